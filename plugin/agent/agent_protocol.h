@@ -1,0 +1,86 @@
+/*
+ * agent_protocol.h - what heapwired and the agent inside the database say.
+ *
+ * A SOCK_SEQPACKET unix socket, <state dir>/agent.sock.  One fixed-size request
+ * is one packet, its fixed-size reply another, with at most AGENT_FDS_MAX
+ * descriptors beside it (SCM_RIGHTS).  heapwired asks, the agent answers, one
+ * request at a time; the newest connection wins.  Native byte order: both ends
+ * are on one machine.  Every text is NUL-terminated; receivers force it.
+ */
+#ifndef HW_AGENT_PROTOCOL_H
+#define HW_AGENT_PROTOCOL_H
+
+#include <stdint.h>
+
+#define AGENT_SOCKET "agent.sock"
+#define AGENT_LOCK   "agent.lock" /* fcntl-locked by the serving process */
+
+/* How heapwire-run tells the preloaded agent where it belongs. */
+#define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's real path */
+#define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
+
+enum {
+    AGENT_PROTOCOL = 1, /* raised by any change below */
+    AGENT_NAME_MAX = 64,
+    AGENT_PATH_MAX = 1024,
+    AGENT_TEXT_MAX = 256,
+    AGENT_FDS_MAX = 2
+};
+
+enum agent_op {
+    AGENT_HELLO = 1,  /* fills reply.hello */
+    AGENT_GET_ACTIVE, /* value = prof.active */
+    AGENT_SET_ACTIVE, /* number = 0 or 1; also prof.thread_active_init */
+    AGENT_DUMP,       /* fds: the profile, /proc/self/maps taken after it */
+    AGENT_OBJECT,     /* number = device, inode: fds: that mapped file */
+    AGENT_STAT        /* name from the closed list: value */
+};
+
+enum agent_status {
+    AGENT_OK = 0,
+    AGENT_NO_JEMALLOC, /* none in the process, or none that serves malloc */
+    AGENT_NO_PROF,     /* jemalloc built without --enable-prof */
+    AGENT_PROF_OFF,    /* opt.prof is false: MALLOC_CONF lacked prof:true */
+    AGENT_NOT_FOUND,   /* object or statistic unknown */
+    AGENT_FAILED,      /* error and text say why */
+    AGENT_BAD_REQUEST  /* protocol or op unknown */
+};
+
+struct agent_hello {
+    int32_t pid;
+    uint32_t uid;         /* effective, now */
+    uint64_t start_ticks; /* field 22 of /proc/self/stat */
+    char boot_id[40];
+    char exe[AGENT_PATH_MAX];
+    uint32_t allocator;           /* enum agent_status: OK, NO_JEMALLOC, ... */
+    char mallctl[AGENT_NAME_MAX]; /* "mallctl", "je_mallctl", ... */
+    uint64_t mallctl_address;     /* lies in the allocator's own object */
+    char version[AGENT_NAME_MAX]; /* jemalloc's */
+    char malloc_conf_name[AGENT_NAME_MAX]; /* variable this build reads */
+    uint32_t secure; /* AT_SECURE: the variable is ignored */
+    uint32_t config_prof, opt_prof, active;
+    uint32_t lg_sample;
+    uint32_t changes;        /* times we switched profiling */
+    int64_t active_since_ms; /* wall clock; 0 while inactive */
+    int64_t started_ms;      /* when the agent began to serve */
+};
+
+struct agent_request {
+    uint32_t protocol, op;
+    uint64_t id; /* echoed; the client never reuses one */
+    uint64_t number;
+    uint64_t inode;
+    char name[AGENT_NAME_MAX];
+};
+
+struct agent_reply {
+    uint32_t protocol, op;
+    uint64_t id;
+    uint32_t status; /* enum agent_status */
+    int32_t error;   /* errno or what mallctl returned; 0 */
+    uint64_t value;
+    char text[AGENT_TEXT_MAX]; /* what failed, when status says so */
+    struct agent_hello hello;  /* AGENT_HELLO only */
+};
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * arena.h - many small allocations, one ceiling, one release.
+ *
+ * One arena per statement, script or profile; not thread-safe.
+ */
+#ifndef HW_ARENA_H
+#define HW_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+
+struct arena *arena_new(size_t limit_bytes); /* NULL: out of memory */
+void arena_free(struct arena *arena);        /* NULL is fine */
+
+/* Zeroed, aligned for any type; NULL at the ceiling or out of memory. */
+void *arena_alloc(struct arena *arena, size_t size);
+char *arena_strndup(struct arena *arena, const char *text, size_t size);
+
+size_t arena_used(const struct arena *arena); /* bytes taken so far */
+
+#endif

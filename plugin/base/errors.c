@@ -1,0 +1,92 @@
+/* errors.c - see errors.h. */
+#include "errors.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    enum error_code code;
+    const char *sqlstate;
+} sqlstates[] = {
+    {ER_OUT_OF_MEMORY, "HY001"},
+    {ER_TOO_MANY_CONNECTIONS, "08004"},
+    {ER_HANDSHAKE, "08S01"},
+    {ER_ACCESS_DENIED, "28000"},
+    {ER_NO_DB, "3D000"},
+    {ER_UNKNOWN_COMMAND, "08S01"},
+    {ER_BAD_DB, "42000"},
+    {ER_SHUTDOWN, "08S01"},
+    {ER_BAD_FIELD, "42S22"},
+    {ER_PARSE, "42000"},
+    {ER_EMPTY_QUERY, "42000"},
+    {ER_UNKNOWN_TABLE, "42S02"},
+    {ER_NO_SUCH_TABLE, "42S02"},
+    {ER_PACKET_TOO_LARGE, "08S01"},
+    {ER_PACKETS_OUT_OF_ORDER, "08S01"},
+    {ER_PRIVILEGE, "42000"},
+    {ER_WRONG_VALUE, "42000"},
+    {ER_NOT_SUPPORTED, "42000"},
+    {ER_QUERY_INTERRUPTED, "70100"},
+    {ER_FUNCTION_UNKNOWN, "42000"},
+};
+
+const char *
+error_sqlstate(enum error_code code)
+{
+    for (size_t i = 0; i < sizeof(sqlstates) / sizeof(sqlstates[0]); i++)
+        if (sqlstates[i].code == code)
+            return sqlstates[i].sqlstate;
+    return "HY000";
+}
+
+/* Untrusted bytes reach error texts: no control byte may reach a terminal. */
+static void
+finish(struct error *err, enum error_code code)
+{
+    err->code = (uint16_t)code;
+    memcpy(err->sqlstate, error_sqlstate(code), sizeof(err->sqlstate));
+    for (char *p = err->text; *p; p++)
+        if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
+            *p = '?';
+}
+
+void
+error_set(struct error *err, enum error_code code, const char *format, ...)
+{
+    va_list args;
+
+    if (!err)
+        return;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof(err->text), format, args);
+    va_end(args);
+    finish(err, code);
+}
+
+void
+error_sys(struct error *err, enum error_code code, const char *format, ...)
+{
+    int cause = errno;
+    char reason[128];
+    size_t used;
+    va_list args;
+
+    if (!err)
+        return;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof(err->text), format, args);
+    va_end(args);
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+             strerror_r(cause, reason, sizeof(reason)));
+    finish(err, code);
+}
+
+void
+error_memory(struct error *err, const char *what)
+{
+    error_set(err, ER_OUT_OF_MEMORY, "out of memory for %s", what);
+}

@@ -1,0 +1,67 @@
+/*
+ * errors.h - the one error value: a MySQL code, its SQLSTATE, and a text.
+ *
+ * Owned by the caller; becomes an ERR packet, a log line or an assertion.  The
+ * place that knows the facts fills it: what failed, on what, why, what to do.
+ * Codes are MySQL's (errmsg of the reference manual); never 2000-2999 or
+ * 5000-5999, which clients take for their own.
+ */
+#ifndef HW_ERRORS_H
+#define HW_ERRORS_H
+
+#include <stdint.h>
+
+enum error_code {
+    ER_OUT_OF_MEMORY = 1037,
+    ER_TOO_MANY_CONNECTIONS = 1040,
+    ER_HANDSHAKE = 1043,
+    ER_ACCESS_DENIED = 1045,
+    ER_NO_DB = 1046,
+    ER_UNKNOWN_COMMAND = 1047,
+    ER_BAD_DB = 1049,
+    ER_SHUTDOWN = 1053,
+    ER_BAD_FIELD = 1054,
+    ER_PARSE = 1064,
+    ER_EMPTY_QUERY = 1065,
+    ER_NO_SUCH_THREAD = 1094,
+    ER_KILL_DENIED = 1095,
+    ER_UNKNOWN = 1105, /* a run-time failure of a statement */
+    ER_UNKNOWN_TABLE = 1109,
+    ER_NO_SUCH_TABLE = 1146,
+    ER_PACKET_TOO_LARGE = 1153,
+    ER_PACKETS_OUT_OF_ORDER = 1156,
+    ER_MALFORMED_PACKET = 1835,
+    ER_UNKNOWN_VARIABLE = 1193,
+    ER_PRIVILEGE = 1227,
+    ER_WRONG_VALUE = 1231,
+    ER_NOT_SUPPORTED = 1235,
+    ER_UNSUPPORTED_PS = 1295,
+    ER_READ_ONLY = 1290,
+    ER_QUERY_INTERRUPTED = 1317,
+    ER_FUNCTION_UNKNOWN = 1305,
+    ER_QUERY_TIMEOUT = 3024
+};
+
+enum { ERROR_TEXT_MAX = 512 };
+
+struct error {
+    uint16_t code;
+    char sqlstate[6];
+    char text[ERROR_TEXT_MAX];
+};
+
+/* Fills err (NULL is fine).  Control bytes in the text become '?'. */
+void error_set(struct error *err, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* As error_set, with ": <strerror(errno)>" after the text. */
+void error_sys(struct error *err, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Out of memory: what could not be held. */
+void error_memory(struct error *err, const char *what);
+
+/* The SQLSTATE of a code: five characters. */
+const char *error_sqlstate(enum error_code code);
+
+#endif

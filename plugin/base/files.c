@@ -1,0 +1,88 @@
+/* files.c - see files.h. */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "errors.h"
+
+enum { READ_CHUNK = 65536 };
+
+void
+fd_close(int fd)
+{
+    int saved = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+}
+
+/* A file that ends exactly at the ceiling still fits: one byte is probed. */
+static ssize_t
+read_more(int fd, struct buffer *out, off_t at)
+{
+    size_t room = out->max - out->size;
+    size_t chunk = room < READ_CHUNK ? room : READ_CHUNK;
+    char probe, *place;
+    ssize_t n;
+
+    if (chunk == 0) {
+        n = pread(fd, &probe, 1, at);
+        if (n > 0)
+            out->failed = true;
+        return n;
+    }
+    place = buffer_reserve(out, chunk);
+    if (!place)
+        return -1;
+    n = pread(fd, place, chunk, at);
+    if (n < 0 && errno == ESPIPE)
+        n = read(fd, place, chunk);
+    if (n > 0)
+        buffer_claim(out, (size_t)n);
+    return n;
+}
+
+int
+fd_read_all(int fd, struct buffer *out, const char *what, struct error *err)
+{
+    off_t at = 0;
+    ssize_t n;
+
+    for (;;) {
+        n = read_more(fd, out, at);
+        if (out->failed) {
+            error_set(err, ER_OUT_OF_MEMORY,
+                      "%s is larger than the ceiling of %zu bytes, or memory "
+                      "ran out",
+                      what, out->max);
+            return -1;
+        }
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR) {
+            error_sys(err, ER_UNKNOWN, "cannot read %s", what);
+            return -1;
+        }
+        if (n > 0)
+            at += n;
+    }
+}
+
+int
+file_read_all(const char *path, struct buffer *out, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc;
+
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open %s", path);
+        return -1;
+    }
+    rc = fd_read_all(fd, out, path, err);
+    fd_close(fd);
+    return rc;
+}

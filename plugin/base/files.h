@@ -1,0 +1,18 @@
+/* files.h - descriptors and whole files, with limits. */
+#ifndef HW_FILES_H
+#define HW_FILES_H
+
+#include <stddef.h>
+
+struct buffer;
+struct error;
+
+void fd_close(int fd); /* -1 is fine; keeps errno */
+
+/* Appends all of fd, from its start, to out; fails past out's ceiling.
+ * what names it in the error. */
+int fd_read_all(int fd, struct buffer *out, const char *what,
+                struct error *err);
+int file_read_all(const char *path, struct buffer *out, struct error *err);
+
+#endif

@@ -1,0 +1,172 @@
+/* reader.c - see reader.h. */
+#include "reader.h"
+
+#include <string.h>
+#include <strings.h>
+
+struct reader
+reader_of(const void *data, size_t size)
+{
+    struct reader r = {data, (const uint8_t *)data + size, false};
+
+    return r;
+}
+
+size_t
+reader_left(const struct reader *r)
+{
+    return r->failed ? 0 : (size_t)(r->end - r->pos);
+}
+
+bool
+reader_done(const struct reader *r)
+{
+    return !r->failed && r->pos == r->end;
+}
+
+static bool
+need(struct reader *r, size_t n)
+{
+    if (r->failed || n > (size_t)(r->end - r->pos))
+        r->failed = true;
+    return !r->failed;
+}
+
+static uint64_t
+little_endian(struct reader *r, size_t n)
+{
+    uint64_t v = 0;
+
+    if (need(r, n)) {
+        for (size_t i = 0; i < n; i++)
+            v |= (uint64_t)r->pos[i] << (8 * i);
+        r->pos += n;
+    }
+    return v;
+}
+
+uint8_t
+reader_u8(struct reader *r)
+{
+    return (uint8_t)little_endian(r, 1);
+}
+
+uint16_t
+reader_u16(struct reader *r)
+{
+    return (uint16_t)little_endian(r, 2);
+}
+
+uint32_t
+reader_u24(struct reader *r)
+{
+    return (uint32_t)little_endian(r, 3);
+}
+
+uint32_t
+reader_u32(struct reader *r)
+{
+    return (uint32_t)little_endian(r, 4);
+}
+
+uint64_t
+reader_u64(struct reader *r)
+{
+    return little_endian(r, 8);
+}
+
+uint64_t
+reader_lenenc(struct reader *r)
+{
+    uint8_t first = reader_u8(r);
+
+    switch (first) {
+    case 0xfc:
+        return reader_u16(r);
+    case 0xfd:
+        return reader_u24(r);
+    case 0xfe:
+        return reader_u64(r);
+    case 0xfb:
+    case 0xff:
+        r->failed = true;
+        return 0;
+    default:
+        return first;
+    }
+}
+
+struct span
+reader_bytes(struct reader *r, size_t size)
+{
+    struct span s = {"", 0};
+
+    if (need(r, size)) {
+        s.data = (const char *)r->pos;
+        s.size = size;
+        r->pos += size;
+    }
+    return s;
+}
+
+struct span
+reader_rest(struct reader *r)
+{
+    return reader_bytes(r, reader_left(r));
+}
+
+struct span
+reader_lenenc_bytes(struct reader *r)
+{
+    uint64_t size = reader_lenenc(r);
+
+    if (size > reader_left(r)) {
+        r->failed = true;
+        size = 0;
+    }
+    return reader_bytes(r, (size_t)size);
+}
+
+struct span
+reader_text(struct reader *r)
+{
+    struct span s = {"", 0};
+    const uint8_t *nul;
+
+    if (r->failed)
+        return s;
+    nul = memchr(r->pos, 0, (size_t)(r->end - r->pos));
+    if (!nul) {
+        r->failed = true;
+        return s;
+    }
+    s = reader_bytes(r, (size_t)(nul - r->pos));
+    r->pos++;
+    return s;
+}
+
+bool
+reader_line(struct reader *r, struct span *line)
+{
+    const uint8_t *newline;
+
+    if (r->failed || r->pos == r->end)
+        return false;
+    newline = memchr(r->pos, '\n', (size_t)(r->end - r->pos));
+    *line = reader_bytes(r, (size_t)((newline ? newline : r->end) - r->pos));
+    if (newline)
+        r->pos++;
+    return true;
+}
+
+bool
+span_is(struct span s, const char *text)
+{
+    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
+}
+
+bool
+span_is_nocase(struct span s, const char *text)
+{
+    return s.size == strlen(text) && strncasecmp(s.data, text, s.size) == 0;
+}

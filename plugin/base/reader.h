@@ -1,0 +1,49 @@
+/*
+ * reader.h - bounded reading of untrusted bytes; failure sticks.
+ *
+ * Little-endian, as the MySQL protocol and our own messages are.  A read past
+ * the end gives zero and sets failed: decode straight through, check once.
+ */
+#ifndef HW_READER_H
+#define HW_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader {
+    const uint8_t *pos, *end;
+    bool failed; /* sticky: later reads give zero */
+};
+
+/* A run of borrowed bytes, not NUL-terminated. */
+struct span {
+    const char *data;
+    size_t size;
+};
+
+struct reader reader_of(const void *data, size_t size);
+size_t reader_left(const struct reader *r);
+bool reader_done(const struct reader *r); /* nothing failed or left */
+
+uint8_t reader_u8(struct reader *r);
+uint16_t reader_u16(struct reader *r);
+uint32_t reader_u24(struct reader *r);
+uint32_t reader_u32(struct reader *r);
+uint64_t reader_u64(struct reader *r);
+
+/* MySQL's length-encoded integer; 0xfb and 0xff (NULL, error) fail. */
+uint64_t reader_lenenc(struct reader *r);
+
+struct span reader_bytes(struct reader *r, size_t size);
+struct span reader_rest(struct reader *r);
+struct span reader_lenenc_bytes(struct reader *r);
+struct span reader_text(struct reader *r); /* up to a NUL, which is eaten */
+
+/* One line without its '\n'; false at the end. */
+bool reader_line(struct reader *r, struct span *line);
+
+bool span_is(struct span s, const char *text);        /* exact */
+bool span_is_nocase(struct span s, const char *text); /* ASCII case */
+
+#endif

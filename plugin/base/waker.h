@@ -1,0 +1,14 @@
+/*
+ * waker.h - how work under way says that there is something to look at.
+ *
+ * wake may be called from any thread, more than once, and must not block.
+ */
+#ifndef HW_WAKER_H
+#define HW_WAKER_H
+
+struct waker {
+    void (*wake)(void *arg);
+    void *arg;
+};
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * controller.h - the node's profiler as heapwired sees it.
+ *
+ * Owns the agent's channel (one thread, one request outstanding) and the
+ * thread that turns dumps into snapshots.  All functions are callable from any
+ * thread and none waits for the node: a request gives a ticket, the ticket's
+ * waker is called when it has an answer.  One dump runs at a time; requests
+ * that arrive while one runs join the next.
+ */
+#ifndef HW_CONTROLLER_H
+#define HW_CONTROLLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent_protocol.h"
+#include "waker.h"
+
+struct controller;
+struct error;
+struct snapshot;
+struct ticket;
+
+struct controller_options {
+    const char *state_dir;  /* holds agent.sock */
+    const char *symbolizer; /* path of heapwire-symbolizer */
+};
+
+enum node_state {
+    NODE_ABSENT, /* no agent seen yet */
+    NODE_CONNECTED,
+    NODE_UNRESPONSIVE, /* connected, has not answered in time */
+    NODE_GONE          /* the database ended */
+};
+
+struct node_status {
+    enum node_state state;
+    int64_t since_ms;         /* wall clock: in this state */
+    struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+};
+
+/* Starts the threads.  NULL with *err. */
+struct controller *controller_start(const struct controller_options *options,
+                                    struct error *err);
+/* Wakes and joins; every ticket must have been freed.  NULL is fine. */
+void controller_stop(struct controller *controller);
+
+void controller_status(struct controller *controller, struct node_status *out);
+
+enum job_kind {
+    JOB_GET_ACTIVE, /* result.active */
+    JOB_ENABLE,
+    JOB_DISABLE,
+    JOB_SNAPSHOT /* result.snapshot, kept under its name */
+};
+
+struct job_result {
+    bool active;
+    struct snapshot *snapshot; /* the taker's reference, or NULL */
+};
+
+/* NULL with *err when the node cannot serve it at all (gone, unresponsive, no
+ * jemalloc, ...), told at once. */
+struct ticket *controller_submit(struct controller *controller,
+                                 enum job_kind kind, struct waker waker,
+                                 struct error *err);
+
+enum ticket_state { TICKET_WAITING, TICKET_DONE, TICKET_FAILED };
+
+/* DONE fills *result (taking the snapshot), FAILED *err; each once. */
+enum ticket_state ticket_poll(struct ticket *ticket, struct job_result *result,
+                              struct error *err);
+/* Detaches: the job goes on for others, the waker is not called any more once
+ * this returns.  NULL is fine. */
+void ticket_free(struct ticket *ticket);
+
+/* A kept snapshot by name (a new reference), or NULL with *err. */
+struct snapshot *controller_snapshot(struct controller *controller,
+                                     const char *name, struct error *err);
+
+#endif

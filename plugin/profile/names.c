@@ -1,0 +1,206 @@
+/* names.c - see names.h.  Two open-addressing tables over one arena. */
+#include "names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "memory.h"
+
+enum { TABLE_FIRST = 256, NOTE_MAX = 256 };
+
+struct names {
+    struct arena *arena;
+    struct location **locations; /* by address; capacity a power of two */
+    size_t capacity, count;
+    const char **texts; /* by content */
+    size_t text_capacity, text_count;
+    size_t limit;
+    char note[NOTE_MAX];
+};
+
+static uint64_t
+hash_address(uint64_t v)
+{
+    v ^= v >> 33;
+    v *= 0xff51afd7ed558ccdULL;
+    v ^= v >> 33;
+    return v;
+}
+
+static uint64_t
+hash_text(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325ULL;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
+    return h;
+}
+
+struct names *
+names_new(size_t limit_bytes)
+{
+    struct names *names = mem_zalloc(1, sizeof(*names));
+
+    if (!names)
+        return NULL;
+    names->limit = limit_bytes;
+    names->arena = arena_new(limit_bytes);
+    names->capacity = names->text_capacity = TABLE_FIRST;
+    names->locations = mem_zalloc(TABLE_FIRST, sizeof(*names->locations));
+    names->texts = mem_zalloc(TABLE_FIRST, sizeof(*names->texts));
+    if (!names->arena || !names->locations || !names->texts) {
+        names_free(names);
+        return NULL;
+    }
+    return names;
+}
+
+void
+names_free(struct names *names)
+{
+    if (!names)
+        return;
+    arena_free(names->arena);
+    mem_free(names->locations);
+    mem_free(names->texts);
+    mem_free(names);
+}
+
+static struct location **
+location_slot(struct location **table, size_t capacity, uint64_t address)
+{
+    size_t i = hash_address(address) & (capacity - 1);
+
+    while (table[i] && table[i]->address != address)
+        i = (i + 1) & (capacity - 1);
+    return &table[i];
+}
+
+static const char **
+text_slot(const char **table, size_t capacity, const char *text)
+{
+    size_t i = hash_text(text) & (capacity - 1);
+
+    while (table[i] && strcmp(table[i], text) != 0)
+        i = (i + 1) & (capacity - 1);
+    return &table[i];
+}
+
+/* Both tables double at three quarters, while under the limit. */
+static int
+grow_locations(struct names *names)
+{
+    size_t capacity = names->capacity * 2;
+    struct location **table;
+
+    if (names->count * 4 < names->capacity * 3)
+        return 0;
+    if (capacity * sizeof(*table) > names->limit)
+        return -1;
+    table = mem_zalloc(capacity, sizeof(*table));
+    if (!table)
+        return -1;
+    for (size_t i = 0; i < names->capacity; i++)
+        if (names->locations[i])
+            *location_slot(table, capacity, names->locations[i]->address) =
+                names->locations[i];
+    mem_free(names->locations);
+    names->locations = table;
+    names->capacity = capacity;
+    return 0;
+}
+
+static int
+grow_texts(struct names *names)
+{
+    size_t capacity = names->text_capacity * 2;
+    const char **table;
+
+    if (names->text_count * 4 < names->text_capacity * 3)
+        return 0;
+    if (capacity * sizeof(*table) > names->limit)
+        return -1;
+    table = mem_zalloc(capacity, sizeof(*table));
+    if (!table)
+        return -1;
+    for (size_t i = 0; i < names->text_capacity; i++)
+        if (names->texts[i])
+            *text_slot(table, capacity, names->texts[i]) = names->texts[i];
+    mem_free(names->texts);
+    names->texts = table;
+    names->text_capacity = capacity;
+    return 0;
+}
+
+static const char *
+intern(struct names *names, const char *text)
+{
+    const char **slot;
+
+    if (grow_texts(names) != 0)
+        return NULL;
+    slot = text_slot(names->texts, names->text_capacity, text);
+    if (!*slot) {
+        *slot = arena_strndup(names->arena, text, strlen(text));
+        names->text_count += *slot != NULL;
+    }
+    return *slot;
+}
+
+int
+names_add(struct names *names, uint64_t address, const struct frame *frames,
+          uint32_t frame_count, bool in_allocator)
+{
+    struct location *location;
+    struct frame *copies;
+
+    if (names_find(names, address))
+        return 0;
+    if (frame_count == 0 || frame_count > NAMES_INLINE_MAX ||
+        grow_locations(names) != 0)
+        return -1;
+    location = arena_alloc(names->arena, sizeof(*location));
+    copies = arena_alloc(names->arena, frame_count * sizeof(*copies));
+    if (!location || !copies)
+        return -1;
+    for (uint32_t i = 0; i < frame_count; i++) {
+        copies[i].function = intern(names, frames[i].function);
+        copies[i].file = intern(names, frames[i].file ? frames[i].file : "");
+        copies[i].line = frames[i].line;
+        if (!copies[i].function || !copies[i].file)
+            return -1;
+    }
+    location->address = address;
+    location->frames = copies;
+    location->frame_count = frame_count;
+    location->in_allocator = in_allocator;
+    *location_slot(names->locations, names->capacity, address) = location;
+    names->count++;
+    return 0;
+}
+
+const struct location *
+names_find(const struct names *names, uint64_t address)
+{
+    return *location_slot(names->locations, names->capacity, address);
+}
+
+size_t
+names_count(const struct names *names)
+{
+    return names->count;
+}
+
+void
+names_set_note(struct names *names, const char *note)
+{
+    snprintf(names->note, sizeof(names->note), "%s", note);
+}
+
+const char *
+names_note(const struct names *names)
+{
+    return names->note;
+}

@@ -1,0 +1,47 @@
+/*
+ * names.h - what code addresses are called: the symboliser's answer.
+ *
+ * Built once, then immutable and free to share.  Texts live in its own arena;
+ * equal texts are stored once, so pointers of one table compare.
+ */
+#ifndef HW_NAMES_H
+#define HW_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NAMES_INLINE_MAX = 64 }; /* frames of one address */
+
+struct frame {
+    const char *function; /* demangled, or "module+0x<start>"; never "" */
+    const char *file;     /* "" when unknown */
+    uint32_t line;        /* 0 when unknown */
+};
+
+struct location {
+    uint64_t address;
+    const struct frame *frames; /* innermost (most inlined) first */
+    uint32_t frame_count;       /* at least 1 */
+    bool in_allocator;          /* in the shared object that is jemalloc */
+};
+
+struct names;
+
+/* limit_bytes bounds all texts and tables. */
+struct names *names_new(size_t limit_bytes); /* NULL: out of memory */
+void names_free(struct names *names);        /* NULL is fine */
+
+/* Adds an address, copying the texts.  The first answer for an address stays.
+ * -1 without memory or past the limit. */
+int names_add(struct names *names, uint64_t address, const struct frame *frames,
+              uint32_t frame_count, bool in_allocator);
+
+const struct location *names_find(const struct names *names, uint64_t address);
+size_t names_count(const struct names *names);
+
+/* One line that says what could not be named and why; "" when all is well. */
+void names_set_note(struct names *names, const char *note);
+const char *names_note(const struct names *names);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * symbolizer.h - the client side of heapwire-symbolizer.
+ *
+ * Starts the helper on first need, restarts it within a budget, kills it at a
+ * deadline, and treats whatever it says as hostile.  One thread at a time;
+ * symbolizer_cancel alone may come from another.
+ */
+#ifndef HW_SYMBOLIZER_H
+#define HW_SYMBOLIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct names;
+struct mappings;
+struct mapping;
+struct symbolizer;
+
+struct symbolizer_options {
+    const char *program;   /* path of heapwire-symbolizer */
+    uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
+    uint32_t deadline_ms;  /* of one object; 0: the default, 60 s */
+};
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options,
+                                  struct error *err);
+void symbolizer_free(struct symbolizer *s); /* ends the helper */
+/* Makes a running symbolizer_resolve return soon, with what it has. */
+void symbolizer_cancel(struct symbolizer *s);
+
+/* What is to be named. */
+struct resolve_request {
+    const struct mappings *maps;
+    const uint64_t *addresses; /* ascending, distinct */
+    size_t count;
+    uint64_t allocator_address; /* any address in jemalloc's object; 0 unknown:
+                                   objects called libjemalloc* are it */
+    const char *program;        /* offline: the BINARY that was given, matched
+                                   to its mapping by program headers; NULL */
+    /* An open descriptor of the mapped file, which resolve closes; -1: none.
+     * NULL: files are opened by path, device and inode not compared. */
+    int (*open_object)(void *arg, const struct mapping *mapping);
+    void *arg;
+};
+
+/*
+ * Names every address: what cannot be symbolised gets module+0x<offset> or
+ * 0x<address>, and names_note says why.  -1 only without memory.
+ */
+int symbolizer_resolve(struct symbolizer *s,
+                       const struct resolve_request *request,
+                       struct names **out, struct error *err);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * cursor.h - a statement's result, pulled row by row by whoever sends it.
+ *
+ * The same cursor feeds a text result set, a peer's reply and a test.  A
+ * cursor belongs to one thread at a time; only cancel may come from another.
+ */
+#ifndef HW_CURSOR_H
+#define HW_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cursor;
+struct error;
+
+enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INT, VALUE_DOUBLE, VALUE_BLOB };
+
+struct value {
+    enum value_type type;
+    const char *data; /* TEXT (UTF-8) and BLOB: borrowed */
+    size_t size;
+    int64_t integer;
+    double real;
+};
+
+struct column {
+    const char *name;     /* the label */
+    const char *table;    /* "" when it is an expression */
+    const char *database; /* "" likewise */
+    enum value_type type; /* never VALUE_NULL */
+    uint32_t width;       /* characters, for the client's display */
+};
+
+enum {
+    CURSOR_COLUMNS_MAX = 256,
+    CURSOR_BATCH = 64 /* rows of one step */
+};
+
+/* Where a step puts its rows; values are borrowed until the next step. */
+struct rows {
+    struct value *values;   /* count rows of the cursor's column_count */
+    size_t count, capacity; /* rows */
+};
+
+enum step {
+    STEP_MORE, /* rows may have been added; go on */
+    STEP_DONE, /* rows may have been added; that was all */
+    STEP_WAIT, /* something slow is under way: it will wake */
+    STEP_FAIL  /* *err says why; nothing more will come */
+};
+
+struct cursor_ops {
+    enum step (*step)(struct cursor *cursor, struct rows *out,
+                      struct error *err);
+    void (*cancel)(struct cursor *cursor); /* any thread, any time, twice */
+    void (*free)(struct cursor *cursor);
+};
+
+struct cursor {
+    const struct cursor_ops *ops; /* first member of every cursor */
+    const struct column *columns; /* valid once opened */
+    size_t column_count; /* 0: an OK with the figures below, when DONE */
+    bool instant;        /* steps never block: run on the loop */
+    uint64_t affected_rows;
+    const char *info; /* "" or text of the OK */
+};
+
+/* A cancelled cursor's next step fails with ER_QUERY_INTERRUPTED. */
+
+static inline void
+cursor_free(struct cursor *cursor)
+{
+    if (cursor)
+        cursor->ops->free(cursor);
+}
+
+#endif
