@@ -62,6 +62,7 @@ struct job {
     struct buffer texts;
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */
+    char *program_path;            /* absolute; libc's malloc */
     bool cancelled, no_memory;
     char note[NOTE_BYTES];
     size_t more_notes;
@@ -71,6 +72,7 @@ struct job {
 struct object {
     struct job *job;
     const struct mapping *mapping;
+    const char *path;
     struct item *items;
     size_t count;
     struct elf_file elf;
@@ -288,7 +290,7 @@ ask(struct object *object, bool symbols_only, struct error *err)
 {
     struct helper_question question = {
         .object_fd = object->elf.fd,
-        .path = object->mapping->path,
+        .path = object->path,
         .offsets = object->asked,
         .count = (uint32_t)object->asked_count,
         .symbols_only = symbols_only,
@@ -362,16 +364,27 @@ open_by_path(const char *path)
 {
     struct stat st;
 
-    if (path[0] != '/' || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    if (path[0] != '/' || stat(path, &st) != 0)
         return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
+/* Opens the file, and sets where to look for its split debug file. */
 static int
-open_object(const struct job *job, const struct mapping *mapping)
+open_object(struct object *object)
 {
-    if (job->program && same_file(job->program, mapping))
+    const struct job *job = object->job;
+    const struct mapping *mapping = object->mapping;
+
+    object->path = mapping->path;
+    if (job->program && same_file(job->program, mapping)) {
+        object->path = job->program_path;
         return fcntl(job->program_fd, F_DUPFD_CLOEXEC, 0);
+    }
     if (job->request->open_object)
         return job->request->open_object(job->request->arg, mapping);
     /* What lies at a deleted file's path now is another one. */
@@ -399,7 +412,7 @@ resolve_object(struct object *object)
 {
     struct job *job = object->job;
     struct error err = {0};
-    int fd = open_object(job, object->mapping);
+    int fd = open_object(object);
 
     set_module(object->module, object->mapping->path);
     if (fd < 0) {
@@ -431,7 +444,8 @@ find_program(struct job *job)
 
     if (!path)
         return;
-    job->program_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    job->program_path = realpath(path, NULL);
+    job->program_fd = job->program_path ? open_by_path(job->program_path) : -1;
     if (job->program_fd < 0)
         error_sys(&err, ER_UNKNOWN, "cannot open it");
     else if (elf_init(&elf, job->program_fd, path, &err) == 0 &&
@@ -546,5 +560,6 @@ out:
     mem_free(job.first);
     buffer_fini(&job.texts);
     fd_close(job.program_fd);
+    free(job.program_path);
     return rc;
 }

@@ -189,7 +189,8 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    if (limits_apply(memory_bytes, (pid_t)parent) != 0)
+    /* libbfd looks for split debug files in the working directory, too. */
+    if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
