@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
@@ -204,7 +205,7 @@ kept_bytes(const struct controller *c)
     size_t bytes = 0;
 
     for (size_t i = 0; i < c->kept_count; i++)
-        bytes += profile_bytes(c->kept[i]->profile);
+        bytes += arena_used(c->kept[i]->profile->arena);
     return bytes;
 }
 
