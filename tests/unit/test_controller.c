@@ -166,6 +166,17 @@ agent_set(struct agent *agent, bool *flag, bool value)
     pthread_mutex_unlock(&agent->lock);
 }
 
+static int
+agent_count(struct agent *agent, enum agent_op op)
+{
+    int count;
+
+    pthread_mutex_lock(&agent->lock);
+    count = agent->requests[op];
+    pthread_mutex_unlock(&agent->lock);
+    return count;
+}
+
 static void
 agent_stop(struct agent *agent)
 {
@@ -291,14 +302,8 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
     tickets[0] = controller_submit(c, kinds[0], waker, &err);
-    for (int i = 0; i < 200; i++) { /* the first runs, and is held */
-        pthread_mutex_lock(&agent.lock);
-        int dumps = agent.requests[AGENT_DUMP];
-        pthread_mutex_unlock(&agent.lock);
-        if (dumps == 1)
-            break;
+    while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
         usleep(10000);
-    }
     for (int i = 1; i < 7; i++)
         tickets[i] = controller_submit(c, kinds[i], waker, &err);
     agent_set(&agent, &agent.mute, false);
@@ -352,13 +357,15 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     ticket_free(ticket);
 
     start = clock_ms();
-    before = agent.requests[AGENT_GET_ACTIVE] + agent.requests[AGENT_HELLO];
+    before = agent_count(&agent, AGENT_GET_ACTIVE) +
+             agent_count(&agent, AGENT_HELLO);
     for (int i = 0; i < 100; i++) {
         ck_assert_ptr_null(controller_submit(c, JOB_PROFILE, waker, &err));
         usleep(2000);
     }
     ck_assert_uint_lt(clock_ms() - start, 2000);
-    after = agent.requests[AGENT_GET_ACTIVE] + agent.requests[AGENT_HELLO];
+    after = agent_count(&agent, AGENT_GET_ACTIVE) +
+            agent_count(&agent, AGENT_HELLO);
     ck_assert_int_eq(before, after);
 
     agent_set(&agent, &agent.mute, false);
