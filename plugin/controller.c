@@ -284,6 +284,9 @@ run_get_active(struct controller *c, bool *active, struct error *err)
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
     struct node_answer answer;
 
+    *active = false;
+    if (c->node.status.hello.allocator == AGENT_PROF_OFF)
+        return node_status_check(&c->node.status, err);
     if (node_call(&c->node, &request, &answer, err) != 0)
         return -1;
     *active = answer.reply.value != 0;
