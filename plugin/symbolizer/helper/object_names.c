@@ -1,0 +1,228 @@
+/* object_names.c - see object_names.h. */
+#include "object_names.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bfd_names.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "symbol_table.h"
+#include "unwind_table.h"
+
+struct object_names {
+    struct elf_file elf;
+    struct bfd_names *bfd;
+    struct symbol_table *symbols;
+    struct unwind_table *unwind;
+    bool dwarf; /* to be had and wanted */
+    struct bfd_chain chain;
+    char *readable[NAMES_INLINE_MAX]; /* libiberty's, of the last answer */
+};
+
+static bool
+has_dwarf(const struct elf_file *elf)
+{
+    return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
+}
+
+/* Takes symbols, if we have none yet. */
+static int
+add_symbols(struct object_names *object, const struct elf_file *elf,
+            bool dynamic, struct error *err)
+{
+    if (object->symbols && symbol_table_count(object->symbols) > 0)
+        return 0;
+    symbol_table_free(object->symbols);
+    object->symbols = symbol_table_new(elf, dynamic, err);
+    return object->symbols ? 0 : -1;
+}
+
+/* The split debug file has the symbols and the DWARF that were stripped. */
+static int
+use_debug_file(struct object_names *object, const char *path, struct error *err)
+{
+    struct elf_file debug = {0};
+    int fd, rc = -1;
+
+    /* A file that is not what we thought is as good as none. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || elf_init(&debug, fd, path, err) != 0) {
+        rc = 0;
+        goto out;
+    }
+    if (elf_load_sections(&debug, err) != 0 ||
+        add_symbols(object, &debug, false, err) != 0)
+        goto out;
+    object->dwarf = object->dwarf || has_dwarf(&debug);
+    rc = 0;
+out:
+    elf_fini(&debug);
+    fd_close(fd);
+    return rc;
+}
+
+struct object_names *
+object_names_new(int fd, const char *path, bool symbols_only, struct error *err)
+{
+    struct object_names *object = mem_zalloc(1, sizeof(*object));
+    const char *debug_file;
+
+    if (!object) {
+        error_memory(err, "an object");
+        return NULL;
+    }
+    if (elf_init(&object->elf, fd, path, err) != 0 ||
+        elf_load_sections(&object->elf, err) != 0 ||
+        add_symbols(object, &object->elf, false, err) != 0)
+        goto fail;
+    object->dwarf = has_dwarf(&object->elf);
+    object->bfd = bfd_names_new(fd, path, err);
+    if (!object->bfd)
+        goto fail;
+    debug_file = bfd_names_debug_file(object->bfd);
+    if (debug_file && use_debug_file(object, debug_file, err) != 0)
+        goto fail;
+    if (symbols_only)
+        object->dwarf = false;
+    if (add_symbols(object, &object->elf, true, err) != 0)
+        goto fail;
+    object->unwind = unwind_table_new(&object->elf, err);
+    if (!object->unwind)
+        goto fail;
+    return object;
+fail:
+    object_names_free(object);
+    return NULL;
+}
+
+static void
+forget_answer(struct object_names *object)
+{
+    for (size_t i = 0; i < NAMES_INLINE_MAX; i++) {
+        free(object->readable[i]);
+        object->readable[i] = NULL;
+    }
+}
+
+void
+object_names_free(struct object_names *object)
+{
+    if (!object)
+        return;
+    forget_answer(object);
+    bfd_names_free(object->bfd);
+    symbol_table_free(object->symbols);
+    unwind_table_free(object->unwind);
+    elf_fini(&object->elf);
+    mem_free(object);
+}
+
+/* Whether a symbol's name may stand for address.  One without a size reaches
+ * to the next symbol in its section, unless a function starts in between. */
+static bool
+reaches(const struct object_names *object, const struct symbol *symbol,
+        uint64_t address)
+{
+    const struct elf_section *section;
+    uint64_t start, end;
+
+    if (symbol->size)
+        return address - symbol->start < symbol->size;
+    section = elf_section_at(&object->elf, address);
+    if (!section || symbol->start < section->address)
+        return false;
+    return !unwind_table_find(object->unwind, address, &start, &end) ||
+           start <= symbol->start;
+}
+
+/* libbfd, knowing no function, answers with the nearest symbol's name. */
+static bool
+is_guess(const struct object_names *object, const char *function,
+         uint64_t address)
+{
+    const struct symbol *near = symbol_table_before(object->symbols, address);
+
+    if (!near)
+        return false;
+    near = symbol_table_alias(object->symbols, near, function);
+    return near && !reaches(object, near, address);
+}
+
+/* A first guess may hide a static function's own name: the second answer is
+ * DWARF's alone. */
+static void
+ask_dwarf(struct object_names *object, uint64_t address)
+{
+    struct bfd_chain *chain = &object->chain;
+
+    for (int attempt = 0; attempt < 2; attempt++) {
+        bfd_names_ask(object->bfd, address, chain);
+        if (chain->count != 1 || !chain->frames[0].function ||
+            !is_guess(object, chain->frames[0].function, address))
+            return;
+    }
+    chain->frames[0].function = NULL;
+}
+
+static const char *
+symbol_name(const struct object_names *object, uint64_t address)
+{
+    const struct symbol *symbol =
+        symbol_table_holding(object->symbols, address);
+
+    if (!symbol) {
+        symbol = symbol_table_before(object->symbols, address);
+        if (!symbol || !reaches(object, symbol, address))
+            return NULL;
+    }
+    return symbol->name;
+}
+
+/* Frames with readable names; one that nobody knows among known ones is "??",
+ * as addr2line has it. */
+static void
+make_readable(struct object_names *object)
+{
+    for (uint32_t i = 0; i < object->chain.count; i++) {
+        struct frame *frame = &object->chain.frames[i];
+
+        if (!frame->function || !frame->function[0]) {
+            frame->function = object->chain.count > 1 ? "??" : "";
+            continue;
+        }
+        object->readable[i] = bfd_names_readable(frame->function);
+        if (object->readable[i])
+            frame->function = object->readable[i];
+    }
+}
+
+void
+object_names_ask(struct object_names *object, uint64_t offset,
+                 struct object_answer *answer)
+{
+    struct bfd_chain *chain = &object->chain;
+    uint64_t address, end;
+
+    forget_answer(object);
+    chain->count = 0;
+    if (!elf_address_of(&object->elf, offset, &address))
+        address = offset;
+    else if (object->dwarf)
+        ask_dwarf(object, address);
+    if (chain->count == 0) {
+        chain->count = 1;
+        chain->frames[0] = (struct frame){NULL, "", 0};
+    }
+    if (chain->count == 1 && !chain->frames[0].function)
+        chain->frames[0].function = symbol_name(object, address);
+    make_readable(object);
+    answer->start = address;
+    if (chain->frames[0].function[0] == '\0')
+        unwind_table_find(object->unwind, address, &answer->start, &end);
+    answer->frames = chain->frames;
+    answer->frame_count = chain->count;
+}
