@@ -56,34 +56,47 @@ add_character(struct buffer *out, const char *s, size_t size)
     buffer_add(out, s, size);
 }
 
+static bool
+is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Where a name is cut: between characters, of at most four bytes each. */
+static const char *
+end_of(const char *name)
+{
+    const char *end = name + strnlen(name, DOT_NAME_MAX);
+
+    if (*end)
+        for (int i = 0; i < 3 && ((unsigned char)*end & 0xc0) == 0x80; i++)
+            end--;
+    return end;
+}
+
 /* Text within quotes; in a label, blanks and :: begin new lines. */
 static void
 add_name(struct buffer *out, const char *name, bool label)
 {
-    static const char blanks[] = " \t\n\v\f\r";
-    size_t left = strlen(name), cut = 0, size, skip;
+    const char *end = end_of(name);
+    size_t size;
 
-    if (left > DOT_NAME_MAX) {
-        cut = left - DOT_NAME_MAX;
-        /* Between characters; four bytes are the longest. */
-        for (int i = 0; i < 3 && (name[DOT_NAME_MAX - i] & 0xc0) == 0x80; i++)
-            cut++;
-    }
-    for (; left > cut; name += skip, left -= skip) {
-        size = character(name, left);
-        skip = size ? size : 1;
-        if (label && strncmp(name, "::", 2) == 0)
-            skip = 2;
-        else if (label)
-            skip = strspn(name, blanks) > 1 ? strspn(name, blanks) : skip;
-        if (skip > left - cut)
-            skip = left - cut;
-        if (label && (strchr(blanks, *name) || strncmp(name, "::", 2) == 0))
+    while (name < end) {
+        if (label && is_blank(*name)) {
             buffer_text(out, "\\n");
-        else
+            while (name < end && is_blank(*name))
+                name++;
+        } else if (label && end - name > 1 && name[0] == ':' &&
+                   name[1] == ':') {
+            buffer_text(out, "\\n");
+            name += 2;
+        } else {
+            size = character(name, (size_t)(end - name));
             add_character(out, name, size);
+            name += size ? size : 1;
+        }
     }
-    if (cut)
+    if (*end)
         buffer_text(out, "...");
 }
 
