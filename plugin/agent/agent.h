@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "allocator.h"
 
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
@@ -32,6 +33,7 @@ int64_t agent_wall_ms(void);
 
 struct agent_start {
     char state_dir[AGENT_PATH_MAX];
+    struct allocator allocator; /* found on the main thread */
     bool survivor; /* after a fork: wait for the parent to leave, silently */
 };
 

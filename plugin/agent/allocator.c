@@ -99,6 +99,11 @@ allocator_find(struct allocator *allocator)
         allocator->config_prof = read_bool(mallctl, "config.prof");
         allocator->opt_prof = opt_prof;
     }
+}
+
+void
+allocator_hide_thread(struct allocator *allocator)
+{
     if (allocator->opt_prof)
         write_bool(allocator->mallctl, "thread.prof.active", false);
 }

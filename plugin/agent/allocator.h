@@ -1,8 +1,8 @@
 /*
  * allocator.h - the jemalloc of this process, found by name at run time.
  *
- * Used by the agent's thread alone.  Return values are 0 or what mallctl
- * returned (an errno).
+ * Used by the agent's thread alone, but for allocator_find.  Return values are
+ * 0 or what mallctl returned (an errno).
  */
 #ifndef HW_ALLOCATOR_H
 #define HW_ALLOCATOR_H
@@ -26,8 +26,12 @@ struct allocator {
     int64_t epoch_ms; /* monotonic: statistics are as of then */
 };
 
-/* Also takes the calling thread out of the profiles. */
+/* Called on the main thread before main: a fork's child takes over what was
+ * found, for dlsym may hang there on a loader lock that nobody holds any more. */
 void allocator_find(struct allocator *allocator);
+
+/* Takes the calling thread out of the profiles. */
+void allocator_hide_thread(struct allocator *allocator);
 
 /* AGENT_OK when profiles can be had, or why not. */
 enum agent_status allocator_status(const struct allocator *allocator);

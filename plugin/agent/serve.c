@@ -21,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocator.h"
 #include "channel.h"
 #include "objects.h"
 
@@ -403,7 +402,8 @@ agent_serve(void *arg)
     if (!agent.own_table && !start->survivor)
         agent_say("the agent's descriptors are among the database's: unshare "
                   "is not allowed here");
-    allocator_find(&agent.allocator);
+    agent.allocator = start->allocator;
+    allocator_hide_thread(&agent.allocator);
     if (agent.own_table) {
         null_stdio(true);
         objects_scan(&agent.objects);
