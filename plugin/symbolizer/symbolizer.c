@@ -301,32 +301,37 @@ ask(struct object *object, bool symbols_only, struct error *err)
     return helper_ask(object->job->s->helper, &question, err);
 }
 
-/* With DWARF, then without, then not at all. */
+/* With DWARF, then without, then not at all.  An object whose DWARF failed
+ * lately is not tried with it again for a while. */
 static void
 ask_helper(struct object *object)
 {
-    struct job *job = object->job;
+    struct symbol_cache *cache = object->job->s->cache;
+    const char *degraded = symbol_cache_degraded(cache, &object->key);
     struct error err = {0};
-    const char *degraded = symbol_cache_degraded(job->s->cache, &object->key);
-    char why[CACHE_WHY_MAX];
-    enum helper_result result;
+    char why[CACHE_WHY_MAX] = "";
+    enum helper_result result = HELPER_DONE;
 
-    result = ask(object, degraded != NULL, &err);
-    if (result == HELPER_FAILED && !degraded) {
+    if (degraded) /* the cache may be emptied on the way */
+        snprintf(why, sizeof(why), "%s", degraded);
+    if (object->asked_count > 0 && !object->job->cancelled)
+        result = ask(object, degraded != NULL, &err);
+    if (result == HELPER_FAILED && !degraded && object->asked_count > 0) {
         snprintf(why, sizeof(why), "%.*s; symbol names only",
                  CACHE_WHY_MAX - 32, err.text);
         result = ask(object, true, &err);
         if (result == HELPER_DONE) {
-            symbol_cache_degrade(job->s->cache, &object->key, why);
-            degraded = why;
+            symbol_cache_degrade(cache, &object->key, why);
+        } else {
+            why[0] = '\0';
         }
     }
     if (result == HELPER_CANCELLED)
-        job->cancelled = true;
+        object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
-        complain(job, object->module, err.text);
-    else if (degraded)
-        complain(job, object->module, degraded);
+        complain(object->job, object->module, err.text);
+    else if (why[0])
+        complain(object->job, object->module, why);
 }
 
 /* Takes from the cache what is there, and lists the rest. */
@@ -426,8 +431,7 @@ resolve_object(struct object *object)
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
         look_up(object);
-        if (object->asked_count > 0 && !job->cancelled)
-            ask_helper(object);
+        ask_helper(object);
     }
     add_offsets(object);
     elf_fini(&object->elf);

@@ -147,7 +147,7 @@ consider_section(bfd *object, asection *section, void *arg)
         search->found = section;
 }
 
-void
+int
 bfd_names_ask(struct bfd_names *names, uint64_t address,
               struct bfd_chain *chain)
 {
@@ -159,7 +159,8 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
     chain->count = 0;
     bfd_map_over_sections(names->object, consider_section, &search);
     if (!search.found)
-        return;
+        return 0;
+    bfd_set_error(bfd_error_no_error);
     more = bfd_find_nearest_line(names->object, search.found, names->symbols,
                                  address - bfd_section_vma(search.found), &file,
                                  &function, &line);
@@ -170,6 +171,7 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
         chain->count++;
         more = bfd_find_inliner_info(names->object, &file, &function, &line);
     }
+    return bfd_get_error() == bfd_error_no_memory ? -1 : 0;
 }
 
 char *

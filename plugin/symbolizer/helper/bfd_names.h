@@ -35,9 +35,10 @@ char *bfd_debug_file(int fd, const char *path);
 struct bfd_names *bfd_names_new(int fd, const char *path, struct error *err);
 void bfd_names_free(struct bfd_names *names); /* NULL is fine */
 
-/* What `addr2line -f -i` says of an address. */
-void bfd_names_ask(struct bfd_names *names, uint64_t address,
-                   struct bfd_chain *chain);
+/* What `addr2line -f -i` says of an address; -1 when memory ran out on the way,
+ * for then it would only say less. */
+int bfd_names_ask(struct bfd_names *names, uint64_t address,
+                  struct bfd_chain *chain);
 
 /* A symbol demangled and without its version; the caller frees it with free(),
  * for libiberty allocates it.  NULL: out of memory. */

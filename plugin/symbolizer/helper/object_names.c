@@ -161,18 +161,20 @@ is_guess(const struct object_names *object, const char *function,
 
 /* A first guess may hide a static function's own name: the second answer is
  * DWARF's alone. */
-static void
+static int
 ask_dwarf(struct object_names *object, uint64_t address)
 {
     struct bfd_chain *chain = &object->chain;
 
     for (int attempt = 0; attempt < 2; attempt++) {
-        bfd_names_ask(object->dwarf, address, chain);
+        if (bfd_names_ask(object->dwarf, address, chain) != 0)
+            return -1;
         if (chain->count != 1 || !chain->frames[0].function ||
             !is_guess(object, chain->frames[0].function, address))
-            return;
+            return 0;
     }
     chain->frames[0].function = NULL;
+    return 0;
 }
 
 static const char *
@@ -207,7 +209,7 @@ make_readable(struct object_names *object)
     }
 }
 
-void
+int
 object_names_ask(struct object_names *object, uint64_t offset,
                  struct object_answer *answer)
 {
@@ -218,8 +220,8 @@ object_names_ask(struct object_names *object, uint64_t offset,
     chain->count = 0;
     if (!elf_address_of(&object->elf, offset, &address))
         address = offset;
-    else if (object->dwarf)
-        ask_dwarf(object, address);
+    else if (object->dwarf && ask_dwarf(object, address) != 0)
+        return -1;
     if (chain->count == 0) {
         chain->count = 1;
         chain->frames[0] = (struct frame){NULL, "", 0};
@@ -232,4 +234,5 @@ object_names_ask(struct object_names *object, uint64_t offset,
         unwind_table_find(object->unwind, address, &answer->start, &end);
     answer->frames = chain->frames;
     answer->frame_count = chain->count;
+    return 0;
 }
