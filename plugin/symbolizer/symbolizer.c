@@ -145,7 +145,7 @@ complain(struct job *job, const char *what, const char *why)
     if (job->note[0])
         job->more_notes++;
     else
-        snprintf(job->note, sizeof(job->note), "%s: %s", what, why);
+        snprintf(job->note, sizeof(job->note), "%.90s: %.160s", what, why);
 }
 
 static void
@@ -239,7 +239,7 @@ take_answer(void *arg, const struct wire_reply *reply)
 {
     struct object *object = arg;
     struct job *job = object->job;
-    struct frame frames[NAMES_INLINE_MAX];
+    struct frame frames[NAMES_INLINE_MAX] = {{"", "", 0}};
     const struct item *item = object->items + object->asked_first[0];
     const struct item *end = object->items + object->count;
     char start[24];
