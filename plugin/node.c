@@ -89,8 +89,9 @@ process_state(const struct agent_hello *hello)
                "%*s %*s %*s %*s %llu",
                &state, &start) != 2)
         return 0;
-    return state == 'Z' || state == 'X' || start != hello->start_ticks ? 0
-                                                                       : state;
+    if (state == 'Z' || state == 'X' || start != hello->start_ticks)
+        return 0;
+    return state;
 }
 
 static bool

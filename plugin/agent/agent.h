@@ -22,7 +22,7 @@ enum {
     SURVIVOR_STEP_MS = 100,
     SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
     /* Descriptors we hold in the host's own table when we must share it. */
-    SHARED_FDS_MAX = 8
+    SHARED_FDS_MAX = 16
 };
 
 /* One line "heapwire: ..." on the host's stderr, in a single write. */
@@ -40,7 +40,9 @@ struct agent_start {
 /* The thread's main; arg is a struct agent_start that outlives it. */
 void *agent_serve(void *arg);
 
-/* Descriptors held in a shared table, which a fork's child must close. */
+/* Descriptors held in a table shared with the host, which a fork's child must
+ * close.  In a table of our own nothing is recorded. */
+void agent_shared_begin(void); /* from here on, record */
 void agent_shared_add(int fd);
 void agent_shared_drop(int fd);
 void agent_shared_close_all(void);

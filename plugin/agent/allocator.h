@@ -27,7 +27,8 @@ struct allocator {
 };
 
 /* Called on the main thread before main: a fork's child takes over what was
- * found, for dlsym may hang there on a loader lock that nobody holds any more. */
+ * found, for dlsym may hang there on a loader lock that nobody holds any more.
+ */
 void allocator_find(struct allocator *allocator);
 
 /* Takes the calling thread out of the profiles. */

@@ -7,12 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* -1 or a descriptor, plus one: zero means free.  Written by the agent's
- * thread alone, read by a fork's child, where that thread is no more. */
-static volatile int shared[SHARED_FDS_MAX];
+/*
+ * Written by the agent's thread alone, read by a fork's child, where that
+ * thread is no more.  fork() copies descriptors before memory, so an entry
+ * outlives its descriptor for a while; the inode tells whether the number still
+ * means the same file.
+ */
+static volatile struct shared {
+    int fd;
+    ino_t inode; /* 0: never used */
+    bool closed;
+} shared[SHARED_FDS_MAX];
+static volatile bool recording;
 
 void
 agent_say(const char *format, ...)
@@ -56,14 +66,35 @@ agent_wall_ms(void)
     return milliseconds(CLOCK_REALTIME);
 }
 
+static ino_t
+inode_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+void
+agent_shared_begin(void)
+{
+    recording = true;
+}
+
 void
 agent_shared_add(int fd)
 {
-    for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (shared[i] == 0) {
-            shared[i] = fd + 1;
-            return;
-        }
+    static int next;
+
+    for (int i = 0; recording && i < SHARED_FDS_MAX; i++) {
+        volatile struct shared *s = &shared[next++ % SHARED_FDS_MAX];
+
+        if (s->inode != 0 && !s->closed)
+            continue;
+        s->inode = 0;
+        s->fd = fd;
+        s->closed = false;
+        s->inode = inode_of(fd);
+        return;
     }
 }
 
@@ -71,8 +102,8 @@ void
 agent_shared_drop(int fd)
 {
     for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (shared[i] == fd + 1)
-            shared[i] = 0;
+        if (shared[i].fd == fd)
+            shared[i].closed = true;
     }
 }
 
@@ -80,10 +111,11 @@ void
 agent_shared_close_all(void)
 {
     for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (shared[i] != 0)
-            close(shared[i] - 1);
-        shared[i] = 0;
+        if (shared[i].inode != 0 && inode_of(shared[i].fd) == shared[i].inode)
+            close(shared[i].fd);
+        shared[i].inode = 0;
     }
+    recording = false;
 }
 
 int

@@ -393,7 +393,9 @@ agent_serve(void *arg)
 
     pthread_setname_np(pthread_self(), "heapwire");
     agent.own_table = leave_shared_table();
-    if (agent.own_table && null_stdio(start->survivor) != 0) {
+    if (!agent.own_table)
+        agent_shared_begin();
+    else if (null_stdio(start->survivor) != 0) {
         agent_say("cannot open /dev/null: %m; the database runs unprofiled");
         return NULL;
     }

@@ -139,10 +139,20 @@ symbol_cache_find(struct symbol_cache *cache, const struct cache_key *key,
     return names_find(cache->names, compose(cache, object, offset));
 }
 
+static int
+add(struct names *names, uint64_t place, const struct location *location)
+{
+    if (names_add(names, place, location->frames, location->frame_count,
+                  false) != 0)
+        return -1;
+    return location->symbol ? names_set_symbol(names, place, location->symbol,
+                                               location->symbol_start)
+                            : 0;
+}
+
 void
 symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
-                 uint64_t offset, const struct frame *frames,
-                 uint32_t frame_count)
+                 uint64_t offset, const struct location *location)
 {
     const struct object *object;
 
@@ -152,9 +162,9 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
         if (!cache->names)
             empty(cache);
         object = find_or_add_object(cache, key);
-        if (!object || (cache->names &&
-                        names_add(cache->names, compose(cache, object, offset),
-                                  frames, frame_count, false) == 0))
+        if (!object ||
+            (cache->names &&
+             add(cache->names, compose(cache, object, offset), location) == 0))
             return;
         empty(cache);
     }

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 struct elf_file;
-struct frame;
 struct location;
 struct symbol_cache;
 
@@ -52,7 +51,6 @@ const struct location *symbol_cache_find(struct symbol_cache *cache,
 
 /* Remembers, if there is room; forgets everything else when there is not. */
 void symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
-                      uint64_t offset, const struct frame *frames,
-                      uint32_t frame_count);
+                      uint64_t offset, const struct location *location);
 
 #endif

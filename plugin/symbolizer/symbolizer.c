@@ -207,18 +207,23 @@ set_module(char *module, const char *path)
  * otherwise in the next process. */
 static void
 add_known(struct object *object, const struct item *item,
-          const struct frame *frames, uint32_t count)
+          const struct location *known)
 {
+    struct job *job = object->job;
     char text[MODULE_MAX + 24];
-    struct frame frame = frames[0];
+    struct frame frame = known->frames[0];
+    const struct frame *frames = known->frames;
 
-    if (frames[0].function[0] == '+') {
-        snprintf(text, sizeof(text), "%s%.20s", object->module,
-                 frames[0].function);
+    if (frame.function[0] == '+') {
+        snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text;
         frames = &frame;
     }
-    add(object->job, item->address, frames, count, object->in_allocator);
+    add(job, item->address, frames, known->frame_count, object->in_allocator);
+    if (known->symbol &&
+        names_set_symbol(job->names, item->address, known->symbol,
+                         known->symbol_start) != 0)
+        job->no_memory = true;
 }
 
 static const char *
@@ -240,6 +245,9 @@ take_answer(void *arg, const struct wire_reply *reply)
     struct object *object = arg;
     struct job *job = object->job;
     struct frame frames[NAMES_INLINE_MAX] = {{"", "", 0}};
+    struct location answer = {.frames = frames,
+                              .frame_count = reply->frame_count,
+                              .symbol_start = reply->start};
     const struct item *item = object->items + object->asked_first[0];
     const struct item *end = object->items + object->count;
     char start[24];
@@ -257,11 +265,13 @@ take_answer(void *arg, const struct wire_reply *reply)
                  (unsigned long long)reply->start);
         frames[0].function = start;
     }
-    symbol_cache_add(job->s->cache, &object->key, item->offset, frames,
-                     reply->frame_count);
+    if (reply->symbol.size &&
+        !(answer.symbol = keep_text(&job->texts, reply->symbol)))
+        return false;
+    symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
     for (uint64_t offset = item->offset; item < end && item->offset == offset;
          item++)
-        add_known(object, item, frames, reply->frame_count);
+        add_known(object, item, &answer);
     object->asked++;
     object->asked_first++;
     object->asked_count--;
@@ -347,7 +357,7 @@ look_up(struct object *object)
 
         known = symbol_cache_find(job->s->cache, &object->key, item->offset);
         if (known) {
-            add_known(object, item, known->frames, known->frame_count);
+            add_known(object, item, known);
         } else if (count == 0 || job->offsets[count - 1] != item->offset) {
             job->offsets[count] = item->offset;
             job->first[count++] = i;

@@ -57,12 +57,13 @@ wire_put_request(struct buffer *out, const char *path, bool symbols_only,
 }
 
 void
-wire_put_answer(struct buffer *out, uint64_t start, const struct frame *frames,
-                uint32_t frame_count)
+wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
+                const struct frame *frames, uint32_t frame_count)
 {
     size_t mark = begin(out, WIRE_ANSWER);
 
     buffer_u64(out, start);
+    put_text(out, symbol, WIRE_NAME_MAX);
     buffer_u8(out, (uint8_t)frame_count);
     for (uint32_t i = 0; i < frame_count; i++) {
         put_text(out, frames[i].function, WIRE_NAME_MAX);
@@ -127,6 +128,7 @@ static void
 parse_answer(struct reader *r, struct wire_reply *out)
 {
     out->start = reader_u64(r);
+    out->symbol = take_text(r, WIRE_NAME_MAX);
     out->frame_count = reader_u8(r);
     if (out->frame_count == 0 || out->frame_count > NAMES_INLINE_MAX) {
         r->failed = true;

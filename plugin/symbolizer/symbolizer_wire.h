@@ -8,12 +8,13 @@
  * and WIRE_DONE ends them: what came before a crash or a deadline is kept.
  *
  *   WIRE_NAME    u8 flags, text path, u32 count, count * u64 file offset
- *   WIRE_ANSWER  u64 function start, u8 frames, then per frame:
- *                text function, text file, u32 line
+ *   WIRE_ANSWER  u64 function start, text symbol ("" when there is none), u8
+ *                frames, then per frame: text function, text file, u32 line
  *   WIRE_DONE    text complaint ("" when all were answered)
  *
  * A text is a length-encoded size and its bytes.  The one frame of an address
  * without a name has function "": the start of its function stands for it.
+ * The start is the symbol's, where there is one.
  */
 #ifndef HW_SYMBOLIZER_WIRE_H
 #define HW_SYMBOLIZER_WIRE_H
@@ -36,8 +37,8 @@ enum {
     WIRE_COMPLAINT_MAX = 200,
     /* Each holds the largest message of its direction. */
     WIRE_REQUEST_MAX = WIRE_ADDRESSES_MAX * 8 + WIRE_PATH_MAX + 64,
-    WIRE_REPLY_MAX =
-        NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 16) + 64
+    WIRE_REPLY_MAX = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 16) +
+                     WIRE_NAME_MAX + 64
 };
 
 enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE };
@@ -63,6 +64,7 @@ struct wire_frame {
 struct wire_reply {
     enum wire_type type;
     uint64_t start; /* virtual address in the object */
+    struct span symbol;
     uint32_t frame_count;
     struct wire_frame frames[NAMES_INLINE_MAX];
     struct span complaint;
@@ -71,7 +73,7 @@ struct wire_reply {
 /* Append one message; a buffer without room fails as buffers do. */
 void wire_put_request(struct buffer *out, const char *path, bool symbols_only,
                       const uint64_t *offsets, uint32_t count);
-void wire_put_answer(struct buffer *out, uint64_t start,
+void wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
                      const struct frame *frames, uint32_t frame_count);
 void wire_put_done(struct buffer *out, const char *complaint);
 

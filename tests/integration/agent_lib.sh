@@ -68,7 +68,7 @@ descriptors() { ls "/proc/$1/fd" | wc -l; }
 # jemalloc's own come and go with its arenas, of which our thread uses one.
 threads() { grep -Lx jemalloc_bg_thd /proc/"$1"/task/*/comm | wc -l; }
 agent_threads() { grep -lx heapwire /proc/"$1"/task/*/comm 2>/dev/null | wc -l; }
-alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
+alive() { ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null && kill -0 "$1" 2>/dev/null; }
 gone() { ! alive "$1"; }
 file_has() { grep -q "$2" "$1" 2>/dev/null; }
 

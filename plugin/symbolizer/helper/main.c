@@ -126,7 +126,7 @@ name_object(struct helper *h, struct wire_request *request)
             (void)flush(h);
             goto out;
         }
-        wire_put_answer(&h->out, answer.start, answer.frames,
+        wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
                         answer.frame_count);
         if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
             goto out;

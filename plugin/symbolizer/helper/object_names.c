@@ -19,7 +19,8 @@ struct object_names {
     struct symbol_table *symbols;
     struct unwind_table *unwind;
     struct bfd_chain chain;
-    char *readable[NAMES_INLINE_MAX]; /* libiberty's, of the last answer */
+    /* libiberty's, of the last answer */
+    char *readable[NAMES_INLINE_MAX], *readable_symbol;
 };
 
 static bool
@@ -113,6 +114,8 @@ forget_answer(struct object_names *object)
         free(object->readable[i]);
         object->readable[i] = NULL;
     }
+    free(object->readable_symbol);
+    object->readable_symbol = NULL;
 }
 
 void
@@ -177,18 +180,22 @@ ask_dwarf(struct object_names *object, uint64_t address)
     return 0;
 }
 
-static const char *
-symbol_name(const struct object_names *object, uint64_t address)
+/* The symbol at address; of its aliases the one called name, if there is. */
+static const struct symbol *
+symbol_at(const struct object_names *object, uint64_t address, const char *name)
 {
     const struct symbol *symbol =
         symbol_table_holding(object->symbols, address);
+    const struct symbol *alias = NULL;
 
     if (!symbol) {
         symbol = symbol_table_before(object->symbols, address);
         if (!symbol || !reaches(object, symbol, address))
             return NULL;
     }
-    return symbol->name;
+    if (name)
+        alias = symbol_table_alias(object->symbols, symbol, name);
+    return alias ? alias : symbol;
 }
 
 /* Frames with readable names; one that nobody knows among known ones is "??",
@@ -214,6 +221,7 @@ object_names_ask(struct object_names *object, uint64_t offset,
                  struct object_answer *answer)
 {
     struct bfd_chain *chain = &object->chain;
+    const struct symbol *symbol;
     uint64_t address, end;
 
     forget_answer(object);
@@ -226,12 +234,21 @@ object_names_ask(struct object_names *object, uint64_t offset,
         chain->count = 1;
         chain->frames[0] = (struct frame){NULL, "", 0};
     }
-    if (chain->count == 1 && !chain->frames[0].function)
-        chain->frames[0].function = symbol_name(object, address);
+    symbol =
+        symbol_at(object, address, chain->frames[chain->count - 1].function);
+    if (chain->count == 1 && !chain->frames[0].function && symbol)
+        chain->frames[0].function = symbol->name;
     make_readable(object);
+    answer->symbol = "";
     answer->start = address;
-    if (chain->frames[0].function[0] == '\0')
+    if (symbol) {
+        object->readable_symbol = bfd_names_readable(symbol->name);
+        answer->symbol =
+            object->readable_symbol ? object->readable_symbol : symbol->name;
+        answer->start = symbol->start;
+    } else {
         unwind_table_find(object->unwind, address, &answer->start, &end);
+    }
     answer->frames = chain->frames;
     answer->frame_count = chain->count;
     return 0;

@@ -22,7 +22,10 @@ struct object_names *object_names_new(int fd, const char *path,
 void object_names_free(struct object_names *object); /* NULL is fine */
 
 struct object_answer {
-    uint64_t start; /* of the function, when frames[0].function is "" */
+    /* The symbol that holds the address, readable, and where it starts; ""
+     * without one: where a function without any name starts. */
+    const char *symbol;
+    uint64_t start;
     const struct frame *frames; /* valid until the next question */
     uint32_t frame_count;
 };
