@@ -192,6 +192,12 @@ dwarf(void)
     good();
 }
 
+static void
+version(void)
+{
+    exit(WIRE_EXIT_VERSION);
+}
+
 /* Says what it inherited: nothing but descriptors 0 to 2 is right. */
 static void
 inherit(void)
@@ -227,7 +233,7 @@ static const struct {
     {"crash", crash},       {"half", half},       {"few", few},
     {"many", many},         {"flood", flood},     {"after", after},
     {"complain", complain}, {"hostile", hostile}, {"dwarf", dwarf},
-    {"inherit", inherit},
+    {"inherit", inherit},   {"version", version},
 };
 
 int
