@@ -303,6 +303,10 @@ explain_death(struct helper *h, struct error *err)
     if (got > 0 && WIFSIGNALED(status))
         error_set(err, ER_UNKNOWN, "the symboliser was killed by signal %d",
                   WTERMSIG(status));
+    else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_MEMORY)
+        error_set(err, ER_UNKNOWN,
+                  "the symboliser needed more than its %llu MB of memory",
+                  (unsigned long long)(h->memory_bytes >> 20));
     else if (got > 0)
         error_set(err, ER_UNKNOWN, "the symboliser ended with status %d",
                   WEXITSTATUS(status));

@@ -62,6 +62,7 @@ struct job {
     struct buffer texts;
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */
+    char *program_path;            /* absolute; libc's malloc */
     bool cancelled, no_memory;
     char note[NOTE_BYTES];
     size_t more_notes;
@@ -71,6 +72,7 @@ struct job {
 struct object {
     struct job *job;
     const struct mapping *mapping;
+    const char *path;
     struct item *items;
     size_t count;
     struct elf_file elf;
@@ -298,7 +300,7 @@ ask(struct object *object, bool symbols_only, struct error *err)
 {
     struct helper_question question = {
         .object_fd = object->elf.fd,
-        .path = object->mapping->path,
+        .path = object->path,
         .offsets = object->asked,
         .count = (uint32_t)object->asked_count,
         .symbols_only = symbols_only,
@@ -309,32 +311,37 @@ ask(struct object *object, bool symbols_only, struct error *err)
     return helper_ask(object->job->s->helper, &question, err);
 }
 
-/* With DWARF, then without, then not at all. */
+/* With DWARF, then without, then not at all.  An object whose DWARF failed
+ * lately is not tried with it again for a while. */
 static void
 ask_helper(struct object *object)
 {
-    struct job *job = object->job;
+    struct symbol_cache *cache = object->job->s->cache;
+    const char *degraded = symbol_cache_degraded(cache, &object->key);
     struct error err = {0};
-    const char *degraded = symbol_cache_degraded(job->s->cache, &object->key);
-    char why[CACHE_WHY_MAX];
-    enum helper_result result;
+    char why[CACHE_WHY_MAX] = "";
+    enum helper_result result = HELPER_DONE;
 
-    result = ask(object, degraded != NULL, &err);
-    if (result == HELPER_FAILED && !degraded) {
+    if (degraded) /* the cache may be emptied on the way */
+        snprintf(why, sizeof(why), "%s", degraded);
+    if (object->asked_count > 0 && !object->job->cancelled)
+        result = ask(object, degraded != NULL, &err);
+    if (result == HELPER_FAILED && !degraded && object->asked_count > 0) {
         snprintf(why, sizeof(why), "%.*s; symbol names only",
                  CACHE_WHY_MAX - 32, err.text);
         result = ask(object, true, &err);
         if (result == HELPER_DONE) {
-            symbol_cache_degrade(job->s->cache, &object->key, why);
-            degraded = why;
+            symbol_cache_degrade(cache, &object->key, why);
+        } else {
+            why[0] = '\0';
         }
     }
     if (result == HELPER_CANCELLED)
-        job->cancelled = true;
+        object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
-        complain(job, object->module, err.text);
-    else if (degraded)
-        complain(job, object->module, degraded);
+        complain(object->job, object->module, err.text);
+    else if (why[0])
+        complain(object->job, object->module, why);
 }
 
 /* Takes from the cache what is there, and lists the rest. */
@@ -372,16 +379,27 @@ open_by_path(const char *path)
 {
     struct stat st;
 
-    if (path[0] != '/' || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    if (path[0] != '/' || stat(path, &st) != 0)
         return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
+/* Opens the file, and sets where to look for its split debug file. */
 static int
-open_object(const struct job *job, const struct mapping *mapping)
+open_object(struct object *object)
 {
-    if (job->program && same_file(job->program, mapping))
+    const struct job *job = object->job;
+    const struct mapping *mapping = object->mapping;
+
+    object->path = mapping->path;
+    if (job->program && same_file(job->program, mapping)) {
+        object->path = job->program_path;
         return fcntl(job->program_fd, F_DUPFD_CLOEXEC, 0);
+    }
     if (job->request->open_object)
         return job->request->open_object(job->request->arg, mapping);
     /* What lies at a deleted file's path now is another one. */
@@ -409,7 +427,7 @@ resolve_object(struct object *object)
 {
     struct job *job = object->job;
     struct error err = {0};
-    int fd = open_object(job, object->mapping);
+    int fd = open_object(object);
 
     set_module(object->module, object->mapping->path);
     if (fd < 0) {
@@ -423,8 +441,7 @@ resolve_object(struct object *object)
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
         look_up(object);
-        if (object->asked_count > 0 && !job->cancelled)
-            ask_helper(object);
+        ask_helper(object);
     }
     add_offsets(object);
     elf_fini(&object->elf);
@@ -441,7 +458,8 @@ find_program(struct job *job)
 
     if (!path)
         return;
-    job->program_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    job->program_path = realpath(path, NULL);
+    job->program_fd = job->program_path ? open_by_path(job->program_path) : -1;
     if (job->program_fd < 0)
         error_sys(&err, ER_UNKNOWN, "cannot open it");
     else if (elf_init(&elf, job->program_fd, path, &err) == 0 &&
@@ -556,5 +574,6 @@ out:
     mem_free(job.first);
     buffer_fini(&job.texts);
     fd_close(job.program_fd);
+    free(job.program_path);
     return rc;
 }

@@ -43,6 +43,9 @@ enum {
 
 enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE };
 
+/* How the helper ends when it cannot go on. */
+enum wire_exit { WIRE_EXIT_PROTOCOL = 3, WIRE_EXIT_MEMORY = 4 };
+
 enum wire_flag { WIRE_SYMBOLS_ONLY = 1 }; /* leave the DWARF alone */
 
 struct wire_request {

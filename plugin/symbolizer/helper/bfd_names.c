@@ -69,36 +69,59 @@ read_symbols(bfd *object)
     return NULL;
 }
 
+static bfd *
+open_object(int fd, const char *path)
+{
+    bfd *object;
+    int own;
+
+    bfd_init();
+    own = reopen(fd);
+    if (own < 0)
+        return NULL;
+    object = bfd_fdopenr(path, NULL, own); /* takes own, even when it fails */
+    if (!object)
+        return NULL;
+    object->flags |= BFD_DECOMPRESS;
+    if (bfd_check_format(object, bfd_object))
+        return object;
+    bfd_close(object);
+    return NULL;
+}
+
+char *
+bfd_debug_file(int fd, const char *path)
+{
+    bfd *object = open_object(fd, path);
+    char *found;
+
+    if (!object)
+        return NULL;
+    found = bfd_follow_build_id_debuglink(object, DEBUG_DIRECTORY);
+    if (!found)
+        found = bfd_follow_gnu_debuglink(object, DEBUG_DIRECTORY);
+    bfd_close(object);
+    return found;
+}
+
 struct bfd_names *
 bfd_names_new(int fd, const char *path, struct error *err)
 {
     struct bfd_names *names = mem_zalloc(1, sizeof(*names));
-    int own = -1;
 
     if (!names) {
         error_memory(err, "libbfd");
         return NULL;
     }
-    bfd_init();
-    own = reopen(fd);
-    if (own >= 0)
-        names->object = bfd_fdopenr(path, NULL, own); /* takes own */
-    if (!names->object)
-        goto fail;
-    names->object->flags |= BFD_DECOMPRESS;
-    if (!bfd_check_format(names->object, bfd_object))
-        goto fail;
-    names->debug_file =
-        bfd_follow_build_id_debuglink(names->object, DEBUG_DIRECTORY);
-    if (!names->debug_file)
-        names->debug_file =
-            bfd_follow_gnu_debuglink(names->object, DEBUG_DIRECTORY);
+    names->object = open_object(fd, path);
+    if (!names->object) {
+        error_set(err, ER_UNKNOWN, "libbfd cannot read %s: %s", path,
+                  bfd_errmsg(bfd_get_error()));
+        bfd_names_free(names);
+        return NULL;
+    }
+    names->symbols = read_symbols(names->object);
     return names;
-fail:
-    error_set(err, ER_UNKNOWN, "libbfd cannot read %s: %s", path,
-              bfd_errmsg(bfd_get_error()));
-    bfd_names_free(names);
-    return NULL;
 }
 
 void
@@ -109,14 +132,7 @@ bfd_names_free(struct bfd_names *names)
     if (names->object)
         bfd_close(names->object);
     mem_free(names->symbols);
-    free(names->debug_file);
     mem_free(names);
-}
-
-const char *
-bfd_names_debug_file(const struct bfd_names *names)
-{
-    return names->debug_file;
 }
 
 static void
@@ -131,7 +147,7 @@ consider_section(bfd *object, asection *section, void *arg)
         search->found = section;
 }
 
-void
+int
 bfd_names_ask(struct bfd_names *names, uint64_t address,
               struct bfd_chain *chain)
 {
@@ -141,12 +157,10 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
     bool more;
 
     chain->count = 0;
-    if (!names->asked)
-        names->symbols = read_symbols(names->object);
-    names->asked = true;
     bfd_map_over_sections(names->object, consider_section, &search);
     if (!search.found)
-        return;
+        return 0;
+    bfd_set_error(bfd_error_no_error);
     more = bfd_find_nearest_line(names->object, search.found, names->symbols,
                                  address - bfd_section_vma(search.found), &file,
                                  &function, &line);
@@ -157,6 +171,7 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
         chain->count++;
         more = bfd_find_inliner_info(names->object, &file, &function, &line);
     }
+    return bfd_get_error() == bfd_error_no_memory ? -1 : 0;
 }
 
 char *

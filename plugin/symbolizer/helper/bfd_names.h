@@ -25,18 +25,20 @@ struct bfd_chain {
     uint32_t count;
 };
 
-/* Opens the object behind fd (which stays the caller's); path is where it is
- * said to be, and only directs the search for split debug files. */
+/* Where the split debug file of the object behind fd is, build-id or CRC
+ * checked: by its build-id first, then by its .gnu_debuglink.  path is where
+ * the object is said to be, for it may lie near.  NULL: none, or not to be
+ * found out; the caller frees it with free(). */
+char *bfd_debug_file(int fd, const char *path);
+
+/* Opens the file behind fd, which stays the caller's and has DWARF in it. */
 struct bfd_names *bfd_names_new(int fd, const char *path, struct error *err);
 void bfd_names_free(struct bfd_names *names); /* NULL is fine */
 
-/* The split debug file, build-id or CRC checked, or NULL: by the object's
- * build-id first, then by its .gnu_debuglink. */
-const char *bfd_names_debug_file(const struct bfd_names *names);
-
-/* What `addr2line -f -i` says of an address. */
-void bfd_names_ask(struct bfd_names *names, uint64_t address,
-                   struct bfd_chain *chain);
+/* What `addr2line -f -i` says of an address; -1 when memory ran out on the way,
+ * for then it would only say less. */
+int bfd_names_ask(struct bfd_names *names, uint64_t address,
+                  struct bfd_chain *chain);
 
 /* A symbol demangled and without its version; the caller frees it with free(),
  * for libiberty allocates it.  NULL: out of memory. */

@@ -23,9 +23,7 @@ enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
-    EXIT_USAGE = 2,
-    EXIT_PROTOCOL = 3,
-    EXIT_MEMORY = 4
+    EXIT_USAGE = 2
 };
 
 struct helper {
@@ -109,6 +107,7 @@ flush(struct helper *h)
     return 0;
 }
 
+/* 0, or the status to end with. */
 static int
 name_object(struct helper *h, struct wire_request *request)
 {
@@ -116,40 +115,50 @@ name_object(struct helper *h, struct wire_request *request)
     struct object_answer answer;
     struct object_names *object;
     char *path = mem_strndup(request->path.data, request->path.size);
-    int rc = -1;
+    int status = WIRE_EXIT_MEMORY;
 
     if (!path)
-        return -1;
+        return status;
     object = object_names_new(h->object_fd, path, request->symbols_only, &err);
     for (uint32_t i = 0; object && i < request->count; i++) {
+<<<<<<< HEAD
+        if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
+            0) {
+            (void)flush(h);
+            goto out;
+        }
+        wire_put_answer(&h->out, answer.start, answer.frames,
+=======
         object_names_ask(object, reader_u64(&request->offsets), &answer);
         wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
+>>>>>>> profile
                         answer.frame_count);
         if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
             goto out;
     }
     wire_put_done(&h->out, object ? "" : err.text);
-    rc = flush(h);
+    if (flush(h) == 0)
+        status = EXIT_SUCCESS;
 out:
     object_names_free(object);
     mem_free(path);
-    return rc;
+    return status;
 }
 
 static int
 serve_one(struct helper *h, struct span payload)
 {
     struct wire_request request;
+    int status;
 
     if (h->object_fd < 0 || !wire_parse_request(payload, &request))
-        return EXIT_PROTOCOL;
+        return WIRE_EXIT_PROTOCOL;
     limits_cpu(h->cpu_seconds);
-    if (name_object(h, &request) != 0)
-        return EXIT_MEMORY;
+    status = name_object(h, &request);
     fd_close(h->object_fd);
     h->object_fd = -1;
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
-    return EXIT_SUCCESS;
+    return status;
 }
 
 static int
@@ -164,11 +173,11 @@ serve(struct helper *h)
             status = serve_one(h, payload);
             break;
         case WIRE_BAD:
-            return EXIT_PROTOCOL;
+            return WIRE_EXIT_PROTOCOL;
         case WIRE_MORE:
             more = receive(h);
             if (more <= 0)
-                return more == 0 ? EXIT_SUCCESS : EXIT_PROTOCOL;
+                return more == 0 ? EXIT_SUCCESS : WIRE_EXIT_PROTOCOL;
         }
     }
     return status;
@@ -189,7 +198,8 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    if (limits_apply(memory_bytes, (pid_t)parent) != 0)
+    /* libbfd looks for split debug files in the working directory, too. */
+    if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);

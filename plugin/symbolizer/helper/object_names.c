@@ -15,10 +15,9 @@
 
 struct object_names {
     struct elf_file elf;
-    struct bfd_names *bfd;
+    struct bfd_names *dwarf; /* NULL: none to be had, or none wanted */
     struct symbol_table *symbols;
     struct unwind_table *unwind;
-    bool dwarf; /* to be had and wanted */
     struct bfd_chain chain;
     /* libiberty's, of the last answer */
     char *readable[NAMES_INLINE_MAX], *readable_symbol;
@@ -42,27 +41,39 @@ add_symbols(struct object_names *object, const struct elf_file *elf,
     return object->symbols ? 0 : -1;
 }
 
-/* The split debug file has the symbols and the DWARF that were stripped. */
 static int
-use_debug_file(struct object_names *object, const char *path, struct error *err)
+open_dwarf(struct object_names *object, const struct elf_file *elf,
+           const char *path, struct error *err)
 {
-    struct elf_file debug = {0};
-    int fd, rc = -1;
+    if (!has_dwarf(elf) || object->dwarf)
+        return 0;
+    object->dwarf = bfd_names_new(elf->fd, path, err);
+    return object->dwarf ? 0 : -1;
+}
 
-    /* A file that is not what we thought is as good as none. */
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || elf_init(&debug, fd, path, err) != 0) {
+/* The split debug file has the symbols and the DWARF that were stripped.  One
+ * that is not what it seemed is as good as none. */
+static int
+use_debug_file(struct object_names *object, const char *path, bool symbols_only,
+               struct error *err)
+{
+    char *debug_path = bfd_debug_file(object->elf.fd, path);
+    struct elf_file debug = {0};
+    int fd = -1, rc = 0;
+
+    if (debug_path)
+        fd = open(debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || elf_init(&debug, fd, debug_path, err) != 0)
+        goto out;
+    rc = -1;
+    if (elf_load_sections(&debug, err) == 0 &&
+        add_symbols(object, &debug, false, err) == 0 &&
+        (symbols_only || open_dwarf(object, &debug, debug_path, err) == 0))
         rc = 0;
-        goto out;
-    }
-    if (elf_load_sections(&debug, err) != 0 ||
-        add_symbols(object, &debug, false, err) != 0)
-        goto out;
-    object->dwarf = object->dwarf || has_dwarf(&debug);
-    rc = 0;
 out:
     elf_fini(&debug);
     fd_close(fd);
+    free(debug_path);
     return rc;
 }
 
@@ -70,28 +81,24 @@ struct object_names *
 object_names_new(int fd, const char *path, bool symbols_only, struct error *err)
 {
     struct object_names *object = mem_zalloc(1, sizeof(*object));
-    const char *debug_file;
+    struct elf_file *elf;
 
     if (!object) {
         error_memory(err, "an object");
         return NULL;
     }
-    if (elf_init(&object->elf, fd, path, err) != 0 ||
-        elf_load_sections(&object->elf, err) != 0 ||
-        add_symbols(object, &object->elf, false, err) != 0)
+    elf = &object->elf;
+    if (elf_init(elf, fd, path, err) != 0 || elf_load_sections(elf, err) != 0 ||
+        add_symbols(object, elf, false, err) != 0)
         goto fail;
-    object->dwarf = has_dwarf(&object->elf);
-    object->bfd = bfd_names_new(fd, path, err);
-    if (!object->bfd)
+    if (!symbols_only && open_dwarf(object, elf, path, err) != 0)
         goto fail;
-    debug_file = bfd_names_debug_file(object->bfd);
-    if (debug_file && use_debug_file(object, debug_file, err) != 0)
+    if ((symbol_table_count(object->symbols) == 0 || !has_dwarf(elf)) &&
+        use_debug_file(object, path, symbols_only, err) != 0)
         goto fail;
-    if (symbols_only)
-        object->dwarf = false;
-    if (add_symbols(object, &object->elf, true, err) != 0)
+    if (add_symbols(object, elf, true, err) != 0)
         goto fail;
-    object->unwind = unwind_table_new(&object->elf, err);
+    object->unwind = unwind_table_new(elf, err);
     if (!object->unwind)
         goto fail;
     return object;
@@ -117,7 +124,7 @@ object_names_free(struct object_names *object)
     if (!object)
         return;
     forget_answer(object);
-    bfd_names_free(object->bfd);
+    bfd_names_free(object->dwarf);
     symbol_table_free(object->symbols);
     unwind_table_free(object->unwind);
     elf_fini(&object->elf);
@@ -157,18 +164,20 @@ is_guess(const struct object_names *object, const char *function,
 
 /* A first guess may hide a static function's own name: the second answer is
  * DWARF's alone. */
-static void
+static int
 ask_dwarf(struct object_names *object, uint64_t address)
 {
     struct bfd_chain *chain = &object->chain;
 
     for (int attempt = 0; attempt < 2; attempt++) {
-        bfd_names_ask(object->bfd, address, chain);
+        if (bfd_names_ask(object->dwarf, address, chain) != 0)
+            return -1;
         if (chain->count != 1 || !chain->frames[0].function ||
             !is_guess(object, chain->frames[0].function, address))
-            return;
+            return 0;
     }
     chain->frames[0].function = NULL;
+    return 0;
 }
 
 /* The symbol at address; of its aliases the one called name, if there is. */
@@ -207,7 +216,7 @@ make_readable(struct object_names *object)
     }
 }
 
-void
+int
 object_names_ask(struct object_names *object, uint64_t offset,
                  struct object_answer *answer)
 {
@@ -219,8 +228,8 @@ object_names_ask(struct object_names *object, uint64_t offset,
     chain->count = 0;
     if (!elf_address_of(&object->elf, offset, &address))
         address = offset;
-    else if (object->dwarf)
-        ask_dwarf(object, address);
+    else if (object->dwarf && ask_dwarf(object, address) != 0)
+        return -1;
     if (chain->count == 0) {
         chain->count = 1;
         chain->frames[0] = (struct frame){NULL, "", 0};
@@ -242,4 +251,5 @@ object_names_ask(struct object_names *object, uint64_t offset,
     }
     answer->frames = chain->frames;
     answer->frame_count = chain->count;
+    return 0;
 }

@@ -30,8 +30,9 @@ struct object_answer {
     uint32_t frame_count;
 };
 
-/* Names the code at a file offset; to be asked in ascending order. */
-void object_names_ask(struct object_names *object, uint64_t offset,
-                      struct object_answer *answer);
+/* Names the code at a file offset; to be asked in ascending order.  -1 without
+ * memory. */
+int object_names_ask(struct object_names *object, uint64_t offset,
+                     struct object_answer *answer);
 
 #endif
