@@ -121,17 +121,12 @@ name_object(struct helper *h, struct wire_request *request)
         return status;
     object = object_names_new(h->object_fd, path, request->symbols_only, &err);
     for (uint32_t i = 0; object && i < request->count; i++) {
-<<<<<<< HEAD
         if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
             0) {
             (void)flush(h);
             goto out;
         }
-        wire_put_answer(&h->out, answer.start, answer.frames,
-=======
-        object_names_ask(object, reader_u64(&request->offsets), &answer);
         wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
->>>>>>> profile
                         answer.frame_count);
         if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
             goto out;
