@@ -62,7 +62,7 @@ put_answers(uint32_t missing)
     for (uint32_t i = 0; i + missing < request.count; i++) {
         snprintf(name, sizeof(name), "fake_%llx",
                  (unsigned long long)reader_u64(&request.offsets));
-        wire_put_answer(&out, 0, &frame, 1);
+        wire_put_answer(&out, 0, "", &frame, 1);
     }
 }
 
@@ -135,7 +135,7 @@ many(void)
     struct frame frame = {"more", "", 0};
 
     put_answers(0);
-    wire_put_answer(&out, 0, &frame, 1);
+    wire_put_answer(&out, 0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }
@@ -147,7 +147,7 @@ flood(void)
 
     for (;;) {
         for (int i = 0; i < 1000; i++)
-            wire_put_answer(&out, 0, &frame, 1);
+            wire_put_answer(&out, 0, "", &frame, 1);
         send_all();
     }
 }
@@ -177,7 +177,8 @@ hostile(void)
         for (size_t j = 0; j < NAMES_INLINE_MAX; j++)
             frames[j] = (struct frame){"\"><script>\n\033]0;x\a\xff\xc3\xa9",
                                        "/a\nb\xe2\x82", UINT32_MAX};
-        wire_put_answer(&out, UINT64_MAX, frames, NAMES_INLINE_MAX);
+        wire_put_answer(&out, UINT64_MAX, "\033]0;x\a\xff", frames,
+                        NAMES_INLINE_MAX);
         send_all();
     }
     wire_put_done(&out, "");
@@ -213,7 +214,7 @@ inherit(void)
              signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "default" : "changed",
              getpgrp() == getpid() ? "own" : "shared");
     for (uint32_t i = 0; i < request.count; i++)
-        wire_put_answer(&out, 0, &frame, 1);
+        wire_put_answer(&out, 0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }

@@ -21,8 +21,10 @@ add(struct symbol_cache *cache, const char *key, uint64_t offset,
 {
     struct cache_key k = key_of(key);
     struct frame frame = {name, "a.c", 1};
+    struct location location = {
+        .frames = &frame, .frame_count = 1, .symbol = name, .symbol_start = 7};
 
-    symbol_cache_add(cache, &k, offset, &frame, 1);
+    symbol_cache_add(cache, &k, offset, &location);
 }
 
 static const char *
