@@ -145,7 +145,7 @@ complain(struct job *job, const char *what, const char *why)
     if (job->note[0])
         job->more_notes++;
     else
-        snprintf(job->note, sizeof(job->note), "%s: %s", what, why);
+        snprintf(job->note, sizeof(job->note), "%.90s: %.160s", what, why);
 }
 
 static void
