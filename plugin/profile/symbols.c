@@ -23,10 +23,10 @@ struct maker {
     struct texts *texts;
     struct buffer scratch;
     struct draft *drafts; /* per frame */
-    /* Per text, all offset by 1 so that 0 is none. */
-    uint32_t *seen;   /* of a short name: the first full name */
-    bool *ambiguous;  /* a short name of several full ones */
-    uint32_t *unique; /* of a full name: its name@address */
+    uint32_t *shortened;  /* of a name: 1 + its short name, once known */
+    uint32_t *seen;       /* of a short name: 1 + its first full name */
+    bool *ambiguous;      /* a short name of several full ones */
+    uint32_t *unique;     /* of a full name: 1 + its name@address */
 };
 
 static int
@@ -39,12 +39,25 @@ add_scratch(struct maker *m, uint32_t *number)
     return 0;
 }
 
+/* Both the name's number and its short name's; thousands of frames share
+ * hundreds of names. */
 static int
-shorten(struct maker *m, const char *name, uint32_t *number)
+shorten(struct maker *m, const char *name, struct draft *draft)
 {
-    buffer_clear(&m->scratch);
-    function_name_shorten(name, &m->scratch);
-    return add_scratch(m, number);
+    uint32_t *known;
+
+    if (texts_add(m->texts, name, strlen(name), &draft->full_name) != 0)
+        return -1;
+    known = &m->shortened[draft->full_name];
+    if (*known == 0) {
+        buffer_clear(&m->scratch);
+        function_name_shorten(name, &m->scratch);
+        if (add_scratch(m, known) != 0)
+            return -1;
+        ++*known;
+    }
+    draft->short_name = *known - 1;
+    return 0;
 }
 
 /*
@@ -57,20 +70,16 @@ draft_frame(struct maker *m, const struct location *location,
 {
     const char *name;
 
-    if (shorten(m, frame->function, &draft->short_name) != 0)
+    if (shorten(m, frame->function, draft) != 0)
         return -1;
     name = texts_get(m->texts, draft->short_name);
+    if (!location->symbol || strncmp(location->symbol, name, strlen(name)) != 0)
+        return 0;
+    if (shorten(m, location->symbol, draft) != 0)
+        return -1;
     buffer_clear(&m->scratch);
-    if (location->symbol &&
-        strncmp(location->symbol, name, strlen(name)) == 0) {
-        if (shorten(m, location->symbol, &draft->short_name) != 0)
-            return -1;
-        buffer_clear(&m->scratch);
-        buffer_format(&m->scratch, "%s<%016" PRIx64 ">", location->symbol,
-                      location->symbol_start);
-    } else {
-        buffer_text(&m->scratch, frame->function);
-    }
+    buffer_text(&m->scratch, location->symbol);
+    buffer_format(&m->scratch, "<%016" PRIx64 ">", location->symbol_start);
     return add_scratch(m, &draft->full_name);
 }
 
@@ -252,9 +261,13 @@ symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
     if (!first || !parts || count_frames(profile, first) != 0)
         goto out;
     m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
+    /* A frame adds at most its name, its symbol, and either's short name. */
+    m.shortened =
+        mem_zalloc((size_t)first[locations] * 5, sizeof(*m.shortened));
     names = arena_alloc(arena, first[locations] * sizeof(*names));
     runs = arena_alloc(arena, first[locations] * sizeof(*runs));
-    if (!m.drafts || !names || !runs || draft_all(&m, first) != 0)
+    if (!m.drafts || !m.shortened || !names || !runs ||
+        draft_all(&m, first) != 0)
         goto out;
     count = texts_count(texts);
     m.seen = mem_zalloc(count, sizeof(*m.seen));
@@ -271,6 +284,7 @@ symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
 out:
     buffer_fini(&m.scratch);
     mem_free(m.drafts);
+    mem_free(m.shortened);
     mem_free(m.seen);
     mem_free(m.ambiguous);
     mem_free(m.unique);

@@ -24,10 +24,17 @@ struct texts {
 static uint32_t
 hash_text(const char *text, size_t size)
 {
-    uint64_t h = 0xcbf29ce484222325ULL;
+    uint64_t h = size, piece;
 
-    for (size_t i = 0; i < size; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3ULL;
+    for (; size >= sizeof(piece);
+         text += sizeof(piece), size -= sizeof(piece)) {
+        memcpy(&piece, text, sizeof(piece));
+        h = (h ^ piece) * 0x9e3779b97f4a7c15ULL;
+        h ^= h >> 32;
+    }
+    piece = 0;
+    memcpy(&piece, text, size);
+    h = (h ^ piece) * 0x9e3779b97f4a7c15ULL;
     return (uint32_t)(h ^ h >> 32);
 }
 

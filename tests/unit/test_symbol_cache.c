@@ -21,7 +21,8 @@ add(struct symbol_cache *cache, const char *key, uint64_t offset,
 {
     struct cache_key k = key_of(key);
     struct frame frame = {name, "a.c", 1};
-    struct location location = {.frames = &frame, .frame_count = 1};
+    struct location location = {
+        .frames = &frame, .frame_count = 1, .symbol = name, .symbol_start = 7};
 
     symbol_cache_add(cache, &k, offset, &location);
 }

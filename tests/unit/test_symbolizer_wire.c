@@ -46,10 +46,11 @@ START_TEST(an_answer_comes_back_as_it_was_put)
     struct buffer b;
 
     buffer_init(&b, WIRE_REPLY_MAX);
-    wire_put_answer(&b, 0x1234, "", chain, 2);
+    wire_put_answer(&b, 0x1234, "outer.part.0", chain, 2);
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     ck_assert_int_eq(reply.type, WIRE_ANSWER);
     ck_assert_uint_eq(reply.start, 0x1234);
+    ck_assert(span_is(reply.symbol, "outer.part.0"));
     ck_assert_uint_eq(reply.frame_count, 2);
     ck_assert(span_is(reply.frames[0].function, "inner(int)"));
     ck_assert(span_is(reply.frames[0].file, "/src/a.cc"));
@@ -75,7 +76,7 @@ START_TEST(cut_at_any_byte_nothing_is_taken)
 
     buffer_init(&b, WIRE_REPLY_MAX);
     buffer_init(&q, WIRE_REQUEST_MAX);
-    wire_put_answer(&b, 1, "", chain, 2);
+    wire_put_answer(&b, 1, "outer", chain, 2);
     wire_put_request(&q, "/bin/x", false, offsets, 3);
     for (size_t n = 0; n < b.size; n++)
         ck_assert_int_eq(wire_next(b.data, n, WIRE_REPLY_MAX, &payload),
@@ -129,7 +130,7 @@ START_TEST(hostile_answers_are_refused)
         buffer_init(&b, 1 << 20);
         buffer_u8(&b, WIRE_ANSWER);
         buffer_u64(&b, 0);
-        buffer_lenenc_bytes(&b, "", 0);
+        buffer_lenenc_bytes(&b, "", 0); /* symbol */
         buffer_u8(&b, (uint8_t)frames);
         for (int i = 0; i < frames; i++) {
             buffer_lenenc_bytes(&b, "f", 1);
@@ -144,7 +145,7 @@ START_TEST(hostile_answers_are_refused)
         buffer_init(&b, 1 << 20);
         buffer_u8(&b, WIRE_ANSWER);
         buffer_u64(&b, 0);
-        buffer_lenenc_bytes(&b, "", 0);
+        buffer_lenenc_bytes(&b, "", 0); /* symbol */
         buffer_u8(&b, 1);
         buffer_lenenc(&b, size);
         ck_assert_ptr_nonnull(buffer_reserve(&b, size));
@@ -185,8 +186,9 @@ START_TEST(long_names_are_cut_with_an_ellipsis)
 
     memset(name, 'n', sizeof(name) - 1);
     buffer_init(&b, WIRE_REPLY_MAX);
-    wire_put_answer(&b, 1, "", &frame, 1);
+    wire_put_answer(&b, 1, name, &frame, 1);
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
+    ck_assert_uint_eq(reply.symbol.size, WIRE_NAME_MAX);
     ck_assert_uint_eq(reply.frames[0].function.size, WIRE_NAME_MAX);
     ck_assert_uint_eq(reply.frames[0].file.size, WIRE_FILE_MAX);
     ck_assert_mem_eq(reply.frames[0].function.data + WIRE_NAME_MAX - 4, "n...",
@@ -207,7 +209,7 @@ START_TEST(the_largest_answer_fits_its_ceiling)
     for (size_t i = 0; i < NAMES_INLINE_MAX; i++)
         frames[i] = (struct frame){name, file, UINT32_MAX};
     buffer_init(&b, WIRE_REPLY_MAX + WIRE_HEAD);
-    wire_put_answer(&b, UINT64_MAX, "", frames, NAMES_INLINE_MAX);
+    wire_put_answer(&b, UINT64_MAX, name, frames, NAMES_INLINE_MAX);
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     buffer_fini(&b);
 }
