@@ -146,7 +146,7 @@ node_key(struct parse *p, const char *key, const char *value)
             continue;
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
-        else if (setting_apply(p->config, i, value, &err) != 0)
+        else if (config_setting_apply(p->config, i, value, &err) != 0)
             fault(p, p->line, "%s = %s: %s", key, value, err.text);
         p->keys_seen[i] = true;
         return;
@@ -373,7 +373,7 @@ config_load(struct config *config, const struct config_arguments *args,
         load_file(config, args->file, faults);
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
         if (!args->values[i] ||
-            setting_apply(config, i, args->values[i], &err) == 0)
+            config_setting_apply(config, i, args->values[i], &err) == 0)
             continue;
         snprintf(where, sizeof(where), "--%s", setting_option(i));
         add_fault(faults, where, err.text);

@@ -227,7 +227,7 @@ setting_option(enum config_key key)
 }
 
 int
-setting_apply(struct config *config, enum config_key key, const char *value,
+config_setting_apply(struct config *config, enum config_key key, const char *value,
               struct error *err)
 {
     return settings[key].set(config, value, err);
