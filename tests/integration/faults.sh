@@ -16,9 +16,9 @@ start_redis
 expect_error "wrong SQL" "1064 (42000)" "near 'NONSENSE' at line 2" 'SHOW
 NONSENSE'
 expect_error "unknown statement" "1064 (42000)" "near 'HELLO' at line 1" HELLO
-expect_error "unknown method" "1105 (HY000)" dump_dot_snapshot \
+expect_error "unknown method" "1064 (42000)" dump_dot_snapshot \
     "ADMIN EXECUTE ON 10001 'System.print($heap.explode())'"
-expect_error "unknown class" "1105 (HY000)" HeapProf \
+expect_error "unknown class" "1064 (42000)" HeapProf \
     "ADMIN EXECUTE ON 10001 'System.print(Exec.run())'"
 expect_error "wrong script" "1064 (42000)" "line 1" \
     "ADMIN EXECUTE ON 10001 'System.print('"
