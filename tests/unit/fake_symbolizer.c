@@ -198,7 +198,7 @@ static void
 inherit(void)
 {
     extern char **environ;
-    char name[64];
+    char name[128];
     struct frame frame = {name, "", 0};
     sigset_t mask;
     int open_count = 0, blocked = 0;
