@@ -8,7 +8,7 @@
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "statement.h"
+#include "sql_statement.h"
 #include "variables.h"
 
 enum { CHARSET_MAX = 32, COLLATION_MAX = 64 };

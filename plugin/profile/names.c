@@ -181,6 +181,22 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
     return 0;
 }
 
+int
+names_set_symbol(struct names *names, uint64_t address, const char *symbol,
+                 uint64_t start)
+{
+    struct location *location =
+        *location_slot(names->locations, names->capacity, address);
+
+    if (!location)
+        return -1;
+    if (location->symbol)
+        return 0;
+    location->symbol = intern(names, symbol);
+    location->symbol_start = start;
+    return location->symbol ? 0 : -1;
+}
+
 const struct location *
 names_find(const struct names *names, uint64_t address)
 {

@@ -1,0 +1,57 @@
+/*
+ * agent.h - what the agent's parts share.  None of it is exported.
+ *
+ * entry.c decides in which process the agent runs and starts its one thread;
+ * serve.c is that thread; the rest are its tools.  All state of the thread
+ * lives on its stack, so a fork leaves nothing half-written behind.  libc only.
+ */
+#ifndef HW_AGENT_H
+#define HW_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent_protocol.h"
+#include "allocator.h"
+
+enum {
+    /* jemalloc dumps, and libgcc unwinds, on this stack. */
+    AGENT_STACK_BYTES = 512 * 1024,
+    /* A process that daemonises: how long its parent may take to leave. */
+    SURVIVOR_WAIT_MS = 10000,
+    SURVIVOR_STEP_MS = 100,
+    SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
+    /* Descriptors we hold in the host's own table when we must share it. */
+    SHARED_FDS_MAX = 16
+};
+
+/* One line "heapwire: ..." on the host's stderr, in a single write. */
+void agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+int64_t agent_monotonic_ms(void);
+int64_t agent_wall_ms(void);
+
+struct agent_start {
+    char state_dir[AGENT_PATH_MAX];
+    struct allocator allocator; /* found on the main thread */
+    bool survivor; /* after a fork: wait for the parent to leave, silently */
+};
+
+/* The thread's main; arg is a struct agent_start that outlives it. */
+void *agent_serve(void *arg);
+
+/* Descriptors held in a table shared with the host, which a fork's child must
+ * close.  In a table of our own nothing is recorded. */
+void agent_shared_begin(void); /* from here on, record */
+void agent_shared_add(int fd);
+void agent_shared_drop(int fd);
+void agent_shared_close_all(void);
+
+/* Who this process is: pid, uid, incarnation, executable. */
+void agent_identify(struct agent_hello *hello);
+
+/* Reads at most size - 1 bytes of a small file and ends them with NUL; the
+ * length, or -1. */
+int agent_read_small(const char *path, char *out, int size);
+
+#endif

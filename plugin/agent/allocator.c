@@ -1,0 +1,229 @@
+/* allocator.c - see allocator.h. */
+#include "allocator.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent.h"
+
+enum { EPOCH_MIN_MS = 1000, PROBE_BYTES = 4096 };
+
+/* A prefix is in a name because the program calls it so: those come first. */
+static const struct build {
+    const char *prefix, *conf_name;
+} builds[] = {
+    {"je_", "JE_MALLOC_CONF"},
+    {"_rjem_", "_RJEM_MALLOC_CONF"},
+    {"_rjem_je_", "_RJEM_JE_MALLOC_CONF"},
+    {"", "MALLOC_CONF"},
+};
+
+static const char *const stat_names[] = {
+    "stats.allocated", "stats.active", "stats.metadata",
+    "stats.resident",  "stats.mapped", "stats.retained",
+};
+
+static void *
+find_symbol(const struct build *build, const char *name)
+{
+    char full[AGENT_NAME_MAX];
+
+    snprintf(full, sizeof(full), "%s%s", build->prefix, name);
+    return dlsym(RTLD_DEFAULT, full);
+}
+
+static int
+read_value(mallctl_fn *mallctl, const char *name, void *out, size_t size)
+{
+    size_t got = size;
+    int error = mallctl(name, out, &got, NULL, 0);
+
+    return error == 0 && got != size ? EINVAL : error;
+}
+
+static bool
+read_bool(mallctl_fn *mallctl, const char *name)
+{
+    bool value = false;
+
+    return read_value(mallctl, name, &value, sizeof(value)) == 0 && value;
+}
+
+static int
+write_bool(mallctl_fn *mallctl, const char *name, bool value)
+{
+    return mallctl(name, NULL, NULL, &value, sizeof(value));
+}
+
+/* Does a block of the malloc that goes with this mallctl count in it? */
+static bool
+serves(const struct build *build, mallctl_fn *mallctl)
+{
+    void *(*allocate)(size_t) = (void *(*)(size_t))find_symbol(build, "malloc");
+    void (*release)(void *) = (void (*)(void *))find_symbol(build, "free");
+    uint64_t *counter = NULL, before;
+    void *block;
+    bool moved;
+
+    if (!allocate || !release ||
+        read_value(mallctl, "thread.allocatedp", &counter, sizeof(counter)) ||
+        !counter)
+        return false;
+    before = *counter;
+    block = allocate(PROBE_BYTES);
+    moved = block && *counter - before >= PROBE_BYTES;
+    release(block);
+    return moved;
+}
+
+void
+allocator_find(struct allocator *allocator)
+{
+    memset(allocator, 0, sizeof(*allocator));
+    for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+        mallctl_fn *mallctl = (mallctl_fn *)find_symbol(&builds[i], "mallctl");
+        bool opt_prof;
+
+        if (!mallctl || !serves(&builds[i], mallctl))
+            continue;
+        opt_prof = read_bool(mallctl, "opt.prof");
+        if (allocator->mallctl && (allocator->opt_prof || !opt_prof))
+            continue;
+        allocator->mallctl = mallctl;
+        snprintf(allocator->mallctl_name, sizeof(allocator->mallctl_name),
+                 "%smallctl", builds[i].prefix);
+        allocator->conf_name = builds[i].conf_name;
+        allocator->config_prof = read_bool(mallctl, "config.prof");
+        allocator->opt_prof = opt_prof;
+    }
+}
+
+void
+allocator_hide_thread(struct allocator *allocator)
+{
+    if (allocator->opt_prof)
+        write_bool(allocator->mallctl, "thread.prof.active", false);
+}
+
+enum agent_status
+allocator_status(const struct allocator *allocator)
+{
+    if (!allocator->mallctl)
+        return AGENT_NO_JEMALLOC;
+    if (!allocator->config_prof)
+        return AGENT_NO_PROF;
+    return allocator->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
+}
+
+int
+allocator_get_active(struct allocator *allocator, bool *active)
+{
+    int error =
+        read_value(allocator->mallctl, "prof.active", active, sizeof(*active));
+
+    if (error != 0)
+        return error;
+    /* The program may have switched it by itself. */
+    if (!*active)
+        allocator->active_since_ms = 0;
+    else if (allocator->active_since_ms == 0)
+        allocator->active_since_ms = agent_wall_ms();
+    return 0;
+}
+
+/* Threads copy thread_active_init when they are born: a thread born while it
+ * is false is never sampled again, so switching off leaves it alone. */
+int
+allocator_set_active(struct allocator *allocator, bool active)
+{
+    mallctl_fn *mallctl = allocator->mallctl;
+    bool was, init = read_bool(mallctl, "prof.thread_active_init");
+    int error = allocator_get_active(allocator, &was);
+
+    if (error == 0 && active)
+        error = write_bool(mallctl, "prof.thread_active_init", true);
+    if (error != 0)
+        return error;
+    error = write_bool(mallctl, "prof.active", active);
+    if (error != 0) {
+        write_bool(mallctl, "prof.thread_active_init", init);
+        return error;
+    }
+    allocator->changes += was != active;
+    return allocator_get_active(allocator, &was);
+}
+
+int
+allocator_dump(struct allocator *allocator, const char *path)
+{
+    return allocator->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
+}
+
+int
+allocator_stat(struct allocator *allocator, const char *name, uint64_t *value)
+{
+    int64_t now = agent_monotonic_ms();
+    uint64_t epoch = 1;
+    size_t bytes = 0, i;
+    int error;
+
+    for (i = 0; i < sizeof(stat_names) / sizeof(stat_names[0]); i++) {
+        if (strcmp(name, stat_names[i]) == 0)
+            break;
+    }
+    if (i == sizeof(stat_names) / sizeof(stat_names[0]))
+        return ENOENT;
+    if (allocator->epoch_ms == 0 || now - allocator->epoch_ms >= EPOCH_MIN_MS) {
+        error = allocator->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+        if (error != 0)
+            return error;
+        allocator->epoch_ms = now;
+    }
+    error =
+        read_value(allocator->mallctl, stat_names[i], &bytes, sizeof(bytes));
+    if (error == 0)
+        *value = bytes;
+    return error;
+}
+
+static uint32_t
+log_sample(mallctl_fn *mallctl)
+{
+    size_t lg = 0;
+
+    /* prof.reset may have changed it since the start. */
+    if (read_value(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
+        read_value(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
+        return 0;
+    return (uint32_t)lg;
+}
+
+void
+allocator_hello(struct allocator *allocator, struct agent_hello *hello)
+{
+    const char *version = NULL;
+    bool active = false;
+
+    hello->allocator = allocator_status(allocator);
+    hello->secure = getauxval(AT_SECURE) != 0;
+    if (!allocator->mallctl)
+        return;
+    memcpy(hello->mallctl, allocator->mallctl_name, sizeof(hello->mallctl));
+    hello->mallctl_address = (uint64_t)(uintptr_t)allocator->mallctl;
+    snprintf(hello->malloc_conf_name, sizeof(hello->malloc_conf_name), "%s",
+             allocator->conf_name);
+    if (read_value(allocator->mallctl, "version", (void *)&version,
+                   sizeof(version)) == 0 &&
+        version)
+        snprintf(hello->version, sizeof(hello->version), "%s", version);
+    hello->config_prof = allocator->config_prof;
+    hello->opt_prof = allocator->opt_prof;
+    hello->lg_sample = log_sample(allocator->mallctl);
+    allocator_get_active(allocator, &active);
+    hello->active = active;
+    hello->changes = allocator->changes;
+    hello->active_since_ms = allocator->active_since_ms;
+}

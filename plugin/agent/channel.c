@@ -1,0 +1,237 @@
+/*
+ * channel.c - see channel.h.
+ *
+ * Names are resolved once: everything happens beside the directory's own
+ * descriptor, reached through /proc/thread-self/fd because bind() takes only
+ * paths, and short ones.
+ */
+#include "channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
+
+static void
+forget(int *fd)
+{
+    if (*fd >= 0) {
+        agent_shared_drop(*fd);
+        close(*fd);
+    }
+    *fd = -1;
+}
+
+/* 0 when fd is not open: no inode has that number. */
+static ino_t
+inode_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* A directory that nobody but root, its owner and we can write to. */
+static int
+open_directory(const char *path, uid_t *owner)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        agent_say("cannot open the state directory %s: %m; the database runs "
+                  "unprofiled",
+                  path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+        (st.st_uid != 0 && st.st_uid != geteuid() && geteuid() != 0)) {
+        agent_say("the state directory %s is not private (owner %u, mode "
+                  "%04o); the database runs unprofiled",
+                  path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+        close(fd);
+        return -1;
+    }
+    *owner = st.st_uid;
+    return fd;
+}
+
+/* The lock lives as long as this process's agent: the kernel drops it. */
+static enum channel_result
+take_lock(struct channel *channel, int dir)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat st;
+
+    channel->lock =
+        openat(dir, AGENT_LOCK,
+               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (channel->lock < 0)
+        return CHANNEL_FAILED;
+    agent_shared_add(channel->lock);
+    if (fstat(channel->lock, &st) != 0)
+        return CHANNEL_FAILED;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return CHANNEL_FAILED;
+    }
+    if (fcntl(channel->lock, F_SETLK, &whole) == 0)
+        return CHANNEL_OPEN;
+    return errno == EACCES || errno == EAGAIN ? CHANNEL_BUSY : CHANNEL_FAILED;
+}
+
+/* The directory's owner is who runs heapwired: the socket becomes theirs. */
+static int
+listen_in(struct channel *channel, int dir)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    channel->listener =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (channel->listener < 0)
+        return -1;
+    agent_shared_add(channel->listener);
+    channel->listener_inode = inode_of(channel->listener);
+    snprintf(address.sun_path, sizeof(address.sun_path),
+             "/proc/thread-self/fd/%d/" AGENT_SOCKET, dir);
+    if (unlinkat(dir, AGENT_SOCKET, 0) != 0 && errno != ENOENT)
+        return -1;
+    if (bind(channel->listener, (struct sockaddr *)&address, sizeof(address)) !=
+            0 ||
+        fchmodat(dir, AGENT_SOCKET, 0600, 0) != 0)
+        return -1;
+    if (channel->dir_owner != geteuid() && geteuid() == 0 &&
+        fchownat(dir, AGENT_SOCKET, channel->dir_owner, (gid_t)-1,
+                 AT_SYMLINK_NOFOLLOW) != 0)
+        return -1;
+    return listen(channel->listener, BACKLOG);
+}
+
+enum channel_result
+channel_open(struct channel *channel, const char *state_dir)
+{
+    int dir = open_directory(state_dir, &channel->dir_owner);
+    enum channel_result result;
+
+    if (dir < 0)
+        return CHANNEL_FAILED;
+    agent_shared_add(dir);
+    result = take_lock(channel, dir);
+    if (result == CHANNEL_OPEN && listen_in(channel, dir) != 0)
+        result = CHANNEL_FAILED;
+    if (result == CHANNEL_FAILED)
+        agent_say("cannot serve in %s: %m; the database runs unprofiled",
+                  state_dir);
+    forget(&dir);
+    if (result != CHANNEL_OPEN)
+        channel_close(channel);
+    return result;
+}
+
+void
+channel_close(struct channel *channel)
+{
+    forget(&channel->connection);
+    forget(&channel->listener);
+    forget(&channel->lock);
+}
+
+/* A number that is not ours any more is dropped, not closed. */
+static bool
+still_ours(int *fd, ino_t inode)
+{
+    if (*fd < 0 || inode_of(*fd) == inode)
+        return true;
+    agent_shared_drop(*fd);
+    *fd = -1;
+    return false;
+}
+
+bool
+channel_intact(struct channel *channel)
+{
+    still_ours(&channel->connection, channel->connection_inode);
+    return still_ours(&channel->listener, channel->listener_inode);
+}
+
+void
+channel_disconnect(struct channel *channel)
+{
+    forget(&channel->connection);
+}
+
+void
+channel_accept(struct channel *channel)
+{
+    int fd =
+        accept4(channel->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    if (fd < 0) {
+        /* Out of descriptors, most likely: poll would spin. */
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+            usleep(ACCEPT_PAUSE_US);
+        return;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        (peer.uid != 0 && peer.uid != channel->dir_owner &&
+         peer.uid != geteuid())) {
+        close(fd);
+        return;
+    }
+    channel_disconnect(channel);
+    channel->connection = fd;
+    channel->connection_inode = inode_of(fd);
+    agent_shared_add(fd);
+}
+
+int
+channel_receive(struct channel *channel, void *out, size_t size)
+{
+    ssize_t n;
+
+    do {
+        n = recv(channel->connection, out, size, MSG_DONTWAIT | MSG_TRUNC);
+    } while (n < 0 && errno == EINTR);
+    return n == (ssize_t)size ? 0 : -1;
+}
+
+int
+channel_send(struct channel *channel, const void *data, size_t size,
+             const int *fds, size_t fd_count)
+{
+    struct iovec piece = {.iov_base = (void *)data, .iov_len = size};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(AGENT_FDS_MAX * sizeof(int))];
+    } control = {.bytes = {0}};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (fd_count > 0) {
+        struct cmsghdr *header;
+
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+        header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+        memcpy(CMSG_DATA(header), fds, fd_count * sizeof(int));
+    }
+    do {
+        n = sendmsg(channel->connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n == (ssize_t)size ? 0 : -1;
+}

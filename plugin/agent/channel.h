@@ -1,0 +1,46 @@
+/*
+ * channel.h - the agent's socket: where it lies, who may connect.
+ *
+ * Every descriptor belongs to the agent's thread.
+ */
+#ifndef HW_CHANNEL_H
+#define HW_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct channel {
+    int lock, listener, connection; /* -1: none */
+    ino_t listener_inode, connection_inode;
+    uid_t dir_owner;
+};
+
+enum channel_result {
+    CHANNEL_OPEN,
+    CHANNEL_BUSY,  /* another process serves this directory */
+    CHANNEL_FAILED /* told on stderr */
+};
+
+/* The channel must be all -1. */
+enum channel_result channel_open(struct channel *channel,
+                                 const char *state_dir);
+void channel_close(struct channel *channel);
+
+/* False when the listener is no longer ours; forgets a connection that is not.
+ * In a table shared with the host, the host may have closed them and have
+ * something of its own under their numbers. */
+bool channel_intact(struct channel *channel);
+
+/* Takes a waiting connection in place of the one there is, if its peer is
+ * root, the directory's owner or this process's own user. */
+void channel_accept(struct channel *channel);
+void channel_disconnect(struct channel *channel);
+
+/* One packet of exactly size bytes; -1 when anything else came. */
+int channel_receive(struct channel *channel, void *out, size_t size);
+/* Never waits; -1 when the peer does not take it. */
+int channel_send(struct channel *channel, const void *data, size_t size,
+                 const int *fds, size_t fd_count);
+
+#endif

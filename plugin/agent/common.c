@@ -1,0 +1,170 @@
+/* common.c - the agent's small tools; see agent.h. */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Written by the agent's thread alone, read by a fork's child, where that
+ * thread is no more.  fork() copies descriptors before memory, so an entry
+ * outlives its descriptor for a while; the inode tells whether the number still
+ * means the same file.
+ */
+static volatile struct shared {
+    int fd;
+    ino_t inode; /* 0: never used */
+    bool closed;
+} shared[SHARED_FDS_MAX];
+static volatile bool recording;
+
+void
+agent_say(const char *format, ...)
+{
+    static const char prefix[] = "heapwire: ";
+    char line[512];
+    size_t size = sizeof(prefix) - 1;
+    va_list args;
+    int n;
+
+    memcpy(line, prefix, size);
+    va_start(args, format);
+    n = vsnprintf(line + size, sizeof(line) - size - 1, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    size = strnlen(line, sizeof(line) - 2);
+    line[size++] = '\n';
+    while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR)
+        ;
+}
+
+static int64_t
+milliseconds(clockid_t which)
+{
+    struct timespec now;
+
+    clock_gettime(which, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t
+agent_monotonic_ms(void)
+{
+    return milliseconds(CLOCK_MONOTONIC);
+}
+
+int64_t
+agent_wall_ms(void)
+{
+    return milliseconds(CLOCK_REALTIME);
+}
+
+static ino_t
+inode_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+void
+agent_shared_begin(void)
+{
+    recording = true;
+}
+
+void
+agent_shared_add(int fd)
+{
+    static int next;
+
+    for (int i = 0; recording && i < SHARED_FDS_MAX; i++) {
+        volatile struct shared *s = &shared[next++ % SHARED_FDS_MAX];
+
+        if (s->inode != 0 && !s->closed)
+            continue;
+        s->inode = 0;
+        s->fd = fd;
+        s->closed = false;
+        s->inode = inode_of(fd);
+        return;
+    }
+}
+
+void
+agent_shared_drop(int fd)
+{
+    for (int i = 0; i < SHARED_FDS_MAX; i++) {
+        if (shared[i].fd == fd)
+            shared[i].closed = true;
+    }
+}
+
+void
+agent_shared_close_all(void)
+{
+    for (int i = 0; i < SHARED_FDS_MAX; i++) {
+        if (shared[i].inode != 0 && inode_of(shared[i].fd) == shared[i].inode)
+            close(shared[i].fd);
+        shared[i].inode = 0;
+    }
+    recording = false;
+}
+
+int
+agent_read_small(const char *path, char *out, int size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), used = 0;
+    ssize_t n = 0;
+
+    if (fd < 0)
+        return -1;
+    while (used < size - 1) {
+        n = read(fd, out + used, (size_t)(size - 1 - used));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        used += (int)n;
+    }
+    close(fd);
+    out[used] = '\0';
+    return n < 0 ? -1 : used;
+}
+
+/* Field 22 of /proc/self/stat; the name in field 2 may hold anything. */
+static uint64_t
+start_ticks(void)
+{
+    enum { FIELD_AFTER_NAME = 22 - 2 };
+    char text[1024];
+    const char *at;
+
+    if (agent_read_small("/proc/self/stat", text, sizeof(text)) < 0)
+        return 0;
+    at = strrchr(text, ')');
+    for (int i = 0; at && i < FIELD_AFTER_NAME; i++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+void
+agent_identify(struct agent_hello *hello)
+{
+    ssize_t n;
+
+    hello->pid = getpid();
+    hello->start_ticks = start_ticks();
+    if (agent_read_small("/proc/sys/kernel/random/boot_id", hello->boot_id,
+                         sizeof(hello->boot_id)) > 0)
+        hello->boot_id[strcspn(hello->boot_id, "\n")] = '\0';
+    n = readlink("/proc/self/exe", hello->exe, sizeof(hello->exe) - 1);
+    hello->exe[n < 0 ? 0 : n] = '\0';
+}

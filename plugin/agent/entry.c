@@ -1,0 +1,197 @@
+/*
+ * entry.c - the three functions we wrap, and which process gets an agent.
+ *
+ * Preloaded, this library is in every process that the database's start-up
+ * runs.  Only the one whose executable heapwire-run named gets an agent, right
+ * before its main; a forked child gets one only when it daemonises, told by
+ * setsid() or daemon().  Both jumps into the host are tail calls (we are always
+ * compiled with -O2), so that no frame of ours is in the host's stacks.
+ */
+#include "agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int main_fn(int argc, char **argv, char **envp);
+typedef int start_fn(main_fn *main, int argc, char **argv, void (*init)(void),
+                     void (*fini)(void), void (*rtld_fini)(void),
+                     void *stack_end);
+
+EXPORT start_fn __libc_start_main;
+EXPORT pid_t setsid(void);
+EXPORT int daemon(int nochdir, int noclose);
+
+/* Written only while the process has one thread, or by fork's child. */
+static struct {
+    main_fn *main;
+    pid_t (*setsid)(void);
+    int (*daemon)(int nochdir, int noclose);
+    pid_t pid;          /* whose agent was started last; 0: not the database */
+    pid_t survivor_pid; /* the daemonising child that called setsid() */
+    int64_t survivor_ms;
+    struct agent_start start;
+} host;
+
+static __attribute__((noinline)) void
+start_thread(bool survivor)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all, old;
+    int error;
+
+    host.pid = getpid();
+    host.start.survivor = survivor;
+    error = pthread_attr_init(&attr);
+    if (error == 0) {
+        pthread_attr_setstacksize(&attr, AGENT_STACK_BYTES);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        error = pthread_create(&thread, &attr, agent_serve, &host.start);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        pthread_attr_destroy(&attr);
+    }
+    errno = error;
+    if (error != 0 && !survivor)
+        agent_say("cannot start a thread: %m; the database runs unprofiled");
+}
+
+/* In a child that has just left its parent's session. */
+static void
+start_in_survivor(void)
+{
+    int saved = errno;
+
+    if (host.pid != 0 && host.pid != getpid()) {
+        host.survivor_pid = getpid();
+        host.survivor_ms = agent_monotonic_ms();
+        start_thread(true);
+    }
+    errno = saved;
+}
+
+/* The classic daemon forks again after setsid(); any other child (BGSAVE, a
+ * shell) gets nothing. */
+static void
+after_fork(void)
+{
+    int saved = errno;
+
+    agent_shared_close_all();
+    if (host.survivor_pid != 0 && host.survivor_pid == host.pid &&
+        agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
+        start_thread(true);
+    errno = saved;
+}
+
+static const char *
+find_env(char **envp, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (; *envp; envp++) {
+        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
+            return *envp + size + 1;
+    }
+    return NULL;
+}
+
+/* Fills host.start when this process is the one that heapwire-run named. */
+static __attribute__((noinline)) bool
+is_database(char **envp)
+{
+    const char *exe = find_env(envp, AGENT_ENV_EXE);
+    const char *dir = find_env(envp, AGENT_ENV_STATE);
+    char self[AGENT_PATH_MAX];
+    ssize_t n;
+
+    if (!exe || !dir)
+        return false;
+    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n < 0)
+        return false;
+    self[n] = '\0';
+    if (strcmp(self, exe) != 0)
+        return false;
+    if (strlen(dir) >= sizeof(host.start.state_dir)) {
+        agent_say("the state directory's name is too long");
+        return false;
+    }
+    memcpy(host.start.state_dir, dir, strlen(dir) + 1);
+    return true;
+}
+
+static int
+main_with_agent(int argc, char **argv, char **envp)
+{
+    allocator_find(&host.start.allocator);
+    start_thread(false);
+    return host.main(argc, argv, envp);
+}
+
+/* Looked up before the host has threads: dlsym takes the loader's lock, which
+ * a fork's child may find held for ever. */
+static void
+find_next(void)
+{
+    if (!host.setsid) {
+        host.setsid = (pid_t(*)(void))dlsym(RTLD_NEXT, "setsid");
+        host.daemon = (int (*)(int, int))dlsym(RTLD_NEXT, "daemon");
+    }
+}
+
+int
+__libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
+                  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+    start_fn *next = (start_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
+
+    if (!next) {
+        /* Nobody is left who could run the program. */
+        agent_say("libc has no __libc_start_main");
+        _exit(127);
+    }
+    if (is_database(argv + argc + 1)) {
+        find_next();
+        host.main = main;
+        main = main_with_agent;
+        pthread_atfork(NULL, NULL, after_fork);
+    }
+    return next(main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+pid_t
+setsid(void)
+{
+    pid_t sid;
+
+    find_next();
+    sid = host.setsid ? host.setsid() : (pid_t)syscall(SYS_setsid);
+    if (sid >= 0)
+        start_in_survivor();
+    return sid;
+}
+
+int
+daemon(int nochdir, int noclose)
+{
+    int rc;
+
+    find_next();
+    if (!host.daemon) {
+        errno = ENOSYS;
+        return -1;
+    }
+    rc = host.daemon(nochdir, noclose);
+    if (rc == 0)
+        start_in_survivor();
+    return rc;
+}

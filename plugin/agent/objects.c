@@ -1,0 +1,127 @@
+/* objects.c - see objects.h. */
+#include "objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+    MAPS_LINE_MAX = 8192,
+    FDS_RESERVED = 16 /* for connections and dumps under a low RLIMIT_NOFILE */
+};
+
+/* The same file?  Its device is not compared: on btrfs and overlayfs stat()
+ * and maps disagree about it, and heapwired compares build-ids anyway. */
+static int
+open_if_inode(const char *path, uint64_t inode)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == inode)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool
+room_for(int fd)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           (rlim_t)fd + FDS_RESERVED < limit.rlim_cur;
+}
+
+static void
+add(struct objects *objects, uint64_t device, uint64_t inode, int fd)
+{
+    if (fd < 0)
+        return;
+    if (!room_for(fd)) {
+        close(fd);
+        return;
+    }
+    objects->list[objects->count++] =
+        (struct object){.device = device, .inode = inode, .fd = fd};
+}
+
+/* "start-end perms offset major:minor inode   path" */
+static void
+take_line(struct objects *objects, const char *line)
+{
+    unsigned long start, end;
+    unsigned long long inode;
+    unsigned major_number, minor_number;
+    char perms[5], range[64];
+    uint64_t device;
+    int path = 0, fd;
+
+    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %llu %n", &start, &end, perms,
+               &major_number, &minor_number, &inode, &path) != 6 ||
+        perms[2] != 'x' || inode == 0 || line[path] != '/')
+        return;
+    device = makedev(major_number, minor_number);
+    if (objects->count == OBJECTS_MAX ||
+        objects_find(objects, device, inode) >= 0)
+        return;
+    /* map_files needs privileges; exe works even for a deleted file. */
+    snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx", start, end);
+    fd = open_if_inode(line + path, inode);
+    if (fd < 0)
+        fd = open_if_inode(range, inode);
+    if (fd < 0)
+        fd = open_if_inode("/proc/self/exe", inode);
+    add(objects, device, inode, fd);
+}
+
+void
+objects_scan(struct objects *objects)
+{
+    char text[MAPS_LINE_MAX];
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t n;
+    char *end;
+
+    if (fd < 0)
+        return;
+    for (;;) {
+        n = read(fd, text + used, sizeof(text) - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+        while ((end = memchr(text, '\n', used)) != NULL) {
+            size_t size = (size_t)(end - text) + 1;
+
+            *end = '\0';
+            take_line(objects, text);
+            used -= size;
+            memmove(text, end + 1, used);
+        }
+        if (used == sizeof(text))
+            break; /* the kernel prints no line as long as this */
+    }
+    close(fd);
+}
+
+int
+objects_find(const struct objects *objects, uint64_t device, uint64_t inode)
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        if (objects->list[i].device == device &&
+            objects->list[i].inode == inode)
+            return objects->list[i].fd;
+    }
+    return -1;
+}

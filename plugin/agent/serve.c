@@ -1,0 +1,417 @@
+/*
+ * serve.c - the agent's thread: one poll, one request at a time.
+ *
+ * It first gives itself a descriptor table of its own.  So the host's forks,
+ * execs and close-everything loops never meet our descriptors, the host's
+ * table has none of them, and the paths we give to jemalloc go through
+ * /proc/thread-self, not /proc/self.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel.h"
+#include "objects.h"
+
+/* Linux 5.9 and 6.3; older headers lack them. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+enum { FIRST_FD = STDERR_FILENO + 1, CLOSE_MAX = 65536, COPY_BYTES = 16384 };
+
+struct agent {
+    struct channel channel;
+    struct allocator allocator;
+    struct objects objects;
+    bool own_table;
+    int64_t started_ms;
+};
+
+/* What goes back beside a reply; owned ones are closed once sent. */
+struct passed {
+    int fds[AGENT_FDS_MAX];
+    size_t count;
+    bool owned;
+};
+
+static bool
+leave_shared_table(void)
+{
+    struct rlimit limit;
+
+    if (syscall(SYS_close_range, FIRST_FD, ~0U, CLOSE_RANGE_UNSHARE) == 0)
+        return true;
+    if (unshare(CLONE_FILES) != 0)
+        return false;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > CLOSE_MAX)
+        limit.rlim_cur = CLOSE_MAX;
+    for (int fd = FIRST_FD; fd < (int)limit.rlim_cur; fd++)
+        close(fd);
+    return true;
+}
+
+/* Occupies 0-2 where the host has none, so that nothing of ours lands there;
+ * with replace, lets go of the host's. */
+static int
+null_stdio(bool replace)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            return -1;
+    } while (fd < FIRST_FD);
+    for (int i = 0; replace && i < FIRST_FD; i++)
+        dup2(fd, i);
+    close(fd);
+    return 0;
+}
+
+static void
+op_hello(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct passed *passed)
+{
+    (void)request;
+    (void)passed;
+    agent_identify(&reply->hello);
+    reply->hello.uid = geteuid();
+    reply->hello.started_ms = agent->started_ms;
+    allocator_hello(&agent->allocator, &reply->hello);
+}
+
+static void
+fail(struct agent_reply *reply, int error, const char *what)
+{
+    reply->status = AGENT_FAILED;
+    reply->error = error;
+    errno = error;
+    snprintf(reply->text, sizeof(reply->text), "%s: %m", what);
+}
+
+static void
+op_get_active(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct passed *passed)
+{
+    bool active = false;
+    int error = allocator_get_active(&agent->allocator, &active);
+
+    (void)request;
+    (void)passed;
+    reply->value = active;
+    if (error != 0)
+        fail(reply, error, "mallctl prof.active");
+}
+
+static void
+op_set_active(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct passed *passed)
+{
+    int error;
+
+    (void)passed;
+    if (request->number > 1) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    error = allocator_set_active(&agent->allocator, request->number == 1);
+    reply->value = request->number;
+    if (error != 0)
+        fail(reply, error, "mallctl prof.active");
+}
+
+static int
+new_memfd(const char *name)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags);
+    if (fd >= 0)
+        agent_shared_add(fd);
+    return fd;
+}
+
+static int
+copy_maps(int to)
+{
+    char bytes[COPY_BYTES];
+    int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1, done;
+
+    if (from < 0)
+        return -1;
+    while ((n = read(from, bytes, sizeof(bytes))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        do {
+            done = write(to, bytes, (size_t)n);
+        } while (done < 0 && errno == EINTR);
+        if (done != n) {
+            n = -1;
+            break;
+        }
+    }
+    close(from);
+    return n < 0 ? -1 : 0;
+}
+
+/* What we hand out does not change any more. */
+static void
+seal(int fd)
+{
+    fcntl(fd, F_ADD_SEALS,
+          F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+}
+
+static int64_t
+microseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void
+op_dump(struct agent *agent, const struct agent_request *request,
+        struct agent_reply *reply, struct passed *passed)
+{
+    char path[64];
+    int profile = new_memfd("heapwire-profile");
+    int maps = new_memfd("heapwire-maps"), error;
+    int64_t began;
+
+    (void)request;
+    passed->owned = true;
+    passed->fds[0] = profile;
+    passed->fds[1] = maps;
+    passed->count = 2;
+    if (profile < 0 || maps < 0) {
+        fail(reply, errno, "cannot create a memfd");
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", profile);
+    began = microseconds();
+    error = allocator_dump(&agent->allocator, path);
+    reply->value = (uint64_t)(microseconds() - began);
+    if (error != 0) {
+        fail(reply, error, "mallctl prof.dump");
+        return;
+    }
+    if (copy_maps(maps) != 0) {
+        fail(reply, errno, "cannot copy /proc/self/maps");
+        return;
+    }
+    seal(profile);
+    seal(maps);
+    if (agent->own_table)
+        objects_scan(&agent->objects);
+}
+
+static void
+op_object(struct agent *agent, const struct agent_request *request,
+          struct agent_reply *reply, struct passed *passed)
+{
+    int fd = objects_find(&agent->objects, request->number, request->inode);
+
+    if (fd < 0) {
+        reply->status = AGENT_NOT_FOUND;
+        snprintf(reply->text, sizeof(reply->text), "no such mapped file");
+        return;
+    }
+    passed->fds[0] = fd;
+    passed->count = 1;
+}
+
+static void
+op_stat(struct agent *agent, const struct agent_request *request,
+        struct agent_reply *reply, struct passed *passed)
+{
+    char name[AGENT_NAME_MAX];
+    int error;
+
+    (void)passed;
+    snprintf(name, sizeof(name), "%.*s", AGENT_NAME_MAX - 1, request->name);
+    error = allocator_stat(&agent->allocator, name, &reply->value);
+    if (error == ENOENT) {
+        reply->status = AGENT_NOT_FOUND;
+        snprintf(reply->text, sizeof(reply->text), "no such statistic");
+    } else if (error != 0) {
+        fail(reply, error, "mallctl");
+    }
+}
+
+enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
+
+static const struct operation {
+    void (*run)(struct agent *, const struct agent_request *,
+                struct agent_reply *, struct passed *);
+    enum needs needs;
+} operations[] = {
+    [AGENT_HELLO] = {op_hello, NEEDS_NOTHING},
+    [AGENT_GET_ACTIVE] = {op_get_active, NEEDS_PROFILING},
+    [AGENT_SET_ACTIVE] = {op_set_active, NEEDS_PROFILING},
+    [AGENT_DUMP] = {op_dump, NEEDS_PROFILING},
+    [AGENT_OBJECT] = {op_object, NEEDS_NOTHING},
+    [AGENT_STAT] = {op_stat, NEEDS_JEMALLOC},
+};
+
+/* Why this process cannot do what an operation needs. */
+static enum agent_status
+missing(const struct agent *agent, enum needs needs, struct agent_reply *reply)
+{
+    static const char *const texts[] = {
+        [AGENT_OK] = "",
+        [AGENT_NO_JEMALLOC] = "no jemalloc serves this process",
+        [AGENT_NO_PROF] = "this jemalloc was built without --enable-prof",
+        [AGENT_PROF_OFF] = "opt.prof is false: started without prof:true",
+    };
+    enum agent_status status = allocator_status(&agent->allocator);
+
+    if (needs == NEEDS_NOTHING ||
+        (needs == NEEDS_JEMALLOC && status != AGENT_NO_JEMALLOC))
+        return AGENT_OK;
+    snprintf(reply->text, sizeof(reply->text), "%s", texts[status]);
+    return status;
+}
+
+static void
+answer(struct agent *agent, const struct agent_request *request,
+       struct agent_reply *reply, struct passed *passed)
+{
+    const struct operation *operation;
+
+    reply->protocol = AGENT_PROTOCOL;
+    reply->op = request->op;
+    reply->id = request->id;
+    if (request->protocol != AGENT_PROTOCOL || request->op == 0 ||
+        request->op >= sizeof(operations) / sizeof(operations[0])) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    operation = &operations[request->op];
+    reply->status = missing(agent, operation->needs, reply);
+    if (reply->status == AGENT_OK)
+        operation->run(agent, request, reply, passed);
+}
+
+/* -1: this connection is of no use any more. */
+static int
+serve_one(struct agent *agent)
+{
+    struct agent_request request;
+    struct agent_reply reply;
+    struct passed passed = {.fds = {-1, -1}};
+    int rc;
+
+    if (channel_receive(&agent->channel, &request, sizeof(request)) != 0)
+        return -1;
+    memset(&reply, 0, sizeof(reply));
+    answer(agent, &request, &reply, &passed);
+    rc = channel_send(&agent->channel, &reply, sizeof(reply), passed.fds,
+                      reply.status == AGENT_OK ? passed.count : 0);
+    for (size_t i = 0; passed.owned && i < passed.count; i++) {
+        if (passed.fds[i] >= 0) {
+            agent_shared_drop(passed.fds[i]);
+            close(passed.fds[i]);
+        }
+    }
+    return reply.status == AGENT_BAD_REQUEST ? -1 : rc;
+}
+
+/* Returns when the listener is gone: closed by a host whose table we share. */
+static void
+serve(struct agent *agent)
+{
+    struct channel *channel = &agent->channel;
+
+    for (;;) {
+        struct pollfd polled[] = {
+            {.fd = channel->listener, .events = POLLIN},
+            {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
+        };
+
+        if (poll(polled, 2, -1) < 0) {
+            if (errno == EINTR || errno == ENOMEM)
+                continue;
+            return;
+        }
+        if (!channel_intact(channel))
+            return;
+        if (polled[0].revents)
+            channel_accept(channel);
+        else if (polled[1].revents && serve_one(agent) != 0)
+            channel_disconnect(channel);
+    }
+}
+
+/* A survivor's parent holds the lock until it has left. */
+static enum channel_result
+open_channel(struct agent *agent, const struct agent_start *start)
+{
+    const struct timespec step = {.tv_nsec = SURVIVOR_STEP_MS * 1000000L};
+    int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
+    enum channel_result result;
+
+    for (;;) {
+        result = channel_open(&agent->channel, start->state_dir);
+        if (result != CHANNEL_BUSY || !start->survivor ||
+            agent_monotonic_ms() >= until)
+            return result;
+        nanosleep(&step, NULL);
+    }
+}
+
+void *
+agent_serve(void *arg)
+{
+    const struct agent_start *start = arg;
+    struct agent agent = {
+        .channel = {.lock = -1, .listener = -1, .connection = -1}};
+
+    pthread_setname_np(pthread_self(), "heapwire");
+    agent.own_table = leave_shared_table();
+    if (!agent.own_table)
+        agent_shared_begin();
+    else if (null_stdio(start->survivor) != 0) {
+        agent_say("cannot open /dev/null: %m; the database runs unprofiled");
+        return NULL;
+    }
+    if (open_channel(&agent, start) != CHANNEL_OPEN)
+        return NULL;
+    if (!agent.own_table && !start->survivor)
+        agent_say("the agent's descriptors are among the database's: unshare "
+                  "is not allowed here");
+    agent.allocator = start->allocator;
+    allocator_hide_thread(&agent.allocator);
+    if (agent.own_table) {
+        null_stdio(true);
+        objects_scan(&agent.objects);
+    }
+    agent.started_ms = agent_wall_ms();
+    serve(&agent);
+    channel_close(&agent.channel);
+    return NULL;
+}

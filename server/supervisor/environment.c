@@ -1,0 +1,169 @@
+/* environment.c - see environment.h. */
+#include "environment.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent_protocol.h"
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+
+enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's own limit per string */
+
+#define PRELOAD   "LD_PRELOAD"
+#define PROFILING "prof:true,prof_active:false"
+
+static const char *const malloc_options[] = {"MALLOC_CONF", "JE_MALLOC_CONF",
+                                             "_RJEM_MALLOC_CONF"};
+
+enum { MALLOC_OPTIONS = sizeof(malloc_options) / sizeof(malloc_options[0]) };
+
+int
+environment_init(struct environment *env, char *const *envp, struct error *err)
+{
+    size_t count = 0;
+
+    memset(env, 0, sizeof(*env));
+    while (envp[count])
+        count++;
+    env->list = mem_zalloc(count + 1, sizeof(*env->list));
+    for (; env->list && env->count < count; env->count++) {
+        env->list[env->count] = mem_strdup(envp[env->count]);
+        if (!env->list[env->count])
+            break;
+    }
+    if (!env->list || env->count < count) {
+        error_memory(err, "the environment");
+        return -1;
+    }
+    return 0;
+}
+
+void
+environment_fini(struct environment *env)
+{
+    for (size_t i = 0; i < env->count; i++)
+        mem_free(env->list[i]);
+    mem_free(env->list);
+    memset(env, 0, sizeof(*env));
+}
+
+static bool
+names(const char *entry, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(entry, name, size) == 0 && entry[size] == '=';
+}
+
+const char *
+environment_get(const struct environment *env, const char *name)
+{
+    for (size_t i = 0; i < env->count; i++) {
+        if (names(env->list[i], name))
+            return env->list[i] + strlen(name) + 1;
+    }
+    return NULL;
+}
+
+void
+environment_unset(struct environment *env, const char *name)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < env->count; i++) {
+        if (names(env->list[i], name))
+            mem_free(env->list[i]);
+        else
+            env->list[kept++] = env->list[i];
+    }
+    env->count = kept;
+    env->list[kept] = NULL;
+}
+
+int
+environment_set(struct environment *env, const char *name, const char *value,
+                struct error *err)
+{
+    struct buffer entry;
+    char **list;
+
+    buffer_init(&entry, VARIABLE_MAX);
+    buffer_format(&entry, "%s=%s", name, value);
+    list = mem_realloc(env->list, (env->count + 2) * sizeof(*list));
+    if (list)
+        env->list = list;
+    if (entry.failed || !list) {
+        buffer_fini(&entry);
+        error_set(err, ER_OUT_OF_MEMORY, "cannot set %s", name);
+        return -1;
+    }
+    environment_unset(env, name);
+    env->list[env->count++] = entry.data; /* the list's now */
+    env->list[env->count] = NULL;
+    return 0;
+}
+
+void
+environment_clean(struct environment *env)
+{
+    environment_unset(env, PRELOAD);
+    environment_unset(env, "LD_AUDIT");
+    environment_unset(env, AGENT_ENV_EXE);
+    environment_unset(env, AGENT_ENV_STATE);
+    for (size_t i = 0; i < MALLOC_OPTIONS; i++)
+        environment_unset(env, malloc_options[i]);
+}
+
+/* name becomes "<first><separator><second>"; an empty part has no separator. */
+static int
+join(struct environment *env, const char *name, const char *first,
+     const char *separator, const char *second, struct error *err)
+{
+    struct buffer value;
+    int rc = -1;
+
+    buffer_init(&value, VARIABLE_MAX);
+    buffer_format(&value, "%s%s%s", first, *first && *second ? separator : "",
+                  second);
+    if (value.failed)
+        error_set(err, ER_OUT_OF_MEMORY, "cannot set %s", name);
+    else
+        rc = environment_set(env, name, value.data, err);
+    buffer_fini(&value);
+    return rc;
+}
+
+static const char *
+or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+int
+environment_profiling(struct environment *env, struct error *err)
+{
+    for (size_t i = 0; i < MALLOC_OPTIONS; i++) {
+        const char *name = malloc_options[i];
+
+        if (join(env, name, PROFILING, ",",
+                 or_empty(environment_get(env, name)), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+environment_preload(struct environment *env, const char *library,
+                    struct error *err)
+{
+    if (strpbrk(library, " :")) {
+        error_set(err, ER_WRONG_VALUE,
+                  "%s cannot be preloaded: its name has a space or a colon",
+                  library);
+        return -1;
+    }
+    return join(env, PRELOAD, or_empty(environment_get(env, PRELOAD)), ":",
+                library, err);
+}

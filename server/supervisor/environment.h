@@ -1,0 +1,35 @@
+/* environment.h - what the database and heapwired find in theirs. */
+#ifndef HW_ENVIRONMENT_H
+#define HW_ENVIRONMENT_H
+
+#include <stddef.h>
+
+struct error;
+
+struct environment {
+    char **list; /* NULL-terminated; every entry owned */
+    size_t count;
+};
+
+/* A copy of envp.  -1 with *err; fini is due in any case. */
+int environment_init(struct environment *env, char *const *envp,
+                     struct error *err);
+void environment_fini(struct environment *env);
+
+const char *environment_get(const struct environment *env, const char *name);
+int environment_set(struct environment *env, const char *name,
+                    const char *value, struct error *err);
+void environment_unset(struct environment *env, const char *name);
+
+/* Takes out what is meant for the database alone: preloads, malloc options. */
+void environment_clean(struct environment *env);
+
+/* jemalloc with its profiler ready and off, under every name that a build may
+ * read; the user's own options come later and win. */
+int environment_profiling(struct environment *env, struct error *err);
+
+/* Appends library to LD_PRELOAD. */
+int environment_preload(struct environment *env, const char *library,
+                        struct error *err);
+
+#endif

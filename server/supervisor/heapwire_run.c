@@ -1,0 +1,280 @@
+/*
+ * heapwire_run.c - heapwire-run: a database with heapwire in it and beside it.
+ *
+ * A wrong command line or configuration is refused before anything starts.
+ * Whatever else fails costs one line, and the database runs without us.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "environment.h"
+#include "errors.h"
+#include "memory.h"
+#include "options.h"
+#include "program.h"
+#include "state_dir.h"
+#include "supervise.h"
+
+enum { PASSWD_BYTES = 16384 };
+
+/* What belongs to a run; the plan borrows from it. */
+struct run {
+    struct options options;
+    struct environment database, heapwired;
+    char *program, *exe, *state_dir;
+    char heapwired_path[PATH_MAX], library[PATH_MAX];
+    const char *heapwired_argv[OPTIONS_ARGV];
+    struct plan plan;
+};
+
+static void
+say(const char *text, const char *then)
+{
+    fprintf(stderr, "heapwire-run: %s%s\n", text, then);
+}
+
+/* In the build tree and installed: both relative to our own executable. */
+static bool
+find_beside(const char *self, const char *const places[], int mode,
+            char out[PATH_MAX])
+{
+    for (; *places; places++) {
+        if (snprintf(out, PATH_MAX, "%s/%s", self, *places) < PATH_MAX &&
+            access(out, mode) == 0)
+            return true;
+    }
+    out[0] = '\0';
+    return false;
+}
+
+static int
+find_parts(struct run *run, struct error *err)
+{
+    static const char *const servers[] = {"heapwired",
+                                          "../lib/heapwire/heapwired",
+                                          HW_INSTALL_LIB "/heapwired", NULL};
+    static const char *const libraries[] = {
+        "../lib/libheapwire.so", "../lib/heapwire/libheapwire.so",
+        HW_INSTALL_LIB "/libheapwire.so", NULL};
+    char self[PATH_MAX], library[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot read /proc/self/exe");
+        return -1;
+    }
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    if (!find_beside(self, servers, X_OK, run->heapwired_path)) {
+        error_set(err, ER_UNKNOWN, "there is no heapwired beside %s", self);
+        return -1;
+    }
+    if (!find_beside(self, libraries, R_OK, library) ||
+        !realpath(library, run->library)) {
+        error_set(err, ER_UNKNOWN, "there is no libheapwire.so beside %s",
+                  self);
+        return -1;
+    }
+    return 0;
+}
+
+/* Which executable is the database?  Refuses a script that does not say. */
+static int
+find_database(struct run *run, int *exit_status, struct error *err)
+{
+    const char *exe = run->options.value[SETTING_EXE];
+    const char *named = exe && *exe ? exe : NULL;
+    char resolved[PATH_MAX];
+
+    run->program = program_find(run->options.command[0], exit_status, err);
+    if (!run->program)
+        return -1;
+    *exit_status = EX_CONFIG;
+    if (!named && program_kind(run->program) == PROGRAM_SCRIPT) {
+        error_set(err, ER_WRONG_VALUE,
+                  "%s is a script: name the database's executable with --exe",
+                  run->program);
+        return -1;
+    }
+    if (!realpath(named ? named : run->program, resolved)) {
+        error_sys(err, ER_WRONG_VALUE, "cannot find the executable %s",
+                  named ? named : run->program);
+        return -1;
+    }
+    run->exe = mem_strdup(resolved);
+    if (!run->exe)
+        error_memory(err, resolved);
+    return run->exe ? 0 : -1;
+}
+
+/* heapwired's user, or our own. */
+static int
+find_user(const char *name, uid_t *uid, struct error *err)
+{
+    char bytes[PASSWD_BYTES];
+    struct passwd entry, *found = NULL;
+
+    *uid = geteuid();
+    if (!*name)
+        return 0;
+    errno = getpwnam_r(name, &entry, bytes, sizeof(bytes), &found);
+    if (!found) {
+        error_set(err, ER_WRONG_VALUE, "there is no user %s", name);
+        return -1;
+    }
+    *uid = found->pw_uid;
+    return 0;
+}
+
+/* Where the loader looks, for a library that we may preload by its path. */
+static bool
+find_jemalloc(char out[PATH_MAX])
+{
+    static const char *const places[] = {
+        "lib/" HW_MULTIARCH "/libjemalloc.so.2", "lib64/libjemalloc.so.2",
+        "lib/libjemalloc.so.2", "local/lib/libjemalloc.so.2", NULL};
+
+    return find_beside("/usr", places, R_OK, out);
+}
+
+static bool
+has_own_allocator(const struct run *run)
+{
+    const char *preload = environment_get(&run->database, "LD_PRELOAD");
+
+    return program_kind(run->exe) == PROGRAM_ALLOCATOR ||
+           (preload && strstr(preload, "malloc"));
+}
+
+static int
+preload_jemalloc(struct run *run, struct error *err)
+{
+    const char *wish = run->options.value[SETTING_JEMALLOC];
+    char path[PATH_MAX];
+
+    if (strcmp(wish, "no") == 0)
+        return 0;
+    if (*wish && strcmp(wish, "auto") != 0)
+        return environment_preload(&run->database, wish, err);
+    if (has_own_allocator(run))
+        return 0;
+    if (!find_jemalloc(path)) {
+        say("libjemalloc.so.2 is not installed",
+            "; unless the database has jemalloc, there is nothing to profile");
+        return 0;
+    }
+    return environment_preload(&run->database, path, err);
+}
+
+static void
+warn_about(const struct run *run)
+{
+    enum program_kind kind = program_kind(run->exe);
+
+    if (kind == PROGRAM_STATIC)
+        say(run->exe, " is static: the agent cannot be loaded into it");
+    if (program_secure(run->exe))
+        say(run->exe, " runs with more privileges than its caller: the loader "
+                      "ignores LD_PRELOAD, so there will be no agent in it");
+}
+
+static int
+prepare_environments(struct run *run, struct error *err)
+{
+    struct environment *database = &run->database;
+
+    warn_about(run);
+    if (environment_profiling(database, err) != 0 ||
+        environment_preload(database, run->library, err) != 0 ||
+        preload_jemalloc(run, err) != 0 ||
+        environment_set(database, AGENT_ENV_EXE, run->exe, err) != 0 ||
+        environment_set(database, AGENT_ENV_STATE, run->state_dir, err) != 0)
+        return -1;
+    return 0;
+}
+
+static void
+plan_heapwired(struct run *run)
+{
+    options_argv(&run->options, run->heapwired_path, NULL, run->heapwired_argv);
+    run->plan.heapwired = run->heapwired_path;
+    run->plan.heapwired_argv = (char *const *)run->heapwired_argv;
+    run->plan.heapwired_envp = run->heapwired.list;
+    run->plan.log_to_stderr =
+        strcmp(run->options.value[SETTING_LOG], "stderr") == 0;
+}
+
+/* 0; or the status to exit with before anything was started. */
+static int
+prepare(struct run *run, char **envp)
+{
+    static const char without[] = "; the database runs without heapwire";
+    enum check_result checked = CHECK_BROKEN;
+    struct error err = {0};
+    int exit_status = EX_CONFIG;
+    uid_t uid;
+
+    if (environment_init(&run->database, envp, &err) != 0 ||
+        environment_init(&run->heapwired, envp, &err) != 0) {
+        say(err.text, "");
+        return EX_OSERR;
+    }
+    environment_clean(&run->heapwired);
+    if (find_parts(run, &err) == 0)
+        checked = options_check(&run->options, run->heapwired_path,
+                                run->heapwired.list, &err);
+    if (checked == CHECK_REFUSED)
+        return EX_CONFIG;
+    if (checked == CHECK_BROKEN)
+        say(err.text, without);
+    if (find_database(run, &exit_status, &err) != 0) {
+        say(err.text, "");
+        return exit_status;
+    }
+    run->plan.program = run->program;
+    run->plan.argv = run->options.command;
+    run->plan.exe = run->exe;
+    if (checked == CHECK_GOOD) {
+        if (find_user(run->options.value[SETTING_USER], &uid, &err) != 0) {
+            say(err.text, "");
+            return EX_CONFIG;
+        }
+        run->state_dir =
+            state_dir_prepare(run->options.value[SETTING_STATE_DIR], uid, &err);
+        if (run->state_dir && prepare_environments(run, &err) == 0)
+            plan_heapwired(run);
+        else
+            say(err.text, without);
+    }
+    run->plan.envp = run->database.list;
+    return 0;
+}
+
+int
+main(int argc, char **argv, char **envp)
+{
+    struct run run = {0};
+    enum options_result parsed = options_parse(&run.options, argc, argv);
+    int status;
+
+    if (parsed != OPTIONS_RUN)
+        return parsed == OPTIONS_DONE ? EX_OK : EX_USAGE;
+    status = prepare(&run, envp);
+    if (status == 0)
+        status = supervise(&run.plan);
+    mem_free(run.program);
+    mem_free(run.exe);
+    mem_free(run.state_dir);
+    environment_fini(&run.database);
+    environment_fini(&run.heapwired);
+    options_fini(&run.options);
+    return status;
+}

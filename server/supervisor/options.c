@@ -1,0 +1,254 @@
+/* options.c - see options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "reader.h"
+
+enum { CHECK_MAX = 64 * 1024, CHECK_DEADLINE_MS = 10000, CHECK_CHUNK = 4096 };
+
+/* The option, what it takes, the key that --check prints, what it is. */
+static const struct {
+    const char *name, *argument, *key, *help;
+} table[SETTINGS] = {
+    [SETTING_CONFIG] = {"config", "FILE", "config", "configuration file (INI)"},
+    [SETTING_ID] = {"node-id", "N", "id", "this node's id (10001)"},
+    [SETTING_LISTEN] = {"listen", "ADDR:PORT", "listen",
+                        "admin port (127.0.0.1:9036)"},
+    [SETTING_STATE_DIR] = {"state-dir", "DIR", "state_dir",
+                           "sockets and locks (/run/heapwire/<id> for root)"},
+    [SETTING_SOCKET] = {"socket", "PATH", "socket",
+                        "admin socket (mysql.sock in the state directory)"},
+    [SETTING_USER] = {"user", "NAME", "user", "run heapwired as this user"},
+    [SETTING_EXE] = {"exe", "PATH", "exe",
+                     "the database's executable, if COMMAND is a script"},
+    [SETTING_JEMALLOC] = {"jemalloc", "auto|no|PATH", "jemalloc",
+                          "preload libjemalloc (auto: unless the database "
+                          "has its own)"},
+    [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
+};
+
+static void
+print_help(void)
+{
+    printf("usage: heapwire-run [OPTION...] -- COMMAND [ARGUMENT...]\n"
+           "Runs a database with heapwire's agent in it and heapwired beside "
+           "it.\n\n");
+    for (int i = 0; i < SETTINGS; i++) {
+        char left[40];
+
+        snprintf(left, sizeof(left), "--%s %s", table[i].name,
+                 table[i].argument);
+        printf("  %-26s %s\n", left, table[i].help);
+    }
+    printf("  %-26s %s\n  %-26s %s\n", "--help", "this text", "--version",
+           "the version");
+}
+
+enum options_result
+options_parse(struct options *options, int argc, char **argv)
+{
+    enum { HELP = SETTINGS, VERSION, LONG_OPTIONS };
+    struct option longs[LONG_OPTIONS + 1] = {
+        [HELP] = {"help", no_argument, NULL, HELP},
+        [VERSION] = {"version", no_argument, NULL, VERSION},
+    };
+    int which;
+
+    memset(options, 0, sizeof(*options));
+    for (int i = 0; i < SETTINGS; i++)
+        longs[i] = (struct option){table[i].name, required_argument, NULL, i};
+    /* "+": what follows the command belongs to the command. */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
+    while ((which = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
+        if (which == HELP) {
+            print_help();
+            return OPTIONS_DONE;
+        }
+        if (which == VERSION) {
+            printf("heapwire-run %s\n", HW_VERSION);
+            return OPTIONS_DONE;
+        }
+        if (which < 0 || which >= SETTINGS)
+            return OPTIONS_WRONG; /* getopt has said why */
+        options->given[which] = optarg;
+    }
+    if (optind >= argc) {
+        fprintf(stderr, "heapwire-run: no command given; try --help\n");
+        return OPTIONS_WRONG;
+    }
+    options->command = argv + optind;
+    return OPTIONS_RUN;
+}
+
+void
+options_fini(struct options *options)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        mem_free(options->value[i]);
+        options->value[i] = NULL;
+    }
+}
+
+void
+options_argv(const struct options *options, const char *program,
+             const char *extra, const char *argv[OPTIONS_ARGV])
+{
+    /* "--name" of each, for the life of the program. */
+    static char names[SETTINGS][32];
+    int count = 0;
+
+    argv[count++] = program;
+    if (extra)
+        argv[count++] = extra;
+    for (int i = 0; i < SETTINGS; i++) {
+        if (!options->given[i])
+            continue;
+        snprintf(names[i], sizeof(names[i]), "--%s", table[i].name);
+        argv[count++] = names[i];
+        argv[count++] = options->given[i];
+    }
+    argv[count] = NULL;
+}
+
+static int
+take_values(struct options *options, const struct buffer *text,
+            struct error *err)
+{
+    struct reader lines = reader_of(text->data, text->size);
+    struct span line;
+
+    while (reader_line(&lines, &line)) {
+        const char *equal = memchr(line.data, '=', line.size);
+        size_t key = equal ? (size_t)(equal - line.data) : 0;
+
+        for (int i = 0; equal && i < SETTINGS; i++) {
+            struct span name = {.data = line.data, .size = key};
+
+            if (!span_is(name, table[i].key))
+                continue;
+            mem_free(options->value[i]);
+            options->value[i] = mem_strndup(equal + 1, line.size - key - 1);
+        }
+    }
+    for (int i = 0; i < SETTINGS; i++) {
+        if (!options->value[i])
+            options->value[i] =
+                mem_strdup(options->given[i] ? options->given[i] : "");
+        if (!options->value[i]) {
+            error_memory(err, "the configuration");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* All that comes out of fd until its writer ends, within the deadline. */
+static int
+read_until_end(int fd, struct buffer *out)
+{
+    uint64_t until = clock_ms() + CHECK_DEADLINE_MS;
+
+    for (;;) {
+        struct pollfd polled = {.fd = fd, .events = POLLIN};
+        uint64_t now = clock_ms();
+        char bytes[CHECK_CHUNK];
+        ssize_t n;
+
+        if (now >= until || poll(&polled, 1, (int)(until - now)) == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        n = read(fd, bytes, sizeof(bytes));
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0)
+            buffer_add(out, bytes, (size_t)n);
+        if (out->failed) {
+            errno = EMSGSIZE;
+            return -1;
+        }
+    }
+}
+
+static pid_t
+spawn_check(const struct options *options, const char *heapwired,
+            char *const *envp, int out)
+{
+    const char *argv[OPTIONS_ARGV];
+    posix_spawn_file_actions_t actions;
+    pid_t pid = -1;
+    int error;
+
+    options_argv(options, heapwired, "--check", argv);
+    error = posix_spawn_file_actions_init(&actions);
+    if (error == 0) {
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                         O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+        error = posix_spawn(&pid, heapwired, &actions, NULL,
+                            (char *const *)argv, envp);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    errno = error;
+    return error == 0 ? pid : -1;
+}
+
+enum check_result
+options_check(struct options *options, const char *heapwired, char *const *envp,
+              struct error *err)
+{
+    enum check_result result = CHECK_BROKEN;
+    int ends[2] = {-1, -1}, status = 0;
+    struct buffer text;
+    pid_t pid;
+
+    buffer_init(&text, CHECK_MAX);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot create a pipe");
+        goto out;
+    }
+    pid = spawn_check(options, heapwired, envp, ends[1]);
+    if (pid < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot run %s", heapwired);
+        goto out;
+    }
+    fd_close(ends[1]);
+    ends[1] = -1;
+    if (read_until_end(ends[0], &text) != 0) {
+        error_sys(err, ER_UNKNOWN, "no answer from %s --check", heapwired);
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        goto out;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
+        error_set(err, ER_UNKNOWN, "%s --check ended with status 0x%x",
+                  heapwired, (unsigned)status);
+    else if (WEXITSTATUS(status) != 0)
+        result = CHECK_REFUSED;
+    else if (take_values(options, &text, err) == 0)
+        result = CHECK_GOOD;
+out:
+    fd_close(ends[0]);
+    fd_close(ends[1]);
+    buffer_fini(&text);
+    return result;
+}

@@ -1,0 +1,287 @@
+/* supervise.c - see supervise.h. */
+#include "supervise.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "listener.h"
+
+enum {
+    STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
+    SETTLE_MS = 1000, /* for what is left to become a daemon or end */
+    SETTLE_STEP_MS = 20,
+    SIGNALLED = 128, /* the shell's: 128 + n */
+    NOT_RUNNABLE = 126,
+    NOT_FOUND = 127
+};
+
+static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP};
+
+struct supervisor {
+    const struct plan *plan;
+    struct listener listener;
+    pid_t database; /* 0: ended */
+    pid_t session;  /* the database's */
+    int exit_status;
+    bool terminal; /* the database has it, from us */
+    sigset_t waited, original;
+};
+
+static void
+sleep_ms(long ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000,
+                             .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Everything is waited for but what a fault of our own raises.  SIGTTIN and
+ * SIGTTOU stay blocked: we hand the terminal over and take it back. */
+static void
+block_signals(struct supervisor *s)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                 SIGABRT, SIGTRAP, SIGSYS};
+    struct sigaction child = {.sa_handler = SIG_DFL};
+
+    sigfillset(&s->waited);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        sigdelset(&s->waited, faults[i]);
+    sigprocmask(SIG_SETMASK, &s->waited, &s->original);
+    /* Ignored, it would keep every status from us. */
+    sigaction(SIGCHLD, &child, NULL);
+}
+
+static void
+run_database(const struct supervisor *s)
+{
+    const struct plan *plan = s->plan;
+
+    setpgid(0, 0);
+    if (s->terminal)
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+    sigprocmask(SIG_SETMASK, &s->original, NULL);
+    execve(plan->program, plan->argv, plan->envp);
+    fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
+    _exit(errno == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
+}
+
+static int
+start_database(struct supervisor *s)
+{
+    pid_t pid;
+
+    s->terminal = tcgetpgrp(STDIN_FILENO) == getpgrp();
+    s->session = getsid(0);
+    pid = fork();
+    if (pid == 0)
+        run_database(s);
+    if (pid < 0) {
+        fprintf(stderr, "heapwire-run: cannot fork: %m\n");
+        return -1;
+    }
+    s->database = pid;
+    return 0;
+}
+
+static void
+take_terminal(struct supervisor *s)
+{
+    if (s->terminal)
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
+/* The parent of a process, or -1. */
+static pid_t
+parent_of(pid_t pid)
+{
+    char path[64], text[1024], *at;
+    size_t n;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return -1;
+    n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    at = strrchr(text, ')'); /* the name may hold anything */
+    if (!at || strlen(at) < 4)
+        return -1;
+    return (pid_t)strtol(at + 4, NULL, 10); /* ") S <parent>" */
+}
+
+static bool
+runs_exe(pid_t pid, const char *exe)
+{
+    char path[64], target[PATH_MAX];
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    n = readlink(path, target, sizeof(target));
+    return n > 0 && (size_t)n == strlen(exe) &&
+           memcmp(target, exe, (size_t)n) == 0;
+}
+
+/* A child of ours that runs the database's executable, or 0. */
+static pid_t
+find_adopted(const struct supervisor *s)
+{
+    DIR *dir = s->plan->exe ? opendir("/proc") : NULL;
+    struct dirent *entry;
+    pid_t found = 0;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
+    while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (pid > 0 && parent_of(pid) == getpid() &&
+            runs_exe(pid, s->plan->exe))
+            found = pid;
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/*
+ * A database that daemonises leaves a child behind, which we adopt; so does one
+ * that ends while it saves in the background.  The first leaves the session,
+ * the second ends soon.
+ */
+static pid_t
+find_survivor(const struct supervisor *s)
+{
+    uint64_t until = clock_ms() + SETTLE_MS;
+    pid_t pid;
+
+    while ((pid = find_adopted(s)) != 0) {
+        if (getsid(pid) != s->session || clock_ms() >= until)
+            return pid;
+        sleep_ms(SETTLE_STEP_MS);
+    }
+    return 0;
+}
+
+static void
+database_ended(struct supervisor *s, int status)
+{
+    pid_t next = status == 0 ? find_survivor(s) : 0;
+
+    take_terminal(s);
+    s->terminal = false;
+    s->database = next;
+    if (next != 0)
+        s->session = getsid(next);
+    else if (WIFSIGNALED(status))
+        s->exit_status = SIGNALLED + WTERMSIG(status);
+    else
+        s->exit_status = WEXITSTATUS(status);
+}
+
+/* Ctrl-Z reached the database alone: stop too, so that our shell goes on. */
+static void
+database_stopped(struct supervisor *s)
+{
+    if (!s->terminal)
+        return;
+    take_terminal(s);
+    raise(SIGSTOP);
+    tcsetpgrp(STDIN_FILENO, getpgid(s->database));
+    kill(s->database, SIGCONT);
+}
+
+static void
+reap(struct supervisor *s)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (WIFSTOPPED(status)) {
+            if (pid == s->database)
+                database_stopped(s);
+        } else if (pid == s->listener.pid) {
+            listener_ended(&s->listener, status);
+        } else if (pid == s->database) {
+            database_ended(s, status);
+        }
+    }
+}
+
+static void
+forward(const struct supervisor *s, int signal)
+{
+    for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
+        if (forwarded[i] == signal)
+            kill(s->database, signal);
+    }
+}
+
+static void
+wait_for_signal(struct supervisor *s, int timeout_ms)
+{
+    struct timespec timeout = {.tv_sec = timeout_ms / 1000,
+                               .tv_nsec = timeout_ms % 1000 * 1000000L};
+    siginfo_t info;
+    int signal = timeout_ms < 0 ? sigwaitinfo(&s->waited, &info)
+                                : sigtimedwait(&s->waited, &info, &timeout);
+
+    if (signal == SIGCHLD)
+        reap(s);
+    else if (signal > 0 && s->database != 0)
+        forward(s, signal);
+}
+
+static void
+stop_listener(struct supervisor *s)
+{
+    struct listener *listener = &s->listener;
+    uint64_t until = clock_ms() + STOP_MS;
+    int status;
+
+    if (listener->pid == 0)
+        return;
+    kill(listener->pid, SIGTERM);
+    while (waitpid(listener->pid, &status, WNOHANG) == 0) {
+        if (clock_ms() >= until) {
+            kill(listener->pid, SIGKILL);
+            waitpid(listener->pid, &status, 0);
+            break;
+        }
+        sleep_ms(SETTLE_STEP_MS);
+    }
+    listener->pid = 0;
+}
+
+int
+supervise(const struct plan *plan)
+{
+    struct supervisor s = {.plan = plan, .exit_status = NOT_RUNNABLE};
+
+    block_signals(&s);
+    /* Orphans of the database come to us, whether or not we are PID 1. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    listener_init(&s.listener, plan);
+    listener_start(&s.listener);
+    if (start_database(&s) == 0) {
+        while (s.database != 0)
+            wait_for_signal(&s, listener_tick(&s.listener));
+    }
+    stop_listener(&s);
+    return s.exit_status;
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# Hosts that fork, close everything, forbid unshare, delete their binary.
+# FORKS=20000 for the long form.
+. "$(dirname "$0")/agent_lib.sh"
+forks=${FORKS:-2000}
+forker=$WORK/forker
+cp "$BUILD/bin/forker" "$forker"
+PRELOAD=$JEMALLOC
+
+# Forks beside dumps, with profiling on and many samples.
+CONF=prof:true,prof_active:false,lg_prof_sample:12
+with_agent "$forker" "$forker" fork "$forks" >"$WORK/forks" 2>&1 &
+host=$!
+started $host
+agent enable >/dev/null || fail "enable"
+dumps=0
+slowest=0
+while alive $host; do
+    agent dump "$WORK/heap" "$WORK/maps" >"$WORK/dump" 2>/dev/null || continue
+    us=$(field microseconds <"$WORK/dump")
+    [ "$us" -gt "$slowest" ] && slowest=$us
+    dumps=$((dumps + 1))
+done
+wait $host || fail "forks: $(cat "$WORK/forks")"
+[ "$dumps" -gt 5 ] || fail "only $dumps dumps beside $forks forks"
+grep -q '^@ ' "$WORK/heap" || fail "the last dump is empty"
+echo "$(xargs <"$WORK/forks") dumps=$dumps slowest_dump_us=$slowest"
+
+# A shared descriptor table: the same, the children close what is ours.
+forks=$((forks / 10))
+CONF=prof:true,prof_active:true
+(with_agent "$forker" "$BUILD/bin/forker" sealed "$forker" fork "$forks") \
+    >"$WORK/forks" 2>"$WORK/stderr" &
+host=$!
+started $host
+agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump, shared table"
+while alive $host; do
+    agent dump "$WORK/heap" "$WORK/maps" >/dev/null 2>&1
+done
+wait $host || fail "forks, shared table: $(cat "$WORK/forks")"
+expect "lines on stderr" 1 "$(grep -c '^heapwire: ' "$WORK/stderr")"
+
+# closes_all COMMAND...: a host that closes 3 to 1023 is served all the same
+mkfifo "$WORK/stdin"
+closes_all() {
+    (with_agent "$forker" "$@" "$forker" closeall) \
+        <"$WORK/stdin" >"$WORK/stdout" 2>"$WORK/stderr" &
+    host=$!
+    started $host
+    exec 9>"$WORK/stdin"
+    eventually 5 file_has "$WORK/stdout" descriptors= || fail "no host"
+}
+closes_all env
+agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump after close-all"
+# ".", "..", 0, 1, 2 and the directory itself
+expect "descriptors in /proc/self/fd" 6 "$(field descriptors <"$WORK/stdout")"
+
+# The binary is deleted, another takes its name: the old one is handed out.
+cp "$forker" "$WORK/original"
+rm "$forker"
+cp /bin/true "$forker"
+line=$(grep -m 1 " r-xp .*/forker" "$WORK/maps")
+agent object $(echo "$line" | awk '{print $4, $5}') "$WORK/object" >/dev/null ||
+    fail "object of the deleted binary"
+cmp -s "$WORK/object" "$WORK/original" || fail "another binary was handed out"
+cp "$WORK/original" "$forker"
+exec 9>&-
+wait $host || fail "closeall ended badly"
+
+# With a shared table the agent's are closed too: it ends, the host does not.
+closes_all "$BUILD/bin/forker" sealed
+alive $host || fail "the host died"
+exec 9>&-
+wait $host || fail "closeall, shared table, ended badly"
+exit 0

@@ -1,0 +1,58 @@
+#!/bin/sh
+# mariadbd --user=mysql with libjemalloc preloaded, started by root.
+. "$(dirname "$0")/agent_lib.sh"
+[ "$(id -u)" -eq 0 ] || { echo "needs root: skipped"; exit 0; }
+mariadbd=$(realpath "$(command -v mariadbd)")
+data=$WORK/data
+sock=$data/sock
+PRELOAD=$JEMALLOC
+chmod 711 "$WORK"
+mariadb-install-db --no-defaults --user=mysql --datadir="$data" \
+    --auth-root-authentication-method=normal >"$WORK/install" 2>&1 ||
+    fail "mariadb-install-db: $(tail -n 5 "$WORK/install")"
+
+# strace holds it for a second before it drops its privileges; -D: $! is
+# mariadbd itself.
+with_agent "$mariadbd" strace -D -f -o /dev/null -e trace=setuid \
+    -e inject=setuid:delay_enter=1000000 mariadbd --no-defaults --user=mysql --datadir="$data" \
+    --socket="$sock" --pid-file="$WORK/data/pid" --skip-networking \
+    --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
+db=$!
+started $db
+agent hello >"$WORK/early" || fail "no agent: $(cat "$WORK/log")"
+expect "who serves, as whom" "$db 0" \
+    "$(field pid <"$WORK/early") $(field uid <"$WORK/early")"
+sql() { mariadb --no-defaults -u root -S "$sock" "$@"; }
+eventually 30 sql -e 'select 1' >/dev/null 2>&1 ||
+    fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
+mysql_uid=$(id -u mysql)
+expect "uid of the process" "$mysql_uid" "$(stat -c %u "/proc/$db/task")"
+agent hello >"$WORK/late" || fail "no hello as mysql"
+expect "uid of the agent" "$mysql_uid" "$(field uid <"$WORK/late")"
+expect "allocator" "0 mallctl 1" "$(field allocator <"$WORK/late") \
+$(field mallctl <"$WORK/late") $(field opt_prof <"$WORK/late")"
+
+agent enable >/dev/null || fail "enable"
+sql -e "set @a = repeat('x', 12000000); select sleep(20)" >/dev/null 2>&1 &
+started $!
+loaded() { sql -e 'show processlist' 2>/dev/null | grep -q 'User sleep'; }
+eventually 10 loaded || fail "no load"
+agent dump "$WORK/heap" "$WORK/maps" >"$WORK/dump" || fail "dump as mysql"
+grep -q '^@ ' "$WORK/heap" || fail "no sample"
+grep -q "$mariadbd" "$WORK/maps" || fail "maps lack mariadbd"
+line=$(grep -m 1 " r-xp .*mariadbd" "$WORK/maps")
+agent object $(echo "$line" | awk '{print $4, $5}') "$WORK/object" >/dev/null ||
+    fail "object as mysql"
+cmp -s "$WORK/object" "$mariadbd" || fail "another object"
+expect "descriptors" "" "$(ls -l "/proc/$db/fd" | grep -E 'agent\.|memfd|\.so')"
+# The directory is root's: mysql itself may connect too, others may not.
+chmod 711 "$STATE"
+chmod 666 "$STATE/agent.sock"
+CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
+    >/dev/null || fail "mysql is refused"
+CONNECT_MS=0 setpriv --reuid=nobody --clear-groups "$CLIENT" "$STATE" hello \
+    >/dev/null && fail "nobody is let in"
+agent hello >/dev/null || fail "no hello after a stranger"
+kill $db
+eventually 30 gone $db || fail "mariadbd does not end"
+exit 0
