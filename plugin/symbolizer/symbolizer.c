@@ -244,7 +244,7 @@ take_answer(void *arg, const struct wire_reply *reply)
 {
     struct object *object = arg;
     struct job *job = object->job;
-    struct frame frames[NAMES_INLINE_MAX];
+    struct frame frames[NAMES_INLINE_MAX] = {{"", "", 0}};
     struct location answer = {.frames = frames,
                               .frame_count = reply->frame_count,
                               .symbol_start = reply->start};

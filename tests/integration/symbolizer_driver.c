@@ -1,16 +1,18 @@
 /*
- * symbolizer_driver.c - symboliser OBJECT [PATH] < addresses
+ * symbolizer_driver.c - symbolizer_driver HELPER OBJECT [PATH] < addresses
  *
  * Asks hw_symbolizer for the hexadecimal virtual addresses on standard input,
  * as if OBJECT lay where its program headers say, and prints what
  * `addr2line -afiC` would.  PATH: what the mapping is called, if not OBJECT.
- * Notes and times go to standard error; REPEAT asks again, from the cache.
+ * Notes, times and the helper's peak memory go to standard error; REPEAT=n
+ * asks n times, after the first from the cache.
  */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,12 +116,14 @@ main(int argc, char **argv)
     s = symbolizer_new(&options, &err);
     for (int n = repeat ? atoi(repeat) : 1; s && n > 0; n--) {
         uint64_t start = clock_ms();
+        struct rusage usage; /* the helper is the only child */
 
         names_free(names);
         if (symbolizer_resolve(s, &request, &names, &err) != 0)
             return 1;
-        fprintf(stderr, "%zu addresses in %llu ms%s%s\n", request.count,
-                (unsigned long long)(clock_ms() - start),
+        getrusage(RUSAGE_CHILDREN, &usage);
+        fprintf(stderr, "%zu addresses in %llu ms, %ld MB%s%s\n", request.count,
+                (unsigned long long)(clock_ms() - start), usage.ru_maxrss >> 10,
                 names_note(names)[0] ? ": " : "", names_note(names));
     }
     print(names, addresses, request.count);

@@ -177,12 +177,8 @@ hostile(void)
         for (size_t j = 0; j < NAMES_INLINE_MAX; j++)
             frames[j] = (struct frame){"\"><script>\n\033]0;x\a\xff\xc3\xa9",
                                        "/a\nb\xe2\x82", UINT32_MAX};
-<<<<<<< HEAD
-        wire_put_answer(&out, UINT64_MAX, "", frames, NAMES_INLINE_MAX);
-=======
         wire_put_answer(&out, UINT64_MAX, "\033]0;x\a\xff", frames,
                         NAMES_INLINE_MAX);
->>>>>>> profile
         send_all();
     }
     wire_put_done(&out, "");
@@ -202,7 +198,7 @@ static void
 inherit(void)
 {
     extern char **environ;
-    char name[64];
+    char name[128];
     struct frame frame = {name, "", 0};
     sigset_t mask;
     int open_count = 0, blocked = 0;
