@@ -134,8 +134,8 @@ f_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 f_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    const struct setting *setting =
-        setting_find(session_of(c), NULL, text_of(argv[0]));
+    const struct session_value *setting =
+        session_value_find(session_of(c), NULL, text_of(argv[0]));
 
     (void)argc;
     if (setting)
@@ -144,16 +144,15 @@ f_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- time: UTC, one moment per statement ---- */
 
+/* size bytes from at, of "2026-11-21 02:31:07". */
 static void
-return_time(sqlite3_context *c, const char *format)
+return_time(sqlite3_context *c, size_t at, size_t size)
 {
     const struct handle *handle = sqlite3_user_data(c);
-    time_t seconds = (time_t)(handle->now_ms / 1000);
     char text[CLOCK_TEXT];
-    struct tm tm;
 
-    if (gmtime_r(&seconds, &tm))
-        return_text(c, text, strftime(text, sizeof(text), format, &tm));
+    clock_text(handle->now_ms, text, sizeof(text));
+    return_text(c, text + at, size);
 }
 
 static void
@@ -161,7 +160,7 @@ f_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    return_time(c, "%Y-%m-%d %H:%M:%S");
+    return_time(c, 0, 19);
 }
 
 static void
@@ -169,7 +168,7 @@ f_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    return_time(c, "%Y-%m-%d");
+    return_time(c, 0, 10);
 }
 
 static void
@@ -177,7 +176,7 @@ f_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    return_time(c, "%H:%M:%S");
+    return_time(c, 11, 8);
 }
 
 static void
