@@ -15,7 +15,7 @@
 #include "script.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "statement.h"
+#include "sql_statement.h"
 
 enum {
     CELL_MAX = 8 * 1024 * 1024, /* bytes of one node's output in a list */

@@ -7,7 +7,7 @@
 #include "privileges.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "statement.h"
+#include "sql_statement.h"
 
 static struct cursor *
 use_open(struct opening *o, struct error *err)

@@ -2,7 +2,7 @@
 #ifndef HW_PARSER_H
 #define HW_PARSER_H
 
-#include "statement.h"
+#include "sql_statement.h"
 
 struct parser {
     struct lexer lexer;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "buffer.h"
-#include "statement.h"
+#include "sql_statement.h"
 
 struct arena;
 struct error;

@@ -130,7 +130,7 @@ enum step
 heapprof_dump_dot(struct script_call *call, struct error *err)
 {
     struct job_result result = {0};
-    enum step step = await(call, JOB_SNAPSHOT, &result, err);
+    enum step step = await(call, JOB_PROFILE, &result, err);
 
     if (step != STEP_DONE)
         return step;

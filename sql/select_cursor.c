@@ -226,7 +226,7 @@ row_limit(const struct query *query)
     char room[VARIABLE_ROOM];
     struct value value;
 
-    if (query->rewritten.has_limit || !query->rewrite.session->settings)
+    if (query->rewritten.has_limit || !query->rewrite.session->values)
         return UINT64_MAX;
     variable_get(query->rewrite.session, variable, SCOPE_SESSION, room, &value);
     return value.type == VALUE_INT && value.integer >= 0

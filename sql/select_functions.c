@@ -1,8 +1,8 @@
 /* select_functions.c - MySQL's functions, as far as clients call them. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <strings.h>
+#include <time.h>
 
 #include "buffer.h"
 #include "clock.h"
@@ -134,8 +134,8 @@ f_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 f_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    const struct setting *setting =
-        setting_find(session_of(c), NULL, text_of(argv[0]));
+    const struct session_value *setting =
+        session_value_find(session_of(c), NULL, text_of(argv[0]));
 
     (void)argc;
     if (setting)
@@ -144,15 +144,15 @@ f_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- time: UTC, one moment per statement ---- */
 
-/* Part of "2026-11-21 02:31:07". */
+/* size bytes from at, of "2026-11-21 02:31:07". */
 static void
-return_time(sqlite3_context *c, size_t from, size_t size)
+return_time(sqlite3_context *c, size_t at, size_t size)
 {
     const struct handle *handle = sqlite3_user_data(c);
     char text[CLOCK_TEXT];
 
     clock_text(handle->now_ms, text, sizeof(text));
-    return_text(c, text + from, size);
+    return_text(c, text + at, size);
 }
 
 static void

@@ -46,26 +46,24 @@ query_close(struct query *query)
     query->handle = NULL;
 }
 
-/* What SQLite's message starts with, and how MySQL puts the rest.  A name
- * comes quoted or followed by more words. */
+/* What SQLite's message starts with, and what MySQL says around the name,
+ * which comes quoted or followed by more words. */
 static const struct {
     const char *start;
     enum error_code code;
-    const char *format; /* of the name */
+    const char *before, *after;
 } messages[] = {
-    {"no such column: ", ER_BAD_FIELD, "Unknown column '%.*s' in 'field list'"},
-    {"no such function: ", ER_FUNCTION_UNKNOWN, "FUNCTION %.*s does not exist"},
-    {"not authorized to use function: ", ER_FUNCTION_UNKNOWN,
-     "FUNCTION %.*s does not exist"},
-    {"no such table: ", ER_NO_SUCH_TABLE, "Table '%.*s' doesn't exist"},
-    {"ambiguous column name: ", ER_AMBIGUOUS_FIELD,
-     "Column '%.*s' in field list is ambiguous"},
+    {"no such column: ", ER_BAD_FIELD, "Unknown column '", "' in 'field list'"},
+    {"no such function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ", " does not exist"},
+    {"not authorized to use function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ",
+     " does not exist"},
+    {"no such table: ", ER_NO_SUCH_TABLE, "Table '", "' doesn't exist"},
+    {"ambiguous column name: ", ER_AMBIGUOUS_FIELD, "Column '",
+     "' in field list is ambiguous"},
     {"wrong number of arguments to function ", ER_PARAMETER_COUNT,
-     "Incorrect parameter count in the call to native function '%.*s'"},
+     "Incorrect parameter count in the call to native function '", "'"},
 };
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static bool
 translate(const char *message, struct error *err)
 {
@@ -76,13 +74,12 @@ translate(const char *message, struct error *err)
         if (strncmp(message, messages[i].start, skip) != 0)
             continue;
         name += *name == '"';
-        error_set(err, messages[i].code, messages[i].format,
-                  (int)strcspn(name, "\" ()"), name);
+        error_set(err, messages[i].code, "%s%.*s%s", messages[i].before,
+                  (int)strcspn(name, "\" ()"), name, messages[i].after);
         return true;
     }
     return false;
 }
-#pragma GCC diagnostic pop
 
 int
 query_fail(const struct query *query, int rc, struct error *err)

@@ -8,14 +8,14 @@
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "statement.h"
+#include "sql_statement.h"
 #include "variables.h"
 
 enum { CHARSET_MAX = 32, COLLATION_MAX = 64 };
 
 struct pending {
     struct opening *opening;
-    struct setting *list;
+    struct session_value *list;
     struct error *err;
 };
 
@@ -39,7 +39,8 @@ static int
 add(struct pending *p, const struct variable *variable, struct span name,
     const struct value *value)
 {
-    struct setting *setting = setting_new(variable, name, value, p->err);
+    struct session_value *setting =
+        session_value_new(variable, name, value, p->err);
 
     if (!setting)
         return -1;
@@ -186,10 +187,10 @@ prepare(struct pending *p, const struct assignment *a)
 }
 
 /* The list was built backwards; what was assigned last must hold. */
-static struct setting *
-reversed(struct setting *list)
+static struct session_value *
+reversed(struct session_value *list)
 {
-    struct setting *out = NULL, *next;
+    struct session_value *out = NULL, *next;
 
     for (; list; list = next) {
         next = list->next;
@@ -201,7 +202,7 @@ reversed(struct setting *list)
 
 /* The one variable that the protocol shows in every answer. */
 static void
-follow_autocommit(struct sql_session *session, const struct setting *list)
+follow_autocommit(struct sql_session *session, const struct session_value *list)
 {
     for (; list; list = list->next)
         if (list->variable && strcmp(list->variable->name, "autocommit") == 0) {
@@ -223,13 +224,13 @@ set_open(struct opening *o, struct error *err)
         return NULL;
     for (const struct assignment *a = o->statement->set; a; a = a->next)
         if (prepare(&p, a) != 0) {
-            setting_free(p.list);
+            session_value_free(p.list);
             cursor_free(ok);
             return NULL;
         }
     p.list = reversed(p.list);
     follow_autocommit(o->session, p.list);
-    if (setting_apply(o->session, p.list, err) == 0)
+    if (session_value_apply(o->session, p.list, err) == 0)
         return ok;
     o->session->autocommit = autocommit;
     o->session->in_transaction = in_transaction;

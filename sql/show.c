@@ -11,7 +11,7 @@
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "statement.h"
+#include "sql_statement.h"
 
 enum { LABEL_MAX = 256 };
 

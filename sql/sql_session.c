@@ -27,15 +27,15 @@ sql_session_free(struct sql_session *session)
 {
     if (!session)
         return;
-    setting_free(session->settings);
+    session_value_free(session->values);
     mem_free(session);
 }
 
 void
 sql_session_reset(struct sql_session *session)
 {
-    setting_free(session->settings);
-    session->settings = NULL;
+    session_value_free(session->values);
+    session->values = NULL;
     session->autocommit = true;
     session->in_transaction = false;
 }
@@ -71,36 +71,36 @@ sql_session_in_transaction(const struct sql_session *session)
 }
 
 static bool
-is_setting(const struct setting *s, const struct variable *variable,
-           struct span name)
+is_value(const struct session_value *s, const struct variable *variable,
+         struct span name)
 {
     return s->variable == variable &&
            (variable || span_is_nocase(name, s->name));
 }
 
-const struct setting *
-setting_find(const struct sql_session *session, const struct variable *variable,
-             struct span name)
+const struct session_value *
+session_value_find(const struct sql_session *session,
+                   const struct variable *variable, struct span name)
 {
-    const struct setting *s = session->settings;
+    const struct session_value *s = session->values;
 
-    while (s && !is_setting(s, variable, name))
+    while (s && !is_value(s, variable, name))
         s = s->next;
     return s;
 }
 
-struct setting *
-setting_new(const struct variable *variable, struct span name,
-            const struct value *value, struct error *err)
+struct session_value *
+session_value_new(const struct variable *variable, struct span name,
+                  const struct value *value, struct error *err)
 {
     bool bytes = value->type == VALUE_TEXT || value->type == VALUE_BLOB;
     size_t size = bytes ? value->size : 0;
-    struct setting *s;
+    struct session_value *s;
 
-    if (name.size > SQL_NAME_MAX || size > SETTING_VALUE_MAX) {
+    if (name.size > SQL_NAME_MAX || size > SESSION_VALUE_MAX) {
         error_set(err, ER_WRONG_VALUE,
                   "a variable has at most %d bytes of name and %d of value",
-                  SQL_NAME_MAX, SETTING_VALUE_MAX);
+                  SQL_NAME_MAX, SESSION_VALUE_MAX);
         return NULL;
     }
     s = mem_zalloc(1, sizeof(*s) + size + 1);
@@ -121,7 +121,7 @@ setting_new(const struct variable *variable, struct span name,
 }
 
 static size_t
-count(const struct setting *s)
+count(const struct session_value *s)
 {
     size_t n = 0;
 
@@ -134,9 +134,9 @@ static void
 drop(struct sql_session *session, const struct variable *variable,
      struct span name)
 {
-    struct setting **at = &session->settings, *old;
+    struct session_value **at = &session->values, *old;
 
-    while (*at && !is_setting(*at, variable, name))
+    while (*at && !is_value(*at, variable, name))
         at = &(*at)->next;
     old = *at;
     if (!old)
@@ -146,15 +146,15 @@ drop(struct sql_session *session, const struct variable *variable,
 }
 
 int
-setting_apply(struct sql_session *session, struct setting *list,
-              struct error *err)
+session_value_apply(struct sql_session *session, struct session_value *list,
+                    struct error *err)
 {
-    struct setting *next;
+    struct session_value *next;
 
-    if (count(session->settings) + count(list) > SETTINGS_MAX) {
+    if (count(session->values) + count(list) > SESSION_VALUES_MAX) {
         error_set(err, ER_WRONG_VALUE, "a session has at most %d variables",
-                  SETTINGS_MAX);
-        setting_free(list);
+                  SESSION_VALUES_MAX);
+        session_value_free(list);
         return -1;
     }
     for (; list; list = next) {
@@ -162,16 +162,16 @@ setting_apply(struct sql_session *session, struct setting *list,
 
         next = list->next;
         drop(session, list->variable, name);
-        list->next = session->settings;
-        session->settings = list;
+        list->next = session->values;
+        session->values = list;
     }
     return 0;
 }
 
 void
-setting_free(struct setting *list)
+session_value_free(struct session_value *list)
 {
-    struct setting *next;
+    struct session_value *next;
 
     for (; list; list = next) {
         next = list->next;

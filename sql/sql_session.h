@@ -10,15 +10,15 @@
 #include "sql.h"
 
 enum {
-    SETTINGS_MAX = 256,      /* variables that a session may change or make */
-    SETTING_VALUE_MAX = 4096 /* bytes of one */
+    SESSION_VALUES_MAX = 256, /* variables that a session may change or make */
+    SESSION_VALUE_MAX = 4096  /* bytes of one */
 };
 
 struct variable;
 
 /* One changed system variable, or a user variable. */
-struct setting {
-    struct setting *next;
+struct session_value {
+    struct session_value *next;
     const struct variable *variable; /* NULL: a user variable */
     struct value value;              /* its data points into bytes */
     char name[SQL_NAME_MAX + 1];     /* of a user variable */
@@ -31,21 +31,23 @@ struct sql_session {
     uint32_t connection_id;
     char database[SQL_NAME_MAX + 1]; /* "": none */
     bool autocommit, in_transaction;
-    struct setting *settings; /* NULL while nothing was changed */
+    struct session_value *values; /* NULL while nothing was changed */
 };
 
 /* The session's own value of variable, or the user variable name; or NULL. */
-const struct setting *setting_find(const struct sql_session *session,
-                                   const struct variable *variable,
-                                   struct span name);
+const struct session_value *
+session_value_find(const struct sql_session *session,
+                   const struct variable *variable, struct span name);
 
 /* A copy of value, not yet the session's.  NULL with *err. */
-struct setting *setting_new(const struct variable *variable, struct span name,
-                            const struct value *value, struct error *err);
+struct session_value *session_value_new(const struct variable *variable,
+                                        struct span name,
+                                        const struct value *value,
+                                        struct error *err);
 /* Puts all of list (linked by next) in force, taking it.  -1, with nothing
- * changed, past SETTINGS_MAX. */
-int setting_apply(struct sql_session *session, struct setting *list,
-                  struct error *err);
-void setting_free(struct setting *list);
+ * changed, past SESSION_VALUES_MAX. */
+int session_value_apply(struct sql_session *session, struct session_value *list,
+                        struct error *err);
+void session_value_free(struct session_value *list);
 
 #endif

@@ -62,8 +62,9 @@ variable_get(const struct sql_session *session, const struct variable *variable,
              struct value *out)
 {
     struct span none = {"", 0};
-    const struct setting *own =
-        scope == SCOPE_GLOBAL ? NULL : setting_find(session, variable, none);
+    const struct session_value *own =
+        scope == SCOPE_GLOBAL ? NULL
+                              : session_value_find(session, variable, none);
     const char *text = variable->value;
 
     memset(out, 0, sizeof(*out));

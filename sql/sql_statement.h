@@ -1,10 +1,10 @@
 /*
- * statement.h - a parsed statement: what is to be done, nothing looked up.
+ * sql_statement.h - a parsed statement: what is to be done, nothing looked up.
  *
  * Spans borrow the statement's text or live in the arena it was parsed into.
  */
-#ifndef HW_STATEMENT_H
-#define HW_STATEMENT_H
+#ifndef HW_SQL_STATEMENT_H
+#define HW_SQL_STATEMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
