@@ -128,8 +128,8 @@ sql_session_use(struct sql_session *s, struct span database, struct error *err)
 {
     if (!span_is(database, "heapwire") &&
         !span_is(database, "information_schema")) {
-        error_set(err, ER_BAD_DB, "Unknown database '%.*s'",
-                  (int)database.size, database.data);
+        error_set(err, ER_BAD_DB, "Unknown database '%.*s'", (int)database.size,
+                  database.data);
         return -1;
     }
     snprintf(s->database, sizeof(s->database), "%.*s", (int)database.size,
@@ -170,8 +170,7 @@ sleep_and_wake(void *arg)
         until.tv_nsec -= 1000000000;
     }
     pthread_mutex_lock(&f->lock);
-    while (!f->stop &&
-           pthread_cond_timedwait(&f->cond, &f->lock, &until) == 0)
+    while (!f->stop && pthread_cond_timedwait(&f->cond, &f->lock, &until) == 0)
         ;
     f->awake = true;
     stopped = f->stop;
@@ -203,9 +202,8 @@ step_rows(struct fake *f, struct rows *out, struct error *err)
         snprintf(f->text[i], ROW_TEXT, "row number %" PRIu64, f->done);
         v = out->values + out->count++ * 2;
         v[0] = (struct value){.type = VALUE_INT, .integer = (int64_t)f->done};
-        v[1] = (struct value){.type = VALUE_TEXT,
-                              .data = f->text[i],
-                              .size = strlen(f->text[i])};
+        v[1] = (struct value){
+            .type = VALUE_TEXT, .data = f->text[i], .size = strlen(f->text[i])};
     }
     return f->done < f->left ? STEP_MORE : STEP_DONE;
 }
@@ -306,10 +304,9 @@ step_list(struct fake *f, struct rows *out, struct error *err)
         v[2] = (struct value){.type = VALUE_TEXT,
                               .data = row->command,
                               .size = strlen(row->command)};
-        v[3] = (struct value){
-            .type = row->has_info ? VALUE_TEXT : VALUE_NULL,
-            .data = row->info,
-            .size = strlen(row->info)};
+        v[3] = (struct value){.type = row->has_info ? VALUE_TEXT : VALUE_NULL,
+                              .data = row->info,
+                              .size = strlen(row->info)};
     }
     return f->done < f->left ? STEP_MORE : STEP_DONE;
 }
@@ -392,8 +389,8 @@ as_rows(struct fake *f,
     f->step = step;
     f->base.column_count = 2;
     f->columns[0] = (struct column){"n", "numbers", "heapwire", VALUE_INT, 20};
-    f->columns[1] = (struct column){"text", "numbers", "heapwire", VALUE_TEXT,
-                                    ROW_TEXT};
+    f->columns[1] =
+        (struct column){"text", "numbers", "heapwire", VALUE_TEXT, ROW_TEXT};
 }
 
 static bool
