@@ -146,7 +146,7 @@ node_key(struct parse *p, const char *key, const char *value)
             continue;
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
-        else if (config_setting_apply(p->config, i, value, &err) != 0)
+        else if (setting_apply(p->config, i, value, &err) != 0)
             fault(p, p->line, "%s = %s: %s", key, value, err.text);
         p->keys_seen[i] = true;
         return;
@@ -327,8 +327,7 @@ config_read_file(const char *path, struct buffer *out, mode_t *mode,
 
 /* Verifiers have no salt: a file that holds users is nobody else's to read. */
 static void
-load_file(struct config *config, const char *path,
-          struct config_faults *faults)
+load_file(struct config *config, const char *path, struct config_faults *faults)
 {
     struct buffer text;
     struct error err;
@@ -373,7 +372,7 @@ config_load(struct config *config, const struct config_arguments *args,
         load_file(config, args->file, faults);
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
         if (!args->values[i] ||
-            config_setting_apply(config, i, args->values[i], &err) == 0)
+            setting_apply(config, i, args->values[i], &err) == 0)
             continue;
         snprintf(where, sizeof(where), "--%s", setting_option(i));
         add_fault(faults, where, err.text);

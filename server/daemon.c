@@ -66,8 +66,7 @@ check_user(const struct config *config, struct account *account,
         return -1;
     if (geteuid() != 0 && account->uid != geteuid()) {
         error_set(err, ER_WRONG_VALUE,
-                  "only root can run heapwired as the user '%s'",
-                  config->user);
+                  "only root can run heapwired as the user '%s'", config->user);
         return -1;
     }
     return 0;
@@ -351,8 +350,8 @@ start(struct daemon *d, struct error *err)
     if (start_controller(d, err) != 0 || start_server(d, err) != 0 ||
         start_listeners(d, err) != 0)
         return EX_OSERR;
-    log_line("heapwired " HW_VERSION " serves node %u in %s",
-             d->config.node_id, d->config.state_dir);
+    log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
+             d->config.state_dir);
     descriptors_leave_stdio(strcmp(d->config.log, "stderr") == 0);
     log_settle();
     return 0;

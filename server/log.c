@@ -132,7 +132,8 @@ log_fd(void)
     return file;
 }
 
-/* Control bytes and all beyond ASCII become \xNN: a log is read in terminals. */
+/* Control bytes and all beyond ASCII become \xNN: a log is read in terminals.
+ */
 static size_t
 escape(const char *from, char *to, size_t size)
 {
