@@ -129,7 +129,7 @@ node_options="--listen none --exe /usr/bin/redis-server"
 start_node "$work/wrapper"
 wait_for 10 redis-cli -p "$redis_port" ping
 wait_for 10 prof 'has_enable()'
-python3 - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
+$python - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
 import os
 import signal
 import sys
@@ -166,7 +166,7 @@ same "the next incarnation serves" false "$(tail -n 1 "$work/session")"
 touch "$work/enough"
 
 # ---- garbage on the port ----
-python3 - "$work/node/mysql.sock" <<'EOF' || fault "garbage"
+$python - "$work/node/mysql.sock" <<'EOF' || fault "garbage"
 import os
 import socket
 import sys

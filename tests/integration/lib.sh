@@ -10,6 +10,7 @@ work=$(mktemp -d)
 pids=
 faults=0
 checks=0
+python=/usr/bin/python3 # Debian's: it has Debian's modules
 
 clean_up() {
     trap - EXIT INT TERM
