@@ -195,7 +195,7 @@ framing_fault(struct session *s, enum packet_state fault)
                   "Got a packet bigger than 'max_allowed_packet' bytes");
     else
         error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
-    s->reply.sequence = s->in.sequence;
+    s->reply.sequence = (uint8_t)(s->in.sequence + 1);
     session_fail(s, &err);
 }
 

@@ -154,11 +154,11 @@ pull(struct statement *st)
         note_full(st, session_output_full(st->session));
         if (st->full_since_ms)
             return; /* statement_resume goes on */
+        st->sent = 0;
         if (turn == STEPS_A_TURN) {
             pump_yield(&st->pump);
             return;
         }
-        st->sent = 0;
         if (!pump_step(&st->pump))
             return; /* on_ready goes on */
     }
