@@ -51,6 +51,7 @@ enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
     JOB_ENABLE,
     JOB_DISABLE,
+    JOB_PROFILE, /* result.snapshot, not kept */
     JOB_SNAPSHOT /* result.snapshot, kept under its name */
 };
 

@@ -24,6 +24,10 @@ struct location {
     const struct frame *frames; /* innermost (most inlined) first */
     uint32_t frame_count;       /* at least 1 */
     bool in_allocator;          /* in the shared object that is jemalloc */
+    /* The ELF symbol that holds the address, demangled as nm does, with its
+     * value: what tells functions of one name apart.  NULL: unknown. */
+    const char *symbol;
+    uint64_t symbol_start;
 };
 
 struct names;
@@ -36,6 +40,11 @@ void names_free(struct names *names);        /* NULL is fine */
  * -1 without memory or past the limit. */
 int names_add(struct names *names, uint64_t address, const struct frame *frames,
               uint32_t frame_count, bool in_allocator);
+
+/* Adds the ELF symbol to an address that was added before; the first stays.
+ * -1 when it was not, without memory or past the limit. */
+int names_set_symbol(struct names *names, uint64_t address, const char *symbol,
+                     uint64_t start);
 
 const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);

@@ -1,0 +1,48 @@
+#!/bin/sh
+# install.sh - every Debian 12 package that building, testing and the demo need.
+#
+# docker/install.sh          all of them
+# docker/install.sh runtime  what an installed heapwire needs to run
+set -eu
+
+runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1"
+build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
+    zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev"
+tests="check clang clang-format clang-tidy libclang-rt-14-dev git
+    libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
+    python3 python3-pymysql graphviz libc6-dbg procps util-linux"
+
+case "${1:-all}" in
+runtime) packages="$runtime" ;;
+all) packages="$runtime $build $tests" ;;
+*)
+    echo "usage: install.sh [runtime]" >&2
+    exit 64
+    ;;
+esac
+
+missing=
+for package in $packages; do
+    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
+        grep -q 'install ok installed'; then
+        missing="$missing $package"
+    fi
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+    sudo=sudo
+fi
+
+# The servers are installed for their programs: none is to be started.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap '$sudo rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | $sudo tee "$policy" >/dev/null
+    $sudo chmod 755 "$policy"
+fi
+$sudo apt-get update -qq
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends $missing >/dev/null

@@ -1,0 +1,681 @@
+/*
+ * controller.c - see controller.h.
+ *
+ * Two threads.  The channel thread talks to the agent (node.c) and runs the
+ * queue of jobs; the resolver thread turns a taken dump into a snapshot.  A
+ * job is shared by the tickets that wait for it and by the queue.
+ *
+ * Locks: controller.lock guards queue, jobs, tickets, status and the kept
+ * snapshots.  It is held while wakers run (they only post), never across I/O.
+ * Order: controller.lock, then whatever a waker takes; objects.lock last.
+ */
+#include "controller.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "dump.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "node.h"
+#include "objects.h"
+#include "profile.h"
+#include "snapshot.h"
+#include "symbolizer.h"
+
+enum {
+    JOBS_MAX = 64,     /* waiting in the queue */
+    SNAPSHOTS_MAX = 8, /* kept; the oldest goes */
+    SNAPSHOTS_MAX_BYTES = 256 << 20,
+    CONNECT_MS = 100, /* between attempts to reach an agent */
+    GREET_MS = 2000,  /* between greetings of an idle one */
+    STACK_BYTES = 1 << 20
+};
+
+struct job {
+    enum job_kind kind;
+    bool keep; /* some ticket asked for a kept snapshot */
+    bool finished, failed;
+    struct job_result result; /* the job's own reference */
+    struct error error;
+    struct ticket *tickets;
+    int references; /* tickets, and one of the queue */
+    struct job *next;
+};
+
+struct ticket {
+    struct controller *controller;
+    struct job *job;
+    struct waker waker;
+    struct ticket *next; /* of the same job */
+};
+
+struct controller {
+    pthread_mutex_t lock;
+    struct job *queue;         /* waiting, oldest first */
+    struct job *resolving;     /* its dump is with the resolver, or NULL */
+    struct dump dump;          /* of the resolving job; the resolver's */
+    struct node_status status; /* a copy of node.status */
+    struct snapshot *kept[SNAPSHOTS_MAX]; /* oldest first */
+    size_t kept_count;
+    unsigned serial; /* of snapshot names */
+    bool stop;       /* atomic: read without the lock too */
+
+    pthread_cond_t resolver_work;
+    struct node node; /* the channel thread's */
+    struct objects objects;
+    struct symbolizer *symbolizer; /* the resolver's, but for cancel */
+    char *state_dir, *symbolizer_path;
+    int wake_fd; /* eventfd: the channel thread has work */
+    pthread_t channel, resolver;
+    bool channel_runs, resolver_runs;
+};
+
+static void
+wake_channel(struct controller *c)
+{
+    uint64_t one = 1;
+
+    while (write(c->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- jobs; all of these want the lock held ---- */
+
+static void
+job_unref(struct job *job)
+{
+    if (--job->references > 0)
+        return;
+    snapshot_unref(job->result.snapshot);
+    mem_free(job);
+}
+
+static void
+job_finish(struct job *job, const struct error *failure)
+{
+    job->finished = true;
+    job->failed = failure != NULL;
+    if (failure)
+        job->error = *failure;
+    for (struct ticket *t = job->tickets; t; t = t->next)
+        t->waker.wake(t->waker.arg);
+    job_unref(job); /* the queue's */
+}
+
+static bool
+is_dump(enum job_kind kind)
+{
+    return kind == JOB_PROFILE || kind == JOB_SNAPSHOT;
+}
+
+/* A request joins the last waiting job if that answers it too; it never joins
+ * one that runs, whose answer may be older than the request. */
+static struct job *
+joinable(struct controller *c, enum job_kind kind)
+{
+    struct job *last = c->queue;
+
+    while (last && last->next)
+        last = last->next;
+    if (!last || !last->tickets)
+        return NULL;
+    if (is_dump(kind) ? is_dump(last->kind)
+                      : kind == JOB_GET_ACTIVE && last->kind == kind)
+        return last;
+    return NULL;
+}
+
+static size_t
+queue_length(const struct controller *c)
+{
+    size_t length = 0;
+
+    for (const struct job *job = c->queue; job; job = job->next)
+        length++;
+    return length;
+}
+
+static struct job *
+job_enqueue(struct controller *c, enum job_kind kind)
+{
+    struct job **end = &c->queue, *job;
+
+    if (queue_length(c) >= JOBS_MAX)
+        return NULL;
+    job = mem_zalloc(1, sizeof(*job));
+    if (!job)
+        return NULL;
+    job->kind = kind;
+    job->references = 1;
+    while (*end)
+        end = &(*end)->next;
+    *end = job;
+    return job;
+}
+
+/*
+ * Takes the next job that may run.  While the resolver is busy a dump waits,
+ * and so does every change behind it; a read may overtake both.
+ */
+static struct job *
+job_take(struct controller *c)
+{
+    bool dump_waits = false;
+
+    for (struct job **at = &c->queue; *at; at = &(*at)->next) {
+        struct job *job = *at;
+
+        if (is_dump(job->kind) && c->resolving) {
+            dump_waits = true;
+            continue;
+        }
+        if (dump_waits && job->kind != JOB_GET_ACTIVE)
+            return NULL;
+        *at = job->next;
+        job->next = NULL;
+        return job;
+    }
+    return NULL;
+}
+
+/* ---- kept snapshots ---- */
+
+static void
+forget_oldest(struct controller *c)
+{
+    snapshot_unref(c->kept[0]);
+    c->kept_count--;
+    memmove(c->kept, c->kept + 1, c->kept_count * sizeof(c->kept[0]));
+}
+
+static size_t
+kept_bytes(const struct controller *c)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < c->kept_count; i++)
+        bytes += arena_used(c->kept[i]->profile->arena);
+    return bytes;
+}
+
+static void
+keep(struct controller *c, struct snapshot *snapshot)
+{
+    if (c->kept_count == SNAPSHOTS_MAX)
+        forget_oldest(c);
+    c->kept[c->kept_count++] = snapshot_ref(snapshot);
+    while (c->kept_count > 1 && kept_bytes(c) > SNAPSHOTS_MAX_BYTES)
+        forget_oldest(c);
+}
+
+static void
+name_snapshot(struct controller *c, struct snapshot *snapshot)
+{
+    time_t seconds = (time_t)(snapshot->taken_ms / 1000);
+    struct tm tm;
+
+    memset(&tm, 0, sizeof(tm));
+    gmtime_r(&seconds, &tm);
+    snprintf(snapshot->name, sizeof(snapshot->name),
+             "heap_%04d%02d%02d_%02d%02d%02d_%u", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+             ++c->serial);
+}
+
+struct snapshot *
+controller_snapshot(struct controller *c, const char *name, struct error *err)
+{
+    struct snapshot *found = NULL;
+
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->kept_count && !found; i++)
+        if (strcmp(c->kept[i]->name, name) == 0)
+            found = snapshot_ref(c->kept[i]);
+    pthread_mutex_unlock(&c->lock);
+    if (!found)
+        error_set(err, ER_UNKNOWN,
+                  "no snapshot named '%.64s' is kept (the newest %d are); "
+                  "HeapProf.getInstance().snapshot() takes one",
+                  name, SNAPSHOTS_MAX);
+    return found;
+}
+
+/* ---- the channel thread ---- */
+
+static void
+publish_status(struct controller *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->status = c->node.status;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void
+greet(struct controller *c)
+{
+    if (node_refresh(&c->node))
+        objects_clear(&c->objects);
+    publish_status(c);
+}
+
+static int
+run_switch(struct controller *c, bool on, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_SET_ACTIVE, .number = on};
+    struct node_answer answer;
+
+    return node_call(&c->node, &request, &answer, err);
+}
+
+static int
+run_get_active(struct controller *c, bool *active, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_GET_ACTIVE};
+    struct node_answer answer;
+
+    *active = false;
+    if (c->node.status.hello.allocator == AGENT_PROF_OFF)
+        return node_status_check(&c->node.status, err);
+    if (node_call(&c->node, &request, &answer, err) != 0)
+        return -1;
+    *active = answer.reply.value != 0;
+    return 0;
+}
+
+/* Hands the dump to the resolver, which finishes the job. */
+static int
+run_dump(struct controller *c, struct job *job, struct error *err)
+{
+    struct dump dump;
+
+    memset(&dump, 0, sizeof(dump));
+    if (dump_take(&dump, &c->node, &c->objects, err) != 0) {
+        dump_fini(&dump);
+        return -1;
+    }
+    pthread_mutex_lock(&c->lock);
+    c->dump = dump;
+    c->resolving = job;
+    pthread_cond_signal(&c->resolver_work);
+    pthread_mutex_unlock(&c->lock);
+    return 0;
+}
+
+static void
+run_job(struct controller *c, struct job *job)
+{
+    struct error err;
+    bool active = false;
+    int rc;
+
+    memset(&err, 0, sizeof(err));
+    if (is_dump(job->kind)) {
+        rc = run_dump(c, job, &err);
+        if (rc == 0)
+            return;
+    } else if (job->kind == JOB_GET_ACTIVE) {
+        rc = run_get_active(c, &active, &err);
+    } else {
+        rc = run_switch(c, job->kind == JOB_ENABLE, &err);
+        greet(c); /* active since, number of changes */
+    }
+    publish_status(c);
+    pthread_mutex_lock(&c->lock);
+    job->result.active = active;
+    job_finish(job, rc == 0 ? NULL : &err);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* A job that nobody waits for any more is not run. */
+static struct job *
+next_job(struct controller *c)
+{
+    struct job *job;
+
+    pthread_mutex_lock(&c->lock);
+    while ((job = job_take(c)) != NULL && !job->tickets)
+        job_unref(job);
+    pthread_mutex_unlock(&c->lock);
+    return job;
+}
+
+/* Sleeps until there is a job, an answer or end of the agent, or time is up. */
+static void
+channel_sleep(struct controller *c)
+{
+    bool connected = c->node.fd >= 0 && c->node.status.state == NODE_CONNECTED;
+    struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0}, {c->node.fd, POLLIN, 0}};
+    uint64_t drained;
+
+    poll(polls, 2, connected ? GREET_MS : CONNECT_MS);
+    if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
+        drained = 0; /* another wake-up took it: fine */
+}
+
+static void *
+channel_main(void *arg)
+{
+    struct controller *c = arg;
+    uint64_t greeted = 0;
+    struct job *job;
+
+    while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+        if (c->node.status.state != NODE_CONNECTED ||
+            clock_ms() >= greeted + GREET_MS) {
+            greet(c);
+            greeted = clock_ms();
+        }
+        while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE) &&
+               (job = next_job(c)) != NULL)
+            run_job(c, job);
+        channel_sleep(c);
+        if (node_input_pending(&c->node))
+            greeted = 0; /* the end of the connection, or a late one */
+    }
+    return NULL;
+}
+
+/* ---- the resolver thread ---- */
+
+static void
+resolve(struct controller *c, struct job *job)
+{
+    struct snapshot *snapshot;
+    struct error err;
+
+    memset(&err, 0, sizeof(err));
+    snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer, &err);
+    dump_fini(&c->dump);
+    pthread_mutex_lock(&c->lock);
+    if (snapshot) {
+        name_snapshot(c, snapshot);
+        if (job->keep)
+            keep(c, snapshot);
+        job->result.snapshot = snapshot;
+    }
+    c->resolving = NULL;
+    job_finish(job, snapshot ? NULL : &err);
+    pthread_mutex_unlock(&c->lock);
+    wake_channel(c);
+}
+
+static void *
+resolver_main(void *arg)
+{
+    struct controller *c = arg;
+
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        struct job *job = c->resolving;
+
+        if (job) {
+            pthread_mutex_unlock(&c->lock);
+            resolve(c, job);
+            pthread_mutex_lock(&c->lock);
+        } else if (__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+            break;
+        } else {
+            pthread_cond_wait(&c->resolver_work, &c->lock);
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static int
+start_thread(pthread_t *thread, const char *name, void *(*body)(void *),
+             void *arg, struct error *err)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(thread, &attributes, body, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (rc != 0) {
+        errno = rc;
+        error_sys(err, ER_UNKNOWN, "cannot start the %s thread", name);
+        return -1;
+    }
+    pthread_setname_np(*thread, name);
+    return 0;
+}
+
+struct controller *
+controller_start(const struct controller_options *options, struct error *err)
+{
+    struct symbolizer_options helper = {0};
+    struct controller *c = mem_zalloc(1, sizeof(*c));
+
+    if (!c) {
+        error_memory(err, "the controller");
+        return NULL;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->resolver_work, NULL);
+    objects_init(&c->objects);
+    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->state_dir = mem_strdup(options->state_dir);
+    c->symbolizer_path = mem_strdup(options->symbolizer);
+    node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
+    c->status = c->node.status;
+    if (c->wake_fd < 0 || !c->state_dir || !c->symbolizer_path) {
+        error_memory(err, "the controller");
+        goto fail;
+    }
+    helper.program = c->symbolizer_path;
+    c->symbolizer = symbolizer_new(&helper, err);
+    if (!c->symbolizer)
+        goto fail;
+    c->channel_runs =
+        start_thread(&c->channel, "hw-channel", channel_main, c, err) == 0;
+    if (!c->channel_runs)
+        goto fail;
+    c->resolver_runs =
+        start_thread(&c->resolver, "hw-resolver", resolver_main, c, err) == 0;
+    if (!c->resolver_runs)
+        goto fail;
+    return c;
+fail:
+    controller_stop(c);
+    return NULL;
+}
+
+static void
+join_threads(struct controller *c)
+{
+    pthread_mutex_lock(&c->lock);
+    __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
+    pthread_cond_signal(&c->resolver_work);
+    pthread_mutex_unlock(&c->lock);
+    wake_channel(c);
+    if (c->channel_runs)
+        pthread_join(c->channel, NULL);
+    if (c->symbolizer)
+        symbolizer_cancel(c->symbolizer);
+    if (c->resolver_runs)
+        pthread_join(c->resolver, NULL);
+}
+
+void
+controller_stop(struct controller *c)
+{
+    struct job *next;
+
+    if (!c)
+        return;
+    join_threads(c);
+    for (struct job *job = c->queue; job; job = next) {
+        next = job->next;
+        job_unref(job);
+    }
+    while (c->kept_count > 0)
+        forget_oldest(c);
+    symbolizer_free(c->symbolizer);
+    objects_fini(&c->objects);
+    node_fini(&c->node);
+    fd_close(c->wake_fd);
+    pthread_cond_destroy(&c->resolver_work);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c->state_dir);
+    mem_free(c->symbolizer_path);
+    mem_free(c);
+}
+
+/* ---- requests ---- */
+
+void
+controller_status(struct controller *c, struct node_status *out)
+{
+    pthread_mutex_lock(&c->lock);
+    *out = c->status;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What jemalloc in the process can never do, told without asking again. */
+static int
+check_allocator(const struct agent_hello *hello, enum job_kind kind,
+                struct error *err)
+{
+    switch ((enum agent_status)hello->allocator) {
+    case AGENT_OK:
+        return 0;
+    case AGENT_PROF_OFF:
+        if (kind == JOB_GET_ACTIVE)
+            return 0; /* "false" is the plain truth */
+        if (hello->secure)
+            error_set(err, ER_UNKNOWN,
+                      "heap profiling is off in %s (pid %d): it runs with "
+                      "raised privileges, so jemalloc %s ignores %s; compile "
+                      "in malloc_conf or /etc/malloc.conf prof:true,"
+                      "prof_active:false",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name);
+        else
+            error_set(err, ER_UNKNOWN,
+                      "heap profiling cannot be switched on in %s (pid %d): "
+                      "jemalloc %s was started with opt.prof off; restart it "
+                      "with %s=prof:true,prof_active:false in its environment "
+                      "(heapwire-run sets it)",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name);
+        return -1;
+    case AGENT_NO_PROF:
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc %s in %s (pid %d) was built without "
+                  "--enable-prof: it cannot profile; preload a jemalloc that "
+                  "can (heapwire-run --jemalloc PATH)",
+                  hello->version, hello->exe, hello->pid);
+        return -1;
+    default:
+        error_set(err, ER_UNKNOWN,
+                  "%s (pid %d) does not allocate through jemalloc: heap "
+                  "profiling needs it; start the database with libjemalloc "
+                  "preloaded (heapwire-run --jemalloc auto)",
+                  hello->exe, hello->pid);
+        return -1;
+    }
+}
+
+static struct ticket *
+attach(struct controller *c, enum job_kind kind, struct waker waker)
+{
+    struct job *job = joinable(c, kind);
+    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
+
+    if (!ticket)
+        return NULL;
+    if (!job)
+        job = job_enqueue(c, kind);
+    if (!job) {
+        mem_free(ticket);
+        return NULL;
+    }
+    job->keep |= kind == JOB_SNAPSHOT;
+    job->references++;
+    ticket->controller = c;
+    ticket->job = job;
+    ticket->waker = waker;
+    ticket->next = job->tickets;
+    job->tickets = ticket;
+    return ticket;
+}
+
+struct ticket *
+controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
+                  struct error *err)
+{
+    struct ticket *ticket = NULL;
+
+    pthread_mutex_lock(&c->lock);
+    if (node_status_check(&c->status, err) == 0 &&
+        check_allocator(&c->status.hello, kind, err) == 0) {
+        ticket = attach(c, kind, waker);
+        if (!ticket)
+            error_set(err, ER_UNKNOWN,
+                      "%d requests are waiting for the node already; try "
+                      "again later",
+                      JOBS_MAX);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (ticket)
+        wake_channel(c);
+    return ticket;
+}
+
+enum ticket_state
+ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+{
+    struct controller *c = ticket->controller;
+    struct job *job = ticket->job;
+    enum ticket_state state = TICKET_WAITING;
+
+    pthread_mutex_lock(&c->lock);
+    if (job->finished && job->failed) {
+        *err = job->error;
+        state = TICKET_FAILED;
+    } else if (job->finished) {
+        *result = job->result;
+        if (result->snapshot)
+            snapshot_ref(result->snapshot);
+        state = TICKET_DONE;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return state;
+}
+
+void
+ticket_free(struct ticket *ticket)
+{
+    struct controller *c;
+    struct ticket **at;
+
+    if (!ticket)
+        return;
+    c = ticket->controller;
+    pthread_mutex_lock(&c->lock);
+    for (at = &ticket->job->tickets; *at != ticket; at = &(*at)->next)
+        ;
+    *at = ticket->next;
+    job_unref(ticket->job);
+    pthread_mutex_unlock(&c->lock);
+    mem_free(ticket);
+}

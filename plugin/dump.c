@@ -1,0 +1,177 @@
+/* dump.c - see dump.h. */
+#include "dump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "heap_dump.h"
+#include "mappings.h"
+#include "names.h"
+#include "node.h"
+#include "objects.h"
+#include "profile.h"
+#include "snapshot.h"
+#include "symbolizer.h"
+
+enum { MAPS_ARENA_BYTES = 64 << 20 };
+
+void
+dump_fini(struct dump *dump)
+{
+    buffer_fini(&dump->text);
+    buffer_fini(&dump->maps);
+}
+
+/* ---- taking: the channel thread ---- */
+
+static int
+fetch_object(struct node *node, struct objects *objects,
+             const struct mapping *mapping, struct error *err)
+{
+    struct agent_request request = {
+        .op = AGENT_OBJECT, .number = mapping->device, .inode = mapping->inode};
+    struct node_answer answer;
+
+    if (node_call(node, &request, &answer, err) != 0) {
+        if (node->status.state != NODE_CONNECTED)
+            return -1;
+        objects_put(objects, mapping->device, mapping->inode, -1);
+        return 0; /* it will go without names */
+    }
+    objects_put(objects, mapping->device, mapping->inode, answer.fds[0]);
+    fd_close(answer.fds[1]);
+    return 0;
+}
+
+static int
+fetch_objects(const struct dump *dump, struct node *node,
+              struct objects *objects, struct error *err)
+{
+    struct arena *arena = arena_new(MAPS_ARENA_BYTES);
+    struct mappings maps;
+    int rc = -1;
+
+    if (!arena) {
+        error_memory(err, "the mappings of the node");
+        return -1;
+    }
+    if (mappings_parse(arena, dump->maps.data, dump->maps.size, &maps, NULL,
+                       err) != 0)
+        goto out;
+    for (size_t i = 0; i < maps.count; i++) {
+        const struct mapping *m = &maps.list[i];
+
+        if (m->executable && m->inode &&
+            !objects_known(objects, m->device, m->inode) &&
+            fetch_object(node, objects, m, err) != 0)
+            goto out;
+    }
+    rc = 0;
+out:
+    arena_free(arena);
+    return rc;
+}
+
+int
+dump_take(struct dump *dump, struct node *node, struct objects *objects,
+          struct error *err)
+{
+    struct agent_request request = {.op = AGENT_DUMP};
+    struct node_answer answer;
+    int rc = -1;
+
+    buffer_init(&dump->text, DUMP_MAX_BYTES);
+    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    if (node_call(node, &request, &answer, err) != 0)
+        return -1;
+    dump->hello = node->status.hello;
+    dump->taken_ms = clock_wall_ms();
+    dump->dump_us = (uint32_t)answer.reply.value;
+    if (answer.fds[0] < 0 || answer.fds[1] < 0) {
+        error_set(err, ER_UNKNOWN, "the agent sent no profile");
+        goto out;
+    }
+    if (fd_read_all(answer.fds[0], &dump->text, "the heap profile", err) != 0 ||
+        fd_read_all(answer.fds[1], &dump->maps, "the node's mappings", err) !=
+            0)
+        goto out;
+    rc = fetch_objects(dump, node, objects, err);
+out:
+    node_answer_close(&answer);
+    return rc;
+}
+
+/* ---- making: the resolver thread ---- */
+
+static int
+open_object(void *arg, const struct mapping *mapping)
+{
+    return objects_open(arg, mapping->device, mapping->inode);
+}
+
+static struct names *
+name_addresses(const struct dump *dump, const struct heap_dump *heap,
+               struct arena *arena, struct objects *objects,
+               struct symbolizer *symbolizer, struct error *err)
+{
+    struct resolve_request request = {.addresses = heap->addresses,
+                                      .count = heap->address_count,
+                                      .allocator_address =
+                                          dump->hello.mallctl_address,
+                                      .open_object = open_object,
+                                      .arg = objects};
+    struct names *names = NULL;
+    struct mappings maps;
+
+    if (mappings_parse(arena, dump->maps.data, dump->maps.size, &maps, NULL,
+                       err) != 0)
+        return NULL;
+    request.maps = &maps;
+    if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
+        return NULL;
+    return names;
+}
+
+struct snapshot *
+dump_make_snapshot(const struct dump *dump, struct objects *objects,
+                   struct symbolizer *symbolizer, struct error *err)
+{
+    struct profile_origin origin = {.live = true,
+                                    .taken_ms = dump->taken_ms,
+                                    .active_since_ms =
+                                        dump->hello.active_since_ms};
+    struct arena *arena = arena_new(MAPS_ARENA_BYTES);
+    struct snapshot *snapshot = snapshot_new(), *made = NULL;
+    struct heap_dump *heap = NULL;
+    struct names *names = NULL;
+
+    if (!arena || !snapshot) {
+        error_memory(err, "a snapshot");
+        goto out;
+    }
+    heap = heap_dump_parse(dump->text.data, dump->text.size, err);
+    if (!heap)
+        goto out;
+    names = name_addresses(dump, heap, arena, objects, symbolizer, err);
+    if (!names)
+        goto out;
+    snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
+    if (!snapshot->profile)
+        goto out;
+    snapshot->taken_ms = dump->taken_ms;
+    snapshot->dump_us = dump->dump_us;
+    snapshot->hello = dump->hello;
+    snprintf(snapshot->note, sizeof(snapshot->note), "%s", names_note(names));
+    made = snapshot;
+    snapshot = NULL;
+out:
+    names_free(names);
+    heap_dump_free(heap);
+    snapshot_unref(snapshot);
+    arena_free(arena);
+    return made;
+}

@@ -1,0 +1,44 @@
+/*
+ * dump.h - one heap dump: taken from the agent, then made into a snapshot.
+ *
+ * Taking belongs to the channel thread and disturbs the database for the dump
+ * alone; making belongs to the resolver thread and does not touch it.
+ */
+#ifndef HW_DUMP_H
+#define HW_DUMP_H
+
+#include <stdint.h>
+
+#include "agent_protocol.h"
+#include "buffer.h"
+
+struct error;
+struct node;
+struct objects;
+struct snapshot;
+struct symbolizer;
+
+enum {
+    DUMP_MAX_BYTES = 64 << 20,     /* jemalloc's text */
+    DUMP_MAPS_MAX_BYTES = 16 << 20 /* /proc/self/maps */
+};
+
+struct dump {
+    struct buffer text, maps;
+    struct agent_hello hello; /* as greeted after the dump */
+    int64_t taken_ms;         /* wall clock */
+    uint32_t dump_us;
+};
+
+/* Dumps, copies, and makes sure that objects has every mapped file. */
+int dump_take(struct dump *dump, struct node *node, struct objects *objects,
+              struct error *err);
+void dump_fini(struct dump *dump); /* a zeroed struct is fine */
+
+/* NULL with *err.  The snapshot has no name yet. */
+struct snapshot *dump_make_snapshot(const struct dump *dump,
+                                    struct objects *objects,
+                                    struct symbolizer *symbolizer,
+                                    struct error *err);
+
+#endif

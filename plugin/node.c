@@ -1,0 +1,411 @@
+/*
+ * node.c - see node.h.  States: ABSENT -> CONNECTED <-> UNRESPONSIVE, and GONE
+ * once the process that answered has ended.
+ */
+#include "node.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+
+enum {
+    REPLY_MS = 4000,   /* of anything but a dump */
+    DUMP_MS = 60000,   /* of a dump that is making progress */
+    STOPPED_MS = 4000, /* of a dump when the process is stopped */
+    SLICE_MS = 250
+};
+
+void
+node_init(struct node *node, const char *state_dir, int wake_fd,
+          const bool *stop)
+{
+    memset(node, 0, sizeof(*node));
+    node->state_dir = state_dir;
+    node->wake_fd = wake_fd;
+    node->stop = stop;
+    node->fd = -1;
+    node->status.since_ms = clock_wall_ms();
+}
+
+void
+node_fini(struct node *node)
+{
+    fd_close(node->fd);
+    node->fd = -1;
+}
+
+void
+node_answer_close(struct node_answer *answer)
+{
+    for (int i = 0; i < AGENT_FDS_MAX; i++) {
+        fd_close(answer->fds[i]);
+        answer->fds[i] = -1;
+    }
+}
+
+static void
+enter(struct node *node, enum node_state state)
+{
+    if (node->status.state != state) {
+        node->status.state = state;
+        node->status.since_ms = clock_wall_ms();
+    }
+}
+
+/*
+ * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it
+ * has ended (a zombie has, and so has one whose pid is now another's).
+ */
+static char
+process_state(const struct agent_hello *hello)
+{
+    unsigned long long start = 0;
+    char path[64], text[1024];
+    const char *paren;
+    FILE *file;
+    size_t size;
+    char state;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", hello->pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    paren = strrchr(text, ')'); /* the name may hold anything */
+    if (!paren ||
+        sscanf(paren + 1,
+               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%*s %*s %*s %*s %llu",
+               &state, &start) != 2)
+        return 0;
+    if (state == 'Z' || state == 'X' || start != hello->start_ticks)
+        return 0;
+    return state;
+}
+
+static bool
+process_stopped(const struct agent_hello *hello)
+{
+    char state = process_state(hello);
+
+    return state == 'T' || state == 't';
+}
+
+static void
+disconnect(struct node *node)
+{
+    fd_close(node->fd);
+    node->fd = -1;
+    node->late_id = 0;
+    if (node->status.state != NODE_ABSENT && node->status.state != NODE_GONE)
+        enter(node,
+              process_state(&node->status.hello) ? NODE_ABSENT : NODE_GONE);
+}
+
+static int
+open_socket(const char *state_dir)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int size, fd;
+
+    size = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s",
+                    state_dir, AGENT_SOCKET);
+    if (size < 0 || (size_t)size >= sizeof(address.sun_path))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        fd_close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Descriptors beside a message go to the answer; more than fit are closed. */
+static void
+take_descriptors(struct msghdr *message, struct node_answer *answer)
+{
+    int taken = 0;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c;
+         c = CMSG_NXTHDR(message, c)) {
+        size_t count;
+
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+            if (taken < AGENT_FDS_MAX)
+                answer->fds[taken++] = fd;
+            else
+                fd_close(fd);
+        }
+    }
+}
+
+static void
+terminate_texts(struct agent_reply *reply)
+{
+    struct agent_hello *hello = &reply->hello;
+
+    reply->text[sizeof(reply->text) - 1] = '\0';
+    hello->boot_id[sizeof(hello->boot_id) - 1] = '\0';
+    hello->exe[sizeof(hello->exe) - 1] = '\0';
+    hello->mallctl[sizeof(hello->mallctl) - 1] = '\0';
+    hello->version[sizeof(hello->version) - 1] = '\0';
+    hello->malloc_conf_name[sizeof(hello->malloc_conf_name) - 1] = '\0';
+}
+
+/* 1: a reply; 0: none yet; -1: the connection is over or senseless. */
+static int
+receive(int fd, struct node_answer *answer)
+{
+    char control[CMSG_SPACE(sizeof(int) * AGENT_FDS_MAX)];
+    struct iovec part = {&answer->reply, sizeof(answer->reply)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t size;
+
+    for (int i = 0; i < AGENT_FDS_MAX; i++)
+        answer->fds[i] = -1;
+    size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (size > 0)
+        take_descriptors(&message, answer);
+    if (size != (ssize_t)sizeof(answer->reply) ||
+        answer->reply.protocol != AGENT_PROTOCOL) {
+        node_answer_close(answer);
+        return -1;
+    }
+    terminate_texts(&answer->reply);
+    return 1;
+}
+
+static bool
+stopping(const struct node *node)
+{
+    return __atomic_load_n(node->stop, __ATOMIC_ACQUIRE);
+}
+
+/* 1: the reply to id; 0: not before the deadline; -1: the connection ended. */
+static int
+await(struct node *node, uint64_t id, uint64_t deadline,
+      struct node_answer *answer)
+{
+    struct pollfd polls[2] = {{node->fd, POLLIN, 0},
+                              {node->wake_fd, POLLIN, 0}};
+    uint64_t now;
+    int got, wait;
+
+    for (;;) {
+        got = receive(node->fd, answer);
+        if (got < 0)
+            return -1;
+        if (got > 0 && answer->reply.id == id)
+            return 1;
+        if (got > 0) { /* the answer to something given up */
+            node_answer_close(answer);
+            continue;
+        }
+        now = clock_ms();
+        if (now >= deadline || stopping(node))
+            return 0;
+        wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
+        poll(polls, 2, wait);
+        if (polls[1].revents) /* a new job: the controller will see it */
+            polls[1].fd = -1;
+    }
+}
+
+static int
+ended(struct node *node, struct error *err)
+{
+    disconnect(node);
+    if (node_status_check(&node->status, err) == 0)
+        error_set(err, ER_UNKNOWN, "the agent closed the connection");
+    return -1;
+}
+
+/* A dump may take long, but not because the whole process is stopped. */
+static int
+await_reply(struct node *node, const struct agent_request *request,
+            struct node_answer *answer)
+{
+    uint64_t start = clock_ms();
+    int got;
+
+    if (request->op != AGENT_DUMP)
+        return await(node, request->id, start + REPLY_MS, answer);
+    got = await(node, request->id, start + STOPPED_MS, answer);
+    while (got == 0 && clock_ms() < start + DUMP_MS &&
+           !process_stopped(&node->status.hello) && !stopping(node))
+        got = await(node, request->id, clock_ms() + SLICE_MS, answer);
+    return got;
+}
+
+static int
+exchange(struct node *node, const struct agent_request *wanted,
+         struct node_answer *answer, struct error *err)
+{
+    struct agent_request request = *wanted;
+    ssize_t sent;
+
+    request.protocol = AGENT_PROTOCOL;
+    request.id = ++node->last_id;
+    sent =
+        send(node->fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent != (ssize_t)sizeof(request))
+        return ended(node, err);
+    switch (await_reply(node, &request, answer)) {
+    case 1:
+        enter(node, NODE_CONNECTED);
+        return 0;
+    case 0:
+        node->late_id = request.id;
+        enter(node, NODE_UNRESPONSIVE);
+        node_status_check(&node->status, err);
+        return -1;
+    default:
+        return ended(node, err);
+    }
+}
+
+static bool
+same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks &&
+           strcmp(a->boot_id, b->boot_id) == 0;
+}
+
+/* Greets; true when another incarnation answered. */
+static bool
+greet(struct node *node)
+{
+    struct agent_request request = {.op = AGENT_HELLO};
+    struct node_answer answer;
+    bool changed;
+
+    if (exchange(node, &request, &answer, NULL) != 0)
+        return false;
+    node_answer_close(&answer);
+    if (answer.reply.status != AGENT_OK) {
+        disconnect(node);
+        return false;
+    }
+    changed = !same_incarnation(&node->status.hello, &answer.reply.hello);
+    node->status.hello = answer.reply.hello;
+    return changed;
+}
+
+bool
+node_refresh(struct node *node)
+{
+    struct node_answer answer;
+    int got;
+
+    if (node->fd < 0) {
+        node->fd = open_socket(node->state_dir);
+        if (node->fd < 0) {
+            if (node->status.state == NODE_ABSENT && node->status.hello.pid &&
+                !process_state(&node->status.hello))
+                enter(node, NODE_GONE);
+            return false;
+        }
+        node->late_id = 0;
+    }
+    if (node->late_id) {
+        got = receive(node->fd, &answer);
+        if (got > 0) {
+            node_answer_close(&answer);
+            if (answer.reply.id == node->late_id)
+                node->late_id = 0;
+        } else if (got < 0) {
+            disconnect(node);
+        }
+        if (got <= 0 || node->late_id)
+            return false;
+    }
+    return greet(node);
+}
+
+int
+node_call(struct node *node, const struct agent_request *request,
+          struct node_answer *answer, struct error *err)
+{
+    struct agent_reply *reply = &answer->reply;
+
+    for (int i = 0; i < AGENT_FDS_MAX; i++)
+        answer->fds[i] = -1;
+    if (node_status_check(&node->status, err) != 0)
+        return -1;
+    if (node->fd < 0)
+        return ended(node, err);
+    if (exchange(node, request, answer, err) != 0)
+        return -1;
+    if (reply->status == AGENT_OK)
+        return 0;
+    node_answer_close(answer);
+    error_set(err, ER_UNKNOWN, "the agent in %s (pid %d) reports: %s",
+              node->status.hello.exe, node->status.hello.pid,
+              reply->text[0] ? reply->text : "failure without a reason");
+    return -1;
+}
+
+bool
+node_input_pending(const struct node *node)
+{
+    struct pollfd input = {node->fd, POLLIN, 0};
+
+    return node->fd >= 0 && poll(&input, 1, 0) > 0;
+}
+
+int
+node_status_check(const struct node_status *status, struct error *err)
+{
+    char since[CLOCK_TEXT];
+
+    clock_text(status->since_ms, since, sizeof(since));
+    switch (status->state) {
+    case NODE_CONNECTED:
+        return 0;
+    case NODE_ABSENT:
+        error_set(err, ER_UNKNOWN,
+                  "no database with the heapwire agent is connected (waiting "
+                  "since %s UTC); start it under heapwire-run",
+                  since);
+        return -1;
+    case NODE_UNRESPONSIVE:
+        error_set(err, ER_UNKNOWN,
+                  "the database (pid %d) is not responding since %s UTC%s",
+                  status->hello.pid, since,
+                  process_stopped(&status->hello)
+                      ? ": the process is stopped by a signal"
+                      : "");
+        return -1;
+    case NODE_GONE:
+        break;
+    }
+    error_set(err, ER_UNKNOWN,
+              "the database (pid %d) ended at %s UTC; waiting for its next "
+              "start",
+              status->hello.pid, since);
+    return -1;
+}

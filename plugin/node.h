@@ -1,0 +1,56 @@
+/*
+ * node.h - the connection to one node's agent, and what it says of the node.
+ *
+ * Used by the controller's channel thread alone.  Calls wait for the answer
+ * until a deadline, no longer; an agent that missed it is UNRESPONSIVE and is
+ * sent nothing more until the late answer arrives, so a stopped database meets
+ * no storm when it goes on.
+ */
+#ifndef HW_NODE_H
+#define HW_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent_protocol.h"
+#include "controller.h"
+
+struct error;
+
+struct node {
+    const char *state_dir; /* borrowed */
+    int wake_fd;           /* readable: look at stop; borrowed */
+    int fd;                /* the connection, or -1 */
+    uint64_t last_id;
+    uint64_t late_id; /* unanswered past its deadline; 0 */
+    struct node_status status;
+    const bool *stop; /* atomic: the controller is ending */
+};
+
+/* A descriptor in a reply is the caller's; absent ones are -1. */
+struct node_answer {
+    struct agent_reply reply;
+    int fds[AGENT_FDS_MAX];
+};
+
+void node_init(struct node *node, const char *state_dir, int wake_fd,
+               const bool *stop);
+void node_fini(struct node *node);
+void node_answer_close(struct node_answer *answer);
+
+/* Connects where it must, takes late answers and notices the end; never waits
+ * longer than one greeting.  True when the agent changed (new incarnation). */
+bool node_refresh(struct node *node);
+
+/* Asks and waits.  -1 with *err: not connected, late, ended, or the agent's
+ * own words; the answer then holds no descriptors. */
+int node_call(struct node *node, const struct agent_request *request,
+              struct node_answer *answer, struct error *err);
+
+/* Whether the agent said something unasked: it ended, or answers late. */
+bool node_input_pending(const struct node *node);
+
+/* Why nothing can be asked of this node now; 0 when something can. */
+int node_status_check(const struct node_status *status, struct error *err);
+
+#endif

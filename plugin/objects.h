@@ -1,0 +1,36 @@
+/*
+ * objects.h - descriptors of the files mapped by one incarnation of the node.
+ *
+ * Filled by the channel thread from the agent, which alone could open them;
+ * read by the resolver.  Has its own lock, the last in the order.
+ */
+#ifndef HW_OBJECTS_H
+#define HW_OBJECTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { OBJECTS_MAX = 256 };
+
+struct objects {
+    pthread_mutex_t lock; /* guards all below */
+    struct {
+        uint64_t device, inode;
+        int fd; /* -1: the agent has none */
+    } list[OBJECTS_MAX];
+    int count;
+};
+
+void objects_init(struct objects *objects);
+void objects_fini(struct objects *objects);
+void objects_clear(struct objects *objects); /* another incarnation */
+
+bool objects_known(struct objects *objects, uint64_t device, uint64_t inode);
+/* Takes fd (-1: there is none); closes it when the table is full. */
+void objects_put(struct objects *objects, uint64_t device, uint64_t inode,
+                 int fd);
+/* A fresh descriptor that the caller closes, or -1. */
+int objects_open(struct objects *objects, uint64_t device, uint64_t inode);
+
+#endif

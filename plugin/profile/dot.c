@@ -1,0 +1,195 @@
+/* dot.c - see dot.h. */
+#include "dot.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+#include "graph.h"
+#include "profile.h"
+
+enum { WEIGHT_MAX = 100000 }; /* graphviz crashed on larger ones */
+
+static double
+megabytes(double bytes)
+{
+    return bytes / 1048576.0;
+}
+
+/* The size of the UTF-8 character at s, or 0 when it is none. */
+static size_t
+character(const char *s, size_t left)
+{
+    const unsigned char *c = (const unsigned char *)s;
+    size_t size;
+
+    if (c[0] < 0x80)
+        return 1;
+    size = c[0] >= 0xc2 && c[0] < 0xe0   ? 2
+           : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
+           : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
+                                         : 0;
+    if (size == 0 || size > left)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if (c[i] < 0x80 || c[i] > 0xbf)
+            return 0;
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+        return 0; /* too long a form, a surrogate, or past the last */
+    return size;
+}
+
+/* One character of a name; '?' for what no label may hold. */
+static void
+add_character(struct buffer *out, const char *s, size_t size)
+{
+    if (size == 0 || (unsigned char)*s < ' ' || *s == 0x7f) {
+        buffer_char(out, '?');
+        return;
+    }
+    if (*s == '"' || *s == '\\')
+        buffer_char(out, '\\');
+    buffer_add(out, s, size);
+}
+
+static bool
+is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Where a name is cut: between characters, of at most four bytes each. */
+static const char *
+end_of(const char *name)
+{
+    const char *end = name + strnlen(name, DOT_NAME_MAX);
+
+    if (*end)
+        for (int i = 0; i < 3 && ((unsigned char)*end & 0xc0) == 0x80; i++)
+            end--;
+    return end;
+}
+
+/* Text within quotes; in a label, blanks and :: begin new lines. */
+static void
+add_name(struct buffer *out, const char *name, bool label)
+{
+    const char *end = end_of(name);
+    size_t size;
+
+    while (name < end) {
+        if (label && is_blank(*name)) {
+            buffer_text(out, "\\n");
+            while (name < end && is_blank(*name))
+                name++;
+        } else if (label && end - name > 1 && name[0] == ':' &&
+                   name[1] == ':') {
+            buffer_text(out, "\\n");
+            name += 2;
+        } else {
+            size = character(name, (size_t)(end - name));
+            add_character(out, name, size);
+            name += size ? size : 1;
+        }
+    }
+    if (*end)
+        buffer_text(out, "...");
+}
+
+/* jeprof knows no profile without samples. */
+static void
+add_emptiness(struct buffer *out, const struct profile_origin *origin)
+{
+    char since[CLOCK_TEXT];
+
+    if (!origin->live) {
+        buffer_text(out, "nothing sampled\\l");
+    } else if (origin->active_since_ms == 0) {
+        buffer_text(out, "profiling is not active\\l");
+    } else {
+        clock_text(origin->active_since_ms, since, sizeof(since));
+        buffer_format(out, "nothing sampled since %s UTC (active)\\l", since);
+    }
+}
+
+static void
+add_head(struct buffer *out, const struct profile *profile,
+         const struct graph *graph)
+{
+    buffer_text(out, "digraph \"");
+    add_name(out, profile->program, false);
+    buffer_format(out, "; %.1f MB\" {\n", megabytes(graph->total));
+    buffer_text(out, "node [width=0.375,height=0.25];\n");
+    buffer_text(out, "Legend [shape=box,fontsize=24,shape=plaintext,label=\"");
+    add_name(out, profile->program, false);
+    buffer_format(out, "\\lTotal MB: %.1f\\l", megabytes(graph->total));
+    buffer_format(out, "Focusing on: %.1f\\l", megabytes(graph->focus));
+    buffer_format(out, "Dropped nodes with <= %.1f abs(MB)\\l",
+                  megabytes(graph->node_limit));
+    buffer_format(out, "Dropped edges with <= %.1f MB\\l",
+                  megabytes(graph->edge_limit));
+    if (profile->samples == 0)
+        add_emptiness(out, &profile->origin);
+    if (profile->truncated)
+        buffer_text(out, "The profile was cut off\\l");
+    buffer_text(out, "\"];\n");
+}
+
+static void
+add_node(struct buffer *out, const struct graph *graph, uint32_t i)
+{
+    const struct graph_node *node = &graph->nodes[i];
+    double size = 8 + 50.0 * sqrt(node->flat / graph->focus);
+
+    buffer_format(out, "N%u [label=\"", i + 1);
+    add_name(out, node->name, true);
+    buffer_format(out, "\\n%.1f (%.1f%%)", megabytes(node->flat),
+                  node->flat * 100.0 / graph->focus);
+    if (node->flat != node->cumulative)
+        buffer_format(out, "\\rof %.1f (%.1f%%)", megabytes(node->cumulative),
+                      node->cumulative * 100.0 / graph->focus);
+    buffer_format(out, "\\r\",shape=box,fontsize=%.1f];\n", size);
+}
+
+static void
+add_edge(struct buffer *out, const struct graph *graph,
+         const struct graph_edge *edge)
+{
+    double width = fmin(3 * (edge->bytes / graph->focus), 1) * 2;
+    double weight = fmin(pow(edge->bytes, 0.7), WEIGHT_MAX);
+    bool inlined = strstr(graph->nodes[edge->callee].name, "(inline)");
+
+    buffer_format(out,
+                  "N%u -> N%u [label=%.1f, weight=%d, "
+                  "style=\"setlinewidth(%f)%s\"];\n",
+                  edge->caller + 1, edge->callee + 1, megabytes(edge->bytes),
+                  (int)weight, width, inlined ? ",dashed" : "");
+}
+
+int
+profile_dot(const struct profile *profile, const struct graph_options *options,
+            struct buffer *out, struct error *err)
+{
+    struct graph *graph = graph_new(profile, options, err);
+
+    if (!graph)
+        return -1;
+    add_head(out, profile, graph);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        add_node(out, graph, i);
+    for (size_t i = 0; i < graph->edge_count; i++)
+        add_edge(out, graph, &graph->edges[i]);
+    buffer_text(out, "}\n");
+    graph_free(graph);
+    if (out->failed) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the graph is larger than %zu bytes or memory ran out",
+                  out->max);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * dot.h - a profile as a DOT graph, as "jeprof --dot" writes it.
+ *
+ * Always valid DOT, whatever symbols are called.
+ */
+#ifndef HW_DOT_H
+#define HW_DOT_H
+
+struct buffer;
+struct error;
+struct graph_options;
+struct profile;
+
+enum { DOT_NAME_MAX = 1024 }; /* longer names end in "..." */
+
+/* Appends the graph, one line per node and edge, to out.  options NULL:
+ * graph_defaults.  A profile without samples gives a graph without nodes whose
+ * legend says so.  -1 with *err without memory or past out's ceiling. */
+int profile_dot(const struct profile *profile,
+                const struct graph_options *options, struct buffer *out,
+                struct error *err);
+
+#endif

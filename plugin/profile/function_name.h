@@ -1,0 +1,16 @@
+/*
+ * function_name.h - demangled function names, short enough for a graph.
+ */
+#ifndef HW_FUNCTION_NAME_H
+#define HW_FUNCTION_NAME_H
+
+struct buffer;
+
+/*
+ * Appends name as jeprof's ShortFunctionName shortens it: without arguments,
+ * template arguments and the type that it returns.
+ *     void ns::Map<int>::put<char>(int, char) const  ->  ns::Map::put
+ */
+void function_name_shorten(const char *name, struct buffer *out);
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * heap_dump.c - see heap_dump.h.
+ *
+ * One pass over the text.  Addresses repeat a lot (thousands of distinct ones
+ * in hundreds of thousands), so each is stored once and stacks hold indices.
+ */
+#include "heap_dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "memory.h"
+#include "reader.h"
+
+enum {
+    DUMP_MEMORY_MAX = 512 << 20, /* stacks' indices and mappings */
+    STACKS_FIRST = 256,
+    ADDRESSES_FIRST = 1024 /* a power of two */
+};
+
+struct parser {
+    struct heap_dump *dump;
+    struct error *err;
+    size_t line; /* for messages */
+
+    /* The stack that counts belong to; none before the first '@'. */
+    bool in_stack;
+    uint32_t *stack;
+    uint32_t depth;
+
+    size_t stack_room;
+    size_t address_room; /* of dump->addresses */
+    uint32_t *slots;     /* 1 + index by hash; twice address_room */
+};
+
+/* Reading within one line. */
+
+static void
+skip_blanks(struct reader *r)
+{
+    while (r->pos < r->end &&
+           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
+        r->pos++;
+}
+
+static bool
+take(struct reader *r, char c)
+{
+    if (r->failed || r->pos == r->end || *r->pos != (uint8_t)c)
+        return false;
+    r->pos++;
+    return true;
+}
+
+static void
+expect(struct reader *r, char c)
+{
+    if (!take(r, c))
+        r->failed = true;
+}
+
+static uint64_t
+decimal(struct reader *r)
+{
+    const uint8_t *first = r->pos;
+    uint64_t v = 0;
+
+    while (r->pos < r->end && *r->pos >= '0' && *r->pos <= '9') {
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, *r->pos - '0', &v))
+            r->failed = true;
+        r->pos++;
+    }
+    if (r->pos == first)
+        r->failed = true;
+    return v;
+}
+
+static int
+hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static uint64_t
+hexadecimal(struct reader *r)
+{
+    const uint8_t *at = r->pos, *first;
+    uint64_t v = 0;
+    int digit;
+
+    if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
+        at += 2;
+    for (first = at; at < r->end && (digit = hex_digit(*at)) >= 0; at++) {
+        if (v >> 60)
+            r->failed = true;
+        v = v << 4 | (uint64_t)digit;
+    }
+    if (at == first)
+        r->failed = true;
+    r->pos = at;
+    return v;
+}
+
+static int
+fail(struct parser *p, const char *what)
+{
+    error_set(p->err, ER_UNKNOWN, "line %zu of the heap profile: %s", p->line,
+              what);
+    return -1;
+}
+
+/* The table of addresses. */
+
+static uint32_t *
+slot_of(const struct parser *p, uint64_t address)
+{
+    size_t mask = p->address_room * 2 - 1;
+    size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+
+    while (p->slots[i] && p->dump->addresses[p->slots[i] - 1] != address)
+        i = (i + 1) & mask;
+    return &p->slots[i];
+}
+
+static int
+grow_addresses(struct parser *p)
+{
+    struct heap_dump *dump = p->dump;
+    size_t room = p->address_room ? p->address_room * 2 : ADDRESSES_FIRST;
+    uint64_t *grown;
+    uint32_t *slots;
+
+    if (room > HEAP_DUMP_ADDRESSES_MAX)
+        return fail(p, "too many distinct addresses");
+    grown = mem_realloc(dump->addresses, room * sizeof(*grown));
+    if (grown)
+        dump->addresses = grown;
+    slots = mem_zalloc(room * 2, sizeof(*slots));
+    if (!grown || !slots) {
+        mem_free(slots);
+        error_memory(p->err, "the profile's addresses");
+        return -1;
+    }
+    mem_free(p->slots);
+    p->slots = slots;
+    p->address_room = room;
+    for (size_t i = 0; i < dump->address_count; i++)
+        *slot_of(p, dump->addresses[i]) = (uint32_t)i + 1;
+    return 0;
+}
+
+static int
+add_address(struct parser *p, uint64_t address, uint32_t *index)
+{
+    struct heap_dump *dump = p->dump;
+    uint32_t *slot;
+
+    if ((!p->slots || dump->address_count == p->address_room) &&
+        grow_addresses(p) != 0)
+        return -1;
+    slot = slot_of(p, address);
+    if (*slot == 0) {
+        dump->addresses[dump->address_count++] = address;
+        *slot = (uint32_t)dump->address_count;
+    }
+    *index = *slot - 1;
+    return 0;
+}
+
+/* The lines. */
+
+/* "@ 0x7f01 0x7f02 ..." after the '@'. */
+static int
+parse_stack(struct parser *p, struct reader r)
+{
+    uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = 0, *copy;
+    uint64_t address;
+
+    for (skip_blanks(&r); r.pos < r.end; skip_blanks(&r)) {
+        address = hexadecimal(&r);
+        if (r.failed || (r.pos < r.end && *r.pos != ' ' && *r.pos != '\t' &&
+                         *r.pos != '\r'))
+            return fail(p, "not an address");
+        if (depth == HEAP_DUMP_DEPTH_MAX)
+            return fail(p, "a stack is too deep");
+        if (depth > 0 && address > 0)
+            address--;
+        if (add_address(p, address, &indices[depth++]) != 0)
+            return -1;
+    }
+    /* Never nothing: stacks are told apart by their pointer. */
+    copy = arena_alloc(p->dump->arena, (depth + 1) * sizeof(*copy));
+    if (!copy) {
+        error_memory(p->err, "the profile's stacks");
+        return -1;
+    }
+    memcpy(copy, indices, depth * sizeof(*copy));
+    p->in_stack = true;
+    p->stack = copy;
+    p->depth = depth;
+    return 0;
+}
+
+static int
+add_stack(struct parser *p, uint64_t objects, uint64_t bytes)
+{
+    struct heap_dump *dump = p->dump;
+    struct heap_stack *grown;
+    size_t room;
+
+    if (dump->stack_count == p->stack_room) {
+        room = p->stack_room ? p->stack_room * 2 : STACKS_FIRST;
+        if (room > HEAP_DUMP_STACKS_MAX)
+            return fail(p, "too many stacks");
+        grown = mem_realloc(dump->stacks, room * sizeof(*grown));
+        if (!grown) {
+            error_memory(p->err, "the profile's stacks");
+            return -1;
+        }
+        dump->stacks = grown;
+        p->stack_room = room;
+    }
+    dump->stacks[dump->stack_count++] =
+        (struct heap_stack){p->stack, p->depth, objects, bytes};
+    return 0;
+}
+
+/* "t*: 3: 96 [0: 0]" after the 't'; newer jemallocs add a thread's name. */
+static int
+parse_counts(struct parser *p, struct reader r)
+{
+    bool all_threads = take(&r, '*');
+    uint64_t objects, bytes;
+
+    if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
+        return 0; /* some other word with a t */
+    if (!all_threads)
+        decimal(&r);
+    expect(&r, ':');
+    skip_blanks(&r);
+    objects = decimal(&r);
+    expect(&r, ':');
+    skip_blanks(&r);
+    bytes = decimal(&r);
+    skip_blanks(&r);
+    expect(&r, '[');
+    skip_blanks(&r);
+    decimal(&r);
+    expect(&r, ':');
+    skip_blanks(&r);
+    decimal(&r);
+    expect(&r, ']');
+    if (r.failed)
+        return fail(p, "impossible counts");
+    return p->in_stack && all_threads ? add_stack(p, objects, bytes) : 0;
+}
+
+static int
+parse_maps(struct parser *p, struct span text)
+{
+    /* Whole lines only: nothing there yet means cut off. */
+    p->dump->truncated |= text.size == 0;
+    return mappings_parse(p->dump->arena, text.data, text.size, &p->dump->maps,
+                          NULL, p->err);
+}
+
+static int
+parse_header(struct parser *p, struct span line)
+{
+    static const char magic[] = "heap_v2/";
+    struct reader r = reader_of(line.data, line.size);
+
+    if (line.size < sizeof(magic) - 1 ||
+        memcmp(line.data, magic, sizeof(magic) - 1) != 0) {
+        error_set(p->err, ER_UNKNOWN,
+                  "not a jemalloc heap profile: it does not begin with %s",
+                  magic);
+        return -1;
+    }
+    reader_bytes(&r, sizeof(magic) - 1);
+    p->dump->rate = decimal(&r);
+    skip_blanks(&r);
+    if (!reader_done(&r) || p->dump->rate == 0)
+        return fail(p, "not a sampling rate");
+    return 0;
+}
+
+static int
+parse_body(struct parser *p, struct reader *text)
+{
+    static const char maps[] = "MAPPED_LIBRARIES:";
+    struct reader r;
+    struct span line;
+    int rc = 0;
+
+    while (rc == 0 && reader_line(text, &line)) {
+        p->line++;
+        r = reader_of(line.data, line.size);
+        skip_blanks(&r);
+        if (take(&r, '@'))
+            rc = parse_stack(p, r);
+        else if (take(&r, 't'))
+            rc = parse_counts(p, r);
+        else if (line.size >= sizeof(maps) - 1 &&
+                 memcmp(line.data, maps, sizeof(maps) - 1) == 0)
+            return parse_maps(p, reader_rest(text));
+    }
+    p->dump->truncated = true; /* the mappings come last */
+    return rc;
+}
+
+/* Sorting the addresses renumbers them. */
+
+struct numbered {
+    uint64_t address;
+    uint32_t old;
+};
+
+static int
+compare_numbered(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static int
+sort_addresses(struct parser *p)
+{
+    struct heap_dump *dump = p->dump;
+    struct numbered *list = mem_zalloc(dump->address_count, sizeof(*list));
+    uint32_t *now = mem_zalloc(dump->address_count, sizeof(*now));
+    const uint32_t *before = NULL;
+    int rc = -1;
+
+    if (!list || !now) {
+        error_memory(p->err, "the profile's addresses");
+        goto out;
+    }
+    for (size_t i = 0; i < dump->address_count; i++)
+        list[i] = (struct numbered){dump->addresses[i], (uint32_t)i};
+    qsort(list, dump->address_count, sizeof(*list), compare_numbered);
+    for (size_t i = 0; i < dump->address_count; i++) {
+        dump->addresses[i] = list[i].address;
+        now[list[i].old] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < dump->stack_count; i++) {
+        const struct heap_stack *stack = &dump->stacks[i];
+        uint32_t *indices = stack->addresses;
+
+        /* Counts repeated under one '@' share its indices. */
+        for (uint32_t k = 0; k < stack->depth && indices != before; k++)
+            indices[k] = now[indices[k]];
+        before = indices;
+    }
+    rc = 0;
+out:
+    mem_free(list);
+    mem_free(now);
+    return rc;
+}
+
+struct heap_dump *
+heap_dump_parse(const char *text, size_t size, struct error *err)
+{
+    const char *newline = size ? memrchr(text, '\n', size) : NULL;
+    size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
+    struct reader r = reader_of(text, whole);
+    struct parser p = {.err = err};
+    struct span line = {"", 0};
+    struct heap_dump *done = NULL;
+
+    p.dump = mem_zalloc(1, sizeof(*p.dump));
+    if (p.dump)
+        p.dump->arena = arena_new(DUMP_MEMORY_MAX);
+    if (!p.dump || !p.dump->arena) {
+        error_memory(err, "the profile");
+        goto out;
+    }
+    p.dump->truncated = whole < size;
+    p.line = 1;
+    reader_line(&r, &line);
+    if (parse_header(&p, line) == 0 && parse_body(&p, &r) == 0 &&
+        sort_addresses(&p) == 0)
+        done = p.dump;
+out:
+    mem_free(p.slots);
+    if (!done)
+        heap_dump_free(p.dump);
+    return done;
+}
+
+void
+heap_dump_free(struct heap_dump *dump)
+{
+    if (!dump)
+        return;
+    arena_free(dump->arena);
+    mem_free(dump->stacks);
+    mem_free(dump->addresses);
+    mem_free(dump);
+}

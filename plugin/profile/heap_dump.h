@@ -1,0 +1,60 @@
+/*
+ * heap_dump.h - jemalloc's heap profile as text: the heap_v2 format.
+ *
+ *     heap_v2/<rate>
+ *       t*: <objects>: <bytes> [<objects ever>: <bytes ever>]
+ *     @ <address> <address> ...
+ *       t*: ...         this stack, all threads
+ *       t3: ...         this stack, thread 3
+ *     MAPPED_LIBRARIES:
+ *     <what /proc/self/maps said>
+ *
+ * Keeps what is in use, summed over threads.  Lines of no known form are
+ * skipped, as jeprof does; known ones with impossible numbers are errors.
+ * Counts are as sampled: profile.h estimates the truth from them.
+ */
+#ifndef HW_HEAP_DUMP_H
+#define HW_HEAP_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mappings.h"
+
+struct arena;
+struct error;
+
+enum {
+    HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
+    HEAP_DUMP_STACKS_MAX = 1 << 20,   /* jemalloc users have thousands */
+    HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
+};
+
+struct heap_stack {
+    uint32_t *addresses; /* indices into the dump's; leaf first */
+    uint32_t depth;      /* may be 0: the unwinder found nothing */
+    uint64_t objects, bytes;
+};
+
+struct heap_dump {
+    uint64_t rate; /* mean bytes between two samples */
+    /* In the dump's order; one stack may occur more than once. */
+    struct heap_stack *stacks;
+    size_t stack_count;
+    /* What must be named: ascending, distinct.  Every address but the first
+     * of a stack is less by one than in the text, for it is where a call
+     * returns to and the call is what has a name (jeprof's rule). */
+    uint64_t *addresses;
+    size_t address_count;
+    struct mappings maps; /* empty when the dump was cut before them */
+    bool truncated;       /* cut off: what was whole is here */
+    struct arena *arena;
+};
+
+/* Parses text, which need not outlive the call.  NULL with *err. */
+struct heap_dump *heap_dump_parse(const char *text, size_t size,
+                                  struct error *err);
+void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
+
+#endif

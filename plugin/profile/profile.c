@@ -1,0 +1,202 @@
+/* profile.c - see profile.h. */
+#include "profile.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "heap_dump.h"
+#include "memory.h"
+#include "texts.h"
+
+enum { PROFILE_MEMORY_MAX = 1 << 30 };
+
+double
+profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
+{
+    double ratio, chance;
+
+    if (count == 0 || bytes == 0)
+        return 1;
+    ratio = (double)bytes / (double)count / (double)rate;
+    chance = 1 - exp(-ratio);
+    return 1 / (chance > 0 ? chance : ratio); /* tiny ones round to 0 */
+}
+
+static const char *
+keep_text(struct texts *texts, const char *text)
+{
+    uint32_t number;
+
+    if (texts_add(texts, text, strlen(text), &number) != 0)
+        return NULL;
+    return texts_get(texts, number);
+}
+
+static int
+copy_location(struct arena *arena, struct texts *texts,
+              const struct location *from, struct location *to)
+{
+    struct frame *frames =
+        arena_alloc(arena, from->frame_count * sizeof(*frames));
+
+    if (!frames)
+        return -1;
+    for (uint32_t i = 0; i < from->frame_count; i++) {
+        frames[i].function = keep_text(texts, from->frames[i].function);
+        frames[i].file = keep_text(texts, from->frames[i].file);
+        frames[i].line = from->frames[i].line;
+        if (!frames[i].function || !frames[i].file)
+            return -1;
+    }
+    *to = *from;
+    to->frames = frames;
+    if (from->symbol)
+        to->symbol = keep_text(texts, from->symbol);
+    return from->symbol && !to->symbol ? -1 : 0;
+}
+
+static int
+copy_locations(struct profile *profile, const struct heap_dump *dump,
+               const struct names *names)
+{
+    struct texts *texts = texts_new(profile->arena);
+    struct location *list =
+        arena_alloc(profile->arena, dump->address_count * sizeof(*list));
+    int rc = -1;
+
+    if (!texts || !list)
+        goto out;
+    for (size_t i = 0; i < dump->address_count; i++) {
+        uint64_t address = dump->addresses[i];
+        const struct location *named = names_find(names, address);
+        char digits[2 + 16 + 1];
+        struct frame frame = {digits, "", 0};
+        struct location nameless = {
+            .address = address, .frames = &frame, .frame_count = 1};
+
+        snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
+        if (copy_location(profile->arena, texts, named ? named : &nameless,
+                          &list[i]) != 0)
+            goto out;
+    }
+    profile->locations = list;
+    profile->location_count = dump->address_count;
+    rc = 0;
+out:
+    texts_free(texts);
+    return rc;
+}
+
+static uint64_t
+hash_stack(const struct heap_stack *stack)
+{
+    uint64_t h = stack->depth;
+
+    for (uint32_t i = 0; i < stack->depth; i++)
+        h = (h ^ stack->addresses[i]) * 0x9e3779b97f4a7c15ULL + (h >> 29);
+    return h ^ h >> 32;
+}
+
+/* The stack of equal addresses in list, or a new one at its end. */
+static int
+place_stack(struct profile *profile, struct profile_stack *list,
+            uint32_t *slots, size_t mask, const struct heap_stack *from,
+            struct profile_stack **place)
+{
+    size_t size = from->depth * sizeof(*from->addresses);
+    size_t i = hash_stack(from) & mask;
+    uint32_t *copy;
+
+    for (; slots[i]; i = (i + 1) & mask) {
+        *place = &list[slots[i] - 1];
+        if ((*place)->depth == from->depth &&
+            memcmp((*place)->locations, from->addresses, size) == 0)
+            return 0;
+    }
+    copy = arena_alloc(profile->arena, size);
+    if (!copy)
+        return -1;
+    memcpy(copy, from->addresses, size);
+    *place = &list[profile->stack_count++];
+    (*place)->locations = copy;
+    (*place)->depth = from->depth;
+    slots[i] = (uint32_t)profile->stack_count;
+    return 0;
+}
+
+/* Estimates first and adds then, as jeprof does when a stack repeats. */
+static int
+copy_stacks(struct profile *profile, const struct heap_dump *dump)
+{
+    struct profile_stack *list =
+        arena_alloc(profile->arena, dump->stack_count * sizeof(*list));
+    struct profile_stack *place;
+    size_t capacity = 16;
+    uint32_t *slots;
+    int rc = -1;
+
+    while (capacity < dump->stack_count * 2)
+        capacity *= 2;
+    slots = mem_zalloc(capacity, sizeof(*slots));
+    if (!list || !slots)
+        goto out;
+    for (size_t i = 0; i < dump->stack_count; i++) {
+        const struct heap_stack *from = &dump->stacks[i];
+        double scale = profile_scale(from->objects, from->bytes, dump->rate);
+        double objects = (double)from->objects * scale;
+        double bytes = (double)from->bytes * scale;
+
+        if (place_stack(profile, list, slots, capacity - 1, from, &place) != 0)
+            goto out;
+        place->objects += objects;
+        place->bytes += bytes;
+        profile->objects += objects;
+        profile->bytes += bytes;
+        if (__builtin_add_overflow(profile->samples, from->objects,
+                                   &profile->samples))
+            profile->samples = UINT64_MAX;
+    }
+    profile->stacks = list;
+    rc = 0;
+out:
+    mem_free(slots);
+    return rc;
+}
+
+struct profile *
+profile_new(const struct heap_dump *dump, const struct names *names,
+            const char *program, const struct profile_origin *origin,
+            struct error *err)
+{
+    struct profile *profile = mem_zalloc(1, sizeof(*profile));
+
+    if (profile)
+        profile->arena = arena_new(PROFILE_MEMORY_MAX);
+    if (!profile || !profile->arena)
+        goto out;
+    profile->rate = dump->rate;
+    profile->truncated = dump->truncated;
+    if (origin)
+        profile->origin = *origin;
+    profile->program = arena_strndup(profile->arena, program, strlen(program));
+    if (profile->program && copy_locations(profile, dump, names) == 0 &&
+        copy_stacks(profile, dump) == 0)
+        return profile;
+out:
+    error_memory(err, "the profile");
+    profile_free(profile);
+    return NULL;
+}
+
+void
+profile_free(struct profile *profile)
+{
+    if (!profile)
+        return;
+    arena_free(profile->arena);
+    mem_free(profile);
+}

@@ -1,0 +1,292 @@
+/* symbols.c - see symbols.h. */
+#include "symbols.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "function_name.h"
+#include "memory.h"
+#include "profile.h"
+#include "texts.h"
+
+enum { NAME_BYTES_MAX = 16 << 20 };
+
+/* A frame while names are being made; numbers are of the texts. */
+struct draft {
+    uint32_t short_name, full_name;
+};
+
+struct maker {
+    const struct profile *profile;
+    struct texts *texts;
+    struct buffer scratch;
+    struct draft *drafts; /* per frame */
+    uint32_t *shortened;  /* of a name: 1 + its short name, once known */
+    uint32_t *seen;       /* of a short name: 1 + its first full name */
+    bool *ambiguous;      /* a short name of several full ones */
+    uint32_t *unique;     /* of a full name: 1 + its name@address */
+};
+
+static int
+add_scratch(struct maker *m, uint32_t *number)
+{
+    if (m->scratch.failed ||
+        texts_add(m->texts, m->scratch.data ? m->scratch.data : "",
+                  m->scratch.size, number) != 0)
+        return -1;
+    return 0;
+}
+
+/* Both the name's number and its short name's; thousands of frames share
+ * hundreds of names. */
+static int
+shorten(struct maker *m, const char *name, struct draft *draft)
+{
+    uint32_t *known;
+
+    if (texts_add(m->texts, name, strlen(name), &draft->full_name) != 0)
+        return -1;
+    known = &m->shortened[draft->full_name];
+    if (*known == 0) {
+        buffer_clear(&m->scratch);
+        function_name_shorten(name, &m->scratch);
+        if (add_scratch(m, known) != 0)
+            return -1;
+        ++*known;
+    }
+    draft->short_name = *known - 1;
+    return 0;
+}
+
+/*
+ * jeprof prefers the symbol that nm shows at the address, tagged with where it
+ * starts, if the frame's short name is how that symbol begins.
+ */
+static int
+draft_frame(struct maker *m, const struct location *location,
+            const struct frame *frame, struct draft *draft)
+{
+    const char *name;
+
+    if (shorten(m, frame->function, draft) != 0)
+        return -1;
+    name = texts_get(m->texts, draft->short_name);
+    if (!location->symbol || strncmp(location->symbol, name, strlen(name)) != 0)
+        return 0;
+    if (shorten(m, location->symbol, draft) != 0)
+        return -1;
+    buffer_clear(&m->scratch);
+    buffer_text(&m->scratch, location->symbol);
+    buffer_format(&m->scratch, "<%016" PRIx64 ">", location->symbol_start);
+    return add_scratch(m, &draft->full_name);
+}
+
+/* Whether a full name ends in "<hexadecimal digits>". */
+static bool
+is_tagged(const char *name)
+{
+    const char *open = strrchr(name, '<');
+    size_t digits = open ? strspn(open + 1, "0123456789abcdefABCDEF") : 0;
+
+    return digits > 0 && strcmp(open + 1 + digits, ">") == 0;
+}
+
+/* What is within the "<...>" at the end of a full name, without zeros. */
+static const char *
+tag_of(const char *name, size_t *size)
+{
+    size_t end = strlen(name), start;
+    const char *open;
+
+    if (end == 0 || name[end - 1] != '>')
+        return NULL;
+    for (start = end - 1; start > 0 && name[start - 1] != '>';)
+        start--;
+    open = memchr(name + start, '<', end - 1 - start);
+    if (!open)
+        return NULL;
+    for (open++; *open == '0';)
+        open++;
+    *size = (size_t)(name + end - 1 - open);
+    return open;
+}
+
+/* Only the outermost frame of an address decides, as in jeprof. */
+static const struct draft *
+outermost(const struct maker *m, const uint32_t *first, size_t location)
+{
+    return &m->drafts[first[location + 1] - 1];
+}
+
+static int
+tell_apart(struct maker *m, const uint32_t *first)
+{
+    size_t count = texts_count(m->texts), size;
+    const struct draft *draft;
+    const char *tag;
+    uint32_t number;
+
+    for (size_t i = 0; i < m->profile->location_count; i++) {
+        draft = outermost(m, first, i);
+        if (!is_tagged(texts_get(m->texts, draft->full_name)))
+            continue;
+        if (m->seen[draft->short_name] == 0)
+            m->seen[draft->short_name] = draft->full_name + 1;
+        else if (m->seen[draft->short_name] != draft->full_name + 1)
+            m->ambiguous[draft->short_name] = true;
+    }
+    for (size_t i = 0; i < m->profile->location_count; i++) {
+        draft = outermost(m, first, i);
+        if (draft->full_name >= count || !m->ambiguous[draft->short_name] ||
+            m->unique[draft->full_name])
+            continue;
+        tag = tag_of(texts_get(m->texts, draft->full_name), &size);
+        if (!tag)
+            continue;
+        buffer_clear(&m->scratch);
+        buffer_text(&m->scratch, texts_get(m->texts, draft->short_name));
+        buffer_char(&m->scratch, '@');
+        buffer_add(&m->scratch, tag, size);
+        if (add_scratch(m, &number) != 0)
+            return -1;
+        m->unique[draft->full_name] = number + 1;
+    }
+    return 0;
+}
+
+/* Perl's /Callback.*::Run$/ */
+static bool
+is_run(const char *name)
+{
+    static const char tail[] = "::Run";
+    const char *callback = strstr(name, "Callback");
+    size_t size = callback ? strlen(callback) : 0;
+
+    return size >= sizeof("Callback") - 1 + sizeof(tail) - 1 &&
+           strcmp(callback + size - (sizeof(tail) - 1), tail) == 0;
+}
+
+static int
+name_frame(struct maker *m, const struct draft *draft, bool inlined,
+           uint32_t *name, bool *run)
+{
+    uint32_t unique = m->unique[draft->full_name];
+
+    *name = unique ? unique - 1 : draft->short_name;
+    if (inlined) {
+        buffer_clear(&m->scratch);
+        buffer_text(&m->scratch, texts_get(m->texts, *name));
+        buffer_text(&m->scratch, " (inline)");
+        return add_scratch(m, name);
+    }
+    *run = is_run(texts_get(m->texts, *name));
+    return 0;
+}
+
+static struct allocator_part
+part_of(const struct maker *m, const struct location *location,
+        const struct draft *drafts, bool jeprof_rule)
+{
+    struct allocator_part part = {0};
+    uint32_t count = location->frame_count;
+
+    if (jeprof_rule) {
+        if (allocator_is_skipped_by_jeprof(
+                texts_get(m->texts, drafts[count - 1].short_name)))
+            part.frames = count;
+    } else if (location->in_allocator) {
+        part.in_object = true;
+        part.frames = count;
+    } else {
+        while (count > 0 && !allocator_is_entry(texts_get(
+                                m->texts, drafts[count - 1].short_name)))
+            count--;
+        part.frames = count;
+    }
+    part.whole = part.frames == location->frame_count;
+    return part;
+}
+
+static int
+count_frames(const struct profile *profile, uint32_t *first)
+{
+    for (size_t i = 0; i < profile->location_count; i++)
+        if (__builtin_add_overflow(first[i], profile->locations[i].frame_count,
+                                   &first[i + 1]))
+            return -1;
+    return 0;
+}
+
+static int
+draft_all(struct maker *m, const uint32_t *first)
+{
+    for (size_t i = 0; i < m->profile->location_count; i++) {
+        const struct location *location = &m->profile->locations[i];
+
+        for (uint32_t k = 0; k < location->frame_count; k++)
+            if (draft_frame(m, location, &location->frames[k],
+                            &m->drafts[first[i] + k]) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int
+name_all(struct maker *m, const uint32_t *first, uint32_t *names, bool *runs)
+{
+    for (size_t i = 0; i < m->profile->location_count; i++)
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            if (name_frame(m, &m->drafts[k], k + 1 < first[i + 1], &names[k],
+                           &runs[k]) != 0)
+                return -1;
+    return 0;
+}
+
+int
+symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
+             struct arena *arena, struct texts *texts, struct symbols *out)
+{
+    struct maker m = {.profile = profile, .texts = texts};
+    size_t locations = profile->location_count, count;
+    uint32_t *first = arena_alloc(arena, (locations + 1) * sizeof(*first));
+    struct allocator_part *parts =
+        arena_alloc(arena, locations * sizeof(*parts));
+    uint32_t *names;
+    bool *runs;
+    int rc = -1;
+
+    buffer_init(&m.scratch, NAME_BYTES_MAX);
+    if (!first || !parts || count_frames(profile, first) != 0)
+        goto out;
+    m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
+    /* A frame adds at most its name, its symbol, and either's short name. */
+    m.shortened =
+        mem_zalloc((size_t)first[locations] * 5, sizeof(*m.shortened));
+    names = arena_alloc(arena, first[locations] * sizeof(*names));
+    runs = arena_alloc(arena, first[locations] * sizeof(*runs));
+    if (!m.drafts || !m.shortened || !names || !runs ||
+        draft_all(&m, first) != 0)
+        goto out;
+    count = texts_count(texts);
+    m.seen = mem_zalloc(count, sizeof(*m.seen));
+    m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
+    m.unique = mem_zalloc(count, sizeof(*m.unique));
+    if (!m.seen || !m.ambiguous || !m.unique || tell_apart(&m, first) != 0 ||
+        name_all(&m, first, names, runs) != 0)
+        goto out;
+    for (size_t i = 0; i < locations; i++)
+        parts[i] = part_of(&m, &profile->locations[i], &m.drafts[first[i]],
+                           jeprof_allocator_rule);
+    *out = (struct symbols){first, names, runs, parts};
+    rc = 0;
+out:
+    buffer_fini(&m.scratch);
+    mem_free(m.drafts);
+    mem_free(m.shortened);
+    mem_free(m.seen);
+    mem_free(m.ambiguous);
+    mem_free(m.unique);
+    return rc;
+}

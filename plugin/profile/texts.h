@@ -1,0 +1,24 @@
+/*
+ * texts.h - a set of distinct texts, numbered from 0 as they come.
+ */
+#ifndef HW_TEXTS_H
+#define HW_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct texts;
+
+/* Copies live in arena, which outlives the set.  NULL: out of memory. */
+struct texts *texts_new(struct arena *arena);
+void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
+
+/* The number of a text, added unless there.  -1 without memory. */
+int texts_add(struct texts *texts, const char *text, size_t size,
+              uint32_t *number);
+
+const char *texts_get(const struct texts *texts, uint32_t number);
+uint32_t texts_count(const struct texts *texts);
+
+#endif

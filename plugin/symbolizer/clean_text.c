@@ -1,0 +1,53 @@
+/* clean_text.c - see clean_text.h. */
+#include "clean_text.h"
+
+#include <string.h>
+
+/* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
+static size_t
+character_size(const unsigned char *p, size_t left)
+{
+    static const struct {
+        unsigned char first, last; /* of the lead byte */
+        unsigned char low, high;   /* of the byte after it */
+        unsigned char size;
+    } forms[] = {
+        {0x20, 0x7e, 0x00, 0x00, 1}, {0xc2, 0xc2, 0xa0, 0xbf, 2},
+        {0xc3, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        size_t size = forms[i].size;
+
+        if (p[0] < forms[i].first || p[0] > forms[i].last)
+            continue;
+        if (size > left ||
+            (size > 1 && (p[1] < forms[i].low || p[1] > forms[i].high)))
+            return 0;
+        for (size_t j = 2; j < size; j++)
+            if ((p[j] & 0xc0) != 0x80)
+                return 0;
+        return size;
+    }
+    return 0;
+}
+
+void
+clean_text(struct span text, char *out)
+{
+    const unsigned char *p = (const unsigned char *)text.data;
+    size_t i = 0, size;
+
+    while (i < text.size) {
+        size = character_size(p + i, text.size - i);
+        if (size)
+            memcpy(out + i, p + i, size);
+        else
+            out[i] = '?';
+        i += size ? size : 1;
+    }
+    out[i] = '\0';
+}

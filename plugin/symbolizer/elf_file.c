@@ -1,0 +1,359 @@
+/* elf_file.c - see elf_file.h. */
+#include "elf_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "reader.h"
+
+enum { EHDR_SIZE = 64, PHDR_SIZE = 56, SHDR_SIZE = 64, NAMES_MAX = 1 << 20 };
+
+int
+elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
+         struct buffer *out)
+{
+    char *place;
+    ssize_t n;
+
+    if (offset > elf->size || size > elf->size - offset)
+        return -1;
+    place = buffer_reserve(out, size);
+    for (uint64_t done = 0; place && done < size; done += (uint64_t)n) {
+        n = pread(elf->fd, place + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            n = 0;
+        else if (n <= 0)
+            return -1;
+    }
+    if (!place)
+        return -1;
+    buffer_claim(out, size);
+    return 0;
+}
+
+static void
+parse_segment(struct reader *r, struct elf_segment *s)
+{
+    s->type = reader_u32(r);
+    s->flags = reader_u32(r);
+    s->offset = reader_u64(r);
+    s->address = reader_u64(r);
+    reader_u64(r); /* physical address */
+    s->file_size = reader_u64(r);
+    s->memory_size = reader_u64(r);
+    s->align = reader_u64(r);
+    /* No sum of these may wrap anywhere. */
+    if (s->offset > INT64_MAX || s->file_size > INT64_MAX ||
+        s->address > INT64_MAX || s->memory_size > INT64_MAX)
+        s->type = PT_NULL;
+}
+
+static int
+load_segments(struct elf_file *elf, uint64_t offset, size_t count)
+{
+    struct buffer bytes;
+    struct reader r;
+    int rc = -1;
+
+    buffer_init(&bytes, (size_t)ELF_SEGMENTS_MAX * PHDR_SIZE);
+    if (count == 0 || count > ELF_SEGMENTS_MAX ||
+        elf_read(elf, offset, count * PHDR_SIZE, &bytes) != 0)
+        goto out;
+    elf->segments = mem_zalloc(count, sizeof(*elf->segments));
+    if (!elf->segments)
+        goto out;
+    r = reader_of(bytes.data, bytes.size);
+    for (size_t i = 0; i < count; i++)
+        parse_segment(&r, &elf->segments[i]);
+    elf->segment_count = count;
+    rc = 0;
+out:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+static int
+load_headers(struct elf_file *elf)
+{
+    static const char magic[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB};
+    struct buffer bytes;
+    struct span ident;
+    struct reader r;
+    uint64_t segments;
+    uint16_t segment_size, segment_count, section_size;
+    int rc = -1;
+
+    buffer_init(&bytes, EHDR_SIZE);
+    if (elf_read(elf, 0, EHDR_SIZE, &bytes) != 0)
+        goto out;
+    r = reader_of(bytes.data, bytes.size);
+    ident = reader_bytes(&r, EI_NIDENT);
+    reader_bytes(&r, 2 + 2 + 4 + 8); /* type, machine, version, entry */
+    segments = reader_u64(&r);
+    elf->section_offset = reader_u64(&r);
+    reader_bytes(&r, 4 + 2); /* flags, header size */
+    segment_size = reader_u16(&r);
+    segment_count = reader_u16(&r);
+    section_size = reader_u16(&r);
+    elf->section_count = reader_u16(&r);
+    elf->section_names = reader_u16(&r);
+    if (r.failed || memcmp(ident.data, magic, sizeof(magic)) != 0 ||
+        segment_size != PHDR_SIZE)
+        goto out;
+    if (section_size != SHDR_SIZE)
+        elf->section_count = 0;
+    rc = load_segments(elf, segments, segment_count);
+out:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+static const struct elf_segment *
+segment_of_type(const struct elf_file *elf, uint32_t type, size_t *next)
+{
+    for (; *next < elf->segment_count; (*next)++)
+        if (elf->segments[*next].type == type)
+            return &elf->segments[(*next)++];
+    return NULL;
+}
+
+/* Notes: three words, then name and contents, each padded. */
+static bool
+find_build_id(struct elf_file *elf, struct reader *r, uint64_t align)
+{
+    uint64_t pad = align == 8 ? 7 : 3;
+
+    while (reader_left(r) > 0) {
+        uint64_t name_size = reader_u32(r), size = reader_u32(r);
+        uint32_t type = reader_u32(r);
+        struct span name = reader_bytes(r, (name_size + pad) & ~pad);
+        struct span data = reader_bytes(r, size);
+
+        if (r->failed)
+            return false;
+        if (type == NT_GNU_BUILD_ID && name_size == 4 &&
+            memcmp(name.data, "GNU", 4) == 0 && size > 0 &&
+            size <= ELF_BUILD_ID_MAX) {
+            memcpy(elf->build_id, data.data, size);
+            elf->build_id_size = size;
+            return true;
+        }
+        reader_bytes(r, ((size + pad) & ~pad) - size);
+    }
+    return false;
+}
+
+static void
+load_build_id(struct elf_file *elf)
+{
+    const struct elf_segment *s;
+    struct buffer bytes;
+    struct reader r;
+    bool found = false;
+    size_t next = 0;
+
+    while (!found && (s = segment_of_type(elf, PT_NOTE, &next))) {
+        buffer_init(&bytes, ELF_NOTES_MAX);
+        if (elf_read(elf, s->offset, s->file_size, &bytes) == 0) {
+            r = reader_of(bytes.data, bytes.size);
+            found = find_build_id(elf, &r, s->align);
+        }
+        buffer_fini(&bytes);
+    }
+}
+
+static void
+load_dynamic(struct elf_file *elf)
+{
+    const struct elf_segment *s;
+    struct buffer bytes;
+    struct reader r;
+    size_t next = 0;
+    uint64_t tag;
+
+    s = segment_of_type(elf, PT_DYNAMIC, &next);
+    if (!s)
+        return;
+    buffer_init(&bytes, ELF_DYNAMIC_MAX);
+    if (elf_read(elf, s->offset, s->file_size, &bytes) == 0) {
+        r = reader_of(bytes.data, bytes.size);
+        do {
+            tag = reader_u64(&r);
+            reader_u64(&r);
+            elf->has_soname =
+                elf->has_soname || (!r.failed && tag == DT_SONAME);
+        } while (!r.failed && tag != DT_NULL);
+    }
+    buffer_fini(&bytes);
+}
+
+int
+elf_init(struct elf_file *elf, int fd, const char *path, struct error *err)
+{
+    struct stat st;
+
+    memset(elf, 0, sizeof(*elf));
+    elf->fd = fd;
+    if (fstat(fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot look at %s", path);
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        error_set(err, ER_UNKNOWN, "%s is not a regular file", path);
+        return -1;
+    }
+    elf->size = (uint64_t)st.st_size;
+    if (load_headers(elf) != 0) {
+        error_set(err, ER_UNKNOWN,
+                  "%s is not a readable 64-bit little-endian ELF file", path);
+        elf_fini(elf);
+        return -1;
+    }
+    load_build_id(elf);
+    load_dynamic(elf);
+    return 0;
+}
+
+void
+elf_fini(struct elf_file *elf)
+{
+    mem_free(elf->segments);
+    mem_free(elf->sections);
+    elf->segments = NULL;
+    elf->sections = NULL;
+    elf->segment_count = elf->section_count = 0;
+}
+
+static uint32_t
+parse_section(struct reader *r, struct elf_section *s)
+{
+    uint32_t name = reader_u32(r);
+
+    s->type = reader_u32(r);
+    s->flags = reader_u64(r);
+    s->address = reader_u64(r);
+    s->offset = reader_u64(r);
+    s->size = reader_u64(r);
+    s->link = reader_u32(r);
+    reader_bytes(r, 4 + 8 + 8); /* info, alignment, entry size */
+    if (s->offset > INT64_MAX || s->size > INT64_MAX || s->address > INT64_MAX)
+        s->type = SHT_NULL;
+    return name;
+}
+
+/* The names' section is itself one of the sections: two passes. */
+static void
+name_sections(struct elf_file *elf, const uint32_t *at)
+{
+    const struct elf_section *s = &elf->sections[elf->section_names];
+    struct buffer bytes;
+    struct reader r;
+    struct span name;
+
+    buffer_init(&bytes, NAMES_MAX);
+    if (elf_read(elf, s->offset, s->size, &bytes) == 0) {
+        for (size_t i = 0; i < elf->section_count; i++) {
+            r = reader_of(bytes.data, bytes.size);
+            reader_bytes(&r, at[i]);
+            name = reader_text(&r);
+            if (name.size < sizeof(elf->sections[i].name))
+                memcpy(elf->sections[i].name, name.data, name.size);
+        }
+    }
+    buffer_fini(&bytes);
+}
+
+int
+elf_load_sections(struct elf_file *elf, struct error *err)
+{
+    struct buffer bytes;
+    struct reader r;
+    uint32_t *names = NULL;
+    size_t count = elf->section_count;
+    int rc = 0;
+
+    buffer_init(&bytes, (size_t)ELF_SECTIONS_MAX * SHDR_SIZE);
+    elf->section_count = 0;
+    if (elf->sections || count == 0 ||
+        elf_read(elf, elf->section_offset, count * SHDR_SIZE, &bytes) != 0)
+        goto out;
+    elf->sections = mem_zalloc(count, sizeof(*elf->sections));
+    names = mem_zalloc(count, sizeof(*names));
+    if (!elf->sections || !names) {
+        error_memory(err, "section headers");
+        rc = -1;
+        goto out;
+    }
+    r = reader_of(bytes.data, bytes.size);
+    for (size_t i = 0; i < count; i++)
+        names[i] = parse_section(&r, &elf->sections[i]);
+    elf->section_count = (uint32_t)count;
+    if (elf->section_names < count)
+        name_sections(elf, names);
+out:
+    mem_free(names);
+    buffer_fini(&bytes);
+    return rc;
+}
+
+const struct elf_section *
+elf_section(const struct elf_file *elf, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (strcmp(elf->sections[i].name, name) == 0)
+            return &elf->sections[i];
+    return NULL;
+}
+
+const struct elf_section *
+elf_section_at(const struct elf_file *elf, uint64_t address)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const struct elf_section *s = &elf->sections[i];
+
+        if ((s->flags & SHF_ALLOC) && !(s->flags & SHF_TLS) &&
+            address >= s->address && address - s->address < s->size)
+            return s;
+    }
+    return NULL;
+}
+
+/* Code first: a page of the file may be loaded twice, once as data. */
+bool
+elf_address_of(const struct elf_file *elf, uint64_t offset, uint64_t *address)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < elf->segment_count; i++) {
+            const struct elf_segment *s = &elf->segments[i];
+
+            if (s->type == PT_LOAD && (pass || (s->flags & PF_X)) &&
+                offset >= s->offset && offset - s->offset < s->file_size) {
+                *address = s->address + (offset - s->offset);
+                return true;
+            }
+        }
+    return false;
+}
+
+bool
+elf_offset_of(const struct elf_file *elf, uint64_t address, uint64_t *offset,
+              uint64_t *left)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+
+        if (s->type == PT_LOAD && address >= s->address &&
+            address - s->address < s->file_size) {
+            *offset = s->offset + (address - s->address);
+            *left = s->file_size - (address - s->address);
+            return true;
+        }
+    }
+    return false;
+}

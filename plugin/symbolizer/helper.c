@@ -1,0 +1,435 @@
+/* helper.c - see helper.h. */
+#include "helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "symbolizer_wire.h"
+
+enum { READ_BYTES = 1 << 16, REAP_STEP_MS = 2, SOCKET = 0, FIRST_OTHER = 3 };
+
+struct helper {
+    char *program;
+    uint64_t memory_bytes;
+    uint32_t deadline_ms;
+    int cancel_fd;
+    pid_t pid;                       /* -1: none */
+    pid_t lost[HELPER_FAILURES_MAX]; /* killed but not gone yet; 0: free */
+    int socket;
+    uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
+    size_t next_failure;
+    char last_failure[WIRE_COMPLAINT_MAX];
+    struct buffer in, out;
+};
+
+struct helper *
+helper_new(const struct helper_options *options, struct error *err)
+{
+    struct helper *h = mem_zalloc(1, sizeof(*h));
+
+    if (!h)
+        goto fail;
+    h->pid = -1;
+    h->socket = -1;
+    buffer_init(&h->in, READ_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
+    buffer_init(&h->out, WIRE_REQUEST_MAX + WIRE_HEAD);
+    h->memory_bytes = options->memory_bytes;
+    h->deadline_ms = options->deadline_ms;
+    h->cancel_fd = options->cancel_fd;
+    h->program = mem_strdup(options->program);
+    if (!h->program)
+        goto fail;
+    return h;
+fail:
+    error_memory(err, "the symboliser");
+    helper_free(h);
+    return NULL;
+}
+
+void
+helper_free(struct helper *h)
+{
+    if (!h)
+        return;
+    helper_end(h);
+    buffer_fini(&h->in);
+    buffer_fini(&h->out);
+    mem_free(h->program);
+    mem_free(h);
+}
+
+/* Reaps our own child only; true once it is gone (or was never ours). */
+static bool
+reap(pid_t pid)
+{
+    pid_t got;
+
+    do
+        got = waitpid(pid, NULL, WNOHANG);
+    while (got < 0 && errno == EINTR);
+    return got != 0;
+}
+
+/* SIGKILL takes a moment, and for ever where a disk hangs: that one is looked
+ * after later. */
+static void
+await_death(struct helper *h, pid_t pid)
+{
+    uint64_t until = clock_ms() + HELPER_KILL_MS;
+
+    while (!reap(pid)) {
+        if (clock_ms() < until) {
+            (void)poll(NULL, 0, REAP_STEP_MS);
+            continue;
+        }
+        for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
+            if (h->lost[i] == 0) {
+                h->lost[i] = pid;
+                break;
+            }
+        return;
+    }
+}
+
+void
+helper_end(struct helper *h)
+{
+    fd_close(h->socket);
+    h->socket = -1;
+    if (h->pid > 0) {
+        /* Not reaped yet, so the number is still its own. */
+        (void)kill(h->pid, SIGKILL);
+        await_death(h, h->pid);
+    }
+    h->pid = -1;
+    for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
+        if (h->lost[i] && reap(h->lost[i]))
+            h->lost[i] = 0;
+    buffer_clear(&h->in);
+    buffer_clear(&h->out);
+}
+
+static bool
+exhausted(const struct helper *h)
+{
+    uint64_t oldest = h->failures[h->next_failure];
+
+    return oldest && clock_ms() - oldest < HELPER_WINDOW_MS;
+}
+
+static enum helper_result
+fail(struct helper *h, const struct error *err)
+{
+    helper_end(h);
+    h->failures[h->next_failure] = clock_ms();
+    h->next_failure = (h->next_failure + 1) % HELPER_FAILURES_MAX;
+    snprintf(h->last_failure, sizeof(h->last_failure), "%.*s",
+             (int)sizeof(h->last_failure) - 1, err->text);
+    return HELPER_FAILED;
+}
+
+/* No signal handler, mask, group, descriptor or variable of ours goes over. */
+static int
+spawn(struct helper *h, int socket)
+{
+    char memory[24], seconds[24], parent[24];
+    char *argv[] = {h->program, memory, seconds, parent, NULL};
+    char *environment[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t all, none;
+    int rc;
+
+    snprintf(memory, sizeof(memory), "%llu",
+             (unsigned long long)h->memory_bytes);
+    snprintf(seconds, sizeof(seconds), "%u", h->deadline_ms / 1000 + 1);
+    snprintf(parent, sizeof(parent), "%d", (int)getpid());
+    sigfillset(&all);
+    sigemptyset(&none);
+    rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&attributes);
+    if (rc != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return rc;
+    }
+    if ((rc = posix_spawn_file_actions_adddup2(&actions, socket, SOCKET)) ||
+        (rc = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
+                                               O_WRONLY, 0)) ||
+        (rc = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
+                                               O_WRONLY, 0)) ||
+        (rc =
+             posix_spawn_file_actions_addclosefrom_np(&actions, FIRST_OTHER)) ||
+        (rc = posix_spawnattr_setsigdefault(&attributes, &all)) ||
+        (rc = posix_spawnattr_setsigmask(&attributes, &none)) ||
+        (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
+                                                        POSIX_SPAWN_SETSIGMASK |
+                                                        POSIX_SPAWN_SETPGROUP)))
+        goto out;
+    rc = posix_spawn(&h->pid, h->program, &actions, &attributes, argv,
+                     environment);
+out:
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+static int
+start(struct helper *h, struct error *err)
+{
+    int pair[2];
+
+    if (h->pid > 0)
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make a socket for the symboliser");
+        return -1;
+    }
+    errno = spawn(h, pair[1]);
+    if (errno != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot start %s", h->program);
+        h->pid = -1;
+        fd_close(pair[0]);
+        fd_close(pair[1]);
+        return -1;
+    }
+    fd_close(pair[1]);
+    h->socket = pair[0];
+    return 0;
+}
+
+/* Waits for events on the socket: 1, or 0 when cancelled, or -1 with err. */
+static int
+await(struct helper *h, short events, uint64_t until, struct error *err)
+{
+    struct pollfd fds[] = {{h->socket, events, 0}, {h->cancel_fd, POLLIN, 0}};
+    uint64_t now;
+    int n;
+
+    for (;;) {
+        now = clock_ms();
+        if (now >= until) {
+            error_set(err, ER_UNKNOWN, "the symboliser took longer than %u ms",
+                      h->deadline_ms);
+            return -1;
+        }
+        n = poll(fds, 2, (int)(until - now));
+        if (n < 0 && errno != EINTR) {
+            error_sys(err, ER_UNKNOWN, "cannot wait for the symboliser");
+            return -1;
+        }
+        if (n > 0 && fds[1].revents)
+            return 0;
+        if (n > 0)
+            return 1;
+    }
+}
+
+static ssize_t
+send_some(struct helper *h, size_t done, int object_fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec piece = {h->out.data + done, h->out.size - done};
+    struct msghdr message = {0};
+    struct cmsghdr *c;
+
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    if (done == 0) {
+        memset(&control, 0, sizeof(control));
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(object_fd));
+        memcpy(CMSG_DATA(c), &object_fd, sizeof(object_fd));
+    }
+    return sendmsg(h->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Why a helper that closed its socket did so. */
+static void
+explain_death(struct helper *h, struct error *err)
+{
+    uint64_t until = clock_ms() + HELPER_KILL_MS;
+    int status = 0;
+    pid_t got;
+
+    while ((got = waitpid(h->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
+        (void)poll(NULL, 0, REAP_STEP_MS);
+    if (got != 0)
+        h->pid = -1;
+    if (got > 0 && WIFSIGNALED(status))
+        error_set(err, ER_UNKNOWN, "the symboliser was killed by signal %d",
+                  WTERMSIG(status));
+    else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_MEMORY)
+        error_set(err, ER_UNKNOWN,
+                  "the symboliser needed more than its %llu MB of memory",
+                  (unsigned long long)(h->memory_bytes >> 20));
+    else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_VERSION)
+        error_set(err, ER_UNKNOWN,
+                  "%s is of another version than this program: restart it",
+                  h->program);
+    else if (got > 0)
+        error_set(err, ER_UNKNOWN, "the symboliser ended with status %d",
+                  WEXITSTATUS(status));
+    else
+        error_set(err, ER_UNKNOWN, "the symboliser hung up");
+}
+
+/* As await: 1 when all is sent. */
+static int
+send_question(struct helper *h, int object_fd, uint64_t until,
+              struct error *err)
+{
+    size_t done = 0;
+    ssize_t n;
+    int ready;
+
+    while (done < h->out.size) {
+        ready = await(h, POLLOUT, until, err);
+        if (ready <= 0)
+            return ready;
+        n = send_some(h, done, object_fd);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            explain_death(h, err);
+            return -1;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 1;
+}
+
+/* As await: 1 when more bytes came. */
+static int
+receive_some(struct helper *h, uint64_t until, struct error *err)
+{
+    char *place;
+    ssize_t n;
+    int ready;
+
+    ready = await(h, POLLIN, until, err);
+    if (ready <= 0)
+        return ready;
+    place = buffer_reserve(&h->in, READ_BYTES);
+    if (!place) {
+        error_memory(err, "the symboliser's answer");
+        return -1;
+    }
+    n = recv(h->socket, place, READ_BYTES, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 1;
+    if (n <= 0) {
+        explain_death(h, err);
+        return -1;
+    }
+    buffer_claim(&h->in, (size_t)n);
+    return 1;
+}
+
+enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE };
+
+static enum take
+take_reply(const struct helper_question *question, struct span payload,
+           uint32_t *answered, struct error *err)
+{
+    struct wire_reply reply;
+
+    if (!wire_parse_reply(payload, &reply))
+        return TAKE_GARBAGE;
+    if (reply.type == WIRE_ANSWER) {
+        if (*answered == question->count ||
+            !question->answer(question->arg, &reply))
+            return TAKE_GARBAGE;
+        ++*answered;
+        return TAKE_MORE;
+    }
+    if (*answered < question->count && reply.complaint.size == 0)
+        return TAKE_GARBAGE;
+    error_set(err, ER_UNKNOWN, "%.*s", (int)reply.complaint.size,
+              reply.complaint.data);
+    return TAKE_DONE;
+}
+
+/* Every whole message that is there; nothing may follow the last. */
+static enum take
+take_replies(struct helper *h, const struct helper_question *question,
+             uint32_t *answered, struct error *err)
+{
+    enum wire_framing framing = WIRE_READY;
+    enum take result = TAKE_MORE;
+    struct span payload;
+    size_t used = 0;
+
+    while (result == TAKE_MORE) {
+        framing = wire_next(h->in.data + used, h->in.size - used,
+                            WIRE_REPLY_MAX, &payload);
+        if (framing != WIRE_READY)
+            break;
+        result = take_reply(question, payload, answered, err);
+        used += WIRE_HEAD + payload.size;
+    }
+    if (framing == WIRE_BAD || (result == TAKE_DONE && used < h->in.size))
+        result = TAKE_GARBAGE;
+    if (result == TAKE_GARBAGE)
+        error_set(err, ER_UNKNOWN, "the symboliser answered garbage");
+    buffer_drop_front(&h->in, used);
+    return result;
+}
+
+enum helper_result
+helper_ask(struct helper *h, const struct helper_question *question,
+           struct error *err)
+{
+    uint64_t until = clock_ms() + h->deadline_ms;
+    enum take taken = TAKE_MORE;
+    uint32_t answered = 0;
+    int ready;
+
+    if (h->pid <= 0 && exhausted(h)) {
+        error_set(err, ER_UNKNOWN,
+                  "the symboliser failed %d times in 10 minutes, lately: %s",
+                  HELPER_FAILURES_MAX, h->last_failure);
+        return HELPER_EXHAUSTED;
+    }
+    if (start(h, err) != 0)
+        return fail(h, err);
+    buffer_clear(&h->out);
+    wire_put_request(&h->out, question->path, question->symbols_only,
+                     question->offsets, question->count);
+    if (h->out.failed) {
+        error_memory(err, "a question to the symboliser");
+        return fail(h, err);
+    }
+    ready = send_question(h, question->object_fd, until, err);
+    while (ready > 0 && taken == TAKE_MORE) {
+        ready = receive_some(h, until, err);
+        if (ready > 0)
+            taken = take_replies(h, question, &answered, err);
+    }
+    if (taken == TAKE_DONE)
+        return HELPER_DONE;
+    if (ready == 0) {
+        helper_end(h);
+        return HELPER_CANCELLED;
+    }
+    return fail(h, err);
+}

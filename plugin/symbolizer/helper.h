@@ -1,0 +1,62 @@
+/*
+ * helper.h - the helper process as its client sees it: started when needed,
+ * asked about one object at a time, killed when it fails or takes too long.
+ *
+ * One thread at a time.  The calling thread is the helper's parent: it has to
+ * outlive the request.
+ */
+#ifndef HW_HELPER_H
+#define HW_HELPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct helper;
+struct wire_reply;
+
+enum {
+    HELPER_FAILURES_MAX = 3, /* within HELPER_WINDOW_MS: given up till later */
+    HELPER_WINDOW_MS = 10 * 60 * 1000,
+    HELPER_KILL_MS = 2000 /* how long a killed one is waited for */
+};
+
+struct helper_options {
+    const char *program;
+    uint64_t memory_bytes;
+    uint32_t deadline_ms;
+    int cancel_fd; /* readable: stop */
+};
+
+struct helper *helper_new(const struct helper_options *options,
+                          struct error *err);
+void helper_free(struct helper *helper); /* kills; NULL is fine */
+
+struct helper_question {
+    int object_fd;
+    const char *path;
+    const uint64_t *offsets; /* ascending */
+    uint32_t count;
+    bool symbols_only;
+    /* Called per answer, its texts raw and borrowed; false: it is garbage. */
+    bool (*answer)(void *arg, const struct wire_reply *reply);
+    void *arg;
+};
+
+enum helper_result {
+    HELPER_DONE,      /* err says what the helper complained about, or "" */
+    HELPER_FAILED,    /* and was killed */
+    HELPER_EXHAUSTED, /* too many failures: not even started */
+    HELPER_CANCELLED
+};
+
+/* Whatever the result, the answers given so far stand. */
+enum helper_result helper_ask(struct helper *helper,
+                              const struct helper_question *question,
+                              struct error *err);
+
+/* Ends the process, if there is one; the next question starts another. */
+void helper_end(struct helper *helper);
+
+#endif

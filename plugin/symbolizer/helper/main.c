@@ -1,0 +1,210 @@
+/*
+ * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID
+ *
+ * Started by heapwired or heapwire-prof with a socket as descriptor 0; answers
+ * requests (symbolizer_wire.h) until its end.  Linked with libbfd, and thereby
+ * distributed under GPL-3.0-or-later.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "files.h"
+#include "limits.h"
+#include "memory.h"
+#include "object_names.h"
+#include "symbolizer_wire.h"
+
+enum {
+    SOCKET = 0,
+    FLUSH_BYTES = 1 << 16,
+    READ_BYTES = 1 << 16,
+    EXIT_USAGE = 2
+};
+
+struct helper {
+    struct buffer in, out;
+    int object_fd; /* of the request being read; -1: none yet */
+    uint32_t cpu_seconds;
+};
+
+static bool
+take_number(const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0;
+}
+
+/* Keeps the first descriptor that comes with a request. */
+static void
+take_descriptor(struct helper *h, struct msghdr *message)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(message);
+    int fd;
+
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+        c->cmsg_len != CMSG_LEN(sizeof(fd)))
+        return;
+    memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    if (h->object_fd < 0)
+        h->object_fd = fd;
+    else
+        fd_close(fd);
+}
+
+/* 1: more bytes came; 0: the end; -1: failure. */
+static int
+receive(struct helper *h)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec piece = {buffer_reserve(&h->in, READ_BYTES), READ_BYTES};
+    struct msghdr message = {0};
+    ssize_t n;
+
+    if (!piece.iov_base)
+        return -1;
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    do
+        n = recvmsg(SOCKET, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return (int)n;
+    take_descriptor(h, &message);
+    buffer_claim(&h->in, (size_t)n);
+    return 1;
+}
+
+static int
+flush(struct helper *h)
+{
+    size_t done = 0;
+    ssize_t n;
+
+    while (!h->out.failed && done < h->out.size) {
+        n = send(SOCKET, h->out.data + done, h->out.size - done, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        done += (size_t)n;
+    }
+    if (h->out.failed)
+        return -1;
+    buffer_clear(&h->out);
+    return 0;
+}
+
+/* 0, or the status to end with. */
+static int
+name_object(struct helper *h, struct wire_request *request)
+{
+    struct error err = {0};
+    struct object_answer answer;
+    struct object_names *object;
+    char *path = mem_strndup(request->path.data, request->path.size);
+    int status = WIRE_EXIT_MEMORY;
+
+    if (!path)
+        return status;
+    object = object_names_new(h->object_fd, path, request->symbols_only, &err);
+    for (uint32_t i = 0; object && i < request->count; i++) {
+        if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
+            0) {
+            (void)flush(h);
+            goto out;
+        }
+        wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
+                        answer.frame_count);
+        if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
+            goto out;
+    }
+    wire_put_done(&h->out, object ? "" : err.text);
+    if (flush(h) == 0)
+        status = EXIT_SUCCESS;
+out:
+    object_names_free(object);
+    mem_free(path);
+    return status;
+}
+
+static int
+serve_one(struct helper *h, struct span payload)
+{
+    struct wire_request request;
+    int status;
+
+    if (h->object_fd < 0 || !wire_parse_request(payload, &request))
+        return WIRE_EXIT_PROTOCOL;
+    if (request.version != WIRE_VERSION)
+        return WIRE_EXIT_VERSION;
+    limits_cpu(h->cpu_seconds);
+    status = name_object(h, &request);
+    fd_close(h->object_fd);
+    h->object_fd = -1;
+    buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
+    return status;
+}
+
+static int
+serve(struct helper *h)
+{
+    struct span payload;
+    int status = EXIT_SUCCESS, more;
+
+    while (status == EXIT_SUCCESS) {
+        switch (wire_next(h->in.data, h->in.size, WIRE_REQUEST_MAX, &payload)) {
+        case WIRE_READY:
+            status = serve_one(h, payload);
+            break;
+        case WIRE_BAD:
+            return WIRE_EXIT_PROTOCOL;
+        case WIRE_MORE:
+            more = receive(h);
+            if (more <= 0)
+                return more == 0 ? EXIT_SUCCESS : WIRE_EXIT_PROTOCOL;
+        }
+    }
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct helper h = {.object_fd = -1};
+    uint64_t memory_bytes, cpu_seconds, parent;
+    int status;
+
+    if (argc != 4 || !take_number(argv[1], &memory_bytes) ||
+        !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
+        !take_number(argv[3], &parent)) {
+        static const char usage[] =
+            "heapwire-symbolizer is started by heapwired, never by hand\n";
+
+        return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
+                                                                  : EXIT_USAGE;
+    }
+    /* libbfd looks for split debug files in the working directory, too. */
+    if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
+        return EXIT_FAILURE;
+    h.cpu_seconds = (uint32_t)cpu_seconds;
+    buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
+    buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
+    status = serve(&h);
+    fd_close(h.object_fd);
+    buffer_fini(&h.in);
+    buffer_fini(&h.out);
+    return status;
+}

@@ -1,0 +1,223 @@
+/* symbol_table.c - see symbol_table.h. */
+#include "symbol_table.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "memory.h"
+#include "reader.h"
+
+enum {
+    SYMBOL_SIZE = 24,
+    NESTING_MAX = 64 /* starts looked back for a symbol around others */
+};
+
+static const size_t table_bytes_max = (size_t)2 << 30;
+
+struct symbol_table {
+    struct buffer names;
+    struct symbol *list; /* ascending, aliases best first */
+    size_t count;
+};
+
+/* Binutils takes the widest while none reaches the address, so of aliases that
+ * do: functions, then typed ones, then the narrowest, then the first. */
+static int
+compare(const void *a, const void *b)
+{
+    const struct symbol *x = a, *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (!x->size != !y->size)
+        return x->size ? -1 : 1;
+    if (x->function != y->function)
+        return x->function ? -1 : 1;
+    if (x->typed != y->typed)
+        return x->typed ? -1 : 1;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The candidates are those of binutils' elf_find_function. */
+static bool
+take_symbol(struct reader *r, const struct elf_file *elf,
+            struct symbol_table *table, uint32_t order)
+{
+    struct symbol *s = &table->list[table->count];
+    uint32_t name = reader_u32(r);
+    uint8_t info = reader_u8(r), other = reader_u8(r);
+    uint16_t section = reader_u16(r);
+    uint8_t type = ELF64_ST_TYPE(info);
+
+    s->start = reader_u64(r);
+    s->size = reader_u64(r);
+    s->order = order;
+    s->function = type == STT_FUNC || type == STT_GNU_IFUNC;
+    s->typed = type != STT_NOTYPE;
+    if (r->failed || (!s->function && s->typed) || name >= table->names.size ||
+        section == SHN_UNDEF ||
+        (section >= SHN_LORESERVE && section != SHN_XINDEX))
+        return false;
+    s->name = table->names.data + name;
+    /* $x and $d are ARM's marks between code and data. */
+    if (!s->name[0] || (!s->typed && s->name[0] == '$') ||
+        s->size > UINT64_MAX - s->start)
+        return false;
+    if (s->size == 0 && !s->typed && ELF64_ST_BIND(info) == STB_LOCAL &&
+        ELF64_ST_VISIBILITY(other) == STV_HIDDEN)
+        return false;
+    return section < elf->section_count &&
+           (elf->sections[section].flags & SHF_EXECINSTR);
+}
+
+static int
+load(struct symbol_table *table, const struct elf_file *elf,
+     const struct elf_section *symbols)
+{
+    const struct elf_section *names;
+    struct buffer bytes;
+    struct reader r;
+    size_t count = symbols->size / SYMBOL_SIZE;
+    int rc = -1;
+
+    if (symbols->link >= elf->section_count)
+        return 0;
+    names = &elf->sections[symbols->link];
+    buffer_init(&bytes, table_bytes_max);
+    /* The buffer ends every name that the file leaves open. */
+    if (elf_read(elf, names->offset, names->size, &table->names) != 0 ||
+        elf_read(elf, symbols->offset, count * SYMBOL_SIZE, &bytes) != 0) {
+        rc = bytes.failed || table->names.failed ? -1 : 0;
+        goto out;
+    }
+    table->list = mem_zalloc(count, sizeof(*table->list));
+    if (!table->list)
+        goto out;
+    r = reader_of(bytes.data, bytes.size);
+    for (size_t i = 0; i < count; i++) {
+        struct reader one = reader_of(r.pos, SYMBOL_SIZE);
+
+        reader_bytes(&r, SYMBOL_SIZE);
+        table->count += take_symbol(&one, elf, table, (uint32_t)i);
+    }
+    qsort(table->list, table->count, sizeof(*table->list), compare);
+    rc = 0;
+out:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+struct symbol_table *
+symbol_table_new(const struct elf_file *elf, bool dynamic, struct error *err)
+{
+    struct symbol_table *table = mem_zalloc(1, sizeof(*table));
+    uint32_t wanted = dynamic ? SHT_DYNSYM : SHT_SYMTAB;
+
+    if (!table) {
+        error_memory(err, "the symbol table");
+        return NULL;
+    }
+    buffer_init(&table->names, table_bytes_max);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (elf->sections[i].type != wanted)
+            continue;
+        if (load(table, elf, &elf->sections[i]) != 0) {
+            error_memory(err, "the symbol table");
+            symbol_table_free(table);
+            return NULL;
+        }
+        break;
+    }
+    return table;
+}
+
+void
+symbol_table_free(struct symbol_table *table)
+{
+    if (!table)
+        return;
+    buffer_fini(&table->names);
+    mem_free(table->list);
+    mem_free(table);
+}
+
+size_t
+symbol_table_count(const struct symbol_table *table)
+{
+    return table->count;
+}
+
+/* One past the last symbol that starts at or before address. */
+static size_t
+upper(const struct symbol_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->list[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t
+first_alias(const struct symbol_table *table, size_t i)
+{
+    while (i > 0 && table->list[i - 1].start == table->list[i].start)
+        i--;
+    return i;
+}
+
+const struct symbol *
+symbol_table_before(const struct symbol_table *table, uint64_t address)
+{
+    size_t i = upper(table, address);
+
+    return i ? &table->list[first_alias(table, i - 1)] : NULL;
+}
+
+const struct symbol *
+symbol_table_holding(const struct symbol_table *table, uint64_t address)
+{
+    size_t i = upper(table, address), first;
+
+    for (int back = 0; back < NESTING_MAX && i > 0; back++, i = first) {
+        first = first_alias(table, i - 1);
+        for (size_t j = first; j < i; j++)
+            if (address - table->list[j].start < table->list[j].size)
+                return &table->list[j];
+    }
+    return NULL;
+}
+
+const struct symbol *
+symbol_table_alias(const struct symbol_table *table,
+                   const struct symbol *symbol, const char *name)
+{
+    const struct symbol *end = table->list + table->count, *widest = NULL;
+
+    for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
+         s++)
+        if (symbol_name_equal(s->name, name) &&
+            (!widest || s->size > widest->size))
+            widest = s;
+    return widest;
+}
+
+bool
+symbol_name_equal(const char *a, const char *b)
+{
+    size_t size = strcspn(a, "@");
+
+    return size == strcspn(b, "@") && memcmp(a, b, size) == 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * symbol_table.h - code symbols with their sizes.
+ *
+ * libbfd names an address outside every symbol after the nearest one before
+ * it; this table knows how far each symbol reaches, and so tells a name from a
+ * guess.
+ */
+#ifndef HW_SYMBOL_TABLE_H
+#define HW_SYMBOL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+struct error;
+struct symbol_table;
+
+struct symbol {
+    uint64_t start, size; /* size 0: assembly that did not say */
+    const char *name;     /* as in the file: mangled, maybe with a version */
+    bool function, typed;
+    uint32_t order; /* in the file's table */
+};
+
+/* Reads .symtab (or .dynsym) of a file with loaded sections.  A file without
+ * any gives an empty table; NULL only without memory. */
+struct symbol_table *symbol_table_new(const struct elf_file *elf, bool dynamic,
+                                      struct error *err);
+void symbol_table_free(struct symbol_table *table); /* NULL is fine */
+size_t symbol_table_count(const struct symbol_table *table);
+
+/* The sized symbol that holds address, binutils' choice among aliases. */
+const struct symbol *symbol_table_holding(const struct symbol_table *table,
+                                          uint64_t address);
+
+/* The last symbol starting at or before address; the best of its aliases. */
+const struct symbol *symbol_table_before(const struct symbol_table *table,
+                                         uint64_t address);
+
+/* Among the aliases of symbol, the widest of that name, or NULL. */
+const struct symbol *symbol_table_alias(const struct symbol_table *table,
+                                        const struct symbol *symbol,
+                                        const char *name);
+
+/* Equal but for the version that follows '@'. */
+bool symbol_name_equal(const char *a, const char *b);
+
+#endif

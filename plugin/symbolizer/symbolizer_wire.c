@@ -1,0 +1,168 @@
+/* symbolizer_wire.c - see symbolizer_wire.h. */
+#include "symbolizer_wire.h"
+
+#include <string.h>
+
+#include "buffer.h"
+
+/* The length is known only at the end: its place is kept by position. */
+static size_t
+begin(struct buffer *out, enum wire_type type)
+{
+    size_t mark = out->size;
+
+    buffer_u32(out, 0);
+    buffer_u8(out, (uint8_t)type);
+    return mark;
+}
+
+static void
+end(struct buffer *out, size_t mark)
+{
+    size_t size = out->size - mark - WIRE_HEAD;
+
+    if (out->failed)
+        return;
+    for (size_t i = 0; i < WIRE_HEAD; i++)
+        out->data[mark + i] = (char)(size >> (8 * i) & 0xff);
+}
+
+static void
+put_text(struct buffer *out, const char *text, size_t max)
+{
+    static const char more[] = "...";
+    size_t size = strnlen(text, max + 1);
+
+    if (size <= max) {
+        buffer_lenenc_bytes(out, text, size);
+        return;
+    }
+    buffer_lenenc(out, max);
+    buffer_add(out, text, max - strlen(more));
+    buffer_text(out, more);
+}
+
+void
+wire_put_request(struct buffer *out, const char *path, bool symbols_only,
+                 const uint64_t *offsets, uint32_t count)
+{
+    size_t mark = begin(out, WIRE_NAME);
+
+    buffer_u8(out, WIRE_VERSION);
+    buffer_u8(out, symbols_only ? WIRE_SYMBOLS_ONLY : 0);
+    put_text(out, path, WIRE_PATH_MAX);
+    buffer_u32(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        buffer_u64(out, offsets[i]);
+    end(out, mark);
+}
+
+void
+wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
+                const struct frame *frames, uint32_t frame_count)
+{
+    size_t mark = begin(out, WIRE_ANSWER);
+
+    buffer_u64(out, start);
+    put_text(out, symbol, WIRE_NAME_MAX);
+    buffer_u8(out, (uint8_t)frame_count);
+    for (uint32_t i = 0; i < frame_count; i++) {
+        put_text(out, frames[i].function, WIRE_NAME_MAX);
+        put_text(out, frames[i].file, WIRE_FILE_MAX);
+        buffer_u32(out, frames[i].line);
+    }
+    end(out, mark);
+}
+
+void
+wire_put_done(struct buffer *out, const char *complaint)
+{
+    size_t mark = begin(out, WIRE_DONE);
+
+    put_text(out, complaint, WIRE_COMPLAINT_MAX);
+    end(out, mark);
+}
+
+enum wire_framing
+wire_next(const void *data, size_t size, size_t max, struct span *payload)
+{
+    struct reader r = reader_of(data, size);
+    uint32_t length = reader_u32(&r);
+
+    if (r.failed)
+        return WIRE_MORE;
+    if (length == 0 || length > max)
+        return WIRE_BAD;
+    *payload = reader_bytes(&r, length);
+    return r.failed ? WIRE_MORE : WIRE_READY;
+}
+
+static struct span
+take_text(struct reader *r, size_t max)
+{
+    struct span text = reader_lenenc_bytes(r);
+
+    if (text.size > max)
+        r->failed = true;
+    return text;
+}
+
+bool
+wire_parse_request(struct span payload, struct wire_request *out)
+{
+    struct reader r = reader_of(payload.data, payload.size);
+    uint8_t type = reader_u8(&r), flags;
+    struct span offsets;
+
+    out->version = reader_u8(&r);
+    if (out->version != WIRE_VERSION)
+        return !r.failed && type == WIRE_NAME;
+    flags = reader_u8(&r);
+    out->symbols_only = (flags & WIRE_SYMBOLS_ONLY) != 0;
+    out->path = take_text(&r, WIRE_PATH_MAX);
+    out->count = reader_u32(&r);
+    offsets = reader_rest(&r);
+    out->offsets = reader_of(offsets.data, offsets.size);
+    return !r.failed && type == WIRE_NAME &&
+           (flags & ~WIRE_SYMBOLS_ONLY) == 0 &&
+           out->count <= WIRE_ADDRESSES_MAX &&
+           offsets.size == (size_t)out->count * 8;
+}
+
+static void
+parse_answer(struct reader *r, struct wire_reply *out)
+{
+    out->start = reader_u64(r);
+    out->symbol = take_text(r, WIRE_NAME_MAX);
+    out->frame_count = reader_u8(r);
+    if (out->frame_count == 0 || out->frame_count > NAMES_INLINE_MAX) {
+        r->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < out->frame_count; i++) {
+        out->frames[i].function = take_text(r, WIRE_NAME_MAX);
+        out->frames[i].file = take_text(r, WIRE_FILE_MAX);
+        out->frames[i].line = reader_u32(r);
+        if (out->frames[i].function.size == 0 && out->frame_count > 1)
+            r->failed = true;
+    }
+}
+
+bool
+wire_parse_reply(struct span payload, struct wire_reply *out)
+{
+    struct reader r = reader_of(payload.data, payload.size);
+
+    out->type = (enum wire_type)reader_u8(&r);
+    switch (out->type) {
+    case WIRE_ANSWER:
+        parse_answer(&r, out);
+        break;
+    case WIRE_DONE:
+        out->complaint = take_text(&r, WIRE_COMPLAINT_MAX);
+        break;
+    default:
+        return false;
+    }
+    return reader_done(&r);
+}

@@ -1,0 +1,98 @@
+/*
+ * symbolizer_wire.h - what the client and heapwire-symbolizer say.
+ *
+ * A SOCK_STREAM unix socket pair; the helper's end is its descriptor 0.  Every
+ * message is a u32 length and that many bytes, little-endian, the first of them
+ * its type.  One request is one object: its descriptor rides on the request's
+ * first byte (SCM_RIGHTS).  One answer per offset streams back, in their order,
+ * and WIRE_DONE ends them: what came before a crash or a deadline is kept.
+ *
+ *   WIRE_NAME    u8 version, u8 flags, text path, u32 count, count * u64 file
+ * offset WIRE_ANSWER  u64 function start, text symbol ("" when there is none),
+ * u8 frames, then per frame: text function, text file, u32 line WIRE_DONE text
+ * complaint ("" when all were answered)
+ *
+ * A text is a length-encoded size and its bytes.  The one frame of an address
+ * without a name has function "": the start of its function stands for it.
+ * The start is the symbol's, where there is one.
+ */
+#ifndef HW_SYMBOLIZER_WIRE_H
+#define HW_SYMBOLIZER_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+#include "reader.h"
+
+struct buffer;
+
+enum {
+    /* Raised by any change here: a package may replace the helper of a
+     * heapwired that runs on. */
+    WIRE_VERSION = 2,
+    WIRE_HEAD = 4,
+    WIRE_ADDRESSES_MAX = 1000000, /* of one object */
+    WIRE_PATH_MAX = 4096,
+    WIRE_NAME_MAX = 8192, /* longer names are cut by the helper */
+    WIRE_FILE_MAX = 4096, /* so are longer source paths */
+    WIRE_COMPLAINT_MAX = 200,
+    /* Each holds the largest message of its direction. */
+    WIRE_REQUEST_MAX = WIRE_ADDRESSES_MAX * 8 + WIRE_PATH_MAX + 64,
+    WIRE_REPLY_MAX = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 16) +
+                     WIRE_NAME_MAX + 64
+};
+
+enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE };
+
+/* How the helper ends when it cannot go on. */
+enum wire_exit {
+    WIRE_EXIT_PROTOCOL = 3,
+    WIRE_EXIT_MEMORY = 4,
+    WIRE_EXIT_VERSION = 5
+};
+
+enum wire_flag { WIRE_SYMBOLS_ONLY = 1 }; /* leave the DWARF alone */
+
+struct wire_request {
+    uint8_t version; /* when not WIRE_VERSION, all that is parsed */
+    bool symbols_only;
+    struct span path; /* of the mapped file; its name is only shown and
+                         its directory searched for split debug files */
+    uint32_t count;
+    struct reader offsets; /* count * u64, ascending */
+};
+
+struct wire_frame {
+    struct span function, file;
+    uint32_t line;
+};
+
+struct wire_reply {
+    enum wire_type type;
+    uint64_t start; /* virtual address in the object */
+    struct span symbol;
+    uint32_t frame_count;
+    struct wire_frame frames[NAMES_INLINE_MAX];
+    struct span complaint;
+};
+
+/* Append one message; a buffer without room fails as buffers do. */
+void wire_put_request(struct buffer *out, const char *path, bool symbols_only,
+                      const uint64_t *offsets, uint32_t count);
+void wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
+                     const struct frame *frames, uint32_t frame_count);
+void wire_put_done(struct buffer *out, const char *complaint);
+
+enum wire_framing { WIRE_MORE, WIRE_READY, WIRE_BAD };
+
+/* Whether data starts with a whole message; its payload, if so. */
+enum wire_framing wire_next(const void *data, size_t size, size_t max,
+                            struct span *payload);
+
+/* Take a payload apart, borrowing from it; false if anything is off. */
+bool wire_parse_request(struct span payload, struct wire_request *out);
+bool wire_parse_reply(struct span payload, struct wire_reply *out);
+
+#endif

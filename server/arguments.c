@@ -1,0 +1,86 @@
+/* arguments.c - see arguments.h. */
+#include "arguments.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    OPTION_CONFIG = 1000, /* above every enum config_key */
+    OPTION_CHECK,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTIONS_EXTRA = 4
+};
+
+void
+arguments_help(void)
+{
+    puts("usage: heapwired [options]\n"
+         "\n"
+         "Serves this node's heap profiler to MySQL clients.\n"
+         "\n"
+         "  --config FILE             [node] and [user NAME] sections; every\n"
+         "                            option below is a key of [node], too\n"
+         "  --node-id N               this node's number (10001)\n"
+         "  --listen ADDR:PORT|none   TCP, loopback only (127.0.0.1:9036);\n"
+         "                            used once there are users\n"
+         "  --state-dir DIR           private directory of the node\n"
+         "  --socket PATH             unix socket (mysql.sock there)\n"
+         "  --user NAME               whom to become when started as root\n"
+         "  --exe PATH                the database's executable\n"
+         "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
+         "  --log stderr|syslog|PATH  (heapwired.log in the state directory)\n"
+         "  --statement-timeout S     seconds a statement may run (60)\n"
+         "  --check                   examine all of this, print it, and exit\n"
+         "  --version, --help");
+}
+
+/* getopt's table: one row per setting, and ours. */
+static void
+fill_options(struct option *options)
+{
+    static const struct option extra[OPTIONS_EXTRA + 1] = {
+        {"config", required_argument, NULL, OPTION_CONFIG},
+        {"check", no_argument, NULL, OPTION_CHECK},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {"version", no_argument, NULL, OPTION_VERSION},
+        {NULL, 0, NULL, 0},
+    };
+
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++)
+        options[i] =
+            (struct option){setting_option(i), required_argument, NULL, (int)i};
+    memcpy(options + CONFIG_KEYS, extra, sizeof(extra));
+}
+
+int
+arguments_parse(struct arguments *out, int argc, char **argv)
+{
+    struct option options[CONFIG_KEYS + OPTIONS_EXTRA + 1];
+    int option;
+
+    memset(out, 0, sizeof(*out));
+    fill_options(options);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option >= 0 && option < CONFIG_KEYS)
+            out->config.values[option] = optarg;
+        else if (option == OPTION_CONFIG)
+            out->config.file = optarg;
+        else if (option == OPTION_CHECK)
+            out->check = true;
+        else if (option == OPTION_HELP)
+            out->help = true;
+        else if (option == OPTION_VERSION)
+            out->version = true;
+        else
+            return -1; /* getopt_long has said why */
+    }
+    if (optind < argc) {
+        fprintf(stderr, "heapwired: '%s' is not an option (see --help)\n",
+                argv[optind]);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* arguments.h - heapwired's command line. */
+#ifndef HW_ARGUMENTS_H
+#define HW_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "config.h"
+
+struct arguments {
+    struct config_arguments config;
+    bool check, help, version;
+};
+
+/* -1: wrong, and said so on stderr.  The strings borrow argv. */
+int arguments_parse(struct arguments *out, int argc, char **argv);
+void arguments_help(void);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * audit.h - who ran which ADMIN EXECUTE, and what came of it: to the log.
+ */
+#ifndef HW_AUDIT_H
+#define HW_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct error;
+struct sql_identity;
+
+enum { AUDIT_TEXT_MAX = 512 };
+
+struct audit {
+    char *text; /* cut; NULL when the statement is not audited */
+};
+
+struct audit_outcome {
+    const struct error *error; /* NULL: it succeeded */
+    uint64_t rows, bytes, elapsed_ms;
+};
+
+/* Is this, whatever comments say, an ADMIN EXECUTE? */
+bool audit_wants(struct span text);
+
+void audit_begin(struct audit *audit, struct span text);
+/* Once; does nothing for statements that are not audited. */
+void audit_finish(struct audit *audit, const struct sql_identity *who,
+                  uint32_t connection_id, const struct audit_outcome *outcome);
+void audit_fini(struct audit *audit);
+
+#endif

@@ -1,0 +1,209 @@
+/* auth.c - see auth.h. */
+#include "auth.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include "errors.h"
+
+enum { DIGEST_MAX = AUTH_SHA256, INPUT_MAX = AUTH_NONCE + DIGEST_MAX };
+
+static const char auth_forms[] =
+    "'native+sha2 <40 hex digits> <64 hex digits>' or 'sha2 <64 hex digits>', "
+    "as heapwire-passwd writes them";
+
+int
+auth_nonce(uint8_t out[AUTH_NONCE], struct error *err)
+{
+    uint8_t pool[4 * AUTH_NONCE];
+    size_t have = 0;
+
+    while (have < AUTH_NONCE) {
+        if (RAND_bytes(pool, sizeof(pool)) != 1) {
+            error_set(err, ER_UNKNOWN, "no random bytes for a login");
+            return -1;
+        }
+        for (size_t i = 0; i < sizeof(pool) && have < AUTH_NONCE; i++)
+            if (pool[i] & 0x7f)
+                out[have++] = pool[i] & 0x7f;
+    }
+    return 0;
+}
+
+static bool
+digest(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
+{
+    return EVP_Digest(data, size, out, NULL, kind, NULL) == 1;
+}
+
+/* kind(kind(data)) */
+static bool
+digest_twice(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
+{
+    uint8_t once[DIGEST_MAX];
+    bool ok = digest(kind, data, size, once) &&
+              digest(kind, once, (size_t)EVP_MD_get_size(kind), out);
+
+    OPENSSL_cleanse(once, sizeof(once));
+    return ok;
+}
+
+static int
+make(struct verifier *out, const void *data, size_t size, struct error *err)
+{
+    struct verifier v = {.has_native = true};
+
+    if (!digest_twice(EVP_sha1(), data, size, v.sha1) ||
+        !digest_twice(EVP_sha256(), data, size, v.sha256)) {
+        error_set(err, ER_UNKNOWN, "OpenSSL cannot compute SHA-1 or SHA-256");
+        return -1;
+    }
+    *out = v;
+    return 0;
+}
+
+int
+verifier_make(struct verifier *out, struct span password, struct error *err)
+{
+    return make(out, password.data, password.size, err);
+}
+
+int
+verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
+              struct span name, struct error *err)
+{
+    uint8_t text[AUTH_SHA256 + 64];
+    size_t size = name.size < 64 ? name.size : 64;
+
+    memcpy(text, secret, AUTH_SHA256);
+    if (size)
+        memcpy(text + AUTH_SHA256, name.data, size);
+    return make(out, text, AUTH_SHA256 + size, err);
+}
+
+static int
+nibble(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* -1 unless the next word of *text is size bytes in hexadecimal. */
+static int
+parse_hex(const char **text, uint8_t *out, size_t size)
+{
+    const char *p = *text;
+    int high, low;
+
+    p += strspn(p, " \t");
+    for (size_t i = 0; i < size; i++, p += 2) {
+        high = nibble(p[0]);
+        low = high < 0 ? -1 : nibble(p[1]);
+        if (low < 0)
+            return -1;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    if (*p && *p != ' ' && *p != '\t')
+        return -1;
+    *text = p;
+    return 0;
+}
+
+static bool
+take_word(const char **text, const char *word)
+{
+    size_t size = strlen(word);
+
+    if (strncmp(*text, word, size) != 0 || !strchr(" \t", (*text)[size]))
+        return false;
+    *text += size;
+    return true;
+}
+
+int
+verifier_parse(struct verifier *out, const char *text, struct error *err)
+{
+    struct verifier v = {.has_native = take_word(&text, "native+sha2")};
+
+    if ((!v.has_native && !take_word(&text, "sha2")) ||
+        (v.has_native && parse_hex(&text, v.sha1, sizeof(v.sha1)) != 0) ||
+        parse_hex(&text, v.sha256, sizeof(v.sha256)) != 0 ||
+        text[strspn(text, " \t")]) {
+        error_set(err, ER_WRONG_VALUE, "must be %s", auth_forms);
+        return -1;
+    }
+    *out = v;
+    return 0;
+}
+
+static void
+print_hex(char *out, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int
+verifier_print(const struct verifier *v, char *out, size_t size)
+{
+    char sha1[2 * AUTH_SHA1 + 1], sha256[2 * AUTH_SHA256 + 1];
+    int n;
+
+    print_hex(sha1, v->sha1, sizeof(v->sha1));
+    print_hex(sha256, v->sha256, sizeof(v->sha256));
+    if (v->has_native)
+        n = snprintf(out, size, "native+sha2 %s %s", sha1, sha256);
+    else
+        n = snprintf(out, size, "sha2 %s", sha256);
+    return n > 0 && (size_t)n < size ? 0 : -1;
+}
+
+/* answer = H(password) XOR H(input), stored = H(H(password)): the plugins
+ * differ in H and in the order of the input's two parts. */
+static bool
+check(const EVP_MD *kind, const uint8_t *input, size_t input_size,
+      const uint8_t *stored, struct span answer)
+{
+    size_t size = (size_t)EVP_MD_get_size(kind);
+    uint8_t mask[DIGEST_MAX], found[DIGEST_MAX];
+    bool ok = false;
+
+    if (answer.size != size || !digest(kind, input, input_size, mask))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        mask[i] ^= (uint8_t)answer.data[i];
+    if (digest(kind, mask, size, found))
+        ok = CRYPTO_memcmp(found, stored, size) == 0;
+    OPENSSL_cleanse(mask, sizeof(mask));
+    return ok;
+}
+
+bool
+auth_check_native(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
+                  struct span answer)
+{
+    uint8_t input[INPUT_MAX];
+
+    memcpy(input, nonce, AUTH_NONCE);
+    memcpy(input + AUTH_NONCE, v->sha1, AUTH_SHA1);
+    return check(EVP_sha1(), input, AUTH_NONCE + AUTH_SHA1, v->sha1, answer) &&
+           v->has_native;
+}
+
+bool
+auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
+                struct span answer)
+{
+    uint8_t input[INPUT_MAX];
+
+    memcpy(input, v->sha256, AUTH_SHA256);
+    memcpy(input + AUTH_SHA256, nonce, AUTH_NONCE);
+    return check(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, v->sha256,
+                 answer);
+}

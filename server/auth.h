@@ -1,0 +1,54 @@
+/*
+ * auth.h - proofs of a password, as two of MySQL's plugins make them.
+ *
+ * We keep SHA1(SHA1(password)) and SHA256(SHA256(password)): with these the
+ * fast way of both plugins always succeeds or fails at once, so no password
+ * ever travels (clients.md sections 0.2 and 3).  Comparisons are constant-time.
+ */
+#ifndef HW_AUTH_H
+#define HW_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct error;
+
+#define AUTH_NATIVE "mysql_native_password"
+#define AUTH_SHA2   "caching_sha2_password"
+
+enum {
+    AUTH_NONCE = 20,
+    AUTH_SHA1 = 20,
+    AUTH_SHA256 = 32,
+    AUTH_PASSWORD_MAX = 256,
+    AUTH_TEXT = 128 /* of a verifier as written in the configuration file */
+};
+
+struct verifier {
+    bool has_native; /* sha1 may prove the password, too */
+    uint8_t sha1[AUTH_SHA1];
+    uint8_t sha256[AUTH_SHA256];
+};
+
+/* 20 random bytes of 1..127: some clients keep the nonce in C strings. */
+int auth_nonce(uint8_t out[AUTH_NONCE], struct error *err);
+
+int verifier_make(struct verifier *out, struct span password,
+                  struct error *err);
+/* The verifiers of nobody: told from secret and name, matching nothing. */
+int verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
+                  struct span name, struct error *err);
+/* "native+sha2 <hex> <hex>" or "sha2 <hex>"; -1 says what is wrong. */
+int verifier_parse(struct verifier *out, const char *text, struct error *err);
+int verifier_print(const struct verifier *v, char *out, size_t size);
+
+/* Does the client's answer to the nonce prove the password? */
+bool auth_check_native(const struct verifier *v,
+                       const uint8_t nonce[AUTH_NONCE], struct span answer);
+bool auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
+                     struct span answer);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * command.c - see command.h.
+ *
+ * One row per state and command; numbers and replies as in clients.md
+ * section 6.
+ */
+#include "command.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "cursor.h"
+#include "errors.h"
+#include "login.h"
+#include "session.h"
+#include "statement.h"
+
+enum {
+    COM_QUIT = 0x01,
+    COM_INIT_DB = 0x02,
+    COM_QUERY = 0x03,
+    COM_FIELD_LIST = 0x04,
+    COM_REFRESH = 0x07,
+    COM_SHUTDOWN = 0x08,
+    COM_STATISTICS = 0x09,
+    COM_PROCESS_INFO = 0x0a,
+    COM_PROCESS_KILL = 0x0c,
+    COM_DEBUG = 0x0d,
+    COM_PING = 0x0e,
+    COM_CHANGE_USER = 0x11,
+    COM_STMT_PREPARE = 0x16,
+    COM_STMT_SEND_LONG_DATA = 0x18,
+    COM_STMT_CLOSE = 0x19,
+    COM_SET_OPTION = 0x1b,
+    COM_RESET_CONNECTION = 0x1f,
+    COM_ANY = -1 /* the packet is no command */
+};
+
+static void
+run_quit(struct session *s, struct span body)
+{
+    (void)body;
+    session_close(s);
+}
+
+static void
+run_init_db(struct session *s, struct span body)
+{
+    struct error err;
+
+    if (sql_session_use(s->sql, body, &err) != 0) {
+        reply_error(&s->reply, &err);
+        return;
+    }
+    session_refresh(s);
+    reply_ok(&s->reply, 0, "");
+}
+
+static void
+run_field_list(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct span table = reader_text(&r);
+    struct cursor *cursor;
+    struct error err;
+
+    if (r.failed)
+        table = body; /* some leave the NUL and the wildcard out */
+    cursor = sql_open_fields(s->sql, table, &err);
+    if (!cursor) {
+        reply_error(&s->reply, &err);
+        return;
+    }
+    reply_fields(&s->reply, cursor);
+    cursor_free(cursor);
+}
+
+static void
+run_refused(struct session *s, struct span body)
+{
+    struct error err;
+
+    (void)body;
+    error_set(&err, ER_PRIVILEGE,
+              "Access denied; the database itself is not administered through "
+              "this port");
+    reply_error(&s->reply, &err);
+}
+
+/* mysqladmin and Connector/Python split on two blanks. */
+static void
+run_statistics(struct session *s, struct span body)
+{
+    int64_t up_ms = clock_wall_ms() - s->server->node.started_ms;
+    uint64_t questions = registry_questions(&s->server->registry);
+    double seconds = up_ms > 1000 ? (double)up_ms / 1000 : 1;
+    char text[256];
+
+    (void)body;
+    snprintf(text, sizeof(text),
+             "Uptime: %" PRId64 "  Threads: %zu  Questions: %" PRIu64
+             "  Slow queries: 0  Opens: 0  Flush tables: 1  Open tables: 0  "
+             "Queries per second avg: %.3f",
+             up_ms > 0 ? up_ms / 1000 : 0, s->server->count, questions,
+             (double)questions / seconds);
+    reply_text(&s->reply, text);
+}
+
+static void
+run_process_info(struct session *s, struct span body)
+{
+    static const char text[] = "SHOW PROCESSLIST";
+
+    (void)body;
+    statement_start(s, (struct span){text, sizeof(text) - 1});
+}
+
+static void
+run_malformed(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_MALFORMED_PACKET, "Malformed communication packet");
+    reply_error(&s->reply, &err);
+}
+
+static void
+run_process_kill(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    uint32_t id = reader_u32(&r);
+    struct error err;
+
+    if (r.failed)
+        run_malformed(s);
+    else if (registry_kill(&s->server->registry, id, false, &s->who, &err))
+        reply_error(&s->reply, &err);
+    else
+        reply_ok(&s->reply, 0, "");
+}
+
+static void
+run_debug(struct session *s, struct span body)
+{
+    (void)body;
+    reply_end(&s->reply);
+}
+
+static void
+run_ping(struct session *s, struct span body)
+{
+    (void)body;
+    reply_ok(&s->reply, 0, "");
+}
+
+static void
+run_prepare(struct session *s, struct span body)
+{
+    struct error err;
+
+    (void)body;
+    error_set(&err, ER_UNSUPPORTED_PS,
+              "This command is not supported in the prepared statement "
+              "protocol yet");
+    reply_error(&s->reply, &err);
+}
+
+static void
+run_nothing(struct session *s, struct span body)
+{
+    (void)s;
+    (void)body;
+}
+
+/* Multiple statements on or off: we never run more than one. */
+static void
+run_set_option(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    uint16_t option = reader_u16(&r);
+
+    if (r.failed || option > 1)
+        run_malformed(s);
+    else
+        reply_end(&s->reply);
+}
+
+static void
+run_reset(struct session *s, struct span body)
+{
+    (void)body;
+    sql_session_reset(s->sql);
+    session_refresh(s);
+    reply_ok(&s->reply, 0, "");
+}
+
+static const struct {
+    enum session_state state;
+    int command;
+    void (*run)(struct session *session, struct span body);
+} commands[] = {
+    {SESSION_LOGIN, COM_ANY, login_response},
+    {SESSION_SWITCH, COM_ANY, login_answer},
+    {SESSION_READY, COM_QUERY, statement_start},
+    {SESSION_READY, COM_PING, run_ping},
+    {SESSION_READY, COM_QUIT, run_quit},
+    {SESSION_READY, COM_INIT_DB, run_init_db},
+    {SESSION_READY, COM_FIELD_LIST, run_field_list},
+    {SESSION_READY, COM_REFRESH, run_refused},
+    {SESSION_READY, COM_SHUTDOWN, run_refused},
+    {SESSION_READY, COM_STATISTICS, run_statistics},
+    {SESSION_READY, COM_PROCESS_INFO, run_process_info},
+    {SESSION_READY, COM_PROCESS_KILL, run_process_kill},
+    {SESSION_READY, COM_DEBUG, run_debug},
+    {SESSION_READY, COM_CHANGE_USER, login_change},
+    {SESSION_READY, COM_STMT_PREPARE, run_prepare},
+    {SESSION_READY, COM_STMT_SEND_LONG_DATA, run_nothing},
+    {SESSION_READY, COM_STMT_CLOSE, run_nothing},
+    {SESSION_READY, COM_SET_OPTION, run_set_option},
+    {SESSION_READY, COM_RESET_CONNECTION, run_reset},
+};
+
+static void
+run_unknown(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_UNKNOWN_COMMAND, "Unknown command");
+    reply_error(&s->reply, &err);
+}
+
+/* As MySQL counts: what a statement could have done, too. */
+static void
+count_question(struct session *s, int command)
+{
+    if (command == COM_PING || command == COM_STATISTICS)
+        return;
+    atomic_fetch_add_explicit(&s->server->registry.questions, 1,
+                              memory_order_relaxed);
+}
+
+void
+command_run(struct session *s, struct span packet)
+{
+    struct span body = packet;
+    int command = COM_ANY;
+
+    if (s->state == SESSION_READY) {
+        command = packet.size ? (unsigned char)packet.data[0] : 0;
+        body.data += packet.size ? 1 : 0;
+        body.size -= packet.size ? 1 : 0;
+        count_question(s, command);
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (commands[i].state == s->state && commands[i].command == command) {
+            commands[i].run(s, body);
+            return;
+        }
+    run_unknown(s);
+}

@@ -1,0 +1,390 @@
+/*
+ * config.c - see config.h.
+ *
+ * inih splits lines; its reader callback is ours, because only the reader can
+ * count lines, sees empty sections, and notices what inih would cut.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+#include "reader.h"
+#include "sql.h"
+#include "users.h"
+
+enum { LINE_MAX_BYTES = 190 }; /* inih cuts at 200 without a word */
+
+/* Faults */
+
+void
+config_faults_init(struct config_faults *faults)
+{
+    faults->count = 0;
+    buffer_init(&faults->text, CONFIG_FAULTS_MAX * 2048);
+}
+
+void
+config_faults_fini(struct config_faults *faults)
+{
+    buffer_fini(&faults->text);
+}
+
+/* where: "file:12", "--listen", or "" */
+static void
+add_fault(struct config_faults *faults, const char *where, const char *what)
+{
+    if (faults->count++ >= CONFIG_FAULTS_MAX)
+        return;
+    if (*where)
+        buffer_format(&faults->text, "%s: ", where);
+    buffer_format(&faults->text, "%s\n", what);
+}
+
+/* The file */
+
+enum section { SECTION_OUTSIDE, SECTION_NODE, SECTION_USER, SECTION_WRONG };
+
+struct parse {
+    struct config *config;
+    struct config_faults *faults;
+    const char *name; /* the file's */
+    struct reader text;
+    unsigned line;
+    enum section section;
+    bool node_seen, keys_seen[CONFIG_KEYS];
+    struct user user; /* of the section under way */
+    unsigned user_line;
+    bool auth_seen, privileges_seen;
+};
+
+static void fault(struct parse *p, unsigned line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void
+fault(struct parse *p, unsigned line, const char *format, ...)
+{
+    char where[CONFIG_PATH_MAX + 16], what[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    snprintf(where, sizeof(where), "%s:%u", p->name, line);
+    add_fault(p->faults, where, what);
+}
+
+static void
+end_user(struct parse *p)
+{
+    struct error err;
+
+    if (p->section != SECTION_USER)
+        return;
+    if (!p->auth_seen)
+        fault(p, p->user_line,
+              "[user %s] has no line 'auth = ...' (heapwire-passwd makes it)",
+              p->user.name);
+    if (!p->privileges_seen)
+        fault(p, p->user_line, "[user %s] has no line 'privileges = ...'",
+              p->user.name);
+    if (p->auth_seen && p->privileges_seen &&
+        users_add(p->config->users, &p->user, &err) != 0)
+        fault(p, p->user_line, "%s", err.text);
+}
+
+static void
+begin_user(struct parse *p, const char *name)
+{
+    struct error err;
+
+    memset(&p->user, 0, sizeof(p->user));
+    p->auth_seen = p->privileges_seen = false;
+    p->user_line = p->line;
+    if (users_check_name(name, &err) != 0) {
+        fault(p, p->line, "[user %s]: %s", name, err.text);
+        p->section = SECTION_WRONG;
+        return;
+    }
+    memcpy(p->user.name, name, strlen(name) + 1);
+    p->section = SECTION_USER;
+}
+
+static void
+begin_section(struct parse *p, const char *name)
+{
+    end_user(p);
+    if (strcmp(name, "node") == 0) {
+        if (p->node_seen)
+            fault(p, p->line, "[node] is there already");
+        p->node_seen = true;
+        p->section = SECTION_NODE;
+    } else if (strncmp(name, "user ", 5) == 0) {
+        begin_user(p, name + 5 + strspn(name + 5, " \t"));
+    } else {
+        fault(p, p->line,
+              "unknown section [%s] (allowed: [node] and [user NAME])", name);
+        p->section = SECTION_WRONG;
+    }
+}
+
+static void
+node_key(struct parse *p, const char *key, const char *value)
+{
+    struct error err;
+
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
+        if (strcmp(key, setting_key(i)) != 0)
+            continue;
+        if (p->keys_seen[i])
+            fault(p, p->line, "'%s' is there already", key);
+        else if (setting_apply(p->config, i, value, &err) != 0)
+            fault(p, p->line, "%s = %s: %s", key, value, err.text);
+        p->keys_seen[i] = true;
+        return;
+    }
+    fault(p, p->line,
+          "unknown key '%s' in [node] (allowed: id, listen, state_dir, "
+          "socket, user, exe, jemalloc, log, statement_timeout)",
+          key);
+}
+
+static void
+user_key(struct parse *p, const char *key, const char *value)
+{
+    bool auth = strcmp(key, "auth") == 0;
+    bool *seen = auth ? &p->auth_seen : &p->privileges_seen;
+    struct error err;
+    int rc;
+
+    if (!auth && strcmp(key, "privileges") != 0) {
+        fault(p, p->line,
+              "unknown key '%s' in [user %s] (allowed: auth, privileges)", key,
+              p->user.name);
+        return;
+    }
+    if (*seen) {
+        fault(p, p->line, "'%s' is there already", key);
+        return;
+    }
+    *seen = true;
+    if (auth)
+        rc = verifier_parse(&p->user.verifier, value, &err);
+    else
+        rc = privileges_parse(value, &p->user.privileges, &err);
+    if (rc != 0) /* a verifier is a secret: the value is not repeated */
+        fault(p, p->line, "%s of user '%s': %s", key, p->user.name, err.text);
+}
+
+/* inih's handler: non-zero is success.  Faults are ours to count. */
+static int
+on_key(void *arg, const char *section, const char *key, const char *value)
+{
+    struct parse *p = arg;
+
+    (void)section; /* begin_section knows it, uncut */
+    switch (p->section) {
+    case SECTION_NODE:
+        node_key(p, key, value);
+        break;
+    case SECTION_USER:
+        user_key(p, key, value);
+        break;
+    case SECTION_OUTSIDE:
+        fault(p, p->line, "'%s' stands before the first section", key);
+        break;
+    case SECTION_WRONG:
+        break; /* told once, at its head */
+    }
+    return 1;
+}
+
+/* What inih could not take as a section, a key or a comment. */
+static bool
+looks_right(struct parse *p, struct span line)
+{
+    if (line.size > LINE_MAX_BYTES) {
+        fault(p, p->line, "the line is longer than %d bytes", LINE_MAX_BYTES);
+        return false;
+    }
+    if (memchr(line.data, 0, line.size)) {
+        fault(p, p->line, "the line has a NUL byte");
+        return false;
+    }
+    if (line.size == 0 || strchr(";#", line.data[0]))
+        return true;
+    if (line.data[0] == '[') {
+        if (memchr(line.data, ']', line.size))
+            return true;
+        fault(p, p->line, "the section's name has no ']'");
+        return false;
+    }
+    if (memchr(line.data, '=', line.size) || memchr(line.data, ':', line.size))
+        return true;
+    fault(p, p->line, "neither '[section]' nor 'key = value'");
+    return false;
+}
+
+static void
+note_section(struct parse *p, struct span line)
+{
+    const char *end = memchr(line.data, ']', line.size);
+    char name[LINE_MAX_BYTES];
+    size_t size = (size_t)(end - line.data) - 1;
+
+    memcpy(name, line.data + 1, size);
+    name[size] = '\0';
+    begin_section(p, name);
+}
+
+/* inih's reader, as fgets: the next line that looks right.  Leading blanks go,
+ * so that no line continues the one before. */
+static char *
+next_line(char *out, int size, void *arg)
+{
+    struct parse *p = arg;
+    struct span line;
+
+    while (reader_line(&p->text, &line)) {
+        p->line++;
+        while (line.size > 0 && strchr(" \t\r", line.data[0])) {
+            line.data++;
+            line.size--;
+        }
+        if (!looks_right(p, line) || line.size + 2 > (size_t)size)
+            continue;
+        if (line.size > 0 && line.data[0] == '[')
+            note_section(p, line);
+        memcpy(out, line.data, line.size);
+        memcpy(out + line.size, "\n", 2);
+        return out;
+    }
+    return NULL;
+}
+
+int
+config_parse(struct config *config, const char *name, const char *text,
+             size_t size, struct config_faults *faults)
+{
+    struct parse p = {.config = config, .faults = faults, .name = name};
+    unsigned before = faults->count;
+    struct error err;
+
+    if (!config->users)
+        config->users = users_new(&err);
+    if (!config->users) {
+        add_fault(faults, name, err.text);
+        return -1;
+    }
+    p.text = reader_of(text, size);
+    if (ini_parse_stream(next_line, &p, on_key, &p) != 0)
+        add_fault(faults, name, "not a file of sections and keys");
+    end_user(&p);
+    return faults->count == before ? 0 : -1;
+}
+
+int
+config_read_file(const char *path, struct buffer *out, mode_t *mode,
+                 struct error *err)
+{
+    int fd, rc = -1;
+    struct stat st;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ELOOP) {
+        error_set(err, ER_WRONG_VALUE, "is a symbolic link, not a file");
+        return -1;
+    }
+    if (fd < 0) {
+        error_sys(err, ER_WRONG_VALUE, "cannot be opened");
+        return -1;
+    }
+    if (fstat(fd, &st) != 0)
+        error_sys(err, ER_WRONG_VALUE, "cannot be examined");
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, ER_WRONG_VALUE, "is not a regular file");
+    else if (st.st_uid != 0 && st.st_uid != geteuid())
+        error_set(err, ER_WRONG_VALUE,
+                  "belongs to uid %u (root or uid %u must own it)",
+                  (unsigned)st.st_uid, (unsigned)geteuid());
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        error_set(err, ER_WRONG_VALUE, "can be written by others (chmod 600)");
+    else
+        rc = fd_read_all(fd, out, path, err);
+    if (rc == 0)
+        *mode = st.st_mode & 07777;
+    fd_close(fd);
+    return rc;
+}
+
+/* Verifiers have no salt: a file that holds users is nobody else's to read. */
+static void
+load_file(struct config *config, const char *path, struct config_faults *faults)
+{
+    struct buffer text;
+    struct error err;
+    mode_t mode;
+
+    buffer_init(&text, CONFIG_FILE_MAX);
+    if (config_read_file(path, &text, &mode, &err) != 0) {
+        add_fault(faults, path, err.text);
+    } else {
+        config_parse(config, path, text.data, text.size, faults);
+        if (users_count(config->users) > 0 && mode & (S_IRWXG | S_IRWXO))
+            add_fault(faults, path,
+                      "holds users and can be read by others (chmod 600)");
+    }
+    buffer_fini(&text);
+}
+
+void
+config_address_text(const struct config_address *address, char *out,
+                    size_t size)
+{
+    if (address->none)
+        snprintf(out, size, "none");
+    else if (strchr(address->text, ':'))
+        snprintf(out, size, "[%s]:%u", address->text, address->port);
+    else
+        snprintf(out, size, "%s:%u", address->text, address->port);
+}
+
+int
+config_load(struct config *config, const struct config_arguments *args,
+            struct config_faults *faults)
+{
+    struct error err;
+    char where[64];
+
+    setting_defaults(config);
+    config->users = users_new(&err);
+    if (!config->users)
+        add_fault(faults, "", err.text);
+    else if (args->file)
+        load_file(config, args->file, faults);
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
+        if (!args->values[i] ||
+            setting_apply(config, i, args->values[i], &err) == 0)
+            continue;
+        snprintf(where, sizeof(where), "--%s", setting_option(i));
+        add_fault(faults, where, err.text);
+    }
+    if (setting_complete(config, &err) != 0)
+        add_fault(faults, "the default paths", err.text);
+    return faults->count ? -1 : 0;
+}
+
+void
+config_fini(struct config *config)
+{
+    users_free(config->users);
+    config->users = NULL;
+}

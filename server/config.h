@@ -1,0 +1,87 @@
+/*
+ * config.h - the configuration file and the command line, as one value.
+ *
+ * Built once, then only read.  Every fault is found and told on a line of its
+ * own: "file:line: what is wrong (what is allowed)".
+ */
+#ifndef HW_CONFIG_H
+#define HW_CONFIG_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "buffer.h"
+#include "setting.h"
+
+struct error;
+struct users;
+
+enum {
+    CONFIG_PATH_MAX = 1024,
+    CONFIG_ADDRESS_TEXT = INET6_ADDRSTRLEN + 8,
+    CONFIG_SOCKET_MAX = 107, /* sun_path less its NUL */
+    CONFIG_STATE_MAX = 90,   /* leaves room for the sockets' names */
+    CONFIG_FILE_MAX = 1024 * 1024,
+    CONFIG_FAULTS_MAX = 50,
+    CONFIG_DEFAULT_ID = 10001,
+    CONFIG_DEFAULT_PORT = 9036,
+    CONFIG_DEFAULT_TIMEOUT_S = 60,
+    CONFIG_TIMEOUT_MAX_S = 24 * 3600
+};
+
+struct config_address {
+    bool none; /* no TCP at all */
+    char text[INET6_ADDRSTRLEN];
+    uint16_t port; /* 0: any free one */
+};
+
+struct config {
+    uint32_t node_id;
+    struct config_address listen;
+    char state_dir[CONFIG_PATH_MAX];
+    char socket[CONFIG_PATH_MAX];
+    char user[64]; /* "" stays who it is */
+    char exe[CONFIG_PATH_MAX];
+    char jemalloc[CONFIG_PATH_MAX];
+    char log[CONFIG_PATH_MAX];
+    uint32_t statement_timeout_s;
+    struct users *users; /* owned; see config_fini */
+};
+
+/* Fault lines, newest last. */
+struct config_faults {
+    struct buffer text;
+    unsigned count;
+};
+
+void config_faults_init(struct config_faults *faults);
+void config_faults_fini(struct config_faults *faults);
+
+/* What the command line gave; NULL where it was silent. */
+struct config_arguments {
+    const char *file;
+    const char *values[CONFIG_KEYS];
+};
+
+/* file (may be NULL), then the arguments on top, then defaults.  -1 when there
+ * were faults; config_fini either way. */
+int config_load(struct config *config, const struct config_arguments *args,
+                struct config_faults *faults);
+/* The same from memory, for heapwire-passwd and tests; name is for faults. */
+int config_parse(struct config *config, const char *name, const char *text,
+                 size_t size, struct config_faults *faults);
+void config_fini(struct config *config); /* zeroed is fine */
+
+/* Opens and vets the file: regular, ours or root's, closed to others' writing.
+ * *mode gets its permission bits. */
+int config_read_file(const char *path, struct buffer *out, mode_t *mode,
+                     struct error *err);
+
+/* "127.0.0.1:9036", "[::1]:9036" or "none" */
+void config_address_text(const struct config_address *address, char *out,
+                         size_t size);
+
+#endif

@@ -1,0 +1,405 @@
+/* daemon.c - see daemon.h. */
+#include "daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "arguments.h"
+#include "become.h"
+#include "clock.h"
+#include "config.h"
+#include "controller.h"
+#include "descriptors.h"
+#include "errors.h"
+#include "files.h"
+#include "listener.h"
+#include "log.h"
+#include "memory.h"
+#include "pump.h"
+#include "server.h"
+#include "state_dir.h"
+#include "users.h"
+
+enum { SIGNALS = 3 };
+
+struct daemon {
+    const struct arguments *arguments;
+    struct config config;
+    struct state_dir state;
+    struct controller *controller;
+    uv_loop_t loop;
+    struct server server;
+    struct listener local, tcp;
+    struct follower follower;
+    uv_signal_t signals[SIGNALS];
+    bool loop_open, server_open, signals_open, log_open;
+};
+
+/* Configuration */
+
+static void
+say_faults(const struct config_faults *faults)
+{
+    const char *p = faults->text.data, *end;
+
+    for (; p && (end = strchr(p, '\n')); p = end + 1)
+        fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
+}
+
+static int
+check_user(const struct config *config, struct account *account,
+           struct error *err)
+{
+    if (!*config->user)
+        return 0;
+    if (account_find(config->user, account, err) != 0)
+        return -1;
+    if (geteuid() != 0 && account->uid != geteuid()) {
+        error_set(err, ER_WRONG_VALUE,
+                  "only root can run heapwired as the user '%s'", config->user);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+check_file(const char *what, const char *path, int access_mode,
+           struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+        access(path, access_mode) == 0)
+        return 0;
+    error_set(err, ER_WRONG_VALUE, "%s = %s: no file of use is there", what,
+              path);
+    return -1;
+}
+
+static int
+say(const struct error *err)
+{
+    fprintf(stderr, "heapwired: %s\n", err->text);
+    return -1;
+}
+
+/* What a start would meet besides the configuration itself. */
+static int
+check_surroundings(const struct config *c)
+{
+    struct account account;
+    struct error err;
+    int rc = 0;
+
+    if (check_user(c, &account, &err) != 0)
+        rc = say(&err);
+    if (*c->exe && check_file("exe", c->exe, X_OK, &err) != 0)
+        rc = say(&err);
+    if (strchr(c->jemalloc, '/') &&
+        check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
+        rc = say(&err);
+    if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)
+        rc = say(&err);
+    return rc;
+}
+
+int
+daemon_check(const struct arguments *arguments)
+{
+    struct config config;
+    struct config_faults faults;
+    int rc;
+
+    config_faults_init(&faults);
+    rc = config_load(&config, &arguments->config, &faults);
+    say_faults(&faults);
+    if (check_surroundings(&config) != 0)
+        rc = -1;
+    if (rc == 0)
+        setting_print(&config, stdout);
+    config_fini(&config);
+    config_faults_fini(&faults);
+    return rc == 0 ? 0 : EX_CONFIG;
+}
+
+/* Listeners */
+
+static void
+steer_tcp(struct daemon *d)
+{
+    bool wanted = !d->config.listen.none && users_count(d->server.users) > 0;
+
+    if (wanted && d->tcp.handles == 0)
+        listener_open_tcp(&d->tcp, &d->server, &d->config.listen);
+    if (!wanted && d->tcp.handles > 0)
+        listener_close(&d->tcp);
+    if (!wanted && !d->config.listen.none)
+        log_line("no TCP: no user has a password (heapwire-passwd makes one)");
+}
+
+/* Becoming somebody else */
+
+static int
+leave_root(void *arg, const struct account *account)
+{
+    struct daemon *d = arg;
+    struct error err;
+
+    if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
+        fchown(d->state.lock, account->uid, account->gid) != 0 ||
+        fchown(d->state.fd, account->uid, account->gid) != 0) {
+        error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
+                  d->config.state_dir, (unsigned)account->uid);
+        log_fault("%s", err.text);
+        return -1;
+    }
+    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
+        become(account, &err) != 0) {
+        log_fault("%s", err.text);
+        return -1;
+    }
+    log_line("became uid %u, gid %u", (unsigned)account->uid,
+             (unsigned)account->gid);
+    return 0;
+}
+
+/* Signals */
+
+static void
+stop(struct daemon *d)
+{
+    listener_close(&d->local);
+    listener_close(&d->tcp);
+    follower_stop(&d->follower);
+    for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&d->signals[i], NULL);
+    d->signals_open = false;
+    server_stop(&d->server);
+}
+
+/* A wrong file changes nothing. */
+static void
+reload(struct daemon *d)
+{
+    struct config config;
+    struct config_faults faults;
+    struct error err;
+
+    config_faults_init(&faults);
+    if (log_reopen(&err) != 0)
+        log_fault("%s", err.text);
+    if (config_load(&config, &d->arguments->config, &faults) != 0) {
+        log_line("the configuration stays as it was: %s",
+                 faults.text.data ? faults.text.data : "out of memory");
+    } else {
+        server_set_users(&d->server, config.users);
+        config.users = NULL;
+        d->server.statement_timeout_s = config.statement_timeout_s;
+        steer_tcp(d);
+        log_line("read the configuration again: %zu users, statement timeout "
+                 "%u s; other settings need a restart",
+                 users_count(d->server.users), config.statement_timeout_s);
+    }
+    config_fini(&config);
+    config_faults_fini(&faults);
+}
+
+static void
+on_signal(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+
+    if (number == SIGHUP) {
+        reload(d);
+        return;
+    }
+    log_line("ends, by signal %d", number);
+    stop(d);
+}
+
+static void
+start_signals(struct daemon *d)
+{
+    static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < SIGNALS; i++) {
+        uv_signal_init(&d->loop, &d->signals[i]);
+        d->signals[i].data = d;
+        uv_signal_start(&d->signals[i], on_signal, numbers[i]);
+    }
+    d->signals_open = true;
+}
+
+/* Start */
+
+/* heapwire-symbolizer lies beside us. */
+static int
+find_symbolizer(char *out, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+    int length;
+
+    if (n <= 0)
+        return -1;
+    self[n] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash)
+        return -1;
+    *slash = '\0';
+    length = snprintf(out, size, "%s/heapwire-symbolizer", self);
+    return length > 0 && (size_t)length < size ? 0 : -1;
+}
+
+static int
+start_controller(struct daemon *d, struct error *err)
+{
+    char symbolizer[PATH_MAX];
+    struct controller_options options = {.state_dir = d->config.state_dir,
+                                         .symbolizer = symbolizer};
+
+    if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
+        error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
+        return -1;
+    }
+    d->controller = controller_start(&options, err);
+    return d->controller ? 0 : -1;
+}
+
+static int
+start_server(struct daemon *d, struct error *err)
+{
+    struct sql_node node = {.id = d->config.node_id,
+                            .started_ms = clock_wall_ms(),
+                            .controller = d->controller};
+
+    if (uv_loop_init(&d->loop) != 0) {
+        error_set(err, ER_UNKNOWN, "cannot make an event loop");
+        return -1;
+    }
+    d->loop_open = true;
+    if (!d->config.listen.none) {
+        memcpy(node.address, d->config.listen.text,
+               sizeof(d->config.listen.text));
+        node.port = d->config.listen.port;
+    }
+    if (server_init(&d->server, &d->loop, &node, err) != 0)
+        return -1;
+    d->server_open = true;
+    d->server.statement_timeout_s = d->config.statement_timeout_s;
+    server_set_users(&d->server, d->config.users);
+    d->config.users = NULL;
+    if (pump_start_workers(&d->loop) != 0) {
+        error_set(err, ER_UNKNOWN, "cannot start workers");
+        return -1;
+    }
+    start_signals(d);
+    return 0;
+}
+
+static int
+start_listeners(struct daemon *d, struct error *err)
+{
+    struct account account;
+
+    if (listener_open_local(&d->local, &d->server, d->config.socket, err) != 0)
+        return -1;
+    steer_tcp(d);
+    if (geteuid() != 0)
+        return 0;
+    if (!*d->config.user) {
+        follower_start(&d->follower, &d->loop, d->controller, leave_root, d);
+        return 0;
+    }
+    if (check_user(&d->config, &account, err) != 0)
+        return -1;
+    if (leave_root(d, &account) != 0) {
+        error_set(err, ER_UNKNOWN, "cannot run as the user '%s'",
+                  d->config.user);
+        return -1;
+    }
+    return 0;
+}
+
+/* EX_... or 0.  The loop must run after this even where it failed, so that
+ * what was opened closes. */
+static int
+start(struct daemon *d, struct error *err)
+{
+    struct account account;
+    bool busy;
+
+    if (check_user(&d->config, &account, err) != 0)
+        return EX_CONFIG;
+    if (state_dir_open(&d->state, d->config.state_dir, &busy, err) != 0)
+        return busy ? EX_TEMPFAIL : EX_CONFIG;
+    if (log_open(d->config.log, err) != 0)
+        return EX_CONFIG;
+    d->log_open = true;
+    if (start_controller(d, err) != 0 || start_server(d, err) != 0 ||
+        start_listeners(d, err) != 0)
+        return EX_OSERR;
+    log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
+             d->config.state_dir);
+    descriptors_leave_stdio(strcmp(d->config.log, "stderr") == 0);
+    log_settle();
+    return 0;
+}
+
+static void
+finish(struct daemon *d)
+{
+    if (d->server_open) {
+        stop(d);
+        uv_run(&d->loop, UV_RUN_DEFAULT);
+        server_fini(&d->server);
+    }
+    if (d->loop_open)
+        uv_loop_close(&d->loop);
+    uv_library_shutdown();
+    controller_stop(d->controller);
+    if (d->log_open)
+        log_close();
+    state_dir_close(&d->state);
+    config_fini(&d->config);
+}
+
+int
+daemon_run(const struct arguments *arguments)
+{
+    struct daemon *d = mem_zalloc(1, sizeof(*d));
+    struct config_faults faults;
+    struct error err;
+    int rc = EX_CONFIG;
+
+    if (!d)
+        return EX_OSERR;
+    d->arguments = arguments;
+    d->state.fd = d->state.lock = -1;
+    config_faults_init(&faults);
+    descriptors_prepare();
+    if (config_load(&d->config, &arguments->config, &faults) != 0) {
+        say_faults(&faults);
+    } else {
+        rc = start(d, &err);
+        if (rc == 0)
+            uv_run(&d->loop, UV_RUN_DEFAULT);
+        else
+            say(&err);
+    }
+    config_faults_fini(&faults);
+    finish(d);
+    mem_free(d);
+    return rc;
+}

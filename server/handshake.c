@@ -1,0 +1,138 @@
+/* handshake.c - see handshake.h. */
+#include "handshake.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "capability.h"
+#include "errors.h"
+#include "packet.h"
+#include "reply.h"
+
+enum {
+    PROTOCOL_VERSION = 10,
+    CHARSET_UTF8MB4 = 45,
+    NONCE_FIRST = 8, /* bytes of the nonce in the greeting's first part */
+    RESPONSE_FILLER = 23,
+    GREETING_FILLER = 10,
+    HEADER_SWITCH = 0xfe,
+    HEADER_MORE = 0x01,
+    FAST_OK = 0x03
+};
+
+/* A text and its NUL. */
+static void
+put_text(struct buffer *out, const char *text)
+{
+    buffer_add(out, text, strlen(text) + 1);
+}
+
+void
+handshake_greet(struct reply *reply, uint32_t connection_id,
+                const char *version, const uint8_t nonce[AUTH_NONCE])
+{
+    static const char filler[GREETING_FILLER];
+    struct buffer *out = &reply->out;
+    size_t mark = packet_begin(out);
+
+    buffer_u8(out, PROTOCOL_VERSION);
+    put_text(out, version);
+    buffer_u32(out, connection_id);
+    buffer_add(out, nonce, NONCE_FIRST);
+    buffer_u8(out, 0);
+    buffer_u16(out, CAPABILITIES_OFFERED & 0xffff);
+    buffer_u8(out, CHARSET_UTF8MB4);
+    buffer_u16(out, reply->status);
+    buffer_u16(out, CAPABILITIES_OFFERED >> 16);
+    buffer_u8(out, AUTH_NONCE + 1);
+    buffer_add(out, filler, sizeof(filler));
+    buffer_add(out, nonce + NONCE_FIRST, AUTH_NONCE - NONCE_FIRST);
+    buffer_u8(out, 0);
+    put_text(out, AUTH_NATIVE);
+    packet_end(out, mark, &reply->sequence);
+    reply->capabilities = CAPABILITY_PROTOCOL_41; /* how errors look now */
+}
+
+void
+handshake_switch(struct reply *reply, const uint8_t nonce[AUTH_NONCE])
+{
+    size_t mark = packet_begin(&reply->out);
+
+    buffer_u8(&reply->out, HEADER_SWITCH);
+    put_text(&reply->out, AUTH_SHA2);
+    buffer_add(&reply->out, nonce, AUTH_NONCE);
+    buffer_u8(&reply->out, 0);
+    packet_end(&reply->out, mark, &reply->sequence);
+}
+
+void
+handshake_fast_ok(struct reply *reply)
+{
+    size_t mark = packet_begin(&reply->out);
+
+    buffer_u8(&reply->out, HEADER_MORE);
+    buffer_u8(&reply->out, FAST_OK);
+    packet_end(&reply->out, mark, &reply->sequence);
+}
+
+/* Up to a NUL, or to the end where the client left it out. */
+static struct span
+text_or_rest(struct reader *r)
+{
+    if (r->failed || !memchr(r->pos, 0, reader_left(r)))
+        return reader_rest(r);
+    return reader_text(r);
+}
+
+static int
+malformed(struct error *err, const char *why)
+{
+    error_set(err, ER_HANDSHAKE, "Bad handshake: %s", why);
+    return -1;
+}
+
+int
+handshake_decode(struct span packet, struct handshake *out, struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    struct handshake h = {.database = {"", 0},
+                          .plugin = {AUTH_NATIVE, strlen(AUTH_NATIVE)}};
+    uint32_t client = reader_u32(&r);
+
+    if (client & CAPABILITY_SSL)
+        return malformed(err, "TLS was not offered");
+    if (!(client & CAPABILITY_PROTOCOL_41) ||
+        !(client & CAPABILITY_SECURE_CONNECTION))
+        return malformed(err, "the client is too old");
+    h.capabilities = client & CAPABILITIES_OFFERED;
+    reader_u32(&r); /* its largest packet */
+    reader_u8(&r);  /* its character set: texts are UTF-8 */
+    reader_bytes(&r, RESPONSE_FILLER);
+    h.user = reader_text(&r);
+    /* One byte of length is a lenenc integer, too, below 251. */
+    h.answer = reader_lenenc_bytes(&r);
+    if (h.capabilities & CAPABILITY_CONNECT_WITH_DB)
+        h.database = text_or_rest(&r);
+    if (h.capabilities & CAPABILITY_PLUGIN_AUTH && reader_left(&r) > 0)
+        h.plugin = text_or_rest(&r);
+    if (r.failed)
+        return malformed(err, "the response is cut short");
+    *out = h;
+    return 0;
+}
+
+int
+handshake_decode_change(struct span packet, struct handshake *out,
+                        struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    struct handshake h = {.plugin = {"", 0}};
+
+    h.user = reader_text(&r);
+    h.answer = reader_lenenc_bytes(&r);
+    h.database = text_or_rest(&r);
+    if (r.failed)
+        return malformed(err, "the request is cut short");
+    *out = h;
+    return 0;
+}

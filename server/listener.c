@@ -1,0 +1,330 @@
+/* listener.c - see listener.h. */
+#include "listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+#include "log.h"
+#include "reply.h"
+#include "session.h"
+
+enum { ACCEPTS_A_TURN = 64 };
+
+static void poll_start(struct listener *l);
+
+/* The kernel's buffer takes so short a message, or it is not sent. */
+static void
+turn_away(int fd)
+{
+    struct reply reply;
+    struct error err;
+
+    reply_init(&reply);
+    error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+    reply_error(&reply, &err);
+    if (!reply.out.failed)
+        (void)send(fd, reply.out.data, reply.out.size,
+                   MSG_DONTWAIT | MSG_NOSIGNAL);
+    reply_fini(&reply);
+    fd_close(fd);
+    log_stranger("too many connections: one turned away");
+}
+
+static void
+on_pause_over(uv_timer_t *timer)
+{
+    poll_start(timer->data);
+}
+
+/* No descriptors or memory: the kernel's queue holds the others for a while. */
+static void
+pause_accepting(struct listener *l, const char *why)
+{
+    log_stranger("accepts no connections for %d ms: %s", LISTENER_PAUSE_MS,
+                 why);
+    uv_poll_stop(&l->poll);
+    uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
+}
+
+static void
+on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct listener *l = poll->data;
+    int fd;
+
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                errno == ENOMEM)
+                pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
+            return; /* none left, or gone before we came */
+        }
+        if (!server_has_room(l->server, l->transport)) {
+            turn_away(fd);
+        } else if (session_accept(l->server, fd, l->transport) != 0) {
+            fd_close(fd);
+            pause_accepting(l, "out of memory");
+            return;
+        }
+    }
+}
+
+static void
+poll_start(struct listener *l)
+{
+    uv_poll_start(&l->poll, UV_READABLE, on_connection);
+}
+
+static void
+init(struct listener *l, struct server *server, enum transport transport)
+{
+    memset(l, 0, sizeof(*l));
+    l->server = server;
+    l->transport = transport;
+    l->fd = -1;
+    uv_timer_init(server->loop, &l->timer);
+    l->timer.data = l;
+    l->handles = 1;
+}
+
+static int
+serve(struct listener *l, int fd, struct error *err)
+{
+    int rc = listen(fd, LISTENER_BACKLOG);
+
+    if (rc != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot listen");
+        return -1;
+    }
+    rc = uv_poll_init(l->server->loop, &l->poll, fd);
+    if (rc != 0) {
+        error_set(err, ER_UNKNOWN, "cannot watch a socket: %s",
+                  uv_strerror(rc));
+        return -1;
+    }
+    l->fd = fd;
+    l->poll.data = l;
+    l->polling = true;
+    l->handles++;
+    poll_start(l);
+    return 0;
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+    struct listener *l = handle->data;
+
+    l->handles--;
+}
+
+/* Unix */
+
+static bool
+is_served(const struct sockaddr_un *name)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)name,
+                                      sizeof(*name)) == 0 ||
+                              errno == EAGAIN);
+
+    fd_close(fd);
+    return served;
+}
+
+/* A socket that nobody serves is what an earlier heapwired left. */
+static int
+remove_stale(const struct sockaddr_un *name, struct error *err)
+{
+    struct stat st;
+
+    if (lstat(name->sun_path, &st) != 0 && errno == ENOENT)
+        return 0;
+    if (!S_ISSOCK(st.st_mode)) {
+        error_set(err, ER_UNKNOWN, "%s is there and is not a socket",
+                  name->sun_path);
+        return -1;
+    }
+    if (is_served(name)) {
+        error_set(err, ER_UNKNOWN, "another server listens on %s",
+                  name->sun_path);
+        return -1;
+    }
+    if (unlink(name->sun_path) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot remove the old %s", name->sun_path);
+        return -1;
+    }
+    return 0;
+}
+
+int
+listener_open_local(struct listener *l, struct server *server, const char *path,
+                    struct error *err)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    struct stat st;
+    mode_t mask;
+    int fd, rc;
+
+    init(l, server, TRANSPORT_LOCAL);
+    snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+    if (remove_stale(&name, err) != 0)
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make a socket");
+        return -1;
+    }
+    mask = umask(0177);
+    rc = bind(fd, (struct sockaddr *)&name, sizeof(name));
+    umask(mask);
+    if (rc != 0 || lstat(path, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot bind %s", path);
+        fd_close(fd);
+        return -1;
+    }
+    snprintf(l->path, sizeof(l->path), "%s", path);
+    l->device = st.st_dev;
+    l->inode = st.st_ino;
+    if (serve(l, fd, err) != 0) {
+        fd_close(fd);
+        return -1;
+    }
+    log_line("listening on %s", path);
+    return 0;
+}
+
+int
+listener_give(const struct listener *l, uid_t uid, gid_t gid, struct error *err)
+{
+    if (!*l->path || lchown(l->path, uid, gid) == 0)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", l->path,
+              (unsigned)uid);
+    return -1;
+}
+
+/* TCP */
+
+static socklen_t
+socket_address(const struct config_address *from,
+               struct sockaddr_storage *address)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+
+    memset(address, 0, sizeof(*address));
+    if (inet_pton(AF_INET, from->text, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(from->port);
+        return sizeof(*v4);
+    }
+    inet_pton(AF_INET6, from->text, &v6->sin6_addr); /* config.c checked it */
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(from->port);
+    return sizeof(*v6);
+}
+
+/* The port that the kernel chose, where it was asked to. */
+static void
+note_port(struct listener *l)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+
+    if (getsockname(l->fd, (struct sockaddr *)&address, &size) != 0)
+        return;
+    if (address.ss_family == AF_INET)
+        l->address.port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+    else
+        l->address.port = ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    l->server->node.port = l->address.port;
+}
+
+static int
+bind_tcp(struct listener *l, struct error *err)
+{
+    struct sockaddr_storage address;
+    socklen_t size = socket_address(&l->address, &address);
+    int yes = 1, fd;
+
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                0);
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "no socket");
+        return -1;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+        bind(fd, (struct sockaddr *)&address, size) != 0) {
+        error_sys(err, ER_UNKNOWN, "bind");
+        fd_close(fd);
+        return -1;
+    }
+    if (serve(l, fd, err) != 0) {
+        fd_close(fd);
+        return -1;
+    }
+    note_port(l);
+    return 0;
+}
+
+static void
+try_tcp(uv_timer_t *timer)
+{
+    struct listener *l = timer->data;
+    char text[CONFIG_ADDRESS_TEXT];
+    struct error err;
+
+    config_address_text(&l->address, text, sizeof(text));
+    if (bind_tcp(l, &err) == 0) {
+        config_address_text(&l->address, text, sizeof(text));
+        log_line("listening on %s", text);
+        return;
+    }
+    if (l->retry_ms == 0)
+        log_fault("cannot listen on %s (%s); the unix socket is served, and "
+                  "the port is tried again",
+                  text, err.text);
+    l->retry_ms = l->retry_ms ? 2 * l->retry_ms : LISTENER_RETRY_MS;
+    if (l->retry_ms > LISTENER_RETRY_MAX_MS)
+        l->retry_ms = LISTENER_RETRY_MAX_MS;
+    uv_timer_start(&l->timer, try_tcp, l->retry_ms, 0);
+}
+
+void
+listener_open_tcp(struct listener *l, struct server *server,
+                  const struct config_address *address)
+{
+    init(l, server, TRANSPORT_TCP);
+    l->address = *address;
+    try_tcp(&l->timer);
+}
+
+void
+listener_close(struct listener *l)
+{
+    struct stat st;
+
+    if (l->handles == 0 || uv_is_closing((uv_handle_t *)&l->timer))
+        return;
+    uv_close((uv_handle_t *)&l->timer, on_closed);
+    if (l->polling)
+        uv_close((uv_handle_t *)&l->poll, on_closed);
+    l->polling = false;
+    fd_close(l->fd);
+    l->fd = -1;
+    if (*l->path && lstat(l->path, &st) == 0 && st.st_dev == l->device &&
+        st.st_ino == l->inode) /* not another's of the same name */
+        (void)unlink(l->path);
+}

@@ -1,0 +1,56 @@
+/*
+ * listener.h - the node's two doors: the unix socket and loopback TCP.
+ *
+ * On the loop.  A TCP port in use is asked for again until it is free.
+ */
+#ifndef HW_LISTENER_H
+#define HW_LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "config.h"
+#include "server.h"
+
+struct error;
+
+enum {
+    LISTENER_BACKLOG = 128,
+    LISTENER_PAUSE_MS = 100,  /* when there are no descriptors left */
+    LISTENER_RETRY_MS = 1000, /* then twice that, and so on */
+    LISTENER_RETRY_MAX_MS = 30 * 1000
+};
+
+struct listener {
+    struct server *server;
+    enum transport transport;
+    int fd; /* -1: closed */
+    uv_poll_t poll;
+    uv_timer_t timer; /* ends a pause, or tries to bind again */
+    bool polling;
+    unsigned handles; /* open libuv handles */
+    uint64_t retry_ms;
+    char path[CONFIG_SOCKET_MAX + 1]; /* local: to be removed at the end */
+    dev_t device;
+    ino_t inode;
+    struct config_address address; /* TCP */
+};
+
+/* Binds the unix socket, 0600: the directory above it is ours alone, and were
+ * it elsewhere, root and our own user are still the only ones who get in. */
+int listener_open_local(struct listener *l, struct server *server,
+                        const char *path, struct error *err);
+/* Binds now or later; a line in the log tells which. */
+void listener_open_tcp(struct listener *l, struct server *server,
+                       const struct config_address *address);
+/* Gives the unix socket's file to a user that heapwired will become. */
+int listener_give(const struct listener *l, uid_t uid, gid_t gid,
+                  struct error *err);
+/* Closes and unlinks; l may be freed, or opened again, once the loop has
+ * called back (handles == 0). */
+void listener_close(struct listener *l);
+
+#endif

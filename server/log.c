@@ -1,0 +1,246 @@
+/*
+ * log.c - see log.h.
+ *
+ * The lock guards every static below; a line is one write, so that lines of
+ * several threads never mix.
+ */
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+
+enum sink { SINK_NONE, SINK_STDERR, SINK_SYSLOG, SINK_FILE };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum sink sink;
+static char *path;
+static int file = -1;
+static bool settled;
+static uint64_t strangers_second;
+static unsigned strangers, strangers_left_out;
+
+/* Whoever owned the directory before us may have left something there: only a
+ * plain file with one name is written to. */
+static int
+open_file(const char *name, struct error *err)
+{
+    int fd = open(name,
+                  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+                      O_NONBLOCK,
+                  0600);
+    struct stat st;
+
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the log %s", name);
+        return -1;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1) {
+        error_set(err, ER_UNKNOWN, "the log %s is not a regular file", name);
+        fd_close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int
+log_open(const char *name, struct error *err)
+{
+    int fd = -1;
+    char *copy;
+
+    if (strcmp(name, "stderr") == 0) {
+        sink = SINK_STDERR;
+        return 0;
+    }
+    if (strcmp(name, "syslog") == 0) {
+        openlog("heapwired", LOG_PID, LOG_DAEMON);
+        sink = SINK_SYSLOG;
+        return 0;
+    }
+    copy = mem_strdup(name);
+    if (!copy) {
+        error_memory(err, "the log's name");
+        return -1;
+    }
+    fd = open_file(name, err);
+    if (fd < 0) {
+        mem_free(copy);
+        return -1;
+    }
+    path = copy;
+    file = fd;
+    sink = SINK_FILE;
+    return 0;
+}
+
+int
+log_reopen(struct error *err)
+{
+    int fd;
+
+    if (sink != SINK_FILE)
+        return 0;
+    fd = open_file(path, err);
+    if (fd < 0)
+        return -1;
+    pthread_mutex_lock(&lock);
+    fd_close(file);
+    file = fd;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+void
+log_settle(void)
+{
+    pthread_mutex_lock(&lock);
+    settled = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void
+log_close(void)
+{
+    pthread_mutex_lock(&lock);
+    if (sink == SINK_SYSLOG)
+        closelog();
+    fd_close(file);
+    file = -1;
+    mem_free(path);
+    path = NULL;
+    sink = SINK_NONE;
+    pthread_mutex_unlock(&lock);
+}
+
+int
+log_fd(void)
+{
+    return file;
+}
+
+/* Control bytes and all beyond ASCII become \xNN: a log is read in terminals.
+ */
+static size_t
+escape(const char *from, char *to, size_t size)
+{
+    size_t used = 0;
+
+    for (; *from && used + 5 < size; from++) {
+        unsigned char c = (unsigned char)*from;
+
+        if (c == '\n') {
+            to[used++] = '\\';
+            to[used++] = 'n';
+        } else if (c < 0x20 || c >= 0x7f || c == '\\') {
+            used += (size_t)snprintf(to + used, 5, "\\x%02x", c);
+        } else {
+            to[used++] = (char)c;
+        }
+    }
+    to[used] = '\0';
+    return used;
+}
+
+static void
+write_all(int fd, const char *line, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = write(fd, line, size);
+    while (n < 0 && errno == EINTR);
+}
+
+static void __attribute__((format(printf, 2, 0)))
+emit(bool fault, const char *format, va_list args)
+{
+    char text[LOG_LINE_MAX / 2], line[LOG_LINE_MAX], now[CLOCK_TEXT];
+    size_t start, used;
+
+    vsnprintf(text, sizeof(text), format, args);
+    clock_text(clock_wall_ms(), now, sizeof(now));
+    start = (size_t)snprintf(line, sizeof(line), "%sZ heapwired[%d]: ", now,
+                             (int)getpid());
+    used = start + escape(text, line + start, sizeof(line) - start - 1);
+    pthread_mutex_lock(&lock);
+    if (sink == SINK_SYSLOG)
+        syslog(fault ? LOG_WARNING : LOG_INFO, "%s", line + start);
+    line[used++] = '\n';
+    if (sink == SINK_FILE)
+        write_all(file, line, used);
+    if (sink == SINK_STDERR || (fault && !settled))
+        write_all(STDERR_FILENO, line, used);
+    pthread_mutex_unlock(&lock);
+}
+
+void
+log_line(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    emit(false, format, args);
+    va_end(args);
+}
+
+void
+log_fault(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    emit(true, format, args);
+    va_end(args);
+}
+
+/* True when this second has room for one more. */
+static bool
+admit_stranger(unsigned *left_out)
+{
+    uint64_t second = clock_ms() / 1000;
+    bool admitted;
+
+    pthread_mutex_lock(&lock);
+    *left_out = 0;
+    if (second != strangers_second) {
+        *left_out = strangers_left_out;
+        strangers_second = second;
+        strangers = strangers_left_out = 0;
+    }
+    admitted = strangers < LOG_STRANGERS;
+    if (admitted)
+        strangers++;
+    else
+        strangers_left_out++;
+    pthread_mutex_unlock(&lock);
+    return admitted;
+}
+
+void
+log_stranger(const char *format, ...)
+{
+    unsigned left_out;
+    va_list args;
+
+    if (!admit_stranger(&left_out))
+        return;
+    if (left_out > 0)
+        log_line("%u lines like the next were left out", left_out);
+    va_start(args, format);
+    emit(false, format, args);
+    va_end(args);
+}

@@ -1,0 +1,30 @@
+/*
+ * log.h - heapwired's log: one line per event, UTC, bounded, escaped.
+ *
+ * A process has one log; any thread may write to it.
+ */
+#ifndef HW_LOG_H
+#define HW_LOG_H
+
+struct error;
+
+enum { LOG_LINE_MAX = 2048 };
+
+/* sink: "stderr", "syslog" or a path.  Opened again by log_reopen (a rotated
+ * file).  Until log_settle, faults are also written to stderr. */
+int log_open(const char *sink, struct error *err);
+int log_reopen(struct error *err);
+void log_settle(void);
+void log_close(void);
+int log_fd(void); /* -1 unless a file */
+
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For what strangers can cause at will: at most LOG_STRANGERS lines a second,
+ * then how many were left out. */
+enum { LOG_STRANGERS = 10 };
+void log_stranger(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+#endif

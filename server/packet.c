@@ -1,0 +1,173 @@
+/* packet.c - see packet.h. */
+#include "packet.h"
+
+#include <string.h>
+
+void
+packet_reader_init(struct packet_reader *r, size_t limit)
+{
+    memset(r, 0, sizeof(*r));
+    r->limit = limit;
+    buffer_init(&r->bytes, limit + PACKET_AHEAD_MAX);
+}
+
+void
+packet_reader_fini(struct packet_reader *r)
+{
+    buffer_fini(&r->bytes);
+}
+
+void
+packet_reader_set_limit(struct packet_reader *r, size_t limit)
+{
+    r->limit = limit;
+    r->bytes.max = limit + PACKET_AHEAD_MAX;
+    if (r->bytes.max < r->bytes.size)
+        r->bytes.max = r->bytes.size;
+}
+
+int
+packet_feed(struct packet_reader *r, const void *data, size_t size)
+{
+    buffer_drop_front(&r->bytes, r->start);
+    r->start = 0;
+    buffer_add(&r->bytes, data, size);
+    return r->bytes.failed ? -1 : 0;
+}
+
+size_t
+packet_waiting(const struct packet_reader *r)
+{
+    return r->bytes.size - r->start;
+}
+
+/* Takes the header behind the payload joined so far out of the bytes. */
+static void
+take_header(struct packet_reader *r)
+{
+    char *header = r->bytes.data + r->start + r->joined;
+
+    if (r->joined == 0) {
+        r->start += PACKET_HEADER;
+        return;
+    }
+    memmove(header, header + PACKET_HEADER,
+            packet_waiting(r) - r->joined - PACKET_HEADER);
+    r->bytes.size -= PACKET_HEADER;
+}
+
+static enum packet_state
+begin_piece(struct packet_reader *r)
+{
+    struct reader header;
+    size_t size;
+    uint8_t sequence;
+
+    if (packet_waiting(r) - r->joined < PACKET_HEADER)
+        return PACKET_MORE;
+    header = reader_of(r->bytes.data + r->start + r->joined, PACKET_HEADER);
+    size = reader_u24(&header);
+    sequence = reader_u8(&header);
+    if (sequence != r->sequence)
+        return PACKET_OUT_OF_ORDER;
+    if (size > r->limit - r->joined)
+        return PACKET_TOO_LARGE;
+    take_header(r);
+    r->sequence++;
+    r->piece = size;
+    r->in_piece = true;
+    return PACKET_READY;
+}
+
+enum packet_state
+packet_next(struct packet_reader *r, struct span *payload)
+{
+    enum packet_state state;
+    size_t piece;
+
+    do {
+        if (!r->in_piece) {
+            state = begin_piece(r);
+            if (state != PACKET_READY)
+                return state;
+        }
+        if (packet_waiting(r) - r->joined < r->piece)
+            return PACKET_MORE;
+        piece = r->piece;
+        r->joined += piece;
+        r->in_piece = false;
+    } while (piece == PACKET_PIECE_MAX);
+    payload->data = r->bytes.data + r->start;
+    payload->size = r->joined;
+    return PACKET_READY;
+}
+
+void
+packet_done(struct packet_reader *r, uint8_t sequence)
+{
+    size_t max = r->bytes.max;
+
+    r->start += r->joined;
+    r->joined = 0;
+    r->sequence = sequence;
+    if (r->start < r->bytes.size)
+        return;
+    r->start = 0;
+    buffer_fini(&r->bytes);
+    buffer_init(&r->bytes, max);
+}
+
+size_t
+packet_begin(struct buffer *out)
+{
+    static const char blank[PACKET_HEADER];
+    size_t mark = out->size;
+
+    buffer_add(out, blank, sizeof(blank));
+    return mark;
+}
+
+static void
+put_header(char *at, size_t size, uint8_t sequence)
+{
+    at[0] = (char)(size & 0xff);
+    at[1] = (char)(size >> 8 & 0xff);
+    at[2] = (char)(size >> 16 & 0xff);
+    at[3] = (char)sequence;
+}
+
+/* From the last piece to the first, so that each byte moves once. */
+void
+packet_end(struct buffer *out, size_t mark, uint8_t *sequence)
+{
+    size_t payload, extra, at, size;
+
+    if (out->failed)
+        return;
+    payload = out->size - mark - PACKET_HEADER;
+    extra = payload / PACKET_PIECE_MAX;
+    if (!buffer_reserve(out, extra * PACKET_HEADER))
+        return;
+    for (size_t i = extra + 1; i-- > 0;) {
+        at = mark + i * (PACKET_PIECE_MAX + PACKET_HEADER);
+        size = payload - i * PACKET_PIECE_MAX;
+        if (size > PACKET_PIECE_MAX)
+            size = PACKET_PIECE_MAX;
+        if (i > 0)
+            memmove(out->data + at + PACKET_HEADER,
+                    out->data + mark + PACKET_HEADER + i * PACKET_PIECE_MAX,
+                    size);
+        put_header(out->data + at, size, (uint8_t)(*sequence + i));
+    }
+    buffer_claim(out, extra * PACKET_HEADER);
+    *sequence = (uint8_t)(*sequence + extra + 1);
+}
+
+void
+packet_drop(struct buffer *out, size_t mark)
+{
+    out->size = mark;
+    out->failed = false;
+    if (out->data)
+        out->data[mark] = '\0';
+}

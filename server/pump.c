@@ -1,0 +1,168 @@
+/* pump.c - see pump.h. */
+#include "pump.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "memory.h"
+
+static void
+step(struct pump *pump)
+{
+    pump->outcome =
+        pump->cursor->ops->step(pump->cursor, &pump->rows, &pump->error);
+}
+
+static void
+on_worker(uv_work_t *work)
+{
+    step(work->data);
+}
+
+static void
+on_worked(uv_work_t *work, int status)
+{
+    struct pump *pump = work->data;
+
+    (void)status; /* never cancelled by us */
+    pump->state = PUMP_IDLE;
+    pump->ready(pump->arg);
+}
+
+bool
+pump_step(struct pump *pump)
+{
+    if (pump->outcome == STEP_WAIT && !pump->woken) {
+        pump->state = PUMP_PARKED;
+        return false;
+    }
+    pump->woken = false;
+    pump->outcome = STEP_MORE;
+    pump->rows.count = 0;
+    if (pump->cursor->instant) {
+        step(pump);
+        return true;
+    }
+    pump->state = PUMP_STEPPING;
+    pump->work.data = pump;
+    if (uv_queue_work(pump->loop, &pump->work, on_worker, on_worked) == 0)
+        return false;
+    pump->state = PUMP_IDLE;
+    pump->outcome = STEP_FAIL;
+    error_set(&pump->error, ER_UNKNOWN, "no worker for the statement");
+    return true;
+}
+
+/* Spurious and early wakes are fine: the cursor just says WAIT again. */
+static void
+on_wake(struct wake *wake)
+{
+    struct pump *pump = (struct pump *)wake; /* its first member */
+
+    pump->woken = true;
+    if (pump->state != PUMP_PARKED)
+        return;
+    pump->state = PUMP_IDLE;
+    if (pump_step(pump))
+        pump->ready(pump->arg);
+}
+
+void
+pump_init(struct pump *pump, struct wakes *wakes, uv_loop_t *loop,
+          void (*ready)(void *arg), void *arg)
+{
+    memset(pump, 0, sizeof(*pump));
+    wake_init(&pump->wake, wakes, on_wake);
+    pump->loop = loop;
+    pump->ready = ready;
+    pump->arg = arg;
+}
+
+struct waker
+pump_waker(struct pump *pump)
+{
+    return wake_waker(&pump->wake);
+}
+
+int
+pump_start(struct pump *pump, struct cursor *cursor, struct error *err)
+{
+    size_t values = CURSOR_BATCH * cursor->column_count;
+
+    if (values > 0) {
+        pump->rows.values = mem_zalloc(values, sizeof(*pump->rows.values));
+        if (!pump->rows.values) {
+            error_memory(err, "the rows of a result");
+            cursor_free(cursor);
+            return -1;
+        }
+    }
+    pump->rows.capacity = CURSOR_BATCH;
+    pump->cursor = cursor;
+    pump->outcome = STEP_MORE;
+    return 0;
+}
+
+/* As if it had waited and been woken at once. */
+void
+pump_yield(struct pump *pump)
+{
+    struct waker waker = wake_waker(&pump->wake);
+
+    pump->state = PUMP_PARKED;
+    waker.wake(waker.arg);
+}
+
+void
+pump_cancel(struct pump *pump)
+{
+    if (!pump->cursor)
+        return;
+    pump->cursor->ops->cancel(pump->cursor);
+    if (!pump->cancelled && pump->state != PUMP_STEPPING)
+        wake_waker(&pump->wake).wake(&pump->wake);
+    pump->woken = true;
+    pump->cancelled = true;
+}
+
+void
+pump_fini(struct pump *pump)
+{
+    cursor_free(pump->cursor);
+    pump->cursor = NULL;
+    wake_forget(&pump->wake); /* the cursor was the last to wake it */
+    mem_free(pump->rows.values);
+    pump->rows.values = NULL;
+}
+
+static void
+nothing(uv_work_t *work)
+{
+    (void)work;
+}
+
+static void
+free_work(uv_work_t *work, int status)
+{
+    (void)status;
+    mem_free(work);
+}
+
+int
+pump_start_workers(uv_loop_t *loop)
+{
+    uv_work_t *work = mem_zalloc(1, sizeof(*work));
+    sigset_t all, before;
+    int rc;
+
+    if (!work)
+        return -1;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = uv_queue_work(loop, work, nothing, free_work);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        mem_free(work);
+    return rc == 0 ? 0 : -1;
+}

@@ -1,0 +1,58 @@
+/*
+ * pump.h - steps one cursor: instant ones on the loop, others on a worker.
+ *
+ * Everything here is called on the loop.  While a worker steps, the cursor is
+ * the worker's; the loop may only cancel it.  A cursor that waits costs
+ * neither: its waker brings it back.
+ */
+#ifndef HW_PUMP_H
+#define HW_PUMP_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "cursor.h"
+#include "errors.h"
+#include "wakes.h"
+
+enum pump_state {
+    PUMP_IDLE,     /* outcome and rows may be read; pump_step goes on */
+    PUMP_STEPPING, /* a worker has the cursor */
+    PUMP_PARKED    /* waits for its waker */
+};
+
+struct pump {
+    struct wake wake;
+    uv_work_t work;
+    uv_loop_t *loop;
+    struct cursor *cursor;
+    struct rows rows; /* of the last step; borrowed until the next */
+    enum step outcome;
+    struct error error; /* when outcome is STEP_FAIL */
+    enum pump_state state;
+    bool woken, cancelled;
+    void (*ready)(void *arg); /* a step that did not end at once has ended */
+    void *arg;
+};
+
+void pump_init(struct pump *pump, struct wakes *wakes, uv_loop_t *loop,
+               void (*ready)(void *arg), void *arg);
+/* What sql_open gets, before there is a cursor. */
+struct waker pump_waker(struct pump *pump);
+/* Takes the cursor.  -1 with *err: out of memory, and the cursor is freed. */
+int pump_start(struct pump *pump, struct cursor *cursor, struct error *err);
+
+/* True: stepped, see outcome.  False: ready will be called. */
+bool pump_step(struct pump *pump);
+/* Calls ready from the loop's next turn. */
+void pump_yield(struct pump *pump);
+/* The next outcome will be STEP_FAIL, or STEP_DONE if it was too late. */
+void pump_cancel(struct pump *pump);
+
+/* Not while PUMP_STEPPING. */
+void pump_fini(struct pump *pump);
+
+/* Makes libuv start its workers now, with all signals blocked. */
+int pump_start_workers(uv_loop_t *loop);
+
+#endif

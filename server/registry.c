@@ -1,0 +1,214 @@
+/* registry.c - see registry.h. */
+#include "registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "memory.h"
+
+void
+registry_init(struct registry *r, struct waker killed)
+{
+    memset(r, 0, sizeof(*r));
+    pthread_mutex_init(&r->lock, NULL);
+    r->killed = killed;
+    atomic_init(&r->questions, 0);
+}
+
+void
+registry_fini(struct registry *r)
+{
+    pthread_mutex_destroy(&r->lock);
+}
+
+/* Once ids have wrapped around, the next may be in use, and is not the largest:
+ * the entry goes behind the last one that is smaller. */
+static struct registry_entry *
+take_id(struct registry *r, uint32_t *id)
+{
+    struct registry_entry *e;
+
+    do {
+        *id = ++r->last_id;
+        for (e = r->last; e && e->id > *id; e = e->previous)
+            ;
+    } while (*id == 0 || (e && e->id == *id));
+    return e;
+}
+
+void
+registry_add(struct registry *r, struct registry_entry *e, const char *host)
+{
+    memset(e, 0, sizeof(*e));
+    snprintf(e->user, sizeof(e->user), "unauthenticated user");
+    snprintf(e->host, sizeof(e->host), "%s", host);
+    e->command = "Connect";
+    e->state = "login";
+    e->since_ms = clock_ms();
+    pthread_mutex_lock(&r->lock);
+    e->previous = take_id(r, &e->id);
+    e->next = e->previous ? e->previous->next : r->first;
+    *(e->previous ? &e->previous->next : &r->first) = e;
+    *(e->next ? &e->next->previous : &r->last) = e;
+    r->count++;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void
+registry_remove(struct registry *r, struct registry_entry *e)
+{
+    pthread_mutex_lock(&r->lock);
+    *(e->previous ? &e->previous->next : &r->first) = e->next;
+    *(e->next ? &e->next->previous : &r->last) = e->previous;
+    r->count--;
+    pthread_mutex_unlock(&r->lock);
+    mem_free(e->info);
+    e->info = NULL;
+}
+
+void
+registry_set_user(struct registry *r, struct registry_entry *e,
+                  const char *user)
+{
+    pthread_mutex_lock(&r->lock);
+    snprintf(e->user, sizeof(e->user), "%s", user);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void
+registry_set_database(struct registry *r, struct registry_entry *e,
+                      const char *database)
+{
+    pthread_mutex_lock(&r->lock);
+    snprintf(e->database, sizeof(e->database), "%s", database);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* No character is cut in half. */
+static size_t
+cut_text(struct span text, size_t max)
+{
+    size_t size = text.size;
+
+    if (size <= max)
+        return size;
+    for (size = max; size > 0 && (text.data[size] & 0xc0) == 0x80; size--)
+        ;
+    return size;
+}
+
+void
+registry_set_command(struct registry *r, struct registry_entry *e,
+                     const char *command, const char *state, struct span info)
+{
+    size_t size = cut_text(info, SQL_INFO_MAX);
+    char *copy = size ? mem_strndup(info.data, size) : NULL, *old;
+
+    pthread_mutex_lock(&r->lock);
+    old = e->info;
+    e->info = copy;
+    e->command = command;
+    e->state = state;
+    e->since_ms = clock_ms();
+    e->statement++;
+    pthread_mutex_unlock(&r->lock);
+    mem_free(old);
+}
+
+enum registry_kill
+registry_take_kill(struct registry *r, struct registry_entry *e)
+{
+    enum registry_kill kill;
+
+    pthread_mutex_lock(&r->lock);
+    kill = e->kill;
+    if (kill == KILL_QUERY && e->kill_statement != e->statement)
+        kill = KILL_NONE;
+    e->kill = KILL_NONE;
+    pthread_mutex_unlock(&r->lock);
+    return kill;
+}
+
+static void
+copy_row(const struct registry_entry *e, uint64_t now_ms,
+         struct sql_session_row *row)
+{
+    memset(row, 0, sizeof(*row));
+    row->id = e->id;
+    memcpy(row->user, e->user, sizeof(row->user));
+    memcpy(row->host, e->host, sizeof(row->host));
+    memcpy(row->database, e->database, sizeof(row->database));
+    snprintf(row->command, sizeof(row->command), "%s", e->command);
+    snprintf(row->state, sizeof(row->state), "%s", e->state);
+    row->seconds = (now_ms - e->since_ms) / 1000;
+    row->has_info = e->info != NULL;
+    if (e->info)
+        snprintf(row->info, sizeof(row->info), "%s", e->info);
+}
+
+size_t
+registry_list(void *arg, struct sql_session_row *out, size_t max)
+{
+    struct registry *r = arg;
+    uint64_t now_ms;
+    size_t n = 0;
+
+    pthread_mutex_lock(&r->lock);
+    now_ms = clock_ms();
+    for (struct registry_entry *e = r->first; e && n < max; e = e->next)
+        copy_row(e, now_ms, &out[n++]);
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
+/* -1 with *err, under the lock */
+static int
+mark(struct registry *r, uint32_t id, bool query_only,
+     const struct sql_identity *by, struct error *err)
+{
+    struct registry_entry *e = r->first;
+
+    while (e && e->id != id)
+        e = e->next;
+    if (!e) {
+        error_set(err, ER_NO_SUCH_THREAD, "Unknown thread id: %u", id);
+        return -1;
+    }
+    if (!(by->privileges & PRIVILEGE_ADMIN) && strcmp(by->user, e->user) != 0) {
+        error_set(err, ER_KILL_DENIED, "You are not owner of thread %u", id);
+        return -1;
+    }
+    if (query_only) {
+        e->kill_statement = e->statement;
+        if (e->kill == KILL_NONE)
+            e->kill = KILL_QUERY;
+    } else {
+        e->kill = KILL_SESSION;
+    }
+    return 0;
+}
+
+int
+registry_kill(void *arg, uint32_t id, bool query_only,
+              const struct sql_identity *by, struct error *err)
+{
+    struct registry *r = arg;
+    int rc;
+
+    pthread_mutex_lock(&r->lock);
+    rc = mark(r, id, query_only, by, err);
+    pthread_mutex_unlock(&r->lock);
+    if (rc == 0)
+        r->killed.wake(r->killed.arg);
+    return rc;
+}
+
+uint64_t
+registry_questions(void *arg)
+{
+    struct registry *r = arg;
+
+    return atomic_load_explicit(&r->questions, memory_order_relaxed);
+}

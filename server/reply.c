@@ -1,0 +1,244 @@
+/* reply.c - see reply.h. */
+#include "reply.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capability.h"
+#include "errors.h"
+#include "packet.h"
+
+enum {
+    HEADER_OK = 0x00,
+    HEADER_NULL = 0xfb,
+    HEADER_EOF = 0xfe,
+    HEADER_ERROR = 0xff,
+    CHARSET_UTF8MB4 = 45,
+    CHARSET_BINARY = 63,
+    DECIMALS_DYNAMIC = 31,
+    FLAG_BLOB = 0x10,
+    FLAG_BINARY = 0x80
+};
+
+/* How each kind of value is declared: clients.md section 4, end. */
+static const struct {
+    uint8_t type;
+    uint8_t decimals;
+    uint16_t charset;
+    uint16_t flags;
+    uint32_t bytes_per_character;
+} declarations[] = {
+    [VALUE_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [VALUE_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
+    [VALUE_INT] = {0x08, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [VALUE_DOUBLE] = {0x05, DECIMALS_DYNAMIC, CHARSET_BINARY, FLAG_BINARY, 1},
+    [VALUE_BLOB] = {0xfc, 0, CHARSET_BINARY, FLAG_BINARY | FLAG_BLOB, 1},
+};
+
+void
+reply_init(struct reply *r)
+{
+    memset(r, 0, sizeof(*r));
+    r->status = STATUS_AUTOCOMMIT;
+    buffer_init(&r->out, REPLY_MAX);
+}
+
+void
+reply_fini(struct reply *r)
+{
+    buffer_fini(&r->out);
+}
+
+static void
+put_ok(struct reply *r, uint8_t header, uint64_t affected_rows,
+       const char *info)
+{
+    size_t mark = packet_begin(&r->out);
+
+    buffer_u8(&r->out, header);
+    buffer_lenenc(&r->out, affected_rows);
+    buffer_lenenc(&r->out, 0); /* last insert id */
+    buffer_u16(&r->out, r->status);
+    buffer_u16(&r->out, 0); /* warnings: or clients ask for them */
+    if (*info)
+        buffer_lenenc_bytes(&r->out, info, strlen(info));
+    packet_end(&r->out, mark, &r->sequence);
+}
+
+static void
+put_eof(struct reply *r)
+{
+    size_t mark = packet_begin(&r->out);
+
+    buffer_u8(&r->out, HEADER_EOF);
+    buffer_u16(&r->out, 0); /* warnings */
+    buffer_u16(&r->out, r->status);
+    packet_end(&r->out, mark, &r->sequence);
+}
+
+void
+reply_ok(struct reply *r, uint64_t affected_rows, const char *info)
+{
+    put_ok(r, HEADER_OK, affected_rows, info);
+}
+
+void
+reply_end(struct reply *r)
+{
+    if (r->capabilities & CAPABILITY_DEPRECATE_EOF)
+        put_ok(r, HEADER_EOF, 0, "");
+    else
+        put_eof(r);
+}
+
+/* Before the greeting no SQLSTATE is sent, as the client would print it. */
+void
+reply_error(struct reply *r, const struct error *err)
+{
+    size_t mark = packet_begin(&r->out);
+
+    buffer_u8(&r->out, HEADER_ERROR);
+    buffer_u16(&r->out, err->code);
+    if (r->capabilities & CAPABILITY_PROTOCOL_41) {
+        buffer_char(&r->out, '#');
+        buffer_text(&r->out, err->sqlstate);
+    }
+    buffer_text(&r->out, err->text);
+    packet_end(&r->out, mark, &r->sequence);
+}
+
+void
+reply_text(struct reply *r, const char *text)
+{
+    size_t mark = packet_begin(&r->out);
+
+    buffer_text(&r->out, text);
+    packet_end(&r->out, mark, &r->sequence);
+}
+
+static void
+put_name(struct reply *r, const char *name)
+{
+    if (!name)
+        name = "";
+    buffer_lenenc_bytes(&r->out, name, strlen(name));
+}
+
+static uint32_t
+display_length(const struct column *column)
+{
+    uint64_t length = column->width ? column->width : 1;
+
+    length *= declarations[column->type].bytes_per_character;
+    return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+}
+
+static void
+put_column(struct reply *r, const struct column *column, bool with_default)
+{
+    size_t mark = packet_begin(&r->out);
+
+    put_name(r, "def");
+    put_name(r, column->database);
+    put_name(r, column->table);
+    put_name(r, column->table);
+    put_name(r, column->name);
+    put_name(r, column->name);
+    buffer_u8(&r->out, 0x0c); /* length of what follows */
+    buffer_u16(&r->out, declarations[column->type].charset);
+    buffer_u32(&r->out, display_length(column));
+    buffer_u8(&r->out, declarations[column->type].type);
+    buffer_u16(&r->out, declarations[column->type].flags);
+    buffer_u8(&r->out, declarations[column->type].decimals);
+    buffer_u16(&r->out, 0);
+    if (with_default)
+        buffer_u8(&r->out, HEADER_NULL);
+    packet_end(&r->out, mark, &r->sequence);
+}
+
+void
+reply_columns(struct reply *r, const struct cursor *cursor)
+{
+    size_t mark = packet_begin(&r->out);
+
+    buffer_lenenc(&r->out, cursor->column_count);
+    packet_end(&r->out, mark, &r->sequence);
+    for (size_t i = 0; i < cursor->column_count; i++)
+        put_column(r, &cursor->columns[i], false);
+    if (!(r->capabilities & CAPABILITY_DEPRECATE_EOF))
+        put_eof(r);
+}
+
+void
+reply_fields(struct reply *r, const struct cursor *cursor)
+{
+    for (size_t i = 0; i < cursor->column_count; i++)
+        put_column(r, &cursor->columns[i], true);
+    reply_end(r);
+}
+
+/* The shortest of the two forms that reads back as the same number; MySQL
+ * knows neither infinities nor NaN. */
+static void
+put_double(struct buffer *out, double real)
+{
+    char text[32];
+    int size;
+
+    if (!isfinite(real)) {
+        buffer_u8(out, HEADER_NULL);
+        return;
+    }
+    size = snprintf(text, sizeof(text), "%.15g", real);
+    if (strtod(text, NULL) != real)
+        size = snprintf(text, sizeof(text), "%.17g", real);
+    buffer_lenenc_bytes(out, text, (size_t)size);
+}
+
+static void
+put_value(struct buffer *out, const struct value *value)
+{
+    char text[24];
+    int size;
+
+    switch (value->type) {
+    case VALUE_NULL:
+        buffer_u8(out, HEADER_NULL);
+        break;
+    case VALUE_INT:
+        size = snprintf(text, sizeof(text), "%" PRId64, value->integer);
+        buffer_lenenc_bytes(out, text, (size_t)size);
+        break;
+    case VALUE_DOUBLE:
+        put_double(out, value->real);
+        break;
+    case VALUE_TEXT:
+    case VALUE_BLOB:
+        buffer_lenenc_bytes(out, value->data, value->size);
+        break;
+    }
+}
+
+int
+reply_row(struct reply *r, const struct value *values, size_t count,
+          struct error *err)
+{
+    size_t mark = packet_begin(&r->out);
+
+    for (size_t i = 0; i < count; i++)
+        put_value(&r->out, &values[i]);
+    if (!r->out.failed && r->out.size - mark <= REPLY_ROW_MAX)
+        packet_end(&r->out, mark, &r->sequence);
+    if (r->out.failed || r->out.size - mark > REPLY_ROW_MAX) {
+        packet_drop(&r->out, mark);
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "a row of the result is larger than %d bytes, or memory ran "
+                  "out",
+                  REPLY_ROW_MAX);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * reply.h - what goes back to a client: OK, ERR, EOF, columns, text rows.
+ *
+ * Everything is appended to one capped buffer; the session sends it.  Layouts:
+ * clients.md sections 4 and 6.
+ */
+#ifndef HW_REPLY_H
+#define HW_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "cursor.h"
+#include "reader.h"
+
+struct error;
+
+enum {
+    REPLY_ROW_MAX = 64 * 1024 * 1024,          /* one row, encoded */
+    REPLY_FULL = 256 * 1024,                   /* where pulling rows stops */
+    REPLY_MAX = REPLY_ROW_MAX + 2 * REPLY_FULL /* so one row always fits */
+};
+
+struct reply {
+    struct buffer out;
+    uint8_t sequence;      /* of the next packet */
+    uint32_t capabilities; /* the client's AND ours; 0 before the greeting */
+    uint16_t status;       /* STATUS_... of OK and EOF */
+};
+
+void reply_init(struct reply *r);
+void reply_fini(struct reply *r);
+
+void reply_ok(struct reply *r, uint64_t affected_rows, const char *info);
+void reply_error(struct reply *r, const struct error *err);
+void reply_text(struct reply *r, const char *text); /* COM_STATISTICS */
+
+/* What ends columns (classic clients only) and what ends rows. */
+void reply_columns(struct reply *r, const struct cursor *cursor);
+void reply_end(struct reply *r);
+
+/* COM_FIELD_LIST: column definitions, each with an absent default. */
+void reply_fields(struct reply *r, const struct cursor *cursor);
+
+/* -1 with *err when the row is past its ceiling; nothing of it is kept. */
+int reply_row(struct reply *r, const struct value *values, size_t count,
+              struct error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/* server.c - see server.h. */
+#include "server.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "session.h"
+#include "users.h"
+
+static void
+stop_now(struct server *server)
+{
+    if (server->stopped)
+        return;
+    server->stopped = true;
+    uv_close((uv_handle_t *)&server->tick, NULL);
+    wakes_close(&server->wakes);
+}
+
+/* Closing one may free it, but none other: next is safe to keep. */
+static void
+on_tick(uv_timer_t *tick)
+{
+    struct server *server = tick->data;
+    uint64_t now_ms = clock_ms();
+    struct session *next;
+
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next;
+        if (server->stopping && now_ms >= server->stop_deadline_ms)
+            session_close(s);
+        else
+            session_tick(s, now_ms);
+    }
+}
+
+static void
+on_killed(struct wake *wake)
+{
+    struct server *server =
+        (struct server *)((char *)wake - offsetof(struct server, killed));
+    struct session *next;
+
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next;
+        session_kill(s, registry_take_kill(&server->registry, &s->entry));
+    }
+}
+
+int
+server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
+            struct error *err)
+{
+    memset(server, 0, sizeof(*server));
+    server->loop = loop;
+    if (wakes_init(&server->wakes, loop, err) != 0)
+        return -1;
+    uv_timer_init(loop, &server->tick);
+    server->tick.data = server;
+    wake_init(&server->killed, &server->wakes, on_killed);
+    registry_init(&server->registry, wake_waker(&server->killed));
+    server->node = *node;
+    server->node.host = (struct sql_host){
+        .arg = &server->registry,
+        .list_sessions = registry_list,
+        .kill = registry_kill,
+        .count_questions = registry_questions,
+    };
+    return 0;
+}
+
+void
+server_set_users(struct server *server, struct users *users)
+{
+    users_free(server->users);
+    server->users = users;
+}
+
+bool
+server_has_room(const struct server *server, enum transport transport)
+{
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
+
+    return !server->stopping && server->count + reserve < SERVER_SESSIONS_MAX &&
+           server->logging_in[transport] < SERVER_LOGINS_MAX;
+}
+
+void
+server_add(struct server *server, struct session *s)
+{
+    s->previous = NULL;
+    s->next = server->sessions;
+    if (s->next)
+        s->next->previous = s;
+    server->sessions = s;
+    server->count++;
+    if (!server->ticking)
+        uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
+    server->ticking = true;
+}
+
+void
+server_remove(struct server *server, struct session *s)
+{
+    *(s->previous ? &s->previous->next : &server->sessions) = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    server->count--;
+    if (server->count > 0)
+        return;
+    uv_timer_stop(&server->tick);
+    server->ticking = false;
+    if (server->stopping)
+        stop_now(server);
+}
+
+void
+server_stop(struct server *server)
+{
+    struct session *next;
+
+    if (server->stopping)
+        return;
+    server->stopping = true;
+    server->stop_deadline_ms = clock_ms() + SERVER_STOP_MS;
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next;
+        session_say_farewell(s);
+    }
+    if (server->count == 0)
+        stop_now(server);
+}
+
+void
+server_fini(struct server *server)
+{
+    wake_forget(&server->killed);
+    wakes_fini(&server->wakes);
+    registry_fini(&server->registry);
+    server_set_users(server, NULL);
+}

@@ -1,0 +1,66 @@
+/*
+ * server.h - what all sessions of a heapwired share.
+ *
+ * Belongs to the loop's thread, except where registry.h and wakes.h say
+ * otherwise.
+ */
+#ifndef HW_SERVER_H
+#define HW_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "registry.h"
+#include "sql.h"
+#include "wakes.h"
+
+struct error;
+struct session;
+struct users;
+
+enum {
+    SERVER_SESSIONS_MAX = 1024,
+    SERVER_LOCAL_RESERVE = 16, /* of them, for the unix socket alone */
+    SERVER_LOGINS_MAX = 64,    /* not yet logged in, of either transport */
+    SERVER_INPUT = 64 * 1024,
+    SERVER_TICK_MS = 250,
+    SERVER_STOP_MS = 3000 /* what sessions get to say farewell */
+};
+
+enum transport { TRANSPORT_LOCAL, TRANSPORT_TCP, TRANSPORTS };
+
+struct server {
+    uv_loop_t *loop;
+    struct wakes wakes;
+    struct wake killed; /* somebody was: look for whom */
+    struct registry registry;
+    struct sql_node node;
+    struct users *users; /* owned; replaced by a reload */
+    uint32_t statement_timeout_s;
+    struct session *sessions;
+    size_t count, logging_in[TRANSPORTS];
+    uv_timer_t tick; /* runs only while there are sessions */
+    bool ticking, stopping, stopped;
+    uint64_t stop_deadline_ms;
+    /* One for all: libuv fills it and hands it over before the next read. */
+    char input[SERVER_INPUT];
+};
+
+/* node's host is filled in here; the rest is the caller's. */
+int server_init(struct server *server, uv_loop_t *loop,
+                const struct sql_node *node, struct error *err);
+/* Takes users; those of before are freed. */
+void server_set_users(struct server *server, struct users *users);
+
+/* May one more come in? */
+bool server_has_room(const struct server *server, enum transport transport);
+void server_add(struct server *server, struct session *session);
+void server_remove(struct server *server, struct session *session);
+
+/* Says farewell to every session; the loop ends when all are gone. */
+void server_stop(struct server *server);
+void server_fini(struct server *server); /* after the loop has ended */
+
+#endif

@@ -1,0 +1,438 @@
+/* session.c - see session.h. */
+#include "session.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "capability.h"
+#include "clock.h"
+#include "command.h"
+#include "errors.h"
+#include "log.h"
+#include "login.h"
+#include "memory.h"
+#include "statement.h"
+
+enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+
+/* Life and death */
+
+static bool
+is_logging_in(enum session_state state)
+{
+    return state == SESSION_LOGIN || state == SESSION_SWITCH;
+}
+
+void
+session_enter(struct session *s, enum session_state state)
+{
+    struct server *server = s->server;
+    static const struct span none = {"", 0};
+
+    s->state = state;
+    s->since_ms = clock_ms();
+    if (s->counted && !is_logging_in(state))
+        server->logging_in[s->transport]--;
+    else if (!s->counted && is_logging_in(state))
+        server->logging_in[s->transport]++;
+    s->counted = is_logging_in(state);
+    packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
+                                                         : SESSION_PACKET);
+    if (state == SESSION_READY)
+        registry_set_command(&server->registry, &s->entry, "Sleep", "", none);
+}
+
+/* The one place that frees a session: handle closed, no worker in it. */
+void
+session_released(struct session *s)
+{
+    if (s->statement || !s->handle_closed)
+        return;
+    sql_session_free(s->sql);
+    registry_remove(&s->server->registry, &s->entry);
+    server_remove(s->server, s);
+    packet_reader_fini(&s->in);
+    reply_fini(&s->reply);
+    buffer_fini(&s->writing);
+    mem_free(s);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+    struct session *s = handle->data;
+
+    s->handle_closed = true;
+    session_released(s);
+}
+
+void
+session_close(struct session *s)
+{
+    if (s->state == SESSION_CLOSED)
+        return;
+    session_enter(s, SESSION_CLOSED);
+    uv_close(&s->io.handle, on_closed);
+    statement_abandon(s);
+}
+
+void
+session_fail(struct session *s, const struct error *err)
+{
+    reply_error(&s->reply, err);
+    session_enter(s, SESSION_CLOSING);
+}
+
+void
+session_refresh(struct session *s)
+{
+    s->reply.status = 0;
+    if (sql_session_autocommit(s->sql))
+        s->reply.status |= STATUS_AUTOCOMMIT;
+    if (sql_session_in_transaction(s->sql))
+        s->reply.status |= STATUS_IN_TRANSACTION;
+    registry_set_database(&s->server->registry, &s->entry,
+                          sql_session_database(s->sql));
+}
+
+/* Output */
+
+bool
+session_output_full(const struct session *s)
+{
+    return s->reply.out.size + s->unsent >= REPLY_FULL;
+}
+
+static void
+on_written(uv_write_t *write, int status)
+{
+    struct session *s = write->data;
+
+    buffer_fini(&s->writing);
+    s->unsent = 0;
+    if (s->state == SESSION_CLOSED)
+        return;
+    if (status != 0) {
+        session_close(s);
+        return;
+    }
+    statement_resume(s);
+    session_turn(s);
+}
+
+/* Hands what there is to libuv, which keeps it until it is sent. */
+static void
+flush(struct session *s)
+{
+    uv_buf_t bytes;
+
+    if (s->reply.out.failed) { /* not even an error could be said */
+        session_close(s);
+        return;
+    }
+    if (s->writing.data || s->reply.out.size == 0)
+        return;
+    s->writing = s->reply.out;
+    buffer_init(&s->reply.out, s->writing.max);
+    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    s->unsent = s->writing.size;
+    s->progress_ms = clock_ms();
+    s->write.data = s;
+    if (uv_write(&s->write, &s->io.stream, &bytes, 1, on_written) != 0) {
+        buffer_fini(&s->writing);
+        session_close(s);
+    }
+}
+
+/* The last bytes are with the kernel.  What the client still sends is read and
+ * thrown away until it ends, or the error might be lost in a reset. */
+static void
+on_shut(uv_shutdown_t *shutdown, int status)
+{
+    struct session *s = shutdown->data;
+
+    if (status != 0)
+        session_close(s);
+}
+
+static void
+finish_closing(struct session *s)
+{
+    if (s->state != SESSION_CLOSING || s->writing.data || s->shut)
+        return;
+    s->shut = true;
+    s->shutdown.data = s;
+    if (s->ended || uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
+        session_close(s);
+}
+
+/* Input */
+
+static void
+on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct session *s = handle->data;
+    size_t size = is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
+
+    (void)suggested;
+    *buf = uv_buf_init(s->server->input, (unsigned)size);
+}
+
+/* Garbage before the login ends gets no answer, as it is from nobody. */
+static void
+framing_fault(struct session *s, enum packet_state fault)
+{
+    struct error err;
+
+    if (is_logging_in(s->state)) {
+        session_close(s);
+        return;
+    }
+    if (fault == PACKET_TOO_LARGE)
+        error_set(&err, ER_PACKET_TOO_LARGE,
+                  "Got a packet bigger than 'max_allowed_packet' bytes");
+    else
+        error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
+    s->reply.sequence = (uint8_t)(s->in.sequence + 1);
+    session_fail(s, &err);
+}
+
+static void
+take_packet(struct session *s, struct span payload)
+{
+    s->reply.sequence = s->in.sequence;
+    s->since_ms = clock_ms();
+    command_run(s, payload);
+    packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
+}
+
+static bool
+takes_packets(const struct session *s)
+{
+    return (is_logging_in(s->state) || s->state == SESSION_READY) &&
+           !session_output_full(s);
+}
+
+static void
+process(struct session *s)
+{
+    enum packet_state state;
+    struct span payload;
+
+    while (takes_packets(s)) {
+        state = packet_next(&s->in, &payload);
+        if (state == PACKET_MORE)
+            return;
+        if (state == PACKET_READY)
+            take_packet(s, payload);
+        else
+            framing_fault(s, state);
+    }
+}
+
+static void
+on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct session *s = stream->data;
+
+    if (n == 0 || s->state == SESSION_CLOSED)
+        return;
+    if (n < 0 && s->state == SESSION_CLOSING && s->writing.data) {
+        s->ended = true; /* but may still read what it was told */
+        session_turn(s);
+        return;
+    }
+    if (n < 0) {
+        session_close(s);
+        return;
+    }
+    if (s->state == SESSION_CLOSING)
+        return;
+    if (packet_feed(&s->in, buf->base, (size_t)n) != 0) {
+        session_close(s);
+        return;
+    }
+    session_turn(s);
+}
+
+/* Reading goes on during a statement, so that a client's end is seen; but what
+ * it sends ahead has a ceiling. */
+static void
+steer_reading(struct session *s)
+{
+    bool wanted =
+        !s->ended && (s->state == SESSION_CLOSING || takes_packets(s) ||
+                      packet_waiting(&s->in) < FULL_BACKLOG);
+
+    if (s->state == SESSION_CLOSED || wanted == s->reading)
+        return;
+    if (!wanted)
+        uv_read_stop(&s->io.stream);
+    else if (uv_read_start(&s->io.stream, on_alloc, on_read) != 0) {
+        session_close(s);
+        return;
+    }
+    s->reading = wanted;
+}
+
+void
+session_turn(struct session *s)
+{
+    process(s);
+    if (s->state != SESSION_CLOSED)
+        flush(s);
+    if (s->state != SESSION_CLOSED)
+        finish_closing(s);
+    steer_reading(s);
+}
+
+/* Coming in */
+
+static void
+peer_address(struct session *s, int fd, char *host, size_t size)
+{
+    struct sockaddr_storage address;
+    const struct sockaddr *a = (const struct sockaddr *)&address;
+    socklen_t length = sizeof(address);
+    char text[INET6_ADDRSTRLEN] = "?";
+    unsigned port = 0;
+
+    memset(&address, 0, sizeof(address));
+    if (getpeername(fd, (struct sockaddr *)&address, &length) == 0) {
+        if (a->sa_family == AF_INET)
+            port = ((const struct sockaddr_in *)a)->sin_port;
+        else
+            port = ((const struct sockaddr_in6 *)a)->sin6_port;
+        uv_ip_name(a, text, sizeof(text));
+    }
+    snprintf(s->who.host, sizeof(s->who.host), "%s", text);
+    snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
+}
+
+/* Gives libuv the descriptor and learns who is there. */
+static int
+open_stream(struct session *s, int fd, char *host, size_t size)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    snprintf(s->who.host, sizeof(s->who.host), "localhost");
+    snprintf(host, size, "localhost");
+    if (s->transport == TRANSPORT_TCP) {
+        if (uv_tcp_open(&s->io.tcp, fd) != 0)
+            return -1;
+        uv_tcp_nodelay(&s->io.tcp, 1);
+        uv_tcp_keepalive(&s->io.tcp, 1, KEEPALIVE_S);
+        peer_address(s, fd, host, size);
+        return 0;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return -1;
+    s->peer_uid = peer.uid;
+    return uv_pipe_open(&s->io.pipe, fd) == 0 ? 0 : -1;
+}
+
+static void
+on_unopened(uv_handle_t *handle)
+{
+    mem_free(handle->data);
+}
+
+int
+session_accept(struct server *server, int fd, enum transport transport)
+{
+    struct session *s = mem_zalloc(1, sizeof(*s));
+    char host[SQL_HOST_MAX + 8];
+
+    if (!s)
+        return -1;
+    if (transport == TRANSPORT_TCP)
+        uv_tcp_init(server->loop, &s->io.tcp);
+    else
+        uv_pipe_init(server->loop, &s->io.pipe, 0);
+    s->io.handle.data = s;
+    s->transport = transport;
+    if (open_stream(s, fd, host, sizeof(host)) != 0) {
+        uv_close(&s->io.handle, on_unopened);
+        return -1;
+    }
+    s->server = server;
+    packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
+    reply_init(&s->reply);
+    registry_add(&server->registry, &s->entry, host);
+    server_add(server, s);
+    login_begin(s);
+    session_turn(s);
+    return 0;
+}
+
+/* Events from elsewhere */
+
+void
+session_kill(struct session *s, enum registry_kill kill)
+{
+    if (kill == KILL_SESSION)
+        session_close(s);
+    else if (kill == KILL_QUERY)
+        statement_cancel(s, END_KILLED);
+}
+
+void
+session_say_farewell(struct session *s)
+{
+    struct error err;
+
+    if (s->state == SESSION_RUNNING) {
+        statement_cancel(s, END_SHUTDOWN);
+    } else if (s->state == SESSION_READY) {
+        error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
+        s->reply.sequence = 0;
+        session_fail(s, &err);
+        session_turn(s);
+    } else if (is_logging_in(s->state)) {
+        session_close(s);
+    }
+}
+
+static bool
+is_stalled(struct session *s, uint64_t now_ms)
+{
+    size_t unsent;
+
+    if (!s->writing.data)
+        return false;
+    unsent = uv_stream_get_write_queue_size(&s->io.stream);
+    if (unsent < s->unsent) {
+        s->unsent = unsent;
+        s->progress_ms = now_ms;
+    }
+    return now_ms - s->progress_ms >= SESSION_STALL_MS;
+}
+
+void
+session_tick(struct session *s, uint64_t now_ms)
+{
+    struct error err;
+
+    if (s->state == SESSION_CLOSED)
+        return;
+    if ((is_logging_in(s->state) && now_ms >= s->login_deadline_ms) ||
+        (s->state == SESSION_CLOSING &&
+         now_ms - s->since_ms >= SESSION_CLOSING_MS) ||
+        is_stalled(s, now_ms)) {
+        session_close(s);
+        return;
+    }
+    if (s->state == SESSION_READY && now_ms - s->since_ms >= SESSION_IDLE_MS) {
+        error_set(&err, ER_CLIENT_TIMEOUT,
+                  "The client was disconnected by the server because of "
+                  "inactivity");
+        s->reply.sequence = 0;
+        session_fail(s, &err);
+        session_turn(s);
+        return;
+    }
+    statement_tick(s, now_ms);
+}

@@ -1,0 +1,103 @@
+/*
+ * session.h - one client: its socket, its state, what goes in and out.
+ *
+ * All on the loop.  The state changes in session_enter only; what a packet
+ * means in which state is command.c's table.  Every event ends in
+ * session_turn, which alone writes, so that nothing is freed under the feet of
+ * a handler.
+ */
+#ifndef HW_SESSION_H
+#define HW_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "auth.h"
+#include "packet.h"
+#include "registry.h"
+#include "reply.h"
+#include "server.h"
+#include "sql.h"
+
+struct error;
+struct statement;
+
+enum {
+    SESSION_LOGIN_PACKET = 4096,
+    SESSION_PACKET = 16 * 1024 * 1024 + 1024, /* max_allowed_packet, a little */
+    SESSION_LOGIN_MS = 10 * 1000,             /* the whole of it */
+    SESSION_IDLE_MS = 28800 * 1000,           /* as wait_timeout says */
+    SESSION_STALL_MS = 60 * 1000,             /* as net_write_timeout says */
+    SESSION_CLOSING_MS = 2 * 1000
+};
+
+enum session_state {
+    SESSION_LOGIN,   /* greeted: the handshake response must come */
+    SESSION_SWITCH,  /* asked for caching_sha2_password's proof */
+    SESSION_READY,   /* a command may come */
+    SESSION_RUNNING, /* a statement is under way */
+    SESSION_CLOSING, /* last bytes go out, input is thrown away */
+    SESSION_CLOSED   /* libuv is closing the handle */
+};
+
+struct session {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } io;
+    struct server *server;
+    struct session *next, *previous; /* server->sessions */
+    struct registry_entry entry;
+    enum transport transport;
+    uid_t peer_uid; /* of TRANSPORT_LOCAL */
+    enum session_state state;
+    uint64_t since_ms, login_deadline_ms;
+
+    struct packet_reader in;
+    struct reply reply;
+    struct buffer writing; /* what libuv has of it */
+    size_t unsent;         /* of that, when last looked at */
+    uint64_t progress_ms;  /* when it last shrank */
+    uv_write_t write;
+    uv_shutdown_t shutdown;
+    bool reading, counted; /* counted: in server->logging_in */
+    bool shut;             /* no more will be written */
+    bool ended;            /* no more will be read */
+    bool handle_closed;    /* libuv has let go */
+
+    uint8_t nonce[AUTH_NONCE];
+    char wanted_user[SQL_NAME_MAX + 1];
+    char wanted_database[SQL_NAME_MAX + 1];
+
+    struct sql_identity who;
+    struct sql_session *sql; /* once logged in */
+    struct statement *statement;
+};
+
+/* Takes the connected descriptor and greets.  -1: it is still the caller's. */
+int session_accept(struct server *server, int fd, enum transport transport);
+
+void session_enter(struct session *session, enum session_state state);
+/* One error, then the end. */
+void session_fail(struct session *session, const struct error *err);
+/* At once, with nothing said. */
+void session_close(struct session *session);
+/* What every event ends with: takes packets, writes, reads on. */
+void session_turn(struct session *session);
+
+bool session_output_full(const struct session *session);
+/* Status bits and database as the statements so far left them. */
+void session_refresh(struct session *session);
+
+void session_kill(struct session *session, enum registry_kill kill);
+void session_tick(struct session *session, uint64_t now_ms);
+void session_say_farewell(struct session *session);
+/* The statement has let go of a session that is closed. */
+void session_released(struct session *session);
+
+#endif

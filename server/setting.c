@@ -1,0 +1,296 @@
+/*
+ * setting.c - see setting.h.
+ *
+ * One row per setting: each sets its field or says what is allowed.
+ */
+#include "setting.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "errors.h"
+
+static int wrong(struct error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int
+wrong(struct error *err, const char *format, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    error_set(err, ER_WRONG_VALUE, "%s", text);
+    return -1;
+}
+
+static int
+parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+    unsigned long long n;
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    if (errno || *end || n < min || n > max)
+        return -1;
+    *out = (uint32_t)n;
+    return 0;
+}
+
+static int
+set_id(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 1, UINT32_MAX, &c->node_id) != 0)
+        return wrong(err, "must be a number from 1 to %u", UINT32_MAX);
+    return 0;
+}
+
+static int
+set_timeout(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 1, CONFIG_TIMEOUT_MAX_S, &c->statement_timeout_s) !=
+        0)
+        return wrong(err, "must be a number of seconds from 1 to %d",
+                     CONFIG_TIMEOUT_MAX_S);
+    return 0;
+}
+
+static bool
+is_loopback(const char *address, bool *valid)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    *valid = true;
+    if (inet_pton(AF_INET, address, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, address, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    *valid = false;
+    return false;
+}
+
+/* "127.0.0.1:9036" or "[::1]:9036" into the two parts of out. */
+static bool
+split_address(const char *value, struct config_address *out)
+{
+    const char *colon = strrchr(value, ':');
+    size_t size = colon ? (size_t)(colon - value) : 0;
+    uint32_t port;
+
+    if (!colon || parse_number(colon + 1, 0, UINT16_MAX, &port) != 0)
+        return false;
+    if (*value == '[') {
+        if (size < 2 || value[size - 1] != ']')
+            return false;
+        value++;
+        size -= 2;
+    } else if (memchr(value, ':', size)) {
+        return false; /* IPv6 needs its brackets */
+    }
+    if (size >= sizeof(out->text))
+        return false;
+    memcpy(out->text, value, size);
+    out->text[size] = '\0';
+    out->port = (uint16_t)port;
+    return true;
+}
+
+static int
+set_listen(struct config *c, const char *value, struct error *err)
+{
+    struct config_address address = {.none = strcmp(value, "none") == 0};
+    bool valid = true;
+
+    if (!address.none) {
+        if (!split_address(value, &address) ||
+            (!is_loopback(address.text, &valid) && !valid))
+            return wrong(err,
+                         "must be ADDRESS:PORT such as 127.0.0.1:%d or "
+                         "[::1]:%d, or none",
+                         CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
+        if (!is_loopback(address.text, &valid))
+            return wrong(err, "is not a loopback address; others need TLS, "
+                              "which this version does not have (allowed: "
+                              "127.0.0.0/8 and [::1] with a port, or none)");
+    }
+    c->listen = address;
+    return 0;
+}
+
+/* Paths are kept absolute: heapwired's directory is not its caller's. */
+static int
+set_path(char *out, size_t max, const char *value, struct error *err)
+{
+    char here[CONFIG_PATH_MAX] = "";
+    int n;
+
+    if (!*value)
+        return wrong(err, "must be a path");
+    if (*value != '/' && !getcwd(here, sizeof(here)))
+        return wrong(err, "must be an absolute path");
+    n = snprintf(out, CONFIG_PATH_MAX, "%s%s%s", here, *here ? "/" : "", value);
+    if (n < 0 || (size_t)n > max)
+        return wrong(err, "must be a path of at most %zu bytes", max);
+    return 0;
+}
+
+static int
+set_state_dir(struct config *c, const char *value, struct error *err)
+{
+    return set_path(c->state_dir, CONFIG_STATE_MAX, value, err);
+}
+
+static int
+set_socket(struct config *c, const char *value, struct error *err)
+{
+    return set_path(c->socket, CONFIG_SOCKET_MAX, value, err);
+}
+
+static int
+set_user(struct config *c, const char *value, struct error *err)
+{
+    size_t size = strlen(value);
+
+    if (size == 0 || size >= sizeof(c->user))
+        return wrong(err, "must be the name of a user of this system");
+    memcpy(c->user, value, size + 1);
+    return 0;
+}
+
+static int
+set_exe(struct config *c, const char *value, struct error *err)
+{
+    return set_path(c->exe, CONFIG_PATH_MAX - 1, value, err);
+}
+
+static int
+set_jemalloc(struct config *c, const char *value, struct error *err)
+{
+    if (strcmp(value, "auto") == 0 || strcmp(value, "no") == 0) {
+        snprintf(c->jemalloc, sizeof(c->jemalloc), "%s", value);
+        return 0;
+    }
+    if (!strchr(value, '/'))
+        return wrong(err, "must be auto, no, or the path of libjemalloc");
+    return set_path(c->jemalloc, CONFIG_PATH_MAX - 1, value, err);
+}
+
+static int
+set_log(struct config *c, const char *value, struct error *err)
+{
+    if (strcmp(value, "stderr") == 0 || strcmp(value, "syslog") == 0) {
+        snprintf(c->log, sizeof(c->log), "%s", value);
+        return 0;
+    }
+    if (!strchr(value, '/'))
+        return wrong(err, "must be stderr, syslog, or a path");
+    return set_path(c->log, CONFIG_PATH_MAX - 1, value, err);
+}
+
+static const struct setting {
+    const char *key;    /* in [node] */
+    const char *option; /* on the command line */
+    int (*set)(struct config *config, const char *value, struct error *err);
+} settings[CONFIG_KEYS] = {
+    [CONFIG_ID] = {"id", "node-id", set_id},
+    [CONFIG_LISTEN] = {"listen", "listen", set_listen},
+    [CONFIG_STATE_DIR] = {"state_dir", "state-dir", set_state_dir},
+    [CONFIG_SOCKET] = {"socket", "socket", set_socket},
+    [CONFIG_USER] = {"user", "user", set_user},
+    [CONFIG_EXE] = {"exe", "exe", set_exe},
+    [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", set_jemalloc},
+    [CONFIG_LOG] = {"log", "log", set_log},
+    [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout},
+};
+
+const char *
+setting_key(enum config_key key)
+{
+    return settings[key].key;
+}
+
+const char *
+setting_option(enum config_key key)
+{
+    return settings[key].option;
+}
+
+int
+setting_apply(struct config *config, enum config_key key, const char *value,
+              struct error *err)
+{
+    return settings[key].set(config, value, err);
+}
+
+void
+setting_defaults(struct config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->node_id = CONFIG_DEFAULT_ID;
+    config->statement_timeout_s = CONFIG_DEFAULT_TIMEOUT_S;
+    config->listen.port = CONFIG_DEFAULT_PORT;
+    snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
+    snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
+}
+
+static int
+default_state_dir(struct config *config, struct error *err)
+{
+    const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT: one thread so far */
+    unsigned uid = (unsigned)geteuid();
+    char path[CONFIG_PATH_MAX];
+
+    if (uid == 0)
+        snprintf(path, sizeof(path), "/run/heapwire/%u", config->node_id);
+    else if (run && *run == '/')
+        snprintf(path, sizeof(path), "%s/heapwire/%u", run, config->node_id);
+    else
+        snprintf(path, sizeof(path), "/tmp/heapwire-%u/%u", uid,
+                 config->node_id);
+    return set_state_dir(config, path, err);
+}
+
+int
+setting_complete(struct config *config, struct error *err)
+{
+    char path[CONFIG_PATH_MAX + 32];
+
+    if (!*config->state_dir && default_state_dir(config, err) != 0)
+        return -1;
+    if (!*config->socket) {
+        snprintf(path, sizeof(path), "%s/mysql.sock", config->state_dir);
+        if (set_socket(config, path, err) != 0)
+            return -1;
+    }
+    if (!*config->log) {
+        snprintf(path, sizeof(path), "%s/heapwired.log", config->state_dir);
+        if (set_log(config, path, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+void
+setting_print(const struct config *c, FILE *out)
+{
+    char address[CONFIG_ADDRESS_TEXT];
+
+    config_address_text(&c->listen, address, sizeof(address));
+    fprintf(out,
+            "id=%u\nlisten=%s\nstate_dir=%s\nsocket=%s\nuser=%s\nexe=%s\n"
+            "jemalloc=%s\nlog=%s\n",
+            c->node_id, address, c->state_dir, c->socket, c->user, c->exe,
+            c->jemalloc, c->log);
+}

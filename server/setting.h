@@ -1,0 +1,39 @@
+/*
+ * setting.h - the node's settings, one by one: keys, options, values.
+ */
+#ifndef HW_SETTING_H
+#define HW_SETTING_H
+
+#include <stdio.h>
+
+struct config;
+struct error;
+
+enum config_key {
+    CONFIG_ID,
+    CONFIG_LISTEN,
+    CONFIG_STATE_DIR,
+    CONFIG_SOCKET,
+    CONFIG_USER,
+    CONFIG_EXE,
+    CONFIG_JEMALLOC,
+    CONFIG_LOG,
+    CONFIG_TIMEOUT,
+    CONFIG_KEYS
+};
+
+const char *setting_key(enum config_key key);    /* in [node] */
+const char *setting_option(enum config_key key); /* behind "--" */
+
+/* -1 with *err: what is allowed. */
+int setting_apply(struct config *config, enum config_key key, const char *value,
+                  struct error *err);
+
+void setting_defaults(struct config *config);
+/* Defaults that depend on other settings: once all others are known. */
+int setting_complete(struct config *config, struct error *err);
+
+/* key=value lines, in the order that --check prints. */
+void setting_print(const struct config *config, FILE *out);
+
+#endif

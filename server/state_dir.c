@@ -1,0 +1,183 @@
+/* state_dir.c - see state_dir.h. */
+#include "state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+
+#define LOCK_NAME "heapwired.lock"
+
+/* Who may write to the parent may put another directory in our place. */
+static int
+check_parent(const char *path, bool *roots_own, struct error *err)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+
+    snprintf(parent, sizeof(parent), "%.*s",
+             slash > path ? (int)(slash - path) : 1, path);
+    if (stat(parent, &st) != 0) {
+        if (errno == ENOENT)
+            return 0; /* state_dir_open makes it */
+        error_sys(err, ER_UNKNOWN, "cannot examine %s", parent);
+        return -1;
+    }
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+        (!(st.st_mode & S_ISVTX) &&
+         (st.st_mode & S_IWOTH ||
+          (st.st_mode & S_IWGRP && st.st_gid != getegid())))) {
+        error_set(err, ER_UNKNOWN,
+                  "the state directory %s is not safe: others can write to %s",
+                  path, parent);
+        return -1;
+    }
+    *roots_own = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+    return 0;
+}
+
+/* Where only root can make directories, one that root gave to the database's
+ * user on an earlier run is still root's to take back. */
+static int
+check_directory(const char *path, const struct stat *st, bool roots_own,
+                struct error *err)
+{
+    if (!S_ISDIR(st->st_mode)) {
+        error_set(err, ER_UNKNOWN, "the state directory %s is not a directory",
+                  path);
+        return -1;
+    }
+    if (st->st_uid != geteuid() && !(geteuid() == 0 && roots_own)) {
+        error_set(err, ER_UNKNOWN,
+                  "the state directory %s belongs to uid %u, not to uid %u",
+                  path, (unsigned)st->st_uid, (unsigned)geteuid());
+        return -1;
+    }
+    if (st->st_mode & (S_IRWXG | S_IRWXO)) {
+        error_set(err, ER_UNKNOWN,
+                  "the state directory %s is open to others (chmod 700)", path);
+        return -1;
+    }
+    return 0;
+}
+
+int
+state_dir_check(const char *path, struct error *err)
+{
+    bool roots_own = false;
+    struct stat st;
+
+    if (check_parent(path, &roots_own, err) != 0)
+        return -1;
+    if (lstat(path, &st) == 0)
+        return check_directory(path, &st, roots_own, err);
+    if (errno == ENOENT)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot examine the state directory %s", path);
+    return -1;
+}
+
+/* Root's parents are open to passing through: the directory may become
+ * another user's. */
+static int
+make_directories(const char *path, struct error *err)
+{
+    char part[PATH_MAX];
+    mode_t mode;
+
+    for (const char *p = path; *p; p++) {
+        const char *end = p[1] == '/' || p[1] == '\0' ? p + 1 : NULL;
+
+        if (!end || *p == '/')
+            continue;
+        mode = *end == '\0' || geteuid() != 0 ? 0700 : 0755;
+        snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+        if (mkdir(part, 0700) == 0) {
+            if (chmod(part, mode) == 0)
+                continue;
+        } else if (errno == EEXIST) {
+            continue;
+        }
+        error_sys(err, ER_UNKNOWN, "cannot create the directory %s", part);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+take_lock(struct state_dir *dir, const char *path, bool *busy,
+          struct error *err)
+{
+    char pid[16];
+    int size;
+
+    dir->lock =
+        openat(dir->fd, LOCK_NAME,
+               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (dir->lock < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open %s/" LOCK_NAME, path);
+        return -1;
+    }
+    if (flock(dir->lock, LOCK_EX | LOCK_NB) != 0) {
+        *busy = errno == EWOULDBLOCK;
+        if (*busy)
+            error_set(err, ER_UNKNOWN, "another heapwired serves %s", path);
+        else
+            error_sys(err, ER_UNKNOWN, "cannot lock %s/" LOCK_NAME, path);
+        return -1;
+    }
+    size = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+    if (ftruncate(dir->lock, 0) != 0 ||
+        pwrite(dir->lock, pid, (size_t)size, 0) != size) {
+        error_sys(err, ER_UNKNOWN, "cannot write %s/" LOCK_NAME, path);
+        return -1;
+    }
+    return 0;
+}
+
+int
+state_dir_open(struct state_dir *dir, const char *path, bool *busy,
+               struct error *err)
+{
+    struct state_dir opened = {-1, -1};
+    bool roots_own = false;
+    struct stat st;
+
+    *busy = false;
+    if (make_directories(path, err) != 0 ||
+        check_parent(path, &roots_own, err) != 0)
+        return -1;
+    opened.fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (opened.fd < 0 || fstat(opened.fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the state directory %s", path);
+        goto out;
+    }
+    if (check_directory(path, &st, roots_own, err) != 0 ||
+        take_lock(&opened, path, busy, err) != 0)
+        goto out;
+    if (st.st_uid != geteuid() && fchown(opened.fd, geteuid(), getegid())) {
+        error_sys(err, ER_UNKNOWN, "cannot take the state directory %s", path);
+        goto out;
+    }
+    *dir = opened;
+    return 0;
+out:
+    state_dir_close(&opened);
+    return -1;
+}
+
+void
+state_dir_close(struct state_dir *dir)
+{
+    fd_close(dir->lock);
+    fd_close(dir->fd);
+    dir->fd = dir->lock = -1;
+}

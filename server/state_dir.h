@@ -1,0 +1,27 @@
+/*
+ * state_dir.h - the node's own directory: private, and one heapwired's.
+ *
+ * Holds the sockets, the log and the lock.  0700, ours, never a symbolic link,
+ * and nobody else can put another one in its place.
+ */
+#ifndef HW_STATE_DIR_H
+#define HW_STATE_DIR_H
+
+#include <stdbool.h>
+
+struct error;
+
+struct state_dir {
+    int fd;   /* of the directory */
+    int lock; /* flock'd while we run */
+};
+
+/* Says what state_dir_open would refuse, and creates nothing. */
+int state_dir_check(const char *path, struct error *err);
+
+/* Creates what is missing.  *busy when another heapwired has the lock. */
+int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
+                   struct error *err);
+void state_dir_close(struct state_dir *dir);
+
+#endif

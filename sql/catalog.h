@@ -1,0 +1,76 @@
+/*
+ * catalog.h - databases and tables: one definition per table.
+ *
+ * SELECT, SHOW, COM_FIELD_LIST and information_schema all read these.  A table
+ * is columns and a function that gives the rows of this moment.
+ */
+#ifndef HW_CATALOG_H
+#define HW_CATALOG_H
+
+#include "cursor.h"
+#include "reader.h"
+
+struct error;
+struct rowset;
+struct sql_session;
+
+/* What a producer may need to know. */
+struct catalog_scope {
+    const struct sql_session *session;
+    const char *database; /* SHOW TABLES: of that one */
+    bool full;            /* SHOW FULL ... */
+    bool global;          /* SHOW GLOBAL ... */
+};
+
+struct catalog_type {
+    const char *name; /* MySQL's: "varchar(64)" */
+    enum value_type type;
+    uint32_t width;
+};
+
+extern const struct catalog_type type_bigint;  /* bigint */
+extern const struct catalog_type type_name;    /* varchar(64) */
+extern const struct catalog_type type_text;    /* varchar(1024) */
+extern const struct catalog_type type_time;    /* datetime, as text */
+extern const struct catalog_type type_boolean; /* varchar(5): true, false */
+
+struct catalog_column {
+    const char *name;
+    const struct catalog_type *type;
+};
+
+struct catalog_table {
+    const char *database, *name; /* database CATALOG_HIDDEN: of SHOW alone */
+    const char *comment;
+    const struct catalog_column *columns;
+    size_t column_count;
+    uint32_t privilege; /* to read it; 0: none */
+    void (*produce)(const struct catalog_scope *scope, struct rowset *out);
+};
+
+#define CATALOG_HIDDEN "show"
+
+#define CATALOG_COLUMNS(array) array, sizeof(array) / sizeof((array)[0])
+
+extern const struct catalog_table *const catalog_tables[];
+extern const size_t catalog_table_count;
+
+/* Databases by position, NULL behind the last.  The hidden one comes last and
+ * only where asked for. */
+const char *catalog_database_at(size_t i, bool hidden);
+
+/* The catalog's spelling of a database's name, or NULL. */
+const char *catalog_database(struct span name);
+int catalog_unknown_database(struct span name, struct error *err); /* 1049 */
+
+/* database as the catalog spells it.  NULL with 1146. */
+const struct catalog_table *catalog_table(const char *database,
+                                          struct span name, struct error *err);
+/* In the session's current database, or name has the database before a dot.
+ * NULL with 1046, 1049 or 1146. */
+const struct catalog_table *catalog_resolve(const struct sql_session *session,
+                                            const struct span *database,
+                                            struct span name,
+                                            struct error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* execute.c - sql_open: parse, check, open; and the smallest statements. */
+#include "execute.h"
+
+#include "arena.h"
+#include "catalog.h"
+#include "errors.h"
+#include "privileges.h"
+#include "sql_cursor.h"
+#include "sql_session.h"
+#include "sql_statement.h"
+
+static struct cursor *
+use_open(struct opening *o, struct error *err)
+{
+    if (sql_session_use(o->session, o->statement->use, err) != 0)
+        return NULL;
+    return sql_cursor_ok(err);
+}
+
+static struct cursor *
+kill_open(struct opening *o, struct error *err)
+{
+    const struct sql_host *host = &o->session->node->host;
+    struct cursor *ok = sql_cursor_ok(err);
+
+    if (ok &&
+        host->kill(host->arg, o->statement->kill.id,
+                   o->statement->kill.query_only, &o->session->who, err) != 0) {
+        cursor_free(ok);
+        return NULL;
+    }
+    return ok;
+}
+
+static struct cursor *
+begin_open(struct opening *o, struct error *err)
+{
+    o->session->in_transaction = true;
+    return sql_cursor_ok(err);
+}
+
+static struct cursor *
+end_open(struct opening *o, struct error *err)
+{
+    o->session->in_transaction = false;
+    return sql_cursor_ok(err);
+}
+
+/* Every kind of statement and the privilege without which it is not opened;
+ * tables and methods have theirs in their own definitions. */
+static const struct {
+    uint32_t privilege;
+    struct cursor *(*open)(struct opening *opening, struct error *err);
+} statements[STATEMENT_KIND_COUNT] = {
+    [STATEMENT_ADMIN_EXECUTE] = {0, admin_open},
+    [STATEMENT_SELECT] = {0, select_open},
+    [STATEMENT_SHOW] = {0, show_open},
+    [STATEMENT_SET] = {0, set_open},
+    [STATEMENT_USE] = {0, use_open},
+    [STATEMENT_KILL] = {0, kill_open}, /* the host knows whose it is */
+    [STATEMENT_DO] = {0, do_open},
+    [STATEMENT_BEGIN] = {0, begin_open},
+    [STATEMENT_END] = {0, end_open},
+};
+
+struct cursor *
+sql_open(struct sql_session *session, struct span text, struct waker waker,
+         struct error *err)
+{
+    struct statement statement;
+    struct opening opening = {session, &statement, waker,
+                              arena_new(STATEMENT_BYTES_MAX)};
+    struct cursor *cursor = NULL;
+
+    if (!opening.arena) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    if (statement_parse(text, opening.arena, &statement, err) == 0 &&
+        privilege_check(session->who.privileges,
+                        statements[statement.kind].privilege, err) == 0)
+        cursor = statements[statement.kind].open(&opening, err);
+    arena_free(opening.arena);
+    return cursor;
+}
+
+struct cursor *
+sql_open_fields(struct sql_session *session, struct span table,
+                struct error *err)
+{
+    const struct catalog_table *found =
+        catalog_resolve(session, NULL, table, err);
+
+    if (!found ||
+        privilege_check(session->who.privileges, found->privilege, err) != 0)
+        return NULL;
+    return sql_cursor_rows(found, NULL, NULL, err);
+}

@@ -1,0 +1,29 @@
+/* execute.h - from a parsed statement to its cursor. */
+#ifndef HW_EXECUTE_H
+#define HW_EXECUTE_H
+
+#include "reader.h"
+#include "waker.h"
+
+struct arena;
+struct cursor;
+struct error;
+struct sql_session;
+struct statement;
+
+enum { STATEMENT_BYTES_MAX = 24 * 1024 * 1024 }; /* of a statement's arena */
+
+struct opening {
+    struct sql_session *session;
+    const struct statement *statement;
+    struct waker waker;
+    struct arena *arena; /* of the statement; who keeps it sets it NULL */
+};
+
+struct cursor *admin_open(struct opening *opening, struct error *err);
+struct cursor *show_open(struct opening *opening, struct error *err);
+struct cursor *set_open(struct opening *opening, struct error *err);
+struct cursor *select_open(struct opening *opening, struct error *err);
+struct cursor *do_open(struct opening *opening, struct error *err);
+
+#endif

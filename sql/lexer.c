@@ -1,0 +1,351 @@
+/* lexer.c - see lexer.h. */
+#include "lexer.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+
+enum { VERSION_DIGITS_MIN = 5, VERSION_DIGITS_MAX = 6 };
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool
+is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool
+is_word(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* The byte n places on, or NUL past the end. */
+static char
+peek(const struct lexer *lexer, size_t n)
+{
+    return n < (size_t)(lexer->end - lexer->pos) ? lexer->pos[n] : '\0';
+}
+
+static bool
+starts(const struct lexer *lexer, const char *text)
+{
+    size_t size = strlen(text);
+
+    return size <= (size_t)(lexer->end - lexer->pos) &&
+           memcmp(lexer->pos, text, size) == 0;
+}
+
+struct lexer
+lexer_of(struct span text)
+{
+    struct lexer lexer = {text.data, text.data + text.size, false};
+
+    return lexer;
+}
+
+static void
+skip_line(struct lexer *lexer)
+{
+    const char *newline =
+        memchr(lexer->pos, '\n', (size_t)(lexer->end - lexer->pos));
+
+    lexer->pos = newline ? newline + 1 : lexer->end;
+}
+
+/* Past the end of a comment; a comment inside a skipped versioned one counts,
+ * as in MySQL.  False when it is not closed; pos stays. */
+static bool
+skip_comment(struct lexer *lexer, bool nests)
+{
+    struct lexer at = *lexer;
+    bool nested = false;
+
+    for (at.pos += 2; at.pos < at.end;) {
+        if (starts(&at, "*/")) {
+            at.pos += 2;
+            if (!nested) {
+                lexer->pos = at.pos;
+                return true;
+            }
+            nested = false;
+        } else if (nests && starts(&at, "/*")) {
+            nested = true;
+            at.pos += 2;
+        } else {
+            at.pos++;
+        }
+    }
+    return false;
+}
+
+/* At the start of a versioned comment: enters its body or skips it. */
+static bool
+enter_versioned(struct lexer *lexer)
+{
+    size_t digits = 0;
+    long version = 0;
+
+    while (digits < VERSION_DIGITS_MAX && is_digit(peek(lexer, 3 + digits)))
+        version = version * 10 + (peek(lexer, 3 + digits++) - '0');
+    if (digits >= VERSION_DIGITS_MIN && version > LEXER_VERSION)
+        return skip_comment(lexer, true);
+    lexer->pos += 3 + (digits >= VERSION_DIGITS_MIN ? digits : 0);
+    lexer->versioned = true;
+    return true;
+}
+
+/* False at a comment that is not closed. */
+static bool
+skip_blanks(struct lexer *lexer)
+{
+    for (;;) {
+        char next = peek(lexer, 2);
+
+        if (lexer->pos < lexer->end && is_space(*lexer->pos)) {
+            lexer->pos++;
+        } else if (starts(lexer, "#") ||
+                   (starts(lexer, "--") &&
+                    (is_space(next) || lexer->end - lexer->pos == 2))) {
+            skip_line(lexer);
+        } else if (lexer->versioned && starts(lexer, "*/")) {
+            lexer->versioned = false;
+            lexer->pos += 2;
+        } else if (!lexer->versioned && starts(lexer, "/*!")) {
+            if (!enter_versioned(lexer))
+                return false;
+        } else if (starts(lexer, "/*")) {
+            if (!skip_comment(lexer, false))
+                return false;
+        } else {
+            return !(lexer->versioned && lexer->pos == lexer->end);
+        }
+    }
+}
+
+/* Past a quoted run; pos stands on the quote.  False when not closed. */
+static bool
+scan_quoted(struct lexer *lexer, bool escapes)
+{
+    char quote = *lexer->pos;
+    const char *p = lexer->pos + 1;
+
+    for (; p < lexer->end; p++) {
+        if (escapes && *p == '\\') {
+            p++;
+        } else if (*p == quote) {
+            if (p + 1 < lexer->end && p[1] == quote) {
+                p++;
+                continue;
+            }
+            lexer->pos = p + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+scan_words(struct lexer *lexer)
+{
+    while (lexer->pos < lexer->end && is_word(*lexer->pos))
+        lexer->pos++;
+}
+
+static enum token_kind
+scan_string(struct lexer *lexer)
+{
+    return scan_quoted(lexer, true) ? TOKEN_STRING : TOKEN_INVALID;
+}
+
+/* x'1f': an even number of hexadecimal digits; pos stands on the quote. */
+static enum token_kind
+scan_hex_string(struct lexer *lexer)
+{
+    const char *p = lexer->pos + 1;
+
+    while (p < lexer->end && is_hex(*p))
+        p++;
+    if (p == lexer->end || *p != '\'' || (p - lexer->pos) % 2 == 0)
+        return TOKEN_INVALID;
+    lexer->pos = p + 1;
+    return TOKEN_HEX;
+}
+
+/* A run of word characters that started with a digit is a number, or an
+ * identifier like 1st. */
+static enum token_kind
+scan_number(struct lexer *lexer)
+{
+    const char *start = lexer->pos;
+    enum token_kind kind = TOKEN_INTEGER;
+    size_t exponent;
+
+    if (*start == '0' && peek(lexer, 1) == 'x' && is_hex(peek(lexer, 2))) {
+        lexer->pos += 2;
+        while (is_hex(peek(lexer, 0)))
+            lexer->pos++;
+        kind = TOKEN_HEX;
+        goto tail;
+    }
+    while (is_digit(peek(lexer, 0)))
+        lexer->pos++;
+    if (peek(lexer, 0) == '.') {
+        kind = TOKEN_DECIMAL;
+        do
+            lexer->pos++;
+        while (is_digit(peek(lexer, 0)));
+    }
+    if (peek(lexer, 0) == 'e' || peek(lexer, 0) == 'E') {
+        exponent = peek(lexer, 1) == '+' || peek(lexer, 1) == '-' ? 2 : 1;
+        if (is_digit(peek(lexer, exponent))) {
+            kind = TOKEN_DECIMAL;
+            lexer->pos += exponent;
+            while (is_digit(peek(lexer, 0)))
+                lexer->pos++;
+        }
+    }
+tail:
+    if (!is_word(peek(lexer, 0)))
+        return kind;
+    if (memchr(start, '.', (size_t)(lexer->pos - start)))
+        return TOKEN_INVALID;
+    scan_words(lexer);
+    return TOKEN_WORD;
+}
+
+/* One part of a variable's dotted name. */
+static bool
+scan_part(struct lexer *lexer)
+{
+    if (peek(lexer, 0) == '`')
+        return scan_quoted(lexer, false);
+    if (!is_word(peek(lexer, 0)))
+        return false;
+    scan_words(lexer);
+    return true;
+}
+
+static enum token_kind
+scan_variable(struct lexer *lexer)
+{
+    if (peek(lexer, 1) == '@') {
+        lexer->pos++;
+        do {
+            lexer->pos++;
+            if (!scan_part(lexer))
+                return TOKEN_INVALID;
+        } while (peek(lexer, 0) == '.');
+        return TOKEN_SYSTEM;
+    }
+    lexer->pos++;
+    switch (peek(lexer, 0)) {
+    case '\'':
+    case '"':
+        return scan_quoted(lexer, true) ? TOKEN_USER : TOKEN_INVALID;
+    case '`':
+        return scan_quoted(lexer, false) ? TOKEN_USER : TOKEN_INVALID;
+    default:
+        break;
+    }
+    if (!is_word(peek(lexer, 0)))
+        return TOKEN_INVALID;
+    while (is_word(peek(lexer, 0)) || peek(lexer, 0) == '.')
+        lexer->pos++;
+    return TOKEN_USER;
+}
+
+static enum token_kind
+scan_operator(struct lexer *lexer)
+{
+    static const char *const longer[] = {
+        "<=>", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="};
+
+    for (size_t i = 0; i < sizeof(longer) / sizeof(longer[0]); i++)
+        if (starts(lexer, longer[i])) {
+            lexer->pos += strlen(longer[i]);
+            return TOKEN_OPERATOR;
+        }
+    if (*lexer->pos == '\0' || !strchr("+-*/%=<>!~^&|(),.;", *lexer->pos))
+        return TOKEN_INVALID;
+    lexer->pos++;
+    return TOKEN_OPERATOR;
+}
+
+static enum token_kind
+scan(struct lexer *lexer)
+{
+    char c = *lexer->pos;
+
+    if ((c == 'x' || c == 'X') && peek(lexer, 1) == '\'') {
+        lexer->pos++;
+        return scan_hex_string(lexer);
+    }
+    if ((c == 'b' || c == 'B') && peek(lexer, 1) == '\'')
+        return TOKEN_INVALID; /* bit strings: nothing here has bits */
+    if ((c == 'n' || c == 'N') && peek(lexer, 1) == '\'') {
+        lexer->pos++;
+        return scan_string(lexer);
+    }
+    if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1))))
+        return scan_number(lexer);
+    if (c == '$') /* mysql >= 8.1 asks `select $$` and wants a syntax error */
+        return TOKEN_INVALID;
+    if (is_word(c)) {
+        scan_words(lexer);
+        return TOKEN_WORD;
+    }
+    switch (c) {
+    case '`':
+        return scan_quoted(lexer, false) ? TOKEN_QUOTED : TOKEN_INVALID;
+    case '\'':
+    case '"':
+        return scan_string(lexer);
+    case '@':
+        return scan_variable(lexer);
+    default:
+        return scan_operator(lexer);
+    }
+}
+
+struct token
+lexer_next(struct lexer *lexer)
+{
+    struct token token = {TOKEN_INVALID, {lexer->pos, 0}};
+    bool closed = skip_blanks(lexer);
+    const char *start = lexer->pos;
+
+    token.text.data = start;
+    if (!closed)
+        return token;
+    token.kind = start == lexer->end ? TOKEN_END : scan(lexer);
+    if (token.kind == TOKEN_INVALID)
+        lexer->pos = start;
+    token.text.size = (size_t)(lexer->pos - start);
+    return token;
+}
+
+bool
+token_is(const struct token *token, const char *word)
+{
+    return token->kind == TOKEN_WORD && span_is_nocase(token->text, word);
+}
+
+bool
+token_is_operator(const struct token *token, const char *text)
+{
+    return token->kind == TOKEN_OPERATOR && span_is(token->text, text);
+}

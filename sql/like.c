@@ -1,0 +1,70 @@
+/* like.c - see like.h. */
+#include "like.h"
+
+#include <stddef.h>
+
+static char
+lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Bytes of the character at p. */
+static size_t
+character(const char *p, const char *end)
+{
+    size_t size = 1;
+
+    while (p + size < end && ((unsigned char)p[size] & 0xc0) == 0x80)
+        size++;
+    return size;
+}
+
+/* Matches one pattern character; false leaves both where they are. */
+static bool
+match_one(const char **text, const char *text_end, const char **pattern,
+          const char *pattern_end, char escape)
+{
+    const char *p = *pattern;
+
+    if (*p == '_') {
+        *text += character(*text, text_end);
+        *pattern = p + 1;
+        return true;
+    }
+    if (*p == escape && p + 1 < pattern_end)
+        p++;
+    if (lower(*p) != lower(**text))
+        return false;
+    *text += 1;
+    *pattern = p + 1;
+    return true;
+}
+
+bool
+like_match(struct span text, struct span pattern, char escape)
+{
+    const char *t = text.data, *t_end = t + text.size;
+    const char *p = pattern.data, *p_end = p + pattern.size;
+    const char *retry_t = NULL, *retry_p = NULL; /* behind the last % */
+
+    if (pattern.size > LIKE_PATTERN_MAX)
+        return false;
+    while (t < t_end) {
+        if (p < p_end && *p == '%') {
+            retry_p = ++p;
+            retry_t = t;
+            continue;
+        }
+        if (p < p_end && match_one(&t, t_end, &p, p_end, escape))
+            continue;
+        if (!retry_p)
+            return false;
+        retry_t += character(retry_t, t_end);
+        t = retry_t;
+        p = retry_p;
+    }
+    while (p < p_end && *p == '%')
+        p++;
+    return p == p_end;
+}

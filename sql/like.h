@@ -1,0 +1,12 @@
+/* like.h - MySQL's LIKE: % and _, escapes, no case in ASCII. */
+#ifndef HW_LIKE_H
+#define HW_LIKE_H
+
+#include "reader.h"
+
+enum { LIKE_PATTERN_MAX = 1024 }; /* bytes; a longer one matches nothing */
+
+/* _ is one UTF-8 character.  No recursion: at worst text times pattern. */
+bool like_match(struct span text, struct span pattern, char escape);
+
+#endif

@@ -1,0 +1,205 @@
+/* parse_set.c - SET, in all the forms that clients send. */
+#include "parser.h"
+
+#include "arena.h"
+#include "errors.h"
+
+static struct span
+span_of(const char *text, size_t size)
+{
+    struct span span = {text, size};
+
+    return span;
+}
+
+#define SPAN(literal) span_of(literal, sizeof(literal) - 1)
+
+static struct assignment *
+add_assignment(struct parser *p, struct assignment ***tail)
+{
+    struct assignment *a = arena_alloc(p->arena, sizeof(*a));
+
+    if (!a) {
+        error_memory(p->err, "the statement");
+        return NULL;
+    }
+    **tail = a;
+    *tail = &a->next;
+    return a;
+}
+
+/* ISOLATION LEVEL x | READ ONLY | READ WRITE, [, ...]: variables both. */
+static int
+parse_characteristic(struct parser *p, struct assignment *a)
+{
+    static const struct {
+        const char *first, *second;
+        const char *value;
+        size_t size;
+    } levels[] = {{"READ", "COMMITTED", "READ-COMMITTED", 14},
+                  {"READ", "UNCOMMITTED", "READ-UNCOMMITTED", 16},
+                  {"REPEATABLE", "READ", "REPEATABLE-READ", 15},
+                  {"SERIALIZABLE", NULL, "SERIALIZABLE", 12}};
+
+    a->kind = VALUE_IS_TEXT;
+    if (parser_accept(p, "READ")) {
+        a->name = SPAN("transaction_read_only");
+        a->text = SPAN("1");
+        if (parser_accept(p, "ONLY"))
+            return 0;
+        a->text = SPAN("0");
+        return parser_expect(p, "WRITE");
+    }
+    if (parser_expect(p, "ISOLATION") != 0 || parser_expect(p, "LEVEL") != 0)
+        return -1;
+    a->name = SPAN("transaction_isolation");
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        struct parser saved = *p;
+
+        if (!parser_accept(p, levels[i].first))
+            continue;
+        if (!levels[i].second || parser_accept(p, levels[i].second)) {
+            a->text = span_of(levels[i].value, levels[i].size);
+            return 0;
+        }
+        *p = saved;
+    }
+    return parser_fail(p);
+}
+
+/* A whole statement: no other assignment may follow. */
+static int
+parse_set_transaction(struct parser *p, struct statement *out,
+                      enum variable_scope scope)
+{
+    struct assignment **tail = &out->set, *a;
+
+    do {
+        a = add_assignment(p, &tail);
+        if (!a || parse_characteristic(p, a) != 0)
+            return -1;
+        a->scope = scope;
+    } while (parser_accept_operator(p, ","));
+    return 0;
+}
+
+/* NAMES x [COLLATE y], CHARACTER SET x; x may be DEFAULT. */
+static int
+parse_names(struct parser *p, struct assignment *a, bool collate)
+{
+    a->target = ASSIGN_NAMES;
+    a->kind = VALUE_IS_TEXT;
+    if (parser_accept(p, "DEFAULT")) {
+        a->kind = VALUE_IS_DEFAULT;
+        return 0;
+    }
+    if (parser_name_or_string(p, &a->text) != 0)
+        return -1;
+    if (collate && parser_accept(p, "COLLATE"))
+        return parser_name_or_string(p, &a->name);
+    return 0;
+}
+
+/* A word alone is text (utf8mb4, ON); DEFAULT is itself; all else is worked
+ * out as a SELECT would. */
+static int
+parse_value(struct parser *p, struct assignment *a)
+{
+    struct parser saved = *p;
+    enum token_kind kind = p->token.kind;
+    bool expression = token_is(&p->token, "NULL") ||
+                      token_is(&p->token, "TRUE") ||
+                      token_is(&p->token, "FALSE") ||
+                      (a->target == ASSIGN_USER && kind == TOKEN_WORD);
+
+    if (!expression && (kind == TOKEN_WORD || kind == TOKEN_STRING)) {
+        a->kind =
+            token_is(&p->token, "DEFAULT") ? VALUE_IS_DEFAULT : VALUE_IS_TEXT;
+        if (parser_decode(p, &a->text) != 0)
+            return -1;
+        if (parser_done(p) || token_is_operator(&p->token, ","))
+            return 0;
+        *p = saved;
+    }
+    a->kind = VALUE_IS_EXPRESSION;
+    return parser_fragment(p, true, &a->expression);
+}
+
+static int
+parse_variable(struct parser *p, struct assignment *a)
+{
+    a->target = ASSIGN_VARIABLE;
+    if (p->token.kind == TOKEN_SYSTEM) {
+        token_variable(&p->token, &a->scope, &a->name);
+        parser_advance(p);
+    } else if (p->token.kind == TOKEN_USER) {
+        a->target = ASSIGN_USER;
+        if (parser_decode(p, &a->name) != 0)
+            return -1;
+    } else if (parser_name(p, &a->name) != 0) {
+        return -1;
+    }
+    if (!parser_accept_operator(p, "=") && !parser_accept_operator(p, ":="))
+        return parser_fail(p);
+    return parse_value(p, a);
+}
+
+static bool
+at_assignment(const struct parser *p)
+{
+    struct lexer ahead = p->lexer;
+    struct token next = lexer_next(&ahead);
+
+    return token_is_operator(&next, "=") || token_is_operator(&next, ":=");
+}
+
+static int
+parse_assignment(struct parser *p, struct assignment *a,
+                 enum variable_scope scope)
+{
+    a->scope = scope;
+    if (at_assignment(p))
+        return parse_variable(p, a);
+    if (parser_accept(p, "NAMES"))
+        return parse_names(p, a, true);
+    if (parser_accept(p, "CHARSET"))
+        return parse_names(p, a, false);
+    if (parser_accept(p, "CHARACTER"))
+        return parser_expect(p, "SET") != 0 ? -1 : parse_names(p, a, false);
+    return parse_variable(p, a);
+}
+
+/* SESSION, LOCAL or GLOBAL before a name holds for that one alone. */
+static enum variable_scope
+parse_scope(struct parser *p)
+{
+    if (at_assignment(p))
+        return SCOPE_DEFAULT;
+    if (parser_accept(p, "GLOBAL"))
+        return SCOPE_GLOBAL;
+    if (parser_accept(p, "SESSION") || parser_accept(p, "LOCAL"))
+        return SCOPE_SESSION;
+    return SCOPE_DEFAULT;
+}
+
+int
+parse_set(struct parser *p, struct statement *out)
+{
+    struct assignment **tail = &out->set, *a;
+    enum variable_scope scope;
+    size_t count = 0;
+
+    out->kind = STATEMENT_SET;
+    parser_advance(p);
+    do {
+        scope = parse_scope(p);
+        if (count == 0 && !at_assignment(p) && parser_accept(p, "TRANSACTION"))
+            return parse_set_transaction(p, out, scope);
+        if (count++ == ASSIGNMENTS_MAX)
+            return parser_fail(p);
+        a = add_assignment(p, &tail);
+        if (!a || parse_assignment(p, a, scope) != 0)
+            return -1;
+    } while (parser_accept_operator(p, ","));
+    return 0;
+}

@@ -1,0 +1,238 @@
+/* parser.c - the parser's tools and the small statements. */
+#include "parser.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+
+void
+parser_advance(struct parser *p)
+{
+    p->consumed = p->token.text.data + p->token.text.size;
+    p->before = p->lexer;
+    p->token = lexer_next(&p->lexer);
+}
+
+bool
+parser_accept(struct parser *p, const char *word)
+{
+    bool is = token_is(&p->token, word);
+
+    if (is)
+        parser_advance(p);
+    return is;
+}
+
+bool
+parser_accept_operator(struct parser *p, const char *text)
+{
+    bool is = token_is_operator(&p->token, text);
+
+    if (is)
+        parser_advance(p);
+    return is;
+}
+
+int
+parser_fail(struct parser *p)
+{
+    return syntax_error(p->source, p->token.text.data, p->err);
+}
+
+int
+parser_expect(struct parser *p, const char *word)
+{
+    return parser_accept(p, word) ? 0 : parser_fail(p);
+}
+
+bool
+parser_done(struct parser *p)
+{
+    return p->token.kind == TOKEN_END || token_is_operator(&p->token, ";");
+}
+
+int
+parser_decode(struct parser *p, struct span *out)
+{
+    if (token_decode(&p->token, p->arena, out) != 0) {
+        error_memory(p->err, "the statement");
+        return -1;
+    }
+    parser_advance(p);
+    return 0;
+}
+
+int
+parser_name(struct parser *p, struct span *out)
+{
+    if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_QUOTED)
+        return parser_fail(p);
+    return parser_decode(p, out);
+}
+
+int
+parser_name_or_string(struct parser *p, struct span *out)
+{
+    if (p->token.kind == TOKEN_STRING)
+        return parser_decode(p, out);
+    return parser_name(p, out);
+}
+
+int
+parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
+{
+    size_t depth = 0;
+
+    out->lexer = p->before;
+    if (parser_done(p))
+        return parser_fail(p);
+    while (!parser_done(p)) {
+        if (token_is_operator(&p->token, "(") && ++depth > NESTING_MAX)
+            return parser_fail(p);
+        if (token_is_operator(&p->token, ")") && depth-- == 0)
+            return parser_fail(p);
+        if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
+            break;
+        if (p->token.kind == TOKEN_INVALID)
+            return parser_fail(p);
+        parser_advance(p);
+    }
+    if (depth != 0 || p->consumed <= out->lexer.pos)
+        return parser_fail(p);
+    out->end = p->consumed;
+    return 0;
+}
+
+static int
+parse_select(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_SELECT;
+    return parser_fragment(p, false, &out->select);
+}
+
+static int
+parse_do(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_DO;
+    parser_advance(p);
+    return parser_fragment(p, false, &out->select);
+}
+
+static int
+parse_use(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_USE;
+    parser_advance(p);
+    return parser_name(p, &out->use);
+}
+
+static int
+parse_kill(struct parser *p, struct statement *out)
+{
+    unsigned long long id;
+
+    out->kind = STATEMENT_KILL;
+    parser_advance(p);
+    out->kill.query_only = parser_accept(p, "QUERY");
+    if (!out->kill.query_only)
+        parser_accept(p, "CONNECTION");
+    if (p->token.kind != TOKEN_INTEGER)
+        return parser_fail(p);
+    id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
+    out->kill.id = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
+    parser_advance(p);
+    return 0;
+}
+
+/* BEGIN [WORK], START TRANSACTION [READ ONLY, ...], COMMIT [AND NO CHAIN],
+ * ROLLBACK [TO SAVEPOINT x]: nothing is stored, so their options say nothing
+ * either: any words will do. */
+static int
+parse_transaction(struct parser *p, struct statement *out)
+{
+    bool begins = token_is(&p->token, "BEGIN") || token_is(&p->token, "START");
+    bool start = token_is(&p->token, "START");
+
+    out->kind = begins ? STATEMENT_BEGIN : STATEMENT_END;
+    parser_advance(p);
+    if (start && parser_expect(p, "TRANSACTION") != 0)
+        return -1;
+    while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
+           token_is_operator(&p->token, ","))
+        parser_advance(p);
+    return 0;
+}
+
+static int
+parse_change(struct parser *p, struct statement *out)
+{
+    (void)out;
+    error_set(p->err, ER_READ_ONLY,
+              "The heapwire server is running with the --read-only option so "
+              "it cannot execute this statement");
+    return -1;
+}
+
+static const struct {
+    const char *word;
+    int (*parse)(struct parser *p, struct statement *out);
+} statements[] = {
+    {"ADMIN", parse_admin},
+    {"SELECT", parse_select},
+    {"WITH", parse_select},
+    {"SHOW", parse_show},
+    {"SET", parse_set},
+    {"USE", parse_use},
+    {"KILL", parse_kill},
+    {"DO", parse_do},
+    {"BEGIN", parse_transaction},
+    {"START", parse_transaction},
+    {"COMMIT", parse_transaction},
+    {"ROLLBACK", parse_transaction},
+    {"INSERT", parse_change},
+    {"UPDATE", parse_change},
+    {"DELETE", parse_change},
+    {"REPLACE", parse_change},
+    {"CREATE", parse_change},
+    {"DROP", parse_change},
+    {"ALTER", parse_change},
+    {"TRUNCATE", parse_change},
+    {"RENAME", parse_change},
+    {"LOAD", parse_change},
+    {"GRANT", parse_change},
+    {"REVOKE", parse_change},
+    {"INSTALL", parse_change},
+    {"UNINSTALL", parse_change},
+};
+
+static int
+parse_statement(struct parser *p, struct statement *out)
+{
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        if (token_is(&p->token, statements[i].word))
+            return statements[i].parse(p, out);
+    return parser_fail(p);
+}
+
+int
+statement_parse(struct span text, struct arena *arena, struct statement *out,
+                struct error *err)
+{
+    struct parser p = {
+        .lexer = lexer_of(text), .source = text, .arena = arena, .err = err};
+
+    memset(out, 0, sizeof(*out));
+    out->source = text;
+    p.token.text.data = text.data;
+    parser_advance(&p);
+    if (p.token.kind == TOKEN_END) {
+        error_set(err, ER_EMPTY_QUERY, "Query was empty");
+        return -1;
+    }
+    if (parse_statement(&p, out) != 0)
+        return -1;
+    parser_accept_operator(&p, ";");
+    return p.token.kind == TOKEN_END ? 0 : parser_fail(&p);
+}

@@ -1,0 +1,40 @@
+/* parser.h - what the parts of the parser share: one token ahead. */
+#ifndef HW_PARSER_H
+#define HW_PARSER_H
+
+#include "sql_statement.h"
+
+struct parser {
+    struct lexer lexer;
+    struct token token;   /* not consumed yet */
+    struct lexer before;  /* stands on token */
+    const char *consumed; /* behind the last consumed token */
+    struct span source;
+    struct arena *arena;
+    struct error *err;
+};
+
+void parser_advance(struct parser *p);
+bool parser_accept(struct parser *p, const char *word);
+bool parser_accept_operator(struct parser *p, const char *text);
+int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
+int parser_fail(struct parser *p);                     /* 1064 at the token */
+bool parser_done(struct parser *p); /* end of text, or of the statement */
+
+/* A word or `quoted` name; a string too where MySQL allows it. */
+int parser_name(struct parser *p, struct span *out);
+int parser_name_or_string(struct parser *p, struct span *out);
+
+/* A decoded token; consumes it. */
+int parser_decode(struct parser *p, struct span *out);
+
+/* All tokens up to the statement's end, or, with stop_at_comma, to a comma
+ * outside parentheses.  At least one. */
+int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
+
+/* The statements, each from behind its first word. */
+int parse_admin(struct parser *p, struct statement *out);
+int parse_show(struct parser *p, struct statement *out);
+int parse_set(struct parser *p, struct statement *out);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * rewrite.h - MySQL's SELECT in SQLite's words, token by token.
+ *
+ * Names, strings, variables, operators and labels are translated here and
+ * tables are looked up in the catalog; what a query means is SQLite's affair.
+ */
+#ifndef HW_REWRITE_H
+#define HW_REWRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "buffer.h"
+#include "sql_statement.h"
+
+struct arena;
+struct error;
+struct sql_session;
+
+enum {
+    REWRITE_SOURCE_MAX = 1024 * 1024, /* bytes of a SELECT */
+    REWRITE_OUTPUT_MAX = 8 * 1024 * 1024,
+    REWRITE_LABEL_MAX = 256, /* bytes of a label made from an expression */
+    REWRITE_CTES_MAX = 32
+};
+
+enum rewrite_form {
+    REWRITE_SELECT,      /* the whole of it */
+    REWRITE_EXPRESSIONS, /* a list of them: SELECT goes before */
+    REWRITE_CONDITION    /* one, behind a WHERE that is in the output */
+};
+
+struct rewrite {
+    const struct sql_session *session;
+    struct span source; /* the statement, for errors */
+    const struct fragment *fragment;
+    enum rewrite_form form;
+    struct arena *arena; /* of decoded names */
+};
+
+struct rewritten {
+    bool has_tables; /* anything but constants is read */
+    bool has_limit;  /* a LIMIT of its own */
+};
+
+/* Appends to sql.  -1 with 1064, 1193, 1046, 1049, 1146, 1227. */
+int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
+                struct rewritten *out, struct error *err);
+
+/* Where in the source the output's byte `offset` comes from; start is the
+ * size that sql had before rewrite_run. */
+const char *rewrite_locate(const struct rewrite *rewrite, size_t start,
+                           size_t offset);
+
+#endif

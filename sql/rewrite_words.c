@@ -1,0 +1,117 @@
+/* rewrite_words.c - see rewrite_words.h. */
+#include "rewrite_words.h"
+
+#include <stddef.h>
+
+static const struct {
+    const char *word;
+    enum rewrite_word kind;
+    const char *out; /* NULL: the same word */
+} words[] = {
+    {"ALL", WORD_QUANTIFIER, NULL},
+    {"AND", WORD_PLAIN, NULL},
+    {"AS", WORD_AS, NULL},
+    {"ASC", WORD_PLAIN, NULL},
+    {"BETWEEN", WORD_PLAIN, NULL},
+    {"BINARY", WORD_DROP, NULL},
+    {"BY", WORD_PLAIN, NULL},
+    {"CASE", WORD_PLAIN, NULL},
+    {"CAST", WORD_CAST, NULL},
+    {"COLLATE", WORD_COLLATE, NULL},
+    {"CONVERT", WORD_CONVERT, NULL},
+    {"CROSS", WORD_PLAIN, NULL},
+    {"CURRENT_DATE", WORD_NILADIC, NULL},
+    {"CURRENT_TIME", WORD_NILADIC, NULL},
+    {"CURRENT_TIMESTAMP", WORD_NILADIC, NULL},
+    {"CURRENT_USER", WORD_NILADIC, NULL},
+    {"DESC", WORD_PLAIN, NULL},
+    {"DISTINCT", WORD_QUANTIFIER, NULL},
+    {"DISTINCTROW", WORD_QUANTIFIER, "DISTINCT"},
+    {"DIV", WORD_PLAIN, "/"},
+    {"ELSE", WORD_PLAIN, NULL},
+    {"END", WORD_VALUE, NULL},
+    {"ESCAPE", WORD_PLAIN, NULL},
+    {"EXCEPT", WORD_UNION, NULL},
+    {"EXISTS", WORD_PLAIN, NULL},
+    {"FALSE", WORD_VALUE, NULL},
+    {"FOR", WORD_REFUSE, NULL},
+    {"FROM", WORD_FROM, NULL},
+    {"GROUP", WORD_TAIL, NULL},
+    {"HAVING", WORD_TAIL, NULL},
+    {"HIGH_PRIORITY", WORD_DROP, NULL},
+    {"IN", WORD_PLAIN, NULL},
+    {"INNER", WORD_PLAIN, NULL},
+    {"INTERSECT", WORD_UNION, NULL},
+    {"INTERVAL", WORD_REFUSE, NULL},
+    {"INTO", WORD_REFUSE, NULL},
+    {"IS", WORD_PLAIN, NULL},
+    {"JOIN", WORD_JOIN, NULL},
+    {"LEFT", WORD_SIDE, NULL},
+    {"LIKE", WORD_PLAIN, NULL},
+    {"LIMIT", WORD_LIMIT, NULL},
+    {"LOCALTIME", WORD_NILADIC, NULL},
+    {"LOCALTIMESTAMP", WORD_NILADIC, NULL},
+    {"LOCK", WORD_REFUSE, NULL},
+    {"MOD", WORD_PLAIN, "%"},
+    {"NATURAL", WORD_PLAIN, NULL},
+    {"NOT", WORD_PLAIN, NULL},
+    {"NULL", WORD_VALUE, NULL},
+    {"OFFSET", WORD_PLAIN, NULL},
+    {"ON", WORD_PLAIN, NULL},
+    {"OR", WORD_PLAIN, NULL},
+    {"ORDER", WORD_TAIL, NULL},
+    {"OUTER", WORD_PLAIN, NULL},
+    {"OVER", WORD_PLAIN, NULL},
+    {"PARTITION", WORD_PLAIN, NULL},
+    {"PROCEDURE", WORD_REFUSE, NULL},
+    {"RECURSIVE", WORD_PLAIN, NULL},
+    {"RIGHT", WORD_SIDE, NULL},
+    {"SELECT", WORD_SELECT, NULL},
+    {"SQL_BIG_RESULT", WORD_DROP, NULL},
+    {"SQL_BUFFER_RESULT", WORD_DROP, NULL},
+    {"SQL_CACHE", WORD_DROP, NULL},
+    {"SQL_CALC_FOUND_ROWS", WORD_DROP, NULL},
+    {"SQL_NO_CACHE", WORD_DROP, NULL},
+    {"SQL_SMALL_RESULT", WORD_DROP, NULL},
+    {"STRAIGHT_JOIN", WORD_JOIN, "JOIN"},
+    {"THEN", WORD_PLAIN, NULL},
+    {"TRUE", WORD_VALUE, NULL},
+    {"UNION", WORD_UNION, NULL},
+    {"USING", WORD_PLAIN, NULL},
+    {"UTC_DATE", WORD_NILADIC, NULL},
+    {"UTC_TIME", WORD_NILADIC, NULL},
+    {"UTC_TIMESTAMP", WORD_NILADIC, NULL},
+    {"WHEN", WORD_PLAIN, NULL},
+    {"WHERE", WORD_TAIL, NULL},
+    {"WITH", WORD_WITH, NULL},
+};
+
+enum rewrite_word
+rewrite_word(struct span word, const char **out)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (span_is_nocase(word, words[i].word)) {
+            *out = words[i].out ? words[i].out : words[i].word;
+            return words[i].kind;
+        }
+    return WORD_NAME;
+}
+
+const char *
+rewrite_type(struct span word)
+{
+    static const struct {
+        const char *word, *type;
+    } types[] = {
+        {"BINARY", "BLOB"},   {"CHAR", "TEXT"},        {"DATE", "TEXT"},
+        {"DATETIME", "TEXT"}, {"DECIMAL", "NUMERIC"},  {"DOUBLE", "REAL"},
+        {"FLOAT", "REAL"},    {"INTEGER", "INTEGER"},  {"JSON", "TEXT"},
+        {"NCHAR", "TEXT"},    {"REAL", "REAL"},        {"SIGNED", "INTEGER"},
+        {"TIME", "TEXT"},     {"UNSIGNED", "INTEGER"},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (span_is_nocase(word, types[i].word))
+            return types[i].type;
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* rewrite_words.h - the words of a SELECT that are no names. */
+#ifndef HW_REWRITE_WORDS_H
+#define HW_REWRITE_WORDS_H
+
+#include "reader.h"
+
+enum rewrite_word {
+    WORD_NAME,       /* none of those below */
+    WORD_PLAIN,      /* means the same in SQLite */
+    WORD_VALUE,      /* likewise, and can end an expression */
+    WORD_SELECT,     /* a list of expressions begins */
+    WORD_QUANTIFIER, /* DISTINCT, ALL */
+    WORD_FROM,
+    WORD_JOIN, /* a table follows */
+    WORD_SIDE, /* LEFT, RIGHT: joins, unless functions */
+    WORD_TAIL, /* WHERE, GROUP, ...: no tables any more */
+    WORD_LIMIT,
+    WORD_UNION, /* another SELECT follows */
+    WORD_AS,
+    WORD_WITH,
+    WORD_CAST,
+    WORD_CONVERT,
+    WORD_COLLATE, /* goes, with its name */
+    WORD_NILADIC, /* a function without parentheses */
+    WORD_DROP,    /* goes */
+    WORD_REFUSE   /* a syntax error */
+};
+
+/* *out: how SQLite writes it. */
+enum rewrite_word rewrite_word(struct span word, const char **out);
+
+/* The type of a CAST in SQLite's words, or NULL. */
+const char *rewrite_type(struct span word);
+
+#endif

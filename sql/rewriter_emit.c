@@ -1,0 +1,146 @@
+/* rewriter_emit.c - tokens in SQLite's spelling. */
+#include "rewriter.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "variables.h"
+
+int
+rewriter_fail(struct rewriter *r)
+{
+    return syntax_error(r->job->source, r->token.text.data, r->err);
+}
+
+int
+rewriter_decode(struct rewriter *r, const struct token *token, struct span *out)
+{
+    if (token_decode(token, r->job->arena, out) == 0)
+        return 0;
+    error_memory(r->err, "the statement");
+    return -1;
+}
+
+void
+emit_span(struct rewriter *r, struct span text)
+{
+    buffer_char(r->sql, ' ');
+    buffer_add(r->sql, text.data, text.size);
+}
+
+void
+emit(struct rewriter *r, const char *text)
+{
+    struct span span = {text, strlen(text)};
+
+    emit_span(r, span);
+}
+
+/* text between quotes, the quotes in it doubled; a NUL, which would end the
+ * statement for SQLite, becomes a question mark. */
+static void
+emit_quoted(struct rewriter *r, struct span text, char quote)
+{
+    buffer_char(r->sql, quote);
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == quote)
+            buffer_char(r->sql, quote);
+        buffer_char(r->sql, text.data[i] ? text.data[i] : '?');
+    }
+    buffer_char(r->sql, quote);
+}
+
+void
+emit_identifier(struct rewriter *r, struct span name)
+{
+    buffer_char(r->sql, ' ');
+    emit_quoted(r, name, '"');
+}
+
+int
+emit_decoded(struct rewriter *r, const struct token *token)
+{
+    struct span name;
+
+    if (rewriter_decode(r, token, &name) != 0)
+        return -1;
+    emit_identifier(r, name);
+    return 0;
+}
+
+static void
+emit_bytes_as_hex(struct rewriter *r, struct span bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    buffer_text(r->sql, " CAST(X'");
+    for (size_t i = 0; i < bytes.size; i++) {
+        buffer_char(r->sql, digits[(unsigned char)bytes.data[i] >> 4]);
+        buffer_char(r->sql, digits[(unsigned char)bytes.data[i] & 15]);
+    }
+    buffer_text(r->sql, "' AS TEXT)");
+}
+
+/* 'a' 'b' is one string in MySQL: the second one continues the first. */
+int
+emit_string(struct rewriter *r, const struct token *token)
+{
+    struct span text;
+
+    if (rewriter_decode(r, token, &text) != 0)
+        return -1;
+    if (memchr(text.data, '\0', text.size)) {
+        emit_bytes_as_hex(r, text);
+        return 0;
+    }
+    if (r->previous.kind == TOKEN_STRING && r->sql->size > 0 &&
+        r->sql->data[r->sql->size - 1] == '\'')
+        buffer_text(r->sql, "||");
+    buffer_char(r->sql, ' ');
+    emit_quoted(r, text, '\'');
+    return 0;
+}
+
+/* 0x1f and x'1f' are bytes. */
+int
+emit_hex(struct rewriter *r, const struct token *token)
+{
+    struct span digits = {token->text.data + 2, token->text.size - 2};
+    bool typed_as_string = token->text.data[1] == '\'';
+
+    if (typed_as_string)
+        digits.size--;
+    buffer_text(r->sql, digits.size % 2 ? " X'0" : " X'");
+    buffer_add(r->sql, digits.data, digits.size);
+    buffer_char(r->sql, '\'');
+    return 0;
+}
+
+int
+emit_system_variable(struct rewriter *r, const struct token *token)
+{
+    const struct variable *variable;
+    enum variable_scope scope;
+    struct span name;
+
+    token_variable(token, &scope, &name);
+    variable = variable_find(name, r->err);
+    if (!variable)
+        return -1;
+    buffer_format(r->sql, " hw_variable(%zu,%d)",
+                  (size_t)(variable - variables), (int)scope);
+    return 0;
+}
+
+int
+emit_user_variable(struct rewriter *r, const struct token *token)
+{
+    struct span name;
+
+    if (rewriter_decode(r, token, &name) != 0)
+        return -1;
+    buffer_text(r->sql, " hw_user_variable(");
+    emit_quoted(r, name, '\'');
+    buffer_char(r->sql, ')');
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* rowset.c - see rowset.h. */
+#include "rowset.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "memory.h"
+
+enum { ROWSET_FIRST = 64 }; /* cells */
+
+void
+rowset_init(struct rowset *set, size_t columns)
+{
+    memset(set, 0, sizeof(*set));
+    set->columns = columns;
+    set->arena = arena_new(ROWSET_BYTES_MAX);
+    set->failed = !set->arena;
+}
+
+void
+rowset_fini(struct rowset *set)
+{
+    arena_free(set->arena);
+    mem_free(set->values);
+    memset(set, 0, sizeof(*set));
+}
+
+/* The next cell, NULL as a value; or NULL as a pointer. */
+static struct value *
+next_cell(struct rowset *set)
+{
+    size_t capacity = set->capacity ? set->capacity * 2 : ROWSET_FIRST;
+    struct value *grown, *cell;
+
+    if (set->failed || set->filled / set->columns >= ROWSET_ROWS_MAX) {
+        set->failed = true;
+        return NULL;
+    }
+    if (set->filled == set->capacity) {
+        grown = mem_realloc(set->values, capacity * sizeof(*grown));
+        if (!grown) {
+            set->failed = true;
+            return NULL;
+        }
+        set->values = grown;
+        set->capacity = capacity;
+    }
+    cell = &set->values[set->filled++];
+    memset(cell, 0, sizeof(*cell));
+    return cell;
+}
+
+void
+rowset_null(struct rowset *set)
+{
+    next_cell(set);
+}
+
+void
+rowset_int(struct rowset *set, int64_t value)
+{
+    struct value *cell = next_cell(set);
+
+    if (!cell)
+        return;
+    cell->type = VALUE_INT;
+    cell->integer = value;
+}
+
+void
+rowset_text(struct rowset *set, const char *text)
+{
+    rowset_bytes(set, text, strlen(text));
+}
+
+void
+rowset_bytes(struct rowset *set, const char *text, size_t size)
+{
+    struct value *cell = next_cell(set);
+
+    if (!cell)
+        return;
+    cell->type = VALUE_TEXT;
+    cell->data = arena_strndup(set->arena, text, size);
+    cell->size = size;
+    if (!cell->data) {
+        cell->type = VALUE_NULL;
+        set->failed = true;
+    }
+}
+
+void
+rowset_value(struct rowset *set, const struct value *value)
+{
+    struct value *cell;
+
+    if (value->type == VALUE_TEXT || value->type == VALUE_BLOB) {
+        rowset_bytes(set, value->data, value->size);
+        return;
+    }
+    cell = next_cell(set);
+    if (cell)
+        *cell = *value;
+}
+
+size_t
+rowset_rows(const struct rowset *set)
+{
+    return set->columns ? set->filled / set->columns : 0;
+}
+
+const struct value *
+rowset_row(const struct rowset *set, size_t row)
+{
+    return set->values + row * set->columns;
+}
+
+int
+rowset_done(const struct rowset *set, struct error *err)
+{
+    if (!set->failed)
+        return 0;
+    error_memory(err, "the rows of a table");
+    return -1;
+}

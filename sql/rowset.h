@@ -1,0 +1,43 @@
+/*
+ * rowset.h - rows in memory, filled cell by cell from left to right.
+ *
+ * Failure (no memory, past a ceiling) sticks: fill straight through, check
+ * rowset_done once.
+ */
+#ifndef HW_ROWSET_H
+#define HW_ROWSET_H
+
+#include "cursor.h"
+
+struct arena;
+struct error;
+
+enum {
+    ROWSET_ROWS_MAX = 100000,
+    ROWSET_BYTES_MAX = 16 * 1024 * 1024 /* of texts */
+};
+
+struct rowset {
+    struct arena *arena; /* of texts */
+    struct value *values;
+    size_t columns;
+    size_t filled, capacity; /* cells */
+    bool failed;
+};
+
+void rowset_init(struct rowset *set, size_t columns);
+void rowset_fini(struct rowset *set); /* zeroed struct is fine */
+
+void rowset_null(struct rowset *set);
+void rowset_int(struct rowset *set, int64_t value);
+void rowset_text(struct rowset *set, const char *text); /* copied */
+void rowset_bytes(struct rowset *set, const char *text, size_t size);
+void rowset_value(struct rowset *set, const struct value *value);
+
+size_t rowset_rows(const struct rowset *set);
+const struct value *rowset_row(const struct rowset *set, size_t row);
+
+/* -1 with *err when something did not fit. */
+int rowset_done(const struct rowset *set, struct error *err);
+
+#endif

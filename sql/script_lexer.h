@@ -1,0 +1,45 @@
+/* script_lexer.h - the tokens of a script. */
+#ifndef HW_SCRIPT_LEXER_H
+#define HW_SCRIPT_LEXER_H
+
+#include <stddef.h>
+
+#include "reader.h"
+
+struct arena;
+struct error;
+
+enum script_token_kind {
+    SCRIPT_TOKEN_END,
+    SCRIPT_TOKEN_BREAK, /* newline or ; */
+    SCRIPT_TOKEN_NAME,
+    SCRIPT_TOKEN_TEXT, /* a string literal */
+    SCRIPT_TOKEN_NUMBER,
+    SCRIPT_TOKEN_PUNCTUATION /* one of ( ) , . = + - */
+};
+
+struct script_token {
+    enum script_token_kind kind;
+    size_t offset;    /* in the script */
+    struct span text; /* as typed; of a string, what it means */
+    double number;
+    bool semicolon; /* the BREAK was one */
+};
+
+struct script_lexer {
+    struct span text;
+    size_t pos;
+    struct arena *arena; /* of unescaped strings */
+};
+
+/* -1 with 1064. */
+int script_lex(struct script_lexer *lexer, struct script_token *out,
+               struct error *err);
+
+/* 1064 with the line and column of offset.  Returns -1. */
+int script_error(struct span text, size_t offset, struct error *err,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+unsigned script_line(struct span text, size_t offset); /* from 1 */
+
+#endif

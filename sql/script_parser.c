@@ -1,0 +1,397 @@
+/* script_parser.c - script text to nodes, every type and method resolved. */
+#include "script_parser.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+
+static struct node *parse_expression(struct script_parser *p);
+
+static int
+advance(struct script_parser *p)
+{
+    return script_lex(&p->lexer, &p->token, p->err);
+}
+
+static bool
+at(const struct script_parser *p, char c)
+{
+    return p->token.kind == SCRIPT_TOKEN_PUNCTUATION &&
+           p->token.text.data[0] == c;
+}
+
+/* Newlines where an expression cannot end. */
+static int
+skip_newlines(struct script_parser *p)
+{
+    while (p->token.kind == SCRIPT_TOKEN_BREAK && !p->token.semicolon)
+        if (advance(p) != 0)
+            return -1;
+    return 0;
+}
+
+/* Past c and the newlines behind it. */
+static int
+advance_over(struct script_parser *p, char c)
+{
+    if (!at(p, c))
+        return fail_at(p, p->token.offset, "'%c' is expected here", c);
+    return advance(p) != 0 || skip_newlines(p) != 0 ? -1 : 0;
+}
+
+/* A method chain may go on in the next line, with the dot first. */
+static int
+skip_newlines_before_dot(struct script_parser *p)
+{
+    struct script_lexer lexer = p->lexer;
+    struct script_token token = p->token;
+
+    if (skip_newlines(p) != 0)
+        return -1;
+    if (!at(p, '.')) {
+        p->lexer = lexer;
+        p->token = token;
+    }
+    return 0;
+}
+
+static struct node *
+new_node(struct script_parser *p, enum node_kind kind, size_t offset)
+{
+    struct node *node = arena_alloc(p->script->arena, sizeof(*node));
+
+    if (!node) {
+        error_memory(p->err, "the script");
+        return NULL;
+    }
+    node->kind = kind;
+    node->offset = offset;
+    node->depth = 1;
+    return node;
+}
+
+/* The runner's recursion is as deep as the tree. */
+static int
+put_above(struct script_parser *p, struct node *node, const struct node *part)
+{
+    if (part->depth + 1 > node->depth)
+        node->depth = part->depth + 1;
+    if (node->depth <= SCRIPT_DEPTH_MAX)
+        return 0;
+    return fail_at(p, node->offset, "this expression has more than %d levels",
+                   SCRIPT_DEPTH_MAX);
+}
+
+static struct node *
+literal(struct script_parser *p, enum script_type type)
+{
+    struct node *node = new_node(p, NODE_LITERAL, p->token.offset);
+
+    if (!node)
+        return NULL;
+    node->type = node->value.type = type;
+    node->value.text = p->token.text;
+    node->value.number = p->token.number;
+    node->done = true;
+    return advance(p) == 0 ? node : NULL;
+}
+
+static struct node *
+parse_name(struct script_parser *p)
+{
+    const char *class_name = script_class(p->token.text);
+    struct node *node;
+
+    if (span_is(p->token.text, "null"))
+        return literal(p, SCRIPT_NULL);
+    if (span_is(p->token.text, "true") || span_is(p->token.text, "false")) {
+        bool truth = span_is(p->token.text, "true");
+
+        node = literal(p, SCRIPT_BOOL);
+        if (node)
+            node->value.boolean = truth;
+        return node;
+    }
+    for (struct script_variable *v = p->variables; v; v = v->next) {
+        if (v->name.size != p->token.text.size ||
+            memcmp(v->name.data, p->token.text.data, v->name.size) != 0)
+            continue;
+        node = new_node(p, NODE_VARIABLE, p->token.offset);
+        if (!node)
+            return NULL;
+        node->left = v->value;
+        node->type = v->value->type;
+        node->class_name = v->value->class_name;
+        return advance(p) == 0 ? node : NULL;
+    }
+    if (!class_name) {
+        script_unknown_name(p);
+        return NULL;
+    }
+    node = literal(p, SCRIPT_CLASS);
+    if (node)
+        node->class_name = node->value.class_name = class_name;
+    return node;
+}
+
+static struct node *
+parse_primary(struct script_parser *p)
+{
+    struct node *node;
+
+    switch (p->token.kind) {
+    case SCRIPT_TOKEN_TEXT:
+        return literal(p, SCRIPT_STRING);
+    case SCRIPT_TOKEN_NUMBER:
+        return literal(p, SCRIPT_NUMBER);
+    case SCRIPT_TOKEN_NAME:
+        return parse_name(p);
+    default:
+        break;
+    }
+    if (at(p, '-')) {
+        if (advance(p) != 0)
+            return NULL;
+        if (p->token.kind != SCRIPT_TOKEN_NUMBER) {
+            fail_at(p, p->token.offset, "a number is expected here");
+            return NULL;
+        }
+        p->token.number = -p->token.number;
+        return literal(p, SCRIPT_NUMBER);
+    }
+    if (at(p, '(')) {
+        if (advance_over(p, '(') != 0)
+            return NULL;
+        node = parse_expression(p);
+        if (!node || skip_newlines(p) != 0)
+            return NULL;
+        if (at(p, ')'))
+            return advance(p) == 0 ? node : NULL;
+        fail_at(p, p->token.offset, "')' is expected here");
+        return NULL;
+    }
+    fail_at(p, p->token.offset, "an expression is expected here");
+    return NULL;
+}
+
+/* Behind the opening parenthesis, up to behind the closing one. */
+static int
+parse_arguments(struct script_parser *p, struct node *call)
+{
+    while (!at(p, ')')) {
+        struct node *argument = NULL;
+
+        if (call->argument_count == SCRIPT_ARGUMENTS_MAX)
+            return fail_at(p, p->token.offset, "more than %d arguments",
+                           SCRIPT_ARGUMENTS_MAX);
+        argument = parse_expression(p);
+        if (!argument || skip_newlines(p) != 0)
+            return -1;
+        if (put_above(p, call, argument) != 0)
+            return -1;
+        call->arguments[call->argument_count++] = argument;
+        if (at(p, ')'))
+            break;
+        if (advance_over(p, ',') != 0)
+            return -1;
+        if (at(p, ')'))
+            return fail_at(p, p->token.offset, "an argument is expected here");
+    }
+    return advance(p);
+}
+
+/* .name(arguments) of receiver; the token is the dot. */
+static struct node *
+parse_call(struct script_parser *p, struct node *receiver)
+{
+    struct script_token name;
+    struct node *call;
+
+    if (advance_over(p, '.') != 0)
+        return NULL;
+    name = p->token;
+    if (name.kind != SCRIPT_TOKEN_NAME) {
+        fail_at(p, name.offset, "a method's name is expected here");
+        return NULL;
+    }
+    if (advance(p) != 0)
+        return NULL;
+    if (!at(p, '(')) {
+        fail_at(
+            p, p->token.offset, "a method is called with parentheses: %.*s()",
+            (int)(name.text.size < 64 ? name.text.size : 64), name.text.data);
+        return NULL;
+    }
+    call = new_node(p, NODE_CALL, name.offset);
+    if (!call || put_above(p, call, receiver) != 0)
+        return NULL;
+    call->left = receiver;
+    call->arguments = arena_alloc(p->script->arena,
+                                  SCRIPT_ARGUMENTS_MAX * sizeof(struct node *));
+    if (!call->arguments) {
+        error_memory(p->err, "the script");
+        return NULL;
+    }
+    if (advance_over(p, '(') != 0 || parse_arguments(p, call) != 0 ||
+        script_resolve(p, call, &name) != 0)
+        return NULL;
+    call->next_call = p->script->calls;
+    p->script->calls = call;
+    return call;
+}
+
+static struct node *
+parse_chain(struct script_parser *p)
+{
+    struct node *node = parse_primary(p);
+
+    while (node) {
+        if (skip_newlines_before_dot(p) != 0)
+            return NULL;
+        if (!at(p, '.'))
+            break;
+        node = parse_call(p, node);
+    }
+    return node;
+}
+
+static struct node *
+parse_joins(struct script_parser *p)
+{
+    struct node *left = parse_chain(p);
+
+    while (left && at(p, '+')) {
+        struct node *join = new_node(p, NODE_JOIN, p->token.offset);
+
+        if (!join || advance_over(p, '+') != 0)
+            return NULL;
+        join->left = left;
+        join->right = parse_chain(p);
+        if (!join->right || put_above(p, join, left) != 0 ||
+            put_above(p, join, join->right) != 0)
+            return NULL;
+        if (left->type != SCRIPT_STRING || join->right->type != SCRIPT_STRING) {
+            fail_at(p, join->offset, "+ joins two Strings, not %s and %s",
+                    script_describe(left), script_describe(join->right));
+            return NULL;
+        }
+        join->type = SCRIPT_STRING;
+        left = join;
+    }
+    return left;
+}
+
+static struct node *
+parse_expression(struct script_parser *p)
+{
+    struct node *node = NULL;
+
+    if (p->depth == SCRIPT_DEPTH_MAX) {
+        fail_at(p, p->token.offset, "nested deeper than %d", SCRIPT_DEPTH_MAX);
+        return NULL;
+    }
+    p->depth++;
+    node = parse_joins(p);
+    p->depth--;
+    return node;
+}
+
+/* var name = expression; the token is the name. */
+static struct node *
+parse_variable(struct script_parser *p)
+{
+    struct script_variable *v = arena_alloc(p->script->arena, sizeof(*v));
+    size_t offset = p->token.offset;
+
+    if (!v) {
+        error_memory(p->err, "the script");
+        return NULL;
+    }
+    v->name = p->token.text;
+    if (p->token.kind != SCRIPT_TOKEN_NAME) {
+        fail_at(p, offset, "a variable's name is expected here");
+        return NULL;
+    }
+    for (const struct script_variable *old = p->variables; old; old = old->next)
+        if (old->name.size == v->name.size &&
+            memcmp(old->name.data, v->name.data, v->name.size) == 0) {
+            fail_at(p, offset, "this variable is defined already");
+            return NULL;
+        }
+    if (script_class(v->name)) {
+        fail_at(p, offset, "this is the name of a class");
+        return NULL;
+    }
+    if (advance(p) != 0 || advance_over(p, '=') != 0)
+        return NULL;
+    v->value = parse_expression(p);
+    if (!v->value)
+        return NULL;
+    v->next = p->variables;
+    p->variables = v;
+    return v->value;
+}
+
+static int
+parse_statement(struct script_parser *p)
+{
+    struct script *script = p->script;
+    struct node *node;
+
+    if (script->statement_count == SCRIPT_STATEMENTS_MAX)
+        return fail_at(p, p->token.offset, "more than %d statements",
+                       SCRIPT_STATEMENTS_MAX);
+    if (p->token.kind == SCRIPT_TOKEN_NAME && span_is(p->token.text, "var"))
+        node = advance(p) == 0 ? parse_variable(p) : NULL;
+    else
+        node = parse_expression(p);
+    if (!node)
+        return -1;
+    script->statements[script->statement_count++] = node;
+    if (p->token.kind != SCRIPT_TOKEN_BREAK &&
+        p->token.kind != SCRIPT_TOKEN_END)
+        return fail_at(p, p->token.offset,
+                       "the end of the statement is expected here");
+    return 0;
+}
+
+static int
+parse_statements(struct script_parser *p)
+{
+    if (advance(p) != 0)
+        return -1;
+    while (p->token.kind != SCRIPT_TOKEN_END) {
+        if (p->token.kind == SCRIPT_TOKEN_BREAK) {
+            if (advance(p) != 0)
+                return -1;
+            continue;
+        }
+        if (parse_statement(p) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct script *
+script_parse(struct span text, struct arena *arena, struct error *err)
+{
+    struct script *script = arena_alloc(arena, sizeof(*script));
+    struct script_parser p = {.script = script, .err = err};
+
+    if (!script) {
+        error_memory(err, "the script");
+        return NULL;
+    }
+    script->text = text;
+    script->arena = arena;
+    buffer_init(&script->output, SCRIPT_OUTPUT_MAX);
+    if (text.size > SCRIPT_SIZE_MAX) {
+        script_error(text, 0, err, "the script is longer than %d bytes",
+                     SCRIPT_SIZE_MAX);
+        return NULL;
+    }
+    p.lexer.text = text;
+    p.lexer.arena = arena;
+    return parse_statements(&p) == 0 ? script : NULL;
+}

@@ -1,0 +1,177 @@
+/* script_run.c - runs a parsed script, any number of times until it is done. */
+#include "script_tree.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "controller.h"
+#include "errors.h"
+#include "script_lexer.h"
+#include "sql.h"
+#include "privileges.h"
+
+struct runner {
+    struct script *script;
+    struct controller *controller;
+    struct waker waker;
+    struct error *err;
+};
+
+static enum step run_node(struct runner *r, struct node *node);
+
+static enum step
+run_join(struct runner *r, struct node *node)
+{
+    struct span left, right;
+    char *text;
+
+    left = node->left->value.text;
+    right = node->right->value.text;
+    text = arena_alloc(r->script->arena, left.size + right.size);
+    if (!text) {
+        error_memory(r->err, "a joined string of the script");
+        return STEP_FAIL;
+    }
+    memcpy(text, left.data, left.size);
+    memcpy(text + left.size, right.data, right.size);
+    node->value.type = SCRIPT_STRING;
+    node->value.text.data = text;
+    node->value.text.size = left.size + right.size;
+    return STEP_DONE;
+}
+
+static enum step
+run_call(struct runner *r, struct node *node)
+{
+    struct script_value arguments[SCRIPT_ARGUMENTS_MAX];
+    struct script_call call = {.controller = r->controller,
+                               .waker = r->waker,
+                               .output = &r->script->output,
+                               .arguments = arguments,
+                               .argument_count = node->argument_count,
+                               .work = &node->work,
+                               .result = {.type = SCRIPT_NULL}};
+    enum step step;
+
+    for (size_t i = 0; i < node->argument_count; i++)
+        arguments[i] = node->arguments[i]->value;
+    step = node->method->call(&call, r->err);
+    if (step == STEP_DONE)
+        node->value = call.result;
+    return step;
+}
+
+/* Left to right, as Wren does: the receiver, the arguments, the call. */
+static enum step
+run_parts(struct runner *r, struct node *node)
+{
+    enum step step = STEP_DONE;
+
+    if (node->left)
+        step = run_node(r, node->left);
+    if (step == STEP_DONE && node->right)
+        step = run_node(r, node->right);
+    for (size_t i = 0; step == STEP_DONE && i < node->argument_count; i++)
+        step = run_node(r, node->arguments[i]);
+    return step;
+}
+
+static enum step
+run_node(struct runner *r, struct node *node)
+{
+    enum step step;
+
+    if (node->done)
+        return STEP_DONE;
+    step = run_parts(r, node);
+    if (step != STEP_DONE)
+        return step;
+    switch (node->kind) {
+    case NODE_VARIABLE:
+        node->value = node->left->value;
+        break;
+    case NODE_JOIN:
+        step = run_join(r, node);
+        break;
+    case NODE_CALL:
+        step = run_call(r, node);
+        break;
+    case NODE_LITERAL:
+        break;
+    }
+    node->done = step == STEP_DONE;
+    return step;
+}
+
+/* "line 2: <what the method said>"; a code of its own stays. */
+static void
+add_line(const struct script *script, const struct node *statement,
+         struct error *err)
+{
+    struct error cause = *err;
+
+    error_set(err, cause.code, "script line %u: %s",
+              script_line(script->text, statement->offset), cause.text);
+}
+
+enum step
+script_run(struct script *script, struct controller *controller,
+           struct waker waker, struct error *err)
+{
+    struct runner r = {script, controller, waker, err};
+
+    while (script->current < script->statement_count) {
+        struct node *statement = script->statements[script->current];
+        enum step step = run_node(&r, statement);
+
+        if (step == STEP_DONE && script->output.failed) {
+            error_set(err, ER_UNKNOWN,
+                      "the output is larger than %d bytes, or memory ran out",
+                      SCRIPT_OUTPUT_MAX);
+            step = STEP_FAIL;
+        }
+        if (step == STEP_FAIL)
+            add_line(script, statement, err);
+        if (step != STEP_DONE)
+            return step;
+        script->current++;
+    }
+    return STEP_DONE;
+}
+
+int
+script_check(const struct script *script, uint32_t privileges,
+             struct error *err)
+{
+    for (const struct node *c = script->calls; c; c = c->next_call)
+        if (privilege_check(privileges, c->method->privilege, err) != 0)
+            return -1;
+    return 0;
+}
+
+bool
+script_is_slow(const struct script *script)
+{
+    for (const struct node *c = script->calls; c; c = c->next_call)
+        if (c->method->kind == SCRIPT_SLOW)
+            return true;
+    return false;
+}
+
+const struct buffer *
+script_output(const struct script *script)
+{
+    return &script->output;
+}
+
+void
+script_free(struct script *script)
+{
+    if (!script)
+        return;
+    for (struct node *c = script->calls; c; c = c->next_call) {
+        ticket_free(c->work.ticket);
+        buffer_fini(&c->work.text);
+    }
+    buffer_fini(&script->output);
+}

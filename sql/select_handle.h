@@ -1,0 +1,57 @@
+/*
+ * select_handle.h - SQLite connections over the catalog, borrowed per SELECT.
+ *
+ * Each is an empty in-memory database with our virtual tables, read-only, with
+ * every limit lowered.  A handle belongs to one statement at a time; a few idle
+ * ones are kept.  Acquire and release from any thread.
+ */
+#ifndef HW_SELECT_HANDLE_H
+#define HW_SELECT_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "catalog.h"
+#include "rowset.h"
+
+struct error;
+
+enum {
+    HANDLES_MAX = 64, /* SELECTs open at once */
+    HANDLES_IDLE = 2,
+    HANDLE_TABLES_MAX = 32,
+    SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
+    SELECT_VALUE_MAX = 8 * 1024 * 1024,  /* bytes of one value */
+    SELECT_DEPTH_MAX = 100,              /* of an expression */
+    SELECT_COMPOUNDS_MAX = 50            /* of UNION */
+};
+
+struct handle {
+    sqlite3 *db;
+    struct handle *next; /* idle */
+    /* For the statement: */
+    struct catalog_scope scope;
+    int64_t now_ms; /* wall clock: NOW() is one time in a statement */
+    const atomic_bool *cancelled; /* or NULL */
+    uint64_t deadline_ms;         /* monotonic; 0: none */
+    bool produced[HANDLE_TABLES_MAX];
+    struct rowset tables[HANDLE_TABLES_MAX]; /* each made once */
+};
+
+struct handle *handle_acquire(const struct catalog_scope *scope,
+                              struct error *err);
+/* After its statements were finalised.  NULL is fine. */
+void handle_release(struct handle *handle);
+
+/* A statement that took this long was stopped by its deadline. */
+bool handle_is_late(const struct handle *handle);
+
+/* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
+int handle_add_tables(struct handle *handle);
+int handle_add_functions(struct handle *handle);
+bool handle_allows_function(const char *name);
+
+#endif

@@ -1,0 +1,170 @@
+/* select_query.c - preparing, and what SQLite's errors are in MySQL's words. */
+#include "select_query.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "errors.h"
+#include "sql_session.h"
+
+int
+query_open(struct query *query, const struct rewrite *rewrite,
+           const struct catalog_scope *scope, const char *prefix,
+           struct error *err)
+{
+    int rc;
+
+    memset(query, 0, sizeof(*query));
+    query->rewrite = *rewrite;
+    buffer_init(&query->sql, REWRITE_OUTPUT_MAX);
+    buffer_text(&query->sql, prefix);
+    query->prefix = query->sql.size;
+    if (rewrite_run(rewrite, &query->sql, &query->rewritten, err) != 0)
+        goto fail;
+    query->handle = handle_acquire(scope, err);
+    if (!query->handle)
+        goto fail;
+    rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
+                            (int)query->sql.size, &query->statement, NULL);
+    if (rc == SQLITE_OK && query->statement)
+        return 0;
+    query_fail(query, rc, err);
+fail:
+    query_close(query);
+    return -1;
+}
+
+void
+query_close(struct query *query)
+{
+    sqlite3_finalize(query->statement);
+    handle_release(query->handle);
+    buffer_fini(&query->sql);
+    query->statement = NULL;
+    query->handle = NULL;
+}
+
+/* What SQLite's message starts with, and what MySQL says around the name,
+ * which comes quoted or followed by more words. */
+static const struct {
+    const char *start;
+    enum error_code code;
+    const char *before, *after;
+} messages[] = {
+    {"no such column: ", ER_BAD_FIELD, "Unknown column '", "' in 'field list'"},
+    {"no such function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ", " does not exist"},
+    {"not authorized to use function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ",
+     " does not exist"},
+    {"no such table: ", ER_NO_SUCH_TABLE, "Table '", "' doesn't exist"},
+    {"ambiguous column name: ", ER_AMBIGUOUS_FIELD, "Column '",
+     "' in field list is ambiguous"},
+    {"wrong number of arguments to function ", ER_PARAMETER_COUNT,
+     "Incorrect parameter count in the call to native function '", "'"},
+};
+
+static bool
+translate(const char *message, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        size_t skip = strlen(messages[i].start);
+        const char *name = message + skip;
+
+        if (strncmp(message, messages[i].start, skip) != 0)
+            continue;
+        name += *name == '"';
+        error_set(err, messages[i].code, "%s%.*s%s", messages[i].before,
+                  (int)strcspn(name, "\" ()"), name, messages[i].after);
+        return true;
+    }
+    return false;
+}
+
+int
+query_fail(const struct query *query, int rc, struct error *err)
+{
+    const struct handle *handle = query->handle;
+    const char *message = sqlite3_errmsg(handle->db);
+    int offset = sqlite3_error_offset(handle->db);
+
+    switch (rc & 0xff) {
+    case SQLITE_INTERRUPT:
+        if (handle_is_late(handle))
+            error_set(err, ER_QUERY_TIMEOUT,
+                      "Query execution was interrupted, maximum statement "
+                      "execution time exceeded");
+        else
+            error_set(err, ER_QUERY_INTERRUPTED,
+                      "Query execution was interrupted");
+        return -1;
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+        error_memory(err, "a SELECT");
+        return -1;
+    default:
+        break;
+    }
+    if (translate(message, err))
+        return -1;
+    if (offset >= 0 || strcmp(message, "incomplete input") == 0)
+        return syntax_error(
+            query->rewrite.source,
+            rewrite_locate(&query->rewrite, query->prefix,
+                           offset >= 0 ? (size_t)offset : query->sql.size),
+            err);
+    error_set(err, ER_PARSE, "This SELECT cannot be answered: %s", message);
+    return -1;
+}
+
+static int
+copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
+           struct error *err)
+{
+    memset(out, 0, sizeof(*out));
+    switch (sqlite3_column_type(statement, 0)) {
+    case SQLITE_NULL:
+        return 0;
+    case SQLITE_INTEGER:
+        out->type = VALUE_INT;
+        out->integer = sqlite3_column_int64(statement, 0);
+        return 0;
+    case SQLITE_FLOAT:
+        out->type = VALUE_DOUBLE;
+        out->real = sqlite3_column_double(statement, 0);
+        return 0;
+    default:
+        break;
+    }
+    out->type = VALUE_TEXT;
+    out->data = (const char *)sqlite3_column_text(statement, 0);
+    out->size = (size_t)sqlite3_column_bytes(statement, 0);
+    if (out->data)
+        out->data = arena_strndup(arena, out->data, out->size);
+    if (out->data)
+        return 0;
+    error_memory(err, "a value");
+    return -1;
+}
+
+int
+select_evaluate(const struct rewrite *rewrite, struct value *out,
+                struct error *err)
+{
+    struct catalog_scope scope = {.session = rewrite->session};
+    struct query query;
+    int rc, result = -1;
+
+    if (query_open(&query, rewrite, &scope, "", err) != 0)
+        return -1;
+    query.handle->deadline_ms = clock_ms() + SELECT_EVALUATE_MS;
+    rc = sqlite3_step(query.statement);
+    if (rc == SQLITE_ROW)
+        result = copy_value(query.statement, rewrite->arena, out, err);
+    else if (rc == SQLITE_DONE) /* SET x = (SELECT nothing) */
+        result = 0;
+    else
+        query_fail(&query, rc, err);
+    query_close(&query);
+    return result;
+}

@@ -1,0 +1,51 @@
+/*
+ * select_query.h - a rewritten SELECT, prepared on a handle of its own.
+ */
+#ifndef HW_SELECT_QUERY_H
+#define HW_SELECT_QUERY_H
+
+#include "buffer.h"
+#include "rewrite.h"
+#include "select_handle.h"
+
+struct cursor;
+struct opening;
+struct value;
+
+enum {
+    /* What opening may take on the event loop to learn the first row's types;
+     * past it, the query starts again on a worker. */
+    SELECT_PROBE_MS = 5,
+    SELECT_EVALUATE_MS = 100 /* expressions of SET and DO */
+};
+
+struct query {
+    struct rewrite rewrite;
+    struct rewritten rewritten;
+    struct buffer sql;
+    size_t prefix; /* bytes of sql that were not rewritten */
+    struct handle *handle;
+    sqlite3_stmt *statement;
+};
+
+/* Rewrites and prepares; prefix is SQLite's and goes before (SHOW's SELECT).
+ * -1 with *err and nothing to close. */
+int query_open(struct query *query, const struct rewrite *rewrite,
+               const struct catalog_scope *scope, const char *prefix,
+               struct error *err);
+void query_close(struct query *query); /* a zeroed or closed one is fine */
+
+/* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */
+int query_fail(const struct query *query, int rc, struct error *err);
+
+/* A row of table's where condition holds: SHOW ... WHERE. */
+struct cursor *select_open_where(struct opening *opening,
+                                 const struct catalog_table *table,
+                                 const struct catalog_scope *scope,
+                                 struct error *err);
+
+/* Works out one expression; out's data is in the rewrite's arena. */
+int select_evaluate(const struct rewrite *rewrite, struct value *out,
+                    struct error *err);
+
+#endif

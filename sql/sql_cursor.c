@@ -1,0 +1,164 @@
+/* sql_cursor.c - see sql_cursor.h. */
+#include "sql_cursor.h"
+
+#include <string.h>
+
+#include "catalog.h"
+#include "errors.h"
+#include "memory.h"
+#include "rowset.h"
+
+void
+sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
+                struct waker waker)
+{
+    cursor->base.ops = ops;
+    cursor->base.info = "";
+    cursor->waker = waker;
+    atomic_init(&cursor->cancelled, false);
+    atomic_init(&cursor->waiting, false);
+}
+
+/* Sequentially consistent on both sides: either cancel sees that the cursor
+ * waits and wakes it, or the wait sees that it was cancelled. */
+void
+sql_cursor_cancel(struct cursor *base)
+{
+    struct sql_cursor *cursor = (struct sql_cursor *)base;
+
+    atomic_store(&cursor->cancelled, true);
+    if (atomic_load(&cursor->waiting))
+        cursor->waker.wake(cursor->waker.arg);
+}
+
+static int
+interrupted(struct error *err)
+{
+    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    return -1;
+}
+
+int
+sql_cursor_check(struct sql_cursor *cursor, struct error *err)
+{
+    atomic_store(&cursor->waiting, false);
+    return atomic_load(&cursor->cancelled) ? interrupted(err) : 0;
+}
+
+enum step
+sql_cursor_wait(struct sql_cursor *cursor, struct error *err)
+{
+    atomic_store(&cursor->waiting, true);
+    if (!atomic_load(&cursor->cancelled))
+        return STEP_WAIT;
+    interrupted(err);
+    return STEP_FAIL;
+}
+
+/* ---- rows in memory, or none at all ---- */
+
+struct rows_cursor {
+    struct sql_cursor cursor;
+    struct rowset rows;
+    size_t next; /* row */
+    char *label;
+    struct column columns[];
+};
+
+static enum step
+rows_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct rows_cursor *c = (struct rows_cursor *)base;
+    size_t columns = base->column_count;
+    size_t left = rowset_rows(&c->rows) - c->next;
+    size_t count = left < out->capacity ? left : out->capacity;
+
+    if (sql_cursor_check(&c->cursor, err) != 0)
+        return STEP_FAIL;
+    if (count > 0)
+        memcpy(out->values, rowset_row(&c->rows, c->next),
+               count * columns * sizeof(*out->values));
+    out->count = count;
+    c->next += count;
+    return count == left ? STEP_DONE : STEP_MORE;
+}
+
+static void
+rows_free(struct cursor *base)
+{
+    struct rows_cursor *c = (struct rows_cursor *)base;
+
+    rowset_fini(&c->rows);
+    mem_free(c->label);
+    mem_free(c);
+}
+
+static const struct cursor_ops rows_ops = {rows_step, sql_cursor_cancel,
+                                           rows_free};
+
+static struct rows_cursor *
+rows_new(size_t columns, struct error *err)
+{
+    static const struct waker nobody = {NULL, NULL}; /* it never waits */
+    struct rows_cursor *c =
+        mem_zalloc(1, sizeof(*c) + columns * sizeof(c->columns[0]));
+
+    if (!c) {
+        error_memory(err, "a result");
+        return NULL;
+    }
+    sql_cursor_init(&c->cursor, &rows_ops, nobody);
+    c->cursor.base.columns = c->columns;
+    c->cursor.base.column_count = columns;
+    c->cursor.base.instant = true;
+    return c;
+}
+
+struct cursor *
+sql_cursor_ok(struct error *err)
+{
+    struct rows_cursor *c = rows_new(0, err);
+
+    return c ? &c->cursor.base : NULL;
+}
+
+static void
+describe(struct column *out, const struct catalog_table *table, size_t i)
+{
+    bool hidden = strcmp(table->database, CATALOG_HIDDEN) == 0;
+
+    out->name = table->columns[i].name;
+    out->table = hidden ? "" : table->name;
+    out->database = hidden ? "" : table->database;
+    out->type = table->columns[i].type->type;
+    out->width = table->columns[i].type->width;
+}
+
+struct cursor *
+sql_cursor_rows(const struct catalog_table *table, struct rowset *rows,
+                const char *label, struct error *err)
+{
+    struct rows_cursor *c = rows_new(table->column_count, err);
+
+    if (!c)
+        goto fail;
+    for (size_t i = 0; i < table->column_count; i++)
+        describe(&c->columns[i], table, i);
+    if (label) {
+        c->label = mem_strdup(label);
+        c->columns[0].name = c->label;
+        if (!c->label) {
+            error_memory(err, "a result");
+            goto fail;
+        }
+    }
+    if (rows)
+        c->rows = *rows;
+    return &c->cursor.base;
+fail:
+    if (rows)
+        rowset_fini(rows);
+    if (c)
+        rows_free(&c->cursor.base);
+    return NULL;
+}

@@ -1,0 +1,180 @@
+/* sql_session.c - see sql_session.h. */
+#include "sql_session.h"
+
+#include <string.h>
+
+#include "catalog.h"
+#include "errors.h"
+#include "memory.h"
+
+struct sql_session *
+sql_session_new(const struct sql_node *node, const struct sql_identity *who,
+                uint32_t connection_id)
+{
+    struct sql_session *session = mem_zalloc(1, sizeof(*session));
+
+    if (!session)
+        return NULL;
+    session->node = node;
+    session->who = *who;
+    session->connection_id = connection_id;
+    session->autocommit = true;
+    return session;
+}
+
+void
+sql_session_free(struct sql_session *session)
+{
+    if (!session)
+        return;
+    session_value_free(session->values);
+    mem_free(session);
+}
+
+void
+sql_session_reset(struct sql_session *session)
+{
+    session_value_free(session->values);
+    session->values = NULL;
+    session->autocommit = true;
+    session->in_transaction = false;
+}
+
+int
+sql_session_use(struct sql_session *session, struct span database,
+                struct error *err)
+{
+    const char *name = catalog_database(database);
+
+    if (!name)
+        return catalog_unknown_database(database, err);
+    memcpy(session->database, name, strlen(name) + 1);
+    return 0;
+}
+
+const char *
+sql_session_database(const struct sql_session *session)
+{
+    return session->database;
+}
+
+bool
+sql_session_autocommit(const struct sql_session *session)
+{
+    return session->autocommit;
+}
+
+bool
+sql_session_in_transaction(const struct sql_session *session)
+{
+    return session->in_transaction;
+}
+
+static bool
+is_value(const struct session_value *s, const struct variable *variable,
+         struct span name)
+{
+    return s->variable == variable &&
+           (variable || span_is_nocase(name, s->name));
+}
+
+const struct session_value *
+session_value_find(const struct sql_session *session,
+                   const struct variable *variable, struct span name)
+{
+    const struct session_value *s = session->values;
+
+    while (s && !is_value(s, variable, name))
+        s = s->next;
+    return s;
+}
+
+struct session_value *
+session_value_new(const struct variable *variable, struct span name,
+                  const struct value *value, struct error *err)
+{
+    bool bytes = value->type == VALUE_TEXT || value->type == VALUE_BLOB;
+    size_t size = bytes ? value->size : 0;
+    struct session_value *s;
+
+    if (name.size > SQL_NAME_MAX || size > SESSION_VALUE_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "a variable has at most %d bytes of name and %d of value",
+                  SQL_NAME_MAX, SESSION_VALUE_MAX);
+        return NULL;
+    }
+    s = mem_zalloc(1, sizeof(*s) + size + 1);
+    if (!s) {
+        error_memory(err, "a variable");
+        return NULL;
+    }
+    s->variable = variable;
+    if (!variable)
+        memcpy(s->name, name.data, name.size);
+    s->value = *value;
+    if (bytes) {
+        if (size)
+            memcpy(s->bytes, value->data, size);
+        s->value.data = s->bytes;
+    }
+    return s;
+}
+
+static size_t
+count(const struct session_value *s)
+{
+    size_t n = 0;
+
+    for (; s; s = s->next)
+        n++;
+    return n;
+}
+
+static void
+drop(struct sql_session *session, const struct variable *variable,
+     struct span name)
+{
+    struct session_value **at = &session->values, *old;
+
+    while (*at && !is_value(*at, variable, name))
+        at = &(*at)->next;
+    old = *at;
+    if (!old)
+        return;
+    *at = old->next;
+    mem_free(old);
+}
+
+int
+session_value_apply(struct sql_session *session, struct session_value *list,
+                    struct error *err)
+{
+    struct session_value *next;
+
+    if (count(session->values) + count(list) > SESSION_VALUES_MAX) {
+        error_set(err, ER_WRONG_VALUE, "a session has at most %d variables",
+                  SESSION_VALUES_MAX);
+        session_value_free(list);
+        return -1;
+    }
+    for (; list; list = next) {
+        struct span name = {list->name, strlen(list->name)};
+
+        next = list->next;
+        drop(session, list->variable, name);
+        list->next = session->values;
+        session->values = list;
+    }
+    return 0;
+}
+
+void
+session_value_free(struct session_value *list)
+{
+    struct session_value *next;
+
+    for (; list; list = next) {
+        next = list->next;
+        mem_free(list);
+    }
+}

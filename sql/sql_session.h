@@ -1,0 +1,53 @@
+/*
+ * sql_session.h - what a session is inside sql/.
+ *
+ * One statement at a time touches it; server/ sees to that.
+ */
+#ifndef HW_SQL_SESSION_H
+#define HW_SQL_SESSION_H
+
+#include "cursor.h"
+#include "sql.h"
+
+enum {
+    SESSION_VALUES_MAX = 256, /* variables that a session may change or make */
+    SESSION_VALUE_MAX = 4096  /* bytes of one */
+};
+
+struct variable;
+
+/* One changed system variable, or a user variable. */
+struct session_value {
+    struct session_value *next;
+    const struct variable *variable; /* NULL: a user variable */
+    struct value value;              /* its data points into bytes */
+    char name[SQL_NAME_MAX + 1];     /* of a user variable */
+    char bytes[];
+};
+
+struct sql_session {
+    const struct sql_node *node;
+    struct sql_identity who;
+    uint32_t connection_id;
+    char database[SQL_NAME_MAX + 1]; /* "": none */
+    bool autocommit, in_transaction;
+    struct session_value *values; /* NULL while nothing was changed */
+};
+
+/* The session's own value of variable, or the user variable name; or NULL. */
+const struct session_value *
+session_value_find(const struct sql_session *session,
+                   const struct variable *variable, struct span name);
+
+/* A copy of value, not yet the session's.  NULL with *err. */
+struct session_value *session_value_new(const struct variable *variable,
+                                        struct span name,
+                                        const struct value *value,
+                                        struct error *err);
+/* Puts all of list (linked by next) in force, taking it.  -1, with nothing
+ * changed, past SESSION_VALUES_MAX. */
+int session_value_apply(struct sql_session *session, struct session_value *list,
+                        struct error *err);
+void session_value_free(struct session_value *list);
+
+#endif

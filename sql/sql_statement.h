@@ -1,0 +1,122 @@
+/*
+ * sql_statement.h - a parsed statement: what is to be done, nothing looked up.
+ *
+ * Spans borrow the statement's text or live in the arena it was parsed into.
+ */
+#ifndef HW_SQL_STATEMENT_H
+#define HW_SQL_STATEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lexer.h"
+
+struct arena;
+struct error;
+
+enum {
+    TARGETS_MAX = 1024,    /* ids of one ADMIN EXECUTE */
+    ASSIGNMENTS_MAX = 256, /* of one SET */
+    NESTING_MAX = 64       /* parentheses */
+};
+
+enum statement_kind {
+    STATEMENT_ADMIN_EXECUTE,
+    STATEMENT_SELECT,
+    STATEMENT_SHOW,
+    STATEMENT_SET,
+    STATEMENT_USE,
+    STATEMENT_KILL,
+    STATEMENT_DO,
+    STATEMENT_BEGIN,
+    STATEMENT_END, /* COMMIT, ROLLBACK */
+    STATEMENT_KIND_COUNT
+};
+
+/* A run of tokens to be read again: the lexer stands on its first one. */
+struct fragment {
+    struct lexer lexer;
+    const char *end; /* behind its last token */
+};
+
+enum target_kind {
+    TARGET_ONE,  /* ids[0]; answered line by line */
+    TARGET_LIST, /* ids, ascending and distinct */
+    TARGET_ALL,  /* ALL and ALL BACKENDS */
+    TARGET_COMPUTE_NODES
+};
+
+struct admin_execute {
+    enum target_kind target;
+    const uint64_t *ids;
+    size_t id_count;
+    struct span script;
+};
+
+enum show_kind {
+    SHOW_BACKENDS,
+    SHOW_COMPUTE_NODES,
+    SHOW_PROCESSLIST,
+    SHOW_DATABASES,
+    SHOW_TABLES,
+    SHOW_VARIABLES,
+    SHOW_STATUS,
+    SHOW_WARNINGS
+};
+
+struct show {
+    enum show_kind kind;
+    bool full, global;
+    bool has_database, has_like, has_where;
+    struct span database, like;
+    struct fragment where;
+};
+
+enum assignment_target {
+    ASSIGN_VARIABLE,
+    ASSIGN_USER, /* @name */
+    ASSIGN_NAMES /* SET NAMES value [COLLATE name] */
+};
+
+enum assignment_value {
+    VALUE_IS_DEFAULT,
+    VALUE_IS_TEXT, /* a bare word or a string: text */
+    VALUE_IS_EXPRESSION
+};
+
+struct assignment {
+    struct assignment *next;
+    enum assignment_target target;
+    enum variable_scope scope;
+    struct span name; /* of the variable; the collation, or empty */
+    enum assignment_value kind;
+    struct span text;
+    struct fragment expression;
+};
+
+struct statement {
+    enum statement_kind kind;
+    struct span source;
+    union {
+        struct admin_execute admin;
+        struct show show;
+        struct assignment *set; /* in order */
+        struct span use;        /* database */
+        struct {
+            uint32_t id;
+            bool query_only;
+        } kill;
+        struct fragment select; /* the whole of it; DO: its expressions */
+    };
+};
+
+/*
+ * Exactly one statement, a trailing semicolon allowed.  -1 with 1064 and the
+ * text near the fault; 1065 for nothing but blanks and comments; 1290 for what
+ * would change data; 1235 for what parses but does not exist here.
+ */
+int statement_parse(struct span text, struct arena *arena,
+                    struct statement *out, struct error *err);
+
+#endif

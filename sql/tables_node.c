@@ -1,0 +1,265 @@
+/* tables_node.c - this node: as itself, as a profiler, as StarRocks' backend */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "catalog_tables.h"
+#include "clock.h"
+#include "controller.h"
+#include "rowset.h"
+#include "sql_session.h"
+
+enum { LG_SAMPLE_MAX = 62 };
+
+static const char *
+state_name(enum node_state state)
+{
+    static const char *const names[] = {[NODE_ABSENT] = "absent",
+                                        [NODE_CONNECTED] = "connected",
+                                        [NODE_UNRESPONSIVE] = "unresponsive",
+                                        [NODE_GONE] = "gone"};
+
+    return names[state];
+}
+
+/* Of a time that is not known, NULL. */
+static void
+add_time(struct rowset *out, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT];
+
+    if (wall_ms <= 0) {
+        rowset_null(out);
+        return;
+    }
+    clock_text(wall_ms, text, sizeof(text));
+    rowset_text(out, text);
+}
+
+static void
+add_truth(struct rowset *out, bool truth)
+{
+    rowset_text(out, truth ? "true" : "false");
+}
+
+static void
+add_nulls(struct rowset *out, size_t count)
+{
+    while (count-- > 0)
+        rowset_null(out);
+}
+
+/* Why profiling cannot be switched on here, or "". */
+static void
+explain(const struct node_status *status, char *out, size_t size)
+{
+    const struct agent_hello *hello = &status->hello;
+
+    out[0] = '\0';
+    if (status->state == NODE_ABSENT)
+        snprintf(out, size, "no database with the heapwire agent is connected");
+    else if (status->state == NODE_GONE)
+        snprintf(out, size, "the database (pid %d) ended", hello->pid);
+    else if (status->state == NODE_UNRESPONSIVE)
+        snprintf(out, size, "the database (pid %d) does not answer",
+                 hello->pid);
+    else if (hello->allocator == AGENT_NO_JEMALLOC)
+        snprintf(out, size, "no jemalloc serves malloc in this process");
+    else if (hello->allocator == AGENT_NO_PROF || !hello->config_prof)
+        snprintf(out, size, "this jemalloc was built without --enable-prof");
+    else if (!hello->opt_prof && hello->secure)
+        snprintf(out, size,
+                 "opt.prof is false, and %s is ignored in a process with "
+                 "raised privileges",
+                 hello->malloc_conf_name);
+    else if (!hello->opt_prof)
+        snprintf(out, size,
+                 "opt.prof is false: start the database with "
+                 "%s=prof:true,prof_active:false",
+                 hello->malloc_conf_name);
+}
+
+/* ---- heapwire.nodes ---- */
+
+static void
+produce_nodes(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_node *node = scope->session->node;
+    struct node_status status;
+
+    controller_status(node->controller, &status);
+    rowset_int(out, node->id);
+    rowset_text(out, node->address);
+    rowset_int(out, node->port);
+    rowset_text(out, "self");
+    add_truth(out, status.state == NODE_CONNECTED);
+    add_time(out, status.since_ms);
+    rowset_text(out, HW_VERSION);
+    rowset_text(out, state_name(status.state));
+}
+
+static const struct catalog_column nodes[] = {
+    {"id", &type_bigint},    {"address", &type_name},  {"port", &type_bigint},
+    {"role", &type_name},    {"alive", &type_boolean}, {"since", &type_time},
+    {"version", &type_name}, {"state", &type_name},
+};
+
+const struct catalog_table table_nodes = {"heapwire",
+                                          "nodes",
+                                          "The nodes that this one knows",
+                                          CATALOG_COLUMNS(nodes),
+                                          PRIVILEGE_STATUS,
+                                          produce_nodes};
+
+/* ---- heapwire.profiler ---- */
+
+static void
+produce_profiler(const struct catalog_scope *scope, struct rowset *out)
+{
+    struct node_status status;
+    const struct agent_hello *hello = &status.hello;
+    char reason[256];
+
+    controller_status(scope->session->node->controller, &status);
+    explain(&status, reason, sizeof(reason));
+    rowset_text(out, state_name(status.state));
+    add_time(out, status.since_ms);
+    if (status.state == NODE_CONNECTED) {
+        add_truth(out, hello->active);
+        add_time(out, hello->active_since_ms);
+    } else {
+        add_nulls(out, 2);
+    }
+    if (hello->opt_prof && hello->lg_sample <= LG_SAMPLE_MAX)
+        rowset_int(out, (int64_t)1 << hello->lg_sample);
+    else
+        rowset_null(out);
+    rowset_text(out, hello->version);
+    rowset_text(out, hello->mallctl);
+    rowset_text(out, reason);
+}
+
+static const struct catalog_column profiler[] = {
+    {"state", &type_name},
+    {"since", &type_time},
+    {"active", &type_boolean},
+    {"active_since", &type_time},
+    {"sample_rate", &type_bigint},
+    {"jemalloc_version", &type_name},
+    {"allocator_symbol", &type_name},
+    {"reason", &type_text},
+};
+
+const struct catalog_table table_profiler = {
+    "heapwire",
+    "profiler",
+    "The heap profiler of this node's database",
+    CATALOG_COLUMNS(profiler),
+    PRIVILEGE_STATUS,
+    produce_profiler};
+
+/* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
+
+static void
+produce_backends(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_node *node = scope->session->node;
+    struct node_status status;
+    char reason[256];
+
+    controller_status(node->controller, &status);
+    explain(&status, reason, sizeof(reason));
+    rowset_int(out, node->id);
+    rowset_text(out, node->address);
+    add_nulls(out, 4); /* ports */
+    add_time(out, status.state == NODE_CONNECTED ? status.hello.started_ms
+                                                 : node->started_ms);
+    add_time(out, status.state == NODE_CONNECTED ? clock_wall_ms()
+                                                 : status.since_ms);
+    add_truth(out, status.state == NODE_CONNECTED);
+    add_truth(out, false); /* SystemDecommissioned */
+    add_truth(out, false); /* ClusterDecommissioned */
+    add_nulls(out, 6);     /* tablets, capacities */
+    rowset_text(out, status.state == NODE_CONNECTED ? "" : reason);
+    rowset_text(out, HW_VERSION);
+    rowset_text(out, "");
+    add_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */
+    rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
+    add_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
+    rowset_text(out, "");
+    rowset_text(out, "");
+}
+
+static const struct catalog_column backends[] = {
+    {"BackendId", &type_bigint},
+    {"IP", &type_name},
+    {"HeartbeatPort", &type_bigint},
+    {"BePort", &type_bigint},
+    {"HttpPort", &type_bigint},
+    {"BrpcPort", &type_bigint},
+    {"LastStartTime", &type_time},
+    {"LastHeartbeat", &type_time},
+    {"Alive", &type_boolean},
+    {"SystemDecommissioned", &type_boolean},
+    {"ClusterDecommissioned", &type_boolean},
+    {"TabletNum", &type_bigint},
+    {"DataUsedCapacity", &type_name},
+    {"AvailCapacity", &type_name},
+    {"TotalCapacity", &type_name},
+    {"UsedPct", &type_name},
+    {"MaxDiskUsedPct", &type_name},
+    {"ErrMsg", &type_text},
+    {"Version", &type_name},
+    {"Status", &type_text},
+    {"DataTotalCapacity", &type_name},
+    {"DataUsedPct", &type_name},
+    {"CpuCores", &type_bigint},
+    {"NumRunningQueries", &type_bigint},
+    {"MemUsedPct", &type_name},
+    {"CpuUsedPct", &type_name},
+    {"DataCacheMetrics", &type_text},
+    {"Location", &type_text},
+};
+
+const struct catalog_table table_show_backends = {
+    CATALOG_HIDDEN,   "backends",      "", CATALOG_COLUMNS(backends),
+    PRIVILEGE_STATUS, produce_backends};
+
+static void
+produce_no_compute_nodes(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    (void)out;
+}
+
+static const struct catalog_column compute_nodes[] = {
+    {"ComputeNodeId", &type_bigint},
+    {"IP", &type_name},
+    {"HeartbeatPort", &type_bigint},
+    {"BePort", &type_bigint},
+    {"HttpPort", &type_bigint},
+    {"BrpcPort", &type_bigint},
+    {"LastStartTime", &type_time},
+    {"LastHeartbeat", &type_time},
+    {"Alive", &type_boolean},
+    {"SystemDecommissioned", &type_boolean},
+    {"ClusterDecommissioned", &type_boolean},
+    {"ErrMsg", &type_text},
+    {"Version", &type_name},
+    {"CpuCores", &type_bigint},
+    {"NumRunningQueries", &type_bigint},
+    {"MemUsedPct", &type_name},
+    {"CpuUsedPct", &type_name},
+    {"HasStoragePath", &type_boolean},
+    {"StarletPort", &type_bigint},
+    {"WorkerId", &type_bigint},
+    {"WarehouseName", &type_name},
+    {"TabletNum", &type_bigint},
+};
+
+const struct catalog_table table_show_compute_nodes = {
+    CATALOG_HIDDEN,
+    "compute_nodes",
+    "",
+    CATALOG_COLUMNS(compute_nodes),
+    PRIVILEGE_STATUS,
+    produce_no_compute_nodes};

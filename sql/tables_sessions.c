@@ -1,0 +1,116 @@
+/* tables_sessions.c - who is connected: sessions, PROCESSLIST and its SHOW. */
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "memory.h"
+#include "rowset.h"
+#include "sql_session.h"
+
+enum { SESSIONS_MAX = 1024, SHORT_INFO = 100 /* characters, as MySQL cuts */ };
+
+size_t
+sessions_list(const struct sql_session *session, struct sql_session_row **out)
+{
+    const struct sql_host *host = &session->node->host;
+
+    *out = mem_zalloc(SESSIONS_MAX, sizeof(**out));
+    return *out ? host->list_sessions(host->arg, *out, SESSIONS_MAX) : 0;
+}
+
+/* Bytes of the first SHORT_INFO characters. */
+static size_t
+cut_info(const char *info)
+{
+    size_t characters = 0, i = 0;
+
+    for (; info[i]; i++)
+        if (((unsigned char)info[i] & 0xc0) != 0x80 &&
+            ++characters > SHORT_INFO)
+            break;
+    return i;
+}
+
+static void
+text_or_null(struct rowset *out, const char *text)
+{
+    if (*text)
+        rowset_text(out, text);
+    else
+        rowset_null(out);
+}
+
+static void
+add_session(struct rowset *out, const struct sql_session_row *row, bool whole)
+{
+    rowset_int(out, row->id);
+    rowset_text(out, row->user);
+    rowset_text(out, row->host);
+    text_or_null(out, row->database);
+    rowset_text(out, row->command);
+    rowset_int(out, (int64_t)row->seconds);
+    rowset_text(out, row->state);
+    if (row->has_info)
+        rowset_bytes(out, row->info,
+                     whole ? strlen(row->info) : cut_info(row->info));
+    else
+        rowset_null(out);
+}
+
+/* Others' sessions take ADMIN; without it, one's own are shown. */
+static void
+produce(const struct catalog_scope *scope, struct rowset *out, bool whole)
+{
+    const struct sql_identity *who = &scope->session->who;
+    struct sql_session_row *rows;
+    size_t count = sessions_list(scope->session, &rows);
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++)
+        if ((who->privileges & PRIVILEGE_ADMIN) ||
+            strcmp(rows[i].user, who->user) == 0)
+            add_session(out, &rows[i], whole);
+    mem_free(rows);
+}
+
+static void
+produce_whole(const struct catalog_scope *scope, struct rowset *out)
+{
+    produce(scope, out, true);
+}
+
+static void
+produce_show(const struct catalog_scope *scope, struct rowset *out)
+{
+    produce(scope, out, scope->full);
+}
+
+static const struct catalog_column sessions[] = {
+    {"id", &type_bigint},  {"user", &type_name},    {"host", &type_text},
+    {"db", &type_name},    {"command", &type_name}, {"time", &type_bigint},
+    {"state", &type_name}, {"info", &type_text},
+};
+
+const struct catalog_table table_sessions = {
+    "heapwire", "sessions",   "Who is connected", CATALOG_COLUMNS(sessions),
+    0,          produce_whole};
+
+static const struct catalog_column processlist[] = {
+    {"ID", &type_bigint},  {"USER", &type_name},    {"HOST", &type_text},
+    {"DB", &type_name},    {"COMMAND", &type_name}, {"TIME", &type_bigint},
+    {"STATE", &type_name}, {"INFO", &type_text},
+};
+
+const struct catalog_table table_processlist = {
+    "information_schema", "PROCESSLIST", "", CATALOG_COLUMNS(processlist), 0,
+    produce_whole};
+
+static const struct catalog_column show_processlist[] = {
+    {"Id", &type_bigint},  {"User", &type_name},    {"Host", &type_text},
+    {"db", &type_name},    {"Command", &type_name}, {"Time", &type_bigint},
+    {"State", &type_name}, {"Info", &type_text},
+};
+
+const struct catalog_table table_show_processlist = {
+    CATALOG_HIDDEN, "processlist", "", CATALOG_COLUMNS(show_processlist), 0,
+    produce_show};

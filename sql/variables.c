@@ -1,0 +1,169 @@
+/* variables.c - see variables.h.  Which ones: what clients ask for. */
+#include "variables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "sql_session.h"
+
+#define SQL_MODE                                                               \
+    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"     \
+    "ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+#define TRACKED                                                                \
+    "time_zone,autocommit,character_set_client,character_set_results,"         \
+    "character_set_connection"
+#define NO_LIMIT "18446744073709551615"
+
+static void
+compute_autocommit(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%d", session->autocommit);
+}
+
+static void
+compute_hostname(const struct sql_session *session, char *out, size_t size)
+{
+    (void)session;
+    if (gethostname(out, size) != 0)
+        out[0] = '\0';
+    out[size - 1] = '\0';
+}
+
+static void
+compute_machine(const struct sql_session *session, char *out, size_t size)
+{
+    struct utsname name;
+
+    (void)session;
+    snprintf(out, size, "%s", uname(&name) == 0 ? name.machine : "");
+}
+
+static void
+compute_port(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%u", session->node->port);
+}
+
+static void
+compute_server_id(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu32, session->node->id);
+}
+
+static void
+compute_thread_id(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu32, session->connection_id);
+}
+
+#define TEXT(name, value)                                                      \
+    {                                                                          \
+        name, VARIABLE_TEXT, ACCESS_SESSION, value, NULL, NULL                 \
+    }
+#define TEXT_NULL(name, value)                                                 \
+    {                                                                          \
+        name, VARIABLE_TEXT, ACCESS_NULL, value, NULL, NULL                    \
+    }
+#define TEXT_READ(name, value)                                                 \
+    {                                                                          \
+        name, VARIABLE_TEXT, ACCESS_READ, value, NULL, NULL                    \
+    }
+#define INT(name, value)                                                       \
+    {                                                                          \
+        name, VARIABLE_INT, ACCESS_SESSION, value, NULL, NULL                  \
+    }
+#define INT_READ(name, value)                                                  \
+    {                                                                          \
+        name, VARIABLE_INT, ACCESS_READ, value, NULL, NULL                     \
+    }
+#define BOOL(name, value)                                                      \
+    {                                                                          \
+        name, VARIABLE_BOOL, ACCESS_SESSION, value, NULL, NULL                 \
+    }
+#define BOOL_READ(name, value)                                                 \
+    {                                                                          \
+        name, VARIABLE_BOOL, ACCESS_READ, value, NULL, NULL                    \
+    }
+#define COMPUTED(name, type, access, function)                                 \
+    {                                                                          \
+        name, type, access, NULL, function, NULL                               \
+    }
+#define ALIAS(name, type, other)                                               \
+    {                                                                          \
+        name, type, ACCESS_SESSION, NULL, NULL, other                          \
+    }
+
+/* Ascending, as SHOW VARIABLES lists them. */
+const struct variable variables[] = {
+    INT("auto_increment_increment", "1"),
+    INT("auto_increment_offset", "1"),
+    COMPUTED("autocommit", VARIABLE_BOOL, ACCESS_SESSION, compute_autocommit),
+    TEXT("character_set_client", "utf8mb4"),
+    TEXT("character_set_connection", "utf8mb4"),
+    TEXT("character_set_database", "utf8mb4"),
+    TEXT("character_set_filesystem", "binary"),
+    TEXT_NULL("character_set_results", "utf8mb4"),
+    TEXT("character_set_server", "utf8mb4"),
+    TEXT_READ("character_set_system", "utf8mb3"),
+    TEXT("collation_connection", "utf8mb4_general_ci"),
+    TEXT("collation_database", "utf8mb4_general_ci"),
+    TEXT("collation_server", "utf8mb4_general_ci"),
+    TEXT_READ("event_scheduler", "OFF"),
+    BOOL("foreign_key_checks", "1"),
+    INT("group_concat_max_len", "1024"),
+    COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
+    INT("information_schema_stats_expiry", "86400"),
+    TEXT_READ("init_connect", ""),
+    INT("interactive_timeout", "28800"),
+    TEXT("lc_messages", "en_US"),
+    TEXT("lc_time_names", "en_US"),
+    TEXT_READ("license", "BSD-2-Clause"),
+    INT("lock_wait_timeout", "31536000"),
+    BOOL_READ("lower_case_file_system", "0"),
+    INT_READ("lower_case_table_names", "0"),
+    INT_READ("max_allowed_packet", "16777216"),
+    INT("max_execution_time", "0"),
+    INT("max_join_size", NO_LIMIT),
+    INT("net_buffer_length", "16384"),
+    INT("net_read_timeout", "30"),
+    INT("net_write_timeout", "60"),
+    BOOL_READ("performance_schema", "0"),
+    COMPUTED("port", VARIABLE_INT, ACCESS_READ, compute_port),
+    INT_READ("protocol_version", "10"),
+    COMPUTED("pseudo_thread_id", VARIABLE_INT, ACCESS_READ, compute_thread_id),
+    INT_READ("query_cache_size", "0"),
+    TEXT_READ("query_cache_type", "OFF"),
+    BOOL_READ("read_only", "1"),
+    COMPUTED("server_id", VARIABLE_INT, ACCESS_READ, compute_server_id),
+    TEXT("session_track_gtids", "OFF"),
+    BOOL("session_track_schema", "1"),
+    BOOL("session_track_state_change", "0"),
+    TEXT("session_track_system_variables", TRACKED),
+    TEXT("session_track_transaction_info", "OFF"),
+    TEXT_READ("socket", ""),
+    BOOL("sql_auto_is_null", "0"),
+    BOOL("sql_big_selects", "1"),
+    TEXT("sql_mode", SQL_MODE),
+    BOOL("sql_notes", "1"),
+    BOOL("sql_quote_show_create", "1"),
+    BOOL("sql_safe_updates", "0"),
+    INT("sql_select_limit", NO_LIMIT),
+    BOOL("sql_warnings", "0"),
+    TEXT_READ("system_time_zone", "UTC"),
+    TEXT("time_zone", "SYSTEM"),
+    TEXT("transaction_isolation", "REPEATABLE-READ"),
+    BOOL("transaction_read_only", "0"),
+    ALIAS("tx_isolation", VARIABLE_TEXT, "transaction_isolation"),
+    ALIAS("tx_read_only", VARIABLE_BOOL, "transaction_read_only"),
+    BOOL("unique_checks", "1"),
+    TEXT_READ("version", SQL_SERVER_VERSION),
+    TEXT_READ("version_comment", "heapwire " HW_VERSION),
+    COMPUTED("version_compile_machine", VARIABLE_TEXT, ACCESS_READ,
+             compute_machine),
+    TEXT_READ("version_compile_os", "Linux"),
+    INT("wait_timeout", "28800"),
+};
+
+const size_t variable_count = sizeof(variables) / sizeof(variables[0]);

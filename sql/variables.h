@@ -1,0 +1,57 @@
+/*
+ * variables.h - the system variables: one table for SELECT @@x, SET and SHOW.
+ *
+ * A session's own values are settings; the table has everybody's.
+ */
+#ifndef HW_VARIABLES_H
+#define HW_VARIABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cursor.h"
+#include "lexer.h"
+
+struct error;
+struct sql_session;
+
+enum variable_type { VARIABLE_TEXT, VARIABLE_INT, VARIABLE_BOOL };
+
+enum variable_access {
+    ACCESS_SESSION, /* SET changes the session's own */
+    ACCESS_NULL,    /* likewise, NULL included */
+    ACCESS_READ     /* 1238 */
+};
+
+enum { VARIABLE_ROOM = 256 }; /* bytes of a computed value */
+
+struct variable {
+    const char *name;
+    enum variable_type type;
+    enum variable_access access;
+    const char *value; /* unless computed */
+    void (*compute)(const struct sql_session *session, char *out, size_t size);
+    const char *same_as; /* an older or newer name of that variable */
+};
+
+extern const struct variable variables[];
+extern const size_t variable_count;
+
+/* By any of its names; NULL with 1193. */
+const struct variable *variable_find(struct span name, struct error *err);
+
+/* BOOL gives 0 or 1 as INT.  out borrows from the session, the table or
+ * room. */
+void variable_get(const struct sql_session *session,
+                  const struct variable *variable, enum variable_scope scope,
+                  char room[VARIABLE_ROOM], struct value *out);
+
+/* What SET would store for given: checked and converted.  given NULL: the
+ * default.  -1 with 1231, 1232 or 1238. */
+int variable_accept(const struct variable *variable, const struct value *given,
+                    struct value *out, struct error *err);
+
+/* The session's sql_mode has this word. */
+bool variable_sql_mode(const struct sql_session *session, const char *word);
+
+#endif

@@ -1,0 +1,516 @@
+/*
+ * fake_sql.c - a small sql/ for the tests of server/.
+ *
+ * Each statement shows one thing that a cursor may do:
+ *   SELECT 1               one row, on the loop
+ *   SELECT rows N          N rows, on the loop
+ *   SELECT slow N          N rows, stepped by workers
+ *   SELECT late N          N rows, then an error
+ *   SELECT big N           one cell of N bytes
+ *   SELECT wait N          says WAIT, is woken by a thread after N ms
+ *   SELECT hang            waits until it is cancelled
+ *   SELECT block           keeps a worker busy until it is cancelled
+ *   SELECT types           one column of each type, with NULL
+ *   SELECT empty           no row
+ *   SELECT database        the current one
+ *   SELECT length ...      the statement's own length
+ *   SET autocommit = N, BEGIN, COMMIT, USE x, KILL [QUERY] n
+ *   SHOW PROCESSLIST, ADMIN EXECUTE ...
+ * and everything else is a syntax error.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "cursor.h"
+#include "errors.h"
+#include "memory.h"
+#include "sql.h"
+
+enum { ROW_TEXT = 48, COLUMNS = 4, LIST_MAX = 2048 };
+
+struct sql_session {
+    const struct sql_node *node;
+    struct sql_identity who;
+    uint32_t id;
+    char database[SQL_NAME_MAX + 1];
+    bool autocommit, in_transaction;
+};
+
+struct fake {
+    struct cursor base;
+    enum step (*step)(struct fake *fake, struct rows *out, struct error *err);
+    struct column columns[COLUMNS];
+    struct sql_session *session;
+    uint64_t left, done;
+    char text[CURSOR_BATCH][ROW_TEXT];
+    char *big;
+    size_t big_size;
+    struct sql_session_row *list;
+    struct waker waker;
+    atomic_bool cancelled;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards the three below */
+    pthread_cond_t cond;
+    bool threaded, stop, awake;
+};
+
+int
+privileges_parse(const char *text, uint32_t *out, struct error *err)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } names[] = {{"status", PRIVILEGE_STATUS},   {"profile", PRIVILEGE_PROFILE},
+                 {"control", PRIVILEGE_CONTROL}, {"cluster", PRIVILEGE_CLUSTER},
+                 {"admin", PRIVILEGE_ADMIN},     {"all", PRIVILEGE_ALL}};
+    uint32_t bits = 0;
+
+    while (*text) {
+        size_t size = strcspn(text, ", "), i;
+
+        for (i = 0; i < 6; i++)
+            if (strlen(names[i].name) == size &&
+                strncmp(text, names[i].name, size) == 0)
+                break;
+        if (i == 6) {
+            error_set(err, ER_WRONG_VALUE, "unknown privilege '%.*s'",
+                      (int)size, text);
+            return -1;
+        }
+        bits |= names[i].bit;
+        text += size;
+        text += strspn(text, ", ");
+    }
+    if (!bits) {
+        error_set(err, ER_WRONG_VALUE, "no privilege is named");
+        return -1;
+    }
+    *out = bits;
+    return 0;
+}
+
+struct sql_session *
+sql_session_new(const struct sql_node *node, const struct sql_identity *who,
+                uint32_t connection_id)
+{
+    struct sql_session *s = mem_zalloc(1, sizeof(*s));
+
+    if (s) {
+        s->node = node;
+        s->who = *who;
+        s->id = connection_id;
+        s->autocommit = true;
+    }
+    return s;
+}
+
+void
+sql_session_free(struct sql_session *s)
+{
+    mem_free(s);
+}
+
+void
+sql_session_reset(struct sql_session *s)
+{
+    s->autocommit = true;
+    s->in_transaction = false;
+}
+
+int
+sql_session_use(struct sql_session *s, struct span database, struct error *err)
+{
+    if (!span_is(database, "heapwire") &&
+        !span_is(database, "information_schema")) {
+        error_set(err, ER_BAD_DB, "Unknown database '%.*s'", (int)database.size,
+                  database.data);
+        return -1;
+    }
+    snprintf(s->database, sizeof(s->database), "%.*s", (int)database.size,
+             database.data);
+    return 0;
+}
+
+const char *
+sql_session_database(const struct sql_session *s)
+{
+    return s->database;
+}
+
+bool
+sql_session_autocommit(const struct sql_session *s)
+{
+    return s->autocommit;
+}
+
+bool
+sql_session_in_transaction(const struct sql_session *s)
+{
+    return s->in_transaction;
+}
+
+static void *
+sleep_and_wake(void *arg)
+{
+    struct fake *f = arg;
+    struct timespec until;
+    bool stopped;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(f->left / 1000);
+    until.tv_nsec += (long)(f->left % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&f->lock);
+    while (!f->stop && pthread_cond_timedwait(&f->cond, &f->lock, &until) == 0)
+        ;
+    f->awake = true;
+    stopped = f->stop;
+    pthread_mutex_unlock(&f->lock);
+    if (!stopped)
+        f->waker.wake(f->waker.arg);
+    return NULL;
+}
+
+static void
+add(struct fake *f, struct rows *out, const char *text, size_t size)
+{
+    struct value *v = out->values + out->count++ * f->base.column_count;
+
+    memset(v, 0, sizeof(*v));
+    v->type = VALUE_TEXT;
+    v->data = text;
+    v->size = size;
+}
+
+static enum step
+step_rows(struct fake *f, struct rows *out, struct error *err)
+{
+    struct value *v;
+    size_t i;
+
+    (void)err;
+    for (i = 0; i < out->capacity && f->done < f->left; i++, f->done++) {
+        snprintf(f->text[i], ROW_TEXT, "row number %" PRIu64, f->done);
+        v = out->values + out->count++ * 2;
+        v[0] = (struct value){.type = VALUE_INT, .integer = (int64_t)f->done};
+        v[1] = (struct value){
+            .type = VALUE_TEXT, .data = f->text[i], .size = strlen(f->text[i])};
+    }
+    return f->done < f->left ? STEP_MORE : STEP_DONE;
+}
+
+static enum step
+step_late(struct fake *f, struct rows *out, struct error *err)
+{
+    if (f->done < f->left) {
+        (void)step_rows(f, out, err);
+        return STEP_MORE;
+    }
+    error_set(err, ER_UNKNOWN, "this came late");
+    return STEP_FAIL;
+}
+
+static enum step
+step_text(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)err;
+    add(f, out, f->big ? f->big : f->text[0],
+        f->big ? f->big_size : strlen(f->text[0]));
+    return STEP_DONE;
+}
+
+static enum step
+step_empty(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)f;
+    (void)out;
+    (void)err;
+    return STEP_DONE;
+}
+
+static enum step
+step_wait(struct fake *f, struct rows *out, struct error *err)
+{
+    bool awake;
+
+    if (!f->threaded) {
+        if (pthread_create(&f->thread, NULL, sleep_and_wake, f) != 0)
+            abort();
+        f->threaded = true;
+        return STEP_WAIT;
+    }
+    pthread_mutex_lock(&f->lock);
+    awake = f->awake;
+    pthread_mutex_unlock(&f->lock);
+    return awake ? step_text(f, out, err) : STEP_WAIT;
+}
+
+static enum step
+step_hang(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)f;
+    (void)out;
+    (void)err;
+    return STEP_WAIT;
+}
+
+static enum step
+step_block(struct fake *f, struct rows *out, struct error *err)
+{
+    struct timespec nap = {0, 2000000};
+
+    (void)out;
+    while (!atomic_load(&f->cancelled))
+        nanosleep(&nap, NULL);
+    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    return STEP_FAIL;
+}
+
+static enum step
+step_types(struct fake *f, struct rows *out, struct error *err)
+{
+    struct value *v = out->values;
+
+    (void)f;
+    (void)err;
+    v[0] = (struct value){.type = VALUE_INT, .integer = INT64_MIN};
+    v[1] = (struct value){.type = VALUE_DOUBLE, .real = 0.1};
+    v[2] = (struct value){.type = VALUE_BLOB, .data = "\0\1\xff", .size = 3};
+    v[3] = (struct value){.type = VALUE_NULL};
+    out->count = 1;
+    return STEP_DONE;
+}
+
+static enum step
+step_list(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < out->capacity && f->done < f->left; i++, f->done++) {
+        struct sql_session_row *row = &f->list[f->done];
+        struct value *v = out->values + out->count++ * 4;
+
+        v[0] = (struct value){.type = VALUE_INT, .integer = row->id};
+        v[1] = (struct value){
+            .type = VALUE_TEXT, .data = row->user, .size = strlen(row->user)};
+        v[2] = (struct value){.type = VALUE_TEXT,
+                              .data = row->command,
+                              .size = strlen(row->command)};
+        v[3] = (struct value){.type = row->has_info ? VALUE_TEXT : VALUE_NULL,
+                              .data = row->info,
+                              .size = strlen(row->info)};
+    }
+    return f->done < f->left ? STEP_MORE : STEP_DONE;
+}
+
+static enum step
+fake_step(struct cursor *cursor, struct rows *out, struct error *err)
+{
+    struct fake *f = (struct fake *)cursor;
+
+    if (atomic_load(&f->cancelled)) {
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        return STEP_FAIL;
+    }
+    return f->step(f, out, err);
+}
+
+static void
+fake_cancel(struct cursor *cursor)
+{
+    atomic_store(&((struct fake *)cursor)->cancelled, true);
+}
+
+static void
+fake_free(struct cursor *cursor)
+{
+    struct fake *f = (struct fake *)cursor;
+
+    if (f->threaded) {
+        pthread_mutex_lock(&f->lock);
+        f->stop = true;
+        pthread_cond_signal(&f->cond);
+        pthread_mutex_unlock(&f->lock);
+        pthread_join(f->thread, NULL);
+    }
+    pthread_mutex_destroy(&f->lock);
+    pthread_cond_destroy(&f->cond);
+    mem_free(f->big);
+    mem_free(f->list);
+    mem_free(f);
+}
+
+static const struct cursor_ops fake_ops = {fake_step, fake_cancel, fake_free};
+
+static struct fake *
+fake_new(struct sql_session *s)
+{
+    struct fake *f = mem_zalloc(1, sizeof(*f));
+
+    if (!f)
+        abort();
+    f->base.ops = &fake_ops;
+    f->base.columns = f->columns;
+    f->base.column_count = 1;
+    f->base.instant = true;
+    f->base.info = "";
+    f->session = s;
+    f->step = step_text;
+    for (size_t i = 0; i < COLUMNS; i++)
+        f->columns[i] = (struct column){"result", "", "", VALUE_TEXT, 64};
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->cond, NULL);
+    return f;
+}
+
+static bool
+number_after(const char *text, const char *word, uint64_t *out)
+{
+    size_t size = strlen(word);
+
+    if (strncasecmp(text, word, size) != 0)
+        return false;
+    *out = strtoull(text + size, NULL, 10);
+    return true;
+}
+
+static void
+as_rows(struct fake *f,
+        enum step (*step)(struct fake *, struct rows *, struct error *))
+{
+    f->step = step;
+    f->base.column_count = 2;
+    f->columns[0] = (struct column){"n", "numbers", "heapwire", VALUE_INT, 20};
+    f->columns[1] =
+        (struct column){"text", "numbers", "heapwire", VALUE_TEXT, ROW_TEXT};
+}
+
+static bool
+open_select(struct fake *f, const char *text)
+{
+    if (strcasecmp(text, "SELECT 1") == 0) {
+        snprintf(f->text[0], ROW_TEXT, "1");
+    } else if (number_after(text, "SELECT rows ", &f->left)) {
+        as_rows(f, step_rows);
+    } else if (number_after(text, "SELECT slow ", &f->left)) {
+        as_rows(f, step_rows);
+        f->base.instant = false;
+    } else if (number_after(text, "SELECT late ", &f->left)) {
+        as_rows(f, step_late);
+    } else if (number_after(text, "SELECT big ", &f->left)) {
+        f->big_size = f->left;
+        f->big = mem_alloc(f->big_size);
+        memset(f->big, 'x', f->big_size);
+    } else if (number_after(text, "SELECT wait ", &f->left)) {
+        f->step = step_wait;
+        snprintf(f->text[0], ROW_TEXT, "waited");
+    } else if (strcasecmp(text, "SELECT hang") == 0) {
+        f->step = step_hang;
+    } else if (strcasecmp(text, "SELECT block") == 0) {
+        f->step = step_block;
+        f->base.instant = false;
+    } else if (strcasecmp(text, "SELECT empty") == 0) {
+        f->step = step_empty;
+    } else if (strcasecmp(text, "SELECT database") == 0) {
+        snprintf(f->text[0], ROW_TEXT, "%.47s", f->session->database);
+    } else if (strncasecmp(text, "SELECT length ", 14) == 0) {
+        snprintf(f->text[0], ROW_TEXT, "%" PRIu64, f->left);
+    } else if (strcasecmp(text, "SELECT types") == 0) {
+        f->step = step_types;
+        f->base.column_count = 4;
+        f->columns[0] = (struct column){"i", "", "", VALUE_INT, 20};
+        f->columns[1] = (struct column){"d", "", "", VALUE_DOUBLE, 20};
+        f->columns[2] = (struct column){"b", "", "", VALUE_BLOB, 20};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* 1: understood; 0: not; -1: *err */
+static int
+open_other(struct fake *f, const char *text, struct error *err)
+{
+    struct sql_session *s = f->session;
+    const struct sql_host *host = &s->node->host;
+    uint64_t n;
+
+    f->step = step_empty;
+    f->base.column_count = 0;
+    if (number_after(text, "SET autocommit = ", &n)) {
+        s->autocommit = n != 0;
+        f->base.info = "set";
+    } else if (strcasecmp(text, "BEGIN") == 0) {
+        s->in_transaction = true;
+    } else if (strcasecmp(text, "COMMIT") == 0) {
+        s->in_transaction = false;
+    } else if (strncasecmp(text, "USE ", 4) == 0) {
+        return sql_session_use(s, (struct span){text + 4, strlen(text + 4)},
+                               err) == 0
+                   ? 1
+                   : -1;
+    } else if (number_after(text, "KILL QUERY ", &n)) {
+        return host->kill(host->arg, (uint32_t)n, true, &s->who, err) ? -1 : 1;
+    } else if (number_after(text, "KILL ", &n)) {
+        return host->kill(host->arg, (uint32_t)n, false, &s->who, err) ? -1 : 1;
+    } else if (strcasecmp(text, "SHOW PROCESSLIST") == 0) {
+        f->list = mem_zalloc(LIST_MAX, sizeof(*f->list));
+        f->left = host->list_sessions(host->arg, f->list, LIST_MAX);
+        f->step = step_list;
+        f->base.column_count = 4;
+        f->columns[0].type = VALUE_INT;
+    } else if (strncasecmp(text, "ADMIN EXECUTE", 13) == 0) {
+        f->step = step_text;
+        f->base.column_count = 1;
+        snprintf(f->text[0], ROW_TEXT, "false");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+struct cursor *
+sql_open(struct sql_session *session, struct span text, struct waker waker,
+         struct error *err)
+{
+    struct fake *f = fake_new(session);
+    char *copy = mem_strndup(text.data, text.size);
+    int rc;
+
+    f->left = text.size;
+    f->waker = waker;
+    rc = open_select(f, copy) ? 1 : open_other(f, copy, err);
+    mem_free(copy);
+    if (rc == 1)
+        return &f->base;
+    if (rc == 0)
+        error_set(err, ER_PARSE,
+                  "You have an error in your SQL syntax near '%.*s' at line 1",
+                  (int)(text.size < 80 ? text.size : 80), text.data);
+    fake_free(&f->base);
+    return NULL;
+}
+
+struct cursor *
+sql_open_fields(struct sql_session *session, struct span table,
+                struct error *err)
+{
+    struct fake *f;
+
+    if (!span_is(table, "numbers")) {
+        error_set(err, ER_NO_SUCH_TABLE, "Table '%.*s' doesn't exist",
+                  (int)table.size, table.data);
+        return NULL;
+    }
+    f = fake_new(session);
+    as_rows(f, step_rows);
+    return &f->base;
+}

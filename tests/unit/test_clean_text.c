@@ -1,0 +1,58 @@
+/* test_clean_text.c - texts from outside, made harmless. */
+#include <string.h>
+
+#include "clean_text.h"
+#include "suite.h"
+
+static const struct {
+    const char *in, *out;
+} texts[] = {
+    {"", ""},
+    {"operator<<(int, char)", "operator<<(int, char)"},
+    {"a\033]0;title\007b", "a?]0;title?b"},
+    {"one\ntwo\r\t\x7f", "one?two???"},
+    {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80",
+     "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"},
+    {"\xc2\x9b"
+     "31m",
+     "??31m"},                           /* C1: a terminal's CSI */
+    {"\xc0\xaf \xe0\x80\xaf", "?? ???"}, /* overlong */
+    {"\xed\xa0\x80", "???"},             /* a surrogate */
+    {"\xf4\x90\x80\x80", "????"},        /* past U+10FFFF */
+    {"\xe2\x82", "??"},                  /* cut */
+    {"\xff\xfe"
+     "x\x80",
+     "??x?"},
+};
+
+START_TEST(only_printable_utf8_stays)
+{
+    struct span in = {texts[_i].in, strlen(texts[_i].in)};
+    char out[64];
+
+    clean_text(in, out);
+    ck_assert_str_eq(out, texts[_i].out);
+}
+END_TEST
+
+START_TEST(a_nul_does_not_hide_what_follows)
+{
+    char out[8];
+
+    clean_text((struct span){"a\0b", 3}, out);
+    ck_assert_str_eq(out, "a?b");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("clean_text");
+    TCase *tc = tcase_create("clean_text");
+
+    tcase_add_loop_test(tc, only_printable_utf8_stays, 0,
+                        sizeof(texts) / sizeof(texts[0]));
+    tcase_add_test(tc, a_nul_does_not_hide_what_follows);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

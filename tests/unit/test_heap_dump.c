@@ -1,0 +1,242 @@
+/* test_heap_dump.c - jemalloc's text, whole, cut off and hostile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "heap_dump.h"
+#include "suite.h"
+
+static const char whole[] =
+    "heap_v2/524288\n"
+    "  t*: 6: 700 [0: 0]\n"
+    "  t0: 5: 600 [0: 0]\n"
+    "  t12: 1: 100 [0: 0]\n"
+    "@ 0x7f0000001000 0x7f0000002001 0x55d0c0b00010\n"
+    "  t*: 5: 600 [7: 800]\n"
+    "  t0: 4: 500 [0: 0]\n"
+    "  t12: 1: 100 [0: 0] worker name\n"
+    "@ 0x7f0000001000 0x55d0c0b00020\n"
+    "  t*: 1: 100 [0: 0]\n"
+    "  t0: 1: 100 [0: 0]\n"
+    "\n"
+    "MAPPED_LIBRARIES:\n"
+    "55d0c0b00000-55d0c0c00000 r-xp 00100000 fe:01 42   /usr/bin/my db\n"
+    "7f0000000000-7f0000003000 r-xp 00000000 08:01 7    /lib/x.so\n";
+
+static struct heap_dump *
+parse(const char *text, struct error *err)
+{
+    return heap_dump_parse(text, strlen(text), err);
+}
+
+START_TEST(a_dump_is_read)
+{
+    struct error err = {0};
+    struct heap_dump *dump = parse(whole, &err);
+
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->rate, 524288);
+    ck_assert(!dump->truncated);
+    ck_assert_uint_eq(dump->stack_count, 2);
+    ck_assert_uint_eq(dump->stacks[0].objects, 5);
+    ck_assert_uint_eq(dump->stacks[0].bytes, 600);
+    ck_assert_uint_eq(dump->stacks[0].depth, 3);
+    ck_assert_uint_eq(dump->stacks[1].depth, 2);
+    ck_assert_uint_eq(dump->maps.count, 2);
+    ck_assert_str_eq(dump->maps.list[0].path, "/usr/bin/my db");
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(addresses_are_distinct_ascending_and_those_of_calls)
+{
+    static const uint64_t expected[] = {0x55d0c0b0000f, 0x55d0c0b0001f,
+                                        0x7f0000001000, 0x7f0000002000};
+    struct heap_dump *dump = parse(whole, NULL);
+    const struct heap_stack *stack = &dump->stacks[0];
+
+    ck_assert_uint_eq(dump->address_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(dump->addresses[i], expected[i]);
+    ck_assert_uint_eq(dump->addresses[stack->addresses[0]], 0x7f0000001000);
+    ck_assert_uint_eq(dump->addresses[stack->addresses[1]], 0x7f0000002000);
+    ck_assert_uint_eq(dump->addresses[stack->addresses[2]], 0x55d0c0b0000f);
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(cut_at_every_byte_keeps_what_was_whole)
+{
+    const char *first = strstr(whole, "  t*: 5:"),
+               *second = strstr(whole, "  t*: 1:"),
+               *maps = strstr(whole, "MAPPED_LIBRARIES:");
+    const size_t header = strlen("heap_v2/524288\n"),
+                 one = (size_t)(strchr(first, '\n') - whole) + 1,
+                 two = (size_t)(strchr(second, '\n') - whole) + 1,
+                 one_map = (size_t)(strstr(maps, "my db\n") +
+                                    strlen("my db\n") - whole);
+    struct heap_dump *dump;
+    struct error err;
+
+    for (size_t size = 0; size < sizeof(whole) - 1; size++) {
+        char *copy = malloc(size ? size : 1); /* for the sanitizer */
+
+        memcpy(copy, whole, size);
+        memset(&err, 0, sizeof(err));
+        dump = heap_dump_parse(copy, size, &err);
+        free(copy);
+        if (size < header) {
+            ck_assert_ptr_null(dump);
+            ck_assert_int_eq(err.code, ER_UNKNOWN);
+            continue;
+        }
+        ck_assert_msg(dump != NULL, "%zu: %s", size, err.text);
+        ck_assert_uint_eq(dump->stack_count, size < one   ? 0
+                                             : size < two ? 1
+                                                          : 2);
+        ck_assert_uint_eq(dump->maps.count, size < one_map ? 0 : 1);
+        ck_assert_msg(dump->truncated || size == one_map, "%zu", size);
+        heap_dump_free(dump);
+    }
+}
+END_TEST
+
+/* Each is refused, with a message that has these words. */
+static const struct {
+    const char *text, *message;
+} refused[] = {
+    {"", "does not begin with heap_v2/"},
+    {"\n", "does not begin with heap_v2/"},
+    {"heap profile: 1: 2 [3: 4] @ heapprofile\n", "does not begin with"},
+    {"heap_v2/\n", "line 1 of the heap profile: not a sampling rate"},
+    {"heap_v2/0\n", "not a sampling rate"},
+    {"heap_v2/-1\n", "not a sampling rate"},
+    {"heap_v2/18446744073709551616\n", "not a sampling rate"},
+    {"heap_v2/512 KB\n", "not a sampling rate"},
+    {"heap_v2/1\n@ 0x12345678123456789\n", "line 2 of the heap profile: not"},
+    {"heap_v2/1\n@ 0x1 -0x2\n", "not an address"},
+    {"heap_v2/1\n@ 0x1,0x2\n", "not an address"},
+    {"heap_v2/1\n@ 0x\n", "not an address"},
+    {"heap_v2/1\n@ 1\n t*: 99999999999999999999: 1 [0: 0]\n", "line 3"},
+    {"heap_v2/1\n@ 1\n t*: -1: 1 [0: 0]\n", "impossible counts"},
+    {"heap_v2/1\n@ 1\n t*: 1: 1 [0: 0\n", "impossible counts"},
+    {"heap_v2/1\n@ 1\n t*: 1: 1\n", "impossible counts"},
+    {"heap_v2/1\n@ 1\n t*: : 1 [0: 0]\n", "impossible counts"},
+    {"heap_v2/1\n@ 1\n t9999999999999999999999: 1: 1 [0: 0]\n", "impossible"},
+};
+
+START_TEST(impossible_dumps_are_refused)
+{
+    struct error err = {0};
+
+    ck_assert_ptr_null(parse(refused[_i].text, &err));
+    ck_assert_msg(strstr(err.text, refused[_i].message) != NULL, "\"%s\": %s",
+                  refused[_i].text, err.text);
+}
+END_TEST
+
+START_TEST(foreign_lines_are_skipped)
+{
+    struct heap_dump *dump =
+        parse("heap_v2/1\n"
+              "total: 7\nthreads t1\n@\r\n\tt*: 2: 3 [0: 0]\r\n"
+              "@ 1 2\r\n# what\nt*: 1: 1 [0: 0]\nt*: 4: 5 [0: 0]\n",
+              NULL);
+
+    ck_assert_ptr_nonnull(dump);
+    ck_assert(dump->truncated);
+    ck_assert_uint_eq(dump->stack_count, 3);
+    ck_assert_uint_eq(dump->stacks[0].depth, 0);
+    ck_assert_uint_eq(dump->stacks[0].bytes, 3);
+    ck_assert_uint_eq(dump->stacks[1].depth, 2);
+    ck_assert_uint_eq(dump->stacks[2].bytes, 5);
+    /* Counts under one '@' share its addresses, renumbered only once. */
+    ck_assert_uint_eq(dump->stacks[2].addresses[1], 0);
+    ck_assert_uint_eq(dump->address_count, 1);
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(stacks_have_a_depth_they_may_not_pass)
+{
+    struct buffer text;
+    struct heap_dump *dump;
+    struct error err = {0};
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "heap_v2/1\n@");
+    for (int i = 0; i < HEAP_DUMP_DEPTH_MAX; i++)
+        buffer_format(&text, " 0x%x", i + 16);
+    buffer_text(&text, "\n t*: 1: 1 [0: 0]\n");
+    dump = parse(text.data, &err);
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->stacks[0].depth, HEAP_DUMP_DEPTH_MAX);
+    heap_dump_free(dump);
+
+    text.size -= strlen("\n t*: 1: 1 [0: 0]\n");
+    buffer_text(&text, " 0x1\n t*: 1: 1 [0: 0]\n");
+    ck_assert_ptr_null(parse(text.data, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "too deep"));
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(there_is_a_ceiling_on_stacks)
+{
+    static const char one[] = "@ 1\nt*: 1: 1 [0: 0]\n";
+    struct buffer text;
+    struct error err = {0};
+
+    buffer_init(&text, (size_t)64 << 20);
+    buffer_text(&text, "heap_v2/1\n");
+    for (int i = 0; i <= HEAP_DUMP_STACKS_MAX; i++)
+        buffer_add(&text, one, sizeof(one) - 1);
+    ck_assert(!text.failed);
+    ck_assert_ptr_null(parse(text.data, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "too many stacks"));
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(thousands_of_addresses_stay_in_order)
+{
+    struct buffer text;
+    struct heap_dump *dump;
+
+    buffer_init(&text, 1 << 22);
+    buffer_text(&text, "heap_v2/1\n");
+    for (unsigned i = 0; i < 5000; i++)
+        buffer_format(&text, "@ 0x%x 0x%x\n t*: %u: 1 [0: 0]\n",
+                      i * 7919 % 5000 * 16 + 16, 0xf0000000 + i % 10, i);
+    dump = parse(text.data, NULL);
+    ck_assert_ptr_nonnull(dump);
+    ck_assert_uint_eq(dump->address_count, 5010);
+    for (size_t i = 1; i < dump->address_count; i++)
+        ck_assert_uint_lt(dump->addresses[i - 1], dump->addresses[i]);
+    for (unsigned i = 0; i < 5000; i++)
+        ck_assert_uint_eq(dump->addresses[dump->stacks[i].addresses[0]],
+                          i * 7919 % 5000 * 16 + 16);
+    heap_dump_free(dump);
+    buffer_fini(&text);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("heap_dump");
+    TCase *tc = tcase_create("heap_dump");
+
+    tcase_add_test(tc, a_dump_is_read);
+    tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
+    tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
+    tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,
+                        sizeof(refused) / sizeof(refused[0]));
+    tcase_add_test(tc, foreign_lines_are_skipped);
+    tcase_add_test(tc, stacks_have_a_depth_they_may_not_pass);
+    tcase_add_test(tc, there_is_a_ceiling_on_stacks);
+    tcase_add_test(tc, thousands_of_addresses_stay_in_order);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

@@ -1,0 +1,104 @@
+/* test_profile.c - estimates from samples, and a profile owns its parts. */
+#include <math.h>
+
+#include "profile_fixture.h"
+#include "suite.h"
+
+/* Sampled, and what AdjustSamples of jeprof 5.3.0 prints for it with %.6f. */
+static const struct {
+    uint64_t rate, objects, bytes;
+    double expected_objects, expected_bytes;
+} estimates[] = {
+    {524288, 1, 64, 8192.500010, 524320.000651},
+    {524288, 13, 6688, 13254.807283, 6819088.546888},
+    {524288, 3, 3000000, 3.523085, 3523084.814264},
+    {524288, 1, 1073741824, 1.000000, 1073741824.000000},
+    {4096, 7, 700, 290.234241, 29023.424139},
+    {1, 5, 80, 5.000001, 80.000009},
+    {524288, 0, 0, 0.000000, 0.000000},
+};
+
+START_TEST(samples_are_scaled_as_jeprof_does)
+{
+    double scale = profile_scale(estimates[_i].objects, estimates[_i].bytes,
+                                 estimates[_i].rate);
+
+    ck_assert_double_eq_tol((double)estimates[_i].objects * scale,
+                            estimates[_i].expected_objects, 1e-6);
+    ck_assert_double_eq_tol((double)estimates[_i].bytes * scale,
+                            estimates[_i].expected_bytes, 1e-6);
+}
+END_TEST
+
+START_TEST(hostile_counts_stay_finite)
+{
+    ck_assert_double_eq(profile_scale(7, 0, 512), 1);
+    ck_assert(isfinite(profile_scale(UINT64_MAX, 1, UINT64_MAX)));
+    ck_assert(isfinite(profile_scale(1, UINT64_MAX, 1)));
+    ck_assert_double_gt(profile_scale(1, 1, UINT64_MAX), 1e18);
+}
+END_TEST
+
+static const struct fixture_name list[] = {
+    {0x1000, "malloc", true, NULL, 0},
+    {0x2001, "inner(int)|outer()", false, "outer()", 0x20},
+    {0}};
+
+START_TEST(equal_stacks_are_added_up)
+{
+    struct profile *profile = fixture_profile("heap_v2/1\n"
+                                              "@ 0x1000 0x2001\n"
+                                              "  t*: 2: 200 [0: 0]\n"
+                                              "@ 0x1000\n"
+                                              "  t*: 1: 50 [0: 0]\n"
+                                              "@ 0x1000 0x2001\n"
+                                              "  t*: 3: 300 [0: 0]\n"
+                                              "MAPPED_LIBRARIES:\n\n",
+                                              list, NULL);
+
+    ck_assert_uint_eq(profile->stack_count, 2);
+    ck_assert_double_eq_tol(profile->stacks[0].bytes, 500, 1e-6);
+    ck_assert_double_eq_tol(profile->stacks[0].objects, 5, 1e-6);
+    ck_assert_double_eq_tol(profile->bytes, 550, 1e-6);
+    ck_assert_uint_eq(profile->samples, 6);
+    ck_assert(!profile->truncated);
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(names_are_copied)
+{
+    struct profile *profile =
+        fixture_profile("heap_v2/1\n@ 0x1000 0x2001 0x3001\n"
+                        "t*: 1: 1 [0: 0]\n",
+                        list, NULL);
+    const struct location *locations = profile->locations;
+
+    ck_assert_uint_eq(profile->location_count, 3);
+    ck_assert_str_eq(locations[0].frames[0].function, "malloc");
+    ck_assert(locations[0].in_allocator);
+    ck_assert_uint_eq(locations[1].frame_count, 2);
+    ck_assert_str_eq(locations[1].frames[0].function, "inner(int)");
+    ck_assert_str_eq(locations[1].frames[1].function, "outer()");
+    ck_assert_str_eq(locations[1].symbol, "outer()");
+    ck_assert_uint_eq(locations[1].symbol_start, 0x20);
+    ck_assert_str_eq(locations[2].frames[0].function, "0x3000");
+    ck_assert_str_eq(profile->program, "/usr/bin/db");
+    profile_free(profile);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("profile");
+    TCase *tc = tcase_create("profile");
+
+    tcase_add_loop_test(tc, samples_are_scaled_as_jeprof_does, 0,
+                        sizeof(estimates) / sizeof(estimates[0]));
+    tcase_add_test(tc, hostile_counts_stay_finite);
+    tcase_add_test(tc, equal_stacks_are_added_up);
+    tcase_add_test(tc, names_are_copied);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
