@@ -22,6 +22,9 @@
 #include "state_dir.h"
 #include "supervise.h"
 
+/* Where Debian keeps it, below /usr. */
+#define MULTIARCH_JEMALLOC "lib/" HW_MULTIARCH "/libjemalloc.so.2"
+
 /* What belongs to a run; the plan borrows from it. */
 struct run {
     struct options options;
@@ -115,8 +118,8 @@ static bool
 find_jemalloc(char out[PATH_MAX])
 {
     static const char *const places[] = {
-        "lib/" HW_MULTIARCH "/libjemalloc.so.2", "lib64/libjemalloc.so.2",
-        "lib/libjemalloc.so.2", "local/lib/libjemalloc.so.2", NULL};
+        MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
+        "local/lib/libjemalloc.so.2", NULL};
 
     return find_beside("/usr", places, R_OK, out);
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,7 +62,7 @@ block_signals(struct supervisor *s)
     sigfillset(&s->waited);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         sigdelset(&s->waited, faults[i]);
-    sigprocmask(SIG_SETMASK, &s->waited, &s->original);
+    pthread_sigmask(SIG_SETMASK, &s->waited, &s->original);
     /* Ignored, it would keep every status from us. */
     sigaction(SIGCHLD, &child, NULL);
 }
@@ -74,7 +75,7 @@ run_database(const struct supervisor *s)
     setpgid(0, 0);
     if (s->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
-    sigprocmask(SIG_SETMASK, &s->original, NULL);
+    pthread_sigmask(SIG_SETMASK, &s->original, NULL);
     execve(plan->program, plan->argv, plan->envp);
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     _exit(errno == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
