@@ -22,9 +22,6 @@
 #include "state_dir.h"
 #include "supervise.h"
 
-/* Where Debian keeps it, below /usr. */
-#define MULTIARCH_JEMALLOC "lib/" HW_MULTIARCH "/libjemalloc.so.2"
-
 /* What belongs to a run; the plan borrows from it. */
 struct run {
     struct options options;
@@ -118,7 +115,7 @@ static bool
 find_jemalloc(char out[PATH_MAX])
 {
     static const char *const places[] = {
-        MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
+        HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
         "local/lib/libjemalloc.so.2", NULL};
 
     return find_beside("/usr", places, R_OK, out);
