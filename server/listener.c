@@ -240,7 +240,7 @@ socket_address(const struct config_address *from,
 static void
 note_port(struct listener *l)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof(address);
 
     if (getsockname(l->fd, (struct sockaddr *)&address, &size) != 0)
