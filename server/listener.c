@@ -240,9 +240,10 @@ socket_address(const struct config_address *from,
 static void
 note_port(struct listener *l)
 {
-    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    struct sockaddr_storage address;
     socklen_t size = sizeof(address);
 
+    memset(&address, 0, sizeof(address));
     if (getsockname(l->fd, (struct sockaddr *)&address, &size) != 0)
         return;
     if (address.ss_family == AF_INET)
