@@ -16,7 +16,8 @@
 #include "reply.h"
 #include "session.h"
 
-enum { ACCEPTS_A_TURN = 64 };
+/* Few, so that those who left meanwhile are noticed before the cap is met. */
+enum { ACCEPTS_A_TURN = 16 };
 
 static void poll_start(struct listener *l);
 
