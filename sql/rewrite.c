@@ -204,6 +204,7 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
     switch (word) {
     case WORD_SELECT:
         level->clause = CLAUSE_LIST;
+        level->expects_table = false;
         level->count = 0;
         emit(r, out);
         return 0;
@@ -228,6 +229,8 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return 0;
     case WORD_COLLATE:
         advance(r);
+        if (level->clause == CLAUSE_LIST)
+            label_note(level, &r->token);
         return 0;
     case WORD_CONVERT:
         r->next_is_convert = true;
@@ -422,6 +425,8 @@ run(struct rewriter *r)
             return -1;
         advance(r);
     }
+    if (r->sql->size <= r->locate)
+        r->located = r->job->fragment->end;
     if (r->depth > 0)
         return rewriter_fail(r);
     return top(r)->clause == CLAUSE_LIST ? label_end(r, top(r)) : 0;
