@@ -53,9 +53,14 @@ password=$("$bin/heapwire-passwd" "$work/heapwire.ini" admin \
     --dir "$work" --daemonize no >"$work/redis.log" 2>&1 &
 run=$!
 
+mysql_socket() {
+    mariadb --no-defaults --socket "$node/mysql.sock" --user root "$@"
+}
+
+ready="ADMIN EXECUTE ON 10001 'HeapProf.getInstance().has_enable()'"
 waited=0
 until redis-cli -p "$redis_port" ping >/dev/null 2>&1 &&
-    [ -S "$node/mysql.sock" ]; do
+    mysql_socket -e "$ready" >/dev/null 2>&1; do
     waited=$((waited + 1))
     if [ "$waited" -gt 100 ] || ! kill -0 "$run" 2>/dev/null; then
         cat "$work/redis.log" "$node/heapwired.log" >&2 2>/dev/null || true
@@ -65,40 +70,38 @@ until redis-cli -p "$redis_port" ping >/dev/null 2>&1 &&
     sleep 0.1
 done
 
-mysql_socket() {
-    mariadb --no-defaults --socket "$node/mysql.sock" --user root "$@"
-}
-
-# say STATEMENT: shows it, its answer (the first lines of it) and the time.
+# say STATEMENT: shows it, its answer (long ones cut) and the time it took.
 say() {
     printf '\nmysql> %s;\n' "$1"
-    mysql_socket -t -vv -e "$1" >"$work/answer" 2>&1 || {
-        cat "$work/answer"
-        exit 1
-    }
-    sed -e '1,/^--------------$/d' "$work/answer" | sed -e '1,/^--------------$/d' \
-        -e '/^$/d' -e '/^Bye$/d' >"$work/rows"
-    lines=$(wc -l <"$work/rows")
-    head -n 14 "$work/rows" | cut -c 1-150
-    if [ "$lines" -gt 16 ]; then
+    start=$(date +%s%N)
+    mysql_socket -t -e "$1" >"$work/answer"
+    took=$((($(date +%s%N) - start) / 1000000))
+    lines=$(wc -l <"$work/answer")
+    if [ "$lines" -gt 40 ]; then
+        { head -n 14 "$work/answer"
         echo "… $((lines - 16)) more lines …"
+        tail -n 2 "$work/answer"; } | cut -c 1-150
+    else
+        cut -c 1-150 "$work/answer"
     fi
-    [ "$lines" -le 14 ] || tail -n 2 "$work/rows" | cut -c 1-150
+    echo "($took ms, client and all)"
 }
 
 heap='HeapProf.getInstance()'
 step "the statements of the manual"
 say "SHOW BACKENDS"
+say "SELECT id, role, alive, since, version, state FROM heapwire.nodes"
 say "ADMIN EXECUTE ON 10001 'System.print($heap.has_enable())'"
 say "ADMIN EXECUTE ON 10001 'System.print($heap.enable_prof())'"
 say "ADMIN EXECUTE ON 10001 'System.print($heap.has_enable())'"
 
 step "load: $keys keys by redis-benchmark"
-redis-benchmark -p "$redis_port" -n "$keys" -r "$keys" -d 200 -P 16 -q -t set,lpush,hset
+redis-benchmark -p "$redis_port" -n "$keys" -r "$keys" -d 200 -P 16 -q \
+    -t set,lpush,hset | tr "\r" "\n" | grep "requests per second"
 
 say "ADMIN EXECUTE ON 10001 'System.print($heap.dump_dot_snapshot())'"
 say "ADMIN EXECUTE ON 10001 'System.print($heap.snapshot())'"
-name=$(sed -n 's/^| *\(heap_[a-z0-9_]*\).*/\1/p' "$work/rows")
+name=$(sed -n 's/^| *\(heap_[a-z0-9_]*\).*/\1/p' "$work/answer")
 say "ADMIN EXECUTE ON 10001 'System.print($heap.to_dot_format(\"$name\"))'"
 
 step "heap.dot"

@@ -37,7 +37,7 @@ enum {
     JOBS_MAX = 64,     /* waiting in the queue */
     SNAPSHOTS_MAX = 8, /* kept; the oldest goes */
     SNAPSHOTS_MAX_BYTES = 256 << 20,
-    CONNECT_MS = 250, /* between attempts to reach an agent */
+    CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
     STACK_BYTES = 1 << 20
 };

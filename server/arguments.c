@@ -49,8 +49,8 @@ fill_options(struct option *options)
     };
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        options[i] = (struct option){setting_option(i), required_argument, NULL,
-                                     (int)i};
+        options[i] =
+            (struct option){setting_option(i), required_argument, NULL, (int)i};
     memcpy(options + CONFIG_KEYS, extra, sizeof(extra));
 }
 

@@ -33,7 +33,8 @@ starts(struct span s, const char *with)
 static void
 skip_past(struct span *s, const char *end)
 {
-    const char *at = s->size ? memmem(s->data, s->size, end, strlen(end)) : NULL;
+    const char *at =
+        s->size ? memmem(s->data, s->size, end, strlen(end)) : NULL;
 
     skip(s, at ? (size_t)(at - s->data) + strlen(end) : s->size);
 }
@@ -103,8 +104,8 @@ audit_finish(struct audit *audit, const struct sql_identity *who,
         return;
     if (outcome->error)
         snprintf(result, sizeof(result), "error %u", outcome->error->code);
-    log_line("'%s'@'%s' (connection %u): %s, %" PRIu64 " rows, %" PRIu64
-             " ms, %" PRIu64 " bytes: %s",
+    log_line("'%s'@'%s' (connection %u): %s, rows %" PRIu64 ", ms %" PRIu64
+             ", bytes %" PRIu64 ": %s",
              who->user, who->host, connection_id, result, outcome->rows,
              outcome->elapsed_ms, outcome->bytes, audit->text);
     audit_fini(audit);

@@ -327,8 +327,7 @@ config_read_file(const char *path, struct buffer *out, mode_t *mode,
 
 /* Verifiers have no salt: a file that holds users is nobody else's to read. */
 static void
-load_file(struct config *config, const char *path,
-          struct config_faults *faults)
+load_file(struct config *config, const char *path, struct config_faults *faults)
 {
     struct buffer text;
     struct error err;

@@ -66,8 +66,7 @@ check_user(const struct config *config, struct account *account,
         return -1;
     if (geteuid() != 0 && account->uid != geteuid()) {
         error_set(err, ER_WRONG_VALUE,
-                  "only root can run heapwired as the user '%s'",
-                  config->user);
+                  "only root can run heapwired as the user '%s'", config->user);
         return -1;
     }
     return 0;
@@ -156,7 +155,11 @@ leave_root(void *arg, const struct account *account)
     struct daemon *d = arg;
     struct error err;
 
+    /* The agent made its socket as root; we shall connect to it again. */
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
+        (fchownat(d->state.fd, AGENT_SOCKET, account->uid, account->gid,
+                  AT_SYMLINK_NOFOLLOW) != 0 &&
+         errno != ENOENT) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
@@ -351,8 +354,8 @@ start(struct daemon *d, struct error *err)
     if (start_controller(d, err) != 0 || start_server(d, err) != 0 ||
         start_listeners(d, err) != 0)
         return EX_OSERR;
-    log_line("heapwired " HW_VERSION " serves node %u in %s",
-             d->config.node_id, d->config.state_dir);
+    log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
+             d->config.state_dir);
     descriptors_leave_stdio(strcmp(d->config.log, "stderr") == 0);
     log_settle();
     return 0;

@@ -135,10 +135,9 @@ static bool
 is_served(const struct sockaddr_un *name)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool served = fd >= 0 &&
-                  (connect(fd, (const struct sockaddr *)name,
-                           sizeof(*name)) == 0 ||
-                   errno == EAGAIN);
+    bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)name,
+                                      sizeof(*name)) == 0 ||
+                              errno == EAGAIN);
 
     fd_close(fd);
     return served;
@@ -170,8 +169,8 @@ remove_stale(const struct sockaddr_un *name, struct error *err)
 }
 
 int
-listener_open_local(struct listener *l, struct server *server,
-                    const char *path, struct error *err)
+listener_open_local(struct listener *l, struct server *server, const char *path,
+                    struct error *err)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     struct stat st;
@@ -207,8 +206,7 @@ listener_open_local(struct listener *l, struct server *server,
 }
 
 int
-listener_give(const struct listener *l, uid_t uid, gid_t gid,
-              struct error *err)
+listener_give(const struct listener *l, uid_t uid, gid_t gid, struct error *err)
 {
     if (!*l->path || lchown(l->path, uid, gid) == 0)
         return 0;
@@ -248,11 +246,9 @@ note_port(struct listener *l)
     if (getsockname(l->fd, (struct sockaddr *)&address, &size) != 0)
         return;
     if (address.ss_family == AF_INET)
-        l->address.port =
-            ntohs(((struct sockaddr_in *)&address)->sin_port);
+        l->address.port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     else
-        l->address.port =
-            ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+        l->address.port = ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
     l->server->node.port = l->address.port;
 }
 
@@ -263,8 +259,8 @@ bind_tcp(struct listener *l, struct error *err)
     socklen_t size = socket_address(&l->address, &address);
     int yes = 1, fd;
 
-    fd = socket(address.ss_family,
-                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                0);
     if (fd < 0) {
         error_sys(err, ER_UNKNOWN, "no socket");
         return -1;

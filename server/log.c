@@ -132,7 +132,8 @@ log_fd(void)
     return file;
 }
 
-/* Control bytes and all beyond ASCII become \xNN: a log is read in terminals. */
+/* Control bytes and all beyond ASCII become \xNN: a log is read in terminals.
+ */
 static size_t
 escape(const char *from, char *to, size_t size)
 {
@@ -164,7 +165,7 @@ write_all(int fd, const char *line, size_t size)
     while (n < 0 && errno == EINTR);
 }
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 emit(bool fault, const char *format, va_list args)
 {
     char text[LOG_LINE_MAX / 2], line[LOG_LINE_MAX], now[CLOCK_TEXT];

@@ -120,8 +120,8 @@ check_native(struct session *s, struct span answer)
 static void
 keep_names(struct session *s, const struct handshake *h)
 {
-    snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s",
-             (int)h->user.size, h->user.data);
+    snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s", (int)h->user.size,
+             h->user.data);
     snprintf(s->wanted_database, sizeof(s->wanted_database), "%.*s",
              (int)h->database.size, h->database.data);
 }

@@ -10,7 +10,6 @@
 static void
 step(struct pump *pump)
 {
-    pump->rows.count = 0;
     pump->outcome =
         pump->cursor->ops->step(pump->cursor, &pump->rows, &pump->error);
 }
@@ -40,6 +39,7 @@ pump_step(struct pump *pump)
     }
     pump->woken = false;
     pump->outcome = STEP_MORE;
+    pump->rows.count = 0;
     if (pump->cursor->instant) {
         step(pump);
         return true;

@@ -17,8 +17,8 @@
 struct error;
 
 enum {
-    REPLY_ROW_MAX = 64 * 1024 * 1024,      /* one row, encoded */
-    REPLY_FULL = 256 * 1024,               /* where pulling rows stops */
+    REPLY_ROW_MAX = 64 * 1024 * 1024,          /* one row, encoded */
+    REPLY_FULL = 256 * 1024,                   /* where pulling rows stops */
     REPLY_MAX = REPLY_ROW_MAX + 2 * REPLY_FULL /* so one row always fits */
 };
 

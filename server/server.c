@@ -49,8 +49,8 @@ on_killed(struct wake *wake)
 }
 
 int
-server_init(struct server *server, uv_loop_t *loop,
-            const struct sql_node *node, struct error *err)
+server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
+            struct error *err)
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
@@ -82,8 +82,7 @@ server_has_room(const struct server *server, enum transport transport)
 {
     size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
 
-    return !server->stopping &&
-           server->count + reserve < SERVER_SESSIONS_MAX &&
+    return !server->stopping && server->count + reserve < SERVER_SESSIONS_MAX &&
            server->logging_in[transport] < SERVER_LOGINS_MAX;
 }
 

@@ -164,8 +164,7 @@ finish_closing(struct session *s)
         return;
     s->shut = true;
     s->shutdown.data = s;
-    if (s->ended ||
-        uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
+    if (s->ended || uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
         session_close(s);
 }
 
@@ -196,7 +195,7 @@ framing_fault(struct session *s, enum packet_state fault)
                   "Got a packet bigger than 'max_allowed_packet' bytes");
     else
         error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
-    s->reply.sequence = s->in.sequence;
+    s->reply.sequence = (uint8_t)(s->in.sequence + 1);
     session_fail(s, &err);
 }
 
@@ -263,9 +262,9 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void
 steer_reading(struct session *s)
 {
-    bool wanted = !s->ended &&
-                  (s->state == SESSION_CLOSING || takes_packets(s) ||
-                   packet_waiting(&s->in) < FULL_BACKLOG);
+    bool wanted =
+        !s->ended && (s->state == SESSION_CLOSING || takes_packets(s) ||
+                      packet_waiting(&s->in) < FULL_BACKLOG);
 
     if (s->state == SESSION_CLOSED || wanted == s->reading)
         return;

@@ -59,10 +59,10 @@ set_id(struct config *c, const char *value, struct error *err)
 static int
 set_timeout(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 1, CONFIG_TIMEOUT_MAX_S,
-                     &c->statement_timeout_s) != 0)
+    if (parse_number(value, 1, CONFIG_TIMEOUT_MAX_S, &c->statement_timeout_s) !=
+        0)
         return wrong(err, "must be a number of seconds from 1 to %d",
-                      CONFIG_TIMEOUT_MAX_S);
+                     CONFIG_TIMEOUT_MAX_S);
     return 0;
 }
 
@@ -116,13 +116,14 @@ set_listen(struct config *c, const char *value, struct error *err)
     if (!address.none) {
         if (!split_address(value, &address) ||
             (!is_loopback(address.text, &valid) && !valid))
-            return wrong(err, "must be ADDRESS:PORT such as 127.0.0.1:%d or "
-                               "[::1]:%d, or none",
-                          CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
+            return wrong(err,
+                         "must be ADDRESS:PORT such as 127.0.0.1:%d or "
+                         "[::1]:%d, or none",
+                         CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
         if (!is_loopback(address.text, &valid))
             return wrong(err, "is not a loopback address; others need TLS, "
-                               "which this version does not have (allowed: "
-                               "127.0.0.0/8 and [::1] with a port, or none)");
+                              "which this version does not have (allowed: "
+                              "127.0.0.0/8 and [::1] with a port, or none)");
     }
     c->listen = address;
     return 0;

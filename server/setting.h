@@ -26,8 +26,8 @@ const char *setting_key(enum config_key key);    /* in [node] */
 const char *setting_option(enum config_key key); /* behind "--" */
 
 /* -1 with *err: what is allowed. */
-int setting_apply(struct config *config, enum config_key key,
-                  const char *value, struct error *err);
+int setting_apply(struct config *config, enum config_key key, const char *value,
+                  struct error *err);
 
 void setting_defaults(struct config *config);
 /* Defaults that depend on other settings: once all others are known. */

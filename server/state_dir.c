@@ -119,9 +119,9 @@ take_lock(struct state_dir *dir, const char *path, bool *busy,
     char pid[16];
     int size;
 
-    dir->lock = openat(dir->fd, LOCK_NAME,
-                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                       0600);
+    dir->lock =
+        openat(dir->fd, LOCK_NAME,
+               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (dir->lock < 0) {
         error_sys(err, ER_UNKNOWN, "cannot open %s/" LOCK_NAME, path);
         return -1;

@@ -19,7 +19,7 @@ struct statement {
     struct pump pump;
     struct session *session;
     uint64_t started_ms;
-    uint64_t deadline_ms; /* moved on by what the client made us wait */
+    uint64_t deadline_ms;   /* moved on by what the client made us wait */
     uint64_t full_since_ms; /* 0: the client takes what there is */
     size_t sent;            /* rows of the pump's batch */
     uint64_t rows, bytes;
@@ -154,11 +154,11 @@ pull(struct statement *st)
         note_full(st, session_output_full(st->session));
         if (st->full_since_ms)
             return; /* statement_resume goes on */
+        st->sent = 0;
         if (turn == STEPS_A_TURN) {
             pump_yield(&st->pump);
             return;
         }
-        st->sent = 0;
         if (!pump_step(&st->pump))
             return; /* on_ready goes on */
     }
@@ -243,8 +243,8 @@ void
 statement_abandon(struct session *s)
 {
     struct statement *st = s->statement;
-    static const struct error gone = {
-        .code = ER_QUERY_INTERRUPTED, .text = "the client is gone"};
+    static const struct error gone = {.code = ER_QUERY_INTERRUPTED,
+                                      .text = "the client is gone"};
     struct audit_outcome outcome;
 
     if (!st)

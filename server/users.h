@@ -30,8 +30,7 @@ struct users *users_new(struct error *err);
 void users_free(struct users *users); /* NULL is fine */
 
 /* -1 with *err: name used, unfit, or too many. */
-int users_add(struct users *users, const struct user *user,
-              struct error *err);
+int users_add(struct users *users, const struct user *user, struct error *err);
 int users_check_name(const char *name, struct error *err);
 
 size_t users_count(const struct users *users);

@@ -23,7 +23,8 @@ struct wake {
 };
 
 struct wakes {
-    pthread_mutex_t lock; /* guards what follows and every wake's next, queued */
+    pthread_mutex_t
+        lock; /* guards what follows and every wake's next, queued */
     struct wake *first;
     uv_async_t async;
 };

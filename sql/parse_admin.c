@@ -46,7 +46,7 @@ parse_ids(struct parser *p, struct admin_execute *out)
     uint64_t *ids = arena_alloc(p->arena, TARGETS_MAX * sizeof(*ids));
     bool list = parser_accept_operator(p, "(");
     size_t given = 0;
-    uint64_t id;
+    uint64_t id = 0;
 
     if (!ids) {
         error_memory(p->err, "the statement");

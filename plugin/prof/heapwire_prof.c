@@ -86,7 +86,7 @@ take_count(const char *text, uint32_t *out)
     errno = 0;
     n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 0 || n > INT32_MAX)
-        return bad_usage("not a number of things: ", text);
+        return bad_usage("not a count: ", text);
     *out = (uint32_t)n;
     return 0;
 }
@@ -146,13 +146,13 @@ parse_command(int argc, char **argv, struct command *command)
     command->options = graph_defaults;
     opterr = 0;
     for (;;) {
-        const char *word = argv[optind];
+        const char *word = optind < argc ? argv[optind] : "";
 
         /* One thread: nobody else parses arguments. */
         flag = getopt_long(argc, argv, ":", flags, NULL); // NOLINT
         if (flag < 0)
             break;
-        if (take_flag(command, flag, word ? word : "") != 0)
+        if (take_flag(command, flag, word) != 0)
             return -1;
         if (command->done)
             return 0;
@@ -274,7 +274,7 @@ out:
 int
 main(int argc, char **argv)
 {
-    struct command command = {0};
+    struct command command = {.binary = "", .profile = ""};
     struct error err = {0};
 
     if (parse_command(argc, argv, &command) != 0)

@@ -27,10 +27,11 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Deletes balanced pairs of open and close within text, in place; with
- * and_const, a "const" that follows one as well. */
+/* Copies text to out, or to itself, without balanced pairs of open and close
+ * and what they hold; with and_const, without a "const" that follows one. */
 static size_t
-delete_pairs(char *text, size_t size, char open, char close, bool and_const)
+delete_pairs(const char *text, size_t size, char open, char close,
+             bool and_const, char *out)
 {
     size_t opened[NESTING_MAX], depth = 0, kept = 0, at;
 
@@ -46,7 +47,7 @@ delete_pairs(char *text, size_t size, char open, char close, bool and_const)
         }
         if (text[i] == open && depth < NESTING_MAX)
             opened[depth++] = kept;
-        text[kept++] = text[i];
+        out[kept++] = text[i];
     }
     return kept;
 }
@@ -77,9 +78,8 @@ function_name_shorten(const char *name, struct buffer *out)
 
     if (!text)
         return;
-    memcpy(text, name, size);
-    size = delete_pairs(text, size, '(', ')', true);
-    size = delete_pairs(text, size, '<', '>', false);
+    size = delete_pairs(name, size, '(', ')', true, text);
+    size = delete_pairs(text, size, '<', '>', false, text);
     type = type_size(text, size);
     memmove(text, text + type, size - type);
     buffer_claim(out, size - type);

@@ -159,14 +159,13 @@ static int
 add_address(struct parser *p, uint64_t address, uint32_t *index)
 {
     struct heap_dump *dump = p->dump;
-    uint32_t *slot = p->slots ? slot_of(p, address) : NULL;
+    uint32_t *slot;
 
-    if (!slot || !*slot) {
-        if (dump->address_count == p->address_room) {
-            if (grow_addresses(p) != 0)
-                return -1;
-            slot = slot_of(p, address);
-        }
+    if ((!p->slots || dump->address_count == p->address_room) &&
+        grow_addresses(p) != 0)
+        return -1;
+    slot = slot_of(p, address);
+    if (*slot == 0) {
         dump->addresses[dump->address_count++] = address;
         *slot = (uint32_t)dump->address_count;
     }

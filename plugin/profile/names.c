@@ -1,4 +1,4 @@
-/* names.c - see names.h.  Two open-addressing tables over one arena. */
+/* names.c - see names.h.  An open-addressing table over one arena. */
 #include "names.h"
 
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "memory.h"
+#include "texts.h"
 
 enum { TABLE_FIRST = 256, NOTE_MAX = 256 };
 
@@ -13,8 +14,7 @@ struct names {
     struct arena *arena;
     struct location **locations; /* by address; capacity a power of two */
     size_t capacity, count;
-    const char **texts; /* by content */
-    size_t text_capacity, text_count;
+    struct texts *texts;
     size_t limit;
     char note[NOTE_MAX];
 };
@@ -28,16 +28,6 @@ hash_address(uint64_t v)
     return v;
 }
 
-static uint64_t
-hash_text(const char *text)
-{
-    uint64_t h = 0xcbf29ce484222325ULL;
-
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-    return h;
-}
-
 struct names *
 names_new(size_t limit_bytes)
 {
@@ -47,9 +37,10 @@ names_new(size_t limit_bytes)
         return NULL;
     names->limit = limit_bytes;
     names->arena = arena_new(limit_bytes);
-    names->capacity = names->text_capacity = TABLE_FIRST;
+    names->capacity = TABLE_FIRST;
     names->locations = mem_zalloc(TABLE_FIRST, sizeof(*names->locations));
-    names->texts = mem_zalloc(TABLE_FIRST, sizeof(*names->texts));
+    if (names->arena)
+        names->texts = texts_new(names->arena);
     if (!names->arena || !names->locations || !names->texts) {
         names_free(names);
         return NULL;
@@ -62,9 +53,9 @@ names_free(struct names *names)
 {
     if (!names)
         return;
+    texts_free(names->texts);
     arena_free(names->arena);
     mem_free(names->locations);
-    mem_free(names->texts);
     mem_free(names);
 }
 
@@ -78,17 +69,7 @@ location_slot(struct location **table, size_t capacity, uint64_t address)
     return &table[i];
 }
 
-static const char **
-text_slot(const char **table, size_t capacity, const char *text)
-{
-    size_t i = hash_text(text) & (capacity - 1);
-
-    while (table[i] && strcmp(table[i], text) != 0)
-        i = (i + 1) & (capacity - 1);
-    return &table[i];
-}
-
-/* Both tables double at three quarters, while under the limit. */
+/* The table doubles at three quarters, while under the limit. */
 static int
 grow_locations(struct names *names)
 {
@@ -112,41 +93,14 @@ grow_locations(struct names *names)
     return 0;
 }
 
-static int
-grow_texts(struct names *names)
-{
-    size_t capacity = names->text_capacity * 2;
-    const char **table;
-
-    if (names->text_count * 4 < names->text_capacity * 3)
-        return 0;
-    if (capacity * sizeof(*table) > names->limit)
-        return -1;
-    table = mem_zalloc(capacity, sizeof(*table));
-    if (!table)
-        return -1;
-    for (size_t i = 0; i < names->text_capacity; i++)
-        if (names->texts[i])
-            *text_slot(table, capacity, names->texts[i]) = names->texts[i];
-    mem_free(names->texts);
-    names->texts = table;
-    names->text_capacity = capacity;
-    return 0;
-}
-
 static const char *
 intern(struct names *names, const char *text)
 {
-    const char **slot;
+    uint32_t number;
 
-    if (grow_texts(names) != 0)
+    if (texts_add(names->texts, text, strlen(text), &number) != 0)
         return NULL;
-    slot = text_slot(names->texts, names->text_capacity, text);
-    if (!*slot) {
-        *slot = arena_strndup(names->arena, text, strlen(text));
-        names->text_count += *slot != NULL;
-    }
-    return *slot;
+    return texts_get(names->texts, number);
 }
 
 int

@@ -265,29 +265,6 @@ send_some(struct helper *h, size_t done, int object_fd)
     return sendmsg(h->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* As await: 1 when all is sent. */
-static int
-send_question(struct helper *h, int object_fd, uint64_t until,
-              struct error *err)
-{
-    size_t done = 0;
-    ssize_t n;
-    int ready;
-
-    while (done < h->out.size) {
-        ready = await(h, POLLOUT, until, err);
-        if (ready <= 0)
-            return ready;
-        n = send_some(h, done, object_fd);
-        if (n < 0 && errno != EINTR && errno != EAGAIN) {
-            error_sys(err, ER_UNKNOWN, "cannot ask the symboliser");
-            return -1;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 1;
-}
-
 /* Why a helper that closed its socket did so. */
 static void
 explain_death(struct helper *h, struct error *err)
@@ -307,11 +284,38 @@ explain_death(struct helper *h, struct error *err)
         error_set(err, ER_UNKNOWN,
                   "the symboliser needed more than its %llu MB of memory",
                   (unsigned long long)(h->memory_bytes >> 20));
+    else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_VERSION)
+        error_set(err, ER_UNKNOWN,
+                  "%s is of another version than this program: restart it",
+                  h->program);
     else if (got > 0)
         error_set(err, ER_UNKNOWN, "the symboliser ended with status %d",
                   WEXITSTATUS(status));
     else
         error_set(err, ER_UNKNOWN, "the symboliser hung up");
+}
+
+/* As await: 1 when all is sent. */
+static int
+send_question(struct helper *h, int object_fd, uint64_t until,
+              struct error *err)
+{
+    size_t done = 0;
+    ssize_t n;
+    int ready;
+
+    while (done < h->out.size) {
+        ready = await(h, POLLOUT, until, err);
+        if (ready <= 0)
+            return ready;
+        n = send_some(h, done, object_fd);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            explain_death(h, err);
+            return -1;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 1;
 }
 
 /* As await: 1 when more bytes came. */

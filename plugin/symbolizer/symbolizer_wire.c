@@ -48,6 +48,7 @@ wire_put_request(struct buffer *out, const char *path, bool symbols_only,
 {
     size_t mark = begin(out, WIRE_NAME);
 
+    buffer_u8(out, WIRE_VERSION);
     buffer_u8(out, symbols_only ? WIRE_SYMBOLS_ONLY : 0);
     put_text(out, path, WIRE_PATH_MAX);
     buffer_u32(out, count);
@@ -110,9 +111,13 @@ bool
 wire_parse_request(struct span payload, struct wire_request *out)
 {
     struct reader r = reader_of(payload.data, payload.size);
-    uint8_t type = reader_u8(&r), flags = reader_u8(&r);
+    uint8_t type = reader_u8(&r), flags;
     struct span offsets;
 
+    out->version = reader_u8(&r);
+    if (out->version != WIRE_VERSION)
+        return !r.failed && type == WIRE_NAME;
+    flags = reader_u8(&r);
     out->symbols_only = (flags & WIRE_SYMBOLS_ONLY) != 0;
     out->path = take_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);

@@ -7,10 +7,10 @@
  * first byte (SCM_RIGHTS).  One answer per offset streams back, in their order,
  * and WIRE_DONE ends them: what came before a crash or a deadline is kept.
  *
- *   WIRE_NAME    u8 flags, text path, u32 count, count * u64 file offset
- *   WIRE_ANSWER  u64 function start, text symbol ("" when there is none), u8
- *                frames, then per frame: text function, text file, u32 line
- *   WIRE_DONE    text complaint ("" when all were answered)
+ *   WIRE_NAME    u8 version, u8 flags, text path, u32 count, count * u64 file
+ * offset WIRE_ANSWER  u64 function start, text symbol ("" when there is none),
+ * u8 frames, then per frame: text function, text file, u32 line WIRE_DONE text
+ * complaint ("" when all were answered)
  *
  * A text is a length-encoded size and its bytes.  The one frame of an address
  * without a name has function "": the start of its function stands for it.
@@ -29,6 +29,9 @@
 struct buffer;
 
 enum {
+    /* Raised by any change here: a package may replace the helper of a
+     * heapwired that runs on. */
+    WIRE_VERSION = 2,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
@@ -44,11 +47,16 @@ enum {
 enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE };
 
 /* How the helper ends when it cannot go on. */
-enum wire_exit { WIRE_EXIT_PROTOCOL = 3, WIRE_EXIT_MEMORY = 4 };
+enum wire_exit {
+    WIRE_EXIT_PROTOCOL = 3,
+    WIRE_EXIT_MEMORY = 4,
+    WIRE_EXIT_VERSION = 5
+};
 
 enum wire_flag { WIRE_SYMBOLS_ONLY = 1 }; /* leave the DWARF alone */
 
 struct wire_request {
+    uint8_t version; /* when not WIRE_VERSION, all that is parsed */
     bool symbols_only;
     struct span path; /* of the mapped file; its name is only shown and
                          its directory searched for split debug files */

@@ -149,7 +149,7 @@ find_adopted(const struct supervisor *s)
     while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (pid > 0 && parent_of(pid) == getpid() &&
+        if (pid > 0 && pid != s->listener.pid && parent_of(pid) == getpid() &&
             runs_exe(pid, s->plan->exe))
             found = pid;
     }

@@ -18,9 +18,10 @@ finish() {
     trap - EXIT INT TERM
     for pid in $PIDS; do
         kill -CONT "$pid" 2>/dev/null
+        # heapwire-run ends what it has started
+        kill -TERM "$pid" 2>/dev/null && eventually 5 gone "$pid"
         kill -KILL "$pid" 2>/dev/null
     done
-    [ "$status" -eq 0 ] || [ -z "${KEEP:-}" ] || exit "$status"
     rm -rf "$WORK"
     exit "$status"
 }

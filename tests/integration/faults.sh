@@ -16,9 +16,9 @@ start_redis
 expect_error "wrong SQL" "1064 (42000)" "near 'NONSENSE' at line 2" 'SHOW
 NONSENSE'
 expect_error "unknown statement" "1064 (42000)" "near 'HELLO' at line 1" HELLO
-expect_error "unknown method" "1105 (HY000)" dump_dot_snapshot \
+expect_error "unknown method" "1064 (42000)" dump_dot_snapshot \
     "ADMIN EXECUTE ON 10001 'System.print($heap.explode())'"
-expect_error "unknown class" "1105 (HY000)" HeapProf \
+expect_error "unknown class" "1064 (42000)" HeapProf \
     "ADMIN EXECUTE ON 10001 'System.print(Exec.run())'"
 expect_error "wrong script" "1064 (42000)" "line 1" \
     "ADMIN EXECUTE ON 10001 'System.print('"
@@ -129,7 +129,7 @@ node_options="--listen none --exe /usr/bin/redis-server"
 start_node "$work/wrapper"
 wait_for 10 redis-cli -p "$redis_port" ping
 wait_for 10 prof 'has_enable()'
-python3 - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
+$python - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
 import os
 import signal
 import sys
@@ -166,7 +166,7 @@ same "the next incarnation serves" false "$(tail -n 1 "$work/session")"
 touch "$work/enough"
 
 # ---- garbage on the port ----
-python3 - "$work/node/mysql.sock" <<'EOF' || fault "garbage"
+$python - "$work/node/mysql.sock" <<'EOF' || fault "garbage"
 import os
 import socket
 import sys

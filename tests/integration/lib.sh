@@ -10,9 +10,13 @@ work=$(mktemp -d)
 pids=
 faults=0
 checks=0
+python=/usr/bin/python3 # Debian's: it has Debian's modules
 
+finished=no
 clean_up() {
+    status=$?
     trap - EXIT INT TERM
+    [ "$finished" = yes ] || echo "ended early, with status $status"
     for pid in $pids; do
         kill "$pid" 2>/dev/null || true
         kill -CONT "$pid" 2>/dev/null || true
@@ -21,6 +25,7 @@ clean_up() {
         wait "$pid" 2>/dev/null || true
     done
     rm -rf "$work"
+    exit "$status"
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
@@ -126,6 +131,7 @@ milliseconds() {
 }
 
 finish_test() {
+    finished=yes
     echo "$checks checks, $faults faults"
     [ "$faults" = 0 ]
 }

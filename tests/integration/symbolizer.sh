@@ -220,6 +220,67 @@ assert len(functions) < unnamed / 8, (len(functions), unnamed)
 print(f"{unnamed} addresses in {len(functions)} unnamed functions")
 END
 
+echo "# damaged DWARF costs names, nothing else"
+nm -S "$TMP/five" | awk 'NF == 4 && $3 ~ /[tTwW]/ { print "0x" $1 }' |
+    sort >"$TMP/addresses"
+python3 - "$TMP/five" "$TMP/damaged" "$TMP/addresses" "$DRIVER" "$HELPER" <<'END'
+import random
+import subprocess
+import sys
+
+source, damaged, addresses, driver, helper = sys.argv[1:]
+whole = open(source, "rb").read()
+questions = open(addresses).read()
+random.seed(1)
+notes = 0
+for _ in range(60):
+    data = bytearray(whole)
+    for _ in range(200):
+        at = random.randrange(0x1000, len(data))
+        data[at] = random.randrange(256)
+    open(damaged, "wb").write(data)
+    done = subprocess.run([driver, helper, damaged], input=questions,
+                          capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    count = sum(line.startswith("0x") for line in done.stdout.splitlines())
+    assert count >= len(questions.split()), done.stdout
+    notes += ":" in done.stderr
+print(f"60 damaged files, {notes} with a note")
+END
+
+echo "# the helper's limits, and its end"
+python3 - "$HELPER" <<'END'
+import os
+import socket
+import subprocess
+import sys
+
+ours, theirs = socket.socketpair()
+helper = subprocess.Popen([sys.argv[1], str(3 << 30), "10", str(os.getpid())],
+                          stdin=theirs)
+theirs.close()
+status = f"/proc/{helper.pid}/"
+while "NoNewPrivs:\t1" not in open(status + "status").read():
+    assert helper.poll() is None
+stat = open(status + "stat").read().rsplit(")", 1)[1].split()
+assert stat[16] == "10", stat[16]
+assert open(status + "oom_score_adj").read().strip() == "1000"
+limits = {line[:26].strip(): line[26:].split()[0]
+          for line in open(status + "limits")}
+assert limits["Max core file size"] == "0", limits
+assert limits["Max file size"] == "0", limits
+assert limits["Max address space"] in (str(3 << 30), "unlimited"), limits
+ours.close()
+assert helper.wait(10) == 0
+# Its parent died before it could ask to be told.
+ours, theirs = socket.socketpair()
+assert subprocess.run([sys.argv[1], "0", "10", "1"], stdin=theirs,
+                      timeout=10).returncode == 1
+# By hand.
+assert subprocess.run([sys.argv[1]], stdin=theirs, stderr=subprocess.DEVNULL,
+                      timeout=10).returncode == 2
+END
+
 echo "# Debian's own"
 compare /usr/bin/redis-server --step 101
 if [ -d /usr/lib/debug/.build-id ]; then

@@ -193,6 +193,12 @@ dwarf(void)
     good();
 }
 
+static void
+version(void)
+{
+    exit(WIRE_EXIT_VERSION);
+}
+
 /* Says what it inherited: nothing but descriptors 0 to 2 is right. */
 static void
 inherit(void)
@@ -228,7 +234,7 @@ static const struct {
     {"crash", crash},       {"half", half},       {"few", few},
     {"many", many},         {"flood", flood},     {"after", after},
     {"complain", complain}, {"hostile", hostile}, {"dwarf", dwarf},
-    {"inherit", inherit},
+    {"inherit", inherit},   {"version", version},
 };
 
 int

@@ -52,6 +52,24 @@ START_TEST(the_first_answer_stays_and_limits_hold)
 }
 END_TEST
 
+START_TEST(a_symbol_belongs_to_an_address_that_is_known)
+{
+    struct names *names = names_new(1 << 20);
+    struct frame one = {"f", "", 0};
+    const struct location *location;
+
+    ck_assert_int_eq(names_set_symbol(names, 1, "f(int)", 16), -1);
+    ck_assert_int_eq(names_add(names, 1, &one, 1, false), 0);
+    location = names_find(names, 1);
+    ck_assert_ptr_null(location->symbol);
+    ck_assert_int_eq(names_set_symbol(names, 1, "f(int)", 16), 0);
+    ck_assert_int_eq(names_set_symbol(names, 1, "g", 32), 0);
+    ck_assert_str_eq(location->symbol, "f(int)");
+    ck_assert_uint_eq(location->symbol_start, 16);
+    names_free(names);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -60,6 +78,7 @@ main(void)
 
     tcase_add_test(tc, thousands_of_names_are_found_again);
     tcase_add_test(tc, the_first_answer_stays_and_limits_hold);
+    tcase_add_test(tc, a_symbol_belongs_to_an_address_that_is_known);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -140,6 +140,7 @@ static const struct {
     {"after", ADDRESSES, "garbage"},
     {"flood", 0, "garbage"},
     {"complain", 0, "no such ?[31mluck"},
+    {"version", 0, "another version"},
     {"nothing_of_that_name", 0, "status 2"},
 };
 

@@ -97,6 +97,16 @@ START_TEST(cut_at_any_byte_nothing_is_taken)
 }
 END_TEST
 
+START_TEST(another_version_is_told_apart)
+{
+    static const char newer[] = {WIRE_NAME, WIRE_VERSION + 1, 'x', 'y'};
+    struct wire_request request;
+
+    ck_assert(wire_parse_request((struct span){newer, 4}, &request));
+    ck_assert_uint_eq(request.version, WIRE_VERSION + 1);
+}
+END_TEST
+
 START_TEST(sizes_past_the_ceiling_are_refused)
 {
     static const uint8_t empty[] = {0, 0, 0, 0};
@@ -214,6 +224,7 @@ main(void)
     tcase_add_test(tc, a_request_comes_back_as_it_was_put);
     tcase_add_test(tc, an_answer_comes_back_as_it_was_put);
     tcase_add_test(tc, cut_at_any_byte_nothing_is_taken);
+    tcase_add_test(tc, another_version_is_told_apart);
     tcase_add_test(tc, sizes_past_the_ceiling_are_refused);
     tcase_add_test(tc, hostile_answers_are_refused);
     tcase_add_test(tc, only_the_single_frame_may_be_without_a_name);

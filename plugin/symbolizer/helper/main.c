@@ -148,6 +148,8 @@ serve_one(struct helper *h, struct span payload)
 
     if (h->object_fd < 0 || !wire_parse_request(payload, &request))
         return WIRE_EXIT_PROTOCOL;
+    if (request.version != WIRE_VERSION)
+        return WIRE_EXIT_VERSION;
     limits_cpu(h->cpu_seconds);
     status = name_object(h, &request);
     fd_close(h->object_fd);
@@ -183,6 +185,7 @@ main(int argc, char **argv)
 {
     struct helper h = {.object_fd = -1};
     uint64_t memory_bytes, cpu_seconds, parent;
+    int status;
 
     if (argc != 4 || !take_number(argv[1], &memory_bytes) ||
         !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
@@ -199,5 +202,9 @@ main(int argc, char **argv)
     h.cpu_seconds = (uint32_t)cpu_seconds;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
-    return serve(&h);
+    status = serve(&h);
+    fd_close(h.object_fd);
+    buffer_fini(&h.in);
+    buffer_fini(&h.out);
+    return status;
 }

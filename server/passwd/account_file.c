@@ -1,0 +1,124 @@
+/* account_file.c - see account_file.h. */
+#include "account_file.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+
+static struct span
+trim(struct span s)
+{
+    while (s.size && memchr(" \t\r", s.data[0], 3)) {
+        s.data++;
+        s.size--;
+    }
+    while (s.size && memchr(" \t\r", s.data[s.size - 1], 3))
+        s.size--;
+    return s;
+}
+
+/* What stands before the first of the marks, trimmed; false without one. */
+static bool
+before(struct span line, const char *marks, struct span *out)
+{
+    for (size_t i = 0; i < line.size; i++)
+        if (strchr(marks, line.data[i]) && line.data[i]) {
+            *out = trim((struct span){line.data, i});
+            return true;
+        }
+    return false;
+}
+
+/* Is this "[user NAME]"? */
+static bool
+begins_account(struct span line, const char *name)
+{
+    struct span inside;
+
+    if (line.size < 6 || memcmp(line.data, "[user", 5) != 0 ||
+        !memchr(" \t", line.data[5], 2) || !before(line, "]", &inside))
+        return false;
+    inside.data += 5;
+    inside.size -= 5;
+    return span_is(trim(inside), name);
+}
+
+static int
+put_auth(struct buffer *out, const struct verifier *verifier)
+{
+    char text[AUTH_TEXT];
+
+    if (verifier_print(verifier, text, sizeof(text)) != 0)
+        return -1;
+    buffer_format(out, "auth = %s\n", text);
+    return 0;
+}
+
+/* One line of the account's own section. */
+static int
+change_line(struct span line, struct span whole,
+            const struct account_change *change, struct buffer *out)
+{
+    struct span key = {"", 0};
+
+    if (line.size && !memchr(";#", line.data[0], 2))
+        before(line, "=:", &key);
+    if (span_is(key, "auth"))
+        return put_auth(out, &change->verifier);
+    if (span_is(key, "privileges") && change->privileges) {
+        buffer_format(out, "privileges = %s\n", change->privileges);
+        return 0;
+    }
+    buffer_add(out, whole.data, whole.size);
+    buffer_char(out, '\n');
+    return 0;
+}
+
+static int
+append_account(const struct account_change *change, struct buffer *out)
+{
+    buffer_format(out, "%s[user %s]\n", out->size ? "\n" : "", change->name);
+    if (put_auth(out, &change->verifier) != 0)
+        return -1;
+    buffer_format(out, "privileges = %s\n",
+                  change->privileges ? change->privileges : ACCOUNT_PRIVILEGES);
+    return 0;
+}
+
+int
+account_file_change(struct span text, const struct account_change *change,
+                    struct buffer *out, struct error *err)
+{
+    struct reader r = reader_of(text.data, text.size);
+    struct span whole, line;
+    bool inside = false, found = false;
+    int rc = 0;
+
+    while (rc == 0 && reader_line(&r, &whole)) {
+        line = trim(whole);
+        if (line.size && line.data[0] == '[') {
+            inside = begins_account(line, change->name);
+            found = found || inside;
+        }
+        if (inside) {
+            rc = change_line(line, whole, change, out);
+        } else {
+            buffer_add(out, whole.data, whole.size);
+            buffer_char(out, '\n');
+        }
+    }
+    if (found && !change->replace) {
+        error_set(err, ER_WRONG_VALUE,
+                  "user '%s' is there already (--replace gives a new password)",
+                  change->name);
+        return -1;
+    }
+    if (rc == 0 && !found)
+        rc = append_account(change, out);
+    if (rc != 0 || out->failed) {
+        error_set(err, ER_OUT_OF_MEMORY, "the file grows too large");
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * account_file.h - a configuration file with one account more, or changed.
+ *
+ * Pure: text in, text out.  What is not the account's own lines stays as it
+ * is, comments included.
+ */
+#ifndef HW_ACCOUNT_FILE_H
+#define HW_ACCOUNT_FILE_H
+
+#include <stdbool.h>
+
+#include "auth.h"
+#include "reader.h"
+
+struct buffer;
+struct error;
+
+struct account_change {
+    const char *name;
+    struct verifier verifier;
+    const char *privileges; /* NULL: as before, or the default for a new one */
+    bool replace;           /* or it is an error if the account is there */
+};
+
+#define ACCOUNT_PRIVILEGES "status, profile, control" /* of a new one */
+
+/* Appends the new text to out. */
+int account_file_change(struct span text, const struct account_change *change,
+                        struct buffer *out, struct error *err);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * main.c - heapwire-passwd: adds an account to a configuration file.
+ *
+ * Passwords come from the random generator or from stdin, never from the
+ * command line, which everybody on the machine can read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include "account_file.h"
+#include "config.h"
+#include "errors.h"
+#include "files.h"
+#include "sql.h"
+#include "users.h"
+
+enum { RANDOM_LENGTH = 24 }; /* of 57 characters each: 139 bits */
+
+struct job {
+    const char *path;
+    struct account_change change;
+    bool from_stdin;
+    char password[AUTH_PASSWORD_MAX + 2];
+};
+
+static int
+fail(const char *path, const struct error *err)
+{
+    fprintf(stderr, "heapwire-passwd: %s%s%s\n", path ? path : "",
+            path ? ": " : "", err->text);
+    return -1;
+}
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: heapwire-passwd FILE NAME [--privileges LIST] [--stdin] "
+          "[--replace]\n"
+          "\n"
+          "Adds [user NAME] to the configuration FILE, which is made if need "
+          "be, and\nprints the new random password.\n"
+          "\n"
+          "  --privileges LIST  of status, profile, control, cluster, admin\n"
+          "                     (" ACCOUNT_PRIVILEGES ")\n"
+          "  --stdin            read the password, one line, and print none\n"
+          "  --replace          give an existing user a new password\n",
+          out);
+}
+
+/* No look-alikes; drawn without bias. */
+static int
+draw_password(char *out, struct error *err)
+{
+    static const char alphabet[] =
+        "23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+    const size_t letters = sizeof(alphabet) - 1;
+    size_t used = 0;
+    uint8_t byte;
+
+    while (used < RANDOM_LENGTH) {
+        if (RAND_bytes(&byte, 1) != 1) {
+            error_set(err, ER_UNKNOWN, "no random bytes");
+            return -1;
+        }
+        if (byte < 256 - 256 % letters)
+            out[used++] = alphabet[byte % letters];
+    }
+    out[used] = '\0';
+    return 0;
+}
+
+static int
+read_password(char *out, size_t size, struct error *err)
+{
+    char *end;
+
+    if (!fgets(out, (int)size, stdin)) {
+        error_set(err, ER_WRONG_VALUE, "no password on stdin");
+        return -1;
+    }
+    end = out + strcspn(out, "\r\n");
+    if (!*end && strlen(out) == size - 1) {
+        error_set(err, ER_WRONG_VALUE, "the password is longer than %d bytes",
+                  AUTH_PASSWORD_MAX);
+        return -1;
+    }
+    *end = '\0';
+    if (!*out) {
+        error_set(err, ER_WRONG_VALUE, "the password is empty");
+        return -1;
+    }
+    return 0;
+}
+
+/* 0, or -1 with the faults said. */
+static int
+check_text(const char *path, const struct buffer *text)
+{
+    struct config config = {.node_id = 0};
+    struct config_faults faults;
+    int rc;
+
+    config_faults_init(&faults);
+    rc = config_parse(&config, path, text->data, text->size, &faults);
+    if (rc != 0 && faults.text.data)
+        fputs(faults.text.data, stderr);
+    config_fini(&config);
+    config_faults_fini(&faults);
+    return rc;
+}
+
+static int
+read_old(const char *path, struct buffer *old, struct stat *st, bool *exists)
+{
+    struct error err;
+    mode_t mode;
+
+    *exists = lstat(path, st) == 0;
+    if (!*exists && errno == ENOENT)
+        return 0;
+    if (config_read_file(path, old, &mode, &err) != 0)
+        return fail(path, &err);
+    return check_text(path, old);
+}
+
+static int
+write_all(int fd, const struct buffer *text)
+{
+    size_t done = 0;
+    ssize_t n;
+
+    while (done < text->size) {
+        n = write(fd, text->data + done, text->size - done);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return fsync(fd);
+}
+
+/* All or nothing, and never readable by others: a new file takes the name. */
+static int
+replace_file(const char *path, const struct buffer *text,
+             const struct stat *old, bool exists)
+{
+    char temporary[CONFIG_PATH_MAX + 8];
+    struct error err;
+    int fd, n;
+
+    n = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+    if (n < 0 || (size_t)n >= sizeof(temporary)) {
+        error_set(&err, ER_WRONG_VALUE, "the name is too long");
+        return fail(path, &err);
+    }
+    fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
+    if (fd < 0) {
+        error_sys(&err, ER_UNKNOWN, "cannot be written");
+        return fail(path, &err);
+    }
+    if ((exists && old->st_uid != geteuid() &&
+         fchown(fd, old->st_uid, old->st_gid) != 0) ||
+        write_all(fd, text) != 0 || rename(temporary, path) != 0) {
+        error_sys(&err, ER_UNKNOWN, "cannot be replaced");
+        (void)unlink(temporary);
+        fd_close(fd);
+        return fail(path, &err);
+    }
+    fd_close(fd);
+    return 0;
+}
+
+static int
+change_file(const struct job *job)
+{
+    struct buffer old, new;
+    struct error err;
+    struct stat st;
+    bool exists;
+    int rc = -1;
+
+    buffer_init(&old, CONFIG_FILE_MAX);
+    buffer_init(&new, CONFIG_FILE_MAX);
+    if (read_old(job->path, &old, &st, &exists) != 0)
+        goto out;
+    if (account_file_change((struct span){old.data ? old.data : "", old.size},
+                            &job->change, &new, &err) != 0) {
+        fail(job->path, &err);
+        goto out;
+    }
+    if (check_text(job->path, &new) == 0)
+        rc = replace_file(job->path, &new, &st, exists);
+out:
+    buffer_fini(&old);
+    buffer_fini(&new);
+    return rc;
+}
+
+static int
+run(struct job *job)
+{
+    struct span password;
+    struct error err;
+    uint32_t bits;
+    int rc;
+
+    if (users_check_name(job->change.name, &err) != 0 ||
+        (job->change.privileges &&
+         privileges_parse(job->change.privileges, &bits, &err) != 0))
+        return fail(NULL, &err);
+    rc = job->from_stdin
+             ? read_password(job->password, sizeof(job->password), &err)
+             : draw_password(job->password, &err);
+    password = (struct span){job->password, strlen(job->password)};
+    if (rc != 0 || verifier_make(&job->change.verifier, password, &err) != 0)
+        return fail(NULL, &err);
+    if (change_file(job) != 0)
+        return -1;
+    if (!job->from_stdin)
+        puts(job->password);
+    return 0;
+}
+
+/* 0, EX_USAGE, or -1 when there is nothing to do. */
+static int
+parse(struct job *job, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"privileges", required_argument, NULL, 'p'},
+        {"stdin", no_argument, NULL, 's'},
+        {"replace", no_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread */
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == 'p')
+            job->change.privileges = optarg;
+        else if (option == 's')
+            job->from_stdin = true;
+        else if (option == 'r')
+            job->change.replace = true;
+        else if (option == 'h')
+            return -1;
+        else
+            return EX_USAGE;
+    }
+    if (argc - optind != 2)
+        return EX_USAGE;
+    job->path = argv[optind];
+    job->change.name = argv[optind + 1];
+    return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct job job = {.path = NULL};
+    int rc = parse(&job, argc, argv);
+
+    if (rc != 0) {
+        usage(rc < 0 ? stdout : stderr);
+        return rc < 0 ? 0 : rc;
+    }
+    umask(077);
+    rc = run(&job);
+    OPENSSL_cleanse(&job, sizeof(job));
+    return rc == 0 ? 0 : EXIT_FAILURE;
+}

@@ -1,0 +1,324 @@
+"""heapwired as a process: start, refusals, signals, users, descriptors, end."""
+import os
+import pwd
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from mysql_wire import Refused, Wire
+from node_under_test import FAKE, PASSWD, Node, wait_for
+
+USERS = (("ann", b"secret", "status"),)
+
+
+def run(*arguments, program=FAKE, **more):
+    return subprocess.run([program, *arguments], capture_output=True,
+                          text=True, timeout=30, check=False, **more)
+
+
+def logs_in(where, *who):
+    try:
+        Wire(where).login(*who).close()
+        return True
+    except (OSError, EOFError, Refused):
+        return False
+
+
+def test_check(directory):
+    state = directory + "/state"
+    done = run("--check", "--node-id", "7", "--state-dir", state, "--listen",
+               "[::1]:99", "--exe", "/bin/sh", "--user",
+               pwd.getpwuid(os.getuid()).pw_name)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout == (
+        f"id=7\nlisten=[::1]:99\nstate_dir={state}\n"
+        f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
+        f"exe=/bin/sh\njemalloc=auto\nlog={state}/heapwired.log\n")
+    assert not os.path.exists(state), "--check made something"
+    done = run("--check", "--state-dir", "x", cwd=directory)
+    assert f"state_dir={directory}/x\n" in done.stdout
+
+
+def test_check_finds_every_fault(directory):
+    config = directory + "/c"
+    with open(config, "w", encoding="ascii") as f:
+        f.write("[node]\nid = none\nlisten = 0.0.0.0:1\n")
+    os.chmod(config, 0o600)
+    os.mkdir(directory + "/open", 0o755)
+    os.symlink(directory, directory + "/link")
+    for arguments, faults in (
+            (["--config", config], ["c:2: id = none: must be",
+                                    "c:3: listen = 0.0.0.0:1: is not a loop"]),
+            (["--config", directory + "/none"], ["cannot be opened"]),
+            (["--config", directory], ["is not a regular file"]),
+            (["--user", "no-such-user"], ["no user 'no-such-user'"]),
+            (["--exe", "/no/such/file"], ["exe = /no/such/file"]),
+            (["--jemalloc", "/no/lib.so"], ["jemalloc = /no/lib.so"]),
+            (["--state-dir", directory + "/open"], ["chmod 700"]),
+            (["--state-dir", directory + "/link"], ["is not a directory"]),
+            (["--state-dir", config], ["is not a directory"]),
+            (["--node-id", "0", "--log", "x"], ["--node-id: must",
+                                                "--log: must"])):
+        done = run("--check", *arguments)
+        assert done.returncode == 78 and done.stdout == "", done
+        lines = done.stderr.splitlines()
+        assert len(lines) == len(faults), lines
+        for line, fault in zip(lines, faults):
+            assert line.startswith("heapwired: ") and fault in line, line
+    for arguments in (["--nonsense"], ["more"], ["--node-id"]):
+        assert run("--check", *arguments).returncode == 78
+    if os.getuid() == 0:  # a parent that strangers can write to
+        os.mkdir(directory + "/shared")
+        os.chmod(directory + "/shared", 0o777)
+        done = run("--check", "--state-dir", directory + "/shared/s")
+        assert "others can write" in done.stderr, done
+
+
+def test_state_directory_has_one_heapwired():
+    with Node() as node:
+        mode = os.stat(node.state).st_mode
+        assert stat.S_IMODE(mode) == 0o700
+        assert stat.S_IMODE(os.stat(node.socket).st_mode) == 0o600
+        done = run(*node.command()[1:])
+        assert done.returncode == 75, done
+        assert done.stderr == (
+            f"heapwired: another heapwired serves {node.state}\n"), done
+        assert logs_in(node.socket)
+
+
+def test_a_stale_socket_is_replaced_but_nothing_else():
+    with Node() as node:
+        node.signal(signal.SIGKILL)
+        node.process.wait()
+        assert os.path.exists(node.socket)
+        os.remove(node.log_path)
+        node.start()
+        assert logs_in(node.socket)
+        node.stop()
+        assert not os.path.exists(node.socket)
+        with open(node.socket, "w", encoding="ascii"):
+            pass
+        done = run(*node.command()[1:])
+        assert done.returncode == 71 and "is not a socket" in done.stderr, done
+        os.remove(node.socket)
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(node.socket)
+            other.listen()
+            done = run(*node.command()[1:])
+            assert "another server listens" in done.stderr, done
+
+
+def test_no_users_no_tcp():
+    with Node() as node:
+        assert "no TCP" in node.log()
+        node.passwd("ann", b"secret", "status")
+        node.signal(signal.SIGHUP)
+        assert logs_in(node.tcp, b"ann", b"secret")
+        node.write(())
+        where = node.tcp
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "again: 0 users" in node.log())
+        assert not logs_in(where, b"ann", b"secret")
+        assert logs_in(node.socket)
+
+
+def test_a_bad_reload_changes_nothing():
+    with Node(users=USERS) as node:
+        with open(node.config, "a", encoding="ascii") as f:
+            f.write("oops\n")
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "stays as it was" in node.log())
+        line = [l for l in node.log().splitlines() if "stays" in l][0]
+        assert "neither '[section]' nor 'key = value'" in line
+        assert logs_in(node.tcp, b"ann", b"secret")
+        node.write((("bob", b"x", "status"),))
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "again: 1 users" in node.log())
+        assert logs_in(node.tcp, b"bob", b"x")
+        assert not logs_in(node.tcp, b"ann", b"secret")
+
+
+def test_the_log_can_be_rotated():
+    with Node(users=USERS) as node:
+        os.rename(node.log_path, node.log_path + ".1")
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "read the configuration again" in node.log())
+        assert stat.S_IMODE(os.stat(node.log_path).st_mode) == 0o600
+
+
+def test_a_port_in_use_heals():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        with Node(listen=f"127.0.0.1:{port}", users=USERS) as node:
+            for text in (node.log(), node.stderr()):
+                lines = [l for l in text.splitlines() if "cannot listen" in l]
+                assert len(lines) == 1 and "in use" in lines[0], text
+            assert logs_in(node.socket)
+            holder.close()
+            wait_for(lambda: logs_in(("127.0.0.1", port), b"ann", b"secret"))
+            assert node.port == port
+
+
+def test_the_end_is_orderly():
+    with Node() as node:
+        idle = Wire(node.socket).login()
+        busy = Wire(node.socket).login()
+        hangs = Wire(node.socket).login()
+        blank = Wire(node.socket).greeting()
+        busy.command(3, b"SELECT block")
+        hangs.command(3, b"SELECT hang")
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert node.stop() == 0
+        assert time.monotonic() - began < 4
+        for w, sequence in ((idle, 0), (busy, 1), (hangs, 1)):
+            w.sequence = sequence
+            try:
+                w.ok()
+                raise AssertionError("no farewell")
+            except Refused as err:
+                assert (err.code, err.state) == (1053, "08S01"), err
+            assert w.closed()
+        assert blank.closed()
+        assert not os.path.exists(node.socket)
+
+
+def test_nothing_inherited_is_kept():
+    held = [os.open("/etc/passwd", os.O_RDONLY) for _ in range(20)]
+    for fd in held:
+        os.set_inheritable(fd, True)
+    node = Node(start=False)
+    with node:
+        node.errors = open(node.directory + "/stderr", "ab+")
+        node.process = subprocess.Popen(node.command(), stderr=node.errors,
+                                        close_fds=False)
+        wait_for(lambda: "serves node" in node.log())
+        base = f"/proc/{node.process.pid}/fd/"
+        links = [os.readlink(base + fd) for fd in os.listdir(base)]
+        assert "/etc/passwd" not in links, links
+        for fd in "012":
+            assert os.readlink(base + fd) == "/dev/null"
+        limits = open(f"/proc/{node.process.pid}/limits", encoding="ascii")
+        soft, hard = [l.split()[3:5] for l in limits
+                      if l.startswith("Max open files")][0]
+        limits.close()
+        assert soft == hard
+    for fd in held:
+        os.close(fd)
+
+
+def test_running_out_of_descriptors_does_not_spin():
+    with Node(users=USERS, wrapper=["prlimit", "--nofile=40:40"]) as node:
+        crowd = [socket.create_connection(node.tcp) for _ in range(60)]
+        time.sleep(0.5)
+        before = node.cpu_seconds()
+        time.sleep(2)
+        assert node.cpu_seconds() - before < 0.3
+        for s in crowd:
+            s.close()
+        wait_for(lambda: logs_in(node.tcp, b"ann", b"secret"))
+        assert logs_in(node.socket)
+        lines = [l for l in node.log().splitlines() if "accepts no" in l]
+        assert 1 <= len(lines) <= 60, lines
+
+
+def test_root_becomes_the_given_user():
+    if os.getuid() != 0:
+        return
+    uid = pwd.getpwnam("nobody").pw_uid
+    with Node(arguments=["--user", "nobody"]) as node:
+        os.chmod(node.directory, 0o755)
+        with open(f"/proc/{node.process.pid}/status", encoding="ascii") as f:
+            lines = dict(l.split(":", 1) for l in f)
+        assert lines["Uid"].split() == [str(uid)] * 4, lines["Uid"]
+        assert lines["Groups"].split() == []
+        assert int(lines["CapEff"], 16) == 0
+        assert os.stat(node.state).st_uid == uid
+        assert os.stat(node.socket).st_uid == uid
+        assert os.stat(node.log_path).st_uid == uid
+        assert logs_in(node.socket)  # root still may
+        whoami = subprocess.run(
+            ["mariadb", "--no-defaults", "-S", node.socket, "-u", "nobody",
+             "-N", "-e", "SELECT 1"], user=uid, capture_output=True,
+            check=True).stdout
+        assert whoami == b"1\n"
+        stranger = subprocess.run(
+            ["mariadb", "--no-defaults", "-S", node.socket, "-u", "root", "-e",
+             "SELECT 1"], user=uid + 1 - 65000, capture_output=True,
+            check=False)
+        assert stranger.returncode != 0
+        assert node.stop() == 0
+        assert not os.path.exists(node.socket)
+        os.remove(node.log_path)
+        node.arguments = []
+        os.chmod(node.directory, 0o700)
+        os.chown(node.directory, 0, 0)
+        node.start()  # root takes the directory back
+        assert os.stat(node.state).st_uid == 0
+
+
+def test_passwords(directory):
+    config = directory + "/c"
+    made = run(config, "ann", program=PASSWD)
+    assert made.returncode == 0 and made.stderr == "", made
+    password = made.stdout.strip()
+    assert made.stdout == password + "\n" and len(password) == 24
+    assert stat.S_IMODE(os.stat(config).st_mode) == 0o600
+    again = run(config, "ann", program=PASSWD)
+    assert again.returncode == 1 and again.stdout == "", again
+    assert "--replace" in again.stderr
+    with open(config, encoding="ascii") as f:
+        assert password not in f.read()
+    for arguments, text in (
+            ([config, "a b"], "a user's name"), ([config], "usage"),
+            ([config, "bob", "--privileges", "god"], "god"),
+            ([config, "bob", "--stdin"], "no password on stdin"),
+            ([directory, "bob"], "not a regular file")):
+        done = run(*arguments, program=PASSWD, stdin=subprocess.DEVNULL)
+        assert done.returncode != 0 and text in done.stderr, done
+        assert done.stdout == "", done
+    done = run(config, "bob", "--stdin", "--privileges", "admin",
+               program=PASSWD, input="b0b\n")
+    assert (done.returncode, done.stdout) == (0, ""), done
+    assert run(config, "bob", "--stdin", program=PASSWD,
+               input="x" * 300).returncode == 1
+    node = Node(start=False)
+    with node:
+        shutil.copy(config, node.config)
+        with open(node.config, "a", encoding="ascii") as f:
+            f.write("[node]\nlisten = 127.0.0.1:0\n")
+        node.start()
+        assert logs_in(node.tcp, b"ann", password.encode())
+        assert logs_in(node.tcp, b"bob", b"b0b")
+        replaced = run(node.config, "ann", "--replace", program=PASSWD)
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "configuration again" in node.log())
+        assert not logs_in(node.tcp, b"ann", password.encode())
+        assert logs_in(node.tcp, b"ann", replaced.stdout.strip().encode())
+    os.remove(config)
+    os.symlink("/etc/passwd", config)
+    assert "symbolic link" in run(config, "eve", program=PASSWD).stderr
+
+
+def main(names):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
+    chosen = [n for n in tests if not names or n in names]
+    assert chosen, f"no such test: {names}"
+    for name in chosen:
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="hw-", dir="/tmp") as directory:
+            takes = tests[name].__code__.co_argcount == 1
+            tests[name](*([directory] if takes else []))
+        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+
+
+main(sys.argv[1:])

@@ -1,0 +1,266 @@
+"""A MySQL client on a raw socket: it can also do what no client should."""
+import hashlib
+import socket
+import struct
+
+PROTOCOL_41, SSL, PLUGIN_AUTH = 0x200, 0x800, 0x80000
+CONNECT_WITH_DB, DEPRECATE_EOF = 0x8, 0x1000000
+DEFAULT = 0x0001 | 0x4 | PROTOCOL_41 | 0x2000 | 0x8000 | PLUGIN_AUTH | 0x200000
+NATIVE, SHA2 = b"mysql_native_password", b"caching_sha2_password"
+
+
+class Refused(Exception):
+    """An ERR packet."""
+
+    def __init__(self, payload):
+        self.code = struct.unpack_from("<H", payload, 1)[0]
+        rest = payload[3:]
+        self.state = rest[1:6].decode() if rest[:1] == b"#" else None
+        self.text = (rest[6:] if self.state else rest).decode("utf-8", "replace")
+        super().__init__(f"{self.code} ({self.state}): {self.text}")
+
+
+def xor(a, b):
+    return bytes(x ^ y for x, y in zip(a, b))
+
+
+def answer_native(password, nonce):
+    if not password:
+        return b""
+    once = hashlib.sha1(password).digest()
+    twice = hashlib.sha1(once).digest()
+    return xor(once, hashlib.sha1(nonce + twice).digest())
+
+
+def answer_sha2(password, nonce):
+    if not password:
+        return b""
+    once = hashlib.sha256(password).digest()
+    twice = hashlib.sha256(once).digest()
+    return xor(once, hashlib.sha256(twice + nonce).digest())
+
+
+def lenenc(data, at):
+    first = data[at]
+    if first < 0xFB:
+        return first, at + 1
+    if first == 0xFB:
+        return None, at + 1
+    size = {0xFC: 2, 0xFD: 3, 0xFE: 8}[first]
+    return int.from_bytes(data[at + 1:at + 1 + size], "little"), at + 1 + size
+
+
+def text_at(data, at):
+    size, at = lenenc(data, at)
+    if size is None:
+        return None, at
+    return data[at:at + size], at + size
+
+
+class Wire:
+    def __init__(self, where, timeout=20, rcvbuf=None):
+        family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
+        self.sock = socket.socket(family, socket.SOCK_STREAM)
+        if rcvbuf:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        self.sock.settimeout(timeout)
+        self.sock.connect(where)
+        self.buffer = bytearray()
+        self.sequence = 0
+        self.flags = 0
+
+    def close(self):
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # Framing
+
+    def exactly(self, size):
+        while len(self.buffer) < size:
+            more = self.sock.recv(1 << 18)
+            if not more:
+                raise EOFError("the server closed the connection")
+            self.buffer += more
+        out = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return out
+
+    def receive(self):
+        payload = b""
+        while True:
+            header = self.exactly(4)
+            size = int.from_bytes(header[:3], "little")
+            assert header[3] == self.sequence, (header[3], self.sequence)
+            self.sequence = (self.sequence + 1) & 0xFF
+            payload += self.exactly(size)
+            if size < 0xFFFFFF:
+                return payload
+
+    def frame(self, payload):
+        out = b""
+        while True:
+            piece, payload = payload[:0xFFFFFF], payload[0xFFFFFF:]
+            out += struct.pack("<I", len(piece))[:3] + bytes([self.sequence])
+            out += piece
+            self.sequence = (self.sequence + 1) & 0xFF
+            if len(piece) < 0xFFFFFF:
+                return out
+
+    def send(self, payload):
+        self.sock.sendall(self.frame(payload))
+
+    def closed(self):
+        """True once the server has closed, whatever came before."""
+        try:
+            while self.sock.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        except socket.timeout:
+            return False
+        return True
+
+    # Login
+
+    def greeting(self):
+        g = self.receive()
+        if g[0] == 0xFF:
+            raise Refused(g)
+        end = g.index(0, 1)
+        self.protocol, self.version = g[0], g[1:end].decode()
+        self.id = struct.unpack_from("<I", g, end + 1)[0]
+        at = end + 5
+        low, self.charset, self.status, high, size = struct.unpack_from(
+            "<HBHHB", g, at + 9)
+        self.server_flags = low | high << 16
+        self.auth_size = size
+        self.nonce = g[at + 8 - 8:at + 8] + g[at + 27:at + 39]
+        self.tail = g[at + 17:at + 27], g[at + 39:]
+        return self
+
+    def respond(self, user, answer=b"", plugin=NATIVE, database=b"",
+                flags=DEFAULT):
+        if database:
+            flags |= CONNECT_WITH_DB
+        self.flags = flags & self.server_flags
+        out = struct.pack("<IIB23x", flags, 1 << 24, 45)
+        out += user + b"\0" + bytes([len(answer)]) + answer
+        if database:
+            out += database + b"\0"
+        if flags & PLUGIN_AUTH:
+            out += plugin + b"\0"
+        self.send(out)
+
+    def switched(self, password):
+        """Answers an AuthSwitchRequest, to the final OK."""
+        p = self.receive()
+        if p[0] == 0xFF:
+            raise Refused(p)
+        assert p[0] == 0xFE, p
+        end = p.index(0, 1)
+        assert p[1:end] == SHA2, p
+        nonce = p[end + 1:]
+        assert len(nonce) == 21 and nonce[20] == 0
+        self.switch_nonce = nonce[:20]
+        self.send(answer_sha2(password, nonce[:20]))
+        if password:
+            p = self.receive()
+            if p[0] == 0xFF:
+                raise Refused(p)
+            assert p == b"\x01\x03", p
+        return self.ok()
+
+    def login(self, user=b"root", password=b"", plugin=NATIVE, **more):
+        self.greeting()
+        if plugin == NATIVE:
+            self.respond(user, answer_native(password, self.nonce), **more)
+            self.ok()
+        else:
+            self.respond(user, answer_sha2(password, self.nonce), plugin,
+                         **more)
+            self.switched(password)
+        return self
+
+    # Commands
+
+    def command(self, number, body=b""):
+        self.sequence = 0
+        self.send(bytes([number]) + body)
+
+    def ok(self):
+        p = self.receive()
+        if p[0] == 0xFF:
+            raise Refused(p)
+        assert p[0] == 0, p
+        self.affected, at = lenenc(p, 1)
+        _, at = lenenc(p, at)
+        self.status, self.warnings = struct.unpack_from("<HH", p, at)
+        self.info = text_at(p, at + 4)[0] if at + 4 < len(p) else b""
+        return self
+
+    def is_end(self, p):
+        if p[0] != 0xFE or len(p) >= 9:
+            return False
+        if self.flags & DEPRECATE_EOF:
+            assert p[1:3] == b"\0\0" and len(p) == 7, p
+            self.status = struct.unpack_from("<H", p, 3)[0]
+        else:
+            assert len(p) == 5, p
+            self.status = struct.unpack_from("<H", p, 3)[0]
+        return True
+
+    def columns(self):
+        """The columns' names, or None after an OK."""
+        p = self.receive()
+        if p[0] == 0xFF:
+            raise Refused(p)
+        if p[0] == 0:
+            return None
+        self.definitions = [self.receive() for _ in range(lenenc(p, 0)[0])]
+        if not self.flags & DEPRECATE_EOF:
+            assert self.is_end(self.receive())
+        names = []
+        for d in self.definitions:
+            at = 0
+            for _ in range(5):
+                name, at = text_at(d, at)
+            names.append(name.decode())
+        return names
+
+    def row(self, width):
+        """The next row, or None at the end."""
+        p = self.receive()
+        if p[0] == 0xFF:
+            raise Refused(p)
+        if self.is_end(p):
+            return None
+        out, at = [], 0
+        for _ in range(width):
+            value, at = text_at(p, at)
+            out.append(value)
+        assert at == len(p)
+        return out
+
+    def result(self):
+        self.names = self.columns()
+        if self.names is None:
+            return []
+        rows = []
+        while True:
+            row = self.row(len(self.names))
+            if row is None:
+                return rows
+            rows.append(row)
+
+    def query(self, text):
+        self.command(3, text if isinstance(text, bytes) else text.encode())
+        return self.result()
+
+    def ping(self):
+        self.command(14)
+        return self.ok()

@@ -1,0 +1,129 @@
+"""Starts a heapwired in a private directory, looks at it, ends it."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
+FAKE = os.path.join(BUILD, "bin", "heapwired-fake")
+REAL = os.path.join(BUILD, "bin", "heapwired")
+PASSWD = [p for p in (os.path.join(BUILD, "bin", "heapwire-passwd"),
+                      os.path.join(BUILD, "bin", "heapwire-passwd-fake"))
+          if os.path.exists(p)][0]
+SANITIZED = "asan" in BUILD or "tsan" in BUILD
+
+
+def wait_for(what, seconds=15, step=0.02):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(step)
+
+
+class Node:
+    def __init__(self, program=FAKE, listen="127.0.0.1:0", users=(),
+                 settings="", arguments=(), start=True, wrapper=(),
+                 directory=None):
+        self.program, self.wrapper = program, list(wrapper)
+        self.directory = directory or tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+        self.state = os.path.join(self.directory, "state")
+        self.config = os.path.join(self.directory, "heapwire.ini")
+        self.log_path = os.path.join(self.directory, "log")
+        self.arguments = list(arguments)
+        self.settings = f"[node]\nlisten = {listen}\n{settings}"
+        self.write(users)
+        self.process = None
+        if start:
+            self.start()
+
+    def write(self, users):
+        with open(self.config, "w", encoding="ascii") as f:
+            os.fchmod(f.fileno(), 0o600)
+            f.write(self.settings)
+        for name, password, privileges in users:
+            self.passwd(name, password, privileges)
+
+    def passwd(self, name, password, privileges):
+        subprocess.run([PASSWD, self.config, name, "--stdin", "--privileges",
+                        privileges], input=password + b"\n", check=True)
+
+    def command(self):
+        return (self.wrapper + [self.program, "--config", self.config,
+                                "--state-dir", self.state, "--log",
+                                self.log_path] + self.arguments)
+
+    def start(self):
+        self.errors = open(os.path.join(self.directory, "stderr"), "ab+")
+        self.process = subprocess.Popen(self.command(), stderr=self.errors)
+        wait_for(lambda: "serves node" in self.log() or
+                 self.process.poll() is not None)
+        assert self.process.poll() is None, self.stderr()
+        return self
+
+    def stderr(self):
+        with open(os.path.join(self.directory, "stderr"), "rb") as f:
+            return f.read().decode("utf-8", "replace")
+
+    def log(self):
+        try:
+            with open(self.log_path, encoding="ascii") as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def socket(self):
+        return os.path.join(self.state, "mysql.sock")
+
+    @property
+    def port(self):
+        wait_for(lambda: re.search(r"listening on 127.0.0.1:\d+", self.log()))
+        return int(re.findall(r"listening on 127.0.0.1:(\d+)", self.log())[-1])
+
+    @property
+    def tcp(self):
+        return "127.0.0.1", self.port
+
+    def status(self, key):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
+            return re.search(rf"^{key}:\s+(\S+)", f.read(), re.M).group(1)
+
+    def rss_kb(self):
+        return int(self.status("VmRSS"))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """The exit status."""
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        try:
+            return self.process.wait(20) if self.process else 0
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            status = self.stop()
+            if kind is None:
+                assert status == 0, (status, self.stderr())
+            else:
+                print(self.log()[-3000:], self.stderr()[-6000:])
+        finally:
+            shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,100 @@
+#!/bin/sh
+# prof.sh - heapwire-prof's flags, exit statuses and what it says of bad input.
+set -eu
+
+build=${BUILD:-build/release}
+case $build in /*) ;; *) build=$(pwd)/$build ;; esac
+prof=$build/bin/heapwire-prof
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+failed=0
+
+# expect STATUS WORDS ARGUMENTS...: runs heapwire-prof; WORDS are in its output.
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    status=0
+    "$prof" "$@" >"$dir/out" 2>"$dir/err" || status=$?
+    if [ "$status" != "$wanted" ] ||
+        ! cat "$dir/out" "$dir/err" | grep -qF -- "$words"; then
+        echo "heapwire-prof $*: status $status, not $wanted, or no '$words':"
+        cat "$dir/out" "$dir/err"
+        failed=1
+    fi
+}
+
+silent_stdout() {
+    [ ! -s "$dir/out" ] || { echo "an error printed to stdout"; failed=1; }
+}
+
+valid_dot() {
+    command -v dot >/dev/null || return 0
+    dot -Tplain "$dir/out" >/dev/null || { echo "not DOT"; failed=1; }
+}
+
+cat >"$dir/empty.heap" <<'HEAP'
+heap_v2/524288
+  t*: 0: 0 [0: 0]
+
+MAPPED_LIBRARIES:
+00400000-00401000 r-xp 00000000 00:00 0    /nowhere/at all
+HEAP
+cat >"$dir/one.heap" <<'HEAP'
+heap_v2/524288
+  t*: 1: 2097152 [0: 0]
+@ 0x401000 0x402000
+  t*: 1: 2097152 [0: 0]
+
+MAPPED_LIBRARIES:
+00400000-00501000 r-xp 00000000 00:00 0    /nowhere/"at" all
+HEAP
+head -c 90 "$dir/one.heap" >"$dir/cut.heap"
+
+expect 0 "Usage: heapwire-prof --dot" --help
+expect 0 "--edgefraction=F" --help
+expect 0 "heapwire-prof 0." --version
+expect 2 "unknown flag --svg; the flags are --dot --allocator-frames" --svg a b
+silent_stdout
+expect 2 "unknown flag --node" --dot --node=3 a b
+expect 2 "a value is missing: --nodecount" --dot --nodecount
+expect 2 "not a count: -1" --dot --nodecount=-1 a b
+expect 2 "not a count: 8x" --dot --maxdegree=8x a b
+expect 2 "not a fraction from 0 to 1: 2" --dot --nodefraction=2 a b
+expect 2 "not a fraction from 0 to 1: nan" --dot --edgefraction=nan a b
+expect 2 "needs BINARY and PROFILE" --dot /bin/true
+expect 2 "needs BINARY and PROFILE" --dot /bin/true a b
+expect 2 "nothing to show: say --dot" /bin/true a
+
+expect 1 "$dir/none.heap" --dot /bin/true "$dir/none.heap"
+silent_stdout
+expect 1 "cannot read $dir/none" --dot "$dir/none" "$dir/one.heap"
+expect 1 "not a jemalloc heap profile" --dot /bin/true /bin/true
+expect 1 "not a jemalloc heap profile" --dot /bin/true /dev/null
+silent_stdout
+
+expect 0 'nothing sampled\l' --dot /bin/true "$dir/empty.heap"
+valid_dot
+expect 0 'Total MB: 2.' --dot /bin/true "$dir/one.heap"
+valid_dot
+expect 0 'The profile was cut off\l' --dot /bin/true "$dir/cut.heap"
+grep -qF "heapwire-prof: the profile was cut off" "$dir/err" || failed=1
+valid_dot
+# Whatever the order of flags and names, and as jeprof spells them.
+expect 0 'digraph "/bin/true; 2.' /bin/true "$dir/one.heap" --dot \
+    --nodecount=0 --nodefraction=0 --edgefraction .5 --maxdegree=1
+if grep -q '^N1' "$dir/out"; then
+    echo "--nodecount=0 shows a node"
+    failed=1
+fi
+
+# A full disk is told.
+status=0
+"$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?
+if [ "$status" != 1 ] || ! grep -q "cannot write the graph" "$dir/err"; then
+    echo "/dev/full: status $status"
+    failed=1
+fi
+
+[ $failed = 0 ] && echo "prof.sh: ok"
+exit $failed

@@ -1,0 +1,303 @@
+/* test_config.c - the configuration file and each thing wrong with it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "errors.h"
+#include "suite.h"
+#include "users.h"
+
+#define HEX40 "0123456789abcdef0123456789ABCDEF01234567"
+#define HEX64 HEX40 "0123456789abcdef01234567"
+#define AUTH  "auth = sha2 " HEX64 "\n"
+#define PRIV  "privileges = status\n"
+
+static struct config config;
+static struct config_faults faults;
+
+static void
+setup(void)
+{
+    memset(&config, 0, sizeof(config));
+    config_faults_init(&faults);
+}
+
+static void
+teardown(void)
+{
+    config_fini(&config);
+    config_faults_fini(&faults);
+}
+
+static int
+parse(const char *text)
+{
+    return config_parse(&config, "f", text, strlen(text), &faults);
+}
+
+START_TEST(a_whole_file_is_read)
+{
+    struct user user;
+    struct span alice = {"alice", 5};
+
+    ck_assert_int_eq(parse("# a comment\n"
+                           "\n"
+                           "[node]\r\n"
+                           "  id = 7 ; the seventh\n"
+                           "\tlisten=[::1]:99\n"
+                           "state_dir = /a/b\nsocket = /c/d\nuser = nobody\n"
+                           "exe = /bin/sh\njemalloc = no\nlog = syslog\n"
+                           "statement_timeout = 5\n"
+                           "[user alice]\n"
+                           "auth = native+sha2 " HEX40 " " HEX64 "\n"
+                           "privileges = status, profile\n"
+                           "[user   bob]\n" AUTH PRIV),
+                     0);
+    ck_assert_uint_eq(faults.count, 0);
+    ck_assert_uint_eq(config.node_id, 7);
+    ck_assert_str_eq(config.listen.text, "::1");
+    ck_assert_uint_eq(config.listen.port, 99);
+    ck_assert_str_eq(config.state_dir, "/a/b");
+    ck_assert_str_eq(config.socket, "/c/d");
+    ck_assert_str_eq(config.user, "nobody");
+    ck_assert_str_eq(config.jemalloc, "no");
+    ck_assert_str_eq(config.log, "syslog");
+    ck_assert_uint_eq(config.statement_timeout_s, 5);
+    ck_assert_uint_eq(users_count(config.users), 2);
+    ck_assert(users_any_sha2_only(config.users));
+    ck_assert_int_eq(users_find(config.users, alice, &user, NULL), 0);
+    ck_assert_uint_eq(user.privileges, 3);
+    ck_assert(user.verifier.has_native);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *fault; /* begins so */
+} wrong[] = {
+    {"id = 1\n", "f:1: 'id' stands before the first section"},
+    {"\n[nodes]\nid = x\n", "f:2: unknown section [nodes]"},
+    {"[node\n", "f:1: the section's name has no ']'"},
+    {"[node]\n[node]\n", "f:2: [node] is there already"},
+    {"[node]\nhello\n", "f:2: neither '[section]' nor 'key = value'"},
+    {"[node]\nids = 1\n", "f:2: unknown key 'ids' in [node] (allowed: id, "},
+    {"[node]\nid = 1\nid = 2\n", "f:3: 'id' is there already"},
+    {"[node]\nid = 0\n", "f:2: id = 0: must be a number from 1 to 4294967295"},
+    {"[node]\nid = -1\n", "f:2: id = -1: must be"},
+    {"[node]\nid = 4294967296\n", "f:2: id = 4294967296: must be"},
+    {"[node]\nid = 1x\n", "f:2: id = 1x: must be"},
+    {"[node]\nid =\n", "f:2: id = : must be"},
+    {"[node]\nstatement_timeout = 0\n", "f:2: statement_timeout = 0: must be"},
+    {"[node]\nlisten = 9036\n", "f:2: listen = 9036: must be ADDRESS:PORT"},
+    {"[node]\nlisten = localhost:1\n", "f:2: listen = localhost:1: must be"},
+    {"[node]\nlisten = 127.0.0.1:65536\n", "f:2: listen = 127.0.0.1:65536: mu"},
+    {"[node]\nlisten = ::1:99\n", "f:2: listen = ::1:99: must be ADDRESS"},
+    {"[node]\nlisten = [::1:99\n", "f:2: listen = [::1:99: must be ADDRESS"},
+    {"[node]\nlisten = 0.0.0.0:1\n",
+     "f:2: listen = 0.0.0.0:1: is not a loopback address"},
+    {"[node]\nlisten = 192.168.0.1:1\n",
+     "f:2: listen = 192.168.0.1:1: is not a loopback address"},
+    {"[node]\nlisten = [::]:1\n",
+     "f:2: listen = [::]:1: is not a loopback address"},
+    {"[node]\nlisten = [::ffff:127.0.0.1]:1\n",
+     "f:2: listen = [::ffff:127.0.0.1]:1: is not a loopback address"},
+    {"[node]\nstate_dir = /123456789/123456789/123456789/123456789/123456789"
+     "/123456789/123456789/123456789/123456789/123456789\n",
+     "f:2: state_dir = /123456789/123456789/123456789/123456789/123456789"
+     "/123456789/123456789/123456789/123456789/123456789: must be a path of "
+     "at most 90 bytes"},
+    {"[node]\nstate_dir =\n", "f:2: state_dir = : must be a path"},
+    {"[node]\njemalloc = maybe\n", "f:2: jemalloc = maybe: must be auto, no"},
+    {"[node]\nlog = nowhere\n", "f:2: log = nowhere: must be stderr, syslog"},
+    {"[node]\nuser =\n", "f:2: user = : must be the name of a user"},
+    {"[user]\n", "f:1: unknown section [user]"},
+    {"[user ]\n", "f:1: [user ]: a user's name must be"},
+    {"[user a b]\n" AUTH PRIV, "f:1: [user a b]: a user's name must be"},
+    {"[user 123456789012345678901234567890123]\n" AUTH PRIV,
+     "f:1: [user 123456789012345678901234567890123]: a user's name must"},
+    {"[user a]\n" AUTH, "f:1: [user a] has no line 'privileges = ...'"},
+    {"[user a]\n" PRIV, "f:1: [user a] has no line 'auth = ...'"},
+    {"[user a]\n" AUTH PRIV "[user a]\n" AUTH PRIV,
+     "f:4: user 'a' is there already"},
+    {"[user a]\n" AUTH AUTH PRIV, "f:3: 'auth' is there already"},
+    {"[user a]\n" AUTH PRIV PRIV, "f:4: 'privileges' is there already"},
+    {"[user a]\n" AUTH PRIV "password = x\n",
+     "f:4: unknown key 'password' in [user a]"},
+    {"[user a]\nauth = plain x\n" PRIV,
+     "f:2: auth of user 'a': must be 'native+sha2 <40 hex digits>"},
+    {"[user a]\n" AUTH "privileges = god\n", "f:3: privileges of user 'a': "},
+    {"[node]\nlog = /"
+     "0123456789012345678901234567890123456789012345678901234567890123456789"
+     "0123456789012345678901234567890123456789012345678901234567890123456789"
+     "0123456789012345678901234567890123456789012345678901234567890123456789"
+     "\n",
+     "f:2: the line is longer than 190 bytes"},
+};
+
+START_TEST(each_fault_is_told_with_its_line)
+{
+    ck_assert_int_eq(parse(wrong[_i].text), -1);
+    ck_assert_uint_eq(faults.count, 1);
+    ck_assert_msg(strncmp(faults.text.data, wrong[_i].fault,
+                          strlen(wrong[_i].fault)) == 0,
+                  "%s", faults.text.data);
+    ck_assert_ptr_eq(strchr(faults.text.data, '\n') + 1,
+                     faults.text.data + faults.text.size);
+}
+END_TEST
+
+START_TEST(a_verifier_is_never_repeated)
+{
+    ck_assert_int_eq(parse("[user a]\nauth = sha2 5ec4e7\n" PRIV), -1);
+    ck_assert_ptr_null(strstr(faults.text.data, "5ec4e7"));
+}
+END_TEST
+
+START_TEST(faults_have_a_ceiling)
+{
+    char text[16 * 200] = "";
+
+    for (int i = 0; i < 200; i++)
+        strcat(text, "rubbish\n");
+    ck_assert_int_eq(parse(text), -1);
+    ck_assert_uint_eq(faults.count, 200);
+    ck_assert_uint_lt(faults.text.size, 4096);
+}
+END_TEST
+
+START_TEST(a_nul_byte_is_told)
+{
+    static const char text[] = "[node]\nid = 1\0\n";
+
+    ck_assert_int_eq(
+        config_parse(&config, "f", text, sizeof(text) - 1, &faults), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "f:2: the line has a NUL"));
+}
+END_TEST
+
+/* Files */
+
+static char directory[] = "/tmp/hw-config-XXXXXX";
+static char path[64];
+
+static void
+write_file(const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (int)strlen(text));
+    ck_assert_int_eq(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+static void
+setup_files(void)
+{
+    memcpy(directory + strlen(directory) - 6, "XXXXXX", 6);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/c", directory);
+    setup();
+}
+
+static void
+teardown_files(void)
+{
+    teardown();
+    unlink(path);
+    rmdir(directory);
+}
+
+static int
+load(const char *id)
+{
+    struct config_arguments args = {.file = path};
+
+    args.values[CONFIG_ID] = id;
+    config_fini(&config);
+    config_faults_fini(&faults);
+    config_faults_init(&faults);
+    return config_load(&config, &args, &faults);
+}
+
+START_TEST(a_file_with_users_is_private)
+{
+    static const mode_t bad[] = {0640, 0604, 0644, 0660, 0601, 0666};
+
+    write_file("[user a]\n" AUTH PRIV, 0600);
+    ck_assert_int_eq(load(NULL), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_int_eq(chmod(path, bad[i]), 0);
+        ck_assert_int_eq(load(NULL), -1);
+        ck_assert_ptr_nonnull(strstr(faults.text.data, "chmod 600"));
+    }
+}
+END_TEST
+
+START_TEST(a_file_without_users_may_be_read_but_not_written)
+{
+    write_file("[node]\nid = 3\n", 0644);
+    ck_assert_int_eq(load(NULL), 0);
+    ck_assert_int_eq(chmod(path, 0664), 0);
+    ck_assert_int_eq(load(NULL), -1);
+}
+END_TEST
+
+START_TEST(only_regular_files_are_read)
+{
+    ck_assert_int_eq(load(NULL), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "cannot be opened"));
+    ck_assert_int_eq(symlink("/etc/hostname", path), 0);
+    ck_assert_int_eq(load(NULL), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "symbolic link"));
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(load(NULL), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "not a regular file"));
+}
+END_TEST
+
+START_TEST(the_command_line_has_the_last_word)
+{
+    char expected[128];
+
+    write_file("[node]\nid = 3\nlisten = none\n", 0600);
+    ck_assert_int_eq(load("4"), 0);
+    ck_assert_uint_eq(config.node_id, 4);
+    ck_assert(config.listen.none);
+    ck_assert_uint_eq(config.statement_timeout_s, 60);
+    if (geteuid() == 0) {
+        snprintf(expected, sizeof(expected), "/run/heapwire/4/mysql.sock");
+        ck_assert_str_eq(config.socket, expected);
+    }
+    ck_assert_int_eq(load("none"), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "--node-id: must be"));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tc = tcase_create("text");
+    TCase *files = tcase_create("files");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_whole_file_is_read);
+    tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
+                        sizeof(wrong) / sizeof(wrong[0]));
+    tcase_add_test(tc, a_verifier_is_never_repeated);
+    tcase_add_test(tc, faults_have_a_ceiling);
+    tcase_add_test(tc, a_nul_byte_is_told);
+    suite_add_tcase(suite, tc);
+    tcase_add_checked_fixture(files, setup_files, teardown_files);
+    tcase_add_test(files, a_file_with_users_is_private);
+    tcase_add_test(files, a_file_without_users_may_be_read_but_not_written);
+    tcase_add_test(files, only_regular_files_are_read);
+    tcase_add_test(files, the_command_line_has_the_last_word);
+    suite_add_tcase(suite, files);
+    return suite_run(suite);
+}
