@@ -64,6 +64,8 @@ wrap_sqlite(void)
 {
     sqlite3_mem_methods mine;
 
+    if (sqlite.xMalloc)
+        return;
     ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite), 0);
     mine = sqlite;
     mine.xMalloc = failing_malloc;
@@ -71,11 +73,12 @@ wrap_sqlite(void)
     ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &mine), 0);
 }
 
-#define PROF "HeapProf.getInstance()."
+#define CHANGE                                                                 \
+    "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"                 \
+    "System.print(p.enable_prof())\nSystem.print(\"a\" + \"b\")'"
 
 static const char *const statements[] = {
-    "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"
-    "System.print(p.enable_prof())\nSystem.print(\"a\" + \"b\")'",
+    CHANGE,
     "ADMIN EXECUTE ON 5, 10001 'System.print(\"a\\\\tb\")'",
     "ADMIN EXECUTE ON ALL 'Foo.bar()'",
     "SHOW BACKENDS",
