@@ -44,6 +44,7 @@ start=$(milliseconds)
 answer=$(prof 'has_enable()' || true)
 took=$(($(milliseconds) - start))
 contains "stopped" "not responding since" "$answer"
+contains "stopped, and why" "is stopped by a signal" "$answer"
 check
 [ "$took" -lt 5500 ] || fault "the first error took $took ms"
 start=$(milliseconds)
