@@ -1,15 +1,14 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * Opening looks at the first row, within a few milliseconds, for the types of
- * expressions; those that take longer are text.  A SELECT without tables is
- * one short row and runs on the loop, all others on a worker.
+ * Opening looks at the first row, within a few milliseconds' work, for the
+ * types of expressions; those that take more are text.  A SELECT without tables
+ * is one short row and runs on the loop, all others on a worker.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
-#include "clock.h"
 #include "errors.h"
 #include "execute.h"
 #include "memory.h"
@@ -165,14 +164,14 @@ probe(struct select_cursor *c, struct error *err)
     struct handle *handle = c->query.handle;
     int rc;
 
-    handle->deadline_ms = clock_ms() + SELECT_PROBE_MS;
+    handle_allow(handle, SELECT_PROBE_OPS);
     rc = sqlite3_step(c->query.statement);
     if (rc == SQLITE_INTERRUPT) {
         sqlite3_reset(c->query.statement); /* the first step begins anew */
         c->cursor.base.instant = false;
         rc = SQLITE_OK;
     }
-    handle->deadline_ms = 0;
+    handle_allow(handle, 0);
     c->has_row = rc == SQLITE_ROW;
     c->done = rc == SQLITE_DONE;
     if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)

@@ -36,7 +36,8 @@ struct handle {
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
-    uint64_t deadline_ms;         /* monotonic; 0: none */
+    uint64_t looks; /* of the progress handler until it stops; 0: none */
+    bool exhausted; /* it did */
     bool produced[HANDLE_TABLES_MAX];
     struct rowset tables[HANDLE_TABLES_MAX]; /* each made once */
 };
@@ -46,8 +47,12 @@ struct handle *handle_acquire(const struct catalog_scope *scope,
 /* After its statements were finalised.  NULL is fine. */
 void handle_release(struct handle *handle);
 
-/* A statement that took this long was stopped by its deadline. */
-bool handle_is_late(const struct handle *handle);
+/*
+ * Lets the statement do about so many operations of SQLite's machine, then
+ * stops it; 0: any number.  Not a time: what a statement answers must not
+ * depend on how busy the node is.
+ */
+void handle_allow(struct handle *handle, uint64_t operations);
 
 /* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
 int handle_add_tables(struct handle *handle);

@@ -13,10 +13,11 @@ struct opening;
 struct value;
 
 enum {
-    /* What opening may take on the event loop to learn the first row's types;
-     * past it, the query starts again on a worker. */
-    SELECT_PROBE_MS = 5,
-    SELECT_EVALUATE_MS = 100 /* expressions of SET and DO */
+    /* Operations that opening may take on the event loop to learn the first
+     * row's types, some milliseconds; past them the query starts again on a
+     * worker. */
+    SELECT_PROBE_OPS = 100 * 1000,
+    SELECT_EVALUATE_OPS = 1000 * 1000 /* expressions of SET and DO */
 };
 
 struct query {

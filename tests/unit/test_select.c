@@ -522,7 +522,7 @@ START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
     pthread_t thread;
 
     ck_assert_ptr_nonnull(harness_open(&h, endless));
-    ck_assert_uint_lt(clock_ms() - start, 500);
+    ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert(!h.cursor->instant);
     ck_assert_int_eq(h.cursor->columns[0].type, VALUE_TEXT);
     pthread_create(&thread, NULL, cancel_soon, h.cursor);
@@ -552,7 +552,7 @@ START_TEST(expressions_of_set_and_do_are_short)
 
     harness_run(&h, set);
     ck_assert_uint_eq(h.error.code, ER_QUERY_TIMEOUT);
-    ck_assert_uint_lt(clock_ms() - start, 2000);
+    ck_assert_uint_lt(clock_ms() - start, 10000);
 }
 END_TEST
 
