@@ -29,7 +29,7 @@ void
 config_faults_init(struct config_faults *faults)
 {
     faults->count = 0;
-    buffer_init(&faults->text, CONFIG_FAULTS_MAX * 2048);
+    buffer_init(&faults->text, (size_t)CONFIG_FAULTS_MAX * 2048);
 }
 
 void

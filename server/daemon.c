@@ -187,7 +187,11 @@ leave_root(void *arg, const struct account *account)
     struct daemon *d = arg;
     struct error err;
 
+    /* The agent made its socket as root; we shall connect to it again. */
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
+        (fchownat(d->state.fd, AGENT_SOCKET, account->uid, account->gid,
+                  AT_SYMLINK_NOFOLLOW) != 0 &&
+         errno != ENOENT) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         give_agents_files(d->state.fd, account) != 0) {

@@ -16,7 +16,8 @@
 #include "reply.h"
 #include "session.h"
 
-enum { ACCEPTS_A_TURN = 64 };
+/* Few, so that those who left meanwhile are noticed before the cap is met. */
+enum { ACCEPTS_A_TURN = 16 };
 
 static void poll_start(struct listener *l);
 
@@ -243,6 +244,7 @@ note_port(struct listener *l)
     struct sockaddr_storage address;
     socklen_t size = sizeof(address);
 
+    memset(&address, 0, sizeof(address));
     if (getsockname(l->fd, (struct sockaddr *)&address, &size) != 0)
         return;
     if (address.ss_family == AF_INET)

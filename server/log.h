@@ -10,9 +10,9 @@ struct error;
 
 enum { LOG_LINE_MAX = 2048 };
 
-/* sink: "stderr", "syslog" or a path.  Opened again by log_reopen (a rotated
+/* name: "stderr", "syslog" or a path.  Opened again by log_reopen (a rotated
  * file).  Until log_settle, faults are also written to stderr. */
-int log_open(const char *sink, struct error *err);
+int log_open(const char *name, struct error *err);
 int log_reopen(struct error *err);
 void log_settle(void);
 void log_close(void);

@@ -164,7 +164,8 @@ finish_closing(struct session *s)
         return;
     s->shut = true;
     s->shutdown.data = s;
-    if (s->ended || uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
+    if (s->ended || s->server->stopping ||
+        uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
         session_close(s);
 }
 

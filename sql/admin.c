@@ -149,13 +149,16 @@ run(struct admin_cursor *c, struct error *err)
 
     if (c->ran || !includes_self(c))
         return STEP_DONE;
-    step = script_run(c->script, c->node->controller, c->cursor.waker, err);
+    step = script_run(c->script, c->node->controller, c->cursor.waker,
+                      &c->failure);
     if (step == STEP_WAIT)
         return sql_cursor_wait(&c->cursor, err);
     c->ran = true;
     if (step == STEP_FAIL) {
-        c->failure = *err;
-        return c->list ? STEP_DONE : STEP_FAIL;
+        if (c->list)
+            return STEP_DONE;
+        *err = c->failure;
+        return STEP_FAIL;
     }
     take_output(c);
     if (c->list)

@@ -227,6 +227,7 @@ statement_parse(struct span text, struct arena *arena, struct statement *out,
     out->source = text;
     p.token.text.data = text.data;
     parser_advance(&p);
+    parser_accept_operator(&p, ";");
     if (p.token.kind == TOKEN_END) {
         error_set(err, ER_EMPTY_QUERY, "Query was empty");
         return -1;

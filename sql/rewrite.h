@@ -18,8 +18,8 @@ struct error;
 struct sql_session;
 
 enum {
-    REWRITE_SOURCE_MAX = 1024 * 1024, /* bytes of a SELECT */
-    REWRITE_OUTPUT_MAX = 8 * 1024 * 1024,
+    REWRITE_SOURCE_MAX = 256 * 1024, /* bytes of a SELECT */
+    REWRITE_OUTPUT_MAX = 2 * 1024 * 1024,
     REWRITE_LABEL_MAX = 256, /* bytes of a label made from an expression */
     REWRITE_CTES_MAX = 32
 };

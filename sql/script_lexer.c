@@ -43,8 +43,9 @@ script_error(struct span text, size_t offset, struct error *err,
 static char
 peek(const struct script_lexer *lexer, size_t n)
 {
-    return n < lexer->text.size - lexer->pos ? lexer->text.data[lexer->pos + n]
-                                             : '\0';
+    if (n >= lexer->text.size - lexer->pos)
+        return '\0';
+    return lexer->text.data[lexer->pos + n];
 }
 
 static bool
@@ -240,7 +241,7 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
 
     for (;; size++) {
         char c = peek(lexer, size);
-        char before = size ? peek(lexer, size - 1) : '\0';
+        char before = size > 0 ? text[size - 1] : c;
         bool sign =
             (c == '-' || c == '+') && !hex && (before == 'e' || before == 'E');
         bool point = c == '.' && !hex && is_digit(peek(lexer, size + 1));

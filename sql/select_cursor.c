@@ -19,8 +19,8 @@
 #include "variables.h"
 
 enum {
-    BATCH_BYTES = 256 * 1024,           /* after which a step is enough */
-    BATCH_BYTES_MAX = 64 * 1024 * 1024, /* of one step's values */
+    BATCH_BYTES = 256 * 1024, /* after which a step is enough */
+    BATCH_BYTES_MAX = BATCH_BYTES + CURSOR_COLUMNS_MAX * SELECT_VALUE_MAX,
     TEXT_WIDTH = 1024,
     INT_WIDTH = 20,
     DOUBLE_WIDTH = 22

@@ -8,8 +8,9 @@
 #include "clock.h"
 #include "errors.h"
 #include "memory.h"
+#include "rewrite.h"
 
-enum { PROGRESS_OPS = 1000 /* of SQLite's machine between two looks */ };
+enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
 
 static struct {
     pthread_mutex_t lock;
@@ -63,7 +64,7 @@ limit(sqlite3 *db)
         int id, value;
     } limits[] = {
         {SQLITE_LIMIT_LENGTH, SELECT_VALUE_MAX},
-        {SQLITE_LIMIT_SQL_LENGTH, SELECT_VALUE_MAX},
+        {SQLITE_LIMIT_SQL_LENGTH, REWRITE_OUTPUT_MAX},
         {SQLITE_LIMIT_COLUMN, CURSOR_COLUMNS_MAX},
         {SQLITE_LIMIT_EXPR_DEPTH, SELECT_DEPTH_MAX},
         {SQLITE_LIMIT_COMPOUND_SELECT, SELECT_COMPOUNDS_MAX},

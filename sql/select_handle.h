@@ -24,9 +24,9 @@ enum {
     HANDLES_IDLE = 2,
     HANDLE_TABLES_MAX = 32,
     SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
-    SELECT_VALUE_MAX = 8 * 1024 * 1024,  /* bytes of one value */
-    SELECT_DEPTH_MAX = 100,              /* of an expression */
-    SELECT_COMPOUNDS_MAX = 50            /* of UNION */
+    SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
+    SELECT_DEPTH_MAX = 100,        /* of an expression */
+    SELECT_COMPOUNDS_MAX = 50      /* of UNION */
 };
 
 struct handle {

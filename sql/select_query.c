@@ -58,6 +58,7 @@ static const struct {
     {"not authorized to use function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ",
      " does not exist"},
     {"no such table: ", ER_NO_SUCH_TABLE, "Table '", "' doesn't exist"},
+    {"no tables specified", ER_NO_TABLES_USED, "No tables used", ""},
     {"ambiguous column name: ", ER_AMBIGUOUS_FIELD, "Column '",
      "' in field list is ambiguous"},
     {"wrong number of arguments to function ", ER_PARAMETER_COUNT,

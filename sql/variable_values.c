@@ -2,6 +2,7 @@
 #include "variables.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,20 +110,22 @@ accept_bool(const struct variable *variable, const struct value *given,
     } words[] = {{"ON", 1},    {"OFF", 0}, {"TRUE", 1},
                  {"FALSE", 0}, {"1", 1},   {"0", 0}};
     struct span text = {given->data, given->size};
+    char number[32];
 
-    out->type = VALUE_INT;
-    if (given->type == VALUE_INT && (given->integer | 1) == 1) {
-        out->integer = given->integer;
-        return 0;
+    if (given->type != VALUE_INT && given->type != VALUE_TEXT)
+        return refuse_type(variable, err);
+    if (given->type == VALUE_INT) {
+        text.size = (size_t)snprintf(number, sizeof(number), "%lld",
+                                     (long long)given->integer);
+        text.data = number;
     }
-    for (size_t i = 0;
-         given->type == VALUE_TEXT && i < sizeof(words) / sizeof(words[0]); i++)
+    out->type = VALUE_INT;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (span_is_nocase(text, words[i].word)) {
             out->integer = words[i].truth;
             return 0;
         }
-    return given->type == VALUE_TEXT ? refuse(variable, text, err)
-                                     : refuse_type(variable, err);
+    return refuse(variable, text, err);
 }
 
 static bool

@@ -26,6 +26,7 @@ enum error_code {
     ER_EMPTY_QUERY = 1065,
     ER_NO_SUCH_THREAD = 1094,
     ER_KILL_DENIED = 1095,
+    ER_NO_TABLES_USED = 1096,
     ER_UNKNOWN = 1105, /* a run-time failure of a statement */
     ER_UNKNOWN_TABLE = 1109,
     ER_UNKNOWN_CHARACTER_SET = 1115,

@@ -6,14 +6,20 @@
 #include "buffer.h"
 #include "errors.h"
 
+static bool
+is_any(char c, const char *of)
+{
+    return c && strchr(of, c);
+}
+
 static struct span
 trim(struct span s)
 {
-    while (s.size && memchr(" \t\r", s.data[0], 3)) {
+    while (s.size && is_any(s.data[0], " \t\r")) {
         s.data++;
         s.size--;
     }
-    while (s.size && memchr(" \t\r", s.data[s.size - 1], 3))
+    while (s.size && is_any(s.data[s.size - 1], " \t\r"))
         s.size--;
     return s;
 }
@@ -23,7 +29,7 @@ static bool
 before(struct span line, const char *marks, struct span *out)
 {
     for (size_t i = 0; i < line.size; i++)
-        if (strchr(marks, line.data[i]) && line.data[i]) {
+        if (is_any(line.data[i], marks)) {
             *out = trim((struct span){line.data, i});
             return true;
         }
@@ -37,7 +43,7 @@ begins_account(struct span line, const char *name)
     struct span inside;
 
     if (line.size < 6 || memcmp(line.data, "[user", 5) != 0 ||
-        !memchr(" \t", line.data[5], 2) || !before(line, "]", &inside))
+        !is_any(line.data[5], " \t") || !before(line, "]", &inside))
         return false;
     inside.data += 5;
     inside.size -= 5;
@@ -62,7 +68,7 @@ change_line(struct span line, struct span whole,
 {
     struct span key = {"", 0};
 
-    if (line.size && !memchr(";#", line.data[0], 2))
+    if (line.size && !is_any(line.data[0], ";#"))
         before(line, "=:", &key);
     if (span_is(key, "auth"))
         return put_auth(out, &change->verifier);

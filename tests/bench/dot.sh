@@ -47,16 +47,30 @@ subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
 print(f"{(time.monotonic() - start) * 1000:.1f}")
 EOF
 }
-dot_statement="ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().dump_dot_snapshot())'"
-client() {
-    milliseconds mariadb --no-defaults -S "$work/node/mysql.sock" -u root -N \
-        -e "$1"
-}
-echo "whole mariadb process, SELECT 1:            $(client 'SELECT 1') ms"
-echo "dump_dot_snapshot(), nothing cached:        $(client "$dot_statement") ms"
-for i in 1 2 3 4 5; do
-    echo "dump_dot_snapshot(), names cached ($i):      $(client "$dot_statement") ms"
-done
+/usr/bin/python3 - "$work/node/mysql.sock" <<'EOF'
+import sys
+import time
+
+import pymysql
+
+cursor = pymysql.connect(unix_socket=sys.argv[1], user="root").cursor()
+
+
+def run(what, statement):
+    start = time.perf_counter()
+    cursor.execute(statement)
+    rows = cursor.fetchall()
+    print(f"{what:34} {(time.perf_counter() - start) * 1000:7.2f} ms, "
+          f"{len(rows)} rows")
+
+
+DOT = ("ADMIN EXECUTE ON 10001 "
+       "'System.print(HeapProf.getInstance().dump_dot_snapshot())'")
+run("SELECT 1", "SELECT 1")
+run("dump_dot_snapshot(), first", DOT)
+for i in range(5):
+    run("dump_dot_snapshot(), names cached", DOT)
+EOF
 profile=$(ls -t "$work"/own*.heap | head -n 1)
 echo "the dump: $(wc -c <"$profile") bytes, $(grep -c '^@' "$profile") stacks"
 for i in 1 2 3; do

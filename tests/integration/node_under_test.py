@@ -10,9 +10,7 @@ import time
 BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 FAKE = os.path.join(BUILD, "bin", "heapwired-fake")
 REAL = os.path.join(BUILD, "bin", "heapwired")
-PASSWD = [p for p in (os.path.join(BUILD, "bin", "heapwire-passwd"),
-                      os.path.join(BUILD, "bin", "heapwire-passwd-fake"))
-          if os.path.exists(p)][0]
+PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
 SANITIZED = "asan" in BUILD or "tsan" in BUILD
 
 

@@ -1,0 +1,69 @@
+#!/bin/sh
+# mariadb_node.sh - a database that starts as root and drops it, is killed, and
+# is started again by its wrapper: heapwired follows its uid and finds it again.
+. tests/integration/lib.inc
+
+if [ "$(id -u)" != 0 ]; then
+    echo "mariadb_node.sh needs root: it is about leaving it"
+    exit 1
+fi
+chmod 755 "$work"
+mkdir "$work/db"
+mariadb-install-db --no-defaults --datadir="$work/db/data" --user=mysql \
+    --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
+    cat "$work/install.log"
+    exit 1
+}
+chown mysql "$work/db"
+
+cat >"$work/wrapper" <<EOF
+#!/bin/sh
+while [ ! -e '$work/enough' ]; do
+    /usr/sbin/mariadbd --no-defaults --user=mysql --datadir='$work/db/data' \\
+        --socket='$work/db/db.sock' --skip-networking --pid-file='$work/db/pid'
+done
+EOF
+chmod +x "$work/wrapper"
+
+db() {
+    mariadb --no-defaults -S "$work/db/db.sock" -u root -N -B -e "$1" 2>&1
+}
+
+# Who runs heapwired, whose pid stands in its lock file.
+heapwired_user() {
+    ps -o user= -p "$(cat "$work/node/heapwired.lock")"
+}
+
+heapwired_is_mysql() {
+    [ "$(heapwired_user)" = mysql ]
+}
+
+node_options="--listen none --exe /usr/sbin/mariadbd"
+start_node "$work/wrapper"
+wait_for 20 db 'SELECT 1'
+wait_for 5 heapwired_is_mysql
+same "heapwired follows the database" mysql "$(heapwired_user)"
+same "still the same socket" false "$(prof 'has_enable()')"
+same "enable" "instance of HeapProf" "$(prof 'enable_prof()')"
+db "CREATE DATABASE t; USE t; CREATE TABLE x ENGINE=InnoDB
+    SELECT seq, REPEAT('x', 200) v FROM seq_1_to_20000" >/dev/null
+contains "its graph" 'digraph "/usr/sbin/mariadbd' \
+    "$(prof 'dump_dot_snapshot()')"
+
+kill -KILL "$(cat "$work/db/pid")"
+disabled() {
+    [ "$(prof 'has_enable()')" = false ]
+}
+check
+wait_for 20 disabled || fault "no second incarnation: $(prof 'has_enable()')"
+wait_for 20 db 'SELECT 1'
+sleep 1 # it has dropped root again
+same "enable the second" "instance of HeapProf" "$(prof 'enable_prof()')"
+same "heapwired stays" mysql "$(heapwired_user)"
+
+touch "$work/enough"
+kill "$(cat "$work/db/pid")"
+check
+wait "$run" || fault "heapwire-run exited with $?"
+
+finish_test

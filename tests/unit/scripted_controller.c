@@ -1,0 +1,158 @@
+/* scripted_controller.c - see scripted_controller.h. */
+#include "scripted_controller.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dot.h"
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "snapshot.h"
+
+struct scripted scripted;
+
+static char fake;
+
+struct ticket {
+    enum job_kind kind;
+    enum { OPEN, FINISHED, FAILED } state;
+};
+
+static struct ticket *waiting;
+
+struct controller *
+scripted_reset(void)
+{
+    struct agent_hello *hello = &scripted.status.hello;
+
+    memset(&scripted, 0, sizeof(scripted));
+    waiting = NULL;
+    scripted.status.state = NODE_CONNECTED;
+    scripted.status.since_ms = 1795228267000;
+    hello->pid = 4711;
+    hello->started_ms = 1795228267000;
+    hello->config_prof = hello->opt_prof = 1;
+    hello->lg_sample = 19;
+    snprintf(hello->version, sizeof(hello->version), "5.3.0-test");
+    snprintf(hello->mallctl, sizeof(hello->mallctl), "mallctl");
+    snprintf(hello->malloc_conf_name, sizeof(hello->malloc_conf_name),
+             "MALLOC_CONF");
+    return (struct controller *)&fake;
+}
+
+void
+scripted_finish(bool ok)
+{
+    if (waiting)
+        waiting->state = ok ? FINISHED : FAILED;
+    scripted.waker.wake(scripted.waker.arg);
+}
+
+void
+controller_status(struct controller *controller, struct node_status *out)
+{
+    (void)controller;
+    *out = scripted.status;
+}
+
+struct ticket *
+controller_submit(struct controller *controller, enum job_kind kind,
+                  struct waker waker, struct error *err)
+{
+    struct ticket *ticket;
+
+    (void)controller;
+    scripted.submitted++;
+    scripted.waker = waker;
+    if (scripted.answer == ANSWER_REFUSE) {
+        error_set(err, ER_UNKNOWN, "the database ended");
+        return NULL;
+    }
+    ticket = mem_zalloc(1, sizeof(*ticket));
+    if (!ticket) {
+        error_memory(err, "a ticket");
+        return NULL;
+    }
+    ticket->kind = kind;
+    ticket->state = scripted.answer == ANSWER_DONE   ? FINISHED
+                    : scripted.answer == ANSWER_FAIL ? FAILED
+                                                     : OPEN;
+    scripted.tickets++;
+    waiting = ticket;
+    return ticket;
+}
+
+static struct snapshot *
+make_snapshot(void)
+{
+    struct snapshot *snapshot = snapshot_new();
+
+    snprintf(snapshot->name, sizeof(snapshot->name), "heap_1");
+    return snapshot;
+}
+
+enum ticket_state
+ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+{
+    if (ticket->state == OPEN)
+        return TICKET_WAITING;
+    if (ticket->state == FAILED) {
+        error_set(err, ER_UNKNOWN, "opt.prof is false");
+        return TICKET_FAILED;
+    }
+    switch (ticket->kind) {
+    case JOB_GET_ACTIVE:
+        result->active = scripted.active;
+        break;
+    case JOB_ENABLE:
+        scripted.active = true;
+        break;
+    case JOB_DISABLE:
+        scripted.active = false;
+        break;
+    case JOB_PROFILE:
+        scripted.profiles++;
+        result->snapshot = make_snapshot();
+        break;
+    case JOB_SNAPSHOT:
+        scripted.snapshots++;
+        result->snapshot = make_snapshot();
+        break;
+    }
+    return TICKET_DONE;
+}
+
+void
+ticket_free(struct ticket *ticket)
+{
+    if (!ticket)
+        return;
+    if (ticket == waiting)
+        waiting = NULL;
+    scripted.tickets--;
+    mem_free(ticket);
+}
+
+struct snapshot *
+controller_snapshot(struct controller *controller, const char *name,
+                    struct error *err)
+{
+    (void)controller;
+    if (strcmp(name, "heap_1") == 0)
+        return make_snapshot();
+    error_set(err, ER_UNKNOWN, "no snapshot named '%s'", name);
+    return NULL;
+}
+
+/* In the renderer's place: these tests are not about graphs. */
+int
+profile_dot(const struct profile *profile, const struct graph_options *options,
+            struct buffer *out, struct error *err)
+{
+    (void)profile;
+    (void)options;
+    (void)err;
+    buffer_text(out, "digraph \"x\" {\nN1;\n}\n");
+    return 0;
+}

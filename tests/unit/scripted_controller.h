@@ -1,0 +1,36 @@
+/*
+ * scripted_controller.h - a controller whose answers a test writes down.
+ *
+ * Implements controller.h without threads; one test at a time.
+ */
+#ifndef HW_SCRIPTED_CONTROLLER_H
+#define HW_SCRIPTED_CONTROLLER_H
+
+#include "controller.h"
+
+enum answer {
+    ANSWER_DONE,   /* at the first look */
+    ANSWER_WAIT,   /* once scripted_finish was called */
+    ANSWER_FAIL,   /* at the first look */
+    ANSWER_REFUSE, /* already when submitted */
+    ANSWER_HANG    /* never */
+};
+
+struct scripted {
+    struct node_status status;
+    enum answer answer; /* to every job */
+    bool active;        /* what enable and disable switch */
+    /* What was asked of it. */
+    unsigned submitted, profiles, snapshots;
+    int tickets;        /* not freed yet */
+    struct waker waker; /* of the latest ticket */
+};
+
+extern struct scripted scripted;
+
+/* Connected to a redis with profiling possible and off. */
+struct controller *scripted_reset(void);
+/* What waits is answered, and its waker called. */
+void scripted_finish(bool ok);
+
+#endif
