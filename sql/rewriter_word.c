@@ -201,6 +201,7 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return as(r);
     case WORD_WITH:
         level->clause = CLAUSE_WITH;
+        level->expects_table = false;
         emit(r, out);
         return 0;
     case WORD_COLLATE:

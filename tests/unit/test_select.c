@@ -214,6 +214,9 @@ static const struct {
     {"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n < "
      "4) SELECT n, n*n FROM c",
      "n|n*n\n#1|#1\n#2|#4\n#3|#9\n#4|#16"},
+    {"select n from (with c(n) as (select 1 union select 2) select n from c) "
+     "t where n > 1",
+     "n\n#2"},
     {"with a as (select 1 x), b as (select x from a) select * from b, a",
      "x|x\n#1|#1"},
     /* tables */
