@@ -507,10 +507,10 @@ join_threads(struct controller *c)
     pthread_cond_signal(&c->resolver_work);
     pthread_mutex_unlock(&c->lock);
     wake_channel(c);
-    if (c->channel_runs)
-        pthread_join(c->channel, NULL);
     if (c->symbolizer)
         symbolizer_cancel(c->symbolizer);
+    if (c->channel_runs)
+        pthread_join(c->channel, NULL);
     if (c->resolver_runs)
         pthread_join(c->resolver, NULL);
 }

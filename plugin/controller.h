@@ -36,6 +36,7 @@ enum node_state {
 struct node_status {
     enum node_state state;
     int64_t since_ms;         /* wall clock: in this state */
+    bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
 };
 

@@ -1,6 +1,7 @@
 /* dump.c - see dump.h. */
 #include "dump.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,19 @@ out:
     return rc;
 }
 
+/* A pipe in place of a memfd would hold up the channel thread for ever: only
+ * files in memory have seals. */
+static int
+read_memory(int fd, struct buffer *out, const char *what, struct error *err)
+{
+    if (fd < 0 || fcntl(fd, F_GET_SEALS) < 0) {
+        error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
+                  what);
+        return -1;
+    }
+    return fd_read_all(fd, out, what, err);
+}
+
 int
 dump_take(struct dump *dump, struct node *node, struct objects *objects,
           struct error *err)
@@ -91,16 +105,10 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
     dump->dump_us = (uint32_t)answer.reply.value;
-    if (answer.fds[0] < 0 || answer.fds[1] < 0) {
-        error_set(err, ER_UNKNOWN, "the agent sent no profile");
-        goto out;
-    }
-    if (fd_read_all(answer.fds[0], &dump->text, "the heap profile", err) != 0 ||
-        fd_read_all(answer.fds[1], &dump->maps, "the node's mappings", err) !=
+    if (read_memory(answer.fds[0], &dump->text, "the heap profile", err) == 0 &&
+        read_memory(answer.fds[1], &dump->maps, "the node's mappings", err) ==
             0)
-        goto out;
-    rc = fetch_objects(dump, node, objects, err);
-out:
+        rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
     return rc;
 }

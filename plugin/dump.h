@@ -25,7 +25,7 @@ enum {
 
 struct dump {
     struct buffer text, maps;
-    struct agent_hello hello; /* as greeted after the dump */
+    struct agent_hello hello; /* the latest greeting before the dump */
     int64_t taken_ms;         /* wall clock */
     uint32_t dump_us;
 };

@@ -59,14 +59,16 @@ enter(struct node *node, enum node_state state)
         node->status.state = state;
         node->status.since_ms = clock_wall_ms();
     }
+    node->status.stopped = false;
 }
 
 /*
  * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it
- * has ended (a zombie has, and so has one whose pid is now another's).
+ * has ended (a zombie has, and so has one whose pid is now another's) or
+ * cannot be seen from here.
  */
 static char
-process_state(const struct agent_hello *hello)
+process_state(const struct node *node)
 {
     unsigned long long start = 0;
     char path[64], text[1024];
@@ -75,7 +77,9 @@ process_state(const struct agent_hello *hello)
     size_t size;
     char state;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", hello->pid);
+    if (node->peer == 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)node->peer);
     file = fopen(path, "re");
     if (!file)
         return 0;
@@ -89,17 +93,32 @@ process_state(const struct agent_hello *hello)
                "%*s %*s %*s %*s %llu",
                &state, &start) != 2)
         return 0;
-    if (state == 'Z' || state == 'X' || start != hello->start_ticks)
+    if (state == 'Z' || state == 'X' || start != node->status.hello.start_ticks)
         return 0;
     return state;
 }
 
 static bool
-process_stopped(const struct agent_hello *hello)
+process_stopped(const struct node *node)
 {
-    char state = process_state(hello);
+    char state = process_state(node);
 
     return state == 'T' || state == 't';
+}
+
+/* Looked up here, for those who are told read the status alone. */
+static void
+enter_unresponsive(struct node *node)
+{
+    enter(node, NODE_UNRESPONSIVE);
+    node->status.stopped = process_stopped(node);
+}
+
+/* Whoever never greeted has not ended either. */
+static bool
+process_ended(const struct node *node)
+{
+    return node->status.hello.pid != 0 && process_state(node) == 0;
 }
 
 static void
@@ -109,8 +128,7 @@ disconnect(struct node *node)
     node->fd = -1;
     node->late_id = 0;
     if (node->status.state != NODE_ABSENT && node->status.state != NODE_GONE)
-        enter(node,
-              process_state(&node->status.hello) ? NODE_ABSENT : NODE_GONE);
+        enter(node, process_ended(node) ? NODE_GONE : NODE_ABSENT);
 }
 
 static int
@@ -131,6 +149,18 @@ open_socket(const char *state_dir)
         return -1;
     }
     return fd;
+}
+
+/* The pid that the agent tells is its own namespace's; this one is ours. */
+static pid_t
+peer_of(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return 0;
+    return peer.pid;
 }
 
 /* Descriptors beside a message go to the answer; more than fit are closed. */
@@ -175,20 +205,23 @@ terminate_texts(struct agent_reply *reply)
 static int
 receive(int fd, struct node_answer *answer)
 {
-    char control[CMSG_SPACE(sizeof(int) * AGENT_FDS_MAX)];
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * AGENT_FDS_MAX)];
+    } control;
     struct iovec part = {&answer->reply, sizeof(answer->reply)};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
     ssize_t size;
 
     for (int i = 0; i < AGENT_FDS_MAX; i++)
         answer->fds[i] = -1;
-    size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    if (size > 0)
+    if (size >= 0) /* an empty packet carries descriptors, too */
         take_descriptors(&message, answer);
     if (size != (ssize_t)sizeof(answer->reply) ||
         answer->reply.protocol != AGENT_PROTOCOL) {
@@ -205,7 +238,8 @@ stopping(const struct node *node)
     return __atomic_load_n(node->stop, __ATOMIC_ACQUIRE);
 }
 
-/* 1: the reply to id; 0: not before the deadline; -1: the connection ended. */
+/* 1: the reply to id; 0: not before the deadline; -1: the connection ended, or
+ * the agent answers what nobody asked. */
 static int
 await(struct node *node, uint64_t id, uint64_t deadline,
       struct node_answer *answer)
@@ -221,9 +255,9 @@ await(struct node *node, uint64_t id, uint64_t deadline,
             return -1;
         if (got > 0 && answer->reply.id == id)
             return 1;
-        if (got > 0) { /* the answer to something given up */
+        if (got > 0) {
             node_answer_close(answer);
-            continue;
+            return -1;
         }
         now = clock_ms();
         if (now >= deadline || stopping(node))
@@ -239,8 +273,13 @@ static int
 ended(struct node *node, struct error *err)
 {
     disconnect(node);
-    if (node_status_check(&node->status, err) == 0)
-        error_set(err, ER_UNKNOWN, "the agent closed the connection");
+    if (node->status.state == NODE_GONE)
+        node_status_check(&node->status, err);
+    else
+        error_set(err, ER_UNKNOWN,
+                  "the agent in %s (pid %d) closed the connection or answered "
+                  "nonsense; it is connected to again",
+                  node->status.hello.exe, node->status.hello.pid);
     return -1;
 }
 
@@ -255,8 +294,8 @@ await_reply(struct node *node, const struct agent_request *request,
     if (request->op != AGENT_DUMP)
         return await(node, request->id, start + REPLY_MS, answer);
     got = await(node, request->id, start + STOPPED_MS, answer);
-    while (got == 0 && clock_ms() < start + DUMP_MS &&
-           !process_stopped(&node->status.hello) && !stopping(node))
+    while (got == 0 && clock_ms() < start + DUMP_MS && !process_stopped(node) &&
+           !stopping(node))
         got = await(node, request->id, clock_ms() + SLICE_MS, answer);
     return got;
 }
@@ -280,7 +319,7 @@ exchange(struct node *node, const struct agent_request *wanted,
         return 0;
     case 0:
         node->late_id = request.id;
-        enter(node, NODE_UNRESPONSIVE);
+        enter_unresponsive(node);
         node_status_check(&node->status, err);
         return -1;
     default:
@@ -324,24 +363,25 @@ node_refresh(struct node *node)
     if (node->fd < 0) {
         node->fd = open_socket(node->state_dir);
         if (node->fd < 0) {
-            if (node->status.state == NODE_ABSENT && node->status.hello.pid &&
-                !process_state(&node->status.hello))
+            if (node->status.state == NODE_ABSENT && process_ended(node))
                 enter(node, NODE_GONE);
             return false;
         }
-        node->late_id = 0;
+        node->peer = peer_of(node->fd);
     }
     if (node->late_id) {
         got = receive(node->fd, &answer);
-        if (got > 0) {
-            node_answer_close(&answer);
-            if (answer.reply.id == node->late_id)
-                node->late_id = 0;
-        } else if (got < 0) {
-            disconnect(node);
-        }
-        if (got <= 0 || node->late_id)
+        if (got == 0) {
+            enter_unresponsive(node);
             return false;
+        }
+        if (got > 0)
+            node_answer_close(&answer);
+        if (got < 0 || answer.reply.id != node->late_id) {
+            disconnect(node);
+            return false;
+        }
+        node->late_id = 0;
     }
     return greet(node);
 }
@@ -396,9 +436,8 @@ node_status_check(const struct node_status *status, struct error *err)
         error_set(err, ER_UNKNOWN,
                   "the database (pid %d) is not responding since %s UTC%s",
                   status->hello.pid, since,
-                  process_stopped(&status->hello)
-                      ? ": the process is stopped by a signal"
-                      : "");
+                  status->stopped ? ": the process is stopped by a signal"
+                                  : "");
         return -1;
     case NODE_GONE:
         break;

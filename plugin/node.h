@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent_protocol.h"
 #include "controller.h"
@@ -21,6 +22,8 @@ struct node {
     const char *state_dir; /* borrowed */
     int wake_fd;           /* readable: look at stop; borrowed */
     int fd;                /* the connection, or -1 */
+    pid_t peer;            /* who serves it, as this process sees it; 0: it is
+                              in a pid namespace that we do not see */
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     struct node_status status;

@@ -149,6 +149,38 @@ steer_tcp(struct daemon *d)
 
 /* Becoming somebody else */
 
+/* Only a file of its own, not a second name of somebody else's, which the
+ * directory's next owner may have put there on an earlier run. */
+static int
+give_file(int dir, const char *name, const struct account *account)
+{
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int rc = -1;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    if (fstat(fd, &st) == 0) {
+        if (st.st_nlink == 1 && (S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode)))
+            rc = fchownat(fd, "", account->uid, account->gid, AT_EMPTY_PATH);
+        else
+            errno = EPERM;
+    }
+    fd_close(fd);
+    return rc;
+}
+
+/* The agent bound its socket as root.  After the directory: an agent that binds
+ * meanwhile looks whose it is then. */
+static int
+give_agents_files(int dir, const struct account *account)
+{
+    return give_file(dir, AGENT_SOCKET, account) != 0 ||
+                   give_file(dir, AGENT_LOCK, account) != 0
+               ? -1
+               : 0;
+}
+
 static int
 leave_root(void *arg, const struct account *account)
 {
@@ -161,7 +193,8 @@ leave_root(void *arg, const struct account *account)
                   AT_SYMLINK_NOFOLLOW) != 0 &&
          errno != ENOENT) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
-        fchown(d->state.fd, account->uid, account->gid) != 0) {
+        fchown(d->state.fd, account->uid, account->gid) != 0 ||
+        give_agents_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);

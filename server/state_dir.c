@@ -143,25 +143,49 @@ take_lock(struct state_dir *dir, const char *path, bool *busy,
     return 0;
 }
 
+/* The directory, created or checked; -1 with *err. */
+static int
+make_directory(const char *path, struct stat *st, struct error *err)
+{
+    bool roots_own = false;
+    int fd;
+
+    if (make_directories(path, err) != 0 ||
+        check_parent(path, &roots_own, err) != 0)
+        return -1;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the state directory %s", path);
+        fd_close(fd);
+        return -1;
+    }
+    if (check_directory(path, st, roots_own, err) != 0) {
+        fd_close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int
+state_dir_make(const char *path, struct error *err)
+{
+    struct stat st;
+    int fd = make_directory(path, &st, err);
+
+    fd_close(fd);
+    return fd < 0 ? -1 : 0;
+}
+
 int
 state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                struct error *err)
 {
     struct state_dir opened = {-1, -1};
-    bool roots_own = false;
     struct stat st;
 
     *busy = false;
-    if (make_directories(path, err) != 0 ||
-        check_parent(path, &roots_own, err) != 0)
-        return -1;
-    opened.fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (opened.fd < 0 || fstat(opened.fd, &st) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot open the state directory %s", path);
-        goto out;
-    }
-    if (check_directory(path, &st, roots_own, err) != 0 ||
-        take_lock(&opened, path, busy, err) != 0)
+    opened.fd = make_directory(path, &st, err);
+    if (opened.fd < 0 || take_lock(&opened, path, busy, err) != 0)
         goto out;
     if (st.st_uid != geteuid() && fchown(opened.fd, geteuid(), getegid())) {
         error_sys(err, ER_UNKNOWN, "cannot take the state directory %s", path);

@@ -19,6 +19,10 @@ struct state_dir {
 /* Says what state_dir_open would refuse, and creates nothing. */
 int state_dir_check(const char *path, struct error *err);
 
+/* Creates what is missing: for heapwire-run, whose database wants the directory
+ * perhaps before heapwired has made it. */
+int state_dir_make(const char *path, struct error *err);
+
 /* Creates what is missing.  *busy when another heapwired has the lock. */
 int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);

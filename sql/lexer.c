@@ -37,7 +37,9 @@ is_word(char c)
 static char
 peek(const struct lexer *lexer, size_t n)
 {
-    return n < (size_t)(lexer->end - lexer->pos) ? lexer->pos[n] : '\0';
+    if (n >= (size_t)(lexer->end - lexer->pos))
+        return '\0';
+    return lexer->pos[n];
 }
 
 static bool

@@ -3,24 +3,20 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
-#include "catalog.h"
 #include "errors.h"
-#include "privileges.h"
-#include "rewrite_words.h"
 #include "rewriter.h"
 #include "sql_session.h"
 #include "variables.h"
 
-static struct level *
-top(struct rewriter *r)
+struct level *
+rewriter_top(struct rewriter *r)
 {
     return &r->levels[r->depth];
 }
 
-static void
-advance(struct rewriter *r)
+void
+rewriter_advance(struct rewriter *r)
 {
     r->previous = r->token;
     r->token = r->ahead;
@@ -31,266 +27,10 @@ advance(struct rewriter *r)
     }
 }
 
-static bool
-is_name(const struct token *token)
-{
-    return token->kind == TOKEN_WORD || token->kind == TOKEN_QUOTED;
-}
-
-/* ---- tables ---- */
-
-static bool
-is_cte(const struct rewriter *r, struct span name)
-{
-    for (size_t i = 0; i < r->cte_count; i++)
-        if (r->ctes[i].size == name.size &&
-            strncasecmp(r->ctes[i].data, name.data, name.size) == 0)
-            return true;
-    return false;
-}
-
-/* [database.]table where one is expected; the token is the first name. */
-static int
-table_reference(struct rewriter *r)
-{
-    const struct catalog_table *table;
-    struct span first, second;
-    bool qualified = token_is_operator(&r->ahead, ".");
-
-    top(r)->expects_table = false;
-    r->result->has_tables = true;
-    if (rewriter_decode(r, &r->token, &first) != 0)
-        return -1;
-    if (!qualified && is_cte(r, first)) {
-        emit_identifier(r, first);
-        return 0;
-    }
-    second = first;
-    if (qualified) {
-        advance(r);
-        advance(r);
-        if (!is_name(&r->token))
-            return rewriter_fail(r);
-        if (rewriter_decode(r, &r->token, &second) != 0)
-            return -1;
-    }
-    table = catalog_resolve(r->job->session, qualified ? &first : NULL, second,
-                            r->err);
-    if (!table || privilege_check(r->job->session->who.privileges,
-                                  table->privilege, r->err) != 0)
-        return -1;
-    buffer_format(r->sql, " \"%s\".\"%s\"", table->database, table->name);
-    return 0;
-}
-
-/* WITH name [(columns)] AS (...), name ... */
-static int
-define_cte(struct rewriter *r)
-{
-    struct span name;
-
-    if (r->cte_count == REWRITE_CTES_MAX)
-        return rewriter_fail(r);
-    if (rewriter_decode(r, &r->token, &name) != 0)
-        return -1;
-    r->ctes[r->cte_count++] = name;
-    emit_identifier(r, name);
-    return 0;
-}
-
-/* ---- words ---- */
-
-static int
-name(struct rewriter *r)
-{
-    struct level *level = top(r);
-    bool part = token_is_operator(&r->previous, ".");
-
-    if (level->expects_table)
-        return table_reference(r);
-    if (level->clause == CLAUSE_WITH && !part)
-        return define_cte(r);
-    return emit_decoded(r, &r->token);
-}
-
-static int
-from(struct rewriter *r)
-{
-    struct level *level = top(r);
-
-    if (level->clause != CLAUSE_LIST) {
-        emit(r, "FROM");
-        return 0;
-    }
-    if (label_end(r, level) != 0)
-        return -1;
-    if (token_is(&r->ahead, "DUAL")) {
-        advance(r);
-        level->clause = CLAUSE_REST;
-        return 0;
-    }
-    emit(r, "FROM");
-    level->clause = CLAUSE_FROM;
-    level->expects_table = true;
-    return 0;
-}
-
-/* What ends a list or a FROM. */
-static int
-clause_end(struct rewriter *r, enum clause next, const char *out)
-{
-    struct level *level = top(r);
-
-    if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
-        return -1;
-    level->clause = next;
-    level->expects_table = false;
-    emit(r, out);
-    return 0;
-}
-
-/* AS: an alias, or the type of a CAST. */
-static int
-as(struct rewriter *r)
-{
-    struct level *level = top(r);
-    const char *type = NULL;
-
-    if (!level->cast) {
-        if (level->clause == CLAUSE_LIST)
-            level->aliased = true;
-        emit(r, "AS");
-        return 0;
-    }
-    if (r->ahead.kind == TOKEN_WORD)
-        type = rewrite_type(r->ahead.text);
-    advance(r);
-    if (!type)
-        return rewriter_fail(r);
-    emit(r, "AS");
-    emit(r, type);
-    /* CHAR(60), CHAR CHARACTER SET x, SIGNED INTEGER: lengths say nothing */
-    while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->ahead, ")")) {
-        if (token_is_operator(&r->ahead, "(")) {
-            while (r->ahead.kind != TOKEN_END &&
-                   !token_is_operator(&r->ahead, ")"))
-                advance(r);
-        }
-        advance(r);
-    }
-    return 0;
-}
-
-/* CONVERT(x, type) and CONVERT(x USING charset) are CASTs. */
-static int
-convert_tail(struct rewriter *r, bool is_using)
-{
-    struct level *level = top(r);
-
-    level->convert = false;
-    level->cast = true;
-    if (!is_using)
-        return as(r);
-    advance(r);
-    emit(r, "AS TEXT");
-    return 0;
-}
-
-static int
-keyword(struct rewriter *r, enum rewrite_word word, const char *out)
-{
-    struct level *level = top(r);
-
-    switch (word) {
-    case WORD_SELECT:
-        level->clause = CLAUSE_LIST;
-        level->expects_table = false;
-        level->count = 0;
-        emit(r, out);
-        return 0;
-    case WORD_FROM:
-        return from(r);
-    case WORD_JOIN:
-        level->expects_table = level->clause == CLAUSE_FROM;
-        emit(r, out);
-        return 0;
-    case WORD_LIMIT:
-        r->result->has_limit = r->result->has_limit || r->depth == 0;
-        return clause_end(r, CLAUSE_REST, out);
-    case WORD_TAIL:
-        return clause_end(r, CLAUSE_REST, out);
-    case WORD_UNION:
-        return clause_end(r, CLAUSE_NONE, out);
-    case WORD_AS:
-        return as(r);
-    case WORD_WITH:
-        level->clause = CLAUSE_WITH;
-        emit(r, out);
-        return 0;
-    case WORD_COLLATE:
-        advance(r);
-        if (level->clause == CLAUSE_LIST)
-            label_note(level, &r->token);
-        return 0;
-    case WORD_CONVERT:
-        r->next_is_convert = true;
-        emit(r, "CAST");
-        return 0;
-    case WORD_CAST:
-        r->next_is_cast = true;
-        emit(r, out);
-        return 0;
-    case WORD_NILADIC:
-        emit_identifier(r, r->token.text);
-        if (!token_is_operator(&r->ahead, "("))
-            buffer_text(r->sql, "()");
-        return 0;
-    case WORD_DROP:
-        return 0;
-    case WORD_REFUSE:
-        return rewriter_fail(r);
-    default:
-        if (level->convert && span_is_nocase(r->token.text, "USING"))
-            return convert_tail(r, true);
-        emit(r, out);
-        return 0;
-    }
-}
-
-static int
-word(struct rewriter *r)
-{
-    const char *out = NULL;
-    enum rewrite_word kind = rewrite_word(r->token.text, &out);
-
-    if (r->token.text.data[0] == '_' && r->ahead.kind == TOKEN_STRING)
-        return 0; /* _utf8mb4'text': everything here is UTF-8 */
-    if (token_is_operator(&r->previous, ".") ||
-        (kind == WORD_SIDE && token_is_operator(&r->ahead, "(")))
-        kind = WORD_NAME;
-    if (top(r)->clause == CLAUSE_LIST) {
-        switch (kind) {
-        case WORD_SELECT:
-        case WORD_QUANTIFIER:
-        case WORD_DROP:
-        case WORD_FROM:
-        case WORD_TAIL:
-        case WORD_LIMIT:
-        case WORD_UNION:
-            break;
-        default:
-            label_note(top(r), &r->token);
-        }
-    }
-    return kind == WORD_NAME ? name(r) : keyword(r, kind, out);
-}
-
-/* ---- punctuation ---- */
-
 static int
 open_parenthesis(struct rewriter *r)
 {
-    struct level *outer = top(r), *inner;
+    struct level *outer = rewriter_top(r), *inner;
 
     if (r->depth == NESTING_MAX)
         return rewriter_fail(r);
@@ -312,15 +52,15 @@ open_parenthesis(struct rewriter *r)
 static int
 close_parenthesis(struct rewriter *r)
 {
-    struct level *level = top(r);
+    struct level *level = rewriter_top(r);
 
     if (r->depth == 0)
         return rewriter_fail(r);
     if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
         return -1;
     r->depth--;
-    if (top(r)->clause == CLAUSE_LIST)
-        label_note(top(r), &r->token);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        label_note(rewriter_top(r), &r->token);
     emit(r, ")");
     return 0;
 }
@@ -328,10 +68,10 @@ close_parenthesis(struct rewriter *r)
 static int
 comma(struct rewriter *r)
 {
-    struct level *level = top(r);
+    struct level *level = rewriter_top(r);
 
     if (level->convert)
-        return convert_tail(r, false);
+        return rewriter_convert_tail(r, false);
     if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
         return -1;
     if (level->clause == CLAUSE_FROM)
@@ -356,8 +96,8 @@ operator(struct rewriter *r)
         return comma(r);
     if (token_is_operator(&r->token, ")"))
         return close_parenthesis(r);
-    if (top(r)->clause == CLAUSE_LIST)
-        label_note(top(r), &r->token);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        label_note(rewriter_top(r), &r->token);
     if (token_is_operator(&r->token, "("))
         return open_parenthesis(r);
     if (token_is_operator(&r->token, ":="))
@@ -380,14 +120,14 @@ static int
 token(struct rewriter *r)
 {
     if (r->token.kind == TOKEN_WORD)
-        return word(r);
+        return rewriter_word(r);
     if (r->token.kind == TOKEN_OPERATOR)
         return operator(r);
-    if (top(r)->clause == CLAUSE_LIST)
-        label_note(top(r), &r->token);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        label_note(rewriter_top(r), &r->token);
     switch (r->token.kind) {
     case TOKEN_QUOTED:
-        return name(r);
+        return rewriter_name(r);
     case TOKEN_STRING:
         return emit_string(r, &r->token);
     case TOKEN_INTEGER:
@@ -412,24 +152,26 @@ run(struct rewriter *r)
 
     if (form == REWRITE_EXPRESSIONS)
         emit(r, "SELECT");
-    top(r)->clause = form == REWRITE_EXPRESSIONS ? CLAUSE_LIST
-                     : form == REWRITE_CONDITION ? CLAUSE_REST
-                                                 : CLAUSE_NONE;
+    rewriter_top(r)->clause = form == REWRITE_EXPRESSIONS ? CLAUSE_LIST
+                              : form == REWRITE_CONDITION ? CLAUSE_REST
+                                                          : CLAUSE_NONE;
     r->lexer = r->job->fragment->lexer;
-    advance(r);
-    advance(r);
+    rewriter_advance(r);
+    rewriter_advance(r);
     while (r->token.kind != TOKEN_END) {
         if (r->sql->size <= r->locate)
             r->located = r->token.text.data;
         if (token(r) != 0)
             return -1;
-        advance(r);
+        rewriter_advance(r);
     }
     if (r->sql->size <= r->locate)
         r->located = r->job->fragment->end;
     if (r->depth > 0)
         return rewriter_fail(r);
-    return top(r)->clause == CLAUSE_LIST ? label_end(r, top(r)) : 0;
+    return rewriter_top(r)->clause == CLAUSE_LIST
+               ? label_end(r, rewriter_top(r))
+               : 0;
 }
 
 int

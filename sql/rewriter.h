@@ -41,6 +41,17 @@ struct rewriter {
     struct error *err;
 };
 
+/* rewrite.c */
+struct level *rewriter_top(struct rewriter *r); /* the innermost */
+void rewriter_advance(struct rewriter *r);      /* the next token */
+
+/* rewriter_word.c: the token, a word; a name in backquotes; and what stands
+ * behind the expression of CONVERT(x, type) or CONVERT(x USING charset), which
+ * are CASTs. */
+int rewriter_word(struct rewriter *r);
+int rewriter_name(struct rewriter *r);
+int rewriter_convert_tail(struct rewriter *r, bool is_using);
+
 /* rewriter_emit.c */
 void emit(struct rewriter *r, const char *text);
 void emit_span(struct rewriter *r, struct span text);

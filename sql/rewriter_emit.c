@@ -43,9 +43,13 @@ emit_quoted(struct rewriter *r, struct span text, char quote)
 {
     buffer_char(r->sql, quote);
     for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == quote)
+        char c = text.data[i];
+
+        if (c == quote)
             buffer_char(r->sql, quote);
-        buffer_char(r->sql, text.data[i] ? text.data[i] : '?');
+        if (c == '\0')
+            c = '?';
+        buffer_char(r->sql, c);
     }
     buffer_char(r->sql, quote);
 }

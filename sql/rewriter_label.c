@@ -11,13 +11,16 @@ void
 label_note(struct level *level, const struct token *token)
 {
     bool name = token->kind == TOKEN_WORD || token->kind == TOKEN_QUOTED;
+    bool dot = token_is_operator(token, ".");
 
     if (level->count++ == 0) {
         level->start = token->text.data;
         level->aliased = false;
         level->plain = name;
+    } else { /* names and dots take turns */
+        level->plain =
+            level->plain && (token_is_operator(&level->last, ".") ? name : dot);
     }
-    level->plain = level->plain && (name || token_is_operator(token, "."));
     level->before = level->last;
     level->last = *token;
 }

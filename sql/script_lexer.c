@@ -43,8 +43,9 @@ script_error(struct span text, size_t offset, struct error *err,
 static char
 peek(const struct script_lexer *lexer, size_t n)
 {
-    return n < lexer->text.size - lexer->pos ? lexer->text.data[lexer->pos + n]
-                                             : '\0';
+    if (n >= lexer->text.size - lexer->pos)
+        return '\0';
+    return lexer->text.data[lexer->pos + n];
 }
 
 static bool
@@ -240,9 +241,9 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
 
     for (;; size++) {
         char c = peek(lexer, size);
-        char before = size ? peek(lexer, size - 1) : '\0';
-        bool sign =
-            (c == '-' || c == '+') && !hex && (before == 'e' || before == 'E');
+        bool exponent = size > 0 && !hex &&
+                        (text[size - 1] == 'e' || text[size - 1] == 'E');
+        bool sign = (c == '-' || c == '+') && exponent;
         bool point = c == '.' && !hex && is_digit(peek(lexer, size + 1));
 
         if (!is_name(c) && !sign && !point)

@@ -25,7 +25,7 @@ struct sql_cursor {
 
 void sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                      struct waker waker);
-void sql_cursor_cancel(struct cursor *cursor); /* everyone's ops->cancel */
+void sql_cursor_cancel(struct cursor *base); /* everyone's ops->cancel */
 
 /* At the start of a step: -1 with 1317 when cancelled. */
 int sql_cursor_check(struct sql_cursor *cursor, struct error *err);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
-#include "allocator.h"
+#include "mallctl.h"
 
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */

@@ -31,7 +31,7 @@ enum agent_op {
     AGENT_HELLO = 1,  /* fills reply.hello */
     AGENT_GET_ACTIVE, /* value = prof.active */
     AGENT_SET_ACTIVE, /* number = 0 or 1; also prof.thread_active_init */
-    AGENT_DUMP,       /* fds: the profile, /proc/self/maps taken after it */
+    AGENT_DUMP,       /* memfds: the profile, /proc/self/maps taken after it */
     AGENT_OBJECT,     /* number = device, inode: fds: that mapped file */
     AGENT_STAT        /* name from the closed list: value */
 };

@@ -41,7 +41,7 @@ inode_of(int fd)
 
 /* A directory that nobody but root, its owner and we can write to. */
 static int
-open_directory(const char *path, uid_t *owner)
+open_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -62,19 +62,18 @@ open_directory(const char *path, uid_t *owner)
         close(fd);
         return -1;
     }
-    *owner = st.st_uid;
     return fd;
 }
 
 /* The lock lives as long as this process's agent: the kernel drops it. */
 static enum channel_result
-take_lock(struct channel *channel, int dir)
+take_lock(struct channel *channel)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat st;
 
     channel->lock =
-        openat(dir, AGENT_LOCK,
+        openat(channel->directory, AGENT_LOCK,
                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (channel->lock < 0)
         return CHANNEL_FAILED;
@@ -90,11 +89,49 @@ take_lock(struct channel *channel, int dir)
     return errno == EACCES || errno == EAGAIN ? CHANNEL_BUSY : CHANNEL_FAILED;
 }
 
-/* The directory's owner is who runs heapwired: the socket becomes theirs. */
+/* A file of ours, not a second name that the directory's owner gave to somebody
+ * else's. */
 static int
-listen_in(struct channel *channel, int dir)
+give(int fd, uid_t owner)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return -1;
+    if (st.st_nlink != 1 || !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
+        errno = EPERM;
+        return -1;
+    }
+    return fchownat(fd, "", owner, (gid_t)-1, AT_EMPTY_PATH);
+}
+
+/* The directory's owner is who runs heapwired: what is in it becomes theirs.
+ * Looked at after bind(), for heapwired may be changing it: whoever comes last
+ * gives. */
+static int
+give_to_owner(const struct channel *channel)
+{
+    struct stat st;
+    int name, rc;
+
+    if (fstat(channel->directory, &st) != 0)
+        return -1;
+    if (geteuid() != 0 || st.st_uid == 0)
+        return 0;
+    name = openat(channel->directory, AGENT_SOCKET,
+                  O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (name < 0)
+        return -1;
+    rc = give(name, st.st_uid);
+    close(name);
+    return rc == 0 ? give(channel->lock, st.st_uid) : -1;
+}
+
+static int
+start_listening(struct channel *channel)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int dir = channel->directory;
 
     channel->listener =
         socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -106,13 +143,11 @@ listen_in(struct channel *channel, int dir)
              "/proc/thread-self/fd/%d/" AGENT_SOCKET, dir);
     if (unlinkat(dir, AGENT_SOCKET, 0) != 0 && errno != ENOENT)
         return -1;
-    if (bind(channel->listener, (struct sockaddr *)&address, sizeof(address)) !=
+    /* bind() takes the mode from here, less the umask. */
+    if (fchmod(channel->listener, 0600) != 0 ||
+        bind(channel->listener, (struct sockaddr *)&address, sizeof(address)) !=
             0 ||
-        fchmodat(dir, AGENT_SOCKET, 0600, 0) != 0)
-        return -1;
-    if (channel->dir_owner != geteuid() && geteuid() == 0 &&
-        fchownat(dir, AGENT_SOCKET, channel->dir_owner, (gid_t)-1,
-                 AT_SYMLINK_NOFOLLOW) != 0)
+        give_to_owner(channel) != 0)
         return -1;
     return listen(channel->listener, BACKLOG);
 }
@@ -120,19 +155,18 @@ listen_in(struct channel *channel, int dir)
 enum channel_result
 channel_open(struct channel *channel, const char *state_dir)
 {
-    int dir = open_directory(state_dir, &channel->dir_owner);
     enum channel_result result;
 
-    if (dir < 0)
+    channel->directory = open_directory(state_dir);
+    if (channel->directory < 0)
         return CHANNEL_FAILED;
-    agent_shared_add(dir);
-    result = take_lock(channel, dir);
-    if (result == CHANNEL_OPEN && listen_in(channel, dir) != 0)
+    agent_shared_add(channel->directory);
+    result = take_lock(channel);
+    if (result == CHANNEL_OPEN && start_listening(channel) != 0)
         result = CHANNEL_FAILED;
     if (result == CHANNEL_FAILED)
         agent_say("cannot serve in %s: %m; the database runs unprofiled",
                   state_dir);
-    forget(&dir);
     if (result != CHANNEL_OPEN)
         channel_close(channel);
     return result;
@@ -144,6 +178,7 @@ channel_close(struct channel *channel)
     forget(&channel->connection);
     forget(&channel->listener);
     forget(&channel->lock);
+    forget(&channel->directory);
 }
 
 /* A number that is not ours any more is dropped, not closed. */
@@ -170,6 +205,15 @@ channel_disconnect(struct channel *channel)
     forget(&channel->connection);
 }
 
+static bool
+may_connect(const struct channel *channel, uid_t uid)
+{
+    struct stat st;
+
+    return uid == 0 || uid == geteuid() ||
+           (fstat(channel->directory, &st) == 0 && uid == st.st_uid);
+}
+
 void
 channel_accept(struct channel *channel)
 {
@@ -185,8 +229,7 @@ channel_accept(struct channel *channel)
         return;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        (peer.uid != 0 && peer.uid != channel->dir_owner &&
-         peer.uid != geteuid())) {
+        !may_connect(channel, peer.uid)) {
         close(fd);
         return;
     }

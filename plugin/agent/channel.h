@@ -11,9 +11,8 @@
 #include <sys/types.h>
 
 struct channel {
-    int lock, listener, connection; /* -1: none */
+    int directory, lock, listener, connection; /* -1: none */
     ino_t listener_inode, connection_inode;
-    uid_t dir_owner;
 };
 
 enum channel_result {
@@ -33,7 +32,7 @@ void channel_close(struct channel *channel);
 bool channel_intact(struct channel *channel);
 
 /* Takes a waiting connection in place of the one there is, if its peer is
- * root, the directory's owner or this process's own user. */
+ * root, the directory's owner or this process's own user, as of now. */
 void channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 

@@ -18,8 +18,8 @@
  * means the same file.
  */
 static volatile struct shared {
-    int fd;
     ino_t inode; /* 0: never used */
+    int fd;
     bool closed;
 } shared[SHARED_FDS_MAX];
 static volatile bool recording;

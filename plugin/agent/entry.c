@@ -25,8 +25,6 @@ typedef int start_fn(main_fn *main, int argc, char **argv, void (*init)(void),
                      void *stack_end);
 
 EXPORT start_fn __libc_start_main;
-EXPORT pid_t setsid(void);
-EXPORT int daemon(int nochdir, int noclose);
 
 /* Written only while the process has one thread, or by fork's child. */
 static struct {
@@ -168,7 +166,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
     return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-pid_t
+EXPORT pid_t
 setsid(void)
 {
     pid_t sid;
@@ -180,7 +178,7 @@ setsid(void)
     return sid;
 }
 
-int
+EXPORT int
 daemon(int nochdir, int noclose)
 {
     int rc;

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "objects.h"
+#include "mapped_files.h"
 
 /* Linux 5.9 and 6.3; older headers lack them. */
 #ifndef SYS_close_range
@@ -40,7 +40,7 @@ enum { FIRST_FD = STDERR_FILENO + 1, CLOSE_MAX = 65536, COPY_BYTES = 16384 };
 struct agent {
     struct channel channel;
     struct allocator allocator;
-    struct objects objects;
+    struct mapped_files files;
     bool own_table;
     int64_t started_ms;
 };
@@ -227,14 +227,14 @@ op_dump(struct agent *agent, const struct agent_request *request,
     seal(profile);
     seal(maps);
     if (agent->own_table)
-        objects_scan(&agent->objects);
+        mapped_files_scan(&agent->files);
 }
 
 static void
 op_object(struct agent *agent, const struct agent_request *request,
           struct agent_reply *reply, struct passed *passed)
 {
-    int fd = objects_find(&agent->objects, request->number, request->inode);
+    int fd = mapped_files_find(&agent->files, request->number, request->inode);
 
     if (fd < 0) {
         reply->status = AGENT_NOT_FOUND;
@@ -389,7 +389,8 @@ agent_serve(void *arg)
 {
     const struct agent_start *start = arg;
     struct agent agent = {
-        .channel = {.lock = -1, .listener = -1, .connection = -1}};
+        .channel = {
+            .directory = -1, .lock = -1, .listener = -1, .connection = -1}};
 
     pthread_setname_np(pthread_self(), "heapwire");
     agent.own_table = leave_shared_table();
@@ -408,7 +409,7 @@ agent_serve(void *arg)
     allocator_hide_thread(&agent.allocator);
     if (agent.own_table) {
         null_stdio(true);
-        objects_scan(&agent.objects);
+        mapped_files_scan(&agent.files);
     }
     agent.started_ms = agent_wall_ms();
     serve(&agent);

@@ -42,7 +42,7 @@ static const size_t names_bytes = (size_t)512 << 20;
 struct symbolizer {
     struct helper *helper;
     struct symbol_cache *cache;
-    int cancel_fd;
+    int cancel_fd; /* eventfd: never read, so that no cancel is missed */
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
@@ -540,7 +540,6 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
                    struct names **out, struct error *err)
 {
     struct job job = {.s = s, .request = request, .program_fd = -1};
-    eventfd_t ignored;
     int rc = -1;
 
     buffer_init(&job.texts, WIRE_REPLY_MAX);
@@ -554,7 +553,6 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         error_memory(err, "the names of addresses");
         goto out;
     }
-    (void)eventfd_read(s->cancel_fd, &ignored); /* of an earlier resolve */
     find_program(&job);
     resolve_all(&job);
     /* A helper keeps what it read of its objects in memory. */

@@ -26,7 +26,8 @@ struct symbolizer_options {
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,
                                   struct error *err);
 void symbolizer_free(struct symbolizer *s); /* ends the helper */
-/* Makes a running symbolizer_resolve return soon, with what it has. */
+/* For good: the symbolizer_resolve that runs, and every later one, returns soon
+ * with what it has. */
 void symbolizer_cancel(struct symbolizer *s);
 
 /* What is to be named. */

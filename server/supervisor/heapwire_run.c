@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +22,11 @@
 #include "state_dir.h"
 #include "supervise.h"
 
-enum { PASSWD_BYTES = 16384 };
-
 /* What belongs to a run; the plan borrows from it. */
 struct run {
     struct options options;
     struct environment database, heapwired;
-    char *program, *exe, *state_dir;
+    char *program, *exe;
     char heapwired_path[PATH_MAX], library[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
@@ -59,11 +56,9 @@ static int
 find_parts(struct run *run, struct error *err)
 {
     static const char *const servers[] = {"heapwired",
-                                          "../lib/heapwire/heapwired",
-                                          HW_INSTALL_LIB "/heapwired", NULL};
+                                          "../lib/heapwire/heapwired", NULL};
     static const char *const libraries[] = {
-        "../lib/libheapwire.so", "../lib/heapwire/libheapwire.so",
-        HW_INSTALL_LIB "/libheapwire.so", NULL};
+        "../lib/libheapwire.so", "../lib/heapwire/libheapwire.so", NULL};
     char self[PATH_MAX], library[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -115,32 +110,13 @@ find_database(struct run *run, int *exit_status, struct error *err)
     return run->exe ? 0 : -1;
 }
 
-/* heapwired's user, or our own. */
-static int
-find_user(const char *name, uid_t *uid, struct error *err)
-{
-    char bytes[PASSWD_BYTES];
-    struct passwd entry, *found = NULL;
-
-    *uid = geteuid();
-    if (!*name)
-        return 0;
-    errno = getpwnam_r(name, &entry, bytes, sizeof(bytes), &found);
-    if (!found) {
-        error_set(err, ER_WRONG_VALUE, "there is no user %s", name);
-        return -1;
-    }
-    *uid = found->pw_uid;
-    return 0;
-}
-
 /* Where the loader looks, for a library that we may preload by its path. */
 static bool
 find_jemalloc(char out[PATH_MAX])
 {
     static const char *const places[] = {
-        "lib/" HW_MULTIARCH "/libjemalloc.so.2", "lib64/libjemalloc.so.2",
-        "lib/libjemalloc.so.2", "local/lib/libjemalloc.so.2", NULL};
+        HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
+        "local/lib/libjemalloc.so.2", NULL};
 
     return find_beside("/usr", places, R_OK, out);
 }
@@ -196,7 +172,8 @@ prepare_environments(struct run *run, struct error *err)
         environment_preload(database, run->library, err) != 0 ||
         preload_jemalloc(run, err) != 0 ||
         environment_set(database, AGENT_ENV_EXE, run->exe, err) != 0 ||
-        environment_set(database, AGENT_ENV_STATE, run->state_dir, err) != 0)
+        environment_set(database, AGENT_ENV_STATE,
+                        run->options.value[SETTING_STATE_DIR], err) != 0)
         return -1;
     return 0;
 }
@@ -208,8 +185,6 @@ plan_heapwired(struct run *run)
     run->plan.heapwired = run->heapwired_path;
     run->plan.heapwired_argv = (char *const *)run->heapwired_argv;
     run->plan.heapwired_envp = run->heapwired.list;
-    run->plan.log_to_stderr =
-        strcmp(run->options.value[SETTING_LOG], "stderr") == 0;
 }
 
 /* 0; or the status to exit with before anything was started. */
@@ -220,7 +195,6 @@ prepare(struct run *run, char **envp)
     enum check_result checked = CHECK_BROKEN;
     struct error err = {0};
     int exit_status = EX_CONFIG;
-    uid_t uid;
 
     if (environment_init(&run->database, envp, &err) != 0 ||
         environment_init(&run->heapwired, envp, &err) != 0) {
@@ -243,13 +217,8 @@ prepare(struct run *run, char **envp)
     run->plan.argv = run->options.command;
     run->plan.exe = run->exe;
     if (checked == CHECK_GOOD) {
-        if (find_user(run->options.value[SETTING_USER], &uid, &err) != 0) {
-            say(err.text, "");
-            return EX_CONFIG;
-        }
-        run->state_dir =
-            state_dir_prepare(run->options.value[SETTING_STATE_DIR], uid, &err);
-        if (run->state_dir && prepare_environments(run, &err) == 0)
+        if (state_dir_make(run->options.value[SETTING_STATE_DIR], &err) == 0 &&
+            prepare_environments(run, &err) == 0)
             plan_heapwired(run);
         else
             say(err.text, without);
@@ -272,7 +241,6 @@ main(int argc, char **argv, char **envp)
         status = supervise(&run.plan);
     mem_free(run.program);
     mem_free(run.exe);
-    mem_free(run.state_dir);
     environment_fini(&run.database);
     environment_fini(&run.heapwired);
     options_fini(&run.options);

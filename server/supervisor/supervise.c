@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "listener.h"
+#include "companion.h"
 
 enum {
     STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
@@ -31,7 +33,7 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 
 struct supervisor {
     const struct plan *plan;
-    struct listener listener;
+    struct companion companion;
     pid_t database; /* 0: ended */
     pid_t session;  /* the database's */
     int exit_status;
@@ -60,7 +62,7 @@ block_signals(struct supervisor *s)
     sigfillset(&s->waited);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         sigdelset(&s->waited, faults[i]);
-    sigprocmask(SIG_SETMASK, &s->waited, &s->original);
+    pthread_sigmask(SIG_SETMASK, &s->waited, &s->original);
     /* Ignored, it would keep every status from us. */
     sigaction(SIGCHLD, &child, NULL);
 }
@@ -73,7 +75,7 @@ run_database(const struct supervisor *s)
     setpgid(0, 0);
     if (s->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
-    sigprocmask(SIG_SETMASK, &s->original, NULL);
+    pthread_sigmask(SIG_SETMASK, &s->original, NULL);
     execve(plan->program, plan->argv, plan->envp);
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     _exit(errno == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
@@ -149,7 +151,7 @@ find_adopted(const struct supervisor *s)
     while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (pid > 0 && pid != s->listener.pid && parent_of(pid) == getpid() &&
+        if (pid > 0 && pid != s->companion.pid && parent_of(pid) == getpid() &&
             runs_exe(pid, s->plan->exe))
             found = pid;
     }
@@ -215,8 +217,8 @@ reap(struct supervisor *s)
         if (WIFSTOPPED(status)) {
             if (pid == s->database)
                 database_stopped(s);
-        } else if (pid == s->listener.pid) {
-            listener_ended(&s->listener, status);
+        } else if (pid == s->companion.pid) {
+            companion_ended(&s->companion, status);
         } else if (pid == s->database) {
             database_ended(s, status);
         }
@@ -248,24 +250,24 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
 }
 
 static void
-stop_listener(struct supervisor *s)
+stop_companion(struct supervisor *s)
 {
-    struct listener *listener = &s->listener;
+    struct companion *companion = &s->companion;
     uint64_t until = clock_ms() + STOP_MS;
     int status;
 
-    if (listener->pid == 0)
+    if (companion->pid == 0)
         return;
-    kill(listener->pid, SIGTERM);
-    while (waitpid(listener->pid, &status, WNOHANG) == 0) {
+    kill(companion->pid, SIGTERM);
+    while (waitpid(companion->pid, &status, WNOHANG) == 0) {
         if (clock_ms() >= until) {
-            kill(listener->pid, SIGKILL);
-            waitpid(listener->pid, &status, 0);
+            kill(companion->pid, SIGKILL);
+            waitpid(companion->pid, &status, 0);
             break;
         }
         sleep_ms(SETTLE_STEP_MS);
     }
-    listener->pid = 0;
+    companion->pid = 0;
 }
 
 int
@@ -276,12 +278,12 @@ supervise(const struct plan *plan)
     block_signals(&s);
     /* Orphans of the database come to us, whether or not we are PID 1. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    listener_init(&s.listener, plan);
-    listener_start(&s.listener);
+    companion_init(&s.companion, plan);
+    companion_start(&s.companion);
     if (start_database(&s) == 0) {
         while (s.database != 0)
-            wait_for_signal(&s, listener_tick(&s.listener));
+            wait_for_signal(&s, companion_tick(&s.companion));
     }
-    stop_listener(&s);
+    stop_companion(&s);
     return s.exit_status;
 }

@@ -7,8 +7,6 @@
 #ifndef HW_SUPERVISE_H
 #define HW_SUPERVISE_H
 
-#include <stdbool.h>
-
 struct plan {
     /* The database. */
     const char *program; /* what is executed */
@@ -17,7 +15,6 @@ struct plan {
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;
-    bool log_to_stderr; /* else its stdio is /dev/null */
 };
 
 /* The exit status: the database's, 128 + n after signal n, or 126 or 127 when

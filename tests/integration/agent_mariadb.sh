@@ -1,6 +1,6 @@
 #!/bin/sh
 # mariadbd --user=mysql with libjemalloc preloaded, started by root.
-. "$(dirname "$0")/agent_lib.sh"
+. "$(dirname "$0")/agent.inc"
 [ "$(id -u)" -eq 0 ] || { echo "needs root: skipped"; exit 0; }
 mariadbd=$(realpath "$(command -v mariadbd)")
 data=$WORK/data
@@ -55,4 +55,40 @@ CONNECT_MS=0 setpriv --reuid=nobody --clear-groups "$CLIENT" "$STATE" hello \
 agent hello >/dev/null || fail "no hello after a stranger"
 kill $db
 eventually 30 gone $db || fail "mariadbd does not end"
+
+# The same under heapwire-run: heapwired follows, and so do the agent's files.
+chmod 700 "$STATE"
+"$BUILD/bin/heapwire-run" --listen none --state-dir "$STATE" -- \
+    mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$sock" \
+    --pid-file="$WORK/data/pid" --skip-networking \
+    --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
+runner=$!
+started $runner
+eventually 30 sql -e 'select 1' >/dev/null 2>&1 ||
+    fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
+uid_of_heapwired() {
+    pid=$(pgrep -P $runner -x heapwired) && stat -c %U "/proc/$pid/task"
+}
+answers() {
+    mariadb --no-defaults -S "$STATE/mysql.sock" -u root -e "ADMIN EXECUTE ON \
+        10001 'System.print(HeapProf.getInstance().has_enable())'" 2>&1 |
+        grep -qx false
+}
+followed() { [ "$(uid_of_heapwired)" = mysql ] && answers; }
+eventually 10 followed || fail "heapwired runs as $(uid_of_heapwired)"
+expect "owners" "mysql mysql mysql" \
+    "$(stat -c %U "$STATE" "$STATE/agent.sock" "$STATE/agent.lock" | xargs)"
+CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
+    >/dev/null || fail "heapwired could not connect again as mysql"
+kill -KILL "$(pgrep -P $runner -x heapwired)"
+eventually 10 followed || fail "not back after a crash"
+# A second name of somebody else's file is not given away.
+kill $runner
+wait $runner
+echo secret >"$WORK/secret"
+rm "$STATE/agent.lock"
+ln "$WORK/secret" "$STATE/agent.lock"
+"$BUILD/bin/heapwire-run" --user mysql --listen none --state-dir "$STATE" -- \
+    mariadbd --no-defaults --user=mysql --version >"$WORK/log" 2>&1
+expect "owner of somebody else's file" root "$(stat -c %U "$WORK/secret")"
 exit 0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # faults.sh - what bad input and a bad node get: an answer, never a hang.
-. tests/integration/lib.sh
+. tests/integration/lib.inc
 
 # expect_error WHAT CODE TEXT STATEMENT
 expect_error() {
@@ -44,6 +44,7 @@ start=$(milliseconds)
 answer=$(prof 'has_enable()' || true)
 took=$(($(milliseconds) - start))
 contains "stopped" "not responding since" "$answer"
+contains "stopped, and why" "is stopped by a signal" "$answer"
 check
 [ "$took" -lt 5500 ] || fault "the first error took $took ms"
 start=$(milliseconds)

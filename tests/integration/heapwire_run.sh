@@ -1,81 +1,61 @@
 #!/bin/sh
-# heapwire-run with a stand-in for heapwired, which does what $WORK/behave says.
-. "$(dirname "$0")/agent_lib.sh"
-mkdir "$WORK/bin" "$WORK/lib"
-cp "$BUILD/bin/heapwire-run" "$WORK/bin/"
-cp "$BUILD/lib/libheapwire.so" "$WORK/lib/"
-run=$WORK/bin/heapwire-run
-cat >"$WORK/bin/heapwired" <<END
-#!/bin/sh
-echo "\$*" >>"$WORK/calls"
-state=$STATE user= exe= jemalloc=auto log= check=
-while [ \$# -gt 0 ]; do
-    case \$1 in
-    --check) check=1 ;;
-    --state-dir) state=\$2; shift ;;
-    --user) user=\$2; shift ;;
-    --exe) exe=\$2; shift ;;
-    --jemalloc) jemalloc=\$2; shift ;;
-    --log) log=\$2; shift ;;
-    --listen) [ "\$2" = 10.0.0.1:1 ] && echo "heapwired: no TLS" >&2 && exit 78
-        shift ;;
-    esac
-    shift
-done
-if [ "\$check" ]; then
-    [ -e "$WORK/broken" ] && kill -SEGV \$\$
-    printf '%s\n' "id=10001" "state_dir=\$state" "user=\$user" "exe=\$exe" \
-        "jemalloc=\$jemalloc" "log=\$log"
-    exit 0
-fi
-env >"$WORK/env"
-fds=\$(ls -l /proc/\$\$/fd)
-echo "\$fds" >"$WORK/fds"
-echo \$\$ >>"$WORK/heapwired.pids"
-[ -e "$WORK/behave" ] && . "$WORK/behave"
-trap 'exit 0' TERM
-while :; do sleep 0.1; done
-END
-chmod +x "$WORK/bin/heapwired"
-heapwireds() { wc -l <"$WORK/heapwired.pids"; }
+# heapwire-run with the real heapwired and real databases; what heapwired does
+# only when it is broken is done by a stand-in, at the end.
+. "$(dirname "$0")/agent.inc"
+run=$BUILD/bin/heapwire-run
+start="$run --listen none --state-dir $STATE"
 lines() { grep -c '^heapwire' "$1"; }
+heapwired_of() { pgrep -P "$1" -x heapwired; }
+parent() { ps -o ppid= -p "$1" | tr -d ' '; }
 
 sock=$WORK/redis.sock
 conf="--port 0 --unixsocket $sock --save --dir $WORK"
 cli() { redis-cli -s "$sock" "$@"; }
 redis_up() { cli ping >/dev/null 2>&1; }
 serving() { agent_field pid | grep -q .; }
+sql() { mariadb --no-defaults -S "$STATE/mysql.sock" -u root -N -B "$@"; }
+profiling() {
+    sql -e "ADMIN EXECUTE ON 10001 \
+        'System.print(HeapProf.getInstance().has_enable())'"
+}
 
 # A real database: the agent in it, heapwired beside it, with the same options.
-PATH=$WORK/path:$PATH MALLOC_CONF=lg_prof_sample:16 TEST_MARK=7 \
-    "$run" --node-id 10001 --state-dir "$STATE" -- \
-    redis-server $conf --enable-debug-command yes >"$WORK/log" 2>&1 &
+MALLOC_CONF=lg_prof_sample:16 TEST_MARK=7 \
+    $start --node-id 10001 -- redis-server $conf \
+    --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
 eventually 10 redis_up || fail "redis does not start: $(cat "$WORK/log")"
-expect "heapwired's options" "--node-id 10001 --state-dir $STATE" \
-    "$(tail -n 1 "$WORK/calls")"
-grep -qE '^(LD_PRELOAD|MALLOC_CONF|HEAPWIRE_EXE)=' "$WORK/env" &&
+heapwired=$(heapwired_of $runner)
+expect "heapwired's options" \
+    "--node-id 10001 --listen none --state-dir $STATE" \
+    "$(tr '\0' ' ' <"/proc/$heapwired/cmdline" | cut -d' ' -f2- | sed 's/ $//')"
+tr '\0' '\n' <"/proc/$heapwired/environ" >"$WORK/environ"
+grep -qE '^(LD_PRELOAD|MALLOC_CONF|HEAPWIRE_EXE)=' "$WORK/environ" &&
     fail "heapwired has the database's environment"
-grep -q '^TEST_MARK=7' "$WORK/env" || fail "heapwired has no environment"
-grep -E ' (0|1) -> ' "$WORK/fds" | grep -v /dev/null &&
-    fail "heapwired has the database's streams"
+grep -q '^TEST_MARK=7' "$WORK/environ" || fail "heapwired has no environment"
+alone() { ! ls -l "/proc/$heapwired/fd" | grep -q "$WORK/log\$"; }
+eventually 5 alone || fail "heapwired has the database's streams"
+expect "heapwired's session" "$heapwired" \
+    "$(ps -o sid= -p "$heapwired" | tr -d ' ')"
 redis=$(agent_field pid)
-expect "parent of redis" "$runner" "$(ps -o ppid= -p "$redis" | tr -d ' ')"
+expect "parent of redis" "$runner" "$(parent "$redis")"
 expect "profiling, the user's rate" "1 0 16" "$(agent_field opt_prof) \
 $(agent_field active) $(agent_field lg_sample)"
 expect "process group" "$redis" "$(ps -o pgid= -p "$redis" | tr -d ' ')"
+answers() { [ "$(profiling 2>/dev/null)" = "$1" ]; }
+eventually 5 answers false || fail "no answer through heapwired: $(profiling 2>&1)"
 
 # A heapwired that is killed comes back, three times, then stays away.
 for n in 1 2 3 4; do
-    more() { [ "$(heapwireds)" -eq "$n" ]; }
-    eventually 5 more || fail "heapwired is not back for the ${n}th time"
-    kill -KILL "$(tail -n 1 "$WORK/heapwired.pids")"
+    back() { heapwired=$(heapwired_of $runner) && profiling >/dev/null 2>&1; }
+    eventually 5 back || fail "heapwired is not back for the ${n}th time"
+    kill -KILL "$heapwired"
 done
 eventually 5 file_has "$WORK/log" "too often" || fail "no last word"
 sleep 1.5
-expect "starts of heapwired" 4 "$(heapwireds)"
-expect "lines" 4 "$(lines "$WORK/log")"
+expect "heapwired" "" "$(heapwired_of $runner)"
+expect "lines: $(grep '^heapwire' "$WORK/log")" 4 "$(lines "$WORK/log")"
 redis_up || fail "redis did not survive"
 
 # Signals reach the database; its status is ours.
@@ -83,11 +63,10 @@ kill -TERM $runner
 wait $runner
 expect "redis after SIGTERM" 0 $?
 gone "$redis" || fail "redis lives on"
-rm -f "$WORK/heapwired.pids"
 
 # The environment.  Debian's redis is linked with jemalloc: it gets no other.
-preloads() { LD_PRELOAD=$1 "$run" --state-dir "$STATE" $2 -- env | field LD_PRELOAD; }
-ours=$WORK/lib/libheapwire.so
+preloads() { LD_PRELOAD=$1 $start $2 -- env | field LD_PRELOAD; }
+ours=$BUILD/lib/libheapwire.so
 redis_exe="--exe $(command -v redis-server)"
 expect "for redis" "$ours" "$(preloads "" "$redis_exe")"
 expect "for others" "$ours:$JEMALLOC" "$(preloads "" "")"
@@ -96,19 +75,19 @@ expect "the user's jemalloc" "$JEMALLOC:$ours" "$(preloads "$JEMALLOC" "")"
 expect "--jemalloc no" "$ours" "$(preloads "" "--jemalloc no")"
 expect "--jemalloc PATH" "$ours:$JEMALLOC" \
     "$(preloads "" "$redis_exe --jemalloc $JEMALLOC")"
-MALLOC_CONF=prof:false "$run" --state-dir "$STATE" -- env >"$WORK/environ"
+MALLOC_CONF=prof:false $start -- env >"$WORK/environ"
 expect "options of jemalloc" "prof:true,prof_active:false,prof:false \
 prof:true,prof_active:false prof:true,prof_active:false" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
         <"$WORK/environ") $(field _RJEM_MALLOC_CONF <"$WORK/environ")"
 
 # Statuses, streams, arguments.
-"$run" --state-dir "$STATE" -- sh -c 'exit 7'
+$start -- sh -c 'exit 7'
 expect "status" 7 $?
-"$run" --state-dir "$STATE" -- sh -c 'kill -KILL $$'
+$start -- sh -c 'kill -KILL $$'
 expect "killed" 137 $?
 expect "streams" "in out a b" "$(echo in |
-    "$run" --state-dir "$STATE" -- sh -c 'cat; echo out "$1"' x 'a b' 2>"$WORK/err" |
+    $start -- sh -c 'cat; echo out "$1"' x 'a b' 2>"$WORK/err" |
     xargs)"
 expect "stderr" "" "$(cat "$WORK/err")"
 "$run" -- no-such-command 2>"$WORK/err"
@@ -120,70 +99,59 @@ expect "usage" 64 $?
 "$run" 2>"$WORK/err"
 expect "no command" 64 $?
 "$run" --help | grep -q -- --state-dir || fail "help"
-for pid in $(cat "$WORK/heapwired.pids"); do
-    gone "$pid" || fail "heapwired $pid outlives its database"
-done
+pgrep -f "^$BUILD/bin/heapwired .*$STATE" && fail "heapwired outlives all"
 
 # A wrong configuration is refused before anything starts.
 touch "$WORK/untouched"
-"$run" --listen 10.0.0.1:1 -- rm "$WORK/untouched" 2>"$WORK/err"
-expect "wrong configuration" "78 heapwired: no TLS" "$? $(cat "$WORK/err")"
-"$run" --user no-such-user -- rm "$WORK/untouched" 2>"$WORK/err"
-expect "no such user" 78 $?
+refused() { # refused TEXT OPTION...
+    text=$1
+    shift
+    "$run" --state-dir "$STATE" "$@" -- rm "$WORK/untouched" 2>"$WORK/err"
+    expect "status, $text" 78 $?
+    grep -q -- "$text" "$WORK/err" || fail "$text: $(cat "$WORK/err")"
+    [ -e "$WORK/untouched" ] || fail "started all the same: $text"
+}
+refused "needs\? TLS" --listen 10.0.0.1:1
+refused "no-such-user" --user no-such-user
+refused "no file" --jemalloc /no/such
+refused "no/such" --config /no/such
+mkdir -m 755 "$WORK/open"
+refused "open to others" --state-dir "$WORK/open"
+expect "mode of a foreign directory" 755 "$(stat -c %a "$WORK/open")"
+ln -s "$STATE" "$WORK/link"
+refused "not a directory" --state-dir "$WORK/link"
+mkdir -m 777 "$WORK/shared"
+chmod 777 "$WORK/shared"
+refused "others can write" --state-dir "$WORK/shared/state"
 printf '#!/bin/sh\nrm "%s"\n' "$WORK/untouched" >"$WORK/script"
 chmod +x "$WORK/script"
-"$run" -- "$WORK/script" 2>"$WORK/err"
+$start -- "$WORK/script" 2>"$WORK/err"
 expect "a script" "78 1" "$? $(grep -c -- --exe "$WORK/err")"
-[ -e "$WORK/untouched" ] || fail "started all the same"
+[ -e "$WORK/untouched" ] || fail "the script was started"
+
+# The configuration file says it as well.
+printf '[node]\nstate_dir = %s\nlisten = none\njemalloc = no\n' \
+    "$WORK/filed" >"$WORK/ini"
+chmod 600 "$WORK/ini"
+expect "from the file" "$WORK/filed $ours" "$("$run" --config "$WORK/ini" -- env |
+    sed -n 's/^HEAPWIRE_STATE_DIR=//p; s/^LD_PRELOAD=//p' | sort | xargs)"
 
 # What is ours and fails costs one line; the database runs.
 ran() { # ran TEXT OPTION...: with one line that has TEXT
     text=$1
     shift
-    "$run" "$@" -- sh -c 'exit 5' 2>"$WORK/err"
+    "$run" --listen none "$@" -- sh -c 'exit 5' 2>"$WORK/err"
     expect "status, $text" 5 $?
     expect "lines, $text: $(cat "$WORK/err")" 1 "$(lines "$WORK/err")"
-    grep -q "$text" "$WORK/err" || fail "$text: $(cat "$WORK/err")"
+    grep -q -- "$text" "$WORK/err" || fail "$text: $(cat "$WORK/err")"
 }
-mkdir -m 755 "$WORK/open"
-ran "open to others" --state-dir "$WORK/open"
-expect "mode of a foreign directory" 755 "$(stat -c %a "$WORK/open")"
-ln -s "$STATE" "$WORK/link"
-ran "cannot create the state directory" --state-dir "$WORK/link"
-touch "$WORK/file"
-ran "cannot open the directory above" --state-dir "$WORK/file/state"
 ran "cannot create" --state-dir /proc/nowhere/state
-mkdir -m 777 "$WORK/shared"
-ran "others can replace" --state-dir "$WORK/shared/state"
-touch "$WORK/broken"
-ran "check ended with status" --state-dir "$STATE"
-rm "$WORK/broken"
-echo 'echo "heapwired: port is in use" >&2; exit 75' >"$WORK/behave"
-"$run" --state-dir "$STATE" -- sh -c 'sleep 1; exit 5' 2>"$WORK/err"
-expect "port in use" "5 1" "$? $(lines "$WORK/err")"
-grep -q "port is in use; trying again" "$WORK/err" || fail "$(cat "$WORK/err")"
-echo 'exit 78' >"$WORK/behave"
-: >"$WORK/heapwired.pids"
-"$run" --state-dir "$STATE" -- sh -c 'sleep 2; exit 5' 2>"$WORK/err"
-expect "status 78 is not tried again" "5 1 1" \
-    "$? $(lines "$WORK/err") $(heapwireds)"
-mv "$WORK/bin/heapwired" "$WORK/bin/away"
-ran "no heapwired" --state-dir "$STATE"
-mv "$WORK/bin/away" "$WORK/bin/heapwired"
-rm "$WORK/behave"
 
-# The state directory: made private, with its parents, whatever the umask.
-(umask 0; "$run" --state-dir "$WORK/a/b/state" -- true) || fail "a/b/state"
-(umask 077; "$run" --state-dir "$WORK/c/d/state" -- true) || fail "c/d/state"
-expect "modes" "755 755 700 755 700" "$(stat -c %a "$WORK/a" "$WORK/a/b" \
-    "$WORK/a/b/state" "$WORK/c/d" "$WORK/c/d/state" | xargs)"
-if [ "$(id -u)" -eq 0 ]; then
-    "$run" --user nobody --state-dir "$WORK/a/b/nobody" -- true || fail "--user"
-    expect "owner" nobody "$(stat -c %U "$WORK/a/b/nobody")"
-    "$run" --user nobody --state-dir "$WORK/a/b/nobody" -- true || fail "again"
-    mkdir -m 700 "$WORK/private"
-    ran "belongs to uid 0" --user nobody --state-dir "$WORK/private"
-fi
+# The state directory: made private, whatever the umask.
+(umask 0; $start --state-dir "$WORK/a/b/state" -- true) || fail "a/b/state"
+(umask 077; $start --state-dir "$WORK/c/d/state" -- true) || fail "c/d/state"
+expect "modes" "700 700" \
+    "$(stat -c %a "$WORK/a/b/state" "$WORK/c/d/state" | xargs)"
 
 # Behind a wrapper: only the named executable serves, not the shells.
 cat >"$WORK/wrapper" <<END
@@ -196,7 +164,7 @@ exit \$?
 END
 chmod +x "$WORK/wrapper"
 for how in exec stay; do
-    "$run" --state-dir "$STATE" --exe "$(command -v redis-server)" -- \
+    $start --exe "$(command -v redis-server)" -- \
         "$WORK/wrapper" $how >"$WORK/log" 2>&1 &
     runner=$!
     started $runner
@@ -213,7 +181,7 @@ for how in exec stay; do
 done
 
 # daemonize yes: the survivor is the database from then on.
-"$run" --state-dir "$STATE" -- redis-server $conf --daemonize yes \
+$start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
@@ -230,7 +198,7 @@ expect "status of the daemon" 0 $?
 gone "$redis" || fail "the daemon lives on"
 
 # A database killed while daemonised: the status says so.
-"$run" --state-dir "$STATE" -- redis-server $conf --daemonize yes \
+$start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
@@ -241,7 +209,7 @@ wait $runner
 expect "status of a killed daemon" 137 $?
 
 # A BGSAVE child that outlives SHUTDOWN for a moment is not the database.
-"$run" --state-dir "$STATE" -- redis-server $conf \
+$start -- redis-server $conf \
     --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
@@ -253,14 +221,31 @@ cli shutdown nosave 2>/dev/null
 wait $runner
 expect "status after SHUTDOWN beside BGSAVE" 0 $?
 
+# Two for one node: the second heapwired says so, both databases run.
+$start -- redis-server $conf >"$WORK/log" 2>&1 &
+runner=$!
+started $runner
+eventually 10 redis_up || fail "no redis"
+first=$(agent_field pid)
+$start -- sh -c 'sleep 1; exit 5' 2>"$WORK/err"
+expect "the second" "5 1" "$? $(lines "$WORK/err")"
+grep -q "another heapwired" "$WORK/err" || fail "$(cat "$WORK/err")"
+expect "who serves" "$first" "$(agent_field pid)"
+kill $runner
+wait $runner
+
+# With a terminal: Ctrl-C and Ctrl-Z reach the database, our shell goes on.
+python3 "$(dirname "$0")/terminal.py" "$run" --listen none \
+    --state-dir "$STATE" || fail "terminal"
+
 # As PID 1: orphans are reaped, signals arrive, the status comes out.
 if [ "$(id -u)" -eq 0 ]; then
     mkdir -m 700 "$WORK/one"
     unshare --pid --fork --mount-proc --kill-child "$run" \
-        --state-dir "$WORK/one" -- redis-server $conf >"$WORK/log" 2>&1 &
+        --listen none --state-dir "$WORK/one" -- redis-server $conf >"$WORK/log" 2>&1 &
     started $!
     eventually 10 redis_up || fail "as PID 1: $(cat "$WORK/log")"
-    outer=$(pgrep -f "^$run --state-dir $WORK/one")
+    outer=$(pgrep -f "^$run --listen none --state-dir $WORK/one")
     STATE=$WORK/one
     expect "pid of redis in there" "yes" \
         "$([ "$(agent_field pid)" -lt 100 ] && echo yes)"
@@ -272,4 +257,36 @@ if [ "$(id -u)" -eq 0 ]; then
     wait $!
     expect "status as PID 1" 0 $?
 fi
+
+# A stand-in, for what only a broken heapwired does.
+mkdir "$WORK/bin" "$WORK/lib"
+cp "$BUILD/bin/heapwire-run" "$WORK/bin/"
+cp "$BUILD/lib/libheapwire.so" "$WORK/lib/"
+run=$WORK/bin/heapwire-run
+ran "no heapwired" --state-dir "$STATE"
+cat >"$WORK/bin/heapwired" <<END
+#!/bin/sh
+case " \$* " in
+*" --check "*)
+    [ -e "$WORK/broken" ] && kill -SEGV \$\$
+    printf '%s\n' "state_dir=$STATE" "jemalloc=no"
+    exit 0
+    ;;
+esac
+echo started >>"$WORK/starts"
+echo "heapwired: this is why" >&2
+exit \$(cat "$WORK/status")
+END
+chmod +x "$WORK/bin/heapwired"
+touch "$WORK/broken"
+ran "check ended with status"
+rm "$WORK/broken"
+# orderly STATUS: told once by heapwired itself, not tried again at once
+for status in 78 75; do
+    : >"$WORK/starts"
+    echo $status >"$WORK/status"
+    "$run" -- sh -c 'sleep 2; exit 5' 2>"$WORK/err"
+    expect "heapwired's status $status" "5 heapwired: this is why 1" \
+        "$? $(cat "$WORK/err") $(wc -l <"$WORK/starts")"
+done
 exit 0

@@ -70,6 +70,10 @@ controller_submit(struct controller *controller, enum job_kind kind,
         return NULL;
     }
     ticket = mem_zalloc(1, sizeof(*ticket));
+    if (!ticket) {
+        error_memory(err, "a ticket");
+        return NULL;
+    }
     ticket->kind = kind;
     ticket->state = scripted.answer == ANSWER_DONE   ? FINISHED
                     : scripted.answer == ANSWER_FAIL ? FAILED

@@ -319,6 +319,27 @@ START_TEST(cancelling_returns_soon)
 }
 END_TEST
 
+/* A server that stops must not lose the race with a resolve that starts. */
+START_TEST(a_cancel_that_comes_first_counts)
+{
+    uint64_t start = clock_ms();
+    struct symbolizer *s;
+    struct names *names;
+
+    helper_is("hang");
+    s = new_symbolizer(60000);
+    symbolizer_cancel(s);
+    for (int i = 0; i < 2; i++) {
+        names = resolve(s);
+        ck_assert_uint_eq(named(names, "libx.so.1+0x"), ADDRESSES);
+        ck_assert_ptr_nonnull(strstr(names_note(names), "cancelled"));
+        names_free(names);
+    }
+    ck_assert_uint_lt(clock_ms() - start, SLACK_MS);
+    symbolizer_free(s);
+}
+END_TEST
+
 /* The rest with the real helper. */
 
 __attribute__((noinline)) static int
@@ -514,6 +535,7 @@ main(void)
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);
+    tcase_add_test(fake, a_cancel_that_comes_first_counts);
     suite_add_tcase(suite, fake);
     tcase_set_timeout(real, 60);
     tcase_add_checked_fixture(real, real_set_up, real_tear_down);

@@ -1,5 +1,5 @@
-/* allocator.c - see allocator.h. */
-#include "allocator.h"
+/* mallctl.c - see mallctl.h. */
+#include "mallctl.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * allocator.h - the jemalloc of this process, found by name at run time.
+ * mallctl.h - the jemalloc of this process, found by name at run time.
  *
  * Used by the agent's thread alone, but for allocator_find.  Return values are
  * 0 or what mallctl returned (an errno).
  */
-#ifndef HW_ALLOCATOR_H
-#define HW_ALLOCATOR_H
+#ifndef HW_MALLCTL_H
+#define HW_MALLCTL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* objects.c - see objects.h. */
-#include "objects.h"
+/* mapped_files.c - see mapped_files.h. */
+#include "mapped_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ room_for(int fd)
 }
 
 static void
-add(struct objects *objects, uint64_t device, uint64_t inode, int fd)
+add(struct mapped_files *files, uint64_t device, uint64_t inode, int fd)
 {
     if (fd < 0)
         return;
@@ -50,13 +50,13 @@ add(struct objects *objects, uint64_t device, uint64_t inode, int fd)
         close(fd);
         return;
     }
-    objects->list[objects->count++] =
-        (struct object){.device = device, .inode = inode, .fd = fd};
+    files->list[files->count++] =
+        (struct mapped_file){.device = device, .inode = inode, .fd = fd};
 }
 
 /* "start-end perms offset major:minor inode   path" */
 static void
-take_line(struct objects *objects, const char *line)
+take_line(struct mapped_files *files, const char *line)
 {
     unsigned long start, end;
     unsigned long long inode;
@@ -70,8 +70,8 @@ take_line(struct objects *objects, const char *line)
         perms[2] != 'x' || inode == 0 || line[path] != '/')
         return;
     device = makedev(major_number, minor_number);
-    if (objects->count == OBJECTS_MAX ||
-        objects_find(objects, device, inode) >= 0)
+    if (files->count == MAPPED_FILES_MAX ||
+        mapped_files_find(files, device, inode) >= 0)
         return;
     /* map_files needs privileges; exe works even for a deleted file. */
     snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx", start, end);
@@ -80,11 +80,11 @@ take_line(struct objects *objects, const char *line)
         fd = open_if_inode(range, inode);
     if (fd < 0)
         fd = open_if_inode("/proc/self/exe", inode);
-    add(objects, device, inode, fd);
+    add(files, device, inode, fd);
 }
 
 void
-objects_scan(struct objects *objects)
+mapped_files_scan(struct mapped_files *files)
 {
     char text[MAPS_LINE_MAX];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -105,7 +105,7 @@ objects_scan(struct objects *objects)
             size_t size = (size_t)(end - text) + 1;
 
             *end = '\0';
-            take_line(objects, text);
+            take_line(files, text);
             used -= size;
             memmove(text, end + 1, used);
         }
@@ -116,12 +116,12 @@ objects_scan(struct objects *objects)
 }
 
 int
-objects_find(const struct objects *objects, uint64_t device, uint64_t inode)
+mapped_files_find(const struct mapped_files *files, uint64_t device,
+                  uint64_t inode)
 {
-    for (size_t i = 0; i < objects->count; i++) {
-        if (objects->list[i].device == device &&
-            objects->list[i].inode == inode)
-            return objects->list[i].fd;
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->list[i].device == device && files->list[i].inode == inode)
+            return files->list[i].fd;
     }
     return -1;
 }

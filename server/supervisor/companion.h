@@ -1,12 +1,13 @@
 /*
- * listener.h - heapwired as a child: start, restart, stop.
+ * companion.h - heapwired as a child: start, restart, stop.
  *
- * Nothing that happens to heapwired may touch the database: every failure is
- * one line on stderr.
+ * Nothing that happens to heapwired may touch the database.  It has our stderr
+ * until it has started, and tells its own faults there.
  */
-#ifndef HW_LISTENER_H
-#define HW_LISTENER_H
+#ifndef HW_COMPANION_H
+#define HW_COMPANION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,23 +20,22 @@ enum {
     RETRY_DELAY_MS = 60 * 1000 /* after EX_TEMPFAIL, such as a port in use */
 };
 
-struct listener {
+struct companion {
     const struct plan *plan;
     pid_t pid;           /* 0: not running */
-    int messages;        /* what it says before it has a log; -1 */
     uint64_t restart_ms; /* monotonic: start it then; 0: never */
     uint64_t restarts[RESTARTS_MAX];
     unsigned restart_count;
-    int told_status; /* the exit status that was last told */
+    bool quiet; /* it has told its fault once already */
 };
 
-void listener_init(struct listener *listener, const struct plan *plan);
-void listener_start(struct listener *listener);
+void companion_init(struct companion *companion, const struct plan *plan);
+void companion_start(struct companion *companion);
 
 /* Starts it when that is due; milliseconds until it will be, or -1. */
-int listener_tick(struct listener *listener);
+int companion_tick(struct companion *companion);
 
 /* It has ended with this wait status. */
-void listener_ended(struct listener *listener, int status);
+void companion_ended(struct companion *companion, int status);
 
 #endif

@@ -1,0 +1,334 @@
+/*
+ * test_node.c - an agent that is late, ends, or says what no agent says.
+ *
+ * The agent's end of the connection is in the test's hand: what it will answer
+ * is sent before it is asked, for the ids are known.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "dump.h"
+#include "errors.h"
+#include "node.h"
+#include "objects.h"
+#include "suite.h"
+
+enum { SOON_MS = 1000 };
+
+static struct node node;
+static int agent, wake_pipe[2];
+static bool stop;
+
+static void
+set_up(void)
+{
+    int pair[2];
+
+    ck_assert_int_eq(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(pipe2(wake_pipe, O_CLOEXEC), 0);
+    stop = false;
+    node_init(&node, "/nonexistent", wake_pipe[0], &stop);
+    node.fd = pair[0];
+    node.peer = getpid();
+    node.status.state = NODE_CONNECTED;
+    node.status.hello.pid = 0x3ffffff;
+    agent = pair[1];
+}
+
+static void
+tear_down(void)
+{
+    node_fini(&node);
+    close(agent);
+    close(wake_pipe[0]);
+    close(wake_pipe[1]);
+}
+
+static int
+open_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir)) // NOLINT(concurrency-mt-unsafe)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* Sends size bytes of a reply, with count copies of fd beside them. */
+static void
+say(const struct agent_reply *reply, size_t size, int fd, size_t count)
+{
+    static char bytes[2 * sizeof(*reply)];
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+    } control = {.bytes = {0}};
+    int fds[4] = {fd, fd, fd, fd};
+    struct iovec part = {bytes, size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    memcpy(bytes, reply, sizeof(*reply));
+    if (count > 0) {
+        struct cmsghdr *c;
+
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+    }
+    ck_assert_int_eq(sendmsg(agent, &message, MSG_DONTWAIT), (int)size);
+}
+
+static struct agent_reply
+reply_to(uint64_t id)
+{
+    struct agent_reply reply = {.protocol = AGENT_PROTOCOL, .id = id};
+
+    return reply;
+}
+
+static const struct {
+    const char *what;
+    size_t size;
+    uint64_t id;
+    uint32_t protocol;
+    size_t fds;
+} nonsense[] = {
+    {"another id", sizeof(struct agent_reply), 99, AGENT_PROTOCOL, 2},
+    {"another protocol", sizeof(struct agent_reply), 1, AGENT_PROTOCOL + 1, 2},
+    {"too short", sizeof(struct agent_reply) - 1, 1, AGENT_PROTOCOL, 2},
+    {"too long", sizeof(struct agent_reply) + 1, 1, AGENT_PROTOCOL, 2},
+    {"nothing but descriptors", 0, 1, AGENT_PROTOCOL, 2},
+};
+
+START_TEST(nonsense_ends_the_connection_and_leaks_nothing)
+{
+    struct agent_request request = {.op = AGENT_GET_ACTIVE};
+    struct agent_reply reply = reply_to(nonsense[_i].id);
+    struct node_answer answer;
+    struct error err = {0};
+    int before = open_descriptors();
+    uint64_t start = clock_ms();
+
+    reply.protocol = nonsense[_i].protocol;
+    say(&reply, nonsense[_i].size, agent, nonsense[_i].fds);
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_uint_lt(clock_ms() - start, SOON_MS);
+    ck_assert_int_eq(node.fd, -1);
+    ck_assert_int_ne(node.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(open_descriptors(), before - 1);
+    ck_assert_msg(err.text[0] != '\0', "%s", nonsense[_i].what);
+}
+END_TEST
+
+START_TEST(texts_without_an_end_get_one)
+{
+    struct agent_request request = {.op = AGENT_GET_ACTIVE};
+    struct agent_reply reply = reply_to(1);
+    struct node_answer answer;
+    struct error err = {0};
+
+    reply.status = AGENT_FAILED;
+    memset(reply.text, 'x', sizeof(reply.text));
+    memset(reply.hello.exe, 'y', sizeof(reply.hello.exe));
+    say(&reply, sizeof(reply), -1, 0);
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_uint_eq(strlen(answer.reply.text), sizeof(reply.text) - 1);
+    ck_assert_uint_eq(strlen(answer.reply.hello.exe),
+                      sizeof(reply.hello.exe) - 1);
+    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
+}
+END_TEST
+
+START_TEST(more_descriptors_than_asked_for_are_closed)
+{
+    struct agent_request request = {.op = AGENT_OBJECT};
+    struct agent_reply reply = reply_to(1);
+    struct node_answer answer;
+    struct error err = {0};
+    int before = open_descriptors();
+
+    say(&reply, sizeof(reply), agent, 4);
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), 0);
+    ck_assert_int_eq(open_descriptors(), before + AGENT_FDS_MAX);
+    node_answer_close(&answer);
+    ck_assert_int_eq(open_descriptors(), before);
+}
+END_TEST
+
+START_TEST(an_agent_that_ends_while_it_is_asked_is_told)
+{
+    struct agent_request request = {.op = AGENT_DUMP};
+    struct node_answer answer;
+    struct error err = {0};
+
+    ck_assert_int_eq(shutdown(agent, SHUT_WR), 0);
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_int_eq(node.status.state, NODE_GONE); /* not its start */
+    ck_assert_ptr_nonnull(strstr(err.text, "ended at 20"));
+    ck_assert_int_eq(answer.fds[0], -1);
+}
+END_TEST
+
+START_TEST(a_late_answer_is_taken_and_its_descriptors_closed)
+{
+    struct agent_request request = {.op = AGENT_DUMP};
+    struct agent_reply reply = reply_to(1), hello = reply_to(2);
+    struct node_answer answer;
+    struct error err = {0};
+    int before = open_descriptors();
+
+    stop = true; /* as short a deadline as there is */
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_int_eq(node.status.state, NODE_UNRESPONSIVE);
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_uint_eq(node.last_id, 1); /* it was not sent more */
+    ck_assert(!node_refresh(&node));
+    ck_assert_int_eq(node.status.state, NODE_UNRESPONSIVE);
+    say(&reply, sizeof(reply), agent, 2);
+    hello.hello.pid = 7;
+    say(&hello, sizeof(hello), -1, 0);
+    ck_assert(node_refresh(&node)); /* another incarnation */
+    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(node.status.hello.pid, 7);
+    ck_assert_int_eq(open_descriptors(), before);
+}
+END_TEST
+
+START_TEST(a_stopped_process_is_told_and_an_ended_one)
+{
+    struct agent_request request = {.op = AGENT_GET_ACTIVE};
+    struct node_answer answer;
+    struct error err = {0};
+    pid_t child = fork();
+    char path[64], text[1024] = "";
+    FILE *file;
+
+    if (child == 0)
+        for (;;)
+            pause();
+    node.peer = child;
+    snprintf(path, sizeof(path), "/proc/%d/stat", child);
+    file = fopen(path, "re");
+    ck_assert_ptr_nonnull(fgets(text, sizeof(text), file));
+    fclose(file);
+    ck_assert_int_eq(sscanf(strrchr(text, ')') + 1,
+                            " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                            "%*s %*s %*s %*s %*s %*s %*s %lu",
+                            &node.status.hello.start_ticks),
+                     1);
+    ck_assert_int_eq(kill(child, SIGSTOP), 0);
+    ck_assert_int_eq(waitpid(child, NULL, WUNTRACED), child);
+    stop = true;
+    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert(node.status.stopped);
+    ck_assert_ptr_nonnull(strstr(err.text, "stopped by a signal"));
+    ck_assert_int_eq(kill(child, SIGCONT), 0);
+    ck_assert_int_eq(waitpid(child, NULL, WCONTINUED), child);
+    node_refresh(&node);
+    ck_assert(!node.status.stopped);
+    /* Its connection ends, and the process does not. */
+    ck_assert_int_eq(shutdown(agent, SHUT_WR), 0);
+    node_refresh(&node);
+    ck_assert_int_eq(node.status.state, NODE_ABSENT);
+    ck_assert_int_eq(kill(child, SIGKILL), 0); /* a zombie has ended */
+    ck_assert_int_eq(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
+    node_refresh(&node);
+    ck_assert_int_eq(node.status.state, NODE_GONE);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
+START_TEST(a_dump_is_read_from_memory_only)
+{
+    struct agent_reply reply = reply_to(1);
+    struct objects objects;
+    struct dump dump = {0};
+    struct error err = {0};
+    uint64_t start = clock_ms();
+
+    objects_init(&objects);
+    say(&reply, sizeof(reply), wake_pipe[0], 2); /* would never end */
+    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err), -1);
+    ck_assert_uint_lt(clock_ms() - start, SOON_MS);
+    ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
+    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
+    dump_fini(&dump);
+    reply.id = 2;
+    say(&reply, sizeof(reply), -1, 0);
+    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
+    dump_fini(&dump);
+    objects_fini(&objects);
+}
+END_TEST
+
+/* Mappings are the node's word as well. */
+static const struct {
+    const char *maps, *says; /* NULL: taken as it is */
+} maps[] = {
+    {"", NULL},
+    {"garbage\n\xff\n", NULL},
+    {"ffffffffffffffff-0 r-xp 0 0:0 1 /x\n", NULL},
+    {"0-ffffffffffffffff r-xp ffffffffffffffff ffffffff:ffffffff "
+     "18446744073709551615 /x\n",
+     "not responding"}, /* asks for the object */
+};
+
+START_TEST(any_mappings_are_survived)
+{
+    struct agent_reply reply = reply_to(1);
+    int fd = memfd_create("maps", MFD_CLOEXEC);
+    struct objects objects;
+    struct dump dump = {0};
+    struct error err = {0};
+    size_t size = strlen(maps[_i].maps);
+
+    objects_init(&objects);
+    ck_assert_int_eq(write(fd, maps[_i].maps, size), (int)size);
+    say(&reply, sizeof(reply), fd, 2);
+    close(fd);
+    stop = true; /* what is asked next is not waited for */
+    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err),
+                     maps[_i].says ? -1 : 0);
+    if (maps[_i].says)
+        ck_assert_msg(strstr(err.text, maps[_i].says) != NULL, "%s", err.text);
+    dump_fini(&dump);
+    objects_fini(&objects);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("node");
+    TCase *tc = tcase_create("node");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, nonsense_ends_the_connection_and_leaks_nothing, 0,
+                        sizeof(nonsense) / sizeof(nonsense[0]));
+    tcase_add_test(tc, texts_without_an_end_get_one);
+    tcase_add_test(tc, more_descriptors_than_asked_for_are_closed);
+    tcase_add_test(tc, an_agent_that_ends_while_it_is_asked_is_told);
+    tcase_add_test(tc, a_late_answer_is_taken_and_its_descriptors_closed);
+    tcase_add_test(tc, a_stopped_process_is_told_and_an_ended_one);
+    tcase_add_test(tc, a_dump_is_read_from_memory_only);
+    tcase_add_loop_test(tc, any_mappings_are_survived, 0,
+                        sizeof(maps) / sizeof(maps[0]));
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

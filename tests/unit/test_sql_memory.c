@@ -1,0 +1,162 @@
+/*
+ * test_sql_memory.c - out of memory answers the client, wherever it strikes.
+ *
+ * Every allocation of a statement fails in turn: through mem_alloc and its
+ * kin, which the linker wraps here, and through SQLite's.
+ */
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "scripted_controller.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+/* Allocations until one fails; negative: none does. */
+static long left = -1;
+static sqlite3_mem_methods sqlite;
+
+void *__real_mem_alloc(size_t size);
+void *__real_mem_zalloc(size_t count, size_t size);
+void *__real_mem_realloc(void *old, size_t size);
+void *__wrap_mem_alloc(size_t size);
+void *__wrap_mem_zalloc(size_t count, size_t size);
+void *__wrap_mem_realloc(void *old, size_t size);
+
+static bool
+fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+void *
+__wrap_mem_alloc(size_t size)
+{
+    return fails() ? NULL : __real_mem_alloc(size);
+}
+
+void *
+__wrap_mem_zalloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_mem_zalloc(count, size);
+}
+
+void *
+__wrap_mem_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_mem_realloc(old, size);
+}
+
+static void *
+failing_malloc(int size)
+{
+    return fails() ? NULL : sqlite.xMalloc(size);
+}
+
+static void *
+failing_realloc(void *old, int size)
+{
+    return fails() ? NULL : sqlite.xRealloc(old, size);
+}
+
+static void
+wrap_sqlite(void)
+{
+    sqlite3_mem_methods mine;
+
+    if (sqlite.xMalloc)
+        return;
+    ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite), 0);
+    mine = sqlite;
+    mine.xMalloc = failing_malloc;
+    mine.xRealloc = failing_realloc;
+    ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &mine), 0);
+}
+
+#define CHANGE                                                                 \
+    "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"                 \
+    "System.print(p.enable_prof())\nSystem.print(\"a\" + \"b\")'"
+
+static const char *const statements[] = {
+    CHANGE,
+    "ADMIN EXECUTE ON 5, 10001 'System.print(\"a\\\\tb\")'",
+    "ADMIN EXECUTE ON ALL 'Foo.bar()'",
+    "SHOW BACKENDS",
+    "SHOW TABLES FROM `heapwire` LIKE 'n%'",
+    "SHOW PROCESSLIST",
+    "SHOW STATUS",
+    "SHOW VARIABLES WHERE Variable_name = 'sql_mode'",
+    "SET NAMES utf8mb4, @a = 'x', autocommit = 0",
+    "SET sql_mode = CONCAT(@@sql_mode, ',X')",
+    "USE heapwire",
+    "KILL QUERY 7",
+    "DO 1",
+    "SELECT @@version_comment, 'a\\'b', `x` FROM (SELECT 1 `x`) t LIMIT 1",
+    "SELECT CONCAT('a', 'b'), VERSION(), USER()",
+    "SELECT * FROM heapwire.sessions ORDER BY id DESC",
+    "SELECT 1 +",
+};
+
+/* As harness_pull, without allocating. */
+static void
+step_to_the_end(struct harness *h)
+{
+    static struct value values[32 * CURSOR_BATCH];
+    struct rows rows = {values, 0, CURSOR_BATCH};
+    enum step step = STEP_MORE;
+
+    ck_assert_uint_le(h->cursor->column_count, 32);
+    while (step == STEP_MORE) {
+        rows.count = 0;
+        step = h->cursor->ops->step(h->cursor, &rows, &h->error);
+    }
+    ck_assert(step == STEP_DONE || step == STEP_FAIL);
+    ck_assert((step == STEP_FAIL) == (h->error.code != 0));
+    harness_close(h);
+}
+
+/* The answer without faults, then with the n-th allocation failing, for every
+ * n that there is: an error, or the very same answer. */
+START_TEST(any_allocation_may_fail)
+{
+    static struct harness h;
+    struct buffer expected;
+    bool struck = true;
+    const char *answer;
+
+    wrap_sqlite();
+    harness_init(&h, PRIVILEGE_ALL);
+    buffer_init(&expected, 1 << 20);
+    buffer_text(&expected, harness_run(&h, statements[_i]));
+    for (long n = 0; struck; n++) {
+        ck_assert_int_lt(n, 100000);
+        sql_session_reset(h.session);
+        left = n;
+        if (harness_open(&h, statements[_i]))
+            step_to_the_end(&h);
+        struck = left < 0;
+        left = -1;
+        if (h.error.code)
+            ck_assert_uint_ge(h.error.code, 1000);
+        ck_assert_int_eq(scripted.tickets, 0);
+    }
+    sql_session_reset(h.session);
+    answer = harness_run(&h, statements[_i]);
+    ck_assert_str_eq(answer, expected.data);
+    buffer_fini(&expected);
+    harness_fini(&h);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("sql_memory");
+    TCase *tc = tcase_create("sql_memory");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, any_allocation_may_fail, 0,
+                        sizeof(statements) / sizeof(statements[0]));
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
