@@ -1,7 +1,7 @@
 #!/bin/sh
 # mariadb_node.sh - a database that starts as root and drops it, is killed, and
 # is started again by its wrapper: heapwired follows its uid and finds it again.
-. tests/integration/lib.sh
+. tests/integration/lib.inc
 
 if [ "$(id -u)" != 0 ]; then
     echo "mariadb_node.sh needs root: it is about leaving it"
