@@ -392,6 +392,8 @@ agent_serve(void *arg)
         .channel = {.lock = -1, .listener = -1, .connection = -1}};
 
     pthread_setname_np(pthread_self(), "heapwire");
+    if (start->survivor)
+        agent_quiet();
     agent.own_table = leave_shared_table();
     if (!agent.own_table)
         agent_shared_begin();
@@ -401,9 +403,10 @@ agent_serve(void *arg)
     }
     if (open_channel(&agent, start) != CHANNEL_OPEN)
         return NULL;
-    if (!agent.own_table && !start->survivor)
+    if (!agent.own_table)
         agent_say("the agent's descriptors are among the database's: unshare "
                   "is not allowed here");
+    agent_quiet();
     agent.allocator = start->allocator;
     allocator_hide_thread(&agent.allocator);
     if (agent.own_table) {
