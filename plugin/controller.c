@@ -119,8 +119,9 @@ is_dump(enum job_kind kind)
     return kind == JOB_PROFILE || kind == JOB_SNAPSHOT;
 }
 
-/* A request joins the last waiting job if that answers it too; it never joins
- * one that runs, whose answer may be older than the request. */
+/* A request joins the last waiting job if that answers it too, even one that
+ * was given up by all who asked; it never joins one that runs, whose answer may
+ * be older than the request. */
 static struct job *
 joinable(struct controller *c, enum job_kind kind)
 {
@@ -128,7 +129,7 @@ joinable(struct controller *c, enum job_kind kind)
 
     while (last && last->next)
         last = last->next;
-    if (!last || !last->tickets)
+    if (!last)
         return NULL;
     if (is_dump(kind) ? is_dump(last->kind)
                       : kind == JOB_GET_ACTIVE && last->kind == kind)
@@ -147,15 +148,22 @@ queue_length(const struct controller *c)
 }
 
 static struct job *
-job_enqueue(struct controller *c, enum job_kind kind)
+job_enqueue(struct controller *c, enum job_kind kind, struct error *err)
 {
     struct job **end = &c->queue, *job;
 
-    if (queue_length(c) >= JOBS_MAX)
+    if (queue_length(c) >= JOBS_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "%d requests are waiting for the node already; try again "
+                  "later",
+                  JOBS_MAX);
         return NULL;
+    }
     job = mem_zalloc(1, sizeof(*job));
-    if (!job)
+    if (!job) {
+        error_memory(err, "a request to the node");
         return NULL;
+    }
     job->kind = kind;
     job->references = 1;
     while (*end)
@@ -477,7 +485,11 @@ controller_start(const struct controller_options *options, struct error *err)
     c->symbolizer_path = mem_strdup(options->symbolizer);
     node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
     c->status = c->node.status;
-    if (c->wake_fd < 0 || !c->state_dir || !c->symbolizer_path) {
+    if (c->wake_fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+        goto fail;
+    }
+    if (!c->state_dir || !c->symbolizer_path) {
         error_memory(err, "the controller");
         goto fail;
     }
@@ -596,15 +608,18 @@ check_allocator(const struct agent_hello *hello, enum job_kind kind,
 }
 
 static struct ticket *
-attach(struct controller *c, enum job_kind kind, struct waker waker)
+attach(struct controller *c, enum job_kind kind, struct waker waker,
+       struct error *err)
 {
     struct job *job = joinable(c, kind);
     struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
 
-    if (!ticket)
+    if (!ticket) {
+        error_memory(err, "a request to the node");
         return NULL;
+    }
     if (!job)
-        job = job_enqueue(c, kind);
+        job = job_enqueue(c, kind, err);
     if (!job) {
         mem_free(ticket);
         return NULL;
@@ -627,14 +642,8 @@ controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
 
     pthread_mutex_lock(&c->lock);
     if (node_status_check(&c->status, err) == 0 &&
-        check_allocator(&c->status.hello, kind, err) == 0) {
-        ticket = attach(c, kind, waker);
-        if (!ticket)
-            error_set(err, ER_UNKNOWN,
-                      "%d requests are waiting for the node already; try "
-                      "again later",
-                      JOBS_MAX);
-    }
+        check_allocator(&c->status.hello, kind, err) == 0)
+        ticket = attach(c, kind, waker, err);
     pthread_mutex_unlock(&c->lock);
     if (ticket)
         wake_channel(c);
