@@ -1,5 +1,5 @@
 /* test_dump.c - from a dump to a snapshot, with the real helper, while the n-th
- * allocation fails by -Wl,--wrap of memory.h's functions. */
+ * allocation fails. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,47 +8,14 @@
 #include "arena.h"
 #include "dump.h"
 #include "errors.h"
+#include "failing_memory.h"
 #include "files.h"
 #include "mappings.h"
-#include "memory.h"
 #include "objects.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "suite.h"
 #include "symbolizer.h"
-
-void *__wrap_mem_alloc(size_t size);
-void *__wrap_mem_zalloc(size_t count, size_t size);
-void *__wrap_mem_realloc(void *old, size_t size);
-void *__real_mem_alloc(size_t size);
-void *__real_mem_zalloc(size_t count, size_t size);
-void *__real_mem_realloc(void *old, size_t size);
-
-static unsigned allocations, failing; /* failing 0: none does */
-
-static bool
-fails(void)
-{
-    return ++allocations == failing;
-}
-
-void *
-__wrap_mem_alloc(size_t size)
-{
-    return fails() ? NULL : __real_mem_alloc(size);
-}
-
-void *
-__wrap_mem_zalloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_mem_zalloc(count, size);
-}
-
-void *
-__wrap_mem_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_mem_realloc(old, size);
-}
 
 static int
 open_descriptors(void)
