@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "agent_protocol.h"
-#include "allocator.h"
+#include "jemalloc.h"
 
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
@@ -37,7 +37,7 @@ int64_t agent_wall_ms(void);
 
 struct agent_start {
     char state_dir[AGENT_PATH_MAX];
-    struct allocator allocator; /* found on the main thread */
+    struct jemalloc jemalloc; /* found on the main thread */
     bool survivor; /* after a fork: wait for the parent to leave, silently */
 };
 

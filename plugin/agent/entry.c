@@ -134,7 +134,7 @@ is_database(char **envp)
 static int
 main_with_agent(int argc, char **argv, char **envp)
 {
-    allocator_find(&host.start.allocator);
+    jemalloc_find(&host.start.jemalloc);
     start_thread(false);
     return host.main(argc, argv, envp);
 }

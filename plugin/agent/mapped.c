@@ -1,5 +1,5 @@
-/* objects.c - see objects.h. */
-#include "objects.h"
+/* mapped.c - see mapped.h. */
+#include "mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +21,13 @@ enum {
 static int
 open_if_inode(const char *path, uint64_t inode)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
+    int fd;
 
+    /* Opening a device may do something; looking does not. */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != inode)
+        return -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == inode)
@@ -42,7 +46,7 @@ room_for(int fd)
 }
 
 static void
-add(struct objects *objects, uint64_t device, uint64_t inode, int fd)
+add(struct mapped *mapped, uint64_t device, uint64_t inode, int fd)
 {
     if (fd < 0)
         return;
@@ -50,13 +54,13 @@ add(struct objects *objects, uint64_t device, uint64_t inode, int fd)
         close(fd);
         return;
     }
-    objects->list[objects->count++] =
-        (struct object){.device = device, .inode = inode, .fd = fd};
+    mapped->list[mapped->count++] =
+        (struct mapped_file){.device = device, .inode = inode, .fd = fd};
 }
 
 /* "start-end perms offset major:minor inode   path" */
 static void
-take_line(struct objects *objects, const char *line)
+take_line(struct mapped *mapped, const char *line)
 {
     unsigned long start, end;
     unsigned long long inode;
@@ -70,8 +74,7 @@ take_line(struct objects *objects, const char *line)
         perms[2] != 'x' || inode == 0 || line[path] != '/')
         return;
     device = makedev(major_number, minor_number);
-    if (objects->count == OBJECTS_MAX ||
-        objects_find(objects, device, inode) >= 0)
+    if (mapped->count == MAPPED_MAX || mapped_find(mapped, device, inode) >= 0)
         return;
     /* map_files needs privileges; exe works even for a deleted file. */
     snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx", start, end);
@@ -80,11 +83,11 @@ take_line(struct objects *objects, const char *line)
         fd = open_if_inode(range, inode);
     if (fd < 0)
         fd = open_if_inode("/proc/self/exe", inode);
-    add(objects, device, inode, fd);
+    add(mapped, device, inode, fd);
 }
 
 void
-objects_scan(struct objects *objects)
+mapped_scan(struct mapped *mapped)
 {
     char text[MAPS_LINE_MAX];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -105,7 +108,7 @@ objects_scan(struct objects *objects)
             size_t size = (size_t)(end - text) + 1;
 
             *end = '\0';
-            take_line(objects, text);
+            take_line(mapped, text);
             used -= size;
             memmove(text, end + 1, used);
         }
@@ -116,12 +119,11 @@ objects_scan(struct objects *objects)
 }
 
 int
-objects_find(const struct objects *objects, uint64_t device, uint64_t inode)
+mapped_find(const struct mapped *mapped, uint64_t device, uint64_t inode)
 {
-    for (size_t i = 0; i < objects->count; i++) {
-        if (objects->list[i].device == device &&
-            objects->list[i].inode == inode)
-            return objects->list[i].fd;
+    for (size_t i = 0; i < mapped->count; i++) {
+        if (mapped->list[i].device == device && mapped->list[i].inode == inode)
+            return mapped->list[i].fd;
     }
     return -1;
 }
