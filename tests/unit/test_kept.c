@@ -30,7 +30,7 @@ START_TEST(the_newest_stay)
 
     for (int i = 0; i < KEPT_MAX + 2; i++) {
         snapshot = snapshot_of(&kept, 16);
-        strcpy(names[i], snapshot->name);
+        memcpy(names[i], snapshot->name, sizeof(names[i]));
         kept_add(&kept, snapshot);
         snapshot_unref(snapshot);
     }
