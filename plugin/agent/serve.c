@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "mapped.h"
+#include "mapped_files.h"
 
 /* Linux 5.9 and 6.3; older headers lack them. */
 #ifndef SYS_close_range

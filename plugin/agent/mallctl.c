@@ -1,5 +1,5 @@
-/* jemalloc.c - see jemalloc.h. */
-#include "jemalloc.h"
+/* mallctl.c - see jemalloc.h. */
+#include "mallctl.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
  */
-#ifndef HW_JEMALLOC_H
-#define HW_JEMALLOC_H
+#ifndef HW_MALLCTL_H
+#define HW_MALLCTL_H
 
 #include <stdbool.h>
 #include <stddef.h>

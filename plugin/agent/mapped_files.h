@@ -1,11 +1,11 @@
 /*
- * mapped.h - descriptors of the executable files mapped into this process.
+ * mapped_files.h - descriptors of the executable files mapped into this process.
  *
  * Opened early, so that a binary replaced or deleted later can still be read,
  * and by us, because another uid may not be allowed to.
  */
-#ifndef HW_MAPPED_H
-#define HW_MAPPED_H
+#ifndef HW_MAPPED_FILES_H
+#define HW_MAPPED_FILES_H
 
 #include <stddef.h>
 #include <stdint.h>

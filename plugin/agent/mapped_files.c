@@ -1,5 +1,5 @@
-/* mapped.c - see mapped.h. */
-#include "mapped.h"
+/* mapped_files.c - see mapped_files.h. */
+#include "mapped_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
