@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "agent_protocol.h"
-#include "mallctl.h"
+#include "jemalloc.h"
 
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */

@@ -1,11 +1,11 @@
 /*
- * mallctl.h - the jemalloc of this process, found by name at run time.
+ * jemalloc.h - the jemalloc of this process, found by name at run time.
  *
  * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
  */
-#ifndef HW_MALLCTL_H
-#define HW_MALLCTL_H
+#ifndef HW_JEMALLOC_H
+#define HW_JEMALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>

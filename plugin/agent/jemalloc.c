@@ -1,5 +1,5 @@
-/* mallctl.c - see mallctl.h. */
-#include "mallctl.h"
+/* jemalloc.c - see jemalloc.h. */
+#include "jemalloc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
