@@ -26,6 +26,12 @@ wait $host || fail "forks: $(cat "$WORK/forks")"
 grep -q '^@ ' "$WORK/heap" || fail "the last dump is empty"
 echo "$(xargs <"$WORK/forks") dumps=$dumps slowest_dump_us=$slowest"
 
+# A child of vfork() lives in the host's memory: it gets no thread.
+with_agent "$forker" "$forker" vfork 100 >"$WORK/vforks" 2>&1 &
+wait $! || fail "vfork: $(cat "$WORK/vforks")"
+[ "$(field grown <"$WORK/vforks")" -lt 8192 ] ||
+    fail "threads were left behind by vfork: $(cat "$WORK/vforks")"
+
 # A shared descriptor table: the same, the children close what is ours, but for
 # one that was opened the very moment before and not yet recorded.
 forks=$((forks / 10))
