@@ -241,9 +241,9 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
 
     for (;; size++) {
         char c = peek(lexer, size);
-        char before = size > 0 ? text[size - 1] : c;
-        bool sign =
-            (c == '-' || c == '+') && !hex && (before == 'e' || before == 'E');
+        bool exponent = size > 0 && !hex &&
+                        (text[size - 1] == 'e' || text[size - 1] == 'E');
+        bool sign = (c == '-' || c == '+') && exponent;
         bool point = c == '.' && !hex && is_digit(peek(lexer, size + 1));
 
         if (!is_name(c) && !sign && !point)
