@@ -56,6 +56,7 @@ table_reference(struct rewriter *r)
     if (!table || privilege_check(r->job->session->who.privileges,
                                   table->privilege, r->err) != 0)
         return -1;
+    r->result->tables |= catalog_bit(table);
     buffer_format(r->sql, " \"%s\".\"%s\"", table->database, table->name);
     return 0;
 }
@@ -199,7 +200,15 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return clause_end(r, CLAUSE_NONE, out);
     case WORD_AS:
         return as(r);
-    case WORD_WITH:
+    case WORD_IN: /* SQLite would take a table's name, too */
+        emit(r, out);
+        if (token_is_operator(&r->ahead, "("))
+            return 0;
+        rewriter_advance(r);
+        return rewriter_fail(r);
+    case WORD_WITH: /* elsewhere it would be a name to SQLite */
+        if (level->clause != CLAUSE_NONE)
+            return rewriter_fail(r);
         level->clause = CLAUSE_WITH;
         emit(r, out);
         return 0;

@@ -220,6 +220,7 @@ handle_release(struct handle *handle)
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
     handle->deadline_ms = 0;
+    handle->readable = 0;
     if (!put(handle))
         handle_free(handle);
 }

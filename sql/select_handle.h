@@ -37,6 +37,7 @@ struct handle {
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
     uint64_t deadline_ms;         /* monotonic; 0: none */
+    uint32_t readable;            /* catalog_bit of tables it may read */
     bool produced[HANDLE_TABLES_MAX];
     struct rowset tables[HANDLE_TABLES_MAX]; /* each made once */
 };
