@@ -1,7 +1,9 @@
 /* server.c - see server.h. */
 #include "server.h"
 
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "errors.h"
@@ -60,6 +62,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
     registry_init(&server->registry, wake_waker(&server->killed));
+    server_learn_name(server);
     server->node = *node;
     server->node.host = (struct sql_host){
         .arg = &server->registry,
@@ -68,6 +71,18 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
         .count_questions = registry_questions,
     };
     return 0;
+}
+
+void
+server_learn_name(struct server *server)
+{
+    char names[16384];
+    struct passwd entry, *found = NULL;
+
+    server->own_name[0] = '\0';
+    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 &&
+        found && strlen(entry.pw_name) < sizeof(server->own_name))
+        memcpy(server->own_name, entry.pw_name, strlen(entry.pw_name) + 1);
 }
 
 void
