@@ -485,9 +485,10 @@ def test_statement_timeout(shared):
             assert "maximum statement execution time" in text
             assert 0.9 < time.monotonic() - began < 4
         # What the client makes us wait does not count.
-        w.command(3, shared.speech.rows(200000).encode())
+        count = 40000 if SANITIZED else 200000  # past what a socket holds
+        w.command(3, shared.speech.rows(count).encode())
         time.sleep(2)
-        assert len(w.result()) == 200000
+        assert len(w.result()) == count
 
 
 @both
