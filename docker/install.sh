@@ -10,7 +10,8 @@ build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev"
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
-    python3 python3-pymysql graphviz libc6-dbg procps util-linux"
+    python3 python3-pymysql graphviz libc6-dbg procps util-linux file
+    strace"
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;

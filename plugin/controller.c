@@ -18,25 +18,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "arena.h"
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
+#include "kept.h"
 #include "memory.h"
 #include "node.h"
+#include "node_status.h"
 #include "objects.h"
-#include "profile.h"
 #include "snapshot.h"
 #include "symbolizer.h"
 
 enum {
-    JOBS_MAX = 64,     /* waiting in the queue */
-    SNAPSHOTS_MAX = 8, /* kept; the oldest goes */
-    SNAPSHOTS_MAX_BYTES = 256 << 20,
+    JOBS_MAX = 64,    /* waiting in the queue */
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
     STACK_BYTES = 1 << 20
@@ -66,10 +63,8 @@ struct controller {
     struct job *resolving;     /* its dump is with the resolver, or NULL */
     struct dump dump;          /* of the resolving job; the resolver's */
     struct node_status status; /* a copy of node.status */
-    struct snapshot *kept[SNAPSHOTS_MAX]; /* oldest first */
-    size_t kept_count;
-    unsigned serial; /* of snapshot names */
-    bool stop;       /* atomic: read without the lock too */
+    struct kept kept;
+    bool stop; /* atomic: read without the lock too */
 
     pthread_cond_t resolver_work;
     struct node node; /* the channel thread's */
@@ -119,8 +114,9 @@ is_dump(enum job_kind kind)
     return kind == JOB_PROFILE || kind == JOB_SNAPSHOT;
 }
 
-/* A request joins the last waiting job if that answers it too; it never joins
- * one that runs, whose answer may be older than the request. */
+/* A request joins the last waiting job if that answers it too, even one that
+ * was given up by all who asked; it never joins one that runs, whose answer may
+ * be older than the request. */
 static struct job *
 joinable(struct controller *c, enum job_kind kind)
 {
@@ -128,7 +124,7 @@ joinable(struct controller *c, enum job_kind kind)
 
     while (last && last->next)
         last = last->next;
-    if (!last || !last->tickets)
+    if (!last)
         return NULL;
     if (is_dump(kind) ? is_dump(last->kind)
                       : kind == JOB_GET_ACTIVE && last->kind == kind)
@@ -147,15 +143,22 @@ queue_length(const struct controller *c)
 }
 
 static struct job *
-job_enqueue(struct controller *c, enum job_kind kind)
+job_enqueue(struct controller *c, enum job_kind kind, struct error *err)
 {
     struct job **end = &c->queue, *job;
 
-    if (queue_length(c) >= JOBS_MAX)
+    if (queue_length(c) >= JOBS_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "%d requests are waiting for the node already; try again "
+                  "later",
+                  JOBS_MAX);
         return NULL;
+    }
     job = mem_zalloc(1, sizeof(*job));
-    if (!job)
+    if (!job) {
+        error_memory(err, "a request to the node");
         return NULL;
+    }
     job->kind = kind;
     job->references = 1;
     while (*end)
@@ -187,68 +190,6 @@ job_take(struct controller *c)
         return job;
     }
     return NULL;
-}
-
-/* ---- kept snapshots ---- */
-
-static void
-forget_oldest(struct controller *c)
-{
-    snapshot_unref(c->kept[0]);
-    c->kept_count--;
-    memmove(c->kept, c->kept + 1, c->kept_count * sizeof(c->kept[0]));
-}
-
-static size_t
-kept_bytes(const struct controller *c)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < c->kept_count; i++)
-        bytes += arena_used(c->kept[i]->profile->arena);
-    return bytes;
-}
-
-static void
-keep(struct controller *c, struct snapshot *snapshot)
-{
-    if (c->kept_count == SNAPSHOTS_MAX)
-        forget_oldest(c);
-    c->kept[c->kept_count++] = snapshot_ref(snapshot);
-    while (c->kept_count > 1 && kept_bytes(c) > SNAPSHOTS_MAX_BYTES)
-        forget_oldest(c);
-}
-
-static void
-name_snapshot(struct controller *c, struct snapshot *snapshot)
-{
-    time_t seconds = (time_t)(snapshot->taken_ms / 1000);
-    struct tm tm;
-
-    memset(&tm, 0, sizeof(tm));
-    gmtime_r(&seconds, &tm);
-    snprintf(snapshot->name, sizeof(snapshot->name),
-             "heap_%04d%02d%02d_%02d%02d%02d_%u", tm.tm_year + 1900,
-             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-             ++c->serial);
-}
-
-struct snapshot *
-controller_snapshot(struct controller *c, const char *name, struct error *err)
-{
-    struct snapshot *found = NULL;
-
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->kept_count && !found; i++)
-        if (strcmp(c->kept[i]->name, name) == 0)
-            found = snapshot_ref(c->kept[i]);
-    pthread_mutex_unlock(&c->lock);
-    if (!found)
-        error_set(err, ER_UNKNOWN,
-                  "no snapshot named '%.64s' is kept (the newest %d are); "
-                  "HeapProf.getInstance().snapshot() takes one",
-                  name, SNAPSHOTS_MAX);
-    return found;
 }
 
 /* ---- the channel thread ---- */
@@ -399,9 +340,9 @@ resolve(struct controller *c, struct job *job)
     dump_fini(&c->dump);
     pthread_mutex_lock(&c->lock);
     if (snapshot) {
-        name_snapshot(c, snapshot);
+        kept_name(&c->kept, snapshot);
         if (job->keep)
-            keep(c, snapshot);
+            kept_add(&c->kept, snapshot);
         job->result.snapshot = snapshot;
     }
     c->resolving = NULL;
@@ -477,7 +418,11 @@ controller_start(const struct controller_options *options, struct error *err)
     c->symbolizer_path = mem_strdup(options->symbolizer);
     node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
     c->status = c->node.status;
-    if (c->wake_fd < 0 || !c->state_dir || !c->symbolizer_path) {
+    if (c->wake_fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+        goto fail;
+    }
+    if (!c->state_dir || !c->symbolizer_path) {
         error_memory(err, "the controller");
         goto fail;
     }
@@ -527,8 +472,7 @@ controller_stop(struct controller *c)
         next = job->next;
         job_unref(job);
     }
-    while (c->kept_count > 0)
-        forget_oldest(c);
+    kept_fini(&c->kept);
     symbolizer_free(c->symbolizer);
     objects_fini(&c->objects);
     node_fini(&c->node);
@@ -550,61 +494,19 @@ controller_status(struct controller *c, struct node_status *out)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What jemalloc in the process can never do, told without asking again. */
-static int
-check_allocator(const struct agent_hello *hello, enum job_kind kind,
-                struct error *err)
-{
-    switch ((enum agent_status)hello->allocator) {
-    case AGENT_OK:
-        return 0;
-    case AGENT_PROF_OFF:
-        if (kind == JOB_GET_ACTIVE)
-            return 0; /* "false" is the plain truth */
-        if (hello->secure)
-            error_set(err, ER_UNKNOWN,
-                      "heap profiling is off in %s (pid %d): it runs with "
-                      "raised privileges, so jemalloc %s ignores %s; compile "
-                      "in malloc_conf or /etc/malloc.conf prof:true,"
-                      "prof_active:false",
-                      hello->exe, hello->pid, hello->version,
-                      hello->malloc_conf_name);
-        else
-            error_set(err, ER_UNKNOWN,
-                      "heap profiling cannot be switched on in %s (pid %d): "
-                      "jemalloc %s was started with opt.prof off; restart it "
-                      "with %s=prof:true,prof_active:false in its environment "
-                      "(heapwire-run sets it)",
-                      hello->exe, hello->pid, hello->version,
-                      hello->malloc_conf_name);
-        return -1;
-    case AGENT_NO_PROF:
-        error_set(err, ER_UNKNOWN,
-                  "jemalloc %s in %s (pid %d) was built without "
-                  "--enable-prof: it cannot profile; preload a jemalloc that "
-                  "can (heapwire-run --jemalloc PATH)",
-                  hello->version, hello->exe, hello->pid);
-        return -1;
-    default:
-        error_set(err, ER_UNKNOWN,
-                  "%s (pid %d) does not allocate through jemalloc: heap "
-                  "profiling needs it; start the database with libjemalloc "
-                  "preloaded (heapwire-run --jemalloc auto)",
-                  hello->exe, hello->pid);
-        return -1;
-    }
-}
-
 static struct ticket *
-attach(struct controller *c, enum job_kind kind, struct waker waker)
+attach(struct controller *c, enum job_kind kind, struct waker waker,
+       struct error *err)
 {
     struct job *job = joinable(c, kind);
     struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
 
-    if (!ticket)
+    if (!ticket) {
+        error_memory(err, "a request to the node");
         return NULL;
+    }
     if (!job)
-        job = job_enqueue(c, kind);
+        job = job_enqueue(c, kind, err);
     if (!job) {
         mem_free(ticket);
         return NULL;
@@ -627,14 +529,8 @@ controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
 
     pthread_mutex_lock(&c->lock);
     if (node_status_check(&c->status, err) == 0 &&
-        check_allocator(&c->status.hello, kind, err) == 0) {
-        ticket = attach(c, kind, waker);
-        if (!ticket)
-            error_set(err, ER_UNKNOWN,
-                      "%d requests are waiting for the node already; try "
-                      "again later",
-                      JOBS_MAX);
-    }
+        node_status_check_job(&c->status, kind, err) == 0)
+        ticket = attach(c, kind, waker, err);
     pthread_mutex_unlock(&c->lock);
     if (ticket)
         wake_channel(c);
@@ -678,4 +574,20 @@ ticket_free(struct ticket *ticket)
     job_unref(ticket->job);
     pthread_mutex_unlock(&c->lock);
     mem_free(ticket);
+}
+
+struct snapshot *
+controller_snapshot(struct controller *c, const char *name, struct error *err)
+{
+    struct snapshot *found;
+
+    pthread_mutex_lock(&c->lock);
+    found = kept_find(&c->kept, name);
+    pthread_mutex_unlock(&c->lock);
+    if (!found)
+        error_set(err, ER_UNKNOWN,
+                  "no snapshot named '%.64s' is kept (the newest %d are); "
+                  "HeapProf.getInstance().snapshot() takes one",
+                  name, KEPT_MAX);
+    return found;
 }

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
+#include "node_status.h"
 
 enum {
     REPLY_MS = 4000,   /* of anything but a dump */
@@ -415,36 +416,4 @@ node_input_pending(const struct node *node)
     struct pollfd input = {node->fd, POLLIN, 0};
 
     return node->fd >= 0 && poll(&input, 1, 0) > 0;
-}
-
-int
-node_status_check(const struct node_status *status, struct error *err)
-{
-    char since[CLOCK_TEXT];
-
-    clock_text(status->since_ms, since, sizeof(since));
-    switch (status->state) {
-    case NODE_CONNECTED:
-        return 0;
-    case NODE_ABSENT:
-        error_set(err, ER_UNKNOWN,
-                  "no database with the heapwire agent is connected (waiting "
-                  "since %s UTC); start it under heapwire-run",
-                  since);
-        return -1;
-    case NODE_UNRESPONSIVE:
-        error_set(err, ER_UNKNOWN,
-                  "the database (pid %d) is not responding since %s UTC%s",
-                  status->hello.pid, since,
-                  status->stopped ? ": the process is stopped by a signal"
-                                  : "");
-        return -1;
-    case NODE_GONE:
-        break;
-    }
-    error_set(err, ER_UNKNOWN,
-              "the database (pid %d) ended at %s UTC; waiting for its next "
-              "start",
-              status->hello.pid, since);
-    return -1;
 }

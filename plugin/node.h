@@ -53,7 +53,4 @@ int node_call(struct node *node, const struct agent_request *request,
 /* Whether the agent said something unasked: it ended, or answers late. */
 bool node_input_pending(const struct node *node);
 
-/* Why nothing can be asked of this node now; 0 when something can. */
-int node_status_check(const struct node_status *status, struct error *err);
-
 #endif

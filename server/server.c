@@ -3,6 +3,7 @@
 
 #include <pwd.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -50,12 +51,27 @@ on_killed(struct wake *wake)
     }
 }
 
+/* Snapshots, the symboliser and the log need descriptors, too. */
+static size_t
+sessions_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        limit.rlim_cur >= SERVER_SESSIONS_MAX + SERVER_DESCRIPTORS)
+        return SERVER_SESSIONS_MAX;
+    if (limit.rlim_cur / 2 >= SERVER_DESCRIPTORS)
+        return (size_t)limit.rlim_cur - SERVER_DESCRIPTORS;
+    return (size_t)limit.rlim_cur / 2;
+}
+
 int
 server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
             struct error *err)
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
+    server->max = sessions_max();
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
     uv_timer_init(loop, &server->tick);
@@ -97,7 +113,7 @@ server_has_room(const struct server *server, enum transport transport)
 {
     size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
 
-    return !server->stopping && server->count + reserve < SERVER_SESSIONS_MAX &&
+    return !server->stopping && server->count + reserve < server->max &&
            server->logging_in[transport] < SERVER_LOGINS_MAX;
 }
 

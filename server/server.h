@@ -23,6 +23,7 @@ struct users;
 enum {
     SERVER_SESSIONS_MAX = 1024,
     SERVER_LOCAL_RESERVE = 16, /* of them, for the unix socket alone */
+    SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_LOGINS_MAX = 64,    /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_TICK_MS = 250,
@@ -41,7 +42,7 @@ struct server {
     char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
     uint32_t statement_timeout_s;
     struct session *sessions;
-    size_t count, logging_in[TRANSPORTS];
+    size_t count, max, logging_in[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
     bool ticking, stopping, stopped;
     uint64_t stop_deadline_ms;

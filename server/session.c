@@ -146,8 +146,9 @@ flush(struct session *s)
     }
 }
 
-/* The last bytes are with the kernel.  What the client still sends is read and
- * thrown away until it ends, or the error might be lost in a reset. */
+/* The last bytes are with the kernel.  What a client still sends is read and
+ * thrown away until it ends, or the error might be lost in a reset; strangers
+ * are not waited for. */
 static void
 on_shut(uv_shutdown_t *shutdown, int status)
 {
@@ -164,7 +165,7 @@ finish_closing(struct session *s)
         return;
     s->shut = true;
     s->shutdown.data = s;
-    if (s->ended || s->server->stopping ||
+    if (s->ended || !s->sql || s->server->stopping ||
         uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
         session_close(s);
 }

@@ -4,7 +4,7 @@
 
 #include "reader.h"
 
-enum { LIKE_PATTERN_MAX = 1024 }; /* bytes; a longer one matches nothing */
+enum { LIKE_PATTERN_MAX = 256 }; /* bytes; a longer one matches nothing */
 
 /* _ is one UTF-8 character.  No recursion: at worst text times pattern. */
 bool like_match(struct span text, struct span pattern, char escape);

@@ -46,7 +46,7 @@ open_parenthesis(struct rewriter *r)
         outer->expects_table = false;
         r->result->has_tables = true;
     }
-    emit(r, "(");
+    rewriter_emit(r, "(");
     return 0;
 }
 
@@ -57,13 +57,13 @@ close_parenthesis(struct rewriter *r)
 
     if (r->depth == 0)
         return rewriter_fail(r);
-    if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
+    if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
     r->cte_count = level->cte_count;
     r->depth--;
     if (rewriter_top(r)->clause == CLAUSE_LIST)
-        label_note(rewriter_top(r), &r->token);
-    emit(r, ")");
+        rewriter_label_note(rewriter_top(r), &r->token);
+    rewriter_emit(r, ")");
     return 0;
 }
 
@@ -74,11 +74,11 @@ comma(struct rewriter *r)
 
     if (level->convert)
         return rewriter_convert_tail(r, false);
-    if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
+    if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
     if (level->clause == CLAUSE_FROM)
         level->expects_table = true;
-    emit(r, ",");
+    rewriter_emit(r, ",");
     return 0;
 }
 
@@ -99,22 +99,23 @@ operator(struct rewriter *r)
     if (token_is_operator(&r->token, ")"))
         return close_parenthesis(r);
     if (rewriter_top(r)->clause == CLAUSE_LIST)
-        label_note(rewriter_top(r), &r->token);
+        rewriter_label_note(rewriter_top(r), &r->token);
     if (token_is_operator(&r->token, "("))
         return open_parenthesis(r);
     if (token_is_operator(&r->token, ":="))
         return rewriter_fail(r);
     if (token_is_operator(&r->token, "||")) {
-        emit(r, variable_sql_mode(r->job->session, "PIPES_AS_CONCAT") ? "||"
-                                                                      : "OR");
+        rewriter_emit(r, variable_sql_mode(r->job->session, "PIPES_AS_CONCAT")
+                             ? "||"
+                             : "OR");
         return 0;
     }
     for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
         if (token_is_operator(&r->token, spellings[i].mysql)) {
-            emit(r, spellings[i].sqlite);
+            rewriter_emit(r, spellings[i].sqlite);
             return 0;
         }
-    emit_span(r, r->token.text);
+    rewriter_emit_span(r, r->token.text);
     return 0;
 }
 
@@ -126,22 +127,22 @@ token(struct rewriter *r)
     if (r->token.kind == TOKEN_OPERATOR)
         return operator(r);
     if (rewriter_top(r)->clause == CLAUSE_LIST)
-        label_note(rewriter_top(r), &r->token);
+        rewriter_label_note(rewriter_top(r), &r->token);
     switch (r->token.kind) {
     case TOKEN_QUOTED:
         return rewriter_name(r);
     case TOKEN_STRING:
-        return emit_string(r, &r->token);
+        return rewriter_emit_string(r, &r->token);
     case TOKEN_INTEGER:
     case TOKEN_DECIMAL:
-        emit_span(r, r->token.text);
+        rewriter_emit_span(r, r->token.text);
         return 0;
     case TOKEN_HEX:
-        return emit_hex(r, &r->token);
+        return rewriter_emit_hex(r, &r->token);
     case TOKEN_SYSTEM:
-        return emit_system_variable(r, &r->token);
+        return rewriter_emit_system_variable(r, &r->token);
     case TOKEN_USER:
-        return emit_user_variable(r, &r->token);
+        return rewriter_emit_user_variable(r, &r->token);
     default:
         return rewriter_fail(r);
     }
@@ -153,7 +154,7 @@ run(struct rewriter *r)
     enum rewrite_form form = r->job->form;
 
     if (form == REWRITE_EXPRESSIONS)
-        emit(r, "SELECT");
+        rewriter_emit(r, "SELECT");
     rewriter_top(r)->clause = form == REWRITE_EXPRESSIONS ? CLAUSE_LIST
                               : form == REWRITE_CONDITION ? CLAUSE_REST
                                                           : CLAUSE_NONE;
@@ -172,7 +173,7 @@ run(struct rewriter *r)
     if (r->depth > 0)
         return rewriter_fail(r);
     return rewriter_top(r)->clause == CLAUSE_LIST
-               ? label_end(r, rewriter_top(r))
+               ? rewriter_label_end(r, rewriter_top(r))
                : 0;
 }
 

@@ -54,20 +54,21 @@ int rewriter_name(struct rewriter *r);
 int rewriter_convert_tail(struct rewriter *r, bool is_using);
 
 /* rewriter_emit.c */
-void emit(struct rewriter *r, const char *text);
-void emit_span(struct rewriter *r, struct span text);
-void emit_identifier(struct rewriter *r, struct span name);
-int emit_decoded(struct rewriter *r, const struct token *token);
-int emit_string(struct rewriter *r, const struct token *token);
-int emit_hex(struct rewriter *r, const struct token *token);
-int emit_system_variable(struct rewriter *r, const struct token *token);
-int emit_user_variable(struct rewriter *r, const struct token *token);
+void rewriter_emit(struct rewriter *r, const char *text);
+void rewriter_emit_span(struct rewriter *r, struct span text);
+void rewriter_emit_identifier(struct rewriter *r, struct span name);
+int rewriter_emit_decoded(struct rewriter *r, const struct token *token);
+int rewriter_emit_string(struct rewriter *r, const struct token *token);
+int rewriter_emit_hex(struct rewriter *r, const struct token *token);
+int rewriter_emit_system_variable(struct rewriter *r,
+                                  const struct token *token);
+int rewriter_emit_user_variable(struct rewriter *r, const struct token *token);
 int rewriter_fail(struct rewriter *r); /* 1064 at the token */
 int rewriter_decode(struct rewriter *r, const struct token *token,
                     struct span *out);
 
 /* rewriter_label.c: a token of a selected expression; its end. */
-void label_note(struct level *level, const struct token *token);
-int label_end(struct rewriter *r, struct level *level);
+void rewriter_label_note(struct level *level, const struct token *token);
+int rewriter_label_end(struct rewriter *r, struct level *level);
 
 #endif

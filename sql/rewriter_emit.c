@@ -22,18 +22,18 @@ rewriter_decode(struct rewriter *r, const struct token *token, struct span *out)
 }
 
 void
-emit_span(struct rewriter *r, struct span text)
+rewriter_emit_span(struct rewriter *r, struct span text)
 {
     buffer_char(r->sql, ' ');
     buffer_add(r->sql, text.data, text.size);
 }
 
 void
-emit(struct rewriter *r, const char *text)
+rewriter_emit(struct rewriter *r, const char *text)
 {
     struct span span = {text, strlen(text)};
 
-    emit_span(r, span);
+    rewriter_emit_span(r, span);
 }
 
 /* text between quotes, the quotes in it doubled; a NUL, which would end the
@@ -55,20 +55,20 @@ emit_quoted(struct rewriter *r, struct span text, char quote)
 }
 
 void
-emit_identifier(struct rewriter *r, struct span name)
+rewriter_emit_identifier(struct rewriter *r, struct span name)
 {
     buffer_char(r->sql, ' ');
     emit_quoted(r, name, '"');
 }
 
 int
-emit_decoded(struct rewriter *r, const struct token *token)
+rewriter_emit_decoded(struct rewriter *r, const struct token *token)
 {
     struct span name;
 
     if (rewriter_decode(r, token, &name) != 0)
         return -1;
-    emit_identifier(r, name);
+    rewriter_emit_identifier(r, name);
     return 0;
 }
 
@@ -87,7 +87,7 @@ emit_bytes_as_hex(struct rewriter *r, struct span bytes)
 
 /* 'a' 'b' is one string in MySQL: the second one continues the first. */
 int
-emit_string(struct rewriter *r, const struct token *token)
+rewriter_emit_string(struct rewriter *r, const struct token *token)
 {
     struct span text;
 
@@ -107,7 +107,7 @@ emit_string(struct rewriter *r, const struct token *token)
 
 /* 0x1f and x'1f' are bytes. */
 int
-emit_hex(struct rewriter *r, const struct token *token)
+rewriter_emit_hex(struct rewriter *r, const struct token *token)
 {
     struct span digits = {token->text.data + 2, token->text.size - 2};
     bool typed_as_string = token->text.data[1] == '\'';
@@ -121,7 +121,7 @@ emit_hex(struct rewriter *r, const struct token *token)
 }
 
 int
-emit_system_variable(struct rewriter *r, const struct token *token)
+rewriter_emit_system_variable(struct rewriter *r, const struct token *token)
 {
     const struct variable *variable;
     enum variable_scope scope;
@@ -137,7 +137,7 @@ emit_system_variable(struct rewriter *r, const struct token *token)
 }
 
 int
-emit_user_variable(struct rewriter *r, const struct token *token)
+rewriter_emit_user_variable(struct rewriter *r, const struct token *token)
 {
     struct span name;
 

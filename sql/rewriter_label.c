@@ -8,7 +8,7 @@
 #include "rewrite_words.h"
 
 void
-label_note(struct level *level, const struct token *token)
+rewriter_label_note(struct level *level, const struct token *token)
 {
     bool name = token->kind == TOKEN_WORD || token->kind == TOKEN_QUOTED;
     bool dot = token_is_operator(token, ".");
@@ -79,7 +79,7 @@ cut(struct span text)
 }
 
 int
-label_end(struct rewriter *r, struct level *level)
+rewriter_label_end(struct rewriter *r, struct level *level)
 {
     bool star = token_is_operator(&level->last, "*");
     const struct token *last = &level->last;
@@ -100,6 +100,6 @@ label_end(struct rewriter *r, struct level *level)
         rewriter_decode(r, last, &label) != 0)
         return -1;
     buffer_text(r->sql, " AS");
-    emit_identifier(r, cut(label));
+    rewriter_emit_identifier(r, cut(label));
     return 0;
 }

@@ -39,7 +39,7 @@ table_reference(struct rewriter *r)
     if (rewriter_decode(r, &r->token, &first) != 0)
         return -1;
     if (!qualified && is_cte(r, first)) {
-        emit_identifier(r, first);
+        rewriter_emit_identifier(r, first);
         return 0;
     }
     second = first;
@@ -72,7 +72,7 @@ define_cte(struct rewriter *r)
     if (rewriter_decode(r, &r->token, &name) != 0)
         return -1;
     r->ctes[r->cte_count++] = name;
-    emit_identifier(r, name);
+    rewriter_emit_identifier(r, name);
     return 0;
 }
 
@@ -88,7 +88,7 @@ rewriter_name(struct rewriter *r)
         return table_reference(r);
     if (level->clause == CLAUSE_WITH && !part)
         return define_cte(r);
-    return emit_decoded(r, &r->token);
+    return rewriter_emit_decoded(r, &r->token);
 }
 
 static int
@@ -97,17 +97,17 @@ from(struct rewriter *r)
     struct level *level = rewriter_top(r);
 
     if (level->clause != CLAUSE_LIST) {
-        emit(r, "FROM");
+        rewriter_emit(r, "FROM");
         return 0;
     }
-    if (label_end(r, level) != 0)
+    if (rewriter_label_end(r, level) != 0)
         return -1;
     if (token_is(&r->ahead, "DUAL")) {
         rewriter_advance(r);
         level->clause = CLAUSE_REST;
         return 0;
     }
-    emit(r, "FROM");
+    rewriter_emit(r, "FROM");
     level->clause = CLAUSE_FROM;
     level->expects_table = true;
     return 0;
@@ -119,11 +119,11 @@ clause_end(struct rewriter *r, enum clause next, const char *out)
 {
     struct level *level = rewriter_top(r);
 
-    if (level->clause == CLAUSE_LIST && label_end(r, level) != 0)
+    if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
     level->clause = next;
     level->expects_table = false;
-    emit(r, out);
+    rewriter_emit(r, out);
     return 0;
 }
 
@@ -137,7 +137,7 @@ as(struct rewriter *r)
     if (!level->cast) {
         if (level->clause == CLAUSE_LIST)
             level->aliased = true;
-        emit(r, "AS");
+        rewriter_emit(r, "AS");
         return 0;
     }
     if (r->ahead.kind == TOKEN_WORD)
@@ -145,8 +145,8 @@ as(struct rewriter *r)
     rewriter_advance(r);
     if (!type)
         return rewriter_fail(r);
-    emit(r, "AS");
-    emit(r, type);
+    rewriter_emit(r, "AS");
+    rewriter_emit(r, type);
     /* CHAR(60), CHAR CHARACTER SET x, SIGNED INTEGER: lengths say nothing */
     while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->ahead, ")")) {
         if (token_is_operator(&r->ahead, "(")) {
@@ -169,7 +169,7 @@ rewriter_convert_tail(struct rewriter *r, bool is_using)
     if (!is_using)
         return as(r);
     rewriter_advance(r);
-    emit(r, "AS TEXT");
+    rewriter_emit(r, "AS TEXT");
     return 0;
 }
 
@@ -183,13 +183,13 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         level->clause = CLAUSE_LIST;
         level->expects_table = false;
         level->count = 0;
-        emit(r, out);
+        rewriter_emit(r, out);
         return 0;
     case WORD_FROM:
         return from(r);
     case WORD_JOIN:
         level->expects_table = level->clause == CLAUSE_FROM;
-        emit(r, out);
+        rewriter_emit(r, out);
         return 0;
     case WORD_LIMIT:
         r->result->has_limit = r->result->has_limit || r->depth == 0;
@@ -201,32 +201,34 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
     case WORD_AS:
         return as(r);
     case WORD_IN: /* SQLite would take a table's name, too */
-        emit(r, out);
+        rewriter_emit(r, out);
         if (token_is_operator(&r->ahead, "("))
             return 0;
         rewriter_advance(r);
         return rewriter_fail(r);
-    case WORD_WITH: /* elsewhere it would be a name to SQLite */
-        if (level->clause != CLAUSE_NONE)
+    case WORD_WITH: /* not in front, it would be a name to SQLite */
+        if (!token_is_operator(&r->previous, "(") &&
+            (level->clause != CLAUSE_NONE || r->previous.text.data))
             return rewriter_fail(r);
         level->clause = CLAUSE_WITH;
-        emit(r, out);
+        level->expects_table = false;
+        rewriter_emit(r, out);
         return 0;
     case WORD_COLLATE:
         rewriter_advance(r);
         if (level->clause == CLAUSE_LIST)
-            label_note(level, &r->token);
+            rewriter_label_note(level, &r->token);
         return 0;
     case WORD_CONVERT:
         r->next_is_convert = true;
-        emit(r, "CAST");
+        rewriter_emit(r, "CAST");
         return 0;
     case WORD_CAST:
         r->next_is_cast = true;
-        emit(r, out);
+        rewriter_emit(r, out);
         return 0;
     case WORD_NILADIC:
-        emit_identifier(r, r->token.text);
+        rewriter_emit_identifier(r, r->token.text);
         if (!token_is_operator(&r->ahead, "("))
             buffer_text(r->sql, "()");
         return 0;
@@ -237,7 +239,7 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
     default:
         if (level->convert && span_is_nocase(r->token.text, "USING"))
             return rewriter_convert_tail(r, true);
-        emit(r, out);
+        rewriter_emit(r, out);
         return 0;
     }
 }
@@ -264,7 +266,7 @@ rewriter_word(struct rewriter *r)
         case WORD_UNION:
             break;
         default:
-            label_note(rewriter_top(r), &r->token);
+            rewriter_label_note(rewriter_top(r), &r->token);
         }
     }
     return kind == WORD_NAME ? rewriter_name(r) : keyword(r, kind, out);

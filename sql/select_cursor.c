@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "clock.h"
 #include "errors.h"
 #include "execute.h"
 #include "memory.h"
@@ -151,19 +150,25 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
     return c->rows_left == 0 ? STEP_DONE : STEP_MORE;
 }
 
-/* The first step of a SELECT without tables; no other is taken there. */
+/* The first step of a SELECT without tables; no other is taken there.  What
+ * takes many operations, or large values, begins anew. */
 static enum step
 fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
 {
     uint64_t rows_left = c->rows_left;
+    struct error failure;
     enum step step;
 
-    c->query.handle->deadline_ms = clock_ms() + SELECT_LOOP_MS;
-    step = fill(c, out, err);
-    c->query.handle->deadline_ms = 0;
+    handle_allow(c->query.handle, SELECT_LOOP_OPS);
+    step = fill(c, out, &failure);
+    handle_allow(c->query.handle, 0);
     c->cursor.base.instant = false;
-    if (step != STEP_FAIL || err->code != ER_QUERY_TIMEOUT)
+    if (step != STEP_FAIL)
         return step;
+    if (failure.code != ER_QUERY_TIMEOUT && failure.code != ER_OUT_OF_MEMORY) {
+        *err = failure;
+        return STEP_FAIL;
+    }
     sqlite3_reset(c->query.statement);
     c->rows_left = rows_left;
     out->count = 0;

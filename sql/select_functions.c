@@ -40,7 +40,7 @@ return_value(sqlite3_context *c, const struct value *value)
 /* ---- the session ---- */
 
 static void
-f_version(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_version(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -48,7 +48,7 @@ f_version(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-f_user(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_user(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct sql_identity *who = &session_of(c)->who;
     char text[sizeof(who->user) + sizeof(who->host) + 1];
@@ -60,7 +60,7 @@ f_user(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-f_database(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_database(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const char *database = session_of(c)->database;
 
@@ -71,7 +71,7 @@ f_database(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-f_connection_id(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_connection_id(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -79,7 +79,7 @@ f_connection_id(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-f_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -88,7 +88,7 @@ f_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* hw_variable(place in the table, scope): @@x.  A user may call it, too. */
 static void
-f_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     size_t index = (size_t)sqlite3_value_int64(argv[0]);
     char room[VARIABLE_ROOM];
@@ -104,7 +104,7 @@ f_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* hw_user_variable('x'): @x, NULL unless set */
 static void
-f_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct session_value *setting =
         session_value_find(session_of(c), NULL, function_argument(argv[0]));
@@ -119,46 +119,46 @@ static const struct {
     int arguments; /* -1: any number */
     void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
 } functions[] = {
-    {"char_length", 1, f_char_length},
-    {"character_length", 1, f_char_length},
-    {"concat", -1, f_concat},
-    {"concat_ws", -1, f_concat_ws},
-    {"connection_id", 0, f_connection_id},
-    {"curdate", 0, f_today},
-    {"current_date", 0, f_today},
-    {"current_time", 0, f_clock},
-    {"current_timestamp", 0, f_now},
-    {"current_timestamp", 1, f_now},
-    {"current_user", 0, f_user},
-    {"curtime", 0, f_clock},
-    {"database", 0, f_database},
-    {"found_rows", 0, f_zero},
-    {"hw_user_variable", 1, f_user_variable},
-    {"hw_variable", 2, f_variable},
-    {"if", 3, f_if},
-    {"last_insert_id", 0, f_zero},
-    {"left", 2, f_left},
-    {"length", 1, f_length},
-    {"like", 2, f_like},
-    {"like", 3, f_like},
-    {"localtime", 0, f_now},
-    {"localtimestamp", 0, f_now},
-    {"now", 0, f_now},
-    {"now", 1, f_now},
-    {"right", 2, f_right},
-    {"row_count", 0, f_zero},
-    {"schema", 0, f_database},
-    {"session_user", 0, f_user},
-    {"sysdate", 0, f_now},
-    {"system_user", 0, f_user},
-    {"timediff", 2, f_timediff},
-    {"unix_timestamp", 0, f_unix_timestamp},
-    {"user", 0, f_user},
-    {"utc_date", 0, f_today},
-    {"utc_time", 0, f_clock},
-    {"utc_timestamp", 0, f_now},
-    {"utc_timestamp", 1, f_now},
-    {"version", 0, f_version},
+    {"char_length", 1, function_char_length},
+    {"character_length", 1, function_char_length},
+    {"concat", -1, function_concat},
+    {"concat_ws", -1, function_concat_ws},
+    {"connection_id", 0, function_connection_id},
+    {"curdate", 0, function_today},
+    {"current_date", 0, function_today},
+    {"current_time", 0, function_clock},
+    {"current_timestamp", 0, function_now},
+    {"current_timestamp", 1, function_now},
+    {"current_user", 0, function_user},
+    {"curtime", 0, function_clock},
+    {"database", 0, function_database},
+    {"found_rows", 0, function_zero},
+    {"hw_user_variable", 1, function_user_variable},
+    {"hw_variable", 2, function_variable},
+    {"if", 3, function_if},
+    {"last_insert_id", 0, function_zero},
+    {"left", 2, function_left},
+    {"length", 1, function_length},
+    {"like", 2, function_like},
+    {"like", 3, function_like},
+    {"localtime", 0, function_now},
+    {"localtimestamp", 0, function_now},
+    {"now", 0, function_now},
+    {"now", 1, function_now},
+    {"right", 2, function_right},
+    {"row_count", 0, function_zero},
+    {"schema", 0, function_database},
+    {"session_user", 0, function_user},
+    {"sysdate", 0, function_now},
+    {"system_user", 0, function_user},
+    {"timediff", 2, function_timediff},
+    {"unix_timestamp", 0, function_unix_timestamp},
+    {"user", 0, function_user},
+    {"utc_date", 0, function_today},
+    {"utc_time", 0, function_clock},
+    {"utc_timestamp", 0, function_now},
+    {"utc_timestamp", 1, function_now},
+    {"version", 0, function_version},
 };
 
 /* SQLite's own that mean in MySQL what they mean there. */

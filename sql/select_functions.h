@@ -10,18 +10,19 @@
 struct span function_argument(sqlite3_value *value);
 void function_text(sqlite3_context *c, const char *text, size_t size);
 
-void f_now(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_today(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_clock(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_timediff(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_concat(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_if(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_left(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_right(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_char_length(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_length(sqlite3_context *c, int argc, sqlite3_value **argv);
-void f_like(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_now(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_today(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_clock(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_unix_timestamp(sqlite3_context *c, int argc,
+                             sqlite3_value **argv);
+void function_timediff(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_concat(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_if(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_left(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_right(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_char_length(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_length(sqlite3_context *c, int argc, sqlite3_value **argv);
+void function_like(sqlite3_context *c, int argc, sqlite3_value **argv);
 
 #endif

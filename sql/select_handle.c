@@ -18,10 +18,13 @@ static struct {
     size_t idle_count, count;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool
-handle_is_late(const struct handle *handle)
+void
+handle_allow(struct handle *handle, uint64_t operations)
 {
-    return handle->deadline_ms && clock_ms() >= handle->deadline_ms;
+    handle->looks = operations / PROGRESS_OPS;
+    handle->exhausted = false;
+    sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
+                  operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
 }
 
 /* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
@@ -29,10 +32,12 @@ handle_is_late(const struct handle *handle)
 static int
 progress(void *arg)
 {
-    const struct handle *handle = arg;
+    struct handle *handle = arg;
 
-    return (handle->cancelled && atomic_load(handle->cancelled)) ||
-           handle_is_late(handle);
+    if (handle->looks > 0 && --handle->looks == 0)
+        handle->exhausted = true;
+    return handle->exhausted ||
+           (handle->cancelled && atomic_load(handle->cancelled));
 }
 
 /* Reading tables of ours and calling functions of the list: nothing else. */
@@ -219,8 +224,8 @@ handle_release(struct handle *handle)
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
-    handle->deadline_ms = 0;
     handle->readable = 0;
+    handle_allow(handle, 0);
     if (!put(handle))
         handle_free(handle);
 }

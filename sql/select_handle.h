@@ -25,6 +25,7 @@ enum {
     HANDLE_TABLES_MAX = 32,
     SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
+    SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
     SELECT_DEPTH_MAX = 100,        /* of an expression */
     SELECT_COMPOUNDS_MAX = 50      /* of UNION */
 };
@@ -36,8 +37,9 @@ struct handle {
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
-    uint64_t deadline_ms;         /* monotonic; 0: none */
     uint32_t readable;            /* catalog_bit of tables it may read */
+    uint64_t looks; /* of the progress handler until it stops; 0: none */
+    bool exhausted; /* it did */
     bool produced[HANDLE_TABLES_MAX];
     struct rowset tables[HANDLE_TABLES_MAX]; /* each made once */
 };
@@ -47,8 +49,12 @@ struct handle *handle_acquire(const struct catalog_scope *scope,
 /* After its statements were finalised.  NULL is fine. */
 void handle_release(struct handle *handle);
 
-/* A statement that took this long was stopped by its deadline. */
-bool handle_is_late(const struct handle *handle);
+/*
+ * Lets the statement do about so many operations of SQLite's machine, then
+ * stops it; 0: any number.  Not a time: what a statement answers must not
+ * depend on how busy the node is.
+ */
+void handle_allow(struct handle *handle, uint64_t operations);
 
 /* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
 int handle_add_tables(struct handle *handle);

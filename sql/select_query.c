@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "clock.h"
 #include "errors.h"
 #include "sql_session.h"
 
@@ -95,7 +94,7 @@ query_fail(const struct query *query, int rc, struct error *err)
 
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT:
-        if (handle_is_late(handle))
+        if (handle->exhausted)
             error_set(err, ER_QUERY_TIMEOUT,
                       "Query execution was interrupted, maximum statement "
                       "execution time exceeded");
@@ -163,7 +162,7 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
 
     if (query_open(&query, rewrite, &scope, NULL, err) != 0)
         return -1;
-    query.handle->deadline_ms = clock_ms() + SELECT_EVALUATE_MS;
+    handle_allow(query.handle, SELECT_EVALUATE_OPS);
     rc = sqlite3_step(query.statement);
     if (rc == SQLITE_ROW)
         result = copy_value(query.statement, rewrite->arena, out, err);

@@ -13,8 +13,10 @@ struct opening;
 struct value;
 
 enum {
-    SELECT_LOOP_MS = 5,      /* past it, a query starts again on a worker */
-    SELECT_EVALUATE_MS = 100 /* expressions of SET and DO */
+    /* Operations that a SELECT may take on the event loop, some milliseconds;
+     * past them it starts again on a worker. */
+    SELECT_LOOP_OPS = 100 * 1000,
+    SELECT_EVALUATE_OPS = 1000 * 1000 /* expressions of SET and DO */
 };
 
 struct query {

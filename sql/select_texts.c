@@ -49,7 +49,7 @@ return_time(sqlite3_context *c, size_t at, size_t size)
 }
 
 void
-f_now(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -57,7 +57,7 @@ f_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_today(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -65,7 +65,7 @@ f_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -73,7 +73,7 @@ f_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct handle *handle = sqlite3_user_data(c);
 
@@ -99,7 +99,7 @@ read_time(sqlite3_value *value, int64_t *out)
 }
 
 void
-f_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t from, to, seconds;
     char text[32];
@@ -143,7 +143,7 @@ concatenate(sqlite3_context *c, int argc, sqlite3_value **argv,
 }
 
 void
-f_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const struct span nothing = {"", 0};
 
@@ -152,14 +152,14 @@ f_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (argc > 0 && !any_null(1, argv))
         concatenate(c, argc - 1, argv + 1, function_argument(argv[0]));
 }
 
 void
-f_if(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_if(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     bool truth = sqlite3_value_type(argv[0]) != SQLITE_NULL &&
                  sqlite3_value_double(argv[0]) != 0;
@@ -194,7 +194,7 @@ characters(struct span text)
 }
 
 void
-f_left(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_left(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
 
@@ -203,7 +203,7 @@ f_left(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_right(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
     int64_t wanted = sqlite3_value_int64(argv[1]);
@@ -215,14 +215,14 @@ f_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 void
-f_char_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_char_length(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!any_null(argc, argv))
         sqlite3_result_int64(c, characters(function_argument(argv[0])));
 }
 
 void
-f_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_length(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!any_null(argc, argv))
         sqlite3_result_int64(c, (int64_t)function_argument(argv[0]).size);
@@ -230,7 +230,7 @@ f_length(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* x LIKE y is like(y, x); the escape is a backslash unless told. */
 void
-f_like(sqlite3_context *c, int argc, sqlite3_value **argv)
+function_like(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span escape = {"\\", 1};
 
@@ -240,6 +240,8 @@ f_like(sqlite3_context *c, int argc, sqlite3_value **argv)
         escape = function_argument(argv[2]);
     if (escape.size > 1)
         sqlite3_result_error(c, "Incorrect arguments to ESCAPE", -1);
+    else if (function_argument(argv[0]).size > LIKE_PATTERN_MAX)
+        sqlite3_result_error(c, "LIKE pattern is too long", -1);
     else /* an empty one ends in a NUL: none */
         sqlite3_result_int(c, like_match(function_argument(argv[1]),
                                          function_argument(argv[0]),

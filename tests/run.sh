@@ -66,6 +66,7 @@ done
 part format format
 part floors floors
 part tidy tidy
+export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
 for preset in release asan tsan; do
     part "unit-$preset" ctest --preset "$preset" --no-tests=error
 done

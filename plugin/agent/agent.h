@@ -10,9 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent_protocol.h"
-#include "mallctl.h"
+#include "jemalloc.h"
 
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
@@ -27,18 +28,30 @@ enum {
 
 /* One line "heapwire: ..." on the host's stderr, in a single write. */
 void agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Nothing is said any more: the host may have made descriptor 2 a file of its
+ * own, and that may be a table. */
+void agent_quiet(void);
 
 int64_t agent_monotonic_ms(void);
 int64_t agent_wall_ms(void);
 
 struct agent_start {
     char state_dir[AGENT_PATH_MAX];
-    struct allocator allocator; /* found on the main thread */
+    struct jemalloc jemalloc; /* found on the main thread */
     bool survivor; /* after a fork: wait for the parent to leave, silently */
 };
 
 /* The thread's main; arg is a struct agent_start that outlives it. */
 void *agent_serve(void *arg);
+
+/* Which file a descriptor means; zeroed when it is not open. */
+struct agent_file {
+    dev_t device;
+    ino_t inode;
+};
+struct agent_file agent_file_of(int fd);
+/* Whether fd is open and means file. */
+bool agent_file_is(int fd, struct agent_file file);
 
 /* Descriptors held in a table shared with the host, which a fork's child must
  * close.  In a table of our own nothing is recorded. */

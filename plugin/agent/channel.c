@@ -16,8 +16,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent.h"
-
 enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
 
 static void
@@ -28,15 +26,6 @@ forget(int *fd)
         close(*fd);
     }
     *fd = -1;
-}
-
-/* 0 when fd is not open: no inode has that number. */
-static ino_t
-inode_of(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
 /* A directory that nobody but root, its owner and we can write to. */
@@ -138,7 +127,7 @@ start_listening(struct channel *channel)
     if (channel->listener < 0)
         return -1;
     agent_shared_add(channel->listener);
-    channel->listener_inode = inode_of(channel->listener);
+    channel->listener_file = agent_file_of(channel->listener);
     snprintf(address.sun_path, sizeof(address.sun_path),
              "/proc/thread-self/fd/%d/" AGENT_SOCKET, dir);
     if (unlinkat(dir, AGENT_SOCKET, 0) != 0 && errno != ENOENT)
@@ -183,9 +172,9 @@ channel_close(struct channel *channel)
 
 /* A number that is not ours any more is dropped, not closed. */
 static bool
-still_ours(int *fd, ino_t inode)
+still_ours(int *fd, struct agent_file file)
 {
-    if (*fd < 0 || inode_of(*fd) == inode)
+    if (*fd < 0 || agent_file_is(*fd, file))
         return true;
     agent_shared_drop(*fd);
     *fd = -1;
@@ -195,8 +184,8 @@ still_ours(int *fd, ino_t inode)
 bool
 channel_intact(struct channel *channel)
 {
-    still_ours(&channel->connection, channel->connection_inode);
-    return still_ours(&channel->listener, channel->listener_inode);
+    still_ours(&channel->connection, channel->connection_file);
+    return still_ours(&channel->listener, channel->listener_file);
 }
 
 void
@@ -235,7 +224,7 @@ channel_accept(struct channel *channel)
     }
     channel_disconnect(channel);
     channel->connection = fd;
-    channel->connection_inode = inode_of(fd);
+    channel->connection_file = agent_file_of(fd);
     agent_shared_add(fd);
 }
 

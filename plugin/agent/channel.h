@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "agent.h"
+
 struct channel {
     int directory, lock, listener, connection; /* -1: none */
-    ino_t listener_inode, connection_inode;
+    struct agent_file listener_file, connection_file;
 };
 
 enum channel_result {

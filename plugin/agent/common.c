@@ -14,15 +14,15 @@
 /*
  * Written by the agent's thread alone, read by a fork's child, where that
  * thread is no more.  fork() copies descriptors before memory, so an entry
- * outlives its descriptor for a while; the inode tells whether the number still
- * means the same file.
+ * outlives its descriptor for a while; the file tells whether the number still
+ * means the same.
  */
 static volatile struct shared {
-    ino_t inode; /* 0: never used */
+    struct agent_file file; /* zeroed: never used */
     int fd;
     bool closed;
 } shared[SHARED_FDS_MAX];
-static volatile bool recording;
+static volatile bool recording, quiet;
 
 void
 agent_say(const char *format, ...)
@@ -33,6 +33,8 @@ agent_say(const char *format, ...)
     va_list args;
     int n;
 
+    if (quiet)
+        return;
     memcpy(line, prefix, size);
     va_start(args, format);
     n = vsnprintf(line + size, sizeof(line) - size - 1, format, args);
@@ -43,6 +45,12 @@ agent_say(const char *format, ...)
     line[size++] = '\n';
     while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR)
         ;
+}
+
+void
+agent_quiet(void)
+{
+    quiet = true;
 }
 
 static int64_t
@@ -66,12 +74,27 @@ agent_wall_ms(void)
     return milliseconds(CLOCK_REALTIME);
 }
 
-static ino_t
-inode_of(int fd)
+struct agent_file
+agent_file_of(int fd)
 {
+    struct agent_file file = {0, 0};
     struct stat st;
 
-    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+    if (fstat(fd, &st) == 0) {
+        file.device = st.st_dev;
+        file.inode = st.st_ino;
+    }
+    return file;
+}
+
+/* No inode has the number 0. */
+bool
+agent_file_is(int fd, struct agent_file file)
+{
+    struct agent_file now = agent_file_of(fd);
+
+    return now.inode != 0 && now.inode == file.inode &&
+           now.device == file.device;
 }
 
 void
@@ -88,12 +111,12 @@ agent_shared_add(int fd)
     for (int i = 0; recording && i < SHARED_FDS_MAX; i++) {
         volatile struct shared *s = &shared[next++ % SHARED_FDS_MAX];
 
-        if (s->inode != 0 && !s->closed)
+        if (s->file.inode != 0 && !s->closed)
             continue;
-        s->inode = 0;
+        s->file.inode = 0;
         s->fd = fd;
         s->closed = false;
-        s->inode = inode_of(fd);
+        s->file = agent_file_of(fd);
         return;
     }
 }
@@ -111,9 +134,9 @@ void
 agent_shared_close_all(void)
 {
     for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (shared[i].inode != 0 && inode_of(shared[i].fd) == shared[i].inode)
+        if (agent_file_is(shared[i].fd, shared[i].file))
             close(shared[i].fd);
-        shared[i].inode = 0;
+        shared[i].file.inode = 0;
     }
     recording = false;
 }

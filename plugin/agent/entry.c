@@ -32,6 +32,7 @@ static struct {
     pid_t (*setsid)(void);
     int (*daemon)(int nochdir, int noclose);
     pid_t pid;          /* whose agent was started last; 0: not the database */
+    pid_t forked_pid;   /* this process, if fork() made it of the database */
     pid_t survivor_pid; /* the daemonising child that called setsid() */
     int64_t survivor_ms;
     struct agent_start start;
@@ -62,13 +63,15 @@ start_thread(bool survivor)
         agent_say("cannot start a thread: %m; the database runs unprofiled");
 }
 
-/* In a child that has just left its parent's session. */
+/* In a child that has just left its parent's session.  One of vfork() lives in
+ * its parent's memory, where no thread of its own may be left behind: fork()
+ * alone leads through after_fork(). */
 static void
 start_in_survivor(void)
 {
     int saved = errno;
 
-    if (host.pid != 0 && host.pid != getpid()) {
+    if (host.forked_pid == getpid() && host.pid != getpid()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
         start_thread(true);
@@ -84,6 +87,7 @@ after_fork(void)
     int saved = errno;
 
     agent_shared_close_all();
+    host.forked_pid = getpid();
     if (host.survivor_pid != 0 && host.survivor_pid == host.pid &&
         agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
         start_thread(true);
@@ -130,7 +134,7 @@ is_database(char **envp)
 static int
 main_with_agent(int argc, char **argv, char **envp)
 {
-    allocator_find(&host.start.allocator);
+    jemalloc_find(&host.start.jemalloc);
     start_thread(false);
     return host.main(argc, argv, envp);
 }
@@ -157,8 +161,8 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
         agent_say("libc has no __libc_start_main");
         _exit(127);
     }
+    find_next();
     if (is_database(argv + argc + 1)) {
-        find_next();
         host.main = main;
         main = main_with_agent;
         pthread_atfork(NULL, NULL, after_fork);
@@ -169,10 +173,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
 EXPORT pid_t
 setsid(void)
 {
-    pid_t sid;
-
-    find_next();
-    sid = host.setsid ? host.setsid() : (pid_t)syscall(SYS_setsid);
+    pid_t sid = host.setsid ? host.setsid() : (pid_t)syscall(SYS_setsid);
     if (sid >= 0)
         start_in_survivor();
     return sid;
@@ -183,7 +184,7 @@ daemon(int nochdir, int noclose)
 {
     int rc;
 
-    find_next();
+    find_next(); /* before main, in somebody's constructor */
     if (!host.daemon) {
         errno = ENOSYS;
         return -1;

@@ -21,9 +21,13 @@ enum {
 static int
 open_if_inode(const char *path, uint64_t inode)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
+    int fd;
 
+    /* Opening a device may do something; looking does not. */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != inode)
+        return -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == inode)

@@ -39,7 +39,7 @@ enum { FIRST_FD = STDERR_FILENO + 1, CLOSE_MAX = 65536, COPY_BYTES = 16384 };
 
 struct agent {
     struct channel channel;
-    struct allocator allocator;
+    struct jemalloc jemalloc;
     struct mapped_files files;
     bool own_table;
     int64_t started_ms;
@@ -95,7 +95,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     agent_identify(&reply->hello);
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
-    allocator_hello(&agent->allocator, &reply->hello);
+    jemalloc_hello(&agent->jemalloc, &reply->hello);
 }
 
 static void
@@ -112,7 +112,7 @@ op_get_active(struct agent *agent, const struct agent_request *request,
               struct agent_reply *reply, struct passed *passed)
 {
     bool active = false;
-    int error = allocator_get_active(&agent->allocator, &active);
+    int error = jemalloc_get_active(&agent->jemalloc, &active);
 
     (void)request;
     (void)passed;
@@ -132,7 +132,7 @@ op_set_active(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    error = allocator_set_active(&agent->allocator, request->number == 1);
+    error = jemalloc_set_active(&agent->jemalloc, request->number == 1);
     reply->value = request->number;
     if (error != 0)
         fail(reply, error, "mallctl prof.active");
@@ -214,7 +214,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
     }
     snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", profile);
     began = microseconds();
-    error = allocator_dump(&agent->allocator, path);
+    error = jemalloc_dump(&agent->jemalloc, path);
     reply->value = (uint64_t)(microseconds() - began);
     if (error != 0) {
         fail(reply, error, "mallctl prof.dump");
@@ -254,7 +254,7 @@ op_stat(struct agent *agent, const struct agent_request *request,
 
     (void)passed;
     snprintf(name, sizeof(name), "%.*s", AGENT_NAME_MAX - 1, request->name);
-    error = allocator_stat(&agent->allocator, name, &reply->value);
+    error = jemalloc_stat(&agent->jemalloc, name, &reply->value);
     if (error == ENOENT) {
         reply->status = AGENT_NOT_FOUND;
         snprintf(reply->text, sizeof(reply->text), "no such statistic");
@@ -288,7 +288,7 @@ missing(const struct agent *agent, enum needs needs, struct agent_reply *reply)
         [AGENT_NO_PROF] = "this jemalloc was built without --enable-prof",
         [AGENT_PROF_OFF] = "opt.prof is false: started without prof:true",
     };
-    enum agent_status status = allocator_status(&agent->allocator);
+    enum agent_status status = jemalloc_status(&agent->jemalloc);
 
     if (needs == NEEDS_NOTHING ||
         (needs == NEEDS_JEMALLOC && status != AGENT_NO_JEMALLOC))
@@ -393,6 +393,8 @@ agent_serve(void *arg)
             .directory = -1, .lock = -1, .listener = -1, .connection = -1}};
 
     pthread_setname_np(pthread_self(), "heapwire");
+    if (start->survivor)
+        agent_quiet();
     agent.own_table = leave_shared_table();
     if (!agent.own_table)
         agent_shared_begin();
@@ -402,11 +404,12 @@ agent_serve(void *arg)
     }
     if (open_channel(&agent, start) != CHANNEL_OPEN)
         return NULL;
-    if (!agent.own_table && !start->survivor)
+    if (!agent.own_table)
         agent_say("the agent's descriptors are among the database's: unshare "
                   "is not allowed here");
-    agent.allocator = start->allocator;
-    allocator_hide_thread(&agent.allocator);
+    agent_quiet();
+    agent.jemalloc = start->jemalloc;
+    jemalloc_hide_thread(&agent.jemalloc);
     if (agent.own_table) {
         null_stdio(true);
         mapped_files_scan(&agent.files);

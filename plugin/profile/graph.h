@@ -15,8 +15,6 @@ struct arena;
 struct error;
 struct profile;
 
-enum { GRAPH_NODES_MAX = 65535, GRAPH_DEGREE_MAX = 65535 };
-
 struct graph_options {
     uint32_t nodecount;    /* at most so many nodes */
     double nodefraction;   /* drop nodes of at most this part of the total */

@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "hash.h"
 #include "memory.h"
 #include "reader.h"
 
@@ -121,7 +122,7 @@ static uint32_t *
 slot_of(const struct parser *p, uint64_t address)
 {
     size_t mask = p->address_room * 2 - 1;
-    size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+    size_t i = hash_mix(hash_seed(p->dump), address) & mask;
 
     while (p->slots[i] && p->dump->addresses[p->slots[i] - 1] != address)
         i = (i + 1) & mask;

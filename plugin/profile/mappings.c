@@ -27,9 +27,10 @@ take_number(const char **at, int base, char after, uint64_t *out)
     return true;
 }
 
-/* "start-end perms offset major:minor inode   path" */
+/* "start-end perms offset major:minor inode   path"; the path stays in line,
+ * size bytes of it. */
 static bool
-parse_line(struct arena *arena, const char *line, struct mapping *m)
+parse_line(const char *line, struct mapping *m, size_t *path_size)
 {
     static const char gone[] = " (deleted)";
     const char *at = line;
@@ -59,8 +60,9 @@ parse_line(struct arena *arena, const char *line, struct mapping *m)
                  strcmp(at + size - (sizeof(gone) - 1), gone) == 0;
     if (m->deleted)
         size -= sizeof(gone) - 1;
-    m->path = arena_strndup(arena, at, size);
-    return m->path != NULL;
+    m->path = at;
+    *path_size = size;
+    return true;
 }
 
 static size_t
@@ -80,7 +82,7 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
     struct reader r = reader_of(text, size);
     char line[LINE_MAX_BYTES];
     struct mapping *list, m;
-    size_t room = count_lines(text, size), count = 0, bad = 0;
+    size_t room = count_lines(text, size), count = 0, bad = 0, path_size;
     struct span s;
 
     if (room > MAPPINGS_MAX) {
@@ -102,11 +104,17 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
         }
         memcpy(line, s.data, s.size);
         line[s.size] = '\0';
-        if (!parse_line(arena, line, &m) ||
-            (count > 0 && m.start < list[count - 1].end))
+        if (!parse_line(line, &m, &path_size) ||
+            (count > 0 && m.start < list[count - 1].end)) {
             bad++;
-        else
-            list[count++] = m;
+            continue;
+        }
+        m.path = arena_strndup(arena, m.path, path_size);
+        if (!m.path) {
+            error_memory(err, "the list of mappings");
+            return -1;
+        }
+        list[count++] = m;
     }
     out->list = list;
     out->count = count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "hash.h"
 #include "memory.h"
 #include "texts.h"
 
@@ -18,15 +19,6 @@ struct names {
     size_t limit;
     char note[NOTE_MAX];
 };
-
-static uint64_t
-hash_address(uint64_t v)
-{
-    v ^= v >> 33;
-    v *= 0xff51afd7ed558ccdULL;
-    v ^= v >> 33;
-    return v;
-}
 
 struct names *
 names_new(size_t limit_bytes)
@@ -62,7 +54,7 @@ names_free(struct names *names)
 static struct location **
 location_slot(struct location **table, size_t capacity, uint64_t address)
 {
-    size_t i = hash_address(address) & (capacity - 1);
+    size_t i = hash_mix(hash_seed(table), address) & (capacity - 1);
 
     while (table[i] && table[i]->address != address)
         i = (i + 1) & (capacity - 1);

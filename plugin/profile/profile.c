@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "hash.h"
 #include "heap_dump.h"
 #include "memory.h"
 #include "texts.h"
@@ -92,13 +93,13 @@ out:
 }
 
 static uint64_t
-hash_stack(const struct heap_stack *stack)
+hash_stack(uint64_t seed, const struct heap_stack *stack)
 {
-    uint64_t h = stack->depth;
+    uint64_t h = hash_mix(seed, stack->depth);
 
     for (uint32_t i = 0; i < stack->depth; i++)
-        h = (h ^ stack->addresses[i]) * 0x9e3779b97f4a7c15ULL + (h >> 29);
-    return h ^ h >> 32;
+        h = hash_mix(h, stack->addresses[i]);
+    return h;
 }
 
 /* The stack of equal addresses in list, or a new one at its end. */
@@ -108,7 +109,7 @@ place_stack(struct profile *profile, struct profile_stack *list,
             struct profile_stack **place)
 {
     size_t size = from->depth * sizeof(*from->addresses);
-    size_t i = hash_stack(from) & mask;
+    size_t i = hash_stack(hash_seed(slots), from) & mask;
     uint32_t *copy;
 
     for (; slots[i]; i = (i + 1) & mask) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "hash.h"
 #include "memory.h"
 
 enum { ROOM_FIRST = 256, ROOM_MAX = 1 << 24 }; /* powers of two */
@@ -22,20 +23,18 @@ struct texts {
 };
 
 static uint32_t
-hash_text(const char *text, size_t size)
+hash_text(const struct texts *texts, const char *text, size_t size)
 {
-    uint64_t h = size, piece;
+    uint64_t h = hash_mix(hash_seed(texts), size), piece;
 
     for (; size >= sizeof(piece);
          text += sizeof(piece), size -= sizeof(piece)) {
         memcpy(&piece, text, sizeof(piece));
-        h = (h ^ piece) * 0x9e3779b97f4a7c15ULL;
-        h ^= h >> 32;
+        h = hash_mix(h, piece);
     }
     piece = 0;
     memcpy(&piece, text, size);
-    h = (h ^ piece) * 0x9e3779b97f4a7c15ULL;
-    return (uint32_t)(h ^ h >> 32);
+    return (uint32_t)hash_mix(h, piece);
 }
 
 struct texts *
@@ -111,7 +110,7 @@ grow(struct texts *texts)
 int
 texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
 {
-    uint32_t hash = hash_text(text, size);
+    uint32_t hash = hash_text(texts, text, size);
     uint32_t *slot = slot_of(texts, text, size, hash);
     const char *copy;
 

@@ -7,10 +7,13 @@
  * first byte (SCM_RIGHTS).  One answer per offset streams back, in their order,
  * and WIRE_DONE ends them: what came before a crash or a deadline is kept.
  *
- *   WIRE_NAME    u8 version, u8 flags, text path, u32 count, count * u64 file
- * offset WIRE_ANSWER  u64 function start, text symbol ("" when there is none),
- * u8 frames, then per frame: text function, text file, u32 line WIRE_DONE text
- * complaint ("" when all were answered)
+ *   WIRE_NAME
+ *       u8 version, u8 flags, text path, u32 count, count * u64 file offset
+ *   WIRE_ANSWER
+ *       u64 function start, text symbol ("" when there is none), u8 frames,
+ *       then per frame: text function, text file, u32 line
+ *   WIRE_DONE
+ *       text complaint ("" when all were answered)
  *
  * A text is a length-encoded size and its bytes.  The one frame of an address
  * without a name has function "": the start of its function stands for it.

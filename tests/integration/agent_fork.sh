@@ -26,7 +26,14 @@ wait $host || fail "forks: $(cat "$WORK/forks")"
 grep -q '^@ ' "$WORK/heap" || fail "the last dump is empty"
 echo "$(xargs <"$WORK/forks") dumps=$dumps slowest_dump_us=$slowest"
 
-# A shared descriptor table: the same, the children close what is ours.
+# A child of vfork() lives in the host's memory: it gets no thread.
+with_agent "$forker" "$forker" vfork 100 >"$WORK/vforks" 2>&1 &
+wait $! || fail "vfork: $(cat "$WORK/vforks")"
+[ "$(field grown <"$WORK/vforks")" -lt 8192 ] ||
+    fail "threads were left behind by vfork: $(cat "$WORK/vforks")"
+
+# A shared descriptor table: the same, the children close what is ours, but for
+# one that was opened the very moment before and not yet recorded.
 forks=$((forks / 10))
 CONF=prof:true,prof_active:true
 (with_agent "$forker" "$BUILD/bin/forker" sealed "$forker" fork "$forks") \
@@ -37,7 +44,12 @@ agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump, shared table"
 while alive $host; do
     agent dump "$WORK/heap" "$WORK/maps" >/dev/null 2>&1
 done
-wait $host || fail "forks, shared table: $(cat "$WORK/forks")"
+wait $host
+leaked=$(field leaked <"$WORK/forks")
+expect "shared table: $(xargs <"$WORK/forks")" "$forks 0 $leaked" \
+    "$(field forks <"$WORK/forks") $(field hung <"$WORK/forks") \
+$(field failed <"$WORK/forks")"
+[ $((leaked * 200)) -le "$forks" ] || fail "$leaked of $forks leaked"
 expect "lines on stderr" 1 "$(grep -c '^heapwire: ' "$WORK/stderr")"
 
 # closes_all COMMAND...: a host that closes 3 to 1023 is served all the same

@@ -7,7 +7,7 @@ data=$WORK/data
 sock=$data/sock
 PRELOAD=$JEMALLOC
 chmod 711 "$WORK"
-mariadb-install-db --no-defaults --user=mysql --datadir="$data" \
+mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" \
     --auth-root-authentication-method=normal >"$WORK/install" 2>&1 ||
     fail "mariadb-install-db: $(tail -n 5 "$WORK/install")"
 

@@ -14,6 +14,7 @@ start_redis() { # start_redis plain|agent
     redis=$!
     started $redis
     eventually 10 cli ping >/dev/null 2>&1 || fail "redis does not start"
+    sleep 0.5 # the client's connection has been closed on its side, too
 }
 
 stop_redis() {

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from mysql_wire import Refused, Wire
-from node_under_test import FAKE, PASSWD, Node, wait_for
+from node_under_test import FAKE, PASSWD, POOR, Node, wait_for
 
 USERS = (("ann", b"secret", "status"),)
 
@@ -215,9 +215,23 @@ def test_nothing_inherited_is_kept():
         os.close(fd)
 
 
+def test_few_descriptors_are_not_all_for_sessions():
+    with Node(users=USERS, wrapper=["prlimit", "--nofile=100:100"]) as node:
+        crowd = [Wire(node.socket) for _ in range(50)]
+        for w in crowd:
+            w.login()
+        assert not logs_in(node.socket)
+        for w in crowd:
+            w.close()
+        wait_for(lambda: logs_in(node.socket))
+
+
 def test_running_out_of_descriptors_does_not_spin():
-    with Node(users=USERS, wrapper=["prlimit", "--nofile=40:40"]) as node:
-        crowd = [socket.create_connection(node.tcp) for _ in range(60)]
+    with Node(users=USERS) as node:
+        where = node.tcp
+        few = node.descriptors() + 10
+        resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (few, few))
+        crowd = [socket.create_connection(where) for _ in range(60)]
         time.sleep(0.5)
         before = node.cpu_seconds()
         time.sleep(2)
@@ -228,6 +242,36 @@ def test_running_out_of_descriptors_does_not_spin():
         assert logs_in(node.socket)
         lines = [l for l in node.log().splitlines() if "accepts no" in l]
         assert 1 <= len(lines) <= 60, lines
+
+
+def test_want_of_memory_is_answered_and_survived():
+    """Every n-th allocation fails, under all that clients do."""
+    texts = [b"SELECT 1", b"SELECT rows 500", b"SELECT slow 500",
+             b"SELECT big 70000", b"SELECT wait 1", b"SHOW PROCESSLIST",
+             b"nonsense", b"ADMIN EXECUTE ON 1 'x'", b"BEGIN"]
+    for every in (2, 5, 13, 29, 97):
+        answered = failed = 0
+        with Node(POOR, users=USERS, wrapper=["env", f"HW_FAIL_EVERY={every}"]
+                  ) as node:
+            where = node.tcp
+            node.signal(signal.SIGUSR1)
+            for i in range(100):
+                try:
+                    with Wire(node.socket if i % 2 else where, timeout=5) as w:
+                        w.login(*(() if i % 2 else (b"ann", b"secret")))
+                        for text in texts[i % 9:] + texts[:i % 9]:
+                            try:
+                                w.query(text)
+                                answered += 1
+                            except Refused:
+                                failed += 1
+                except (Refused, EOFError, ConnectionError):
+                    failed += 1
+                assert node.process.poll() is None, every
+            node.signal(signal.SIGUSR2)
+            wait_for(lambda: logs_in(node.socket))
+            assert logs_in(where, b"ann", b"secret")
+        assert failed > 0 and (answered > 0 or every < 10), (every, answered)
 
 
 def test_root_becomes_the_given_user():

@@ -5,10 +5,10 @@
  *                     allocates and frees 1 MiB, looks at its descriptors and
  *                     must end within 5 s.  Prints forks, hung, leaked,
  *                     failed, slowest_us, mean_us.
- * forker closeall     closes 3 to 1023, then waits for the end of its input
- * forker sealed COMMAND ARGUMENT...
- *                     executes COMMAND where unshare() and close_range() are
- *                     refused
+ * forker vfork COUNT  makes COUNT children by vfork() that call setsid();
+ * prints grown, the KiB of address space that this cost forker closeall closes
+ * 3 to 1023, then waits for the end of its input forker sealed COMMAND
+ * ARGUMENT... executes COMMAND where unshare() and close_range() are refused
  */
 #include <dirent.h>
 #include <errno.h>
@@ -148,6 +148,41 @@ run_forks(long count)
     return forks == count && failed == 0 ? 0 : 1;
 }
 
+static long
+address_space_kib(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+
+    if (!file || fscanf(file, "%ld", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* As Python's subprocess does: a new session between vfork() and exec(). */
+static int
+run_vforks(long count)
+{
+    long before = address_space_kib();
+
+    for (long i = 0; i < count; i++) {
+        int status = 0;
+        pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.*) */
+
+        if (pid == 0) {
+            setsid();     /* NOLINT(clang-analyzer-unix.Vfork) */
+            usleep(1000); /* NOLINT(clang-analyzer-unix.Vfork) */
+            _exit(0);
+        }
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+            return 1;
+    }
+    printf("grown=%ld\n", address_space_kib() - before);
+    return 0;
+}
+
 static int
 run_closeall(void)
 {
@@ -191,10 +226,13 @@ main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "fork") == 0)
         return run_forks(strtol(argv[2], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "vfork") == 0)
+        return run_vforks(strtol(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "closeall") == 0)
         return run_closeall();
     if (argc > 2 && strcmp(argv[1], "sealed") == 0)
         return run_sealed(argv + 2);
-    fprintf(stderr, "usage: forker fork COUNT | closeall | sealed COMMAND\n");
+    fprintf(stderr, "usage: forker fork COUNT | vfork COUNT | closeall | "
+                    "sealed COMMAND\n");
     return 2;
 }

@@ -134,7 +134,7 @@ printf '[node]\nstate_dir = %s\nlisten = none\njemalloc = no\n' \
     "$WORK/filed" >"$WORK/ini"
 chmod 600 "$WORK/ini"
 expect "from the file" "$WORK/filed $ours" "$("$run" --config "$WORK/ini" -- env |
-    sed -n 's/^HEAPWIRE_STATE_DIR=//p; s/^LD_PRELOAD=//p' | sort | xargs)"
+    grep -E '^(HEAPWIRE_STATE_DIR|LD_PRELOAD)=' | sort | cut -d= -f2 | xargs)"
 
 # What is ours and fails costs one line; the database runs.
 ran() { # ran TEXT OPTION...: with one line that has TEXT

@@ -9,7 +9,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 chmod 755 "$work"
 mkdir "$work/db"
-mariadb-install-db --no-defaults --datadir="$work/db/data" --user=mysql \
+mariadb-install-db --no-defaults --force --datadir="$work/db/data" --user=mysql \
     --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
     cat "$work/install.log"
     exit 1

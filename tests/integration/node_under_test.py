@@ -9,6 +9,7 @@ import time
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 FAKE = os.path.join(BUILD, "bin", "heapwired-fake")
+POOR = os.path.join(BUILD, "bin", "heapwired-poor")
 REAL = os.path.join(BUILD, "bin", "heapwired")
 PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
 SANITIZED = "asan" in BUILD or "tsan" in BUILD

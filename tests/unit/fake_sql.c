@@ -356,7 +356,7 @@ fake_new(struct sql_session *s)
     struct fake *f = mem_zalloc(1, sizeof(*f));
 
     if (!f)
-        abort();
+        return NULL;
     f->base.ops = &fake_ops;
     f->base.columns = f->columns;
     f->base.column_count = 1;
@@ -408,7 +408,8 @@ open_select(struct fake *f, const char *text)
     } else if (number_after(text, "SELECT big ", &f->left)) {
         f->big_size = f->left;
         f->big = mem_alloc(f->big_size);
-        memset(f->big, 'x', f->big_size);
+        if (f->big)
+            memset(f->big, 'x', f->big_size);
     } else if (number_after(text, "SELECT wait ", &f->left)) {
         f->step = step_wait;
         snprintf(f->text[0], ROW_TEXT, "waited");
@@ -463,7 +464,10 @@ open_other(struct fake *f, const char *text, struct error *err)
         return host->kill(host->arg, (uint32_t)n, false, &s->who, err) ? -1 : 1;
     } else if (strcasecmp(text, "SHOW PROCESSLIST") == 0) {
         f->list = mem_zalloc(LIST_MAX, sizeof(*f->list));
-        f->left = host->list_sessions(host->arg, f->list, LIST_MAX);
+        if (f->list)
+            f->left = host->list_sessions(host->arg, f->list, LIST_MAX);
+        else
+            f->left = 0;
         f->step = step_list;
         f->base.column_count = 4;
         f->columns[0].type = VALUE_INT;
@@ -485,6 +489,13 @@ sql_open(struct sql_session *session, struct span text, struct waker waker,
     char *copy = mem_strndup(text.data, text.size);
     int rc;
 
+    if (!f || !copy) {
+        error_memory(err, "a statement");
+        if (f)
+            fake_free(&f->base);
+        mem_free(copy);
+        return NULL;
+    }
     f->left = text.size;
     f->waker = waker;
     rc = open_select(f, copy) ? 1 : open_other(f, copy, err);
@@ -511,6 +522,10 @@ sql_open_fields(struct sql_session *session, struct span table,
         return NULL;
     }
     f = fake_new(session);
+    if (!f) {
+        error_memory(err, "columns");
+        return NULL;
+    }
     as_rows(f, step_rows);
     return &f->base;
 }

@@ -406,6 +406,46 @@ START_TEST(a_cancelled_wait_leaves_the_job_to_others)
 }
 END_TEST
 
+START_TEST(given_up_requests_do_not_fill_the_queue)
+{
+    struct agent agent;
+    struct controller *c;
+    struct ticket *first, *ticket;
+    struct job_result result = {0};
+    struct error err;
+    sem_t woken;
+    struct waker waker = {post, &woken};
+
+    sem_init(&woken, 0, 0);
+    agent_start(&agent);
+    c = start_controller(agent.dir);
+    wait_for_state(c, NODE_CONNECTED);
+    agent_set(&agent, &agent.mute, true);
+    first = controller_submit(c, JOB_PROFILE, waker, &err);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(10000);
+    for (int i = 0; i < 200; i++) {
+        ticket = controller_submit(c, JOB_PROFILE, waker, &err);
+        ck_assert_msg(ticket != NULL, "%d: %s", i, err.text);
+        ticket_free(ticket);
+    }
+    for (int i = 0; i < 200; i++) { /* what changes things is not joined */
+        ticket = controller_submit(c, JOB_ENABLE, waker, &err);
+        if (!ticket)
+            break;
+        ticket_free(ticket);
+    }
+    ck_assert_ptr_null(ticket);
+    ck_assert_ptr_nonnull(strstr(err.text, "64 requests are waiting"));
+    agent_set(&agent, &agent.mute, false);
+    ck_assert_int_eq(wait_for(first, &woken, &result, &err), TICKET_DONE);
+    snapshot_unref(result.snapshot);
+    ticket_free(first);
+    controller_stop(c);
+    agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(an_ended_database_is_told_with_its_time)
 {
     struct agent agent;
@@ -483,6 +523,7 @@ main(void)
     tcase_add_test(tc, requests_join_the_next_dump_and_changes_separate_them);
     tcase_add_test(tc, a_late_agent_is_left_alone_and_taken_back);
     tcase_add_test(tc, a_cancelled_wait_leaves_the_job_to_others);
+    tcase_add_test(tc, given_up_requests_do_not_fill_the_queue);
     tcase_add_test(tc, an_ended_database_is_told_with_its_time);
     tcase_add_loop_test(tc, what_jemalloc_cannot_do_is_said, 0,
                         sizeof(allocators) / sizeof(allocators[0]));

@@ -222,6 +222,30 @@ START_TEST(thousands_of_addresses_stay_in_order)
 }
 END_TEST
 
+/* All in one place of a table that hashes by a multiplication alone: compared
+ * with each other they take a minute. */
+START_TEST(addresses_chosen_to_collide_take_no_longer)
+{
+    enum { COUNT = 200000 };
+    const uint64_t inverse = 0xf1de83e19937733dULL; /* of 2^64 / phi */
+    struct error err = {0};
+    struct heap_dump *dump;
+    struct buffer text;
+
+    buffer_init(&text, 16 << 20);
+    buffer_text(&text, "heap_v2/1\n");
+    for (uint64_t i = 0; i < COUNT; i++)
+        buffer_format(&text, "@ 0x%llx\n", (unsigned long long)(i * inverse));
+    buffer_text(&text, "MAPPED_LIBRARIES:\n");
+    ck_assert(!text.failed);
+    dump = heap_dump_parse(text.data, text.size, &err);
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->address_count, COUNT);
+    heap_dump_free(dump);
+    buffer_fini(&text);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -237,6 +261,7 @@ main(void)
     tcase_add_test(tc, stacks_have_a_depth_they_may_not_pass);
     tcase_add_test(tc, there_is_a_ceiling_on_stacks);
     tcase_add_test(tc, thousands_of_addresses_stay_in_order);
+    tcase_add_test(tc, addresses_chosen_to_collide_take_no_longer);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -1,51 +1,16 @@
-/* test_profile_faults.c - from text to DOT without memory, and from rubbish.
- *
- * The n-th allocation fails by -Wl,--wrap of memory.h's functions. */
+/* test_profile_faults.c - from text to DOT without memory, and from rubbish. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "dot.h"
 #include "errors.h"
+#include "failing_memory.h"
 #include "graph.h"
 #include "heap_dump.h"
-#include "memory.h"
 #include "names.h"
 #include "profile.h"
 #include "suite.h"
-
-void *__wrap_mem_alloc(size_t size);
-void *__wrap_mem_zalloc(size_t count, size_t size);
-void *__wrap_mem_realloc(void *old, size_t size);
-void *__real_mem_alloc(size_t size);
-void *__real_mem_zalloc(size_t count, size_t size);
-void *__real_mem_realloc(void *old, size_t size);
-
-static unsigned allocations, failing; /* failing 0: none does */
-
-static bool
-fails(void)
-{
-    return ++allocations == failing;
-}
-
-void *
-__wrap_mem_alloc(size_t size)
-{
-    return fails() ? NULL : __real_mem_alloc(size);
-}
-
-void *
-__wrap_mem_zalloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_mem_zalloc(count, size);
-}
-
-void *
-__wrap_mem_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_mem_realloc(old, size);
-}
 
 static const char whole[] =
     "heap_v2/524288\n"

@@ -216,6 +216,9 @@ static const struct {
     {"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n < "
      "4) SELECT n, n*n FROM c",
      "n|n*n\n#1|#1\n#2|#4\n#3|#9\n#4|#16"},
+    {"select n from (with c(n) as (select 1 union select 2) select n from c) "
+     "t where n > 1",
+     "n\n#2"},
     {"with a as (select 1 x), b as (select x from a) select * from b, a",
      "x|x\n#1|#1"},
     /* tables */
@@ -442,20 +445,17 @@ START_TEST(a_long_select_of_constants_is_whole)
     struct rows rows = {&value, 0, 1};
 
     buffer_init(&text, 1 << 20);
-    buffer_text(&text, "select length(''");
-    for (int i = 0; i < 20; i++)
-        buffer_text(&text, ") + length(replace(replace(lower(replace(replace("
-                           "hex('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'), '6', "
-                           "'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'), 'b',"
-                           " 'cccccccccccccccccccccccccccccc')), 'c', 'dd'), "
-                           "'d', 'e')");
+    buffer_text(&text, "select 7 in (7");
+    for (int i = 0; i < 60000; i++)
+        buffer_text(&text, ",1");
     buffer_text(&text, ") as n");
     harness_open(&h, text.data);
     buffer_fini(&text);
     ck_assert(h.cursor->instant);
-    while (h.cursor->ops->step(h.cursor, &rows, &h.error) == STEP_MORE &&
-           rows.count == 0)
-        ck_assert(!h.cursor->instant);
+    ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_MORE);
+    ck_assert_uint_eq(rows.count, 0);
+    ck_assert(!h.cursor->instant);
+    ck_assert_int_ne(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_FAIL);
     ck_assert_uint_eq(rows.count, 1);
     ck_assert_int_eq(value.type, VALUE_INT);
     ck_assert_int_eq(h.cursor->columns[0].type, VALUE_INT);
@@ -589,7 +589,7 @@ START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
     pthread_t thread;
 
     ck_assert_ptr_nonnull(harness_open(&h, endless));
-    ck_assert_uint_lt(clock_ms() - start, 500);
+    ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert(!h.cursor->instant);
     pthread_create(&thread, NULL, cancel_soon, h.cursor);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
@@ -618,7 +618,7 @@ START_TEST(expressions_of_set_and_do_are_short)
 
     harness_run(&h, set);
     ck_assert_uint_eq(h.error.code, ER_QUERY_TIMEOUT);
-    ck_assert_uint_lt(clock_ms() - start, 2000);
+    ck_assert_uint_lt(clock_ms() - start, 10000);
 }
 END_TEST
 

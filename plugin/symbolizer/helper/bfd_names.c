@@ -19,9 +19,7 @@
 
 struct bfd_names {
     bfd *object;
-    asymbol **symbols; /* read at the first question; NULL: none */
-    bool asked;
-    char *debug_file; /* libbfd's malloc */
+    asymbol **symbols; /* NULL: none */
 };
 
 struct section_search {

@@ -1,11 +1,11 @@
 /*
- * mallctl.h - the jemalloc of this process, found by name at run time.
+ * jemalloc.h - the jemalloc of this process, found by name at run time.
  *
- * Used by the agent's thread alone, but for allocator_find.  Return values are
+ * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
  */
-#ifndef HW_MALLCTL_H
-#define HW_MALLCTL_H
+#ifndef HW_JEMALLOC_H
+#define HW_JEMALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
                        size_t new_size);
 
-struct allocator {
+struct jemalloc {
     mallctl_fn *mallctl; /* NULL: none serves this process */
     char mallctl_name[AGENT_NAME_MAX];
     const char *conf_name; /* the variable that this build reads */
@@ -29,23 +29,22 @@ struct allocator {
 /* Called on the main thread before main: a fork's child takes over what was
  * found, for dlsym may hang there on a loader lock that nobody holds any more.
  */
-void allocator_find(struct allocator *allocator);
+void jemalloc_find(struct jemalloc *jemalloc);
 
 /* Takes the calling thread out of the profiles. */
-void allocator_hide_thread(struct allocator *allocator);
+void jemalloc_hide_thread(struct jemalloc *jemalloc);
 
 /* AGENT_OK when profiles can be had, or why not. */
-enum agent_status allocator_status(const struct allocator *allocator);
+enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 
-void allocator_hello(struct allocator *allocator, struct agent_hello *hello);
-int allocator_get_active(struct allocator *allocator, bool *active);
-int allocator_set_active(struct allocator *allocator, bool active);
+void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
+int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
+int jemalloc_set_active(struct jemalloc *jemalloc, bool active);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs. */
-int allocator_dump(struct allocator *allocator, const char *path);
+int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
 
 /* ENOENT for a name that is not on the closed list. */
-int allocator_stat(struct allocator *allocator, const char *name,
-                   uint64_t *value);
+int jemalloc_stat(struct jemalloc *jemalloc, const char *name, uint64_t *value);
 
 #endif

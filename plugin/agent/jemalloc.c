@@ -1,5 +1,5 @@
-/* mallctl.c - see mallctl.h. */
-#include "mallctl.h"
+/* jemalloc.c - see jemalloc.h. */
+#include "jemalloc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,9 +80,9 @@ serves(const struct build *build, mallctl_fn *mallctl)
 }
 
 void
-allocator_find(struct allocator *allocator)
+jemalloc_find(struct jemalloc *jemalloc)
 {
-    memset(allocator, 0, sizeof(*allocator));
+    memset(jemalloc, 0, sizeof(*jemalloc));
     for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
         mallctl_fn *mallctl = (mallctl_fn *)find_symbol(&builds[i], "mallctl");
         bool opt_prof;
@@ -90,58 +90,58 @@ allocator_find(struct allocator *allocator)
         if (!mallctl || !serves(&builds[i], mallctl))
             continue;
         opt_prof = read_bool(mallctl, "opt.prof");
-        if (allocator->mallctl && (allocator->opt_prof || !opt_prof))
+        if (jemalloc->mallctl && (jemalloc->opt_prof || !opt_prof))
             continue;
-        allocator->mallctl = mallctl;
-        snprintf(allocator->mallctl_name, sizeof(allocator->mallctl_name),
+        jemalloc->mallctl = mallctl;
+        snprintf(jemalloc->mallctl_name, sizeof(jemalloc->mallctl_name),
                  "%smallctl", builds[i].prefix);
-        allocator->conf_name = builds[i].conf_name;
-        allocator->config_prof = read_bool(mallctl, "config.prof");
-        allocator->opt_prof = opt_prof;
+        jemalloc->conf_name = builds[i].conf_name;
+        jemalloc->config_prof = read_bool(mallctl, "config.prof");
+        jemalloc->opt_prof = opt_prof;
     }
 }
 
 void
-allocator_hide_thread(struct allocator *allocator)
+jemalloc_hide_thread(struct jemalloc *jemalloc)
 {
-    if (allocator->opt_prof)
-        write_bool(allocator->mallctl, "thread.prof.active", false);
+    if (jemalloc->opt_prof)
+        write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 
 enum agent_status
-allocator_status(const struct allocator *allocator)
+jemalloc_status(const struct jemalloc *jemalloc)
 {
-    if (!allocator->mallctl)
+    if (!jemalloc->mallctl)
         return AGENT_NO_JEMALLOC;
-    if (!allocator->config_prof)
+    if (!jemalloc->config_prof)
         return AGENT_NO_PROF;
-    return allocator->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
+    return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
 }
 
 int
-allocator_get_active(struct allocator *allocator, bool *active)
+jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 {
     int error =
-        read_value(allocator->mallctl, "prof.active", active, sizeof(*active));
+        read_value(jemalloc->mallctl, "prof.active", active, sizeof(*active));
 
     if (error != 0)
         return error;
     /* The program may have switched it by itself. */
     if (!*active)
-        allocator->active_since_ms = 0;
-    else if (allocator->active_since_ms == 0)
-        allocator->active_since_ms = agent_wall_ms();
+        jemalloc->active_since_ms = 0;
+    else if (jemalloc->active_since_ms == 0)
+        jemalloc->active_since_ms = agent_wall_ms();
     return 0;
 }
 
 /* Threads copy thread_active_init when they are born: a thread born while it
  * is false is never sampled again, so switching off leaves it alone. */
 int
-allocator_set_active(struct allocator *allocator, bool active)
+jemalloc_set_active(struct jemalloc *jemalloc, bool active)
 {
-    mallctl_fn *mallctl = allocator->mallctl;
+    mallctl_fn *mallctl = jemalloc->mallctl;
     bool was, init = read_bool(mallctl, "prof.thread_active_init");
-    int error = allocator_get_active(allocator, &was);
+    int error = jemalloc_get_active(jemalloc, &was);
 
     if (error == 0 && active)
         error = write_bool(mallctl, "prof.thread_active_init", true);
@@ -152,18 +152,18 @@ allocator_set_active(struct allocator *allocator, bool active)
         write_bool(mallctl, "prof.thread_active_init", init);
         return error;
     }
-    allocator->changes += was != active;
-    return allocator_get_active(allocator, &was);
+    jemalloc->changes += was != active;
+    return jemalloc_get_active(jemalloc, &was);
 }
 
 int
-allocator_dump(struct allocator *allocator, const char *path)
+jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
-    return allocator->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
+    return jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 }
 
 int
-allocator_stat(struct allocator *allocator, const char *name, uint64_t *value)
+jemalloc_stat(struct jemalloc *jemalloc, const char *name, uint64_t *value)
 {
     int64_t now = agent_monotonic_ms();
     uint64_t epoch = 1;
@@ -176,14 +176,13 @@ allocator_stat(struct allocator *allocator, const char *name, uint64_t *value)
     }
     if (i == sizeof(stat_names) / sizeof(stat_names[0]))
         return ENOENT;
-    if (allocator->epoch_ms == 0 || now - allocator->epoch_ms >= EPOCH_MIN_MS) {
-        error = allocator->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+    if (jemalloc->epoch_ms == 0 || now - jemalloc->epoch_ms >= EPOCH_MIN_MS) {
+        error = jemalloc->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
         if (error != 0)
             return error;
-        allocator->epoch_ms = now;
+        jemalloc->epoch_ms = now;
     }
-    error =
-        read_value(allocator->mallctl, stat_names[i], &bytes, sizeof(bytes));
+    error = read_value(jemalloc->mallctl, stat_names[i], &bytes, sizeof(bytes));
     if (error == 0)
         *value = bytes;
     return error;
@@ -202,28 +201,28 @@ log_sample(mallctl_fn *mallctl)
 }
 
 void
-allocator_hello(struct allocator *allocator, struct agent_hello *hello)
+jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
 {
     const char *version = NULL;
     bool active = false;
 
-    hello->allocator = allocator_status(allocator);
+    hello->allocator = jemalloc_status(jemalloc);
     hello->secure = getauxval(AT_SECURE) != 0;
-    if (!allocator->mallctl)
+    if (!jemalloc->mallctl)
         return;
-    memcpy(hello->mallctl, allocator->mallctl_name, sizeof(hello->mallctl));
-    hello->mallctl_address = (uint64_t)(uintptr_t)allocator->mallctl;
+    memcpy(hello->mallctl, jemalloc->mallctl_name, sizeof(hello->mallctl));
+    hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
     snprintf(hello->malloc_conf_name, sizeof(hello->malloc_conf_name), "%s",
-             allocator->conf_name);
-    if (read_value(allocator->mallctl, "version", (void *)&version,
+             jemalloc->conf_name);
+    if (read_value(jemalloc->mallctl, "version", (void *)&version,
                    sizeof(version)) == 0 &&
         version)
         snprintf(hello->version, sizeof(hello->version), "%s", version);
-    hello->config_prof = allocator->config_prof;
-    hello->opt_prof = allocator->opt_prof;
-    hello->lg_sample = log_sample(allocator->mallctl);
-    allocator_get_active(allocator, &active);
+    hello->config_prof = jemalloc->config_prof;
+    hello->opt_prof = jemalloc->opt_prof;
+    hello->lg_sample = log_sample(jemalloc->mallctl);
+    jemalloc_get_active(jemalloc, &active);
     hello->active = active;
-    hello->changes = allocator->changes;
-    hello->active_since_ms = allocator->active_since_ms;
+    hello->changes = jemalloc->changes;
+    hello->active_since_ms = jemalloc->active_since_ms;
 }

@@ -1,0 +1,83 @@
+/* node_status.c - see node_status.h. */
+#include "node_status.h"
+
+#include "clock.h"
+#include "errors.h"
+
+int
+node_status_check(const struct node_status *status, struct error *err)
+{
+    char since[CLOCK_TEXT];
+
+    clock_text(status->since_ms, since, sizeof(since));
+    switch (status->state) {
+    case NODE_CONNECTED:
+        return 0;
+    case NODE_ABSENT:
+        error_set(err, ER_UNKNOWN,
+                  "no database with the heapwire agent is connected (waiting "
+                  "since %s UTC); start it under heapwire-run",
+                  since);
+        return -1;
+    case NODE_UNRESPONSIVE:
+        error_set(err, ER_UNKNOWN,
+                  "the database (pid %d) is not responding since %s UTC%s",
+                  status->hello.pid, since,
+                  status->stopped ? ": the process is stopped by a signal"
+                                  : "");
+        return -1;
+    case NODE_GONE:
+        break;
+    }
+    error_set(err, ER_UNKNOWN,
+              "the database (pid %d) ended at %s UTC; waiting for its next "
+              "start",
+              status->hello.pid, since);
+    return -1;
+}
+
+int
+node_status_check_job(const struct node_status *status, enum job_kind kind,
+                      struct error *err)
+{
+    const struct agent_hello *hello = &status->hello;
+
+    switch ((enum agent_status)hello->allocator) {
+    case AGENT_OK:
+        return 0;
+    case AGENT_PROF_OFF:
+        if (kind == JOB_GET_ACTIVE)
+            return 0; /* "false" is the plain truth */
+        if (hello->secure)
+            error_set(err, ER_UNKNOWN,
+                      "heap profiling is off in %s (pid %d): it runs with "
+                      "raised privileges, so jemalloc %s ignores %s; compile "
+                      "in malloc_conf or /etc/malloc.conf prof:true,"
+                      "prof_active:false",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name);
+        else
+            error_set(err, ER_UNKNOWN,
+                      "heap profiling cannot be switched on in %s (pid %d): "
+                      "jemalloc %s was started with opt.prof off; restart it "
+                      "with %s=prof:true,prof_active:false in its environment "
+                      "(heapwire-run sets it)",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name);
+        return -1;
+    case AGENT_NO_PROF:
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc %s in %s (pid %d) was built without "
+                  "--enable-prof: it cannot profile; preload a jemalloc that "
+                  "can (heapwire-run --jemalloc PATH)",
+                  hello->version, hello->exe, hello->pid);
+        return -1;
+    default:
+        error_set(err, ER_UNKNOWN,
+                  "%s (pid %d) does not allocate through jemalloc: heap "
+                  "profiling needs it; start the database with libjemalloc "
+                  "preloaded (heapwire-run --jemalloc auto)",
+                  hello->exe, hello->pid);
+        return -1;
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * node_status.h - why a node cannot do what is asked, in words for people.
+ *
+ * Pure: reads the status alone, callable with any lock held.
+ */
+#ifndef HW_NODE_STATUS_H
+#define HW_NODE_STATUS_H
+
+#include "controller.h"
+
+struct error;
+
+/* Why nothing can be asked of this node now; 0 when something can. */
+int node_status_check(const struct node_status *status, struct error *err);
+
+/* Why its jemalloc can never do such a job; 0 when it can. */
+int node_status_check_job(const struct node_status *status, enum job_kind kind,
+                          struct error *err);
+
+#endif
