@@ -216,6 +216,8 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return 0;
     case WORD_COLLATE:
         rewriter_advance(r);
+        if (!is_name(&r->token) && r->token.kind != TOKEN_STRING)
+            return rewriter_fail(r);
         if (level->clause == CLAUSE_LIST)
             rewriter_label_note(level, &r->token);
         return 0;

@@ -38,6 +38,7 @@ static const struct {
     {"select @@version_comment limit 1",
      "@@version_comment\nheapwire " HW_VERSION},
     {"select $$", SYNTAX("$$", "1")},
+    {"select 1 collate", SYNTAX("", "1")},
     {"SELECT DATABASE()", "DATABASE()\n\\N"},
     {"select DATABASE(), USER() limit 1",
      "DATABASE()|USER()\n\\N|admin@localhost"},
