@@ -1,92 +1,51 @@
 /* audit.c - see audit.h. */
 #include "audit.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #include "errors.h"
+#include "lexer.h"
 #include "log.h"
 #include "memory.h"
 #include "sql.h"
 
-static void
-skip(struct span *s, size_t size)
+/* Where ADMIN EXECUTE begins, as the parser sees it: two readings would differ
+ * in some comment, and what is executed may not hide.  NULL: it is another
+ * statement. */
+static const char *
+find_statement(struct span text)
 {
-    if (size > s->size)
-        size = s->size;
-    s->data += size;
-    s->size -= size;
-}
+    struct lexer lexer = lexer_of(text);
+    struct token first = lexer_next(&lexer), second;
 
-static bool
-starts(struct span s, const char *with)
-{
-    size_t size = strlen(with);
-
-    return s.size >= size && strncasecmp(s.data, with, size) == 0;
-}
-
-/* Up to and with the end mark, or all. */
-static void
-skip_past(struct span *s, const char *end)
-{
-    const char *at =
-        s->size ? memmem(s->data, s->size, end, strlen(end)) : NULL;
-
-    skip(s, at ? (size_t)(at - s->data) + strlen(end) : s->size);
-}
-
-/* Blanks, comments, and the frame of a versioned comment, whose body counts:
- * nothing executed may hide from the log. */
-static void
-skip_idle(struct span *s)
-{
-    for (;;) {
-        size_t before = s->size;
-
-        while (s->size && (isspace((unsigned char)*s->data) ||
-                           memchr(";(", *s->data, sizeof(";("))))
-            skip(s, 1);
-        if (starts(*s, "/*!") || starts(*s, "/*M!")) {
-            skip(s, starts(*s, "/*!") ? 3 : 4);
-            while (s->size && isdigit((unsigned char)*s->data))
-                skip(s, 1);
-        } else if (starts(*s, "/*")) {
-            skip(s, 2);
-            skip_past(s, "*/");
-        } else if (starts(*s, "*/")) {
-            skip(s, 2);
-        } else if (starts(*s, "#") || starts(*s, "--")) {
-            skip_past(s, "\n");
-        }
-        if (s->size == before)
-            return;
-    }
+    while (token_is_operator(&first, ";"))
+        first = lexer_next(&lexer);
+    second = lexer_next(&lexer);
+    return token_is(&first, "ADMIN") && token_is(&second, "EXECUTE")
+               ? first.text.data
+               : NULL;
 }
 
 bool
 audit_wants(struct span text)
 {
-    skip_idle(&text);
-    if (!starts(text, "admin"))
-        return false;
-    skip(&text, strlen("admin"));
-    skip_idle(&text);
-    return starts(text, "execute");
+    return find_statement(text) != NULL;
 }
 
 void
 audit_begin(struct audit *audit, struct span text)
 {
-    size_t size = text.size < AUDIT_TEXT_MAX ? text.size : AUDIT_TEXT_MAX;
+    const char *start = find_statement(text);
+    size_t size;
 
     audit->text = NULL;
-    if (!audit_wants(text))
+    if (!start)
         return;
-    audit->text = mem_strndup(text.data, size);
+    size = (size_t)(text.data + text.size - start);
+    if (size > AUDIT_TEXT_MAX)
+        size = AUDIT_TEXT_MAX;
+    audit->text = mem_strndup(start, size);
     if (!audit->text)
         log_fault("out of memory: an ADMIN EXECUTE goes unrecorded");
     for (size_t i = 0; audit->text && i < size; i++)

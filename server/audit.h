@@ -23,7 +23,7 @@ struct audit_outcome {
     uint64_t rows, bytes, elapsed_ms;
 };
 
-/* Is this, whatever comments say, an ADMIN EXECUTE? */
+/* Is this, as the parser reads it, an ADMIN EXECUTE? */
 bool audit_wants(struct span text);
 
 void audit_begin(struct audit *audit, struct span text);

@@ -187,11 +187,12 @@ leave_root(void *arg, const struct account *account)
     struct daemon *d = arg;
     struct error err;
 
-    /* The agent made its socket as root; we shall connect to it again. */
+    /* Our socket has a name: that is safe while the directory is root's. */
+    if (listener_give(&d->local, account->uid, account->gid, &err) != 0) {
+        log_fault("%s", err.text);
+        return -1;
+    }
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
-        (fchownat(d->state.fd, AGENT_SOCKET, account->uid, account->gid,
-                  AT_SYMLINK_NOFOLLOW) != 0 &&
-         errno != ENOENT) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         give_agents_files(d->state.fd, account) != 0) {
@@ -200,11 +201,11 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
-        become(account, &err) != 0) {
+    if (become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
+    server_learn_name(&d->server);
     log_line("became uid %u, gid %u", (unsigned)account->uid,
              (unsigned)account->gid);
     return 0;

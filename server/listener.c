@@ -150,8 +150,12 @@ remove_stale(const struct sockaddr_un *name, struct error *err)
 {
     struct stat st;
 
-    if (lstat(name->sun_path, &st) != 0 && errno == ENOENT)
-        return 0;
+    if (lstat(name->sun_path, &st) != 0) {
+        if (errno == ENOENT)
+            return 0;
+        error_sys(err, ER_UNKNOWN, "cannot examine %s", name->sun_path);
+        return -1;
+    }
     if (!S_ISSOCK(st.st_mode)) {
         error_set(err, ER_UNKNOWN, "%s is there and is not a socket",
                   name->sun_path);

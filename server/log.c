@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -155,11 +156,22 @@ escape(const char *from, char *to, size_t size)
     return used;
 }
 
+/* A reader of stderr that does not read loses lines, and holds up nobody. */
+static bool
+has_room(int fd)
+{
+    struct pollfd polled = {.fd = fd, .events = POLLOUT};
+
+    return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
+}
+
 static void
-write_all(int fd, const char *line, size_t size)
+write_line(int fd, const char *line, size_t size)
 {
     ssize_t n;
 
+    if (fd == STDERR_FILENO && !has_room(fd))
+        return;
     do
         n = write(fd, line, size);
     while (n < 0 && errno == EINTR);
@@ -181,9 +193,9 @@ emit(bool fault, const char *format, va_list args)
         syslog(fault ? LOG_WARNING : LOG_INFO, "%s", line + start);
     line[used++] = '\n';
     if (sink == SINK_FILE)
-        write_all(file, line, used);
+        write_line(file, line, used);
     if (sink == SINK_STDERR || (fault && !settled))
-        write_all(STDERR_FILENO, line, used);
+        write_line(STDERR_FILENO, line, used);
     pthread_mutex_unlock(&lock);
 }
 

@@ -226,6 +226,7 @@ int
 reply_row(struct reply *r, const struct value *values, size_t count,
           struct error *err)
 {
+    bool broken = r->out.failed; /* by what came before: nothing mends it */
     size_t mark = packet_begin(&r->out);
 
     for (size_t i = 0; i < count; i++)
@@ -234,6 +235,7 @@ reply_row(struct reply *r, const struct value *values, size_t count,
         packet_end(&r->out, mark, &r->sequence);
     if (r->out.failed || r->out.size - mark > REPLY_ROW_MAX) {
         packet_drop(&r->out, mark);
+        r->out.failed = broken;
         error_set(err, ER_OUT_OF_MEMORY,
                   "a row of the result is larger than %d bytes, or memory ran "
                   "out",

@@ -1,8 +1,10 @@
 /* server.c - see server.h. */
 #include "server.h"
 
+#include <pwd.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "errors.h"
@@ -76,6 +78,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
     registry_init(&server->registry, wake_waker(&server->killed));
+    server_learn_name(server);
     server->node = *node;
     server->node.host = (struct sql_host){
         .arg = &server->registry,
@@ -84,6 +87,18 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
         .count_questions = registry_questions,
     };
     return 0;
+}
+
+void
+server_learn_name(struct server *server)
+{
+    char names[16384];
+    struct passwd entry, *found = NULL;
+
+    server->own_name[0] = '\0';
+    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 &&
+        found && strlen(entry.pw_name) < sizeof(server->own_name))
+        memcpy(server->own_name, entry.pw_name, strlen(entry.pw_name) + 1);
 }
 
 void

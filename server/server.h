@@ -38,7 +38,8 @@ struct server {
     struct wake killed; /* somebody was: look for whom */
     struct registry registry;
     struct sql_node node;
-    struct users *users; /* owned; replaced by a reload */
+    struct users *users;             /* owned; replaced by a reload */
+    char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
     uint32_t statement_timeout_s;
     struct session *sessions;
     size_t count, max, logging_in[TRANSPORTS];
@@ -52,6 +53,9 @@ struct server {
 /* node's host is filled in here; the rest is the caller's. */
 int server_init(struct server *server, uv_loop_t *loop,
                 const struct sql_node *node, struct error *err);
+/* Whose name heapwired's own user may log in by.  Asks the system, which may
+ * take its time: at the start, and when heapwired became somebody else. */
+void server_learn_name(struct server *server);
 /* Takes users; those of before are freed. */
 void server_set_users(struct server *server, struct users *users);
 

@@ -32,6 +32,16 @@ const struct catalog_table *const catalog_tables[] = {
 const size_t catalog_table_count =
     sizeof(catalog_tables) / sizeof(catalog_tables[0]);
 
+uint32_t
+catalog_bit(const struct catalog_table *table)
+{
+    size_t i = 0;
+
+    while (catalog_tables[i] != table)
+        i++;
+    return UINT32_C(1) << i;
+}
+
 const char *
 catalog_database_at(size_t i, bool hidden)
 {

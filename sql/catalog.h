@@ -55,6 +55,9 @@ struct catalog_table {
 extern const struct catalog_table *const catalog_tables[];
 extern const size_t catalog_table_count;
 
+/* One bit per table, for sets of them. */
+uint32_t catalog_bit(const struct catalog_table *table);
+
 /* Databases by position, NULL behind the last.  The hidden one comes last and
  * only where asked for. */
 const char *catalog_database_at(size_t i, bool hidden);

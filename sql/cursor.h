@@ -59,7 +59,7 @@ struct cursor_ops {
 
 struct cursor {
     const struct cursor_ops *ops; /* first member of every cursor */
-    const struct column *columns; /* valid once opened */
+    const struct column *columns; /* names once opened, types once stepped */
     size_t column_count; /* 0: an OK with the figures below, when DONE */
     bool instant;        /* steps never block: run on the loop */
     uint64_t affected_rows;

@@ -38,6 +38,7 @@ open_parenthesis(struct rewriter *r)
     memset(inner, 0, sizeof(*inner));
     inner->cast = r->next_is_cast;
     inner->convert = r->next_is_convert;
+    inner->cte_count = r->cte_count;
     r->next_is_cast = r->next_is_convert = false;
     if (outer->expects_table) { /* (SELECT ...) or (a JOIN b) */
         inner->clause = CLAUSE_FROM;
@@ -58,6 +59,7 @@ close_parenthesis(struct rewriter *r)
         return rewriter_fail(r);
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
+    r->cte_count = level->cte_count;
     r->depth--;
     if (rewriter_top(r)->clause == CLAUSE_LIST)
         rewriter_label_note(rewriter_top(r), &r->token);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "buffer.h"
 #include "sql_statement.h"
@@ -41,6 +42,7 @@ struct rewrite {
 struct rewritten {
     bool has_tables; /* anything but constants is read */
     bool has_limit;  /* a LIMIT of its own */
+    uint32_t tables; /* catalog_bit of each that was looked up and allowed */
 };
 
 /* Appends to sql.  -1 with 1064, 1193, 1046, 1049, 1146, 1227. */

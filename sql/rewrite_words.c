@@ -39,7 +39,7 @@ static const struct {
     {"GROUP", WORD_TAIL, NULL},
     {"HAVING", WORD_TAIL, NULL},
     {"HIGH_PRIORITY", WORD_DROP, NULL},
-    {"IN", WORD_PLAIN, NULL},
+    {"IN", WORD_IN, NULL},
     {"INNER", WORD_PLAIN, NULL},
     {"INTERSECT", WORD_UNION, NULL},
     {"INTERVAL", WORD_REFUSE, NULL},

@@ -17,6 +17,7 @@ enum rewrite_word {
     WORD_LIMIT,
     WORD_UNION, /* another SELECT follows */
     WORD_AS,
+    WORD_IN, /* a parenthesis follows */
     WORD_WITH,
     WORD_CAST,
     WORD_CONVERT,

@@ -17,6 +17,7 @@ struct level {
     enum clause clause;
     bool expects_table; /* FROM: the next name is a table's */
     bool cast, convert; /* inside of CAST(, CONVERT( */
+    size_t cte_count;   /* of names that were known outside */
     /* The expression being selected, in CLAUSE_LIST. */
     size_t count; /* tokens */
     bool aliased; /* AS was there */

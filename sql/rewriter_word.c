@@ -56,6 +56,7 @@ table_reference(struct rewriter *r)
     if (!table || privilege_check(r->job->session->who.privileges,
                                   table->privilege, r->err) != 0)
         return -1;
+    r->result->tables |= catalog_bit(table);
     buffer_format(r->sql, " \"%s\".\"%s\"", table->database, table->name);
     return 0;
 }
@@ -199,13 +200,24 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return clause_end(r, CLAUSE_NONE, out);
     case WORD_AS:
         return as(r);
-    case WORD_WITH:
+    case WORD_IN: /* SQLite would take a table's name, too */
+        rewriter_emit(r, out);
+        if (token_is_operator(&r->ahead, "("))
+            return 0;
+        rewriter_advance(r);
+        return rewriter_fail(r);
+    case WORD_WITH: /* not in front, it would be a name to SQLite */
+        if (!token_is_operator(&r->previous, "(") &&
+            (level->clause != CLAUSE_NONE || r->previous.text.data))
+            return rewriter_fail(r);
         level->clause = CLAUSE_WITH;
         level->expects_table = false;
         rewriter_emit(r, out);
         return 0;
     case WORD_COLLATE:
         rewriter_advance(r);
+        if (!is_name(&r->token) && r->token.kind != TOKEN_STRING)
+            return rewriter_fail(r);
         if (level->clause == CLAUSE_LIST)
             rewriter_label_note(level, &r->token);
         return 0;

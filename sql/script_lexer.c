@@ -134,14 +134,12 @@ read_hex(struct script_lexer *lexer, size_t digits, char *out, size_t *size,
          struct error *err)
 {
     char text[9] = "";
-    char *end;
     unsigned long value;
 
     for (size_t i = 0; i < digits; i++)
         text[i] = peek(lexer, i);
-    value = strtoul(text, &end, 16);
-    if (strlen(text) != digits || *end ||
-        !strchr("0123456789abcdefABCDEF", text[0]))
+    value = strtoul(text, NULL, 16);
+    if (strspn(text, "0123456789abcdefABCDEF") != digits)
         return script_error(lexer->text, lexer->pos, err,
                             "%zu hexadecimal digits are expected here", digits);
     if (value > CODE_POINT_MAX || (value >= 0xd800 && value <= 0xdfff))

@@ -1,9 +1,9 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * Opening looks at the first row, within a few milliseconds' work, for the
- * types of expressions; those that take more are text.  A SELECT without tables
- * is one short row and runs on the loop, all others on a worker.
+ * An expression has the type of its first value.  A SELECT without tables is
+ * a short row as a rule: it begins on the loop, and what takes longer begins
+ * anew on a worker, where all others run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,8 @@ struct select_cursor {
     struct query query;
     struct arena *arena; /* of the statement: labels, the rewrite's names */
     struct arena *batch; /* values of the last step */
-    bool has_row;        /* the statement stands on a row not sent yet */
-    bool done;
-    uint64_t rows_left; /* sql_select_limit */
+    bool typed;          /* the columns have their types */
+    uint64_t rows_left;  /* sql_select_limit */
     struct column columns[];
 };
 
@@ -83,12 +82,45 @@ add_value(struct select_cursor *c, int column, struct value *out)
     return add_bytes(c, column, out);
 }
 
+static void
+set_type(struct column *column, int sqlite_type)
+{
+    switch (sqlite_type) {
+    case SQLITE_INTEGER:
+        column->type = VALUE_INT;
+        column->width = INT_WIDTH;
+        break;
+    case SQLITE_FLOAT:
+        column->type = VALUE_DOUBLE;
+        column->width = DOUBLE_WIDTH;
+        break;
+    default:
+        column->type = sqlite_type == SQLITE_BLOB ? VALUE_BLOB : VALUE_TEXT;
+        column->width = TEXT_WIDTH;
+        break;
+    }
+}
+
+/* On the first row: the types that no declaration told. */
+static void
+settle_types(struct select_cursor *c)
+{
+    sqlite3_stmt *statement = c->query.statement;
+
+    for (int i = 0; i < (int)c->cursor.base.column_count; i++)
+        if (!sqlite3_column_decltype(statement, i))
+            set_type(&c->columns[i], sqlite3_column_type(statement, i));
+    c->typed = true;
+}
+
 static int
 add_row(struct select_cursor *c, struct rows *out, struct error *err)
 {
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
 
+    if (!c->typed)
+        settle_types(c);
     for (size_t i = 0; i < columns; i++)
         if (add_value(c, (int)i, &row[i]) != 0) {
             error_memory(err, "a row");
@@ -98,26 +130,57 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     return 0;
 }
 
-/* To the next row.  -1 with *err; at the end the handle goes back. */
-static int
-move(struct select_cursor *c, struct error *err)
+static enum step
+fill(struct select_cursor *c, struct rows *out, struct error *err)
 {
-    int rc = sqlite3_step(c->query.statement);
+    while (c->rows_left > 0 && out->count < out->capacity &&
+           arena_used(c->batch) < BATCH_BYTES) {
+        int rc = sqlite3_step(c->query.statement);
 
-    c->has_row = rc == SQLITE_ROW;
-    if (rc == SQLITE_ROW)
-        return 0;
-    if (rc != SQLITE_DONE)
-        query_fail(&c->query, rc, err);
-    c->done = true;
-    query_close(&c->query);
-    return rc == SQLITE_DONE ? 0 : -1;
+        if (rc == SQLITE_DONE)
+            return STEP_DONE;
+        if (rc != SQLITE_ROW) {
+            query_fail(&c->query, rc, err);
+            return STEP_FAIL;
+        }
+        if (add_row(c, out, err) != 0)
+            return STEP_FAIL;
+        c->rows_left--;
+    }
+    return c->rows_left == 0 ? STEP_DONE : STEP_MORE;
 }
 
+/* The first step of a SELECT without tables; no other is taken there.  What
+ * takes many operations, or large values, begins anew. */
+static enum step
+fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
+{
+    uint64_t rows_left = c->rows_left;
+    struct error failure;
+    enum step step;
+
+    handle_allow(c->query.handle, SELECT_LOOP_OPS);
+    step = fill(c, out, &failure);
+    handle_allow(c->query.handle, 0);
+    c->cursor.base.instant = false;
+    if (step != STEP_FAIL)
+        return step;
+    if (failure.code != ER_QUERY_TIMEOUT && failure.code != ER_OUT_OF_MEMORY) {
+        *err = failure;
+        return STEP_FAIL;
+    }
+    sqlite3_reset(c->query.statement);
+    c->rows_left = rows_left;
+    out->count = 0;
+    return STEP_MORE;
+}
+
+/* At the end the handle goes back. */
 static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct select_cursor *c = (struct select_cursor *)base;
+    enum step step;
 
     out->count = 0;
     if (sql_cursor_check(&c->cursor, err) != 0)
@@ -128,19 +191,10 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
         error_memory(err, "a row");
         return STEP_FAIL;
     }
-    while (!c->done && c->rows_left > 0 && out->count < out->capacity &&
-           arena_used(c->batch) < BATCH_BYTES) {
-        if (!c->has_row) {
-            if (move(c, err) != 0)
-                return STEP_FAIL;
-            continue;
-        }
-        if (add_row(c, out, err) != 0)
-            return STEP_FAIL;
-        c->has_row = false;
-        c->rows_left--;
-    }
-    return c->done || c->rows_left == 0 ? STEP_DONE : STEP_MORE;
+    step = base->instant ? fill_on_loop(c, out, err) : fill(c, out, err);
+    if (step != STEP_MORE)
+        query_close(&c->query);
+    return step;
 }
 
 static void
@@ -157,53 +211,23 @@ select_free(struct cursor *base)
 static const struct cursor_ops select_ops = {select_step, sql_cursor_cancel,
                                              select_free};
 
-/* Stands the statement on its first row, unless that takes too long. */
-static int
-probe(struct select_cursor *c, struct error *err)
-{
-    struct handle *handle = c->query.handle;
-    int rc;
-
-    handle_allow(handle, SELECT_PROBE_OPS);
-    rc = sqlite3_step(c->query.statement);
-    if (rc == SQLITE_INTERRUPT) {
-        sqlite3_reset(c->query.statement); /* the first step begins anew */
-        c->cursor.base.instant = false;
-        rc = SQLITE_OK;
-    }
-    handle_allow(handle, 0);
-    c->has_row = rc == SQLITE_ROW;
-    c->done = rc == SQLITE_DONE;
-    if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
-        return 0;
-    return query_fail(&c->query, rc, err);
-}
-
 static const char *
 copy(struct select_cursor *c, const char *text)
 {
     return text ? arena_strndup(c->arena, text, strlen(text)) : "";
 }
 
-/* A table's column has its declared type, an expression that of its first
- * value. */
+/* A table's column has its declared type; that of an expression is settled by
+ * its first value. */
 static int
 describe(struct select_cursor *c, int i, struct error *err)
 {
     sqlite3_stmt *statement = c->query.statement;
     const char *declared = sqlite3_column_decltype(statement, i);
     struct column *out = &c->columns[i];
-    int type = c->has_row ? sqlite3_column_type(statement, i) : SQLITE_TEXT;
 
-    if (declared)
-        type = strcmp(declared, "INTEGER") == 0 ? SQLITE_INTEGER : SQLITE_TEXT;
-    out->type = type == SQLITE_INTEGER ? VALUE_INT
-                : type == SQLITE_FLOAT ? VALUE_DOUBLE
-                : type == SQLITE_BLOB  ? VALUE_BLOB
-                                       : VALUE_TEXT;
-    out->width = out->type == VALUE_INT      ? INT_WIDTH
-                 : out->type == VALUE_DOUBLE ? DOUBLE_WIDTH
-                                             : TEXT_WIDTH;
+    set_type(out, declared && strcmp(declared, "INTEGER") == 0 ? SQLITE_INTEGER
+                                                               : SQLITE_TEXT);
     out->name = copy(c, sqlite3_column_name(statement, i));
     out->table = copy(c, sqlite3_column_table_name(statement, i));
     out->database = copy(c, sqlite3_column_database_name(statement, i));
@@ -255,15 +279,13 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     c->rows_left = row_limit(query);
     c->arena = o->arena;
     o->arena = NULL;
-    if (probe(c, err) != 0)
-        goto fail;
+    c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
     for (int i = 0; i < columns; i++)
-        if (describe(c, i, err) != 0)
-            goto fail;
+        if (describe(c, i, err) != 0) {
+            select_free(&c->cursor.base);
+            return NULL;
+        }
     return &c->cursor.base;
-fail:
-    select_free(&c->cursor.base);
-    return NULL;
 }
 
 static struct rewrite
@@ -284,7 +306,7 @@ select_open(struct opening *o, struct error *err)
     struct catalog_scope scope = {.session = o->session};
     struct query query;
 
-    if (query_open(&query, &rewrite, &scope, "", err) != 0)
+    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
     return cursor_over(o, &query, err);
 }
@@ -295,17 +317,11 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->show.where, REWRITE_CONDITION);
-    struct buffer prefix;
     struct query query;
-    int rc;
 
-    buffer_init(&prefix, 512);
-    buffer_format(&prefix, "SELECT * FROM \"%s\".\"%s\" WHERE", table->database,
-                  table->name);
-    rc = query_open(&query, &rewrite, scope, prefix.failed ? "" : prefix.data,
-                    err);
-    buffer_fini(&prefix);
-    return rc == 0 ? cursor_over(o, &query, err) : NULL;
+    if (query_open(&query, &rewrite, scope, table, err) != 0)
+        return NULL;
+    return cursor_over(o, &query, err);
 }
 
 struct cursor *

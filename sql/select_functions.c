@@ -86,7 +86,7 @@ function_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, 0);
 }
 
-/* hw_variable(place in the table, scope): @@x */
+/* hw_variable(place in the table, scope): @@x.  A user may call it, too. */
 static void
 function_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -95,7 +95,7 @@ function_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct value value;
 
     (void)argc;
-    if (index >= variable_count)
+    if (index >= variable_count || variables[index].same_as)
         return;
     variable_get(session_of(c), &variables[index],
                  (enum variable_scope)sqlite3_value_int(argv[1]), room, &value);

@@ -23,6 +23,8 @@ handle_allow(struct handle *handle, uint64_t operations)
 {
     handle->looks = operations / PROGRESS_OPS;
     handle->exhausted = false;
+    sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
+                  operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
 }
 
 /* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
@@ -222,6 +224,7 @@ handle_release(struct handle *handle)
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
+    handle->readable = 0;
     handle_allow(handle, 0);
     if (!put(handle))
         handle_free(handle);

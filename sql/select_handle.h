@@ -25,6 +25,7 @@ enum {
     HANDLE_TABLES_MAX = 32,
     SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
+    SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
     SELECT_DEPTH_MAX = 100,        /* of an expression */
     SELECT_COMPOUNDS_MAX = 50      /* of UNION */
 };
@@ -36,6 +37,7 @@ struct handle {
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
+    uint32_t readable;            /* catalog_bit of tables it may read */
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
     bool produced[HANDLE_TABLES_MAX];

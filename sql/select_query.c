@@ -10,7 +10,7 @@
 
 int
 query_open(struct query *query, const struct rewrite *rewrite,
-           const struct catalog_scope *scope, const char *prefix,
+           const struct catalog_scope *scope, const struct catalog_table *table,
            struct error *err)
 {
     int rc;
@@ -18,13 +18,17 @@ query_open(struct query *query, const struct rewrite *rewrite,
     memset(query, 0, sizeof(*query));
     query->rewrite = *rewrite;
     buffer_init(&query->sql, REWRITE_OUTPUT_MAX);
-    buffer_text(&query->sql, prefix);
+    if (table)
+        buffer_format(&query->sql, "SELECT * FROM \"%s\".\"%s\" WHERE",
+                      table->database, table->name);
     query->prefix = query->sql.size;
     if (rewrite_run(rewrite, &query->sql, &query->rewritten, err) != 0)
         goto fail;
     query->handle = handle_acquire(scope, err);
     if (!query->handle)
         goto fail;
+    query->handle->readable =
+        query->rewritten.tables | (table ? catalog_bit(table) : 0);
     rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
                             (int)query->sql.size, &query->statement, NULL);
     if (rc == SQLITE_OK && query->statement)
@@ -107,7 +111,8 @@ query_fail(const struct query *query, int rc, struct error *err)
     }
     if (translate(message, err))
         return -1;
-    if (offset >= 0 || strcmp(message, "incomplete input") == 0)
+    if (query->rewrite.fragment &&
+        (offset >= 0 || strcmp(message, "incomplete input") == 0))
         return syntax_error(
             query->rewrite.source,
             rewrite_locate(&query->rewrite, query->prefix,
@@ -155,7 +160,7 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
     struct query query;
     int rc, result = -1;
 
-    if (query_open(&query, rewrite, &scope, "", err) != 0)
+    if (query_open(&query, rewrite, &scope, NULL, err) != 0)
         return -1;
     handle_allow(query.handle, SELECT_EVALUATE_OPS);
     rc = sqlite3_step(query.statement);

@@ -13,15 +13,14 @@ struct opening;
 struct value;
 
 enum {
-    /* Operations that opening may take on the event loop to learn the first
-     * row's types, some milliseconds; past them the query starts again on a
-     * worker. */
-    SELECT_PROBE_OPS = 100 * 1000,
+    /* Operations that a SELECT may take on the event loop, some milliseconds;
+     * past them it starts again on a worker. */
+    SELECT_LOOP_OPS = 100 * 1000,
     SELECT_EVALUATE_OPS = 1000 * 1000 /* expressions of SET and DO */
 };
 
 struct query {
-    struct rewrite rewrite;
+    struct rewrite rewrite; /* borrows the statement: until it is open */
     struct rewritten rewritten;
     struct buffer sql;
     size_t prefix; /* bytes of sql that were not rewritten */
@@ -29,11 +28,12 @@ struct query {
     sqlite3_stmt *statement;
 };
 
-/* Rewrites and prepares; prefix is SQLite's and goes before (SHOW's SELECT).
- * -1 with *err and nothing to close. */
+/* Rewrites and prepares.  A table (not NULL: SHOW's, whose privilege was
+ * checked) is selected from, and the rewritten text its condition.  -1 with
+ * *err and nothing to close. */
 int query_open(struct query *query, const struct rewrite *rewrite,
-               const struct catalog_scope *scope, const char *prefix,
-               struct error *err);
+               const struct catalog_scope *scope,
+               const struct catalog_table *table, struct error *err);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */

@@ -175,8 +175,11 @@ prefix(struct span text, int64_t n)
     size_t i = 0;
 
     for (; i < text.size; i++)
-        if (((unsigned char)text.data[i] & 0xc0) != 0x80 && n-- <= 0)
-            break;
+        if (((unsigned char)text.data[i] & 0xc0) != 0x80) {
+            if (n <= 0)
+                break;
+            n--;
+        }
     return i;
 }
 

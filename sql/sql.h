@@ -7,6 +7,7 @@
 #ifndef HW_SQL_H
 #define HW_SQL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,8 +73,8 @@ struct sql_host {
 struct sql_node {
     uint32_t id;
     char address[SQL_HOST_MAX + 1]; /* where it listens; "" socket only */
-    uint16_t port;
-    int64_t started_ms; /* wall clock */
+    atomic_ushort port;             /* told once bound, which may be later */
+    int64_t started_ms;             /* wall clock */
     struct controller *controller;
     struct sql_host host;
 };

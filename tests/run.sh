@@ -71,6 +71,11 @@ for preset in release asan tsan; do
     part "unit-$preset" ctest --preset "$preset" --no-tests=error
 done
 
+for preset in asan tsan; do
+    part "storm-$preset" env BUILD="build/$preset" \
+        timeout 600 sh tests/integration/storm.sh
+done
+
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000
 for script in tests/integration/*.sh; do

@@ -226,8 +226,12 @@ run(struct job *job)
         return fail(NULL, &err);
     if (change_file(job) != 0)
         return -1;
-    if (!job->from_stdin)
-        puts(job->password);
+    if (!job->from_stdin && (puts(job->password) < 0 || fflush(stdout) != 0)) {
+        error_sys(&err, ER_UNKNOWN,
+                  "the password is set, but could not be printed (--replace "
+                  "draws another)");
+        return fail(NULL, &err);
+    }
     return 0;
 }
 

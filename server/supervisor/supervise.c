@@ -195,16 +195,22 @@ database_ended(struct supervisor *s, int status)
         s->exit_status = WEXITSTATUS(status);
 }
 
-/* Ctrl-Z reached the database alone: stop too, so that our shell goes on. */
+/* Ctrl-Z reached the database's group alone: stop too, so that our shell goes
+ * on.  With SIGCONT it gives us the terminal (fg) or keeps it (bg). */
 static void
 database_stopped(struct supervisor *s)
 {
+    pid_t group = getpgid(s->database);
+
     if (!s->terminal)
         return;
     take_terminal(s);
     raise(SIGSTOP);
-    tcsetpgrp(STDIN_FILENO, getpgid(s->database));
-    kill(s->database, SIGCONT);
+    s->terminal = tcgetpgrp(STDIN_FILENO) == getpgrp();
+    if (s->terminal)
+        tcsetpgrp(STDIN_FILENO, group);
+    if (group > 0)
+        kill(-group, SIGCONT);
 }
 
 static void

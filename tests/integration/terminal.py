@@ -4,6 +4,7 @@ terminal.py HEAPWIRE-RUN OPTION...: exit status 0 when all is as it should be.
 """
 import os
 import pty
+import signal
 import sys
 import time
 
@@ -59,3 +60,37 @@ os.write(terminal, b"\x03")
 _, status = os.waitpid(runner, 0)
 if os.waitstatus_to_exitcode(status) != 128 + 2:
     sys.exit(f"terminal: status {status:#x} after Ctrl-C")
+
+
+def shell(command):
+    """A shell whose user types Ctrl-Z and bg: it keeps the terminal."""
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    runner = os.fork()
+    if runner == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpgrp())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(command[0], command)
+    _, status = os.waitpid(runner, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        sys.exit(f"terminal: status {status:#x} instead of a stop")
+    os.tcsetpgrp(0, os.getpgrp())
+    sleep = children(runner)[-1]
+    os.kill(-runner, signal.SIGCONT)
+    until("sleep does not continue", lambda: state(sleep) == "S")
+    if os.tcgetpgrp(0) != os.getpgrp():
+        sys.exit("terminal: taken from the shell after bg")
+    os.kill(runner, signal.SIGTERM)
+    os.waitpid(runner, 0)
+    os._exit(0)
+
+
+leader, terminal = pty.fork()
+if leader == 0:
+    shell([*sys.argv[1:], "--", "sleep", "60"])
+until("no sleep", lambda: os.tcgetpgrp(terminal) not in (0, leader) and
+      os.readlink(f"/proc/{os.tcgetpgrp(terminal)}/exe").endswith("/sleep"))
+os.write(terminal, b"\x1a")
+_, status = os.waitpid(leader, 0)
+if status != 0:
+    sys.exit(os.read(terminal, 1000).decode())

@@ -15,7 +15,9 @@ static const struct {
     {"# hi\nADMIN EXECUTE ON 1 'x'", true},
     {"/*!40000 ADMIN EXECUTE ON 1 'x' */", true},
     {"/*!ADMIN*/ EXECUTE ON 1 'x'", true},
-    {"/*M!100000 ADMIN EXECUTE ON 1 'x' */", true},
+    {"/*!50000 /*! x */ ADMIN EXECUTE ON 1 'x' */", true},
+    {"/*!40000*/ADMIN EXECUTE ON 1 'x'", true},
+    {"/*M!100000 ADMIN EXECUTE ON 1 'x' */", false}, /* a comment to us */
     {"ADMIN/*!50000EXECUTE*/ ON 1 'x'", true},
     {";;ADMIN EXECUTE ON 1 'x'", true},
     {"", false},

@@ -149,6 +149,18 @@ START_TEST(a_row_over_its_ceiling_leaves_nothing_behind)
 }
 END_TEST
 
+/* Memory ran out within the columns: no later packet may follow them. */
+START_TEST(a_broken_reply_stays_broken)
+{
+    struct value value = {.type = VALUE_INT};
+    struct error err;
+
+    reply.out.failed = true;
+    ck_assert_int_eq(reply_row(&reply, &value, 1, &err), -1);
+    ck_assert(reply.out.failed);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -164,6 +176,7 @@ main(void)
     tcase_add_test(tc, fields_have_an_absent_default);
     tcase_add_test(tc, rows_are_texts);
     tcase_add_test(tc, a_row_over_its_ceiling_leaves_nothing_behind);
+    tcase_add_test(tc, a_broken_reply_stays_broken);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

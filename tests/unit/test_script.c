@@ -203,6 +203,7 @@ static const struct {
     {"\"a\\q\"", 1, 3, "invalid escape"},
     {"\"\\x4\"", 1, 4, "2 hexadecimal digits"},
     {"\"\\u12\"", 1, 4, "4 hexadecimal digits"},
+    {"\"\\u0x1f\"", 1, 4, "4 hexadecimal digits"},
     {"\"\\ud800\"", 1, 4, "no such character"},
     {"\"\\U00110000\"", 1, 4, "no such character"},
     {"\"%(1)\"", 1, 2, "interpolation is not part of this language"},

@@ -1,0 +1,227 @@
+"""Many clients at once: ADMIN EXECUTE, KILL, leaving in the middle, reloads.
+
+The database goes away and comes back meanwhile, and the last clients are still
+at it when heapwired is told to end.  Under a sanitizer (BUILD=build/tsan) this
+is the test of lifetimes and races; in any build nothing may be left behind.
+"""
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from mysql_wire import SHA2, Refused, Wire
+from node_under_test import BUILD, REAL, Node, wait_for
+
+CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
+AGENT = os.path.join(BUILD, "lib", "libheapwire.so")
+# What a statement in the storm may say; anything else is a fault.
+EXPECTED = {1053, 1094, 1095, 1105, 1227, 1290, 1317, 3024}
+HEAP = "HeapProf.getInstance()"
+ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+           "SELECT n FROM c")
+
+
+def script(text):
+    return f"ADMIN EXECUTE ON 10001 '{text}'"
+
+
+STATEMENTS = [
+    "SELECT 1", "SHOW PROCESSLIST", "SELECT @@port, NOW()",
+    "SELECT * FROM heapwire.profiler", "SHOW BACKENDS",
+    "SELECT count(*) FROM information_schema.columns a, heapwire.sessions b",
+    script(f"System.print({HEAP}.has_enable())"),
+    script(f"{HEAP}.enable_prof()"), script(f"{HEAP}.disable_prof()"),
+    script(f"System.print({HEAP}.dump_dot_snapshot())"),
+    script(f"var h = {HEAP}\nSystem.print(h.to_dot_format(h.snapshot()))"),
+    "ADMIN EXECUTE ON ALL 'System.print(1)'", "SET @a = 1", "KILL 4294967295",
+]
+
+
+class Redis:
+    def __init__(self, state):
+        self.state = state
+        self.process = None
+
+    def start(self):
+        exe = os.path.realpath(shutil.which("redis-server"))
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        env = dict(os.environ, LD_PRELOAD=AGENT, HEAPWIRE_EXE=exe,
+                   HEAPWIRE_STATE_DIR=self.state,
+                   MALLOC_CONF="prof:true,prof_active:false,lg_prof_sample:12")
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+             "--dir", self.state], executable=exe, env=env,
+            stdout=subprocess.DEVNULL)
+        wait_for(lambda: self.fill(port))
+
+    def fill(self, port):
+        """Something to be seen in a profile."""
+        try:
+            with socket.create_connection(("127.0.0.1", port)) as s:
+                s.sendall(b"".join(b"SET k%d %s\r\nLPUSH l%d x\r\n" %
+                                   (i, b"v" * 500, i) for i in range(5000)))
+                return s.recv(3) == b"+OK"
+        except OSError:
+            return False
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+class Client(threading.Thread):
+    def __init__(self, node, number, stopping):
+        super().__init__()
+        self.node, self.stopping = node, stopping
+        self.random = random.Random(number)
+        self.fault = None
+        self.answers = 0
+
+    def connect(self):
+        kind = self.random.randrange(3)
+        if kind == 0:
+            return Wire(self.node.socket, 60).login()
+        if kind == 1:
+            return Wire(self.node.tcp, 60).login(b"ann", b"secret")
+        return Wire(self.node.tcp, 60).login(b"ann", b"secret", SHA2)
+
+    def leave_early(self, w):
+        w.command(3, self.random.choice(STATEMENTS + [ENDLESS]).encode())
+        time.sleep(self.random.random() / 100)
+        w.close()
+
+    def read_a_little(self, w):
+        w.command(3, ENDLESS.encode())
+        w.columns()
+        for _ in range(self.random.randrange(2000)):
+            w.row(1)
+        w.close()
+
+    def kill_somebody(self, w):
+        victim = max(1, w.id - self.random.randrange(20))
+        verb = self.random.choice(["KILL", "KILL QUERY"])
+        w.query(f"{verb} {victim}")
+
+    def turn(self):
+        with self.connect() as w:
+            kind = self.random.randrange(10)
+            if kind == 0:
+                self.leave_early(w)
+            elif kind == 1:
+                self.read_a_little(w)
+            elif kind == 2:
+                self.kill_somebody(w)
+            elif kind == 3:
+                w.frame(b"")  # a login that nobody finishes
+                with Wire(self.node.tcp) as half:
+                    half.greeting()
+            else:
+                for _ in range(self.random.randrange(1, 5)):
+                    w.query(self.random.choice(STATEMENTS))
+                    self.answers += 1
+
+    def is_over(self):
+        return self.stopping is not None and self.stopping.is_set()
+
+    def run(self):
+        turns = 0
+        while turns < TURNS or self.stopping is not None:
+            turns += 1
+            try:
+                self.turn()
+            except Refused as e:
+                if e.code not in EXPECTED:
+                    self.fault = e
+                    return
+            except (OSError, EOFError):  # killed, or the node has ended
+                if self.is_over():
+                    return
+            except Exception as e:  # pylint: disable=broad-except
+                # The farewell may meet a command on its way: sequence ids.
+                if not self.is_over():
+                    self.fault = e
+                return
+
+
+def storm(node, stopping=None):
+    clients = [Client(node, n, stopping) for n in range(CLIENTS)]
+    for c in clients:
+        c.start()
+    return clients
+
+
+def end(clients):
+    for c in clients:
+        c.join(300)
+        assert not c.is_alive(), "a client hangs"
+        assert c.fault is None, repr(c.fault)
+    assert sum(c.answers for c in clients) > CLIENTS, "hardly any answers"
+
+
+def quiet(node):
+    with Wire(node.socket).login() as w:
+        return len(w.query("SHOW PROCESSLIST")) == 1
+
+
+def main():
+    users = [("ann", b"secret", "all")]
+    redis = None
+    directory = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+    node = Node(REAL, users=users, settings="statement_timeout = 20\n",
+                directory=directory)
+    try:
+        redis = Redis(node.state)
+        redis.start()
+        with Wire(node.socket).login() as w:
+            wait_for(lambda: w.query("SELECT state FROM heapwire.profiler") ==
+                     [[b"connected"]])
+            w.query(script(f"{HEAP}.enable_prof()"))
+        before = node.descriptors()
+
+        clients = storm(node)
+        while any(c.is_alive() for c in clients):
+            time.sleep(1)
+            node.signal(signal.SIGHUP)
+            redis.stop()
+            time.sleep(0.3)
+            redis.start()
+        end(clients)
+        wait_for(lambda: quiet(node), 60)
+        assert node.process.poll() is None
+        wait_for(lambda: node.descriptors() <= before + 2, 30)
+        print("ok a storm leaves nothing behind")
+
+        stopping = threading.Event()
+        clients = storm(node, stopping)
+        time.sleep(2)
+        stopping.set()
+        node.signal(signal.SIGTERM)
+        assert node.process.wait(30) == 0, node.stderr()[-6000:]
+        end(clients)
+        assert node.stderr() == "", node.stderr()[-6000:]
+        print("ok told to end in a storm, it ends")
+    except BaseException:
+        print(node.log()[-3000:], node.stderr()[-8000:])
+        raise
+    finally:
+        if redis:
+            redis.stop()
+        if node.process.poll() is None:
+            node.process.kill()
+            node.process.wait()
+        shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
