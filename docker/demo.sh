@@ -25,7 +25,7 @@ keys=${KEYS:-200000}
 run=
 
 finish() {
-    trap - EXIT INT TERM
+    trap - EXIT HUP INT TERM
     if [ -n "$run" ]; then
         kill "$run" 2>/dev/null || true
         wait "$run" 2>/dev/null || true
@@ -33,6 +33,7 @@ finish() {
     rm -rf "$work"
 }
 trap finish EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT TERM
 
 free_port() {

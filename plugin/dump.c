@@ -2,7 +2,6 @@
 #include "dump.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -173,7 +172,6 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     snapshot->taken_ms = dump->taken_ms;
     snapshot->dump_us = dump->dump_us;
     snapshot->hello = dump->hello;
-    snprintf(snapshot->note, sizeof(snapshot->note), "%s", names_note(names));
     made = snapshot;
     snapshot = NULL;
 out:

@@ -16,7 +16,8 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_ABSENT:
         error_set(err, ER_UNKNOWN,
                   "no database with the heapwire agent is connected (waiting "
-                  "since %s UTC); start it under heapwire-run",
+                  "since %s UTC); start it under heapwire-run, with --exe "
+                  "where COMMAND is not the database itself",
                   since);
         return -1;
     case NODE_UNRESPONSIVE:
@@ -61,9 +62,10 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                       "heap profiling cannot be switched on in %s (pid %d): "
                       "jemalloc %s was started with opt.prof off; restart it "
                       "with %s=prof:true,prof_active:false in its environment "
-                      "(heapwire-run sets it)",
+                      "(heapwire-run puts that first; a prof:false of your own "
+                      "%s behind it wins)",
                       hello->exe, hello->pid, hello->version,
-                      hello->malloc_conf_name);
+                      hello->malloc_conf_name, hello->malloc_conf_name);
         return -1;
     case AGENT_NO_PROF:
         error_set(err, ER_UNKNOWN,

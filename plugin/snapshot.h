@@ -20,7 +20,6 @@ struct snapshot {
     uint32_t dump_us;                 /* how long the database's dump took */
     struct agent_hello hello;         /* incarnation, rate, active since, ... */
     struct profile *profile;
-    char note[256]; /* what could not be named; "" */
     int references; /* atomic */
 };
 

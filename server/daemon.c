@@ -237,8 +237,12 @@ reload(struct daemon *d)
     if (log_reopen(&err) != 0)
         log_fault("%s", err.text);
     if (config_load(&config, &d->arguments->config, &faults) != 0) {
-        log_line("the configuration stays as it was: %s",
-                 faults.text.data ? faults.text.data : "out of memory");
+        const char *text = faults.text.data ? faults.text.data : "no memory";
+
+        log_line(
+            "the configuration stays as it was: %.*s",
+            (int)(strlen(text) - (*text && text[strlen(text) - 1] == '\n')),
+            text);
     } else {
         server_set_users(&d->server, config.users);
         config.users = NULL;

@@ -31,6 +31,8 @@ static enum sink sink;
 static char *path;
 static int file = -1;
 static bool settled;
+static unsigned lost; /* lines that the file did not take */
+static bool torn;     /* the last of them in part */
 static uint64_t strangers_second;
 static unsigned strangers, strangers_left_out;
 
@@ -165,16 +167,47 @@ has_room(int fd)
     return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
 }
 
-static void
+static ssize_t
 write_line(int fd, const char *line, size_t size)
 {
     ssize_t n;
 
     if (fd == STDERR_FILENO && !has_room(fd))
-        return;
+        return 0;
     do
         n = write(fd, line, size);
     while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* A full disk loses lines, but not unseen: the first line that fits again says
+ * how many, on a line of its own.  Call with the lock held. */
+static void
+write_file(const char *line, size_t size, const char *now)
+{
+    char note[LOG_LINE_MAX];
+    size_t used = 0;
+    ssize_t n;
+
+    if (lost > 0) {
+        used = (size_t)snprintf(note, sizeof(note),
+                                "%s%sZ heapwired[%d]: %u lines before this are "
+                                "lost: the log could not be written\n",
+                                torn ? "\n" : "", now, (int)getpid(), lost);
+        n = write_line(file, note, used);
+        if (n < (ssize_t)used) {
+            lost++;
+            torn |= n > 0;
+            return;
+        }
+        lost = 0;
+        torn = false;
+    }
+    n = write_line(file, line, size);
+    if (n < (ssize_t)size) {
+        lost++;
+        torn = n > 0;
+    }
 }
 
 static void __attribute__((format(printf, 2, 0)))
@@ -193,7 +226,7 @@ emit(bool fault, const char *format, va_list args)
         syslog(fault ? LOG_WARNING : LOG_INFO, "%s", line + start);
     line[used++] = '\n';
     if (sink == SINK_FILE)
-        write_line(file, line, used);
+        write_file(line, used, now);
     if (sink == SINK_STDERR || (fault && !settled))
         write_line(STDERR_FILENO, line, used);
     pthread_mutex_unlock(&lock);

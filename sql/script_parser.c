@@ -193,6 +193,8 @@ parse_arguments(struct script_parser *p, struct node *call)
         call->arguments[call->argument_count++] = argument;
         if (at(p, ')'))
             break;
+        if (!at(p, ','))
+            return fail_at(p, p->token.offset, "',' or ')' is expected here");
         if (advance_over(p, ',') != 0)
             return -1;
         if (at(p, ')'))

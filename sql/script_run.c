@@ -29,7 +29,8 @@ run_join(struct runner *r, struct node *node)
     right = node->right->value.text;
     text = arena_alloc(r->script->arena, left.size + right.size);
     if (!text) {
-        error_memory(r->err, "a joined string of the script");
+        error_memory(r->err,
+                     "a joined string: the script's texts are too long");
         return STEP_FAIL;
     }
     memcpy(text, left.data, left.size);

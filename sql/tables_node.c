@@ -5,6 +5,8 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "controller.h"
+#include "errors.h"
+#include "node_status.h"
 #include "rowset.h"
 #include "sql_session.h"
 
@@ -49,33 +51,13 @@ add_nulls(struct rowset *out, size_t count)
 }
 
 /* Why profiling cannot be switched on here, or "". */
-static void
-explain(const struct node_status *status, char *out, size_t size)
+static const char *
+explain(const struct node_status *status, struct error *why)
 {
-    const struct agent_hello *hello = &status->hello;
-
-    out[0] = '\0';
-    if (status->state == NODE_ABSENT)
-        snprintf(out, size, "no database with the heapwire agent is connected");
-    else if (status->state == NODE_GONE)
-        snprintf(out, size, "the database (pid %d) ended", hello->pid);
-    else if (status->state == NODE_UNRESPONSIVE)
-        snprintf(out, size, "the database (pid %d) does not answer",
-                 hello->pid);
-    else if (hello->allocator == AGENT_NO_JEMALLOC)
-        snprintf(out, size, "no jemalloc serves malloc in this process");
-    else if (hello->allocator == AGENT_NO_PROF || !hello->config_prof)
-        snprintf(out, size, "this jemalloc was built without --enable-prof");
-    else if (!hello->opt_prof && hello->secure)
-        snprintf(out, size,
-                 "opt.prof is false, and %s is ignored in a process with "
-                 "raised privileges",
-                 hello->malloc_conf_name);
-    else if (!hello->opt_prof)
-        snprintf(out, size,
-                 "opt.prof is false: start the database with "
-                 "%s=prof:true,prof_active:false",
-                 hello->malloc_conf_name);
+    if (node_status_check(status, why) == 0 &&
+        node_status_check_job(status, JOB_ENABLE, why) == 0)
+        return "";
+    return why->text;
 }
 
 /* ---- heapwire.nodes ---- */
@@ -117,10 +99,9 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 {
     struct node_status status;
     const struct agent_hello *hello = &status.hello;
-    char reason[256];
+    struct error why;
 
     controller_status(scope->session->node->controller, &status);
-    explain(&status, reason, sizeof(reason));
     rowset_text(out, state_name(status.state));
     add_time(out, status.since_ms);
     if (status.state == NODE_CONNECTED) {
@@ -135,7 +116,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
         rowset_null(out);
     rowset_text(out, hello->version);
     rowset_text(out, hello->mallctl);
-    rowset_text(out, reason);
+    rowset_text(out, explain(&status, &why));
 }
 
 static const struct catalog_column profiler[] = {
@@ -164,10 +145,9 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_node *node = scope->session->node;
     struct node_status status;
-    char reason[256];
+    struct error why;
 
     controller_status(node->controller, &status);
-    explain(&status, reason, sizeof(reason));
     rowset_int(out, node->id);
     rowset_text(out, node->address);
     add_nulls(out, 4); /* ports */
@@ -179,7 +159,8 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
     add_truth(out, false); /* SystemDecommissioned */
     add_truth(out, false); /* ClusterDecommissioned */
     add_nulls(out, 6);     /* tablets, capacities */
-    rowset_text(out, status.state == NODE_CONNECTED ? "" : reason);
+    rowset_text(out,
+                status.state == NODE_CONNECTED ? "" : explain(&status, &why));
     rowset_text(out, HW_VERSION);
     rowset_text(out, "");
     add_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */

@@ -136,6 +136,10 @@ add_head(struct buffer *out, const struct profile *profile,
         add_emptiness(out, &profile->origin);
     if (profile->truncated)
         buffer_text(out, "The profile was cut off\\l");
+    if (*profile->note) {
+        add_name(out, profile->note, false);
+        buffer_text(out, "\\l");
+    }
     buffer_text(out, "\"];\n");
 }
 

@@ -184,7 +184,10 @@ profile_new(const struct heap_dump *dump, const struct names *names,
     if (origin)
         profile->origin = *origin;
     profile->program = arena_strndup(profile->arena, program, strlen(program));
-    if (profile->program && copy_locations(profile, dump, names) == 0 &&
+    profile->note = arena_strndup(profile->arena, names_note(names),
+                                  strlen(names_note(names)));
+    if (profile->program && profile->note &&
+        copy_locations(profile, dump, names) == 0 &&
         copy_stacks(profile, dump) == 0)
         return profile;
 out:

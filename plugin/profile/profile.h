@@ -42,6 +42,7 @@ struct profile {
     uint64_t samples;      /* the objects that were seen */
     uint64_t rate;         /* mean bytes between two samples */
     bool truncated;        /* the dump was cut off */
+    const char *note;      /* what could not be named, and why; "" */
     struct arena *arena;
 };
 

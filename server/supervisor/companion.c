@@ -124,7 +124,9 @@ companion_ended(struct companion *companion, int status)
         return;
     default:
         then = may_restart(companion) ? "starting it again"
-                                      : "too often: it stays down";
+                                      : "too often: it stays down until the "
+                                        "database is started again, or "
+                                        "heapwired by hand";
     }
     if (WIFSIGNALED(status))
         fprintf(stderr, "heapwire-run: heapwired was killed by signal %d; %s\n",

@@ -192,6 +192,7 @@ static int
 prepare(struct run *run, char **envp)
 {
     static const char without[] = "; the database runs without heapwire";
+    static const char refused[] = "; nothing was started";
     enum check_result checked = CHECK_BROKEN;
     struct error err = {0};
     int exit_status = EX_CONFIG;
@@ -205,12 +206,14 @@ prepare(struct run *run, char **envp)
     if (find_parts(run, &err) == 0)
         checked = options_check(&run->options, run->heapwired_path,
                                 run->heapwired.list, &err);
-    if (checked == CHECK_REFUSED)
+    if (checked == CHECK_REFUSED) {
+        say("the configuration is wrong", refused);
         return EX_CONFIG;
+    }
     if (checked == CHECK_BROKEN)
         say(err.text, without);
     if (find_database(run, &exit_status, &err) != 0) {
-        say(err.text, "");
+        say(err.text, refused);
         return exit_status;
     }
     run->plan.program = run->program;

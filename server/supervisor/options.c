@@ -40,6 +40,8 @@ static const struct {
                           "preload libjemalloc (auto: unless the database "
                           "has its own)"},
     [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
+    [SETTING_TIMEOUT] = {"statement-timeout", "S", "statement_timeout",
+                         "seconds a statement may run (60)"},
 };
 
 static void

@@ -21,6 +21,7 @@ enum setting {
     SETTING_EXE,
     SETTING_JEMALLOC,
     SETTING_LOG,
+    SETTING_TIMEOUT,
     SETTINGS
 };
 

@@ -92,6 +92,54 @@ contains "wrong configuration" "bad.ini:2" "$(cat "$work/out")"
 check
 [ ! -e "$work/started" ] || fault "the command was started all the same"
 
+# ---- a log on a full disk: records are lost, not unseen ----
+if [ "$(id -u)" = 0 ]; then
+    mkdir "$work/small"
+    mount -t tmpfs -o size=16k tmpfs "$work/small"
+    # shellcheck disable=SC2064
+    trap "umount -l '$work/small'; clean_up" EXIT
+    node_options="--listen none --log $work/small/log"
+    start_redis
+    dd if=/dev/zero of="$work/small/filler" bs=1k count=64 2>/dev/null || true
+    i=0
+    while [ $i -lt 120 ]; do
+        i=$((i + 1))
+        echo "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().has_enable()';"
+    done >"$work/many.sql"
+    sql "source $work/many.sql" >/dev/null
+    rm "$work/small/filler"
+    same "after the disk was full" false "$(prof 'has_enable()')"
+    contains "the log says so" "lines before this are lost" \
+        "$(cat "$work/small/log")"
+    check
+    grep -qvE '^[0-9-]+ [0-9:]+Z heapwired\[' "$work/small/log" &&
+        ! tail -n 2 "$work/small/log" | head -n 1 | grep -q '^20.*are lost' &&
+        fault "a record is torn: $(tail -n 3 "$work/small/log")"
+    stop_node
+fi
+
+# ---- a symboliser that dies, and one that hangs: addresses, and it is said ----
+mkdir -p "$work/lame/bin" "$work/lame/lib"
+cp "$bin/heapwired" "$bin/heapwire-run" "$work/lame/bin"
+cp "$bin/../lib/libheapwire.so" "$work/lame/lib"
+for lame in 'kill -9 $$' 'exec sleep 100'; do
+    printf '#!/bin/sh\n%s\n' "$lame" >"$work/lame/bin/heapwire-symbolizer"
+    chmod +x "$work/lame/bin/heapwire-symbolizer"
+    node_options="--listen none"
+    whole=$bin
+    bin=$work/lame/bin
+    start_redis
+    bin=$whole
+    prof 'enable_prof()' >/dev/null
+    load_redis 20000
+    dot=$(prof 'dump_dot_snapshot()' || true)
+    contains "addresses with '$lame'" "redis-check-rdb+0x" "$dot"
+    contains "said, with '$lame'" "heapwire-symbolizer" \
+        "$(echo "$dot" | grep '^Legend')"
+    stop_node
+done
+node_options=
+
 # ---- opt.prof off, and no jemalloc at all ----
 MALLOC_CONF=prof:false start_redis
 same "off is false" false "$(prof 'has_enable()')"
