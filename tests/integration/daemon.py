@@ -152,6 +152,31 @@ def test_the_log_can_be_rotated():
         assert stat.S_IMODE(os.stat(node.log_path).st_mode) == 0o600
 
 
+def test_a_log_that_nobody_reads_holds_up_nobody():
+    read, write = os.pipe()
+    node = Node(start=False)
+    server = subprocess.Popen(
+        [FAKE, "--config", node.config, "--state-dir", node.state,
+         "--listen", "none", "--log", "stderr"], stderr=write)
+    try:
+        wait_for(lambda: os.path.exists(node.socket))
+        with Wire(node.socket).login() as w:
+            for _ in range(65536 // 40):  # more than a pipe holds
+                try:
+                    w.query("ADMIN EXECUTE")
+                except Refused:
+                    pass
+            w.ping()
+        server.terminate()
+        assert server.wait(20) == 0
+    finally:
+        server.kill()
+        server.wait()
+        os.close(read)
+        os.close(write)
+        shutil.rmtree(node.directory, ignore_errors=True)
+
+
 def test_a_port_in_use_heals():
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
