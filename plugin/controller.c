@@ -36,9 +36,9 @@ enum {
     JOBS_MAX = 64,    /* waiting in the queue */
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
-    /* To name one object's addresses.  Three that hang, the symboliser's
-     * budget, leave a statement's 60 s time for its answer. */
-    OBJECT_MS = 15000,
+    /* To name a dump's addresses: a statement has 60 s, and time must be left
+     * for an answer without names. */
+    NAMING_MS = 40000,
     STACK_BYTES = 1 << 20
 };
 
@@ -430,7 +430,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     }
     helper.program = c->symbolizer_path;
-    helper.deadline_ms = OBJECT_MS;
+    helper.deadline_ms = NAMING_MS;
     c->symbolizer = symbolizer_new(&helper, err);
     if (!c->symbolizer)
         goto fail;

@@ -24,7 +24,7 @@ enum { READ_BYTES = 1 << 16, REAP_STEP_MS = 2, SOCKET = 0, FIRST_OTHER = 3 };
 struct helper {
     char *program;
     uint64_t memory_bytes;
-    uint32_t deadline_ms;
+    uint32_t cpu_ms;
     int cancel_fd;
     pid_t pid;                       /* -1: none */
     pid_t lost[HELPER_FAILURES_MAX]; /* killed but not gone yet; 0: free */
@@ -47,7 +47,7 @@ helper_new(const struct helper_options *options, struct error *err)
     buffer_init(&h->in, READ_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
     buffer_init(&h->out, WIRE_REQUEST_MAX + WIRE_HEAD);
     h->memory_bytes = options->memory_bytes;
-    h->deadline_ms = options->deadline_ms;
+    h->cpu_ms = options->cpu_ms;
     h->cancel_fd = options->cancel_fd;
     h->program = mem_strdup(options->program);
     if (!h->program)
@@ -155,7 +155,7 @@ spawn(struct helper *h, int socket)
 
     snprintf(memory, sizeof(memory), "%llu",
              (unsigned long long)h->memory_bytes);
-    snprintf(seconds, sizeof(seconds), "%u", h->deadline_ms / 1000 + 1);
+    snprintf(seconds, sizeof(seconds), "%u", h->cpu_ms / 1000 + 1);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
     sigfillset(&all);
     sigemptyset(&none);
@@ -223,8 +223,7 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
     for (;;) {
         now = clock_ms();
         if (now >= until) {
-            error_set(err, ER_UNKNOWN, "the symboliser took longer than %u ms",
-                      h->deadline_ms);
+            error_set(err, ER_UNKNOWN, "the symboliser took too long");
             return -1;
         }
         n = poll(fds, 2, (int)(until - now));
@@ -399,7 +398,7 @@ enum helper_result
 helper_ask(struct helper *h, const struct helper_question *question,
            struct error *err)
 {
-    uint64_t until = clock_ms() + h->deadline_ms;
+    uint64_t until = clock_ms() + question->deadline_ms;
     enum take taken = TAKE_MORE;
     uint32_t answered = 0;
     int ready;

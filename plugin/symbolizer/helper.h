@@ -25,7 +25,7 @@ enum {
 struct helper_options {
     const char *program;
     uint64_t memory_bytes;
-    uint32_t deadline_ms;
+    uint32_t cpu_ms; /* of one process, all its questions */
     int cancel_fd; /* readable: stop */
 };
 
@@ -38,6 +38,7 @@ struct helper_question {
     const char *path;
     const uint64_t *offsets; /* ascending */
     uint32_t count;
+    uint32_t deadline_ms; /* of this question */
     bool symbols_only;
     /* Called per answer, its texts raw and borrowed; false: it is garbage. */
     bool (*answer)(void *arg, const struct wire_reply *reply);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "clock.h"
 #include "clean_text.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -42,6 +43,7 @@ static const size_t names_bytes = (size_t)512 << 20;
 struct symbolizer {
     struct helper *helper;
     struct symbol_cache *cache;
+    uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
 };
 
@@ -60,6 +62,7 @@ struct job {
     uint64_t *offsets; /* of the object at hand: those to be asked for */
     size_t *first;     /* item of each offset */
     struct buffer texts;
+    uint64_t until; /* when all of it has to be done */
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */
     char *program_path;            /* absolute; libc's malloc */
@@ -92,14 +95,14 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
         .program = options->program,
         .memory_bytes = options->memory_bytes ? options->memory_bytes
                                               : default_memory_bytes,
-        .deadline_ms =
-            options->deadline_ms ? options->deadline_ms : DEADLINE_MS,
+        .cpu_ms = options->deadline_ms ? options->deadline_ms : DEADLINE_MS,
     };
 
     if (!s) {
         error_memory(err, "the symboliser");
         return NULL;
     }
+    s->deadline_ms = helper.cpu_ms;
     s->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->cancel_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
@@ -295,14 +298,19 @@ add_offsets(struct object *object)
     }
 }
 
+/* Each question may take half of the time that is left, so that one object
+ * which needs for ever does not cost the others their names. */
 static enum helper_result
 ask(struct object *object, bool symbols_only, struct error *err)
 {
+    uint64_t now = clock_ms();
+    uint64_t left = object->job->until > now ? object->job->until - now : 0;
     struct helper_question question = {
         .object_fd = object->elf.fd,
         .path = object->path,
         .offsets = object->asked,
         .count = (uint32_t)object->asked_count,
+        .deadline_ms = (uint32_t)(left / 2),
         .symbols_only = symbols_only,
         .answer = take_answer,
         .arg = object,
@@ -539,7 +547,10 @@ int
 symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
                    struct names **out, struct error *err)
 {
-    struct job job = {.s = s, .request = request, .program_fd = -1};
+    struct job job = {.s = s,
+                      .request = request,
+                      .until = clock_ms() + s->deadline_ms,
+                      .program_fd = -1};
     int rc = -1;
 
     buffer_init(&job.texts, WIRE_REPLY_MAX);

@@ -20,7 +20,7 @@ struct symbolizer;
 struct symbolizer_options {
     const char *program;   /* path of heapwire-symbolizer */
     uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
-    uint32_t deadline_ms;  /* of one object; 0: the default, 60 s */
+    uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,

@@ -118,27 +118,13 @@ if [ "$(id -u)" = 0 ]; then
     stop_node
 fi
 
-# ---- a symboliser that dies, and one that hangs: addresses, and it is said ----
-mkdir -p "$work/lame/bin" "$work/lame/lib"
-cp "$bin/heapwired" "$bin/heapwire-run" "$work/lame/bin"
-cp "$bin/../lib/libheapwire.so" "$work/lame/lib"
-for lame in 'kill -9 $$' 'exec sleep 100'; do
-    printf '#!/bin/sh\n%s\n' "$lame" >"$work/lame/bin/heapwire-symbolizer"
-    chmod +x "$work/lame/bin/heapwire-symbolizer"
-    node_options="--listen none"
-    whole=$bin
-    bin=$work/lame/bin
-    start_redis
-    bin=$whole
-    prof 'enable_prof()' >/dev/null
-    load_redis 20000
-    dot=$(prof 'dump_dot_snapshot()' || true)
-    contains "addresses with '$lame'" "redis-check-rdb+0x" "$dot"
-    contains "said, with '$lame'" "heapwire-symbolizer" \
-        "$(echo "$dot" | grep '^Legend')"
-    stop_node
-done
-node_options=
+# ---- a symboliser that dies: addresses, and the legend says why ----
+lame_node 'kill -9 $$'
+dot=$(prof 'dump_dot_snapshot()' || true)
+contains "addresses" "redis-check-rdb+0x" "$dot"
+contains "why" "the symboliser was killed by signal 9" \
+    "$(echo "$dot" | grep '^Legend')"
+stop_node
 
 # ---- opt.prof off, and no jemalloc at all ----
 MALLOC_CONF=prof:false start_redis

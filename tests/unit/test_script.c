@@ -176,7 +176,7 @@ static const struct {
     {"1.foo()", 1, 3, "Num has no method 'foo'"},
     {"System.print(1, 2)", 1, 8, "with 2 arguments; it has print(_)"},
     {"System.print", 1, 13, "a method is called with parentheses: print()"},
-    {"System.print(1", 1, 15, "',' is expected here"},
+    {"System.print(1", 1, 15, "',' or ')' is expected here"},
     {"System.print(1,)", 1, 16, "an argument is expected here"},
     {"System.print(,)", 1, 14, "an expression is expected here"},
     {"System.print)", 1, 13, "a method is called with parentheses"},

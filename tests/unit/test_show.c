@@ -115,13 +115,13 @@ static const struct {
 } reasons[] = {
     {NODE_CONNECTED, AGENT_OK, 1, 1, 0, ""},
     {NODE_ABSENT, AGENT_OK, 1, 1, 0, "no database with the heapwire agent"},
-    {NODE_UNRESPONSIVE, AGENT_OK, 1, 1, 0, "does not answer"},
+    {NODE_UNRESPONSIVE, AGENT_OK, 1, 1, 0, "not responding since"},
     {NODE_GONE, AGENT_OK, 1, 1, 0, "ended"},
-    {NODE_CONNECTED, AGENT_NO_JEMALLOC, 0, 0, 0, "no jemalloc serves malloc"},
+    {NODE_CONNECTED, AGENT_NO_JEMALLOC, 0, 0, 0, "does not allocate through"},
     {NODE_CONNECTED, AGENT_NO_PROF, 0, 0, 0, "without --enable-prof"},
     {NODE_CONNECTED, AGENT_PROF_OFF, 1, 0, 0,
      "MALLOC_CONF=prof:true,prof_active:false"},
-    {NODE_CONNECTED, AGENT_PROF_OFF, 1, 0, 1, "is ignored"},
+    {NODE_CONNECTED, AGENT_PROF_OFF, 1, 0, 1, "ignores MALLOC_CONF"},
 };
 
 START_TEST(the_profiler_says_why_not)
