@@ -26,7 +26,7 @@ struct helper_options {
     const char *program;
     uint64_t memory_bytes;
     uint32_t cpu_ms; /* of one process, all its questions */
-    int cancel_fd; /* readable: stop */
+    int cancel_fd;   /* readable: stop */
 };
 
 struct helper *helper_new(const struct helper_options *options,
