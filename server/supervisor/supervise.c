@@ -36,6 +36,7 @@ struct supervisor {
     struct companion companion;
     pid_t database; /* 0: ended */
     pid_t session;  /* the database's */
+    int asked;      /* the signal by which it was told to end; 0: none */
     int exit_status;
     bool terminal; /* the database has it, from us */
     sigset_t waited, original;
@@ -162,8 +163,9 @@ find_adopted(const struct supervisor *s)
 
 /*
  * A database that daemonises leaves a child behind, which we adopt; so does one
- * that ends while it saves in the background.  The first leaves the session,
- * the second ends soon.
+ * that ends while it saves in the background, and so does a wrapper that a
+ * signal of ours ended: its child is the database.  The first leaves the
+ * session, the second ends soon, the third is told as the wrapper was.
  */
 static pid_t
 find_survivor(const struct supervisor *s)
@@ -182,17 +184,20 @@ find_survivor(const struct supervisor *s)
 static void
 database_ended(struct supervisor *s, int status)
 {
-    pid_t next = status == 0 ? find_survivor(s) : 0;
+    pid_t next = status == 0 || s->asked ? find_survivor(s) : 0;
 
     take_terminal(s);
     s->terminal = false;
     s->database = next;
-    if (next != 0)
+    if (next != 0) {
         s->session = getsid(next);
-    else if (WIFSIGNALED(status))
+        if (s->asked)
+            kill(next, s->asked);
+    } else if (WIFSIGNALED(status)) {
         s->exit_status = SIGNALLED + WTERMSIG(status);
-    else
+    } else {
         s->exit_status = WEXITSTATUS(status);
+    }
 }
 
 /* Ctrl-Z reached the database's group alone: stop too, so that our shell goes
@@ -232,8 +237,10 @@ reap(struct supervisor *s)
 }
 
 static void
-forward(const struct supervisor *s, int signal)
+forward(struct supervisor *s, int signal)
 {
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT)
+        s->asked = signal;
     for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
         if (forwarded[i] == signal)
             kill(s->database, signal);

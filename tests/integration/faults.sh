@@ -222,4 +222,10 @@ for size in (1, 4, 5, 100, 5000, 100000):
 EOF
 same "after garbage" 1 "$(sql 'SELECT 1')"
 
+# ---- a wrapper that is told to end takes its database with it ----
+redis=$(redis_pid)
+stop_node
+check
+! kill -0 "$redis" 2>/dev/null || fault "the wrapper's redis lives on"
+
 finish_test
