@@ -103,7 +103,6 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
         return -1;
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
-    dump->dump_us = (uint32_t)answer.reply.value;
     if (read_memory(answer.fds[0], &dump->text, "the heap profile", err) == 0 &&
         read_memory(answer.fds[1], &dump->maps, "the node's mappings", err) ==
             0)
@@ -170,7 +169,6 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     if (!snapshot->profile)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
-    snapshot->dump_us = dump->dump_us;
     snapshot->hello = dump->hello;
     made = snapshot;
     snapshot = NULL;

@@ -27,7 +27,6 @@ struct dump {
     struct buffer text, maps;
     struct agent_hello hello; /* the latest greeting before the dump */
     int64_t taken_ms;         /* wall clock */
-    uint32_t dump_us;
 };
 
 /* Dumps, copies, and makes sure that objects has every mapped file. */

@@ -17,7 +17,6 @@ struct profile;
 struct snapshot {
     char name[SNAPSHOT_NAME_MAX + 1]; /* [a-z0-9_]{1,64} */
     int64_t taken_ms;                 /* wall clock */
-    uint32_t dump_us;                 /* how long the database's dump took */
     struct agent_hello hello;         /* incarnation, rate, active since, ... */
     struct profile *profile;
     int references; /* atomic */

@@ -27,12 +27,6 @@ find_statement(struct span text)
                : NULL;
 }
 
-bool
-audit_wants(struct span text)
-{
-    return find_statement(text) != NULL;
-}
-
 void
 audit_begin(struct audit *audit, struct span text)
 {

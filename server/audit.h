@@ -23,9 +23,7 @@ struct audit_outcome {
     uint64_t rows, bytes, elapsed_ms;
 };
 
-/* Is this, as the parser reads it, an ADMIN EXECUTE? */
-bool audit_wants(struct span text);
-
+/* Keeps the text when this is, as the parser reads it, an ADMIN EXECUTE. */
 void audit_begin(struct audit *audit, struct span text);
 /* Once; does nothing for statements that are not audited. */
 void audit_finish(struct audit *audit, const struct sql_identity *who,

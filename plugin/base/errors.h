@@ -28,7 +28,6 @@ enum error_code {
     ER_KILL_DENIED = 1095,
     ER_NO_TABLES_USED = 1096,
     ER_UNKNOWN = 1105, /* a run-time failure of a statement */
-    ER_UNKNOWN_TABLE = 1109,
     ER_UNKNOWN_CHARACTER_SET = 1115,
     ER_NO_SUCH_TABLE = 1146,
     ER_PACKET_TOO_LARGE = 1153,
