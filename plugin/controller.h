@@ -11,6 +11,7 @@
 #define HW_CONTROLLER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent_protocol.h"
@@ -19,6 +20,7 @@
 struct controller;
 struct error;
 struct snapshot;
+struct stats;
 struct ticket;
 
 struct controller_options {
@@ -52,13 +54,18 @@ enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
     JOB_ENABLE,
     JOB_DISABLE,
-    JOB_PROFILE, /* result.snapshot, not kept */
-    JOB_SNAPSHOT /* result.snapshot, kept under its name */
+    JOB_PROFILE,  /* result.snapshot, not kept */
+    JOB_SNAPSHOT, /* result.snapshot, kept under its name */
+    JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
+    JOB_STATS     /* result.stats, likewise */
 };
+
+enum { CONTROLLER_RECENT_MS = 1000 };
 
 struct job_result {
     bool active;
     struct snapshot *snapshot; /* the taker's reference, or NULL */
+    struct stats *stats;       /* likewise */
 };
 
 /* NULL with *err when the node cannot serve it at all (gone, unresponsive, no
@@ -76,6 +83,19 @@ enum ticket_state ticket_poll(struct ticket *ticket, struct job_result *result,
  * this returns.  NULL is fine. */
 void ticket_free(struct ticket *ticket);
 
+/* How far the job is: false while it waits for its turn.  Stages as the
+ * controller's; text is static. */
+struct job_progress {
+    unsigned stage, stages; /* from 1 */
+    unsigned percent;       /* of the stage; 0: not known */
+    const char *text;
+};
+bool ticket_progress(struct ticket *ticket, struct job_progress *out);
+
+/* References to the kept snapshots, oldest first; at most max.  Returns how
+ * many. */
+size_t controller_snapshots(struct controller *controller,
+                            struct snapshot **out, size_t max);
 /* A kept snapshot by name (a new reference), or NULL with *err. */
 struct snapshot *controller_snapshot(struct controller *controller,
                                      const char *name, struct error *err);

@@ -23,19 +23,26 @@ enum {
     FLAG_BINARY = 0x80
 };
 
-/* How each kind of value is declared: clients.md section 4, end. */
+/* How each type is told: clients.md section 4, end. */
 static const struct {
     uint8_t type;
-    uint8_t decimals;
+    uint8_t decimals; /* unless the column has its own */
     uint16_t charset;
     uint16_t flags;
     uint32_t bytes_per_character;
 } declarations[] = {
-    [VALUE_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
-    [VALUE_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
-    [VALUE_INT] = {0x08, 0, CHARSET_BINARY, FLAG_BINARY, 1},
-    [VALUE_DOUBLE] = {0x05, DECIMALS_DYNAMIC, CHARSET_BINARY, FLAG_BINARY, 1},
-    [VALUE_BLOB] = {0xfc, 0, CHARSET_BINARY, FLAG_BINARY | FLAG_BLOB, 1},
+    [COLUMN_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
+    [COLUMN_LONGTEXT] = {0xfc, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, FLAG_BLOB, 4},
+    [COLUMN_BLOB] = {0xfc, 0, CHARSET_BINARY, FLAG_BINARY | FLAG_BLOB, 1},
+    [COLUMN_INT] = {0x03, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_BIGINT] = {0x08, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_DOUBLE] = {0x05, DECIMALS_DYNAMIC, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_DECIMAL] = {0xf6, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_DATE] = {0x0a, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_TIME] = {0x0b, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_DATETIME] = {0x0c, 0, CHARSET_BINARY, FLAG_BINARY, 1},
+    [COLUMN_TIMESTAMP] = {0x07, 0, CHARSET_BINARY, FLAG_BINARY, 1},
 };
 
 void
@@ -151,8 +158,9 @@ put_column(struct reply *r, const struct column *column, bool with_default)
     buffer_u16(&r->out, declarations[column->type].charset);
     buffer_u32(&r->out, display_length(column));
     buffer_u8(&r->out, declarations[column->type].type);
-    buffer_u16(&r->out, declarations[column->type].flags);
-    buffer_u8(&r->out, declarations[column->type].decimals);
+    buffer_u16(&r->out, declarations[column->type].flags | column->flags);
+    buffer_u8(&r->out, column->decimals ? column->decimals
+                                        : declarations[column->type].decimals);
     buffer_u16(&r->out, 0);
     if (with_default)
         buffer_u8(&r->out, HEADER_NULL);

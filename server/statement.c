@@ -202,7 +202,8 @@ statement_start(struct session *s, struct span text)
                          text);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
-    cursor = sql_open(s->sql, text, pump_waker(&st->pump), &st->pump.error);
+    cursor =
+        sql_open(s->sql, text, NULL, pump_waker(&st->pump), &st->pump.error);
     if (!cursor || pump_start(&st->pump, cursor, &st->pump.error) != 0)
         fail(st);
     else

@@ -38,11 +38,11 @@ struct admin_cursor {
 };
 
 static const struct column line_columns[] = {
-    {"result", "", "", VALUE_TEXT, 65535}};
+    {"result", "", "", COLUMN_TEXT, 65535, 0, 0}};
 static const struct column list_columns[] = {
-    {"node_id", "", "", VALUE_TEXT, ID_TEXT_MAX},
-    {"status", "", "", VALUE_TEXT, 5},
-    {"result", "", "", VALUE_TEXT, CELL_MAX}};
+    {"node_id", "", "", COLUMN_TEXT, ID_TEXT_MAX, 0, 0},
+    {"status", "", "", COLUMN_TEXT, 5, 0, 0},
+    {"result", "", "", COLUMN_TEXT, CELL_MAX, 0, 0}};
 
 static void
 set_text(struct value *out, const char *text, size_t size)

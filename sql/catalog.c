@@ -9,11 +9,19 @@
 
 enum { SHOWN = 64 }; /* bytes of an unknown name in its error */
 
-const struct catalog_type type_bigint = {"bigint", VALUE_INT, 20};
-const struct catalog_type type_name = {"varchar(64)", VALUE_TEXT, 64};
-const struct catalog_type type_text = {"varchar(1024)", VALUE_TEXT, 1024};
-const struct catalog_type type_time = {"datetime", VALUE_TEXT, 19};
-const struct catalog_type type_boolean = {"varchar(5)", VALUE_TEXT, 5};
+const struct catalog_type type_bigint = {"bigint", COLUMN_BIGINT, 20, 0};
+const struct catalog_type type_ubigint = {"bigint unsigned", COLUMN_BIGINT, 20,
+                                          COLUMN_UNSIGNED};
+const struct catalog_type type_int = {"int", COLUMN_INT, 11, 0};
+const struct catalog_type type_uint = {"int unsigned", COLUMN_INT, 10,
+                                       COLUMN_UNSIGNED};
+const struct catalog_type type_double = {"double", COLUMN_DOUBLE, 22, 0};
+const struct catalog_type type_name = {"varchar(64)", COLUMN_TEXT, 64, 0};
+const struct catalog_type type_text = {"varchar(1024)", COLUMN_TEXT, 1024, 0};
+const struct catalog_type type_longtext = {"longtext", COLUMN_LONGTEXT, 65535,
+                                           0};
+const struct catalog_type type_time = {"datetime", COLUMN_DATETIME, 19, 0};
+const struct catalog_type type_boolean = {"varchar(5)", COLUMN_TEXT, 5, 0};
 
 static const char *const databases[] = {"heapwire", "information_schema",
                                         CATALOG_HIDDEN};
@@ -32,14 +40,26 @@ const struct catalog_table *const catalog_tables[] = {
 const size_t catalog_table_count =
     sizeof(catalog_tables) / sizeof(catalog_tables[0]);
 
-uint32_t
-catalog_bit(const struct catalog_table *table)
+size_t
+catalog_index(const struct catalog_table *table)
 {
     size_t i = 0;
 
     while (catalog_tables[i] != table)
         i++;
-    return UINT32_C(1) << i;
+    return i;
+}
+
+void
+table_set_add(struct table_set *set, size_t index)
+{
+    set->bits[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+bool
+table_set_has(const struct table_set *set, size_t index)
+{
+    return set->bits[index / 64] >> index % 64 & 1;
 }
 
 const char *

@@ -12,31 +12,51 @@
 
 struct error;
 struct rowset;
+struct snapshot;
 struct sql_session;
+struct stats;
 
 /* What a producer may need to know. */
 struct catalog_scope {
     const struct sql_session *session;
-    const char *database; /* SHOW TABLES: of that one */
-    bool full;            /* SHOW FULL ... */
-    bool global;          /* SHOW GLOBAL ... */
+    const char *database;              /* SHOW TABLES: of that one */
+    const struct catalog_table *table; /* SHOW COLUMNS, INDEX, ...: of that */
+    bool full;                         /* SHOW FULL ... */
+    bool global;                       /* SHOW GLOBAL ... */
+    /* Of tables that need them, else NULL; borrowed, and they outlive the
+     * statement's rows. */
+    struct snapshot *snapshot;
+    struct stats *stats;
+};
+
+/* What must be fetched from the node before a table can be produced. */
+enum catalog_need {
+    NEED_SNAPSHOT = 1, /* scope.snapshot: the one named, or a fresh one */
+    NEED_STATS = 2     /* scope.stats */
 };
 
 struct catalog_type {
     const char *name; /* MySQL's: "varchar(64)" */
-    enum value_type type;
+    enum column_type type;
     uint32_t width;
+    uint16_t flags; /* enum column_flag */
 };
 
-extern const struct catalog_type type_bigint;  /* bigint */
-extern const struct catalog_type type_name;    /* varchar(64) */
-extern const struct catalog_type type_text;    /* varchar(1024) */
-extern const struct catalog_type type_time;    /* datetime, as text */
-extern const struct catalog_type type_boolean; /* varchar(5): true, false */
+extern const struct catalog_type type_bigint;   /* bigint */
+extern const struct catalog_type type_ubigint;  /* bigint unsigned */
+extern const struct catalog_type type_int;      /* int */
+extern const struct catalog_type type_uint;     /* int unsigned */
+extern const struct catalog_type type_double;   /* double */
+extern const struct catalog_type type_longtext; /* longtext */
+extern const struct catalog_type type_name;     /* varchar(64) */
+extern const struct catalog_type type_text;     /* varchar(1024) */
+extern const struct catalog_type type_time;     /* datetime, as text */
+extern const struct catalog_type type_boolean;  /* varchar(5): true, false */
 
 struct catalog_column {
     const char *name;
     const struct catalog_type *type;
+    const char *comment; /* or NULL */
 };
 
 struct catalog_table {
@@ -46,6 +66,7 @@ struct catalog_table {
     size_t column_count;
     uint32_t privilege; /* to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
+    unsigned needs; /* enum catalog_need */
 };
 
 #define CATALOG_HIDDEN "show"
@@ -55,8 +76,18 @@ struct catalog_table {
 extern const struct catalog_table *const catalog_tables[];
 extern const size_t catalog_table_count;
 
-/* One bit per table, for sets of them. */
-uint32_t catalog_bit(const struct catalog_table *table);
+/* A table's place among catalog_tables. */
+size_t catalog_index(const struct catalog_table *table);
+
+enum { CATALOG_TABLES_MAX = 128 };
+
+/* Tables, by their places. */
+struct table_set {
+    uint64_t bits[CATALOG_TABLES_MAX / 64];
+};
+
+void table_set_add(struct table_set *set, size_t index);
+bool table_set_has(const struct table_set *set, size_t index);
 
 /* Databases by position, NULL behind the last.  The hidden one comes last and
  * only where asked for. */

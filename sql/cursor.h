@@ -24,12 +24,43 @@ struct value {
     double real;
 };
 
+/* What a column is declared to be, as MySQL has it.  A value of another kind is
+ * converted where it is sent; temporal and decimal values are texts. */
+enum column_type {
+    COLUMN_NULL, /* nothing but NULL */
+    COLUMN_TEXT, /* varchar */
+    COLUMN_LONGTEXT,
+    COLUMN_BLOB, /* longblob */
+    COLUMN_INT,
+    COLUMN_BIGINT,
+    COLUMN_DOUBLE,
+    COLUMN_DECIMAL,
+    COLUMN_DATE,     /* 2026-11-21 */
+    COLUMN_TIME,     /* [-]hhh:mm:ss[.ffffff] */
+    COLUMN_DATETIME, /* 2026-11-21 12:00:00[.ffffff] */
+    COLUMN_TIMESTAMP
+};
+
+enum column_flag { /* as in a column definition */
+                   COLUMN_NOT_NULL = 0x01,
+                   COLUMN_UNSIGNED = 0x20
+};
+
 struct column {
     const char *name;     /* the label */
     const char *table;    /* "" when it is an expression */
     const char *database; /* "" likewise */
-    enum value_type type; /* never VALUE_NULL */
-    uint32_t width;       /* characters, for the client's display */
+    enum column_type type;
+    uint32_t width;   /* characters, for the client's display */
+    uint16_t flags;   /* enum column_flag */
+    uint8_t decimals; /* of DECIMAL, TIME, DATETIME, TIMESTAMP */
+};
+
+/* How far a slow statement is, in stages of its own. */
+struct progress {
+    unsigned stage, stages; /* from 1 */
+    unsigned percent;       /* of the stage; 0: not known */
+    const char *text;       /* static */
 };
 
 enum {
@@ -55,11 +86,13 @@ struct cursor_ops {
                       struct error *err);
     void (*cancel)(struct cursor *cursor); /* any thread, any time, twice */
     void (*free)(struct cursor *cursor);
+    /* NULL, or: false when there is nothing to tell.  Any thread, as cancel. */
+    bool (*progress)(struct cursor *cursor, struct progress *out);
 };
 
 struct cursor {
     const struct cursor_ops *ops; /* first member of every cursor */
-    const struct column *columns; /* names once opened, types once stepped */
+    const struct column *columns; /* known once opened, and then fixed */
     size_t column_count; /* 0: an OK with the figures below, when DONE */
     bool instant;        /* steps never block: run on the loop */
     uint64_t affected_rows;

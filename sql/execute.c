@@ -1,6 +1,8 @@
 /* execute.c - sql_open: parse, check, open; and the smallest statements. */
 #include "execute.h"
 
+#include <string.h>
+
 #include "arena.h"
 #include "catalog.h"
 #include "errors.h"
@@ -64,11 +66,12 @@ static const struct {
 };
 
 struct cursor *
-sql_open(struct sql_session *session, struct span text, struct waker waker,
+sql_open(struct sql_session *session, struct span text,
+         const struct sql_parameters *parameters, struct waker waker,
          struct error *err)
 {
     struct statement statement;
-    struct opening opening = {session, &statement, waker,
+    struct opening opening = {session, &statement, parameters, waker,
                               arena_new(STATEMENT_BYTES_MAX)};
     struct cursor *cursor = NULL;
 
@@ -82,6 +85,30 @@ sql_open(struct sql_session *session, struct span text, struct waker waker,
         cursor = statements[statement.kind].open(&opening, err);
     arena_free(opening.arena);
     return cursor;
+}
+
+int
+sql_describe(struct sql_session *session, struct span text,
+             struct sql_description *out, struct error *err)
+{
+    struct lexer lexer = lexer_of(text);
+    struct token token;
+
+    (void)session;
+    (void)err;
+    memset(out, 0, sizeof(*out));
+    do {
+        token = lexer_next(&lexer);
+        out->parameter_count += token.kind == TOKEN_PARAMETER;
+    } while (token.kind != TOKEN_END && token.kind != TOKEN_INVALID);
+    return 0;
+}
+
+void
+sql_description_fini(struct sql_description *description)
+{
+    arena_free(description->arena);
+    description->arena = NULL;
 }
 
 struct cursor *

@@ -8,6 +8,7 @@
 struct arena;
 struct cursor;
 struct error;
+struct sql_parameters;
 struct sql_session;
 struct statement;
 
@@ -16,6 +17,7 @@ enum { STATEMENT_BYTES_MAX = 24 * 1024 * 1024 }; /* of a statement's arena */
 struct opening {
     struct sql_session *session;
     const struct statement *statement;
+    const struct sql_parameters *parameters; /* NULL: none were given */
     struct waker waker;
     struct arena *arena; /* of the statement; who keeps it sets it NULL */
 };

@@ -318,6 +318,9 @@ scan(struct lexer *lexer)
         return scan_string(lexer);
     case '@':
         return scan_variable(lexer);
+    case '?':
+        lexer->pos++;
+        return TOKEN_PARAMETER;
     default:
         return scan_operator(lexer);
     }

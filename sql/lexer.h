@@ -22,16 +22,17 @@ enum {
 
 enum token_kind {
     TOKEN_END,
-    TOKEN_WORD,     /* identifier or keyword */
-    TOKEN_QUOTED,   /* `identifier` */
-    TOKEN_STRING,   /* '...', "...", N'...' */
-    TOKEN_INTEGER,  /* decimal digits */
-    TOKEN_DECIMAL,  /* with a point or an exponent */
-    TOKEN_HEX,      /* 0x1f, x'1f': text is what was typed */
-    TOKEN_SYSTEM,   /* @@name, @@session.name */
-    TOKEN_USER,     /* @name, @'name' */
-    TOKEN_OPERATOR, /* punctuation, the longest that matches */
-    TOKEN_INVALID   /* unterminated or no token of ours */
+    TOKEN_WORD,      /* identifier or keyword */
+    TOKEN_QUOTED,    /* `identifier` */
+    TOKEN_STRING,    /* '...', "...", N'...' */
+    TOKEN_INTEGER,   /* decimal digits */
+    TOKEN_DECIMAL,   /* with a point or an exponent */
+    TOKEN_HEX,       /* 0x1f, x'1f': text is what was typed */
+    TOKEN_SYSTEM,    /* @@name, @@session.name */
+    TOKEN_USER,      /* @name, @'name' */
+    TOKEN_PARAMETER, /* ? */
+    TOKEN_OPERATOR,  /* punctuation, the longest that matches */
+    TOKEN_INVALID    /* unterminated or no token of ours */
 };
 
 struct token {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "catalog.h"
 #include "sql_statement.h"
 
 struct arena;
@@ -40,9 +41,9 @@ struct rewrite {
 };
 
 struct rewritten {
-    bool has_tables; /* anything but constants is read */
-    bool has_limit;  /* a LIMIT of its own */
-    uint32_t tables; /* catalog_bit of each that was looked up and allowed */
+    bool has_tables;         /* anything but constants is read */
+    bool has_limit;          /* a LIMIT of its own */
+    struct table_set tables; /* each that was looked up and allowed */
 };
 
 /* Appends to sql.  -1 with 1064, 1193, 1046, 1049, 1146, 1227. */

@@ -56,7 +56,7 @@ table_reference(struct rewriter *r)
     if (!table || privilege_check(r->job->session->who.privileges,
                                   table->privilege, r->err) != 0)
         return -1;
-    r->result->tables |= catalog_bit(table);
+    table_set_add(&r->result->tables, catalog_index(table));
     buffer_format(r->sql, " \"%s\".\"%s\"", table->database, table->name);
     return 0;
 }

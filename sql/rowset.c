@@ -23,6 +23,7 @@ rowset_fini(struct rowset *set)
 {
     arena_free(set->arena);
     mem_free(set->values);
+    mem_free(set->why);
     memset(set, 0, sizeof(*set));
 }
 
@@ -69,6 +70,17 @@ rowset_int(struct rowset *set, int64_t value)
 }
 
 void
+rowset_double(struct rowset *set, double value)
+{
+    struct value *cell = next_cell(set);
+
+    if (!cell)
+        return;
+    cell->type = VALUE_DOUBLE;
+    cell->real = value;
+}
+
+void
 rowset_text(struct rowset *set, const char *text)
 {
     rowset_bytes(set, text, strlen(text));
@@ -104,6 +116,16 @@ rowset_value(struct rowset *set, const struct value *value)
         *cell = *value;
 }
 
+void
+rowset_fail(struct rowset *set, const struct error *why)
+{
+    set->failed = true;
+    if (!set->why)
+        set->why = mem_alloc(sizeof(*why));
+    if (set->why)
+        *set->why = *why;
+}
+
 size_t
 rowset_rows(const struct rowset *set)
 {
@@ -121,6 +143,9 @@ rowset_done(const struct rowset *set, struct error *err)
 {
     if (!set->failed)
         return 0;
-    error_memory(err, "the rows of a table");
+    if (set->why && err)
+        *err = *set->why;
+    else
+        error_memory(err, "the rows of a table");
     return -1;
 }

@@ -23,6 +23,7 @@ struct rowset {
     size_t columns;
     size_t filled, capacity; /* cells */
     bool failed;
+    struct error *why; /* owned; NULL: it did not fit */
 };
 
 void rowset_init(struct rowset *set, size_t columns);
@@ -30,9 +31,12 @@ void rowset_fini(struct rowset *set); /* zeroed struct is fine */
 
 void rowset_null(struct rowset *set);
 void rowset_int(struct rowset *set, int64_t value);
+void rowset_double(struct rowset *set, double value);
 void rowset_text(struct rowset *set, const char *text); /* copied */
 void rowset_bytes(struct rowset *set, const char *text, size_t size);
 void rowset_value(struct rowset *set, const struct value *value);
+/* The table cannot be made: what rowset_done will say. */
+void rowset_fail(struct rowset *set, const struct error *why);
 
 size_t rowset_rows(const struct rowset *set);
 const struct value *rowset_row(const struct rowset *set, size_t row);

@@ -64,13 +64,13 @@ add_value(struct select_cursor *c, int column, struct value *out)
         out->type = VALUE_BLOB;
         return add_bytes(c, column, out);
     case SQLITE_INTEGER:
-        if (c->columns[column].type == VALUE_TEXT)
+        if (c->columns[column].type == COLUMN_TEXT)
             break;
         out->type = VALUE_INT;
         out->integer = sqlite3_column_int64(statement, column);
         return 0;
     case SQLITE_FLOAT:
-        if (c->columns[column].type == VALUE_TEXT)
+        if (c->columns[column].type == COLUMN_TEXT)
             break;
         out->type = VALUE_DOUBLE;
         out->real = sqlite3_column_double(statement, column);
@@ -87,15 +87,15 @@ set_type(struct column *column, int sqlite_type)
 {
     switch (sqlite_type) {
     case SQLITE_INTEGER:
-        column->type = VALUE_INT;
+        column->type = COLUMN_BIGINT;
         column->width = INT_WIDTH;
         break;
     case SQLITE_FLOAT:
-        column->type = VALUE_DOUBLE;
+        column->type = COLUMN_DOUBLE;
         column->width = DOUBLE_WIDTH;
         break;
     default:
-        column->type = sqlite_type == SQLITE_BLOB ? VALUE_BLOB : VALUE_TEXT;
+        column->type = sqlite_type == SQLITE_BLOB ? COLUMN_BLOB : COLUMN_TEXT;
         column->width = TEXT_WIDTH;
         break;
     }

@@ -224,7 +224,7 @@ handle_release(struct handle *handle)
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
-    handle->readable = 0;
+    memset(&handle->readable, 0, sizeof(handle->readable));
     handle_allow(handle, 0);
     if (!put(handle))
         handle_free(handle);

@@ -22,7 +22,6 @@ struct error;
 enum {
     HANDLES_MAX = 64, /* SELECTs open at once */
     HANDLES_IDLE = 2,
-    HANDLE_TABLES_MAX = 32,
     SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
     SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
@@ -37,11 +36,11 @@ struct handle {
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
-    uint32_t readable;            /* catalog_bit of tables it may read */
+    struct table_set readable;    /* the tables it may read */
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
-    bool produced[HANDLE_TABLES_MAX];
-    struct rowset tables[HANDLE_TABLES_MAX]; /* each made once */
+    bool produced[CATALOG_TABLES_MAX];
+    struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
 struct handle *handle_acquire(const struct catalog_scope *scope,

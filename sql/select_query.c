@@ -27,8 +27,9 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->handle = handle_acquire(scope, err);
     if (!query->handle)
         goto fail;
-    query->handle->readable =
-        query->rewritten.tables | (table ? catalog_bit(table) : 0);
+    query->handle->readable = query->rewritten.tables;
+    if (table)
+        table_set_add(&query->handle->readable, catalog_index(table));
     rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
                             (int)query->sql.size, &query->statement, NULL);
     if (rc == SQLITE_OK && query->statement)

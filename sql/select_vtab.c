@@ -26,6 +26,21 @@ struct vtab_cursor {
 };
 
 /* Texts compare without case, as MySQL's default collation does. */
+static const char *
+affinity(enum column_type type)
+{
+    switch (type) {
+    case COLUMN_INT:
+    case COLUMN_BIGINT:
+        return "INTEGER";
+    case COLUMN_DOUBLE:
+    case COLUMN_DECIMAL:
+        return "REAL";
+    default:
+        return "TEXT COLLATE NOCASE";
+    }
+}
+
 static int
 declare(sqlite3 *db, const struct catalog_table *table)
 {
@@ -36,9 +51,7 @@ declare(sqlite3 *db, const struct catalog_table *table)
     buffer_text(&sql, "CREATE TABLE x(");
     for (size_t i = 0; i < table->column_count; i++)
         buffer_format(&sql, "%s\"%s\" %s", i ? "," : "", table->columns[i].name,
-                      table->columns[i].type->type == VALUE_INT
-                          ? "INTEGER"
-                          : "TEXT COLLATE NOCASE");
+                      affinity(table->columns[i].type->type));
     buffer_char(&sql, ')');
     rc = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.data);
     buffer_fini(&sql);
@@ -120,7 +133,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
     (void)argv;
     /* However SQLite came by its name: what nobody looked up, with its
      * privilege, is not read. */
-    if (!(handle->readable & catalog_bit(table)))
+    if (!table_set_has(&handle->readable, vtab->index))
         return SQLITE_AUTH;
     if (!handle->produced[vtab->index]) {
         rowset_init(rows, table->column_count);
@@ -157,6 +170,8 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 
     if (value->type == VALUE_INT)
         sqlite3_result_int64(context, value->integer);
+    else if (value->type == VALUE_DOUBLE)
+        sqlite3_result_double(context, value->real);
     else if (value->type == VALUE_TEXT) /* it outlives the statement */
         sqlite3_result_text64(context, value->data, value->size, SQLITE_STATIC,
                               SQLITE_UTF8);
@@ -203,7 +218,7 @@ handle_add_tables(struct handle *handle)
     int rc = -1;
 
     buffer_init(&sql, DECLARATION_MAX);
-    if (catalog_table_count > HANDLE_TABLES_MAX ||
+    if (catalog_table_count > CATALOG_TABLES_MAX ||
         sqlite3_create_module_v2(handle->db, "hw_table", &module, handle,
                                  NULL) != SQLITE_OK)
         goto out;

@@ -15,15 +15,20 @@
 #include "reader.h"
 #include "waker.h"
 
+struct column;
 struct controller;
 struct cursor;
 struct error;
 struct sql_session;
+struct value;
 
 enum {
     SQL_NAME_MAX = 64, /* characters of a user or database name */
     SQL_HOST_MAX = 64,
-    SQL_INFO_MAX = 1024 /* of a statement, as SHOW PROCESSLIST cuts */
+    SQL_INFO_MAX = 1024, /* of a statement, as SHOW PROCESSLIST cuts */
+    SQL_PARAMETERS_MAX = 65535,
+    SQL_AUDIT_TEXT_MAX = 512, /* bytes of a statement in the audit log */
+    SQL_AUDIT_ROWS_MAX = 1000 /* kept */
 };
 
 enum privilege {
@@ -42,6 +47,7 @@ struct sql_identity {
     char user[SQL_NAME_MAX + 1];
     char host[SQL_HOST_MAX + 1]; /* "localhost" or the address */
     uint32_t privileges;
+    const char *tls_version, *tls_cipher; /* static; NULL without TLS */
 };
 
 /* A row of SHOW PROCESSLIST. */
@@ -57,7 +63,34 @@ struct sql_session_row {
     char info[SQL_INFO_MAX + 1];
 };
 
-/* What statements need of the server.  Callable from any thread. */
+/* A row of heapwire.settings. */
+struct sql_setting_row {
+    char name[64];
+    char value[1024];
+    bool reloadable; /* SIGHUP changes it */
+};
+
+/* A row of heapwire.users: nothing secret. */
+struct sql_user_row {
+    char name[SQL_NAME_MAX + 1];
+    bool native; /* may log in with mysql_native_password */
+    uint32_t privileges;
+    uint64_t connections; /* open now */
+};
+
+/* A row of heapwire.audit_log: one ADMIN EXECUTE that has ended. */
+struct sql_audit_row {
+    int64_t at_ms; /* wall clock, of its end */
+    uint32_t connection_id;
+    char user[SQL_NAME_MAX + 1];
+    char host[SQL_HOST_MAX + 1];
+    uint16_t error; /* code; 0: it succeeded */
+    uint64_t rows, bytes, elapsed_ms;
+    char text[SQL_AUDIT_TEXT_MAX + 1];
+};
+
+/* What statements need of the server.  Callable from any thread.  The lists
+ * copy at most max rows and return how many. */
 struct sql_host {
     void *arg;
     /* Copies at most max rows, ascending by id; returns how many. */
@@ -67,6 +100,10 @@ struct sql_host {
     int (*kill)(void *arg, uint32_t id, bool query_only,
                 const struct sql_identity *by, struct error *err);
     uint64_t (*count_questions)(void *arg);
+    size_t (*list_settings)(void *arg, struct sql_setting_row *out, size_t max);
+    size_t (*list_users)(void *arg, struct sql_user_row *out, size_t max);
+    /* Newest first. */
+    size_t (*list_audit)(void *arg, struct sql_audit_row *out, size_t max);
 };
 
 /* The node that all sessions of a heapwired share. */
@@ -96,14 +133,36 @@ const char *sql_session_database(const struct sql_session *session);
 bool sql_session_autocommit(const struct sql_session *session);
 bool sql_session_in_transaction(const struct sql_session *session);
 
+/* What the ? of a prepared statement stand for, in order. */
+struct sql_parameters {
+    const struct value *values;
+    size_t count;
+};
+
 /*
- * Parses text, checks the privilege, opens a cursor.  text is copied where it
- * must last.  waker is called when a cursor that said STEP_WAIT can go on; it
- * is not called any more once the cursor has been freed.  The cursor must be
- * freed before the session.  NULL with *err.
+ * Parses text, checks the privilege, opens a cursor.  text and parameters are
+ * copied where they must last; parameters NULL: a ? is a syntax error.  waker
+ * is called when a cursor that said STEP_WAIT can go on; it is not called any
+ * more once the cursor has been freed.  The cursor must be freed before the
+ * session.  NULL with *err.
  */
 struct cursor *sql_open(struct sql_session *session, struct span text,
+                        const struct sql_parameters *parameters,
                         struct waker waker, struct error *err);
+
+/* What COM_STMT_PREPARE tells of a statement without running it. */
+struct sql_description {
+    size_t parameter_count;
+    const struct column *columns; /* borrow arena; the cursor's, as far as
+                                     they do not depend on parameters */
+    size_t column_count;
+    struct arena *arena;
+};
+
+/* Parses and checks as sql_open does.  -1 with *err and nothing to free. */
+int sql_describe(struct sql_session *session, struct span text,
+                 struct sql_description *out, struct error *err);
+void sql_description_fini(struct sql_description *description);
 
 /* COM_FIELD_LIST: a cursor with the table's columns and no rows. */
 struct cursor *sql_open_fields(struct sql_session *session, struct span table,

@@ -109,7 +109,7 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
 {
     const struct catalog_column *column = &table->columns[at];
     bool text = strncmp(column->type->name, "varchar", 7) == 0;
-    bool number = column->type->type == VALUE_INT;
+    bool number = column->type->type == COLUMN_BIGINT;
 
     rowset_text(out, "def");
     rowset_text(out, table->database);

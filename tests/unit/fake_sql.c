@@ -365,7 +365,7 @@ fake_new(struct sql_session *s)
     f->session = s;
     f->step = step_text;
     for (size_t i = 0; i < COLUMNS; i++)
-        f->columns[i] = (struct column){"result", "", "", VALUE_TEXT, 64};
+        f->columns[i] = (struct column){"result", "", "", COLUMN_TEXT, 64};
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->cond, NULL);
     return f;
@@ -388,9 +388,10 @@ as_rows(struct fake *f,
 {
     f->step = step;
     f->base.column_count = 2;
-    f->columns[0] = (struct column){"n", "numbers", "heapwire", VALUE_INT, 20};
+    f->columns[0] =
+        (struct column){"n", "numbers", "heapwire", COLUMN_BIGINT, 20};
     f->columns[1] =
-        (struct column){"text", "numbers", "heapwire", VALUE_TEXT, ROW_TEXT};
+        (struct column){"text", "numbers", "heapwire", COLUMN_TEXT, ROW_TEXT};
 }
 
 static bool
@@ -427,9 +428,9 @@ open_select(struct fake *f, const char *text)
     } else if (strcasecmp(text, "SELECT types") == 0) {
         f->step = step_types;
         f->base.column_count = 4;
-        f->columns[0] = (struct column){"i", "", "", VALUE_INT, 20};
-        f->columns[1] = (struct column){"d", "", "", VALUE_DOUBLE, 20};
-        f->columns[2] = (struct column){"b", "", "", VALUE_BLOB, 20};
+        f->columns[0] = (struct column){"i", "", "", COLUMN_BIGINT, 20};
+        f->columns[1] = (struct column){"d", "", "", COLUMN_DOUBLE, 20};
+        f->columns[2] = (struct column){"b", "", "", COLUMN_BLOB, 20};
     } else {
         return false;
     }
@@ -470,7 +471,7 @@ open_other(struct fake *f, const char *text, struct error *err)
             f->left = 0;
         f->step = step_list;
         f->base.column_count = 4;
-        f->columns[0].type = VALUE_INT;
+        f->columns[0].type = COLUMN_BIGINT;
     } else if (strncasecmp(text, "ADMIN EXECUTE", 13) == 0) {
         f->step = step_text;
         f->base.column_count = 1;
@@ -482,13 +483,15 @@ open_other(struct fake *f, const char *text, struct error *err)
 }
 
 struct cursor *
-sql_open(struct sql_session *session, struct span text, struct waker waker,
+sql_open(struct sql_session *session, struct span text,
+         const struct sql_parameters *parameters, struct waker waker,
          struct error *err)
 {
     struct fake *f = fake_new(session);
     char *copy = mem_strndup(text.data, text.size);
     int rc;
 
+    (void)parameters;
     if (!f || !copy) {
         error_memory(err, "a statement");
         if (f)

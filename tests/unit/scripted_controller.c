@@ -112,9 +112,12 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         scripted.active = false;
         break;
     case JOB_PROFILE:
+    case JOB_RECENT:
         scripted.profiles++;
         result->snapshot = make_snapshot();
         break;
+    case JOB_STATS:
+        break; /* none is made: result.stats stays NULL */
     case JOB_SNAPSHOT:
         scripted.snapshots++;
         result->snapshot = make_snapshot();

@@ -101,7 +101,7 @@ harness_open_span(struct harness *h, struct span text)
 
     harness_close(h);
     memset(&h->error, 0, sizeof(h->error));
-    h->cursor = sql_open(h->session, text, waker, &h->error);
+    h->cursor = sql_open(h->session, text, NULL, waker, &h->error);
     if (!h->cursor)
         ck_assert_uint_ne(h->error.code, 0);
     return h->cursor;

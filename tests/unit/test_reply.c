@@ -65,8 +65,8 @@ START_TEST(errors_have_their_state_once_greeted)
 END_TEST
 
 static const struct column columns[] = {
-    {"n", "t", "heapwire", VALUE_INT, 20},
-    {"x", "", "", VALUE_TEXT, 10},
+    {"n", "t", "heapwire", COLUMN_BIGINT, 20},
+    {"x", "", "", COLUMN_TEXT, 10},
 };
 static const struct cursor cursor = {.columns = columns, .column_count = 2};
 

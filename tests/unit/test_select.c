@@ -349,18 +349,18 @@ START_TEST(columns_know_their_table_and_type)
     ck_assert_uint_eq(h.cursor->column_count, 7);
     ck_assert_str_eq(c[0].table, "nodes");
     ck_assert_str_eq(c[0].database, "heapwire");
-    ck_assert_int_eq(c[0].type, VALUE_INT);
+    ck_assert_int_eq(c[0].type, COLUMN_BIGINT);
     ck_assert_str_eq(c[1].name, "s");
     ck_assert_str_eq(c[1].table, "nodes");
-    ck_assert_int_eq(c[1].type, VALUE_TEXT);
+    ck_assert_int_eq(c[1].type, COLUMN_TEXT);
     ck_assert_str_eq(c[2].table, "");
     ck_assert_str_eq(c[2].database, "");
     ck_assert_int_eq(harness_pull(&h), STEP_DONE); /* expressions' types */
-    ck_assert_int_eq(c[2].type, VALUE_INT);
-    ck_assert_int_eq(c[3].type, VALUE_TEXT);
-    ck_assert_int_eq(c[4].type, VALUE_DOUBLE);
-    ck_assert_int_eq(c[5].type, VALUE_TEXT);
-    ck_assert_int_eq(c[6].type, VALUE_INT);
+    ck_assert_int_eq(c[2].type, COLUMN_BIGINT);
+    ck_assert_int_eq(c[3].type, COLUMN_TEXT);
+    ck_assert_int_eq(c[4].type, COLUMN_DOUBLE);
+    ck_assert_int_eq(c[5].type, COLUMN_TEXT);
+    ck_assert_int_eq(c[6].type, COLUMN_BIGINT);
     for (size_t i = 0; i < 7; i++)
         ck_assert_uint_gt(c[i].width, 0);
 }
@@ -459,7 +459,7 @@ START_TEST(a_long_select_of_constants_is_whole)
     ck_assert_int_ne(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_FAIL);
     ck_assert_uint_eq(rows.count, 1);
     ck_assert_int_eq(value.type, VALUE_INT);
-    ck_assert_int_eq(h.cursor->columns[0].type, VALUE_INT);
+    ck_assert_int_eq(h.cursor->columns[0].type, COLUMN_BIGINT);
 }
 END_TEST
 
@@ -545,13 +545,13 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     struct error err;
 
     for (size_t i = 0; i < HANDLES_MAX; i++) {
-        open[i] = sql_open(h.session, text, nobody, &err);
+        open[i] = sql_open(h.session, text, NULL, nobody, &err);
         ck_assert_ptr_nonnull(open[i]);
     }
-    ck_assert_ptr_null(sql_open(h.session, text, nobody, &err));
+    ck_assert_ptr_null(sql_open(h.session, text, NULL, nobody, &err));
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
     cursor_free(open[0]);
-    open[0] = sql_open(h.session, text, nobody, &err);
+    open[0] = sql_open(h.session, text, NULL, nobody, &err);
     ck_assert_ptr_nonnull(open[0]);
     for (size_t i = 0; i < HANDLES_MAX; i++)
         cursor_free(open[i]);
