@@ -95,7 +95,8 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
             return parser_fail(p);
         if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
             break;
-        if (p->token.kind == TOKEN_INVALID)
+        if (p->token.kind == TOKEN_INVALID ||
+            p->token.kind == TOKEN_PARAMETER)
             return parser_fail(p);
         parser_advance(p);
     }

@@ -9,7 +9,7 @@
 #include "lexer.h"
 #include "suite.h"
 
-static const char kinds[] = "EWQSIDHVUO!";
+static const char kinds[] = "EWQSIDHVUPO!";
 
 /* "W:SELECT I:1": a letter per kind, and the text as typed. */
 static void
@@ -69,7 +69,7 @@ static const struct {
     {"@@", "!:"},
     {"@@session.", "!:"},
     {"@", "!:"},
-    {"?", "!:"},
+    {"?", "P:? E:"},
     {"{a}", "!:"},
     {"a : b", "W:a !:"},
     {"1.5x", "!:"},
