@@ -33,7 +33,7 @@ struct agent {
     pthread_mutex_t lock;
     bool stop, mute; /* mute: reads, answers later */
     struct agent_hello hello;
-    int requests[AGENT_STAT + 1]; /* counted by op */
+    int requests[AGENT_STATS + 1]; /* counted by op */
     char order[64];               /* ops as letters, hellos left out */
 };
 
