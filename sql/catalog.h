@@ -32,7 +32,10 @@ struct catalog_scope {
 /* What must be fetched from the node before a table can be produced. */
 enum catalog_need {
     NEED_SNAPSHOT = 1, /* scope.snapshot: the one named, or a fresh one */
-    NEED_STATS = 2     /* scope.stats */
+    NEED_STATS = 2,    /* scope.stats */
+    /* scope.snapshot, a fresh one, if the session may take it and the profiler
+     * is on; else NULL. */
+    NEED_TOTAL = 4
 };
 
 struct catalog_type {
