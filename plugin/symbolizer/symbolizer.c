@@ -157,6 +157,8 @@ add(struct job *job, uint64_t address, const struct frame *frames,
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
         job->no_memory = true;
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
 }
 
 static void
