@@ -29,12 +29,16 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
-    &table_nodes,          &table_profiler,         &table_sessions,
-    &table_schema_columns, &table_processlist,      &table_schemata,
-    &table_schema_tables,  &table_show_backends,    &table_show_compute_nodes,
-    &table_show_databases, &table_show_processlist, &table_show_status,
-    &table_show_tables,    &table_show_full_tables, &table_show_variables,
-    &table_show_warnings,
+    &table_heap_frames,        &table_heap_functions,
+    &table_heap_stacks,        &table_nodes,
+    &table_profiler,           &table_sessions,
+    &table_snapshots,          &table_schema_columns,
+    &table_processlist,        &table_schemata,
+    &table_schema_tables,      &table_show_backends,
+    &table_show_compute_nodes, &table_show_databases,
+    &table_show_processlist,   &table_show_status,
+    &table_show_tables,        &table_show_full_tables,
+    &table_show_variables,     &table_show_warnings,
 };
 
 const size_t catalog_table_count =
