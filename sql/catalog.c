@@ -29,6 +29,9 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_heap_frames,
+    &table_heap_functions,
+    &table_heap_stacks,
     &table_malloc_arenas,
     &table_malloc_bins,
     &table_malloc_stats,
@@ -36,6 +39,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_nodes,
     &table_profiler,
     &table_sessions,
+    &table_snapshots,
     &table_schema_columns,
     &table_processlist,
     &table_schemata,

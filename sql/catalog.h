@@ -11,6 +11,7 @@
 #include "reader.h"
 
 struct error;
+struct heap_walk;
 struct rowset;
 struct snapshot;
 struct sql_session;
@@ -70,6 +71,8 @@ struct catalog_table {
     uint32_t privilege; /* to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
     unsigned needs; /* enum catalog_need */
+    /* In place of produce: rows too many to be made.  See heap_walk.h. */
+    const struct heap_walk *walk;
 };
 
 #define CATALOG_HIDDEN "show"
