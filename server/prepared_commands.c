@@ -2,7 +2,7 @@
 #include "prepared_commands.h"
 
 #include "errors.h"
-#include "parameters.h"
+#include "execute_values.h"
 #include "prepared.h"
 #include "session.h"
 #include "sql.h"
@@ -76,7 +76,7 @@ prepared_execute(struct session *s, struct span body)
 {
     struct reader r = reader_of(body.data, body.size);
     struct prepared *p = find(s, &r, "COM_STMT_EXECUTE");
-    struct parameters parameters = {0};
+    struct execute_values values = {0};
     struct error err;
     bool cursor;
 
@@ -90,11 +90,11 @@ prepared_execute(struct session *s, struct span body)
                   "Malformed communication packet: COM_STMT_EXECUTE is cut "
                   "short");
     if (r.failed || (cursor && !has_room_for_cursor(p, &err)) ||
-        parameters_decode(p, reader_rest(&r), &parameters, &err) != 0)
+        execute_values_decode(p, reader_rest(&r), &values, &err) != 0)
         reply_error(&s->reply, &err);
     else
-        statement_execute(s, p, &parameters.sql, cursor);
-    parameters_fini(&parameters);
+        statement_execute(s, p, &values.sql, cursor);
+    execute_values_fini(&values);
     prepared_drop_long(p);
 }
 

@@ -1,5 +1,5 @@
-/* parameters.c - see parameters.h. */
-#include "parameters.h"
+/* execute_values.c - see execute_values.h. */
+#include "execute_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -302,15 +302,15 @@ read_values(struct prepared *p, struct reader *r, struct span nulls,
 }
 
 int
-parameters_decode(struct prepared *p, struct span body, struct parameters *out,
-                  struct error *err)
+execute_values_decode(struct prepared *p, struct span body,
+                      struct execute_values *out, struct error *err)
 {
     struct reader r = reader_of(body.data, body.size);
     size_t count = p->parameter_count;
     struct value *values;
     struct span nulls;
 
-    *out = (struct parameters){.sql = {NULL, count}};
+    *out = (struct execute_values){.sql = {NULL, count}};
     if (prepared_check_long(p, err) != 0)
         return -1;
     if (count == 0)
@@ -333,8 +333,8 @@ parameters_decode(struct prepared *p, struct span body, struct parameters *out,
 }
 
 void
-parameters_fini(struct parameters *parameters)
+execute_values_fini(struct execute_values *values)
 {
-    mem_free(parameters->block);
-    parameters->block = NULL;
+    mem_free(values->block);
+    values->block = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * parameters.h - what the ? of a COM_STMT_EXECUTE stand for.
+ * execute_values.h - what the ? of a COM_STMT_EXECUTE stand for.
  *
  * Pure: bytes and a prepared statement in, values out.  What becomes of them:
  *   TINY, SHORT, YEAR, INT24, LONG, LONGLONG    VALUE_INT
@@ -14,8 +14,8 @@
  * Connector/J), and MySQL compares them with each other: so the bytes decide.
  * BIT and GEOMETRY are refused, as is what MySQL does not name.
  */
-#ifndef HW_PARAMETERS_H
-#define HW_PARAMETERS_H
+#ifndef HW_EXECUTE_VALUES_H
+#define HW_EXECUTE_VALUES_H
 
 #include "reader.h"
 #include "sql.h"
@@ -23,7 +23,7 @@
 struct error;
 struct prepared;
 
-struct parameters {
+struct execute_values {
     struct sql_parameters sql; /* values borrow the packet and long data */
     void *block;               /* owned: the values, and texts of some */
 };
@@ -31,8 +31,8 @@ struct parameters {
 /* body: the packet behind the iteration count.  Types are kept in prepared for
  * packets that leave them out.  -1 with *err (1835 or 1210): nothing to free.
  */
-int parameters_decode(struct prepared *prepared, struct span body,
-                      struct parameters *out, struct error *err);
-void parameters_fini(struct parameters *parameters);
+int execute_values_decode(struct prepared *prepared, struct span body,
+                          struct execute_values *out, struct error *err);
+void execute_values_fini(struct execute_values *values);
 
 #endif
