@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "sql.h"
 
 enum { SLOT_BITS = 8, MADE_MAX = 0xfffffe }; /* so no id is 0xffffffff */
 
@@ -54,13 +53,6 @@ prepared_new(struct prepared_list **home, struct span text,
         list = *home = mem_zalloc(1, sizeof(*list));
     if (!list) {
         error_memory(err, "prepared statements");
-        return NULL;
-    }
-    if (parameter_count > SQL_PARAMETERS_MAX) {
-        error_set(err, ER_TOO_MANY_PARAMETERS,
-                  "Prepared statement contains too many placeholders: at most "
-                  "%d are possible",
-                  SQL_PARAMETERS_MAX);
         return NULL;
     }
     if (list->count == PREPARED_MAX) {

@@ -303,7 +303,7 @@ class Wire:
             return []
         return self.binary_rows()
 
-    def binary_rows(self):
+    def binary_rows(self, definitions=None):
         rows = []
         while True:
             p = self.receive()
@@ -311,11 +311,11 @@ class Wire:
                 raise Refused(p)
             if self.is_end(p):
                 return rows
-            rows.append(binary_row(p, self.definitions))
+            rows.append(binary_row(p, definitions or self.definitions))
 
     def fetch(self, st, count):
         self.command(0x1C, struct.pack("<II", st.number, count))
-        return self.binary_rows()
+        return self.binary_rows(st.columns)
 
     def send_long(self, st, parameter, data):
         self.command(0x18, struct.pack("<IH", st.number, parameter) + data)
