@@ -283,14 +283,14 @@ reload(struct daemon *d)
         config.users = NULL;
         d->server.statement_timeout_s = config.statement_timeout_s;
         d->config.require_tls = config.require_tls;
-        d->server.require_tls = config_requires_tls(&d->config);
+        d->server.node.requires_tls = config_requires_tls(&d->config);
         if (load_tls(d, &config, &err) != 0)
             log_fault("the certificate stays as it was: %s", err.text);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
                  "%u s, TLS %s; other settings need a restart",
                  users_count(d->server.users), config.statement_timeout_s,
-                 d->server.require_tls ? "required" : "offered");
+                 d->server.node.requires_tls ? "required" : "offered");
     }
     config_fini(&config);
     config_faults_fini(&faults);
@@ -380,7 +380,7 @@ start_server(struct daemon *d, struct error *err)
         return -1;
     d->server_open = true;
     d->server.statement_timeout_s = d->config.statement_timeout_s;
-    d->server.require_tls = config_requires_tls(&d->config);
+    d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
     if (pump_start_workers(&d->loop) != 0) {

@@ -102,7 +102,8 @@ check_transport(struct session *s)
 {
     struct error err;
 
-    if (s->tls || s->transport == TRANSPORT_LOCAL || !s->server->require_tls)
+    if (s->tls || s->transport == TRANSPORT_LOCAL ||
+        !s->server->node.requires_tls)
         return 0;
     error_set(&err, ER_SECURE_TRANSPORT_REQUIRED,
               "Connections using insecure transport are prohibited while "

@@ -42,7 +42,6 @@ struct server {
     struct users *users;             /* owned; replaced by a reload */
     char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
     SSL_CTX *tls;                    /* owned; always there */
-    bool require_tls;                /* of TCP */
     uint32_t statement_timeout_s;
     struct session *sessions;
     size_t count, max, logging_in[TRANSPORTS];

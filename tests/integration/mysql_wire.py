@@ -66,6 +66,8 @@ class Wire:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         self.sock.settimeout(timeout)
         self.sock.connect(where)
+        if family == socket.AF_INET:  # as clients do
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = bytearray()
         self.sequence = 0
         self.flags = 0
