@@ -95,8 +95,7 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
             return parser_fail(p);
         if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
             break;
-        if (p->token.kind == TOKEN_INVALID ||
-            p->token.kind == TOKEN_PARAMETER)
+        if (p->token.kind == TOKEN_INVALID || p->token.kind == TOKEN_PARAMETER)
             return parser_fail(p);
         parser_advance(p);
     }
@@ -129,51 +128,64 @@ parse_use(struct parser *p, struct statement *out)
     return parser_name(p, &out->use);
 }
 
+/* A number alone needs no working out. */
+static bool
+accept_id(struct parser *p, uint32_t *out)
+{
+    struct parser saved = *p;
+    unsigned long long id;
+
+    if (p->token.kind != TOKEN_INTEGER)
+        return false;
+    id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
+    *out = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
+    parser_advance(p);
+    if (parser_done(p))
+        return true;
+    *p = saved;
+    return false;
+}
+
 static int
 parse_kill(struct parser *p, struct statement *out)
 {
-    unsigned long long id;
-
     out->kind = STATEMENT_KILL;
     parser_advance(p);
     out->kill.query_only = parser_accept(p, "QUERY");
     if (!out->kill.query_only)
         parser_accept(p, "CONNECTION");
-    if (p->token.kind != TOKEN_INTEGER)
-        return parser_fail(p);
-    id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
-    out->kill.id = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
-    parser_advance(p);
-    return 0;
+    out->kill.is_expression = !accept_id(p, &out->kill.id);
+    return out->kill.is_expression
+               ? parser_fragment(p, false, &out->kill.expression)
+               : 0;
 }
 
 /* BEGIN [WORK], START TRANSACTION [READ ONLY, ...], COMMIT [AND NO CHAIN],
- * ROLLBACK [TO SAVEPOINT x]: nothing is stored, so their options say nothing
+ * ROLLBACK [TO [SAVEPOINT] x]: nothing is stored, so their options say nothing
  * either: any words will do. */
 static int
 parse_transaction(struct parser *p, struct statement *out)
 {
     bool begins = token_is(&p->token, "BEGIN") || token_is(&p->token, "START");
     bool start = token_is(&p->token, "START");
+    bool rollback = token_is(&p->token, "ROLLBACK");
+    struct span name;
 
     out->kind = begins ? STATEMENT_BEGIN : STATEMENT_END;
     parser_advance(p);
     if (start && parser_expect(p, "TRANSACTION") != 0)
         return -1;
+    if (rollback)
+        parser_accept(p, "WORK");
+    if (rollback && parser_accept(p, "TO")) {
+        out->kind = STATEMENT_NOTHING; /* the transaction goes on */
+        parser_accept(p, "SAVEPOINT");
+        return parser_name(p, &name);
+    }
     while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
            token_is_operator(&p->token, ","))
         parser_advance(p);
     return 0;
-}
-
-static int
-parse_change(struct parser *p, struct statement *out)
-{
-    (void)out;
-    error_set(p->err, ER_READ_ONLY,
-              "The heapwire server is running with the --read-only option so "
-              "it cannot execute this statement");
-    return -1;
 }
 
 static const struct {
@@ -184,6 +196,9 @@ static const struct {
     {"SELECT", parse_select},
     {"WITH", parse_select},
     {"SHOW", parse_show},
+    {"DESC", parse_describe},
+    {"DESCRIBE", parse_describe},
+    {"EXPLAIN", parse_describe},
     {"SET", parse_set},
     {"USE", parse_use},
     {"KILL", parse_kill},
@@ -214,7 +229,7 @@ parse_statement(struct parser *p, struct statement *out)
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))
             return statements[i].parse(p, out);
-    return parser_fail(p);
+    return parse_other(p, out);
 }
 
 int
