@@ -1,11 +1,9 @@
 /*
  * parse_other.c - statements of MySQL that mean nothing here: some can be
- * answered with an OK, for there is nothing to flush, lock or roll back; the
+ * answered with an OK, for there is nothing to flush or lock; the
  * others are refused, with the reason.
  */
 #include "parser.h"
-
-#include <stdio.h>
 
 #include "errors.h"
 
@@ -53,19 +51,6 @@ parse_unlock(struct parser *p, struct statement *out)
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
     return parser_accept(p, "TABLE") ? 0 : parser_expect(p, "TABLES");
-}
-
-/* Nothing is changed, so there is nothing that a savepoint could keep. */
-static int
-parse_savepoint(struct parser *p, struct statement *out)
-{
-    struct span name;
-
-    out->kind = STATEMENT_NOTHING;
-    if (parser_accept(p, "RELEASE") && !token_is(&p->token, "SAVEPOINT"))
-        return parser_fail(p);
-    parser_advance(p);
-    return parser_name(p, &name);
 }
 
 static int
@@ -163,15 +148,15 @@ static const struct {
     const char *word;
     int (*parse)(struct parser *p, struct statement *out);
 } statements[] = {
-    {"CALL", parse_call},         {"FLUSH", parse_flush},
-    {"HELP", parse_help},         {"LOCK", parse_lock},
-    {"RELEASE", parse_savepoint}, {"SAVEPOINT", parse_savepoint},
-    {"UNLOCK", parse_unlock},     {"ANALYZE", parse_change},
-    {"BINLOG", parse_change},     {"CACHE", parse_change},
-    {"CHANGE", parse_change},     {"CLONE", parse_change},
-    {"IMPORT", parse_change},     {"OPTIMIZE", parse_change},
-    {"PURGE", parse_change},      {"REPAIR", parse_change},
-    {"RESET", parse_change},      {"STOP", parse_change},
+    {"CALL", parse_call},     {"FLUSH", parse_flush},
+    {"HELP", parse_help},     {"LOCK", parse_lock},
+
+    {"UNLOCK", parse_unlock}, {"ANALYZE", parse_change},
+    {"BINLOG", parse_change}, {"CACHE", parse_change},
+    {"CHANGE", parse_change}, {"CLONE", parse_change},
+    {"IMPORT", parse_change}, {"OPTIMIZE", parse_change},
+    {"PURGE", parse_change},  {"REPAIR", parse_change},
+    {"RESET", parse_change},  {"STOP", parse_change},
 };
 
 int

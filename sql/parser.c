@@ -160,34 +160,6 @@ parse_kill(struct parser *p, struct statement *out)
                : 0;
 }
 
-/* BEGIN [WORK], START TRANSACTION [READ ONLY, ...], COMMIT [AND NO CHAIN],
- * ROLLBACK [TO [SAVEPOINT] x]: nothing is stored, so their options say nothing
- * either: any words will do. */
-static int
-parse_transaction(struct parser *p, struct statement *out)
-{
-    bool begins = token_is(&p->token, "BEGIN") || token_is(&p->token, "START");
-    bool start = token_is(&p->token, "START");
-    bool rollback = token_is(&p->token, "ROLLBACK");
-    struct span name;
-
-    out->kind = begins ? STATEMENT_BEGIN : STATEMENT_END;
-    parser_advance(p);
-    if (start && parser_expect(p, "TRANSACTION") != 0)
-        return -1;
-    if (rollback)
-        parser_accept(p, "WORK");
-    if (rollback && parser_accept(p, "TO")) {
-        out->kind = STATEMENT_NOTHING; /* the transaction goes on */
-        parser_accept(p, "SAVEPOINT");
-        return parser_name(p, &name);
-    }
-    while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
-           token_is_operator(&p->token, ","))
-        parser_advance(p);
-    return 0;
-}
-
 static const struct {
     const char *word;
     int (*parse)(struct parser *p, struct statement *out);
@@ -207,6 +179,8 @@ static const struct {
     {"START", parse_transaction},
     {"COMMIT", parse_transaction},
     {"ROLLBACK", parse_transaction},
+    {"SAVEPOINT", parse_savepoint},
+    {"RELEASE", parse_savepoint},
     {"INSERT", parse_change},
     {"UPDATE", parse_change},
     {"DELETE", parse_change},

@@ -40,6 +40,8 @@ int parse_admin(struct parser *p, struct statement *out);
 int parse_show(struct parser *p, struct statement *out);
 int parse_set(struct parser *p, struct statement *out);
 int parse_describe(struct parser *p, struct statement *out);
+int parse_transaction(struct parser *p, struct statement *out);
+int parse_savepoint(struct parser *p, struct statement *out);
 int parse_change(struct parser *p, struct statement *out); /* 1290 */
 int parse_other(struct parser *p, struct statement *out);
 

@@ -33,6 +33,7 @@ static const struct {
     {ER_NOT_SUPPORTED, "42000"},
     {ER_QUERY_INTERRUPTED, "70100"},
     {ER_FUNCTION_UNKNOWN, "42000"},
+    {ER_UNKNOWN_ENGINE, "42000"},
     {ER_PARAMETER_COUNT, "42000"},
 };
 
