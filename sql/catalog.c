@@ -29,9 +29,17 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_heap_frames,
+    &table_heap_functions,
+    &table_heap_stacks,
+    &table_malloc_arenas,
+    &table_malloc_bins,
+    &table_malloc_stats,
+    &table_memory,
     &table_nodes,
     &table_profiler,
     &table_sessions,
+    &table_snapshots,
     /* information_schema, by name */
     &table_administrable_roles,
     &table_applicable_roles,

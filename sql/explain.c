@@ -117,8 +117,9 @@ out:
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = {o->session, o->statement->source,
-                              &o->statement->select, REWRITE_SELECT, o->arena};
+    struct rewrite rewrite = {
+        o->session, o->statement->source, &o->statement->select, REWRITE_SELECT,
+        o->arena,   opening_parameters(o)};
     struct catalog_scope scope = {.session = o->session};
     struct query query;
     struct rowset rows;

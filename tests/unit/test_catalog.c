@@ -288,7 +288,8 @@ START_TEST(every_table_answers_and_describes_itself)
     char text[512];
     const char *answer;
 
-    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs)
+    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs ||
+        table->walk)
         return;
     snprintf(text, sizeof(text), "SELECT * FROM `%s`.`%s`", table->database,
              table->name);
@@ -317,7 +318,8 @@ START_TEST(not_null_columns_have_values)
     const struct catalog_table *table = catalog_tables[_i];
     char text[512];
 
-    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs)
+    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs ||
+        table->walk)
         return;
     for (size_t i = 0; i < table->column_count; i++) {
         if (!(table->columns[i].type->flags & COLUMN_NOT_NULL))

@@ -533,7 +533,7 @@ START_TEST(sorting_cannot_take_all_memory)
                     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                     "') t from c order by t desc");
-    ck_assert_uint_eq(h.error.code, ER_OUT_OF_MEMORY);
+    ck_assert_uint_eq(h.error.code, ER_OUT_OF_SORT_MEMORY);
     ck_assert_str_eq(harness_run(&h, "select 1"), "1\n#1");
 }
 END_TEST
