@@ -32,6 +32,10 @@ arguments_help(void)
          "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
          "  --log stderr|syslog|PATH  (heapwired.log in the state directory)\n"
          "  --statement-timeout S     seconds a statement may run (60)\n"
+         "  --max-connections N       sessions at once (1024)\n"
+         "  --idle-timeout S          seconds without a statement (28800)\n"
+         "  --login-failures N        in a row, before their address has to\n"
+         "                            wait (10); 0: never\n"
          "  --check                   examine all of this, print it, and exit\n"
          "  --version, --help");
 }

@@ -27,6 +27,32 @@ login_begin(struct session *s)
     session_enter(s, SESSION_LOGIN);
 }
 
+bool
+login_blocked(const struct server *server, uint64_t key, const char *host,
+              struct error *err)
+{
+    uint64_t left_ms = backoff_left_ms(&server->backoff, key, clock_ms());
+
+    if (left_ms == 0)
+        return false;
+    error_set(err, ER_HOST_IS_BLOCKED,
+              "Host '%s' is blocked for %u s because of failed logins", host,
+              (unsigned)((left_ms + 999) / 1000));
+    return true;
+}
+
+/* A connection of before its address was refused gets no further guess. */
+static bool
+is_blocked(struct session *s)
+{
+    struct error err;
+
+    if (!login_blocked(s->server, s->address_key, s->who.host, &err))
+        return false;
+    session_fail(s, &err);
+    return true;
+}
+
 /* Unknown users and wrong passwords look the same, here and in time. */
 static void
 deny(struct session *s, bool with_password)
@@ -37,7 +63,25 @@ deny(struct session *s, bool with_password)
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err.text);
+    backoff_failed(&s->server->backoff, s->address_key,
+                   s->server->login_failures, clock_ms());
     session_fail(s, &err);
+}
+
+/* -1 with *err: the user has as many connections as it may. */
+static int
+check_limit(struct session *s, const struct user *user, struct error *err)
+{
+    if (user->max_connections == 0 ||
+        registry_count_user(&s->server->registry, user->name, &s->entry) <
+            user->max_connections)
+        return 0;
+    error_set(err, ER_USER_LIMIT_REACHED,
+              "User '%s' has exceeded the 'max_user_connections' resource "
+              "(current value: %u)",
+              user->name, user->max_connections);
+    log_stranger("connection %u: %s", s->entry.id, err->text);
+    return -1;
 }
 
 static void
@@ -67,6 +111,19 @@ admit(struct session *s, uint32_t privileges)
     session_refresh(s);
     reply_ok(&s->reply, 0, "");
     session_enter(s, SESSION_READY);
+}
+
+/* Whose password was right. */
+static void
+admit_user(struct session *s, const struct user *user)
+{
+    struct error err;
+
+    backoff_succeeded(&s->server->backoff, s->address_key);
+    if (check_limit(s, user, &err) != 0)
+        session_fail(s, &err);
+    else
+        admit(s, user->privileges);
 }
 
 /* root, and whoever heapwired itself is, need no password on the unix socket,
@@ -106,7 +163,7 @@ check_native(struct session *s, struct span answer)
         session_fail(s, &err);
     else if (auth_check_native(&user.verifier, s->nonce, answer) &&
              user.privileges)
-        admit(s, user.privileges);
+        admit_user(s, &user);
     else if (users_any_sha2_only(s->server->users))
         ask_again(s); /* everybody, or it would tell who is one of them */
     else
@@ -137,6 +194,8 @@ login_response(struct session *s, struct span packet)
     keep_names(s, &h);
     if (is_trusted(s))
         admit(s, PRIVILEGE_ALL);
+    else if (is_blocked(s))
+        return;
     else if (span_is(h.plugin, AUTH_NATIVE))
         check_native(s, h.answer);
     else
@@ -150,6 +209,8 @@ login_answer(struct session *s, struct span packet)
     struct user user;
     struct error err;
 
+    if (is_blocked(s))
+        return;
     /* No password is an empty packet, or a lone NUL (libmysqlclient). */
     if (packet.size == 0 || (packet.size == 1 && packet.data[0] == '\0')) {
         deny(s, false);
@@ -160,7 +221,7 @@ login_answer(struct session *s, struct span packet)
     } else if (auth_check_sha2(&user.verifier, s->nonce, packet) &&
                user.privileges) {
         handshake_fast_ok(&s->reply);
-        admit(s, user.privileges);
+        admit_user(s, &user);
     } else {
         deny(s, true);
     }

@@ -197,7 +197,8 @@ statement_start(struct session *s, struct span text)
     st->deadline_ms =
         st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
     audit_begin(&st->audit, text);
-    pump_init(&st->pump, &s->server->wakes, s->server->loop, on_ready, st);
+    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
+              on_ready, st);
     registry_set_command(&s->server->registry, &s->entry, "Query", "executing",
                          text);
     s->statement = st;

@@ -19,7 +19,7 @@ same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "nodes
 profiler
-sessions" "$(cli -N heapwire -e 'show tables')"
+sessions" "$(cli -N heapwire -e 'show tables' | head -n 3)"
 contains "an unknown database" "ERROR 1049 (42000)" "$(cli nope -e '' || true)"
 contains "rehash and field lists" "profiler" \
     "$(echo 'show tables' | cli --auto-rehash -D heapwire)"

@@ -28,8 +28,8 @@ static const struct {
     {"SHOW SCHEMAS LIKE 'heap%'", "Database (heap%)\nheapwire"},
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
-    {"show tables from heapwire",
-     "Tables_in_heapwire\nnodes\nprofiler\nsessions"},
+    {"show tables from heapwire like 'prof%'",
+     "Tables_in_heapwire (prof%)\nprofiler"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
@@ -215,7 +215,8 @@ START_TEST(the_catalog_describes_itself)
 {
     const char *count =
         harness_run(&h, "select count(*) from information_schema.columns where "
-                        "table_schema = 'heapwire'");
+                        "table_schema = 'heapwire' and table_name in "
+                        "('nodes', 'profiler', 'sessions')");
 
     ck_assert_str_eq(count, "count(*)\n#24");
     ck_assert_str_eq(
