@@ -293,7 +293,7 @@ rewrite_of(const struct opening *o, const struct fragment *fragment,
            enum rewrite_form form)
 {
     struct rewrite rewrite = {o->session, o->statement->source, fragment, form,
-                              o->arena};
+                              o->arena,   opening_parameters(o)};
 
     return rewrite;
 }
@@ -331,7 +331,8 @@ do_open(struct opening *o, struct error *err)
         rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
     struct value nobody_wants;
 
-    if (select_evaluate(&rewrite, &nobody_wants, err) != 0)
+    if ((o->describing ? select_check(&rewrite, err)
+                       : select_evaluate(&rewrite, &nobody_wants, err)) != 0)
         return NULL;
     return sql_cursor_ok(err);
 }

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "rewrite.h"
+#include "sql.h"
 
 enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
 
@@ -73,7 +74,7 @@ limit(sqlite3 *db)
         {SQLITE_LIMIT_COLUMN, CURSOR_COLUMNS_MAX},
         {SQLITE_LIMIT_EXPR_DEPTH, SELECT_DEPTH_MAX},
         {SQLITE_LIMIT_COMPOUND_SELECT, SELECT_COMPOUNDS_MAX},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, 0},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, SQL_PARAMETERS_MAX},
         {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
         {SQLITE_LIMIT_WORKER_THREADS, 0},
     };

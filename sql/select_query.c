@@ -5,8 +5,53 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cursor.h"
 #include "errors.h"
 #include "sql_session.h"
+
+static int
+bind_value(sqlite3_stmt *statement, int place, const struct value *value)
+{
+    switch (value->type) {
+    case VALUE_NULL:
+        return sqlite3_bind_null(statement, place);
+    case VALUE_INT:
+        return sqlite3_bind_int64(statement, place, value->integer);
+    case VALUE_DOUBLE:
+        return sqlite3_bind_double(statement, place, value->real);
+    case VALUE_TEXT:
+        return sqlite3_bind_text64(statement, place, value->data, value->size,
+                                   SQLITE_TRANSIENT, SQLITE_UTF8);
+    case VALUE_BLOB:
+        break;
+    }
+    return sqlite3_bind_blob64(statement, place, value->data, value->size,
+                               SQLITE_TRANSIENT);
+}
+
+static int
+bind(struct query *query, struct error *err)
+{
+    const struct fragment *fragment = query->rewrite.fragment;
+    const struct value *values = query->rewrite.parameters;
+
+    for (size_t i = 0; values && i < fragment->parameters; i++) {
+        const struct value *value = &values[fragment->first + i];
+        int rc = bind_value(query->statement, (int)i + 1, value);
+
+        if (rc == SQLITE_OK)
+            continue;
+        if (rc == SQLITE_TOOBIG)
+            error_set(err, ER_WRONG_ARGUMENTS,
+                      "Incorrect arguments to EXECUTE: a SELECT's value has "
+                      "at most %d bytes, this one has %zu",
+                      SELECT_VALUE_MAX, value->size);
+        else
+            query_fail(query, rc, err);
+        return -1;
+    }
+    return 0;
+}
 
 int
 query_open(struct query *query, const struct rewrite *rewrite,
@@ -32,9 +77,10 @@ query_open(struct query *query, const struct rewrite *rewrite,
         table_set_add(&query->handle->readable, catalog_index(table));
     rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
                             (int)query->sql.size, &query->statement, NULL);
-    if (rc == SQLITE_OK && query->statement)
+    if (rc != SQLITE_OK || !query->statement)
+        query_fail(query, rc, err);
+    else if (bind(query, err) == 0)
         return 0;
-    query_fail(query, rc, err);
 fail:
     query_close(query);
     return -1;
@@ -151,6 +197,18 @@ copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
         return 0;
     error_memory(err, "a value");
     return -1;
+}
+
+int
+select_check(const struct rewrite *rewrite, struct error *err)
+{
+    struct catalog_scope scope = {.session = rewrite->session};
+    struct query query;
+
+    if (query_open(&query, rewrite, &scope, NULL, err) != 0)
+        return -1;
+    query_close(&query);
+    return 0;
 }
 
 int
