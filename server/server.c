@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <openssl/ssl.h>
+
 #include "clock.h"
 #include "config.h"
 #include "errors.h"
@@ -149,6 +151,13 @@ server_set_settings(struct server *server, const struct config *config)
     free(old);
 }
 
+void
+server_set_tls(struct server *server, SSL_CTX *context)
+{
+    SSL_CTX_free(server->tls);
+    server->tls = context;
+}
+
 bool
 server_make_room(struct server *server, enum transport transport)
 {
@@ -243,4 +252,5 @@ server_fini(struct server *server)
     server_set_users(server, NULL);
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
+    server_set_tls(server, NULL);
 }

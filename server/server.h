@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <openssl/types.h>
 #include <uv.h>
 
 #include "backoff.h"
@@ -55,6 +56,7 @@ struct server {
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
     struct workers workers;
+    SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;
     struct server_logins logins[TRANSPORTS];
@@ -74,6 +76,8 @@ int server_init(struct server *server, uv_loop_t *loop,
 void server_learn_name(struct server *server);
 /* Takes users; those of before are freed. */
 void server_set_users(struct server *server, struct users *users);
+/* Takes context; sessions keep the one they began with. */
+void server_set_tls(struct server *server, SSL_CTX *context);
 
 /* The settings that may change while it runs, and those that are shown. */
 void server_set_settings(struct server *server, const struct config *config);
