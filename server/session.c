@@ -35,10 +35,8 @@ session_enter(struct session *s, enum session_state state)
 
     s->state = state;
     s->since_ms = clock_ms();
-    if (s->counted && !is_logging_in(state))
-        server->logging_in[s->transport]--;
-    else if (!s->counted && is_logging_in(state))
-        server->logging_in[s->transport]++;
+    if (s->counted != is_logging_in(state))
+        server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
@@ -414,6 +412,7 @@ peer_address(struct session *s, int fd, char *host, size_t size)
         else
             port = ((const struct sockaddr_in6 *)a)->sin6_port;
         uv_ip_name(a, text, sizeof(text));
+        s->address_key = backoff_key(a);
     }
     snprintf(s->who.host, sizeof(s->who.host), "%s", text);
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
@@ -519,6 +518,13 @@ is_stalled(struct session *s, uint64_t now_ms)
     return now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
+/* As wait_timeout says: nobody runs a statement, so it may be read here. */
+static uint64_t
+idle_ms(const struct session *s)
+{
+    return (uint64_t)sql_session_idle_s(s->sql) * 1000;
+}
+
 void
 session_tick(struct session *s, uint64_t now_ms)
 {
@@ -533,7 +539,7 @@ session_tick(struct session *s, uint64_t now_ms)
         session_close(s);
         return;
     }
-    if (s->state == SESSION_READY && now_ms - s->since_ms >= SESSION_IDLE_MS) {
+    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
         error_set(&err, ER_CLIENT_TIMEOUT,
                   "The client was disconnected by the server because of "
                   "inactivity");
