@@ -277,6 +277,26 @@ START_TEST(the_fresh_one_beside_a_kept_one)
 }
 END_TEST
 
+START_TEST(a_name_may_be_a_parameter)
+{
+    static const char text[] = "select sum(bytes) from heapwire.heap_stacks "
+                               "where snapshot = ? and stack < ?";
+    struct value given[] = {{.type = VALUE_TEXT, .data = "heap_a", .size = 6},
+                            {.type = VALUE_INT, .integer = 3}};
+    struct sql_parameters parameters = {given, COUNT(given)};
+    struct span span = {text, sizeof(text) - 1};
+    struct waker nobody = {NULL, NULL};
+
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    buffer_clear(&h.answer);
+    h.cursor = sql_open(h.session, span, &parameters, nobody, &h.error);
+    ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\n#3000");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
 START_TEST(an_unknown_name_is_an_error)
 {
     scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
@@ -357,6 +377,7 @@ main(void)
     tcase_add_test(tc, kept_snapshots_are_read_without_the_node);
     tcase_add_loop_test(tc, names_come_from_anywhere, 0, COUNT(by_name));
     tcase_add_test(tc, the_fresh_one_beside_a_kept_one);
+    tcase_add_test(tc, a_name_may_be_a_parameter);
     tcase_add_test(tc, an_unknown_name_is_an_error);
     tcase_add_test(tc, snapshots_of_one_statement_have_a_ceiling);
     tcase_add_test(tc, taking_one_needs_the_privilege);
