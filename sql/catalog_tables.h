@@ -25,6 +25,14 @@ extern const struct catalog_table table_heap_stacks;
 /* tables_snapshots.c */
 extern const struct catalog_table table_snapshots;
 
+/* tables_malloc.c */
+extern const struct catalog_table table_malloc_stats;
+extern const struct catalog_table table_malloc_bins;
+extern const struct catalog_table table_malloc_arenas;
+
+/* tables_memory.c */
+extern const struct catalog_table table_memory;
+
 /* tables_sessions.c */
 extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_processlist;

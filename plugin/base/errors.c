@@ -36,6 +36,7 @@ static const struct {
     {ER_DATA_OUT_OF_RANGE, "22003"},
     {ER_FUNCTION_UNKNOWN, "42000"},
     {ER_PARAMETER_COUNT, "42000"},
+    {ER_TOO_MANY_PREPARED, "42000"},
 };
 
 const char *

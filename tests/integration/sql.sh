@@ -20,6 +20,10 @@ information_schema" "$(sql 'show databases')"
 same "tables" "heap_frames
 heap_functions
 heap_stacks
+malloc_arenas
+malloc_bins
+malloc_stats
+memory
 nodes
 profiler
 sessions
