@@ -247,18 +247,19 @@ int
 select_pin(struct handle *handle, const char *name,
            const struct select_pin **out)
 {
-    bool fresh = !name || strcasecmp(name, SELECT_NOW) == 0;
     struct select_pin *pin;
     int rc;
 
     if (!handle->wait)
         return cannot_wait(handle);
-    if (fresh) {
+    if (!name)
+        name = SELECT_NOW;
+    if (strcasecmp(name, SELECT_NOW) == 0) {
         rc = select_need(handle, NEED_SNAPSHOT);
         if (rc != SQLITE_OK)
             return rc;
     }
-    pin = find_pin(handle->wait, fresh ? SELECT_NOW : name);
+    pin = find_pin(handle->wait, name);
     if (!pin)
         pin = pin_kept(handle, name);
     if (pin && !pin->functions)
