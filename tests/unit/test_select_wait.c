@@ -157,6 +157,33 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 }
 END_TEST
 
+START_TEST(those_who_wait_leave_room_for_others)
+{
+    struct cursor *waiting[SELECT_WAITERS_MAX];
+
+    scripted.answer = ANSWER_HANG;
+    for (size_t i = 0; i < SELECT_WAITERS_MAX; i++) {
+        harness_open(&h, total);
+        ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+        waiting[i] = h.cursor;
+        h.cursor = NULL;
+    }
+    ck_assert_str_eq(harness_run(&h, total),
+                     "1105/HY000 64 SELECTs are waiting for the node already; "
+                     "try again later");
+    ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
+                     "id\n#10001");
+    cursor_free(waiting[0]);
+    harness_open(&h, total);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    harness_close(&h);
+    for (size_t i = 1; i < SELECT_WAITERS_MAX; i++)
+        cursor_free(waiting[i]);
+    scripted.answer = ANSWER_DONE;
+    ck_assert_str_eq(harness_run(&h, total), "b\n#10000");
+}
+END_TEST
+
 START_TEST(one_statement_sees_one_snapshot)
 {
     ck_assert_str_eq(
@@ -371,6 +398,7 @@ main(void)
     tcase_add_test(tc, rows_are_given_once);
     tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
     tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);
+    tcase_add_test(tc, those_who_wait_leave_room_for_others);
     tcase_add_test(tc, one_statement_sees_one_snapshot);
     tcase_add_test(tc, what_is_not_read_is_not_fetched);
     tcase_add_test(tc, set_and_do_cannot_wait);
