@@ -106,7 +106,7 @@ static const struct {
      "('BASE TABLE','SYSTEM VIEW') ORDER BY "
      "TABLE_TYPE,TABLE_CAT,TABLE_SCHEMA,TABLE_NAME",
      "TABLE_CAT|TABLE_SCHEM|TABLE_NAME|TABLE_TYPE|REMARKS\n"
-     "heapwire|\\N|nodes|SYSTEM VIEW|The nodes that this one knows"},
+     "heapwire|\\N|nodes|BASE TABLE|The nodes that this one knows"},
     {"SELECT 'TABLE' TABLE_TYPE UNION SELECT 'VIEW' TABLE_TYPE",
      "TABLE_TYPE\nTABLE\nVIEW"},
     {"SELECT ' ' TABLE_CAT FROM DUAL WHERE 1=0", "TABLE_CAT"},
@@ -210,7 +210,7 @@ static const struct {
      "u|l|a|r|s|p\nA|b|#2|~1|b|xbx"},
     {"select cast('12' as signed) a, cast(3 as char) b, convert('4', "
      "unsigned) c, convert('x' using utf8mb4) d, cast(1 as decimal(10,2)) e",
-     "a|b|c|d|e\n#12|3|#4|x|#1"},
+     "a|b|c|d|e\n#12|3|#4|x|1.00"},
     {"select @@sql_select_limit", "@@sql_select_limit\n18446744073709551615"},
     {"select /*!40001 SQL_NO_CACHE */ SQL_CALC_FOUND_ROWS 1", "1\n#1"},
     {"select distinctrow 1 a union all select 1", "a\n#1\n#1"},
@@ -240,8 +240,9 @@ static const struct {
      "from heapwire.sessions)",
      "count(*)|max(id)\n#2|#8"},
     {"select table_schema, count(*) from information_schema.tables where "
-     "table_schema like 'info%' group by table_schema having count(*) > 3",
-     "table_schema|count(*)\ninformation_schema|#4"},
+     "table_name in ('tables', 'columns', 'nodes') group by "
+     "table_schema having count(*) > 1",
+     "table_schema|count(*)\ninformation_schema|#2"},
     {"select table_name, column_name, column_type from "
      "information_schema.columns where table_name = 'nodes' and "
      "ordinal_position < 3",
@@ -335,7 +336,7 @@ START_TEST(unqualified_names_are_the_current_databases)
         harness_run(&h, "SELECT table_name FROM information_schema.tables "
                         "WHERE table_schema = database() ORDER BY table_name "
                         "limit 1"),
-        "table_name\nCOLUMNS");
+        "table_name\nADMINISTRABLE_ROLE_AUTHORIZATIONS");
 }
 END_TEST
 
@@ -355,14 +356,13 @@ START_TEST(columns_know_their_table_and_type)
     ck_assert_int_eq(c[1].type, COLUMN_TEXT);
     ck_assert_str_eq(c[2].table, "");
     ck_assert_str_eq(c[2].database, "");
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE); /* expressions' types */
     ck_assert_int_eq(c[2].type, COLUMN_BIGINT);
     ck_assert_int_eq(c[3].type, COLUMN_TEXT);
     ck_assert_int_eq(c[4].type, COLUMN_DOUBLE);
-    ck_assert_int_eq(c[5].type, COLUMN_TEXT);
+    ck_assert_int_eq(c[5].type, COLUMN_NULL);
     ck_assert_int_eq(c[6].type, COLUMN_BIGINT);
     for (size_t i = 0; i < 7; i++)
-        ck_assert_uint_gt(c[i].width, 0);
+        ck_assert(c[i].width > 0 || c[i].type == COLUMN_NULL);
 }
 END_TEST
 
