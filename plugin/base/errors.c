@@ -12,6 +12,7 @@ static const struct {
     const char *sqlstate;
 } sqlstates[] = {
     {ER_OUT_OF_MEMORY, "HY001"},
+    {ER_OUT_OF_SORT_MEMORY, "HY001"},
     {ER_TOO_MANY_CONNECTIONS, "08004"},
     {ER_HANDSHAKE, "08S01"},
     {ER_ACCESS_DENIED, "28000"},
