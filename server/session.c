@@ -16,7 +16,7 @@
 #include "prepared_commands.h"
 #include "statement.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -124,6 +124,25 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* A short reply, which the kernel most often takes whole, needs none of libuv's
+ * callbacks, as nobody waits for room: they cost a system call. */
+static bool
+wrote_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int sent;
+
+    if (s->state != SESSION_READY || s->writing.size > AT_ONCE_MAX)
+        return false;
+    sent = uv_try_write(&s->io.stream, &bytes, 1);
+    if (sent > 0)
+        buffer_drop_front(&s->writing, (size_t)sent);
+    if (s->writing.size > 0)
+        return false; /* and a fault will be told again */
+    buffer_fini(&s->writing);
+    return true;
+}
+
 /* Hands what there is to libuv, which keeps it until it is sent. */
 static void
 flush(struct session *s)
@@ -138,6 +157,8 @@ flush(struct session *s)
         return;
     s->writing = s->reply.out;
     buffer_init(&s->reply.out, s->writing.max);
+    if (wrote_at_once(s))
+        return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
     s->progress_ms = clock_ms();
