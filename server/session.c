@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -126,6 +126,26 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* A short reply, which the kernel most often takes whole, needs none of libuv's
+ * callbacks, as nobody waits for room: they cost a system call. */
+static bool
+wrote_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int sent;
+
+    if (s->state != SESSION_READY || s->writing.size > AT_ONCE_MAX ||
+        (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false;
+    sent = uv_try_write(&s->io.stream, &bytes, 1);
+    if (sent > 0)
+        buffer_drop_front(&s->writing, (size_t)sent);
+    if (s->writing.size > 0)
+        return false; /* and a fault will be told again */
+    buffer_fini(&s->writing);
+    return true;
+}
+
 /* What is to be written next; nothing may be. */
 static int
 take_output(struct session *s)
@@ -159,6 +179,8 @@ flush(struct session *s)
         return;
     }
     if (s->writing.size == 0)
+        return;
+    if (wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
