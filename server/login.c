@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
+#include "prepared_commands.h"
 #include "session.h"
 #include "users.h"
 
@@ -56,6 +57,7 @@ admit(struct session *s, uint32_t privileges)
         session_fail(s, &err);
         return;
     }
+    prepared_drop_all(s);
     sql_session_free(s->sql); /* of before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;

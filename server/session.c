@@ -13,6 +13,7 @@
 #include "log.h"
 #include "login.h"
 #include "memory.h"
+#include "prepared_commands.h"
 #include "statement.h"
 
 enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
@@ -50,6 +51,7 @@ session_released(struct session *s)
 {
     if (s->statement || !s->handle_closed)
         return;
+    prepared_drop_all(s);
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);

@@ -114,8 +114,14 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
     const struct value *value;
     struct span text;
 
-    if (p->token.kind == TOKEN_INTEGER) {
-        if (!parse_digits(p->token.text, out))
+    /* Clients that put a parameter's value into the text quote numbers, too. */
+    if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_STRING) {
+        text = p->token.text;
+        if (p->token.kind == TOKEN_STRING && text.size >= 2) {
+            text.data++;
+            text.size -= 2;
+        }
+        if (!parse_digits(text, out))
             return parser_fail(p);
         parser_advance(p);
         return 0;

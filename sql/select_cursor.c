@@ -16,6 +16,7 @@
 #include "select_query.h"
 #include "select_value.h"
 #include "sql_cursor.h"
+#include "select_wait.h"
 #include "sql_session.h"
 #include "variables.h"
 
@@ -30,6 +31,9 @@ struct select_cursor {
     struct arena *arena; /* of the statement: labels, the rewrite's names */
     struct arena *batch; /* values of the last step */
     uint64_t rows_left;  /* sql_select_limit */
+    struct select_wait wait;
+    uint64_t given; /* rows */
+    uint64_t again; /* of those, to be passed over: it began anew */
     struct column columns[];
 };
 
@@ -47,21 +51,40 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     return 0;
 }
 
+/* A table needs something of the node: the next step begins anew, with it. */
+static enum step
+stop(struct select_cursor *c)
+{
+    sqlite3_reset(c->query.statement);
+    select_memory_forget(&c->query.handle->memory);
+    c->again = c->given;
+    return STEP_MORE;
+}
+
 static enum step
 fill(struct select_cursor *c, struct rows *out, struct error *err)
 {
+    struct select_memory *memory = &c->query.handle->memory;
+
     while (c->rows_left > 0 && out->count < out->capacity &&
            arena_used(c->batch) < BATCH_BYTES) {
-        int rc = sqlite3_step(c->query.statement);
+        int rc = select_memory_step(memory, c->query.statement);
 
         if (rc == SQLITE_DONE)
             return STEP_DONE;
+        if (rc != SQLITE_ROW && select_wait_stopped(&c->wait))
+            return stop(c);
         if (rc != SQLITE_ROW) {
             query_fail(&c->query, rc, err);
             return STEP_FAIL;
         }
+        if (c->again > 0) {
+            c->again--;
+            continue;
+        }
         if (add_row(c, out, err) != 0)
             return STEP_FAIL;
+        c->given++;
         c->rows_left--;
     }
     return c->rows_left == 0 ? STEP_DONE : STEP_MORE;
@@ -87,9 +110,18 @@ fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
         return STEP_FAIL;
     }
     sqlite3_reset(c->query.statement);
+    select_memory_forget(&c->query.handle->memory);
+    c->given = 0;
     c->rows_left = rows_left;
     out->count = 0;
     return STEP_MORE;
+}
+
+static void
+end(struct select_cursor *c)
+{
+    query_close(&c->query);
+    select_wait_end(&c->wait);
 }
 
 /* At the end the handle goes back. */
@@ -97,11 +129,19 @@ static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct select_cursor *c = (struct select_cursor *)base;
-    enum step step;
+    enum step step = STEP_MORE;
 
     out->count = 0;
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
+    if (select_wait_stopped(&c->wait))
+        step = select_wait_step(&c->wait, &c->query.handle->scope, err);
+    if (step == STEP_WAIT)
+        return sql_cursor_wait(&c->cursor, err);
+    if (step == STEP_FAIL) {
+        end(c);
+        return STEP_FAIL;
+    }
     arena_free(c->batch);
     c->batch = arena_new(BATCH_BYTES_MAX);
     if (!c->batch) {
@@ -110,7 +150,7 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
     }
     step = base->instant ? fill_on_loop(c, out, err) : fill(c, out, err);
     if (step != STEP_MORE)
-        query_close(&c->query);
+        end(c);
     return step;
 }
 
@@ -120,13 +160,20 @@ select_free(struct cursor *base)
     struct select_cursor *c = (struct select_cursor *)base;
 
     query_close(&c->query);
+    select_wait_fini(&c->wait);
     arena_free(c->batch);
     arena_free(c->arena);
     mem_free(c);
 }
 
+static bool
+select_progress(struct cursor *base, struct progress *out)
+{
+    return select_wait_progress(&((struct select_cursor *)base)->wait, out);
+}
+
 static const struct cursor_ops select_ops = {select_step, sql_cursor_cancel,
-                                             select_free};
+                                             select_free, select_progress};
 
 static const char *
 copy(struct select_cursor *c, const char *text)
@@ -254,6 +301,8 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     c->cursor.base.instant = !query->rewritten.has_tables;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
+    select_wait_init(&c->wait, o->session->node->controller, o->waker);
+    c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
     c->arena = o->arena;
     o->arena = NULL;

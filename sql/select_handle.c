@@ -147,6 +147,7 @@ handle_new(struct error *err)
 static void
 set_heap_limit(void)
 {
+    select_memory_count();
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
@@ -225,6 +226,9 @@ handle_release(struct handle *handle)
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
+    handle->wait = NULL;
+    handle->failed = false;
+    select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
     handle_allow(handle, 0);
     if (!put(handle))

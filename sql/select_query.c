@@ -139,6 +139,10 @@ query_fail(const struct query *query, int rc, struct error *err)
     const char *message = sqlite3_errmsg(handle->db);
     int offset = sqlite3_error_offset(handle->db);
 
+    if (handle->failed) {
+        *err = handle->failure;
+        return -1;
+    }
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT:
         if (handle->exhausted)
@@ -150,6 +154,15 @@ query_fail(const struct query *query, int rc, struct error *err)
                       "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
+        if (handle->memory.exceeded)
+            error_set(err, ER_OUT_OF_SORT_MEMORY,
+                      "Out of sort memory: this SELECT needs more than the %d "
+                      "MiB that one may take to sort, group and join; select "
+                      "less, or fewer columns",
+                      SELECT_MEMORY_MAX >> 20);
+        else
+            error_memory(err, "a SELECT");
+        return -1;
     case SQLITE_TOOBIG:
         error_memory(err, "a SELECT");
         return -1;
@@ -222,7 +235,7 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
     if (query_open(&query, rewrite, &scope, NULL, err) != 0)
         return -1;
     handle_allow(query.handle, SELECT_EVALUATE_OPS);
-    rc = sqlite3_step(query.statement);
+    rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
         result = copy_value(query.statement, rewrite->arena, out, err);
     else if (rc == SQLITE_DONE) /* SET x = (SELECT nothing) */

@@ -39,6 +39,7 @@ static const struct {
     enum statement_kind kind;
 } good[] = {
     {"ADMIN EXECUTE ON 10001 'x'", STATEMENT_ADMIN_EXECUTE},
+    {"ADMIN EXECUTE ON '10001' 'x'", STATEMENT_ADMIN_EXECUTE},
     {"admin execute on 10001 \"x\";", STATEMENT_ADMIN_EXECUTE},
     {"/* ApplicationName=DBeaver */ select 1", STATEMENT_SELECT},
     {"select 1 ;  -- end", STATEMENT_SELECT},
