@@ -161,7 +161,11 @@ reader_line(struct reader *r, struct span *line)
 bool
 span_is(struct span s, const char *text)
 {
-    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
+    size_t i = 0;
+
+    while (i < s.size && text[i] != '\0' && s.data[i] == text[i])
+        i++;
+    return i == s.size && text[i] == '\0';
 }
 
 static int
