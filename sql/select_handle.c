@@ -85,6 +85,20 @@ limit(sqlite3 *db)
         sqlite3_limit(db, limits[i].id, limits[i].value);
 }
 
+int
+handle_lock(struct handle *handle, bool on)
+{
+    int rc;
+
+    sqlite3_set_authorizer(handle->db, NULL, NULL);
+    rc = sqlite3_exec(handle->db,
+                      on ? "PRAGMA query_only=ON" : "PRAGMA query_only=OFF",
+                      NULL, NULL, NULL);
+    if (on)
+        sqlite3_set_authorizer(handle->db, authorize, handle);
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
 /* Temporary tables in memory, nothing written, no extensions, and a name in
  * double quotes is never a string. */
 static int
@@ -106,13 +120,12 @@ lock_down(struct handle *handle)
         if (sqlite3_db_config(db, configs[i].id, configs[i].on, NULL) !=
             SQLITE_OK)
             return -1;
-    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON", NULL,
-                     NULL, NULL) != SQLITE_OK)
+    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL) !=
+        SQLITE_OK)
         return -1;
     limit(db);
-    sqlite3_set_authorizer(db, authorize, handle);
     sqlite3_progress_handler(db, PROGRESS_OPS, progress, handle);
-    return 0;
+    return handle_lock(handle, true);
 }
 
 /* ---- statements ---- */
@@ -227,8 +240,8 @@ handle_new(struct error *err)
         return NULL;
     }
     if (sqlite3_open_v2(":memory:", &handle->db, flags, NULL) == SQLITE_OK &&
-        handle_add_functions(handle) == 0 && handle_add_tables(handle) == 0 &&
-        lock_down(handle) == 0)
+        handle_add_functions(handle) == 0 &&
+        handle_add_databases(handle) == 0 && lock_down(handle) == 0)
         return handle;
     if (!handle->db || sqlite3_errcode(handle->db) == SQLITE_NOMEM)
         error_memory(err, "a SELECT");

@@ -1,9 +1,10 @@
 /*
  * select_handle.h - SQLite connections over the catalog, borrowed per SELECT.
  *
- * Each is an empty in-memory database with our virtual tables, read-only, with
- * every limit lowered.  A handle belongs to one statement at a time; a few idle
- * ones are kept.  Acquire and release from any thread.
+ * Each is an empty in-memory database with those of our virtual tables that
+ * were asked for, read-only, with every limit lowered.  A handle belongs to one
+ * statement at a time; a few idle ones are kept.  Acquire and release from any
+ * thread.
  */
 #ifndef HW_SELECT_HANDLE_H
 #define HW_SELECT_HANDLE_H
@@ -48,6 +49,7 @@ struct handle {
     struct kept_statement kept[STATEMENTS_KEPT];
     uint64_t uses;      /* of statements */
     const char **place; /* in the pool */
+    struct table_set created;
     /* For the statement: */
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
@@ -90,7 +92,12 @@ void handle_forget(void);
  */
 void handle_allow(struct handle *handle, uint64_t operations);
 
+/* Off: tables may be made.  -1 when SQLite refuses. */
+int handle_lock(struct handle *handle, bool on);
+
 /* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
+int handle_add_databases(struct handle *handle);
+/* Those of handle->readable that it has not yet. */
 int handle_add_tables(struct handle *handle);
 int handle_add_functions(struct handle *handle);
 bool handle_allows_function(const char *name);
