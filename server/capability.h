@@ -21,7 +21,8 @@ enum capability {
     CAPABILITY_CONNECT_ATTRS = 1 << 20,
     CAPABILITY_PLUGIN_AUTH_LENENC = 1 << 21,
     CAPABILITY_CAN_HANDLE_EXPIRED = 1 << 22,
-    CAPABILITY_DEPRECATE_EOF = 1 << 24
+    CAPABILITY_DEPRECATE_EOF = 1 << 24,
+    CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: heard, never offered */
 };
 
 /* What the greeting offers: clients.md section 0.4. */
@@ -39,6 +40,11 @@ enum {
 };
 
 /* Status bits of OK and EOF. */
-enum { STATUS_IN_TRANSACTION = 0x0001, STATUS_AUTOCOMMIT = 0x0002 };
+enum {
+    STATUS_IN_TRANSACTION = 0x0001,
+    STATUS_AUTOCOMMIT = 0x0002,
+    STATUS_CURSOR_EXISTS = 0x0040, /* rows are to be fetched */
+    STATUS_LAST_ROW_SENT = 0x0080  /* and these were the last */
+};
 
 #endif

@@ -115,7 +115,7 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
     if (!(client & CAPABILITY_PROTOCOL_41) ||
         !(client & CAPABILITY_SECURE_CONNECTION))
         return malformed(err, "the client is too old");
-    h.capabilities = client & CAPABILITIES_OFFERED;
+    h.capabilities = client & (CAPABILITIES_OFFERED | CAPABILITY_PROGRESS);
     reader_u32(&r); /* its largest packet */
     reader_u8(&r);  /* its character set: texts are UTF-8 */
     reader_bytes(&r, RESPONSE_FILLER);

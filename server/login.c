@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
+#include "prepared_commands.h"
 #include "session.h"
 #include "tls_stream.h"
 #include "users.h"
@@ -62,6 +63,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info)
         session_fail(s, &err);
         return;
     }
+    prepared_drop_all(s);
     sql_session_free(s->sql); /* of before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "login.h"
 #include "memory.h"
+#include "prepared_commands.h"
 #include "statement.h"
 #include "tls_stream.h"
 
@@ -51,6 +52,7 @@ session_released(struct session *s)
 {
     if (s->statement || !s->handle_closed)
         return;
+    prepared_drop_all(s);
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);

@@ -23,6 +23,7 @@
 #include "sql.h"
 
 struct error;
+struct prepared_list;
 struct statement;
 struct tls_stream;
 
@@ -78,8 +79,9 @@ struct session {
     char wanted_database[SQL_NAME_MAX + 1];
 
     struct sql_identity who;
-    struct sql_session *sql; /* once logged in */
-    struct statement *statement;
+    struct sql_session *sql;        /* once logged in */
+    struct statement *statement;    /* that runs */
+    struct prepared_list *prepared; /* NULL: none so far */
 };
 
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */

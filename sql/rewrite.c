@@ -141,6 +141,9 @@ token(struct rewriter *r)
         return rewriter_emit_hex(r, &r->token);
     case TOKEN_SYSTEM:
         return rewriter_emit_system_variable(r, &r->token);
+    case TOKEN_PARAMETER:
+        buffer_format(r->sql, " ?%zu", ++r->parameters);
+        return 0;
     case TOKEN_USER:
         return rewriter_emit_user_variable(r, &r->token);
     default:

@@ -37,6 +37,7 @@ struct rewriter {
     bool next_is_cast, next_is_convert; /* of the coming parenthesis */
     struct span ctes[REWRITE_CTES_MAX];
     size_t cte_count;
+    size_t parameters;   /* so far: each fragment's count from 1 */
     size_t locate;       /* offset in sql whose source is asked for */
     const char *located; /* the last token that began before it */
     struct error *err;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "select_handle.h"
 #include "sql_session.h"
@@ -118,55 +117,69 @@ static const struct {
     const char *name;
     int arguments; /* -1: any number */
     void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
+    enum function_type type; /* of what it returns */
 } functions[] = {
-    {"char_length", 1, function_char_length},
-    {"character_length", 1, function_char_length},
-    {"concat", -1, function_concat},
-    {"concat_ws", -1, function_concat_ws},
-    {"connection_id", 0, function_connection_id},
-    {"curdate", 0, function_today},
-    {"current_date", 0, function_today},
-    {"current_time", 0, function_clock},
-    {"current_timestamp", 0, function_now},
-    {"current_timestamp", 1, function_now},
-    {"current_user", 0, function_user},
-    {"curtime", 0, function_clock},
-    {"database", 0, function_database},
-    {"found_rows", 0, function_zero},
-    {"hw_user_variable", 1, function_user_variable},
-    {"hw_variable", 2, function_variable},
-    {"if", 3, function_if},
-    {"last_insert_id", 0, function_zero},
-    {"left", 2, function_left},
-    {"length", 1, function_length},
-    {"like", 2, function_like},
-    {"like", 3, function_like},
-    {"localtime", 0, function_now},
-    {"localtimestamp", 0, function_now},
-    {"now", 0, function_now},
-    {"now", 1, function_now},
-    {"right", 2, function_right},
-    {"row_count", 0, function_zero},
-    {"schema", 0, function_database},
-    {"session_user", 0, function_user},
-    {"sysdate", 0, function_now},
-    {"system_user", 0, function_user},
-    {"timediff", 2, function_timediff},
-    {"unix_timestamp", 0, function_unix_timestamp},
-    {"user", 0, function_user},
-    {"utc_date", 0, function_today},
-    {"utc_time", 0, function_clock},
-    {"utc_timestamp", 0, function_now},
-    {"utc_timestamp", 1, function_now},
-    {"version", 0, function_version},
+    {"char_length", 1, function_char_length, RETURNS_BIGINT},
+    {"character_length", 1, function_char_length, RETURNS_BIGINT},
+    {"concat", -1, function_concat, RETURNS_TEXT},
+    {"concat_ws", -1, function_concat_ws, RETURNS_TEXT},
+    {"connection_id", 0, function_connection_id, RETURNS_BIGINT},
+    {"curdate", 0, function_today, RETURNS_DATE},
+    {"current_date", 0, function_today, RETURNS_DATE},
+    {"current_time", 0, function_clock, RETURNS_TIME},
+    {"current_timestamp", 0, function_now, RETURNS_DATETIME},
+    {"current_timestamp", 1, function_now, RETURNS_DATETIME},
+    {"current_user", 0, function_user, RETURNS_TEXT},
+    {"curtime", 0, function_clock, RETURNS_TIME},
+    {"database", 0, function_database, RETURNS_TEXT},
+    {"found_rows", 0, function_zero, RETURNS_BIGINT},
+    {"hw_user_variable", 1, function_user_variable, RETURNS_TEXT},
+    {"hw_variable", 2, function_variable, RETURNS_TEXT},
+    {"if", 3, function_if, RETURNS_BRANCHES},
+    {"last_insert_id", 0, function_zero, RETURNS_BIGINT},
+    {"left", 2, function_left, RETURNS_TEXT},
+    {"length", 1, function_length, RETURNS_BIGINT},
+    {"like", 2, function_like, RETURNS_BIGINT},
+    {"like", 3, function_like, RETURNS_BIGINT},
+    {"localtime", 0, function_now, RETURNS_DATETIME},
+    {"localtimestamp", 0, function_now, RETURNS_DATETIME},
+    {"now", 0, function_now, RETURNS_DATETIME},
+    {"now", 1, function_now, RETURNS_DATETIME},
+    {"right", 2, function_right, RETURNS_TEXT},
+    {"row_count", 0, function_zero, RETURNS_BIGINT},
+    {"schema", 0, function_database, RETURNS_TEXT},
+    {"session_user", 0, function_user, RETURNS_TEXT},
+    {"sysdate", 0, function_now, RETURNS_DATETIME},
+    {"system_user", 0, function_user, RETURNS_TEXT},
+    {"timediff", 2, function_timediff, RETURNS_TIME},
+    {"unix_timestamp", 0, function_unix_timestamp, RETURNS_BIGINT},
+    {"user", 0, function_user, RETURNS_TEXT},
+    {"utc_date", 0, function_today, RETURNS_DATE},
+    {"utc_time", 0, function_clock, RETURNS_TIME},
+    {"utc_timestamp", 0, function_now, RETURNS_DATETIME},
+    {"utc_timestamp", 1, function_now, RETURNS_DATETIME},
+    {"version", 0, function_version, RETURNS_TEXT},
 };
 
 /* SQLite's own that mean in MySQL what they mean there. */
-static const char *const builtins[] = {
-    "abs",  "avg",          "ceil",   "ceiling",   "coalesce", "count", "floor",
-    "hex",  "group_concat", "ifnull", "instr",     "lower",    "ltrim", "max",
-    "min",  "nullif",       "pow",    "power",     "replace",  "round", "rtrim",
-    "sign", "sqrt",         "substr", "substring", "sum",      "trim",  "upper",
+static const struct {
+    const char *name;
+    enum function_type type;
+} builtins[] = {
+    {"abs", RETURNS_NUMBER},         {"avg", RETURNS_DOUBLE},
+    {"ceil", RETURNS_BIGINT},        {"ceiling", RETURNS_BIGINT},
+    {"coalesce", RETURNS_ARGUMENTS}, {"count", RETURNS_BIGINT},
+    {"floor", RETURNS_BIGINT},       {"hex", RETURNS_TEXT},
+    {"group_concat", RETURNS_TEXT},  {"ifnull", RETURNS_ARGUMENTS},
+    {"instr", RETURNS_BIGINT},       {"lower", RETURNS_TEXT},
+    {"ltrim", RETURNS_TEXT},         {"max", RETURNS_ARGUMENTS},
+    {"min", RETURNS_ARGUMENTS},      {"nullif", RETURNS_FIRST},
+    {"pow", RETURNS_DOUBLE},         {"power", RETURNS_DOUBLE},
+    {"replace", RETURNS_TEXT},       {"round", RETURNS_NUMBER},
+    {"rtrim", RETURNS_TEXT},         {"sign", RETURNS_BIGINT},
+    {"sqrt", RETURNS_DOUBLE},        {"substr", RETURNS_TEXT},
+    {"substring", RETURNS_TEXT},     {"sum", RETURNS_NUMBER},
+    {"trim", RETURNS_TEXT},          {"upper", RETURNS_TEXT},
 };
 
 int
@@ -182,13 +195,26 @@ handle_add_functions(struct handle *handle)
 }
 
 bool
-handle_allows_function(const char *name)
+function_find(struct span name, enum function_type *type)
 {
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (strcasecmp(name, functions[i].name) == 0)
+        if (span_is_nocase(name, functions[i].name)) {
+            *type = functions[i].type;
             return true;
+        }
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
-        if (strcasecmp(name, builtins[i]) == 0)
+        if (span_is_nocase(name, builtins[i].name)) {
+            *type = builtins[i].type;
             return true;
+        }
     return false;
+}
+
+bool
+handle_allows_function(const char *name)
+{
+    struct span span = {name, strlen(name)};
+    enum function_type type;
+
+    return function_find(span, &type);
 }
