@@ -568,7 +568,7 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     ck_assert_ptr_null(sql_open(greedy, text, NULL, nobody, &err));
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
     ck_assert_str_eq(err.text,
-                     "user 'greedy' has 48 SELECTs open already, as many as "
+                     "user 'greedy' has 64 SELECTs open already, as many as "
                      "one user may; read one to its end or close it");
     for (size_t i = HANDLES_USER_MAX; i < HANDLES_MAX; i++) {
         open[i] = sql_open(other, text, NULL, nobody, &err);
