@@ -127,6 +127,10 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
     case JOB_RECENT:
         scripted.profiles++;
         result->snapshot = make_snapshot();
+        if (!result->snapshot) {
+            error_memory(err, "a snapshot");
+            return TICKET_FAILED;
+        }
         break;
     case JOB_STATS:
         result->stats = scripted.stats ? scripted.stats() : NULL;

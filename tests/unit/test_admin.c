@@ -29,6 +29,22 @@ static const struct {
 } cases[] = {
     {"ADMIN EXECUTE ON 10001 'System.print(1)'", "result\n1"},
     {"ADMIN EXECUTE ON '10001' 'System.print(1)'", "result\n1"},
+    {"CALL admin_execute(10001, 'System.print(1)')", "result\n1"},
+    {"call `heapwire`.admin_execute('10001', 'System.print(1)');", "result\n1"},
+    {"CALL admin_execute('10001, 7', 'System.print(1)')",
+     "node_id|status|result\n7|ERROR|node not found\n10001|OK|1"},
+    {"CALL admin_execute('ALL BACKENDS', 'System.print(1)')",
+     "node_id|status|result\n10001|OK|1"},
+    {"CALL admin_execute('', 'System.print(1)')",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'' at line 1"},
+    {"CALL admin_execute(10001)",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "')' at line 1"},
+    {"CALL mysql.admin_execute(10001, 'System.print(1)')",
+     "1305/42000 PROCEDURE mysql.admin_execute does not exist"},
     {"ADMIN EXECUTE ON 10001 ''", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"\")'", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"a\\\\n\\\\nb\\\\n\\\\n\")'",
