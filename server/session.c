@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+enum { FULL_BACKLOG = 64 * 1024 };
 
 /* Life and death */
 
@@ -146,6 +146,27 @@ take_output(struct session *s)
     return 0;
 }
 
+/* Short replies go straight to the kernel, which spares libuv a callback and
+ * two system calls.  False: there is something left to write. */
+static bool
+write_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int n;
+
+    if (s->tls || s->writing.size >= REPLY_FULL)
+        return false;
+    n = uv_try_write(&s->io.stream, &bytes, 1);
+    if (n < 0)
+        return false; /* uv_write tells errors */
+    if ((size_t)n == s->writing.size) {
+        buffer_fini(&s->writing);
+        return true;
+    }
+    buffer_drop_front(&s->writing, (size_t)n);
+    return false;
+}
+
 /* Hands what there is to libuv, which keeps it until it is sent. */
 static void
 flush(struct session *s)
@@ -158,7 +179,7 @@ flush(struct session *s)
         session_close(s);
         return;
     }
-    if (s->writing.size == 0)
+    if (s->writing.size == 0 || write_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
@@ -430,8 +451,6 @@ open_stream(struct session *s, int fd, char *host, size_t size)
     if (s->transport == TRANSPORT_TCP) {
         if (uv_tcp_open(&s->io.tcp, fd) != 0)
             return -1;
-        uv_tcp_nodelay(&s->io.tcp, 1);
-        uv_tcp_keepalive(&s->io.tcp, 1, KEEPALIVE_S);
         peer_address(s, fd, host, size);
         return 0;
     }
