@@ -54,6 +54,7 @@ session_released(struct session *s)
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
+    s->server->held -= s->held;
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -246,6 +247,29 @@ framing_fault(struct session *s, enum packet_state fault)
     session_fail(s, &err);
 }
 
+/* Sixteen megabytes each are fine, but not of everybody at once. */
+static bool
+is_too_much(const struct session *s, size_t more)
+{
+    return s->held > FULL_BACKLOG && s->server->held + more > SERVER_HELD_MAX;
+}
+
+static void
+refuse_more(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_OUT_OF_MEMORY,
+              "Out of memory: the statements under way to this node have more "
+              "than %d MB together; send it again later",
+              SERVER_HELD_MAX / (1024 * 1024));
+    log_stranger("connection %u: %s", s->entry.id, err.text);
+    s->reply.sequence = (uint8_t)(s->in.sequence + !s->in.in_piece);
+    session_fail(s, &err);
+    packet_reader_fini(&s->in);
+    packet_reader_init(&s->in, SESSION_PACKET);
+}
+
 static void
 end_of_input(struct session *s)
 {
@@ -378,6 +402,11 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
     if (s->state == SESSION_CLOSING)
         return;
+    if (is_too_much(s, (size_t)n)) {
+        refuse_more(s);
+        session_turn(s);
+        return;
+    }
     if (!take_bytes(s, (struct span){buf->base, (size_t)n}))
         end_of_input(s);
     else
@@ -404,6 +433,13 @@ steer_reading(struct session *s)
     s->reading = wanted;
 }
 
+static void
+count_held(struct session *s, size_t held)
+{
+    s->server->held += held - s->held;
+    s->held = held;
+}
+
 void
 session_turn(struct session *s)
 {
@@ -412,6 +448,7 @@ session_turn(struct session *s)
         flush(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
+    count_held(s, packet_waiting(&s->in));
     steer_reading(s);
 }
 
