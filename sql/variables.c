@@ -47,6 +47,12 @@ compute_port(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_require_tls(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%d", session->node->requires_tls);
+}
+
+static void
 compute_server_id(const struct sql_session *session, char *out, size_t size)
 {
     snprintf(out, size, "%" PRIu32, session->node->id);
@@ -121,8 +127,10 @@ const struct variable variables[] = {
     BOOL("foreign_key_checks", "1"),
     BOOL_READ("general_log", "0"),
     INT("group_concat_max_len", "1024"),
+    TEXT_READ("have_openssl", "YES"),
     TEXT_READ("have_profiling", "NO"),
     TEXT_READ("have_query_cache", "NO"),
+    TEXT_READ("have_ssl", "YES"),
     TEXT_READ("have_symlink", "DISABLED"),
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
@@ -151,6 +159,8 @@ const struct variable variables[] = {
     INT_READ("query_cache_size", "0"),
     TEXT_READ("query_cache_type", "OFF"),
     BOOL_READ("read_only", "1"),
+    COMPUTED("require_secure_transport", VARIABLE_BOOL, ACCESS_READ,
+             compute_require_tls),
     TEXT_READ("secure_file_priv", ""),
     COMPUTED("server_id", VARIABLE_INT, ACCESS_READ, compute_server_id),
     TEXT("session_track_gtids", "OFF"),
@@ -172,6 +182,7 @@ const struct variable variables[] = {
     TEXT_READ("system_time_zone", "UTC"),
     INT_READ("thread_cache_size", "0"),
     TEXT("time_zone", "SYSTEM"),
+    TEXT_READ("tls_version", "TLSv1.2,TLSv1.3"),
     TEXT_READ("tmpdir", ""),
     TEXT("transaction_isolation", "REPEATABLE-READ"),
     BOOL("transaction_read_only", "0"),

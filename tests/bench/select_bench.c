@@ -10,7 +10,8 @@
 
 #include "cursor.h"
 #include "errors.h"
-#include "sql_harness.h"
+#include "scripted_controller.h"
+#include "sql.h"
 
 static const struct {
     const char *text;
@@ -35,22 +36,23 @@ cpu_ns(void)
 }
 
 static void
-run(struct harness *h, const char *text, size_t parameters)
+run(struct sql_session *session, const char *text, size_t parameters)
 {
     static struct value values[CURSOR_COLUMNS_MAX * CURSOR_BATCH];
     static const struct value value = {VALUE_INT, NULL, 0, 42, 0};
     struct sql_parameters given = {&value, parameters};
     struct waker nobody = {NULL, NULL};
+    struct error error = {0};
     struct span span = {text, strlen(text)};
-    struct cursor *cursor = sql_open(
-        h->session, span, parameters ? &given : NULL, nobody, &h->error);
+    struct cursor *cursor =
+        sql_open(session, span, parameters ? &given : NULL, nobody, &error);
     struct rows rows = {values, 0, CURSOR_BATCH};
     enum step step = STEP_MORE;
 
     while (cursor && step == STEP_MORE)
-        step = cursor->ops->step(cursor, &rows, &h->error);
+        step = cursor->ops->step(cursor, &rows, &error);
     if (!cursor || step != STEP_DONE) {
-        fprintf(stderr, "%s: %s\n", text, h->error.text);
+        fprintf(stderr, "%s: %s\n", text, error.text);
         exit(1);
     }
     cursor_free(cursor);
@@ -60,18 +62,23 @@ int
 main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 100000;
-    static struct harness h;
+    static struct sql_node node = {.id = 10001};
+    struct sql_identity who = {.user = "admin", .privileges = PRIVILEGE_ALL};
+    struct sql_session *session;
 
-    harness_init(&h, PRIVILEGE_ALL);
+    node.controller = scripted_reset();
+    session = sql_session_new(&node, &who, 7);
+    if (!session)
+        return 1;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         double start;
 
-        run(&h, texts[i].text, texts[i].parameters);
+        run(session, texts[i].text, texts[i].parameters);
         start = cpu_ns();
         for (int n = 0; n < rounds; n++)
-            run(&h, texts[i].text, texts[i].parameters);
+            run(session, texts[i].text, texts[i].parameters);
         printf("%8.0f ns  %s\n", (cpu_ns() - start) / rounds, texts[i].text);
     }
-    harness_fini(&h);
+    sql_session_free(session);
     return 0;
 }

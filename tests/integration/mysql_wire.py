@@ -1,6 +1,7 @@
 """A MySQL client on a raw socket: it can also do what no client should."""
 import hashlib
 import socket
+import ssl
 import struct
 
 PROTOCOL_41, SSL, PLUGIN_AUTH = 0x200, 0x800, 0x80000
@@ -128,9 +129,12 @@ class Wire:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         self.sock.settimeout(timeout)
         self.sock.connect(where)
+        if family == socket.AF_INET:  # as clients do
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = bytearray()
         self.sequence = 0
         self.flags = 0
+        self.tls = False
 
     def close(self):
         self.sock.close()
@@ -210,10 +214,29 @@ class Wire:
         self.tail = g[at + 17:at + 27], g[at + 39:]
         return self
 
+    def ask_for_tls(self, flags=DEFAULT):
+        """Sends an SSLRequest."""
+        self.send(struct.pack("<IIB23x", flags | SSL, 1 << 24, 45))
+
+    def start_tls(self, flags=DEFAULT, context=None):
+        """After the greeting: all that follows goes through TLS."""
+        self.ask_for_tls(flags)
+        assert not self.buffer
+        if context is None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        self.sock = context.wrap_socket(self.sock,
+                                        server_hostname="localhost")
+        self.tls = True
+        return self
+
     def respond(self, user, answer=b"", plugin=NATIVE, database=b"",
                 flags=DEFAULT):
         if database:
             flags |= CONNECT_WITH_DB
+        if self.tls:
+            flags |= SSL
         self.flags = flags & self.server_flags
         self.progress = [] if flags & PROGRESS else None
         out = struct.pack("<IIB23x", flags, 1 << 24, 45)
@@ -243,8 +266,11 @@ class Wire:
             assert p == b"\x01\x03", p
         return self.ok()
 
-    def login(self, user=b"root", password=b"", plugin=NATIVE, **more):
+    def login(self, user=b"root", password=b"", plugin=NATIVE, tls=False,
+              **more):
         self.greeting()
+        if tls:
+            self.start_tls(more.get("flags", DEFAULT))
         if plugin == NATIVE:
             self.respond(user, answer_native(password, self.nonce), **more)
             self.ok()

@@ -26,9 +26,9 @@ except ImportError:
     sys.exit("needs python3-pymysql (apt-get install python3-pymysql)")
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
-FLAGS = (0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400 | 0x2000 | 0x4000 |
+FLAGS = (0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400 | 0x800 | 0x2000 | 0x4000 |
          0x8000 | 0x10000 | 0x20000 | 0x40000 | 0x80000 | 0x100000 | 0x200000 |
-         0x400000 | 0x1000000)  # clients.md 0.4 without SSL
+         0x400000 | 0x1000000)  # clients.md 0.4
 
 
 class FakeSpeech:
@@ -186,7 +186,7 @@ def test_database_at_login(node):
 def test_no_handshake_no_service(node):
     with Wire(node.tcp) as w:
         w.greeting()
-        w.send(struct.pack("<IIB23x", DEFAULT | SSL, 1 << 24, 45))
+        w.send(struct.pack("<IIB23x", DEFAULT | SSL, 1 << 24, 45) + b"ann\0\0")
         refused(1043, "08S01", w.ok)
         assert w.closed()
     with Wire(node.tcp) as w:
