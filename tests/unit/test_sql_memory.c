@@ -89,6 +89,7 @@ static const char *const statements[] = {
     "SHOW CREATE DATABASE heapwire",
     "SHOW TABLE STATUS FROM heapwire LIKE 'n%'",
     "SHOW GRANTS",
+    "CHECK TABLE heapwire.nodes, heapwire.sessions",
     "SHOW COLLATION LIKE 'utf8%'",
     "DESCRIBE heapwire.nodes 'p%'",
     "EXPLAIN SELECT * FROM heapwire.nodes n, heapwire.sessions s",
