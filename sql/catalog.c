@@ -29,6 +29,7 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_audit_log,
     &table_heap_frames,
     &table_heap_functions,
     &table_heap_stacks,
@@ -39,7 +40,9 @@ const struct catalog_table *const catalog_tables[] = {
     &table_nodes,
     &table_profiler,
     &table_sessions,
+    &table_settings,
     &table_snapshots,
+    &table_users,
     /* information_schema, by name */
     &table_administrable_roles,
     &table_applicable_roles,

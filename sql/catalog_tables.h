@@ -41,6 +41,11 @@ extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_processlist;
 extern const struct catalog_table table_show_processlist;
 
+/* tables_accounts.c */
+extern const struct catalog_table table_settings;
+extern const struct catalog_table table_users;
+extern const struct catalog_table table_audit_log;
+
 /* tables_schema.c */
 extern const struct catalog_table table_schemata;
 extern const struct catalog_table table_schemata_extensions;

@@ -130,10 +130,12 @@ parse_call(struct parser *p, struct statement *out)
     struct show name = {0};
     int size, database_size;
 
-    (void)out;
     parser_advance(p);
     if (parser_table(p, &name) != 0)
         return -1;
+    if (span_is_nocase(name.table, "admin_execute") &&
+        (!name.has_database || span_is_nocase(name.database, "heapwire")))
+        return parse_admin_call(p, out);
     size = name.table.size < SHOWN ? (int)name.table.size : SHOWN;
     database_size =
         name.database.size < SHOWN ? (int)name.database.size : SHOWN;

@@ -23,7 +23,7 @@
 struct select_wait;
 
 enum {
-    HANDLES_MAX = 64, /* SELECTs open at once */
+    HANDLES_MAX = 96, /* SELECTs open at once */
     HANDLES_IDLE = 2,
     SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */

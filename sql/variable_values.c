@@ -214,6 +214,8 @@ variable_accept(const struct variable *variable, const struct value *given,
                   "Variable '%s' is a read only variable", variable->name);
         return -1;
     }
+    if (!given && !variable->value && variable->type == VARIABLE_INT)
+        return 0; /* NULL: what is computed, see session_value_apply */
     if (!given && !variable->value) { /* autocommit's default */
         out->type = VALUE_INT;
         out->integer = 1;

@@ -82,7 +82,8 @@ static const struct {
     /* columns */
     {"SHOW COLUMNS FROM `profiler` FROM `heapwire` LIKE 's%'",
      "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|YES||\\N|\n"
-     "since|datetime|YES||\\N|\nsample_rate|bigint|YES||\\N|"},
+     "since|datetime|YES||\\N|\nsample_rate|bigint "
+     "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|"},
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
      "id|bigint|\\N|YES||\\N||select|\n"

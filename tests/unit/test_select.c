@@ -228,9 +228,9 @@ static const struct {
      "id|address|port|role|alive|since|version|state\n#10001|127.0.0.1|#9036|"
      "self|true|2026-11-21 02:31:07|" HW_VERSION "|connected"},
     {"select * from heapwire.profiler",
-     "state|since|active|active_since|sample_rate|jemalloc_version|"
-     "allocator_symbol|reason\nconnected|2026-11-21 02:31:07|false|\\N|"
-     "#524288|5.3.0-test|mallctl|"},
+     "state|since|active|active_since|sample_rate|samples|"
+     "jemalloc_version|allocator_symbol|reason\nconnected|2026-11-21 "
+     "02:31:07|false|\\N|#524288|\\N|5.3.0-test|mallctl|"},
     {"select id, user, command from `heapwire`.`sessions` order by id desc",
      "id|user|command\n#8|other|Sleep\n#7|admin|Query"},
     {"select count(*) from heapwire.sessions s join heapwire.nodes n on "
