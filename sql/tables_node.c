@@ -7,9 +7,9 @@
  *     state varchar(64))
  * CREATE TABLE heapwire.profiler (
  *     state varchar(64), since datetime, active varchar(5),
- *     active_since datetime, sample_rate bigint,
- *     jemalloc_version varchar(64), allocator_symbol varchar(64),
- *     reason varchar(1024))
+ *     active_since datetime, sample_rate bigint unsigned,
+ *     samples bigint unsigned, jemalloc_version varchar(64),
+ *     allocator_symbol varchar(64), reason varchar(1024))
  */
 #include <stdio.h>
 #include <unistd.h>
