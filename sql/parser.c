@@ -95,8 +95,7 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
             return parser_fail(p);
         if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
             break;
-        if (p->token.kind == TOKEN_INVALID ||
-            p->token.kind == TOKEN_PARAMETER)
+        if (p->token.kind == TOKEN_INVALID || p->token.kind == TOKEN_PARAMETER)
             return parser_fail(p);
         parser_advance(p);
     }
@@ -183,6 +182,8 @@ static const struct {
     {"ADMIN", parse_admin},
     {"SELECT", parse_select},
     {"WITH", parse_select},
+    {"TABLE", parse_select},
+    {"VALUES", parse_select},
     {"SHOW", parse_show},
     {"SET", parse_set},
     {"USE", parse_use},
@@ -214,6 +215,8 @@ parse_statement(struct parser *p, struct statement *out)
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))
             return statements[i].parse(p, out);
+    if (token_is_operator(&p->token, "(")) /* (SELECT 1) UNION (SELECT 2) */
+        return parse_select(p, out);
     return parser_fail(p);
 }
 
