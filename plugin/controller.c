@@ -2,12 +2,12 @@
  * controller.c - see controller.h.
  *
  * Two threads.  The channel thread talks to the agent (node.c) and runs the
- * queue of jobs; the resolver thread turns a taken dump into a snapshot.  A
- * job is shared by the tickets that wait for it and by the queue.
+ * jobs (jobs.c); the resolver thread turns a taken dump into a snapshot.
  *
- * Locks: controller.lock guards queue, jobs, tickets, status and the kept
+ * Locks: jobs.lock guards the jobs and tickets, status, dump and the kept
  * snapshots.  It is held while wakers run (they only post), never across I/O.
- * Order: controller.lock, then whatever a waker takes; objects.lock last.
+ * Order: a script's lock (sql/), jobs.lock, then whatever a waker takes;
+ * objects.lock last.
  */
 #include "controller.h"
 
@@ -24,16 +24,18 @@
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
+#include "jobs.h"
 #include "kept.h"
 #include "memory.h"
 #include "node.h"
 #include "node_status.h"
 #include "objects.h"
 #include "snapshot.h"
+#include "stats.h"
+#include "stats_take.h"
 #include "symbolizer.h"
 
 enum {
-    JOBS_MAX = 64,    /* waiting in the queue */
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
     /* To name a dump's addresses: a statement has 60 s, and time must be left
@@ -42,29 +44,9 @@ enum {
     STACK_BYTES = 1 << 20
 };
 
-struct job {
-    enum job_kind kind;
-    bool keep; /* some ticket asked for a kept snapshot */
-    bool finished, failed;
-    struct job_result result; /* the job's own reference */
-    struct error error;
-    struct ticket *tickets;
-    int references; /* tickets, and one of the queue */
-    struct job *next;
-};
-
-struct ticket {
-    struct controller *controller;
-    struct job *job;
-    struct waker waker;
-    struct ticket *next; /* of the same job */
-};
-
 struct controller {
-    pthread_mutex_t lock;
-    struct job *queue;         /* waiting, oldest first */
-    struct job *resolving;     /* its dump is with the resolver, or NULL */
-    struct dump dump;          /* of the resolving job; the resolver's */
+    struct jobs jobs;
+    struct dump dump;          /* of jobs.resolving; the resolver's */
     struct node_status status; /* a copy of node.status */
     struct kept kept;
     bool stop; /* atomic: read without the lock too */
@@ -88,129 +70,29 @@ wake_channel(struct controller *c)
         ;
 }
 
-/* ---- jobs; all of these want the lock held ---- */
-
-static void
-job_unref(struct job *job)
-{
-    if (--job->references > 0)
-        return;
-    snapshot_unref(job->result.snapshot);
-    mem_free(job);
-}
-
-static void
-job_finish(struct job *job, const struct error *failure)
-{
-    job->finished = true;
-    job->failed = failure != NULL;
-    if (failure)
-        job->error = *failure;
-    for (struct ticket *t = job->tickets; t; t = t->next)
-        t->waker.wake(t->waker.arg);
-    job_unref(job); /* the queue's */
-}
-
-static bool
-is_dump(enum job_kind kind)
-{
-    return kind == JOB_PROFILE || kind == JOB_SNAPSHOT;
-}
-
-/* A request joins the last waiting job if that answers it too, even one that
- * was given up by all who asked; it never joins one that runs, whose answer may
- * be older than the request. */
-static struct job *
-joinable(struct controller *c, enum job_kind kind)
-{
-    struct job *last = c->queue;
-
-    while (last && last->next)
-        last = last->next;
-    if (!last)
-        return NULL;
-    if (is_dump(kind) ? is_dump(last->kind)
-                      : kind == JOB_GET_ACTIVE && last->kind == kind)
-        return last;
-    return NULL;
-}
-
-static size_t
-queue_length(const struct controller *c)
-{
-    size_t length = 0;
-
-    for (const struct job *job = c->queue; job; job = job->next)
-        length++;
-    return length;
-}
-
-static struct job *
-job_enqueue(struct controller *c, enum job_kind kind, struct error *err)
-{
-    struct job **end = &c->queue, *job;
-
-    if (queue_length(c) >= JOBS_MAX) {
-        error_set(err, ER_UNKNOWN,
-                  "%d requests are waiting for the node already; try again "
-                  "later",
-                  JOBS_MAX);
-        return NULL;
-    }
-    job = mem_zalloc(1, sizeof(*job));
-    if (!job) {
-        error_memory(err, "a request to the node");
-        return NULL;
-    }
-    job->kind = kind;
-    job->references = 1;
-    while (*end)
-        end = &(*end)->next;
-    *end = job;
-    return job;
-}
-
-/*
- * Takes the next job that may run.  While the resolver is busy a dump waits,
- * and so does every change behind it; a read may overtake both.
- */
-static struct job *
-job_take(struct controller *c)
-{
-    bool dump_waits = false;
-
-    for (struct job **at = &c->queue; *at; at = &(*at)->next) {
-        struct job *job = *at;
-
-        if (is_dump(job->kind) && c->resolving) {
-            dump_waits = true;
-            continue;
-        }
-        if (dump_waits && job->kind != JOB_GET_ACTIVE)
-            return NULL;
-        *at = job->next;
-        job->next = NULL;
-        return job;
-    }
-    return NULL;
-}
-
 /* ---- the channel thread ---- */
 
 static void
 publish_status(struct controller *c)
 {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     c->status = c->node.status;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->jobs.lock);
 }
 
 static void
 greet(struct controller *c)
 {
-    if (node_refresh(&c->node))
+    bool changed = node_refresh(&c->node);
+
+    if (changed)
         objects_clear(&c->objects);
-    publish_status(c);
+    pthread_mutex_lock(&c->jobs.lock);
+    c->status = c->node.status;
+    if (changed)
+        jobs_forget(&c->jobs);
+    jobs_expire(&c->jobs);
+    pthread_mutex_unlock(&c->jobs.lock);
 }
 
 static int
@@ -248,49 +130,50 @@ run_dump(struct controller *c, struct job *job, struct error *err)
         dump_fini(&dump);
         return -1;
     }
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     c->dump = dump;
-    c->resolving = job;
+    jobs_resolve(&c->jobs, job);
     pthread_cond_signal(&c->resolver_work);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->jobs.lock);
     return 0;
 }
 
 static void
 run_job(struct controller *c, struct job *job)
 {
+    struct job_result result = {0};
     struct error err;
-    bool active = false;
     int rc;
 
     memset(&err, 0, sizeof(err));
-    if (is_dump(job->kind)) {
+    if (job_is_dump(job->kind)) {
         rc = run_dump(c, job, &err);
         if (rc == 0)
             return;
     } else if (job->kind == JOB_GET_ACTIVE) {
-        rc = run_get_active(c, &active, &err);
+        rc = run_get_active(c, &result.active, &err);
+    } else if (job->kind == JOB_STATS) {
+        result.stats = stats_take(&c->node, &err);
+        rc = result.stats ? 0 : -1;
     } else {
         rc = run_switch(c, job->kind == JOB_ENABLE, &err);
         greet(c); /* active since, number of changes */
     }
     publish_status(c);
-    pthread_mutex_lock(&c->lock);
-    job->result.active = active;
-    job_finish(job, rc == 0 ? NULL : &err);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
+    job->result = result;
+    jobs_finish(&c->jobs, job, rc == 0 ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.lock);
 }
 
-/* A job that nobody waits for any more is not run. */
 static struct job *
 next_job(struct controller *c)
 {
     struct job *job;
 
-    pthread_mutex_lock(&c->lock);
-    while ((job = job_take(c)) != NULL && !job->tickets)
-        job_unref(job);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
+    job = jobs_take(&c->jobs);
+    pthread_mutex_unlock(&c->jobs.lock);
     return job;
 }
 
@@ -339,18 +222,18 @@ resolve(struct controller *c, struct job *job)
     struct error err;
 
     memset(&err, 0, sizeof(err));
-    snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer, &err);
+    snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer,
+                                  &job->progress, &err);
     dump_fini(&c->dump);
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     if (snapshot) {
         kept_name(&c->kept, snapshot);
         if (job->keep)
             kept_add(&c->kept, snapshot);
         job->result.snapshot = snapshot;
     }
-    c->resolving = NULL;
-    job_finish(job, snapshot ? NULL : &err);
-    pthread_mutex_unlock(&c->lock);
+    jobs_finish(&c->jobs, job, snapshot ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.lock);
     wake_channel(c);
 }
 
@@ -359,21 +242,21 @@ resolver_main(void *arg)
 {
     struct controller *c = arg;
 
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     for (;;) {
-        struct job *job = c->resolving;
+        struct job *job = c->jobs.resolving;
 
         if (job) {
-            pthread_mutex_unlock(&c->lock);
+            pthread_mutex_unlock(&c->jobs.lock);
             resolve(c, job);
-            pthread_mutex_lock(&c->lock);
+            pthread_mutex_lock(&c->jobs.lock);
         } else if (__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
             break;
         } else {
-            pthread_cond_wait(&c->resolver_work, &c->lock);
+            pthread_cond_wait(&c->resolver_work, &c->jobs.lock);
         }
     }
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->jobs.lock);
     return NULL;
 }
 
@@ -413,7 +296,7 @@ controller_start(const struct controller_options *options, struct error *err)
         error_memory(err, "the controller");
         return NULL;
     }
-    pthread_mutex_init(&c->lock, NULL);
+    jobs_init(&c->jobs);
     pthread_cond_init(&c->resolver_work, NULL);
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -451,10 +334,10 @@ fail:
 static void
 join_threads(struct controller *c)
 {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
     pthread_cond_signal(&c->resolver_work);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->jobs.lock);
     wake_channel(c);
     if (c->symbolizer)
         symbolizer_cancel(c->symbolizer);
@@ -467,22 +350,16 @@ join_threads(struct controller *c)
 void
 controller_stop(struct controller *c)
 {
-    struct job *next;
-
     if (!c)
         return;
     join_threads(c);
-    for (struct job *job = c->queue; job; job = next) {
-        next = job->next;
-        job_unref(job);
-    }
     kept_fini(&c->kept);
     symbolizer_free(c->symbolizer);
     objects_fini(&c->objects);
     node_fini(&c->node);
     fd_close(c->wake_fd);
     pthread_cond_destroy(&c->resolver_work);
-    pthread_mutex_destroy(&c->lock);
+    jobs_fini(&c->jobs);
     mem_free(c->state_dir);
     mem_free(c->symbolizer_path);
     mem_free(c);
@@ -493,36 +370,9 @@ controller_stop(struct controller *c)
 void
 controller_status(struct controller *c, struct node_status *out)
 {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     *out = c->status;
-    pthread_mutex_unlock(&c->lock);
-}
-
-static struct ticket *
-attach(struct controller *c, enum job_kind kind, struct waker waker,
-       struct error *err)
-{
-    struct job *job = joinable(c, kind);
-    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
-
-    if (!ticket) {
-        error_memory(err, "a request to the node");
-        return NULL;
-    }
-    if (!job)
-        job = job_enqueue(c, kind, err);
-    if (!job) {
-        mem_free(ticket);
-        return NULL;
-    }
-    job->keep |= kind == JOB_SNAPSHOT;
-    job->references++;
-    ticket->controller = c;
-    ticket->job = job;
-    ticket->waker = waker;
-    ticket->next = job->tickets;
-    job->tickets = ticket;
-    return ticket;
+    pthread_mutex_unlock(&c->jobs.lock);
 }
 
 struct ticket *
@@ -531,53 +381,25 @@ controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
 {
     struct ticket *ticket = NULL;
 
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     if (node_status_check(&c->status, err) == 0 &&
         node_status_check_job(&c->status, kind, err) == 0)
-        ticket = attach(c, kind, waker, err);
-    pthread_mutex_unlock(&c->lock);
+        ticket = jobs_attach(&c->jobs, kind, waker, err);
+    pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)
         wake_channel(c);
     return ticket;
 }
 
-enum ticket_state
-ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+size_t
+controller_snapshots(struct controller *c, struct snapshot **out, size_t max)
 {
-    struct controller *c = ticket->controller;
-    struct job *job = ticket->job;
-    enum ticket_state state = TICKET_WAITING;
+    size_t count;
 
-    pthread_mutex_lock(&c->lock);
-    if (job->finished && job->failed) {
-        *err = job->error;
-        state = TICKET_FAILED;
-    } else if (job->finished) {
-        *result = job->result;
-        if (result->snapshot)
-            snapshot_ref(result->snapshot);
-        state = TICKET_DONE;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return state;
-}
-
-void
-ticket_free(struct ticket *ticket)
-{
-    struct controller *c;
-    struct ticket **at;
-
-    if (!ticket)
-        return;
-    c = ticket->controller;
-    pthread_mutex_lock(&c->lock);
-    for (at = &ticket->job->tickets; *at != ticket; at = &(*at)->next)
-        ;
-    *at = ticket->next;
-    job_unref(ticket->job);
-    pthread_mutex_unlock(&c->lock);
-    mem_free(ticket);
+    pthread_mutex_lock(&c->jobs.lock);
+    count = kept_list(&c->kept, out, max);
+    pthread_mutex_unlock(&c->jobs.lock);
+    return count;
 }
 
 struct snapshot *
@@ -585,9 +407,9 @@ controller_snapshot(struct controller *c, const char *name, struct error *err)
 {
     struct snapshot *found;
 
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->jobs.lock);
     found = kept_find(&c->kept, name);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->jobs.lock);
     if (!found)
         error_set(err, ER_UNKNOWN,
                   "no snapshot named '%.64s' is kept (the newest %d are); "

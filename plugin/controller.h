@@ -57,7 +57,7 @@ enum job_kind {
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
-    JOB_STATS     /* result.stats, likewise */
+    JOB_STATS     /* result.stats, likewise; without jemalloc the kernel's */
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };
@@ -69,7 +69,8 @@ struct job_result {
 };
 
 /* NULL with *err when the node cannot serve it at all (gone, unresponsive, no
- * jemalloc, ...), told at once. */
+ * jemalloc, ...), told at once.  A ticket that shares a recent answer has it
+ * already, and its waker is not called: poll before waiting. */
 struct ticket *controller_submit(struct controller *controller,
                                  enum job_kind kind, struct waker waker,
                                  struct error *err);
@@ -83,8 +84,8 @@ enum ticket_state ticket_poll(struct ticket *ticket, struct job_result *result,
  * this returns.  NULL is fine. */
 void ticket_free(struct ticket *ticket);
 
-/* How far the job is: false while it waits for its turn.  Stages as the
- * controller's; text is static. */
+/* How far the job is: false while it waits for its turn.  The ticket must not
+ * be freed meanwhile; text is static. */
 struct job_progress {
     unsigned stage, stages; /* from 1 */
     unsigned percent;       /* of the stage; 0: not known */

@@ -1,7 +1,6 @@
 /* dump.c - see dump.h. */
 #include "dump.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "arena.h"
@@ -76,19 +75,6 @@ out:
     return rc;
 }
 
-/* A pipe in place of a memfd would hold up the channel thread for ever: only
- * files in memory have seals. */
-static int
-read_memory(int fd, struct buffer *out, const char *what, struct error *err)
-{
-    if (fd < 0 || fcntl(fd, F_GET_SEALS) < 0) {
-        error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
-                  what);
-        return -1;
-    }
-    return fd_read_all(fd, out, what, err);
-}
-
 int
 dump_take(struct dump *dump, struct node *node, struct objects *objects,
           struct error *err)
@@ -103,15 +89,22 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
         return -1;
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
-    if (read_memory(answer.fds[0], &dump->text, "the heap profile", err) == 0 &&
-        read_memory(answer.fds[1], &dump->maps, "the node's mappings", err) ==
-            0)
+    if (node_read_memory(answer.fds[0], &dump->text, "the heap profile", err) ==
+            0 &&
+        node_read_memory(answer.fds[1], &dump->maps, "the node's mappings",
+                         err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
     return rc;
 }
 
 /* ---- making: the resolver thread ---- */
+
+static void
+enter(struct dump_progress *progress, enum dump_stage stage)
+{
+    __atomic_store_n(&progress->stage, stage, __ATOMIC_RELAXED);
+}
 
 static int
 open_object(void *arg, const struct mapping *mapping)
@@ -122,12 +115,14 @@ open_object(void *arg, const struct mapping *mapping)
 static struct names *
 name_addresses(const struct dump *dump, const struct heap_dump *heap,
                struct arena *arena, struct objects *objects,
-               struct symbolizer *symbolizer, struct error *err)
+               struct symbolizer *symbolizer, struct dump_progress *progress,
+               struct error *err)
 {
     struct resolve_request request = {.addresses = heap->addresses,
                                       .count = heap->address_count,
                                       .allocator_address =
                                           dump->hello.mallctl_address,
+                                      .named = &progress->named,
                                       .open_object = open_object,
                                       .arg = objects};
     struct names *names = NULL;
@@ -137,6 +132,8 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
                        err) != 0)
         return NULL;
     request.maps = &maps;
+    __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
+                     __ATOMIC_RELAXED);
     if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
         return NULL;
     return names;
@@ -144,7 +141,8 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
 
 struct snapshot *
 dump_make_snapshot(const struct dump *dump, struct objects *objects,
-                   struct symbolizer *symbolizer, struct error *err)
+                   struct symbolizer *symbolizer,
+                   struct dump_progress *progress, struct error *err)
 {
     struct profile_origin origin = {.live = true,
                                     .taken_ms = dump->taken_ms,
@@ -159,12 +157,15 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         error_memory(err, "a snapshot");
         goto out;
     }
+    enter(progress, DUMP_NAMING);
     heap = heap_dump_parse(dump->text.data, dump->text.size, err);
     if (!heap)
         goto out;
-    names = name_addresses(dump, heap, arena, objects, symbolizer, err);
+    names =
+        name_addresses(dump, heap, arena, objects, symbolizer, progress, err);
     if (!names)
         goto out;
+    enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile)
         goto out;

@@ -34,10 +34,20 @@ int dump_take(struct dump *dump, struct node *node, struct objects *objects,
               struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
+enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };
+enum { DUMP_STAGES = DUMP_MAKING };
+
+/* How far it is, for other threads to look at: atomics. */
+struct dump_progress {
+    unsigned stage;            /* enum dump_stage; 0: not begun */
+    unsigned named, addresses; /* while DUMP_NAMING */
+};
+
 /* NULL with *err.  The snapshot has no name yet. */
 struct snapshot *dump_make_snapshot(const struct dump *dump,
                                     struct objects *objects,
                                     struct symbolizer *symbolizer,
+                                    struct dump_progress *progress,
                                     struct error *err);
 
 #endif

@@ -58,6 +58,16 @@ kept_add(struct kept *kept, struct snapshot *snapshot)
         forget_oldest(kept);
 }
 
+size_t
+kept_list(struct kept *kept, struct snapshot **out, size_t max)
+{
+    size_t count = kept->count < max ? kept->count : max;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = snapshot_ref(kept->list[i]);
+    return count;
+}
+
 struct snapshot *
 kept_find(struct kept *kept, const char *name)
 {

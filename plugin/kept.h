@@ -25,6 +25,8 @@ void kept_fini(struct kept *kept);
 void kept_name(struct kept *kept, struct snapshot *snapshot);
 /* Takes a reference of its own; lets the oldest go past the ceilings. */
 void kept_add(struct kept *kept, struct snapshot *snapshot);
+/* New references, oldest first, at most max; how many. */
+size_t kept_list(struct kept *kept, struct snapshot **out, size_t max);
 /* A new reference, or NULL. */
 struct snapshot *kept_find(struct kept *kept, const char *name);
 

@@ -5,6 +5,7 @@
 #include "node.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -408,6 +409,20 @@ node_call(struct node *node, const struct agent_request *request,
               node->status.hello.exe, node->status.hello.pid,
               reply->text[0] ? reply->text : "failure without a reason");
     return -1;
+}
+
+/* A pipe in place of a memfd would hold up the channel thread for ever: only
+ * files in memory have seals. */
+int
+node_read_memory(int fd, struct buffer *out, const char *what,
+                 struct error *err)
+{
+    if (fd < 0 || fcntl(fd, F_GET_SEALS) < 0) {
+        error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
+                  what);
+        return -1;
+    }
+    return fd_read_all(fd, out, what, err);
 }
 
 bool

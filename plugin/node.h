@@ -16,6 +16,7 @@
 #include "agent_protocol.h"
 #include "controller.h"
 
+struct buffer;
 struct error;
 
 struct node {
@@ -49,6 +50,10 @@ bool node_refresh(struct node *node);
  * own words; the answer then holds no descriptors. */
 int node_call(struct node *node, const struct agent_request *request,
               struct node_answer *answer, struct error *err);
+
+/* Appends what a descriptor of an answer holds; what names it in the error. */
+int node_read_memory(int fd, struct buffer *out, const char *what,
+                     struct error *err);
 
 /* Whether the agent said something unasked: it ended, or answers late. */
 bool node_input_pending(const struct node *node);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct arena;
+struct error;
 
 /* A figure that may be unknown. */
 struct stats_figure {
@@ -34,25 +35,40 @@ struct stats_arena {
     uint64_t active, dirty, muzzy, mapped, retained, metadata, resident;
 };
 
+/* As mallctl names it; of opt.* some are words. */
 struct stats_named {
-    const char *name; /* as mallctl has it */
-    uint64_t value;
+    const char *name, *text;
+    bool is_number;
+    int64_t number;
 };
 
 struct stats {
     int64_t taken_ms; /* wall clock */
     /* Bytes. */
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
-    struct stats_figure rss, cgroup_current, cgroup_limit;
-    const struct stats_named *named; /* every figure that the agent gave */
+    /* The kernel's: of the process, then of the cgroup that holds it and has
+     * the smallest limit (no limit: the process's own). */
+    struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
+    const struct stats_named *named; /* what is not of a bin or an arena */
     size_t named_count;
-    const struct stats_bin *bins; /* ascending by size */
+    const struct stats_bin *bins; /* ascending by index, so by size */
     size_t bin_count;
     const struct stats_arena *arenas; /* ascending by index */
     size_t arena_count;
     struct arena *arena; /* holds the arrays */
     int references;      /* atomic */
 };
+
+enum {
+    STATS_TEXT_MAX = 4 << 20, /* bytes that an agent may send */
+    STATS_NAMED_MAX = 512,
+    STATS_BINS_MAX = 256,
+    STATS_ARENAS_MAX = 1024
+};
+
+/* Of the agent's text (agent/statistics.h); what is in no table is passed over.
+ * NULL with *err: not such a text, or no memory.  Kernel's figures unknown. */
+struct stats *stats_parse(const char *text, size_t size, struct error *err);
 
 struct stats *stats_ref(struct stats *stats);
 void stats_unref(struct stats *stats); /* NULL is fine */

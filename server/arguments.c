@@ -23,8 +23,8 @@ arguments_help(void)
          "  --config FILE             [node] and [user NAME] sections; every\n"
          "                            option below is a key of [node], too\n"
          "  --node-id N               this node's number (10001)\n"
-         "  --listen ADDR:PORT|none   TCP, loopback only (127.0.0.1:9036);\n"
-         "                            used once there are users\n"
+         "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
+         "                            users; others than loopback require TLS\n"
          "  --state-dir DIR           private directory of the node\n"
          "  --socket PATH             unix socket (mysql.sock there)\n"
          "  --user NAME               whom to become when started as root\n"
@@ -32,6 +32,10 @@ arguments_help(void)
          "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
          "  --log stderr|syslog|PATH  (heapwired.log in the state directory)\n"
          "  --statement-timeout S     seconds a statement may run (60)\n"
+         "  --tls-cert FILE           certificate, PEM, its chain behind it\n"
+         "  --tls-key FILE            its key (both: made in the state "
+         "directory)\n"
+         "  --require-tls yes|no      refuse TCP without TLS (no)\n"
          "  --check                   examine all of this, print it, and exit\n"
          "  --version, --help");
 }

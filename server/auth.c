@@ -207,3 +207,21 @@ auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
     return check(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, v->sha256,
                  answer);
 }
+
+int
+auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
+                 const uint8_t certificate[AUTH_SHA256],
+                 char out[AUTH_FINGERPRINT])
+{
+    uint8_t input[AUTH_SHA1 + AUTH_NONCE + AUTH_SHA256], found[AUTH_SHA256];
+    uint8_t *at = input;
+
+    memcpy(at, v->sha1, AUTH_SHA1);
+    memcpy(at += AUTH_SHA1, nonce, AUTH_NONCE);
+    memcpy(at + AUTH_NONCE, certificate, AUTH_SHA256);
+    if (!digest(EVP_sha256(), input, sizeof(input), found))
+        return -1;
+    for (size_t i = 0; i < sizeof(found); i++)
+        snprintf(out + 2 * i, 3, "%02X", found[i]);
+    return 0;
+}

@@ -51,4 +51,11 @@ bool auth_check_native(const struct verifier *v,
 bool auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
                      struct span answer);
 
+/* What MariaDB's clients take as proof that who knows the password is also who
+ * showed the certificate with this SHA-256: hexadecimal, in capitals. */
+enum { AUTH_FINGERPRINT = 2 * AUTH_SHA256 + 1 };
+int auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
+                     const uint8_t certificate[AUTH_SHA256],
+                     char out[AUTH_FINGERPRINT]);
+
 #endif

@@ -15,6 +15,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "login.h"
+#include "prepared_commands.h"
 #include "session.h"
 #include "statement.h"
 
@@ -32,9 +33,12 @@ enum {
     COM_PING = 0x0e,
     COM_CHANGE_USER = 0x11,
     COM_STMT_PREPARE = 0x16,
+    COM_STMT_EXECUTE = 0x17,
     COM_STMT_SEND_LONG_DATA = 0x18,
     COM_STMT_CLOSE = 0x19,
+    COM_STMT_RESET = 0x1a,
     COM_SET_OPTION = 0x1b,
+    COM_STMT_FETCH = 0x1c,
     COM_RESET_CONNECTION = 0x1f,
     COM_ANY = -1 /* the packet is no command */
 };
@@ -156,25 +160,6 @@ run_ping(struct session *s, struct span body)
     reply_ok(&s->reply, 0, "");
 }
 
-static void
-run_prepare(struct session *s, struct span body)
-{
-    struct error err;
-
-    (void)body;
-    error_set(&err, ER_UNSUPPORTED_PS,
-              "This command is not supported in the prepared statement "
-              "protocol yet");
-    reply_error(&s->reply, &err);
-}
-
-static void
-run_nothing(struct session *s, struct span body)
-{
-    (void)s;
-    (void)body;
-}
-
 /* Multiple statements on or off: we never run more than one. */
 static void
 run_set_option(struct session *s, struct span body)
@@ -192,6 +177,7 @@ static void
 run_reset(struct session *s, struct span body)
 {
     (void)body;
+    prepared_drop_all(s);
     sql_session_reset(s->sql);
     session_refresh(s);
     reply_ok(&s->reply, 0, "");
@@ -216,9 +202,12 @@ static const struct {
     {SESSION_READY, COM_PROCESS_KILL, run_process_kill},
     {SESSION_READY, COM_DEBUG, run_debug},
     {SESSION_READY, COM_CHANGE_USER, login_change},
-    {SESSION_READY, COM_STMT_PREPARE, run_prepare},
-    {SESSION_READY, COM_STMT_SEND_LONG_DATA, run_nothing},
-    {SESSION_READY, COM_STMT_CLOSE, run_nothing},
+    {SESSION_READY, COM_STMT_PREPARE, prepared_prepare},
+    {SESSION_READY, COM_STMT_EXECUTE, prepared_execute},
+    {SESSION_READY, COM_STMT_SEND_LONG_DATA, prepared_send_long_data},
+    {SESSION_READY, COM_STMT_CLOSE, prepared_close},
+    {SESSION_READY, COM_STMT_RESET, prepared_reset},
+    {SESSION_READY, COM_STMT_FETCH, prepared_fetch},
     {SESSION_READY, COM_SET_OPTION, run_set_option},
     {SESSION_READY, COM_RESET_CONNECTION, run_reset},
 };

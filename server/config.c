@@ -153,7 +153,8 @@ node_key(struct parse *p, const char *key, const char *value)
     }
     fault(p, p->line,
           "unknown key '%s' in [node] (allowed: id, listen, state_dir, "
-          "socket, user, exe, jemalloc, log, statement_timeout)",
+          "socket, user, exe, jemalloc, log, statement_timeout, tls_cert, "
+          "tls_key, require_tls)",
           key);
 }
 
@@ -377,9 +378,20 @@ config_load(struct config *config, const struct config_arguments *args,
         snprintf(where, sizeof(where), "--%s", setting_option(i));
         add_fault(faults, where, err.text);
     }
+    if (!*config->tls_cert != !*config->tls_key)
+        add_fault(
+            faults, *config->tls_cert ? "tls_cert" : "tls_key",
+            "needs the other one, too (tls_cert and tls_key, or neither)");
     if (setting_complete(config, &err) != 0)
         add_fault(faults, "the default paths", err.text);
     return faults->count ? -1 : 0;
+}
+
+bool
+config_requires_tls(const struct config *config)
+{
+    return config->require_tls ||
+           (!config->listen.none && !setting_is_loopback(config->listen.text));
 }
 
 void

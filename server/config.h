@@ -47,6 +47,9 @@ struct config {
     char exe[CONFIG_PATH_MAX];
     char jemalloc[CONFIG_PATH_MAX];
     char log[CONFIG_PATH_MAX];
+    char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own */
+    char tls_key[CONFIG_PATH_MAX];
+    bool require_tls; /* of TCP; see config_requires_tls */
     uint32_t statement_timeout_s;
     struct users *users; /* owned; see config_fini */
 };
@@ -79,6 +82,10 @@ void config_fini(struct config *config); /* zeroed is fine */
  * *mode gets its permission bits. */
 int config_read_file(const char *path, struct buffer *out, mode_t *mode,
                      struct error *err);
+
+/* What leaves the machine does so encrypted, whether it was asked for or
+ * not. */
+bool config_requires_tls(const struct config *config);
 
 /* "127.0.0.1:9036", "[::1]:9036" or "none" */
 void config_address_text(const struct config_address *address, char *out,

@@ -16,6 +16,8 @@
 
 #include "arguments.h"
 #include "become.h"
+#include "certificate.h"
+#include "certificate_files.h"
 #include "clock.h"
 #include "config.h"
 #include "controller.h"
@@ -28,6 +30,7 @@
 #include "pump.h"
 #include "server.h"
 #include "state_dir.h"
+#include "tls_context.h"
 #include "users.h"
 
 enum { SIGNALS = 3 };
@@ -97,6 +100,7 @@ say(const struct error *err)
 static int
 check_surroundings(const struct config *c)
 {
+    struct certificate certificate = {0};
     struct account account;
     struct error err;
     int rc = 0;
@@ -108,6 +112,10 @@ check_surroundings(const struct config *c)
     if (strchr(c->jemalloc, '/') &&
         check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
         rc = say(&err);
+    if (*c->tls_cert && *c->tls_key &&
+        certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
+        rc = say(&err);
+    certificate_fini(&certificate);
     if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)
         rc = say(&err);
     return rc;
@@ -130,6 +138,30 @@ daemon_check(const struct arguments *arguments)
     config_fini(&config);
     config_faults_fini(&faults);
     return rc == 0 ? 0 : EX_CONFIG;
+}
+
+/* TLS */
+
+/* -1: what there was before stays. */
+static int
+load_tls(struct daemon *d, const struct config *config, struct error *err)
+{
+    struct certificate certificate = {0};
+    SSL_CTX *context = NULL;
+    int rc;
+
+    if (*config->tls_cert)
+        rc = certificate_read(&certificate, config->tls_cert, config->tls_key,
+                              err);
+    else
+        rc = certificate_own(&certificate, d->state.fd, err);
+    if (rc == 0)
+        context = tls_context_new(&certificate, err);
+    certificate_fini(&certificate);
+    if (!context)
+        return -1;
+    server_set_tls(&d->server, context);
+    return 0;
 }
 
 /* Listeners */
@@ -171,14 +203,17 @@ give_file(int dir, const char *name, const struct account *account)
 }
 
 /* The agent bound its socket as root.  After the directory: an agent that binds
- * meanwhile looks whose it is then. */
+ * meanwhile looks whose it is then.  The certificate is for the next start. */
 static int
-give_agents_files(int dir, const struct account *account)
+give_files(int dir, const struct account *account)
 {
-    return give_file(dir, AGENT_SOCKET, account) != 0 ||
-                   give_file(dir, AGENT_LOCK, account) != 0
-               ? -1
-               : 0;
+    static const char *const names[] = {AGENT_SOCKET, AGENT_LOCK,
+                                        CERTIFICATE_OWN, CERTIFICATE_OWN_KEY};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (give_file(dir, names[i], account) != 0)
+            return -1;
+    return 0;
 }
 
 static int
@@ -195,7 +230,7 @@ leave_root(void *arg, const struct account *account)
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
-        give_agents_files(d->state.fd, account) != 0) {
+        give_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);
@@ -247,10 +282,15 @@ reload(struct daemon *d)
         server_set_users(&d->server, config.users);
         config.users = NULL;
         d->server.statement_timeout_s = config.statement_timeout_s;
+        d->config.require_tls = config.require_tls;
+        d->server.node.requires_tls = config_requires_tls(&d->config);
+        if (load_tls(d, &config, &err) != 0)
+            log_fault("the certificate stays as it was: %s", err.text);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
-                 "%u s; other settings need a restart",
-                 users_count(d->server.users), config.statement_timeout_s);
+                 "%u s, TLS %s; other settings need a restart",
+                 users_count(d->server.users), config.statement_timeout_s,
+                 d->server.node.requires_tls ? "required" : "offered");
     }
     config_fini(&config);
     config_faults_fini(&faults);
@@ -340,6 +380,7 @@ start_server(struct daemon *d, struct error *err)
         return -1;
     d->server_open = true;
     d->server.statement_timeout_s = d->config.statement_timeout_s;
+    d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
     if (pump_start_workers(&d->loop) != 0) {
@@ -389,8 +430,11 @@ start(struct daemon *d, struct error *err)
     if (log_open(d->config.log, err) != 0)
         return EX_CONFIG;
     d->log_open = true;
-    if (start_controller(d, err) != 0 || start_server(d, err) != 0 ||
-        start_listeners(d, err) != 0)
+    if (start_controller(d, err) != 0 || start_server(d, err) != 0)
+        return EX_OSERR;
+    if (load_tls(d, &d->config, err) != 0)
+        return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
+    if (start_listeners(d, err) != 0)
         return EX_OSERR;
     log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
              d->config.state_dir);

@@ -14,6 +14,7 @@ enum {
     CHARSET_UTF8MB4 = 45,
     NONCE_FIRST = 8, /* bytes of the nonce in the greeting's first part */
     RESPONSE_FILLER = 23,
+    TLS_REQUEST = 4 + 4 + 1 + RESPONSE_FILLER,
     GREETING_FILLER = 10,
     HEADER_SWITCH = 0xfe,
     HEADER_MORE = 0x01,
@@ -91,6 +92,18 @@ malformed(struct error *err, const char *why)
     return -1;
 }
 
+bool
+handshake_wants_tls(struct span packet, uint32_t *capabilities)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    uint32_t client = reader_u32(&r);
+
+    if (packet.size != TLS_REQUEST || !(client & CAPABILITY_SSL))
+        return false;
+    *capabilities = client & CAPABILITIES_OFFERED;
+    return true;
+}
+
 int
 handshake_decode(struct span packet, struct handshake *out, struct error *err)
 {
@@ -99,12 +112,10 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
                           .plugin = {AUTH_NATIVE, strlen(AUTH_NATIVE)}};
     uint32_t client = reader_u32(&r);
 
-    if (client & CAPABILITY_SSL)
-        return malformed(err, "TLS was not offered");
     if (!(client & CAPABILITY_PROTOCOL_41) ||
         !(client & CAPABILITY_SECURE_CONNECTION))
         return malformed(err, "the client is too old");
-    h.capabilities = client & CAPABILITIES_OFFERED;
+    h.capabilities = client & (CAPABILITIES_OFFERED | CAPABILITY_PROGRESS);
     reader_u32(&r); /* its largest packet */
     reader_u8(&r);  /* its character set: texts are UTF-8 */
     reader_bytes(&r, RESPONSE_FILLER);

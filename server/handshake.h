@@ -18,7 +18,7 @@ struct reply;
 
 /* What a client sent; all spans borrow the packet. */
 struct handshake {
-    uint32_t capabilities; /* the client's AND ours */
+    uint32_t capabilities; /* the client's AND ours, and PROGRESS */
     struct span user;
     struct span answer; /* to the nonce; empty: none */
     struct span database;
@@ -28,7 +28,9 @@ struct handshake {
 void handshake_greet(struct reply *reply, uint32_t connection_id,
                      const char *version, const uint8_t nonce[AUTH_NONCE]);
 
-/* HandshakeResponse41; -1 for anything else, TLS requests included. */
+/* An SSLRequest: the first part of a response, and no more. */
+bool handshake_wants_tls(struct span packet, uint32_t *capabilities);
+/* HandshakeResponse41; -1 for anything else. */
 int handshake_decode(struct span packet, struct handshake *out,
                      struct error *err);
 /* COM_CHANGE_USER without its command byte. */

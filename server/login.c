@@ -5,11 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capability.h"
 #include "clock.h"
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
+#include "prepared_commands.h"
 #include "session.h"
+#include "tls_stream.h"
 #include "users.h"
 
 void
@@ -41,7 +44,7 @@ deny(struct session *s, bool with_password)
 }
 
 static void
-admit(struct session *s, uint32_t privileges)
+admit_with(struct session *s, uint32_t privileges, const char *info)
 {
     struct sql_identity who = s->who;
     struct span database = {s->wanted_database, strlen(s->wanted_database)};
@@ -50,12 +53,17 @@ admit(struct session *s, uint32_t privileges)
 
     memcpy(who.user, s->wanted_user, sizeof(who.user));
     who.privileges = privileges;
+    if (s->tls) {
+        who.tls_version = tls_stream_version(s->tls);
+        who.tls_cipher = tls_stream_cipher(s->tls);
+    }
     sql = sql_session_new(&s->server->node, &who, s->entry.id);
     if (!sql) {
         error_memory(&err, "a session");
         session_fail(s, &err);
         return;
     }
+    prepared_drop_all(s);
     sql_session_free(s->sql); /* of before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
@@ -65,8 +73,45 @@ admit(struct session *s, uint32_t privileges)
         return;
     }
     session_refresh(s);
-    reply_ok(&s->reply, 0, "");
+    reply_ok(&s->reply, 0, info);
     session_enter(s, SESSION_READY);
+}
+
+static void
+admit(struct session *s, uint32_t privileges)
+{
+    admit_with(s, privileges, "");
+}
+
+/* MariaDB's newer clients accept a self-signed certificate when the OK of a
+ * native login proves that it is the password's keeper who shows it. */
+static void
+admit_native(struct session *s, const struct user *user)
+{
+    char info[1 + AUTH_FINGERPRINT] = "\1";
+    uint8_t shown[TLS_DIGEST];
+
+    if (s->tls && tls_stream_digest(s->tls, shown) &&
+        auth_fingerprint(&user->verifier, s->nonce, shown, info + 1) == 0)
+        admit_with(s, user->privileges, info);
+    else
+        admit(s, user->privileges);
+}
+
+/* -1: it was told.  The transport counts, whatever the client's bits say. */
+static int
+check_transport(struct session *s)
+{
+    struct error err;
+
+    if (s->tls || s->transport == TRANSPORT_LOCAL ||
+        !s->server->node.requires_tls)
+        return 0;
+    error_set(&err, ER_SECURE_TRANSPORT_REQUIRED,
+              "Connections using insecure transport are prohibited while "
+              "--require_secure_transport=ON: connect with TLS");
+    session_fail(s, &err);
+    return -1;
 }
 
 /* root, and whoever heapwired itself is, need no password on the unix socket,
@@ -106,7 +151,7 @@ check_native(struct session *s, struct span answer)
         session_fail(s, &err);
     else if (auth_check_native(&user.verifier, s->nonce, answer) &&
              user.privileges)
-        admit(s, user.privileges);
+        admit_native(s, &user);
     else if (users_any_sha2_only(s->server->users))
         ask_again(s); /* everybody, or it would tell who is one of them */
     else
@@ -123,17 +168,42 @@ keep_names(struct session *s, const struct handshake *h)
              (int)h->database.size, h->database.data);
 }
 
+/* The response after a request for TLS is a whole one, and begins with what
+ * the request said. */
+static int
+check_request(const struct session *s, uint32_t capabilities, struct error *err)
+{
+    if (!s->tls && capabilities & CAPABILITY_SSL)
+        error_set(err, ER_HANDSHAKE,
+                  "Bad handshake: TLS was asked for, but not begun");
+    else if (s->tls && s->tls_capabilities & ~capabilities)
+        error_set(err, ER_HANDSHAKE,
+                  "Bad handshake: not the capabilities that TLS was asked for "
+                  "with");
+    else
+        return 0;
+    return -1;
+}
+
 void
 login_response(struct session *s, struct span packet)
 {
+    uint32_t capabilities;
     struct handshake h;
     struct error err;
 
-    if (handshake_decode(packet, &h, &err) != 0) {
+    if (!s->tls && handshake_wants_tls(packet, &capabilities)) {
+        session_start_tls(s, capabilities);
+        return;
+    }
+    if (handshake_decode(packet, &h, &err) != 0 ||
+        check_request(s, h.capabilities, &err) != 0) {
         session_fail(s, &err);
         return;
     }
     s->reply.capabilities = h.capabilities;
+    if (check_transport(s) != 0)
+        return;
     keep_names(s, &h);
     if (is_trusted(s))
         admit(s, PRIVILEGE_ALL);
@@ -177,6 +247,8 @@ login_change(struct session *s, struct span packet)
         session_fail(s, &err);
         return;
     }
+    if (check_transport(s) != 0)
+        return;
     keep_names(s, &h);
     s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
     if (is_trusted(s))

@@ -117,6 +117,15 @@ registry_set_command(struct registry *r, struct registry_entry *e,
     mem_free(old);
 }
 
+void
+registry_set_state(struct registry *r, struct registry_entry *e,
+                   const char *state)
+{
+    pthread_mutex_lock(&r->lock);
+    e->state = state;
+    pthread_mutex_unlock(&r->lock);
+}
+
 enum registry_kill
 registry_take_kill(struct registry *r, struct registry_entry *e)
 {

@@ -62,6 +62,9 @@ void registry_set_database(struct registry *r, struct registry_entry *e,
 void registry_set_command(struct registry *r, struct registry_entry *e,
                           const char *command, const char *state,
                           struct span info);
+/* How far the command is: static.  The time in it goes on. */
+void registry_set_state(struct registry *r, struct registry_entry *e,
+                        const char *state);
 
 /* What was asked of this session since the last call; a KILL QUERY that came
  * for an earlier statement counts no more. */

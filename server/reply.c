@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary_row.h"
 #include "capability.h"
 #include "errors.h"
 #include "packet.h"
@@ -20,17 +21,21 @@ enum {
     CHARSET_BINARY = 63,
     DECIMALS_DYNAMIC = 31,
     FLAG_BLOB = 0x10,
-    FLAG_BINARY = 0x80
+    FLAG_BINARY = 0x80,
+    PROGRESS_CODE = 0xffff,
+    PROGRESS_TEXT_MAX = 190
 };
 
-/* How each type is told: clients.md section 4, end. */
-static const struct {
+struct declaration {
     uint8_t type;
     uint8_t decimals; /* unless the column has its own */
     uint16_t charset;
     uint16_t flags;
     uint32_t bytes_per_character;
-} declarations[] = {
+};
+
+/* How each type is told: clients.md section 4, end. */
+static const struct declaration declarations[] = {
     [COLUMN_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
     [COLUMN_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
     [COLUMN_LONGTEXT] = {0xfc, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, FLAG_BLOB, 4},
@@ -101,6 +106,16 @@ reply_end(struct reply *r)
         put_eof(r);
 }
 
+void
+reply_end_with(struct reply *r, uint16_t status)
+{
+    uint16_t before = r->status;
+
+    r->status |= status;
+    reply_end(r);
+    r->status = before;
+}
+
 /* Before the greeting no SQLSTATE is sent, as the client would print it. */
 void
 reply_error(struct reply *r, const struct error *err)
@@ -135,16 +150,17 @@ put_name(struct reply *r, const char *name)
 }
 
 static uint32_t
-display_length(const struct column *column)
+display_length(const struct column *column, const struct declaration *as)
 {
     uint64_t length = column->width ? column->width : 1;
 
-    length *= declarations[column->type].bytes_per_character;
+    length *= as->bytes_per_character;
     return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
 
 static void
-put_column(struct reply *r, const struct column *column, bool with_default)
+put_definition(struct reply *r, const struct column *column,
+               const struct declaration *as, bool with_default)
 {
     size_t mark = packet_begin(&r->out);
 
@@ -155,20 +171,33 @@ put_column(struct reply *r, const struct column *column, bool with_default)
     put_name(r, column->name);
     put_name(r, column->name);
     buffer_u8(&r->out, 0x0c); /* length of what follows */
-    buffer_u16(&r->out, declarations[column->type].charset);
-    buffer_u32(&r->out, display_length(column));
-    buffer_u8(&r->out, declarations[column->type].type);
-    buffer_u16(&r->out, declarations[column->type].flags | column->flags);
-    buffer_u8(&r->out, column->decimals ? column->decimals
-                                        : declarations[column->type].decimals);
+    buffer_u16(&r->out, as->charset);
+    buffer_u32(&r->out, display_length(column, as));
+    buffer_u8(&r->out, as->type);
+    buffer_u16(&r->out, as->flags | column->flags);
+    buffer_u8(&r->out, column->decimals ? column->decimals : as->decimals);
     buffer_u16(&r->out, 0);
     if (with_default)
         buffer_u8(&r->out, HEADER_NULL);
     packet_end(&r->out, mark, &r->sequence);
 }
 
-void
-reply_columns(struct reply *r, const struct cursor *cursor)
+static void
+put_column(struct reply *r, const struct column *column, bool with_default)
+{
+    put_definition(r, column, &declarations[column->type], with_default);
+}
+
+/* The EOF behind definitions is the classic clients' alone. */
+static void
+end_definitions(struct reply *r)
+{
+    if (!(r->capabilities & CAPABILITY_DEPRECATE_EOF))
+        put_eof(r);
+}
+
+static void
+put_columns(struct reply *r, const struct cursor *cursor)
 {
     size_t mark = packet_begin(&r->out);
 
@@ -176,8 +205,63 @@ reply_columns(struct reply *r, const struct cursor *cursor)
     packet_end(&r->out, mark, &r->sequence);
     for (size_t i = 0; i < cursor->column_count; i++)
         put_column(r, &cursor->columns[i], false);
-    if (!(r->capabilities & CAPABILITY_DEPRECATE_EOF))
-        put_eof(r);
+}
+
+void
+reply_columns(struct reply *r, const struct cursor *cursor)
+{
+    put_columns(r, cursor);
+    end_definitions(r);
+}
+
+void
+reply_cursor(struct reply *r, const struct cursor *cursor)
+{
+    put_columns(r, cursor);
+    reply_end_with(r, STATUS_CURSOR_EXISTS);
+}
+
+void
+reply_prepared(struct reply *r, uint32_t id, size_t parameters,
+               const struct column *columns, size_t column_count)
+{
+    static const struct column parameter = {.name = "?"};
+    static const struct declaration any = {0xfd, 0, CHARSET_BINARY, FLAG_BINARY,
+                                           1};
+    size_t mark = packet_begin(&r->out);
+
+    buffer_u8(&r->out, HEADER_OK);
+    buffer_u32(&r->out, id);
+    buffer_u16(&r->out, (uint16_t)column_count);
+    buffer_u16(&r->out, (uint16_t)parameters);
+    buffer_u8(&r->out, 0);
+    buffer_u16(&r->out, 0); /* warnings */
+    packet_end(&r->out, mark, &r->sequence);
+    for (size_t i = 0; i < parameters; i++)
+        put_definition(r, &parameter, &any, false);
+    if (parameters > 0)
+        end_definitions(r);
+    for (size_t i = 0; i < column_count; i++)
+        put_column(r, &columns[i], false);
+    if (column_count > 0)
+        end_definitions(r);
+}
+
+void
+reply_progress(struct reply *r, const struct progress *progress)
+{
+    const char *text = progress->text ? progress->text : "";
+    unsigned percent = progress->percent < 100 ? progress->percent : 100;
+    size_t mark = packet_begin(&r->out);
+
+    buffer_u8(&r->out, HEADER_ERROR);
+    buffer_u16(&r->out, PROGRESS_CODE);
+    buffer_u8(&r->out, 1); /* texts */
+    buffer_u8(&r->out, (uint8_t)progress->stage);
+    buffer_u8(&r->out, (uint8_t)progress->stages);
+    buffer_u24(&r->out, percent * 1000);
+    buffer_lenenc_bytes(&r->out, text, strnlen(text, PROGRESS_TEXT_MAX));
+    packet_end(&r->out, mark, &r->sequence);
 }
 
 void
@@ -206,8 +290,8 @@ put_double(struct buffer *out, double real)
     buffer_lenenc_bytes(out, text, (size_t)size);
 }
 
-static void
-put_value(struct buffer *out, const struct value *value)
+void
+reply_put_text(struct buffer *out, const struct value *value)
 {
     char text[24];
     int size;
@@ -230,6 +314,24 @@ put_value(struct buffer *out, const struct value *value)
     }
 }
 
+/* -1 with *err: the row is taken back. */
+static int
+end_row(struct reply *r, size_t mark, bool broken, struct error *err)
+{
+    bool fits = r->out.size - mark <= REPLY_ROW_MAX;
+
+    if (fits)
+        packet_end(&r->out, mark, &r->sequence);
+    if (fits && !r->out.failed)
+        return 0;
+    packet_drop(&r->out, mark);
+    r->out.failed = broken;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "a row of the result is larger than %d bytes, or memory ran out",
+              REPLY_ROW_MAX);
+    return -1;
+}
+
 int
 reply_row(struct reply *r, const struct value *values, size_t count,
           struct error *err)
@@ -238,17 +340,17 @@ reply_row(struct reply *r, const struct value *values, size_t count,
     size_t mark = packet_begin(&r->out);
 
     for (size_t i = 0; i < count; i++)
-        put_value(&r->out, &values[i]);
-    if (!r->out.failed && r->out.size - mark <= REPLY_ROW_MAX)
-        packet_end(&r->out, mark, &r->sequence);
-    if (r->out.failed || r->out.size - mark > REPLY_ROW_MAX) {
-        packet_drop(&r->out, mark);
-        r->out.failed = broken;
-        error_set(err, ER_OUT_OF_MEMORY,
-                  "a row of the result is larger than %d bytes, or memory ran "
-                  "out",
-                  REPLY_ROW_MAX);
-        return -1;
-    }
-    return 0;
+        reply_put_text(&r->out, &values[i]);
+    return end_row(r, mark, broken, err);
+}
+
+int
+reply_binary_row(struct reply *r, const struct column *columns,
+                 const struct value *values, size_t count, struct error *err)
+{
+    bool broken = r->out.failed;
+    size_t mark = packet_begin(&r->out);
+
+    binary_row_put(&r->out, columns, values, count);
+    return end_row(r, mark, broken, err);
 }

@@ -1,5 +1,5 @@
 /*
- * reply.h - what goes back to a client: OK, ERR, EOF, columns, text rows.
+ * reply.h - what goes back to a client: OK, ERR, EOF, columns, rows.
  *
  * Everything is appended to one capped buffer; the session sends it.  Layouts:
  * clients.md sections 4 and 6.
@@ -15,6 +15,7 @@
 #include "reader.h"
 
 struct error;
+struct progress;
 
 enum {
     REPLY_ROW_MAX = 64 * 1024 * 1024,          /* one row, encoded */
@@ -39,6 +40,14 @@ void reply_text(struct reply *r, const char *text); /* COM_STATISTICS */
 /* What ends columns (classic clients only) and what ends rows. */
 void reply_columns(struct reply *r, const struct cursor *cursor);
 void reply_end(struct reply *r);
+void reply_end_with(struct reply *r, uint16_t status); /* bits for this once */
+/* Columns alone: the rows will be fetched.  Every client gets the end here. */
+void reply_cursor(struct reply *r, const struct cursor *cursor);
+/* COM_STMT_PREPARE: at most 65535 of each. */
+void reply_prepared(struct reply *r, uint32_t id, size_t parameters,
+                    const struct column *columns, size_t column_count);
+/* For clients with CAPABILITY_PROGRESS, before anything else of a reply. */
+void reply_progress(struct reply *r, const struct progress *progress);
 
 /* COM_FIELD_LIST: column definitions, each with an absent default. */
 void reply_fields(struct reply *r, const struct cursor *cursor);
@@ -46,5 +55,10 @@ void reply_fields(struct reply *r, const struct cursor *cursor);
 /* -1 with *err when the row is past its ceiling; nothing of it is kept. */
 int reply_row(struct reply *r, const struct value *values, size_t count,
               struct error *err);
+int reply_binary_row(struct reply *r, const struct column *columns,
+                     const struct value *values, size_t count,
+                     struct error *err);
+/* A value as text rows have it. */
+void reply_put_text(struct buffer *out, const struct value *value);
 
 #endif

@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <openssl/ssl.h>
+
 #include "clock.h"
 #include "errors.h"
 #include "session.h"
@@ -108,6 +110,13 @@ server_set_users(struct server *server, struct users *users)
     server->users = users;
 }
 
+void
+server_set_tls(struct server *server, SSL_CTX *context)
+{
+    SSL_CTX_free(server->tls);
+    server->tls = context;
+}
+
 bool
 server_has_room(const struct server *server, enum transport transport)
 {
@@ -170,4 +179,5 @@ server_fini(struct server *server)
     wakes_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);
+    server_set_tls(server, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <openssl/types.h>
 #include <uv.h>
 
 #include "registry.h"
@@ -40,6 +41,7 @@ struct server {
     struct sql_node node;
     struct users *users;             /* owned; replaced by a reload */
     char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
+    SSL_CTX *tls;                    /* owned; always there */
     uint32_t statement_timeout_s;
     struct session *sessions;
     size_t count, max, logging_in[TRANSPORTS];
@@ -58,6 +60,8 @@ int server_init(struct server *server, uv_loop_t *loop,
 void server_learn_name(struct server *server);
 /* Takes users; those of before are freed. */
 void server_set_users(struct server *server, struct users *users);
+/* Takes context; sessions keep the one they began with. */
+void server_set_tls(struct server *server, SSL_CTX *context);
 
 /* May one more come in? */
 bool server_has_room(const struct server *server, enum transport transport);

@@ -13,7 +13,9 @@
 #include "log.h"
 #include "login.h"
 #include "memory.h"
+#include "prepared_commands.h"
 #include "statement.h"
+#include "tls_stream.h"
 
 enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
 
@@ -50,11 +52,13 @@ session_released(struct session *s)
 {
     if (s->statement || !s->handle_closed)
         return;
+    prepared_drop_all(s);
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
+    tls_stream_free(s->tls);
     buffer_fini(&s->writing);
     mem_free(s);
 }
@@ -102,7 +106,9 @@ session_refresh(struct session *s)
 bool
 session_output_full(const struct session *s)
 {
-    return s->reply.out.size + s->unsent >= REPLY_FULL;
+    size_t unsealed = s->tls ? tls_stream_unsent(s->tls) : 0;
+
+    return s->reply.out.size + unsealed + s->unsent >= REPLY_FULL;
 }
 
 static void
@@ -122,20 +128,40 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* What is to be written next; nothing may be. */
+static int
+take_output(struct session *s)
+{
+    struct buffer *out = &s->reply.out;
+
+    if (out->failed) /* not even an error could be said */
+        return -1;
+    if (s->tls) {
+        tls_stream_give(s->tls, out);
+        return tls_stream_seal(
+            s->tls, s->state == SESSION_CLOSING && out->size == 0, &s->writing);
+    }
+    if (out->size > 0) {
+        s->writing = *out;
+        buffer_init(out, s->writing.max);
+    }
+    return 0;
+}
+
 /* Hands what there is to libuv, which keeps it until it is sent. */
 static void
 flush(struct session *s)
 {
     uv_buf_t bytes;
 
-    if (s->reply.out.failed) { /* not even an error could be said */
+    if (s->writing.data)
+        return;
+    if (take_output(s) != 0) {
         session_close(s);
         return;
     }
-    if (s->writing.data || s->reply.out.size == 0)
+    if (s->writing.size == 0)
         return;
-    s->writing = s->reply.out;
-    buffer_init(&s->reply.out, s->writing.max);
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
     s->progress_ms = clock_ms();
@@ -202,12 +228,98 @@ framing_fault(struct session *s, enum packet_state fault)
 }
 
 static void
+end_of_input(struct session *s)
+{
+    if (s->state == SESSION_CLOSING && s->writing.data) {
+        s->ended = true; /* but may still read what it was told */
+        session_turn(s);
+        return;
+    }
+    session_close(s);
+}
+
+static int
+feed(void *arg, const void *data, size_t size)
+{
+    struct session *s = arg;
+
+    return packet_feed(&s->in, data, size);
+}
+
+/* A stranger gets TLS's alert, and others nothing: a statement may be under
+ * way. */
+static void
+tls_fault(struct session *s, const struct error *err)
+{
+    log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
+                 s->who.host, err->text);
+    if (is_logging_in(s->state))
+        session_enter(s, SESSION_CLOSING);
+    else
+        session_close(s);
+}
+
+/* False: there will be no more. */
+static bool
+take_bytes(struct session *s, struct span bytes)
+{
+    struct error err;
+
+    if (!s->tls)
+        return packet_feed(&s->in, bytes.data, bytes.size) == 0;
+    switch (tls_stream_receive(s->tls, bytes, feed, s, &err)) {
+    case TLS_OPEN:
+        return true;
+    case TLS_FAILED:
+        tls_fault(s, &err);
+        return true;
+    case TLS_ENDED:
+        break;
+    }
+    return false;
+}
+
+void
+session_start_tls(struct session *s, uint32_t capabilities)
+{
+    struct error err;
+
+    s->tls = tls_stream_new(s->server->tls, &err);
+    if (!s->tls) {
+        session_fail(s, &err);
+        return;
+    }
+    s->tls_capabilities = capabilities;
+}
+
+/* What came along with the request for TLS is TLS's, never a packet. */
+static void
+hand_over(struct session *s)
+{
+    struct packet_reader early = s->in;
+    struct span bytes = {early.bytes.data, packet_waiting(&early)};
+
+    packet_reader_init(&s->in, early.limit);
+    s->in.sequence = early.sequence;
+    if (bytes.size > 0) {
+        bytes.data += early.start;
+        if (!take_bytes(s, bytes))
+            session_close(s);
+    }
+    packet_reader_fini(&early);
+}
+
+static void
 take_packet(struct session *s, struct span payload)
 {
+    bool clear = !s->tls;
+
     s->reply.sequence = s->in.sequence;
     s->since_ms = clock_ms();
     command_run(s, payload);
     packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
+    if (clear && s->tls)
+        hand_over(s);
 }
 
 static bool
@@ -241,22 +353,16 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
     if (n == 0 || s->state == SESSION_CLOSED)
         return;
-    if (n < 0 && s->state == SESSION_CLOSING && s->writing.data) {
-        s->ended = true; /* but may still read what it was told */
-        session_turn(s);
-        return;
-    }
     if (n < 0) {
-        session_close(s);
+        end_of_input(s);
         return;
     }
     if (s->state == SESSION_CLOSING)
         return;
-    if (packet_feed(&s->in, buf->base, (size_t)n) != 0) {
-        session_close(s);
-        return;
-    }
-    session_turn(s);
+    if (!take_bytes(s, (struct span){buf->base, (size_t)n}))
+        end_of_input(s);
+    else
+        session_turn(s);
 }
 
 /* Reading goes on during a statement, so that a client's end is seen; but what

@@ -23,7 +23,9 @@
 #include "sql.h"
 
 struct error;
+struct prepared_list;
 struct statement;
+struct tls_stream;
 
 enum {
     SESSION_LOGIN_PACKET = 4096,
@@ -58,6 +60,8 @@ struct session {
     enum session_state state;
     uint64_t since_ms, login_deadline_ms;
 
+    struct tls_stream *tls;    /* NULL: in the clear */
+    uint32_t tls_capabilities; /* of the packet that asked for it */
     struct packet_reader in;
     struct reply reply;
     struct buffer writing; /* what libuv has of it */
@@ -75,14 +79,17 @@ struct session {
     char wanted_database[SQL_NAME_MAX + 1];
 
     struct sql_identity who;
-    struct sql_session *sql; /* once logged in */
-    struct statement *statement;
+    struct sql_session *sql;        /* once logged in */
+    struct statement *statement;    /* that runs */
+    struct prepared_list *prepared; /* NULL: none so far */
 };
 
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */
 int session_accept(struct server *server, int fd, enum transport transport);
 
 void session_enter(struct session *session, enum session_state state);
+/* What follows the packet under way is TLS, and so is all that goes out. */
+void session_start_tls(struct session *session, uint32_t capabilities);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
 /* At once, with nothing said. */

@@ -67,18 +67,23 @@ set_timeout(struct config *c, const char *value, struct error *err)
 }
 
 static bool
-is_loopback(const char *address, bool *valid)
+is_address(const char *address)
+{
+    struct in6_addr any;
+
+    return inet_pton(AF_INET, address, &any) == 1 ||
+           inet_pton(AF_INET6, address, &any) == 1;
+}
+
+bool
+setting_is_loopback(const char *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
 
-    *valid = true;
     if (inet_pton(AF_INET, address, &v4) == 1)
         return ntohl(v4.s_addr) >> 24 == 127;
-    if (inet_pton(AF_INET6, address, &v6) == 1)
-        return IN6_IS_ADDR_LOOPBACK(&v6);
-    *valid = false;
-    return false;
+    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 /* "127.0.0.1:9036" or "[::1]:9036" into the two parts of out. */
@@ -111,20 +116,13 @@ static int
 set_listen(struct config *c, const char *value, struct error *err)
 {
     struct config_address address = {.none = strcmp(value, "none") == 0};
-    bool valid = true;
 
-    if (!address.none) {
-        if (!split_address(value, &address) ||
-            (!is_loopback(address.text, &valid) && !valid))
-            return wrong(err,
-                         "must be ADDRESS:PORT such as 127.0.0.1:%d or "
-                         "[::1]:%d, or none",
-                         CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
-        if (!is_loopback(address.text, &valid))
-            return wrong(err, "is not a loopback address; others need TLS, "
-                              "which this version does not have (allowed: "
-                              "127.0.0.0/8 and [::1] with a port, or none)");
-    }
+    if (!address.none &&
+        (!split_address(value, &address) || !is_address(address.text)))
+        return wrong(err,
+                     "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
+                     "or none",
+                     CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
     c->listen = address;
     return 0;
 }
@@ -199,6 +197,29 @@ set_log(struct config *c, const char *value, struct error *err)
     return set_path(c->log, CONFIG_PATH_MAX - 1, value, err);
 }
 
+static int
+set_tls_cert(struct config *c, const char *value, struct error *err)
+{
+    return set_path(c->tls_cert, CONFIG_PATH_MAX - 1, value, err);
+}
+
+static int
+set_tls_key(struct config *c, const char *value, struct error *err)
+{
+    return set_path(c->tls_key, CONFIG_PATH_MAX - 1, value, err);
+}
+
+static int
+set_require_tls(struct config *c, const char *value, struct error *err)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return wrong(err, "must be yes or no");
+    c->require_tls = yes;
+    return 0;
+}
+
 static const struct setting {
     const char *key;    /* in [node] */
     const char *option; /* on the command line */
@@ -213,6 +234,9 @@ static const struct setting {
     [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", set_jemalloc},
     [CONFIG_LOG] = {"log", "log", set_log},
     [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout},
+    [CONFIG_TLS_CERT] = {"tls_cert", "tls-cert", set_tls_cert},
+    [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key},
+    [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls},
 };
 
 const char *
@@ -290,7 +314,8 @@ setting_print(const struct config *c, FILE *out)
     config_address_text(&c->listen, address, sizeof(address));
     fprintf(out,
             "id=%u\nlisten=%s\nstate_dir=%s\nsocket=%s\nuser=%s\nexe=%s\n"
-            "jemalloc=%s\nlog=%s\n",
+            "jemalloc=%s\nlog=%s\ntls_cert=%s\ntls_key=%s\nrequire_tls=%s\n",
             c->node_id, address, c->state_dir, c->socket, c->user, c->exe,
-            c->jemalloc, c->log);
+            c->jemalloc, c->log, c->tls_cert, c->tls_key,
+            config_requires_tls(c) ? "yes" : "no");
 }

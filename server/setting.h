@@ -4,6 +4,7 @@
 #ifndef HW_SETTING_H
 #define HW_SETTING_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct config;
@@ -19,6 +20,9 @@ enum config_key {
     CONFIG_JEMALLOC,
     CONFIG_LOG,
     CONFIG_TIMEOUT,
+    CONFIG_TLS_CERT,
+    CONFIG_TLS_KEY,
+    CONFIG_REQUIRE_TLS,
     CONFIG_KEYS
 };
 
@@ -28,6 +32,9 @@ const char *setting_option(enum config_key key); /* behind "--" */
 /* -1 with *err: what is allowed. */
 int setting_apply(struct config *config, enum config_key key, const char *value,
                   struct error *err);
+
+/* address: as set_listen took it. */
+bool setting_is_loopback(const char *address);
 
 void setting_defaults(struct config *config);
 /* Defaults that depend on other settings: once all others are known. */

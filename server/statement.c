@@ -5,22 +5,39 @@
 #include <string.h>
 
 #include "audit.h"
+#include "bound_text.h"
+#include "capability.h"
 #include "clock.h"
 #include "cursor.h"
 #include "errors.h"
 #include "log.h"
 #include "memory.h"
+#include "prepared.h"
 #include "pump.h"
 #include "session.h"
 
-enum { STEPS_A_TURN = 16 }; /* then other sessions have theirs */
+enum {
+    STEPS_A_TURN = 16, /* then other sessions have theirs */
+    PROGRESS_MS = 500  /* a statement this old tells how far it is */
+};
+
+/* What the client has asked for last. */
+enum request {
+    REQUEST_RESULT, /* all of it, whatever it is */
+    REQUEST_CURSOR, /* columns, and no row yet */
+    REQUEST_ROWS    /* some of a cursor's */
+};
 
 struct statement {
     struct pump pump;
     struct session *session;
+    struct prepared *prepared; /* rows are binary; NULL: they are texts */
+    enum request request;
+    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet sent */
     uint64_t started_ms;
     uint64_t deadline_ms;   /* moved on by what the client made us wait */
-    uint64_t full_since_ms; /* 0: the client takes what there is */
+    uint64_t full_since_ms; /* 0: the client takes what there is, and wants
+                               more */
     size_t sent;            /* rows of the pump's batch */
     uint64_t rows, bytes;
     bool columns_sent;
@@ -31,14 +48,17 @@ struct statement {
 static void
 statement_free(struct statement *st)
 {
+    if (st->prepared && st->prepared->cursor == st) {
+        st->prepared->cursor = NULL;
+        st->prepared->list->cursors--;
+    }
     pump_fini(&st->pump);
     audit_fini(&st->audit);
     mem_free(st);
 }
 
-/* The reply is complete: error NULL for success. */
 static void
-finish(struct statement *st, const struct error *error)
+write_audit(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
     struct audit_outcome outcome = {
@@ -47,9 +67,18 @@ finish(struct statement *st, const struct error *error)
         .bytes = st->bytes,
         .elapsed_ms = clock_ms() - st->started_ms,
     };
-    bool shutdown = st->end == END_SHUTDOWN;
 
     audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
+}
+
+/* The reply is complete: error NULL for success. */
+static void
+finish(struct statement *st, const struct error *error)
+{
+    struct session *s = st->session;
+    bool shutdown = st->end == END_SHUTDOWN;
+
+    write_audit(st, error);
     s->statement = NULL;
     statement_free(st);
     session_refresh(s);
@@ -79,7 +108,9 @@ succeed(struct statement *st)
     struct cursor *cursor = st->pump.cursor;
 
     session_refresh(s);
-    if (cursor->column_count > 0)
+    if (st->request == REQUEST_ROWS)
+        reply_end_with(&s->reply, STATUS_LAST_ROW_SENT);
+    else if (cursor->column_count > 0)
         reply_end(&s->reply);
     else
         reply_ok(&s->reply, cursor->affected_rows,
@@ -100,22 +131,42 @@ send_columns(struct statement *st)
 
 /* -1 with the pump's error: the row cannot be sent. */
 static int
+send_row(struct statement *st)
+{
+    struct reply *reply = &st->session->reply;
+    const struct cursor *cursor = st->pump.cursor;
+    const struct value *row =
+        st->pump.rows.values + st->sent * cursor->column_count;
+
+    st->sent++;
+    st->rows++;
+    if (st->request == REQUEST_ROWS)
+        st->wanted--;
+    if (!st->prepared)
+        return reply_row(reply, row, cursor->column_count, &st->pump.error);
+    return reply_binary_row(reply, cursor->columns, row, cursor->column_count,
+                            &st->pump.error);
+}
+
+static bool
+wants_rows(const struct statement *st)
+{
+    return st->request == REQUEST_RESULT ||
+           (st->request == REQUEST_ROWS && st->wanted > 0);
+}
+
+static int
 send_rows(struct statement *st)
 {
     struct session *s = st->session;
-    size_t columns = st->pump.cursor->column_count;
     size_t before = s->reply.out.size;
     int rc = 0;
 
-    if (st->pump.rows.count > 0)
+    if (st->pump.rows.count > 0 && wants_rows(st))
         send_columns(st);
-    while (rc == 0 && st->sent < st->pump.rows.count &&
-           !session_output_full(s)) {
-        rc = reply_row(&s->reply, st->pump.rows.values + st->sent * columns,
-                       columns, &st->pump.error);
-        st->sent++;
-        st->rows++;
-    }
+    while (rc == 0 && st->sent < st->pump.rows.count && wants_rows(st) &&
+           !session_output_full(s))
+        rc = send_row(st);
     st->bytes += s->reply.out.size - before;
     return rc;
 }
@@ -130,6 +181,56 @@ note_full(struct statement *st, bool full)
     st->full_since_ms = full ? now_ms : 0;
 }
 
+/* Whether a cursor has what it was asked for: it has been stepped far enough
+ * to have failed if it fails at once, and a statement that changes something
+ * has done so. */
+static bool
+is_satisfied(const struct statement *st)
+{
+    if (st->request == REQUEST_CURSOR)
+        return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
+    return st->request == REQUEST_ROWS && st->wanted == 0;
+}
+
+/* The cursor stays behind; the session is free for other commands. */
+static void
+suspend(struct statement *st)
+{
+    struct session *s = st->session;
+    size_t before = s->reply.out.size;
+
+    session_refresh(s);
+    if (st->request == REQUEST_CURSOR)
+        reply_cursor(&s->reply, st->pump.cursor);
+    else
+        reply_end_with(&s->reply, STATUS_CURSOR_EXISTS);
+    st->bytes += s->reply.out.size - before;
+    st->columns_sent = true;
+    note_full(st, true);
+    s->statement = NULL;
+    session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
+}
+
+/* True: the statement has been replied to, and may be gone. */
+static bool
+settle(struct statement *st)
+{
+    bool all_sent = st->sent == st->pump.rows.count;
+    bool opening = st->request == REQUEST_CURSOR;
+
+    if (all_sent && st->pump.outcome == STEP_FAIL) {
+        fail(st);
+    } else if (all_sent && st->pump.outcome == STEP_DONE && !opening) {
+        send_columns(st);
+        succeed(st);
+    } else if (is_satisfied(st)) {
+        suspend(st);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Sends and steps until the client is full, the cursor waits, or the end. */
 static void
 pull(struct statement *st)
@@ -140,17 +241,8 @@ pull(struct statement *st)
             fail(st);
             return;
         }
-        if (st->sent == st->pump.rows.count) {
-            if (st->pump.outcome == STEP_FAIL) {
-                fail(st);
-                return;
-            }
-            if (st->pump.outcome == STEP_DONE) {
-                send_columns(st);
-                succeed(st);
-                return;
-            }
-        }
+        if (settle(st))
+            return;
         note_full(st, session_output_full(st->session));
         if (st->full_since_ms)
             return; /* statement_resume goes on */
@@ -180,34 +272,130 @@ on_ready(void *arg)
     session_turn(s);
 }
 
-void
-statement_start(struct session *s, struct span text)
+/* An ADMIN EXECUTE is recorded with what it was given: what is executed may not
+ * hide in a parameter. */
+static void
+begin_audit(struct statement *st, struct span text,
+            const struct sql_parameters *parameters)
+{
+    struct audit plain;
+    struct buffer bound;
+
+    audit_begin(&st->audit, text);
+    if (!st->audit.text || !parameters || parameters->count == 0)
+        return;
+    plain = st->audit;
+    bound_text_init(&bound, text, parameters);
+    audit_begin(&st->audit, bound_text(&bound));
+    buffer_fini(&bound);
+    if (st->audit.text)
+        audit_fini(&plain);
+    else /* no memory */
+        st->audit = plain;
+}
+
+/* Of s->statement, which is not there yet or waits to be fetched from. */
+static void
+enter_running(struct statement *st, const char *command, struct span text)
+{
+    struct session *s = st->session;
+
+    registry_set_command(&s->server->registry, &s->entry, command, "executing",
+                         text);
+    s->statement = st;
+    session_enter(s, SESSION_RUNNING);
+}
+
+static struct statement *
+statement_new(struct session *s)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
-    struct cursor *cursor;
     struct error err;
 
     if (!st) {
         error_memory(&err, "a statement");
         reply_error(&s->reply, &err);
-        return;
+        return NULL;
     }
     st->session = s;
     st->started_ms = clock_ms();
     st->deadline_ms =
         st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
-    audit_begin(&st->audit, text);
     pump_init(&st->pump, &s->server->wakes, s->server->loop, on_ready, st);
-    registry_set_command(&s->server->registry, &s->entry, "Query", "executing",
-                         text);
-    s->statement = st;
-    session_enter(s, SESSION_RUNNING);
-    cursor =
-        sql_open(s->sql, text, NULL, pump_waker(&st->pump), &st->pump.error);
-    if (!cursor || pump_start(&st->pump, cursor, &st->pump.error) != 0)
-        fail(st);
-    else
+    return st;
+}
+
+/* -1: it has failed, and the client has been told. */
+static int
+open_cursor(struct statement *st, struct span text,
+            const struct sql_parameters *parameters)
+{
+    struct cursor *cursor = sql_open(st->session->sql, text, parameters,
+                                     pump_waker(&st->pump), &st->pump.error);
+
+    if (cursor && pump_start(&st->pump, cursor, &st->pump.error) == 0)
+        return 0;
+    fail(st);
+    return -1;
+}
+
+void
+statement_start(struct session *s, struct span text)
+{
+    struct statement *st = statement_new(s);
+
+    if (!st)
+        return;
+    begin_audit(st, text, NULL);
+    enter_running(st, "Query", text);
+    if (open_cursor(st, text, NULL) == 0)
         pull(st);
+}
+
+void
+statement_execute(struct session *s, struct prepared *prepared,
+                  const struct sql_parameters *parameters, bool cursor)
+{
+    struct span text = {prepared->text, prepared->text_size};
+    struct statement *st = statement_new(s);
+
+    if (!st)
+        return;
+    st->prepared = prepared;
+    begin_audit(st, text, parameters);
+    enter_running(st, "Execute", text);
+    if (open_cursor(st, text, parameters) != 0)
+        return;
+    if (cursor && st->pump.cursor->column_count > 0) {
+        st->request = REQUEST_CURSOR;
+        prepared->cursor = st;
+        prepared->list->cursors++;
+    }
+    pull(st);
+}
+
+void
+statement_fetch(struct prepared *prepared, uint32_t count)
+{
+    struct statement *st = prepared->cursor;
+    struct span text = {prepared->text, prepared->text_size};
+
+    st->request = REQUEST_ROWS;
+    st->wanted = count;
+    note_full(st, false);
+    enter_running(st, "Fetch", text);
+    pull(st);
+}
+
+void
+statement_drop(struct prepared *prepared)
+{
+    struct statement *st = prepared->cursor;
+
+    if (!st)
+        return;
+    write_audit(st, NULL);
+    statement_free(st);
 }
 
 void
@@ -231,13 +419,39 @@ statement_cancel(struct session *s, enum statement_end why)
     pump_cancel(&st->pump);
 }
 
+/* Nothing of the reply may be on its way, nor anything before it, or a client
+ * that does not read would be told again and again. */
+static void
+tell_progress(struct statement *st, uint64_t now_ms)
+{
+    struct session *s = st->session;
+    struct cursor *cursor = st->pump.cursor;
+    struct progress progress = {0};
+
+    if (!cursor || !cursor->ops->progress ||
+        !cursor->ops->progress(cursor, &progress))
+        return;
+    if (progress.text)
+        registry_set_state(&s->server->registry, &s->entry, progress.text);
+    if (!(s->reply.capabilities & CAPABILITY_PROGRESS) || st->columns_sent ||
+        st->request == REQUEST_ROWS || s->writing.data ||
+        s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
+        return;
+    reply_progress(&s->reply, &progress);
+    session_turn(s);
+}
+
 void
 statement_tick(struct session *s, uint64_t now_ms)
 {
     struct statement *st = s->statement;
 
-    if (st && !st->full_since_ms && now_ms >= st->deadline_ms)
+    if (!st || st->full_since_ms)
+        return;
+    if (now_ms >= st->deadline_ms)
         statement_cancel(s, END_TIMEOUT);
+    else
+        tell_progress(st, now_ms);
 }
 
 void
@@ -246,13 +460,10 @@ statement_abandon(struct session *s)
     struct statement *st = s->statement;
     static const struct error gone = {.code = ER_QUERY_INTERRUPTED,
                                       .text = "the client is gone"};
-    struct audit_outcome outcome;
 
     if (!st)
         return;
-    outcome = (struct audit_outcome){&gone, st->rows, st->bytes,
-                                     clock_ms() - st->started_ms};
-    audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
+    write_audit(st, &gone);
     pump_cancel(&st->pump);
     if (st->pump.state == PUMP_STEPPING)
         return; /* on_ready frees it */

@@ -195,16 +195,18 @@ admin_free(struct cursor *base)
 static const struct cursor_ops admin_ops = {admin_step, sql_cursor_cancel,
                                             admin_free};
 
-/* The script and what must last with it move into the arena. */
-static struct script *
-prepare(struct opening *o, struct error *err)
+/* The script and what must last with it move into the arena.  One that is not
+ * known yet is only described. */
+static int
+prepare(struct admin_cursor *c, struct opening *o, struct error *err)
 {
-    struct span script = o->statement->admin.script;
-    struct script *parsed = script_parse(script, o->arena, err);
-
-    if (!parsed || script_check(parsed, o->session->who.privileges, err) != 0)
-        return NULL;
-    return parsed;
+    if (o->statement->admin.script_unknown)
+        return 0;
+    c->script = script_parse(o->statement->admin.script, o->arena, err);
+    if (!c->script)
+        return -1;
+    c->cursor.base.instant = !script_is_slow(c->script);
+    return script_check(c->script, o->session->who.privileges, err);
 }
 
 static int
@@ -226,7 +228,7 @@ resolve_targets(struct admin_cursor *c, const struct admin_execute *admin,
         c->ids = self;
         c->id_count = 1;
     }
-    if (!c->list && !includes_self(c)) {
+    if (!c->list && !admin->ids_unknown && !includes_self(c)) {
         error_set(err, ER_UNKNOWN, "node not found: %" PRIu64, c->ids[0]);
         return -1;
     }
@@ -248,15 +250,14 @@ admin_open(struct opening *o, struct error *err)
     }
     sql_cursor_init(&c->cursor, &admin_ops, o->waker);
     c->node = o->session->node;
-    c->script = prepare(o, err);
-    if (!c->script || resolve_targets(c, &o->statement->admin, o->arena, err)) {
+    if (prepare(c, o, err) != 0 ||
+        resolve_targets(c, &o->statement->admin, o->arena, err) != 0) {
         script_free(c->script);
         mem_free(c);
         return NULL;
     }
     c->cursor.base.columns = c->list ? list_columns : line_columns;
     c->cursor.base.column_count = c->list ? 3 : 1;
-    c->cursor.base.instant = !script_is_slow(c->script);
     c->arena = o->arena;
     o->arena = NULL;
     return &c->cursor.base;

@@ -11,6 +11,7 @@
 #include "reader.h"
 
 struct error;
+struct heap_walk;
 struct rowset;
 struct snapshot;
 struct sql_session;
@@ -32,7 +33,10 @@ struct catalog_scope {
 /* What must be fetched from the node before a table can be produced. */
 enum catalog_need {
     NEED_SNAPSHOT = 1, /* scope.snapshot: the one named, or a fresh one */
-    NEED_STATS = 2     /* scope.stats */
+    NEED_STATS = 2,    /* scope.stats */
+    /* scope.snapshot, a fresh one, if the session may take it and the profiler
+     * is on; else NULL. */
+    NEED_TOTAL = 4
 };
 
 struct catalog_type {
@@ -67,6 +71,8 @@ struct catalog_table {
     uint32_t privilege; /* to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
     unsigned needs; /* enum catalog_need */
+    /* In place of produce: rows too many to be made.  See heap_walk.h. */
+    const struct heap_walk *walk;
 };
 
 #define CATALOG_HIDDEN "show"

@@ -17,6 +17,22 @@ extern const struct catalog_table table_profiler;
 extern const struct catalog_table table_show_backends;
 extern const struct catalog_table table_show_compute_nodes;
 
+/* tables_heap.c */
+extern const struct catalog_table table_heap_frames;
+extern const struct catalog_table table_heap_functions;
+extern const struct catalog_table table_heap_stacks;
+
+/* tables_snapshots.c */
+extern const struct catalog_table table_snapshots;
+
+/* tables_malloc.c */
+extern const struct catalog_table table_malloc_stats;
+extern const struct catalog_table table_malloc_bins;
+extern const struct catalog_table table_malloc_arenas;
+
+/* tables_memory.c */
+extern const struct catalog_table table_memory;
+
 /* tables_sessions.c */
 extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_processlist;

@@ -11,10 +11,22 @@
 #include "sql_session.h"
 #include "sql_statement.h"
 
+/* Columns of names and labels, each at most REWRITE_LABEL_MAX bytes or so. */
+enum { DESCRIPTION_BYTES_MAX = 1024 * 1024 };
+
 static struct cursor *
 use_open(struct opening *o, struct error *err)
 {
-    if (sql_session_use(o->session, o->statement->use, err) != 0)
+    struct span name = o->statement->use;
+
+    if (o->describing) {
+        if (!catalog_database(name)) {
+            catalog_unknown_database(name, err);
+            return NULL;
+        }
+        return sql_cursor_ok(err);
+    }
+    if (sql_session_use(o->session, name, err) != 0)
         return NULL;
     return sql_cursor_ok(err);
 }
@@ -25,7 +37,7 @@ kill_open(struct opening *o, struct error *err)
     const struct sql_host *host = &o->session->node->host;
     struct cursor *ok = sql_cursor_ok(err);
 
-    if (ok &&
+    if (ok && !o->describing &&
         host->kill(host->arg, o->statement->kill.id,
                    o->statement->kill.query_only, &o->session->who, err) != 0) {
         cursor_free(ok);
@@ -37,14 +49,16 @@ kill_open(struct opening *o, struct error *err)
 static struct cursor *
 begin_open(struct opening *o, struct error *err)
 {
-    o->session->in_transaction = true;
+    if (!o->describing)
+        o->session->in_transaction = true;
     return sql_cursor_ok(err);
 }
 
 static struct cursor *
 end_open(struct opening *o, struct error *err)
 {
-    o->session->in_transaction = false;
+    if (!o->describing)
+        o->session->in_transaction = false;
     return sql_cursor_ok(err);
 }
 
@@ -65,43 +79,103 @@ static const struct {
     [STATEMENT_END] = {0, end_open},
 };
 
+const struct value *
+opening_parameters(const struct opening *opening)
+{
+    return opening->parameters ? opening->parameters->values : NULL;
+}
+
+/* Takes o->arena, which the cursor may keep. */
+static struct cursor *
+open_statement(struct opening *o, struct span text, enum parameter_use use,
+               size_t *parameters, struct error *err)
+{
+    struct parsing how = {arena_new(STATEMENT_BYTES_MAX), use, o->parameters};
+    struct statement statement;
+    struct cursor *cursor = NULL;
+
+    o->arena = how.arena;
+    o->statement = &statement;
+    if (!o->arena) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    if (statement_parse(text, &how, &statement, err) == 0 &&
+        privilege_check(o->session->who.privileges,
+                        statements[statement.kind].privilege, err) == 0)
+        cursor = statements[statement.kind].open(o, err);
+    *parameters = statement.parameters;
+    arena_free(o->arena);
+    return cursor;
+}
+
 struct cursor *
 sql_open(struct sql_session *session, struct span text,
          const struct sql_parameters *parameters, struct waker waker,
          struct error *err)
 {
-    struct statement statement;
-    struct opening opening = {session, &statement, parameters, waker,
-                              arena_new(STATEMENT_BYTES_MAX)};
-    struct cursor *cursor = NULL;
+    struct opening opening = {
+        .session = session, .parameters = parameters, .waker = waker};
+    size_t count;
 
-    if (!opening.arena) {
-        error_memory(err, "the statement");
-        return NULL;
+    return open_statement(&opening, text,
+                          parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
+                          &count, err);
+}
+
+/* ---- describing ---- */
+
+static const char *
+keep(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+static int
+keep_columns(struct sql_description *out, const struct cursor *cursor,
+             struct error *err)
+{
+    size_t count = cursor->column_count;
+    struct column *columns = arena_alloc(out->arena, count * sizeof(*columns));
+    bool kept = columns != NULL;
+
+    for (size_t i = 0; kept && i < count; i++) {
+        columns[i] = cursor->columns[i];
+        columns[i].name = keep(out->arena, columns[i].name);
+        columns[i].table = keep(out->arena, columns[i].table);
+        columns[i].database = keep(out->arena, columns[i].database);
+        kept = columns[i].name && columns[i].table && columns[i].database;
     }
-    if (statement_parse(text, opening.arena, &statement, err) == 0 &&
-        privilege_check(session->who.privileges,
-                        statements[statement.kind].privilege, err) == 0)
-        cursor = statements[statement.kind].open(&opening, err);
-    arena_free(opening.arena);
-    return cursor;
+    out->columns = columns;
+    out->column_count = count;
+    if (!kept)
+        error_memory(err, "the columns");
+    return kept ? 0 : -1;
 }
 
 int
 sql_describe(struct sql_session *session, struct span text,
              struct sql_description *out, struct error *err)
 {
-    struct lexer lexer = lexer_of(text);
-    struct token token;
+    static const struct waker nobody = {NULL, NULL}; /* it is not stepped */
+    struct opening opening = {
+        .session = session, .waker = nobody, .describing = true};
+    struct cursor *cursor;
+    int rc;
 
-    (void)session;
-    (void)err;
     memset(out, 0, sizeof(*out));
-    do {
-        token = lexer_next(&lexer);
-        out->parameter_count += token.kind == TOKEN_PARAMETER;
-    } while (token.kind != TOKEN_END && token.kind != TOKEN_INVALID);
-    return 0;
+    cursor = open_statement(&opening, text, PARAMETERS_ABSENT,
+                            &out->parameter_count, err);
+    if (!cursor)
+        return -1;
+    out->arena = arena_new(DESCRIPTION_BYTES_MAX);
+    if (!out->arena)
+        error_memory(err, "the columns");
+    rc = out->arena ? keep_columns(out, cursor, err) : -1;
+    cursor_free(cursor);
+    if (rc != 0)
+        sql_description_fini(out);
+    return rc;
 }
 
 void

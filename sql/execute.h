@@ -2,6 +2,8 @@
 #ifndef HW_EXECUTE_H
 #define HW_EXECUTE_H
 
+#include <stdbool.h>
+
 #include "reader.h"
 #include "waker.h"
 
@@ -11,6 +13,7 @@ struct error;
 struct sql_parameters;
 struct sql_session;
 struct statement;
+struct value;
 
 enum { STATEMENT_BYTES_MAX = 24 * 1024 * 1024 }; /* of a statement's arena */
 
@@ -20,7 +23,11 @@ struct opening {
     const struct sql_parameters *parameters; /* NULL: none were given */
     struct waker waker;
     struct arena *arena; /* of the statement; who keeps it sets it NULL */
+    bool describing;     /* only the columns are wanted: nothing is done */
 };
+
+/* The values of the ?; NULL: there are none. */
+const struct value *opening_parameters(const struct opening *opening);
 
 struct cursor *admin_open(struct opening *opening, struct error *err);
 struct cursor *show_open(struct opening *opening, struct error *err);

@@ -6,25 +6,6 @@
 #include "arena.h"
 #include "errors.h"
 
-static int
-parse_id(struct parser *p, uint64_t *out)
-{
-    uint64_t id = 0;
-
-    if (p->token.kind != TOKEN_INTEGER)
-        return parser_fail(p);
-    for (size_t i = 0; i < p->token.text.size; i++) {
-        unsigned digit = (unsigned)(p->token.text.data[i] - '0');
-
-        if (id > (UINT64_MAX - digit) / 10)
-            return parser_fail(p);
-        id = id * 10 + digit;
-    }
-    parser_advance(p);
-    *out = id;
-    return 0;
-}
-
 /* Ascending, each once: ids is kept sorted, TARGETS_MAX is small. */
 static void
 insert_id(uint64_t *ids, size_t *count, uint64_t id)
@@ -45,6 +26,7 @@ parse_ids(struct parser *p, struct admin_execute *out)
 {
     uint64_t *ids = arena_alloc(p->arena, TARGETS_MAX * sizeof(*ids));
     bool list = parser_accept_operator(p, "(");
+    bool unknown = false;
     size_t given = 0;
     uint64_t id = 0;
 
@@ -59,8 +41,9 @@ parse_ids(struct parser *p, struct admin_execute *out)
                       "ADMIN EXECUTE takes at most %d node ids", TARGETS_MAX);
             return -1;
         }
-        if (parse_id(p, &id) != 0)
+        if (parser_number(p, &id, &unknown) != 0)
             return -1;
+        out->ids_unknown = out->ids_unknown || unknown;
         insert_id(ids, &out->id_count, id);
     } while (parser_accept_operator(p, ","));
     if (list && !parser_accept_operator(p, ")"))
@@ -97,7 +80,5 @@ parse_admin(struct parser *p, struct statement *out)
     if (parser_expect(p, "EXECUTE") != 0 || parser_expect(p, "ON") != 0 ||
         parse_target(p, &out->admin) != 0)
         return -1;
-    if (p->token.kind != TOKEN_STRING)
-        return parser_fail(p);
-    return parser_decode(p, &out->admin.script);
+    return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }

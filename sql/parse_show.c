@@ -26,11 +26,12 @@ static const struct {
 static int
 parse_limit(struct parser *p)
 {
+    uint64_t nothing;
+
     do {
         parser_advance(p);
-        if (p->token.kind != TOKEN_INTEGER)
-            return parser_fail(p);
-        parser_advance(p);
+        if (parser_number(p, &nothing, NULL) != 0)
+            return -1;
     } while (token_is_operator(&p->token, ","));
     return 0;
 }
@@ -48,9 +49,7 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
         return parse_limit(p);
     if ((may & MAY_LIKE) && parser_accept(p, "LIKE")) {
         out->has_like = true;
-        if (p->token.kind != TOKEN_STRING)
-            return parser_fail(p);
-        return parser_decode(p, &out->like);
+        return parser_string(p, &out->like, NULL);
     }
     if ((may & MAY_WHERE) && parser_accept(p, "WHERE")) {
         out->has_where = true;

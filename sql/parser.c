@@ -11,6 +11,7 @@ void
 parser_advance(struct parser *p)
 {
     p->consumed = p->token.text.data + p->token.text.size;
+    p->parameters += p->token.kind == TOKEN_PARAMETER;
     p->before = p->lexer;
     p->token = lexer_next(&p->lexer);
 }
@@ -75,8 +76,8 @@ parser_name(struct parser *p, struct span *out)
 int
 parser_name_or_string(struct parser *p, struct span *out)
 {
-    if (p->token.kind == TOKEN_STRING)
-        return parser_decode(p, out);
+    if (p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_PARAMETER)
+        return parser_string(p, out, NULL);
     return parser_name(p, out);
 }
 
@@ -86,6 +87,7 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
     size_t depth = 0;
 
     out->lexer = p->before;
+    out->first = p->parameters;
     if (parser_done(p))
         return parser_fail(p);
     while (!parser_done(p)) {
@@ -95,13 +97,16 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
             return parser_fail(p);
         if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
             break;
-        if (p->token.kind == TOKEN_INVALID || p->token.kind == TOKEN_PARAMETER)
+        if (p->token.kind == TOKEN_INVALID ||
+            (p->token.kind == TOKEN_PARAMETER &&
+             p->how->use == PARAMETERS_NONE))
             return parser_fail(p);
         parser_advance(p);
     }
     if (depth != 0 || p->consumed <= out->lexer.pos)
         return parser_fail(p);
     out->end = p->consumed;
+    out->parameters = p->parameters - out->first;
     return 0;
 }
 
@@ -131,18 +136,20 @@ parse_use(struct parser *p, struct statement *out)
 static int
 parse_kill(struct parser *p, struct statement *out)
 {
-    unsigned long long id;
+    uint64_t id;
 
     out->kind = STATEMENT_KILL;
     parser_advance(p);
     out->kill.query_only = parser_accept(p, "QUERY");
     if (!out->kill.query_only)
         parser_accept(p, "CONNECTION");
-    if (p->token.kind != TOKEN_INTEGER)
-        return parser_fail(p);
-    id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
+    if (p->token.kind == TOKEN_INTEGER) {
+        id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
+        parser_advance(p);
+    } else if (parser_number(p, &id, NULL) != 0) {
+        return -1;
+    }
     out->kill.id = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
-    parser_advance(p);
     return 0;
 }
 
@@ -221,11 +228,14 @@ parse_statement(struct parser *p, struct statement *out)
 }
 
 int
-statement_parse(struct span text, struct arena *arena, struct statement *out,
-                struct error *err)
+statement_parse(struct span text, const struct parsing *how,
+                struct statement *out, struct error *err)
 {
-    struct parser p = {
-        .lexer = lexer_of(text), .source = text, .arena = arena, .err = err};
+    struct parser p = {.lexer = lexer_of(text),
+                       .source = text,
+                       .how = how,
+                       .arena = how->arena,
+                       .err = err};
 
     memset(out, 0, sizeof(*out));
     out->source = text;
@@ -239,5 +249,8 @@ statement_parse(struct span text, struct arena *arena, struct statement *out,
     if (parse_statement(&p, out) != 0)
         return -1;
     parser_accept_operator(&p, ";");
-    return p.token.kind == TOKEN_END ? 0 : parser_fail(&p);
+    if (p.token.kind != TOKEN_END)
+        return parser_fail(&p);
+    out->parameters = p.parameters;
+    return parser_count_parameters(&p);
 }

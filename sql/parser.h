@@ -10,7 +10,9 @@ struct parser {
     struct lexer before;  /* stands on token */
     const char *consumed; /* behind the last consumed token */
     struct span source;
+    const struct parsing *how;
     struct arena *arena;
+    size_t parameters; /* ? consumed so far */
     struct error *err;
 };
 
@@ -27,6 +29,15 @@ int parser_name_or_string(struct parser *p, struct span *out);
 
 /* A decoded token; consumes it. */
 int parser_decode(struct parser *p, struct span *out);
+
+/* A string, or a ? for one: *unknown, and "", without its value.  unknown NULL
+ * where the value says nothing. */
+int parser_string(struct parser *p, struct span *out, bool *unknown);
+/* Decimal digits, or a ? for them. */
+int parser_number(struct parser *p, uint64_t *out, bool *unknown);
+
+/* At the end: as many values as ?. */
+int parser_count_parameters(struct parser *p);
 
 /* All tokens up to the statement's end, or, with stop_at_comma, to a comma
  * outside parentheses.  At least one. */

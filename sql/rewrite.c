@@ -190,6 +190,10 @@ token(struct rewriter *r)
     case TOKEN_SYSTEM:
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_system_variable(r, &r->token);
+    case TOKEN_PARAMETER:
+        rewriter_operand(r, OPERAND_OTHER);
+        buffer_format(r->sql, " ?%zu", ++r->parameters);
+        return 0;
     case TOKEN_USER:
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_user_variable(r, &r->token);

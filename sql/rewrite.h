@@ -38,7 +38,8 @@ struct rewrite {
     struct span source; /* the statement, for errors */
     const struct fragment *fragment;
     enum rewrite_form form;
-    struct arena *arena; /* of decoded names */
+    struct arena *arena;            /* of decoded names */
+    const struct value *parameters; /* the statement's; NULL: not known */
 };
 
 struct rewritten {

@@ -113,6 +113,7 @@ struct rewriter {
     enum special special_follows;
     struct span ctes[REWRITE_CTES_MAX];
     size_t cte_count;
+    size_t parameters;  /* so far: each fragment's count from 1 */
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;

@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "select_handle.h"
-#include "select_temporal.h"
+#include "select_moment.h"
 #include "utf8.h"
 
 enum { DECIMALS_MAX = 30 };
@@ -104,41 +104,41 @@ digits(int64_t length)
 static void
 cast_date(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)length;
     (void)n;
-    if (!temporal_argument(value, &t))
+    if (!moment_argument(value, &t))
         return;
-    t.kind = TEMPORAL_DATE;
-    temporal_result(c, &t);
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
 }
 
 static void
 cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
               int64_t n)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)n;
-    if (!temporal_argument(value, &t))
+    if (!moment_argument(value, &t))
         return;
-    t.kind = TEMPORAL_DATETIME;
+    t.kind = MOMENT_DATETIME;
     t.digits = digits(length);
-    temporal_result(c, &t);
+    moment_result(c, &t);
 }
 
 static void
 cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)n;
-    if (!temporal_time_argument(value, &t))
+    if (!moment_time_argument(value, &t))
         return;
-    t.kind = TEMPORAL_TIME;
+    t.kind = MOMENT_TIME;
     t.digits = digits(length);
-    temporal_result(c, &t);
+    moment_result(c, &t);
 }
 
 static void

@@ -1,28 +1,28 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * An expression has the type of its first value.  A SELECT without tables is
- * a short row as a rule: it begins on the loop, and what takes longer begins
- * anew on a worker, where all others run.
+ * A SELECT without tables is a short row as a rule: it begins on the loop, and
+ * what takes longer begins anew on a worker, where all others run.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "arena.h"
 #include "errors.h"
 #include "execute.h"
 #include "memory.h"
+#include "infer.h"
 #include "select_query.h"
+#include "select_value.h"
 #include "sql_cursor.h"
+#include "select_wait.h"
 #include "sql_session.h"
 #include "variables.h"
 
 enum {
     BATCH_BYTES = 256 * 1024, /* after which a step is enough */
-    BATCH_BYTES_MAX = BATCH_BYTES + CURSOR_COLUMNS_MAX * SELECT_VALUE_MAX,
-    TEXT_WIDTH = 1024,
-    INT_WIDTH = 20,
-    DOUBLE_WIDTH = 22
+    BATCH_BYTES_MAX = BATCH_BYTES + CURSOR_COLUMNS_MAX * SELECT_VALUE_MAX
 };
 
 struct select_cursor {
@@ -30,88 +30,12 @@ struct select_cursor {
     struct query query;
     struct arena *arena; /* of the statement: labels, the rewrite's names */
     struct arena *batch; /* values of the last step */
-    bool typed;          /* the columns have their types */
     uint64_t rows_left;  /* sql_select_limit */
+    struct select_wait wait;
+    uint64_t given; /* rows */
+    uint64_t again; /* of those, to be passed over: it began anew */
     struct column columns[];
 };
-
-static int
-add_bytes(struct select_cursor *c, int column, struct value *out)
-{
-    sqlite3_stmt *statement = c->query.statement;
-    const void *data = out->type == VALUE_BLOB
-                           ? sqlite3_column_blob(statement, column)
-                           : sqlite3_column_text(statement, column);
-    size_t size = (size_t)sqlite3_column_bytes(statement, column);
-
-    out->size = size;
-    out->data = data || size == 0 ? arena_strndup(c->batch, data, size) : NULL;
-    return out->data ? 0 : -1;
-}
-
-/* A text column's values are all text; others keep their own type, for in
- * SQLite a column can mix them. */
-static int
-add_value(struct select_cursor *c, int column, struct value *out)
-{
-    sqlite3_stmt *statement = c->query.statement;
-
-    memset(out, 0, sizeof(*out));
-    switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_NULL:
-        return 0;
-    case SQLITE_BLOB:
-        out->type = VALUE_BLOB;
-        return add_bytes(c, column, out);
-    case SQLITE_INTEGER:
-        if (c->columns[column].type == COLUMN_TEXT)
-            break;
-        out->type = VALUE_INT;
-        out->integer = sqlite3_column_int64(statement, column);
-        return 0;
-    case SQLITE_FLOAT:
-        if (c->columns[column].type == COLUMN_TEXT)
-            break;
-        out->type = VALUE_DOUBLE;
-        out->real = sqlite3_column_double(statement, column);
-        return 0;
-    default:
-        break;
-    }
-    out->type = VALUE_TEXT;
-    return add_bytes(c, column, out);
-}
-
-static void
-set_type(struct column *column, int sqlite_type)
-{
-    switch (sqlite_type) {
-    case SQLITE_INTEGER:
-        column->type = COLUMN_BIGINT;
-        column->width = INT_WIDTH;
-        break;
-    case SQLITE_FLOAT:
-        column->type = COLUMN_DOUBLE;
-        column->width = DOUBLE_WIDTH;
-        break;
-    default:
-        column->type = sqlite_type == SQLITE_BLOB ? COLUMN_BLOB : COLUMN_TEXT;
-        column->width = TEXT_WIDTH;
-        break;
-    }
-}
-
-/* On the first row: the types that no declaration told. */
-static void
-settle_types(struct select_cursor *c)
-{
-    sqlite3_stmt *statement = c->query.statement;
-
-    for (int i = 0; i < (int)c->cursor.base.column_count; i++)
-        if (!sqlite3_column_decltype(statement, i))
-            set_type(&c->columns[i], sqlite3_column_type(statement, i));
-    c->typed = true;
-}
 
 static int
 add_row(struct select_cursor *c, struct rows *out, struct error *err)
@@ -119,32 +43,48 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
 
-    if (!c->typed)
-        settle_types(c);
     for (size_t i = 0; i < columns; i++)
-        if (add_value(c, (int)i, &row[i]) != 0) {
-            error_memory(err, "a row");
+        if (select_value(c->query.statement, (int)i, &c->columns[i], c->batch,
+                         &row[i], err) != 0)
             return -1;
-        }
     out->count++;
     return 0;
+}
+
+/* A table needs something of the node: the next step begins anew, with it. */
+static enum step
+stop(struct select_cursor *c)
+{
+    sqlite3_reset(c->query.statement);
+    select_memory_forget(&c->query.handle->memory);
+    c->again = c->given;
+    return STEP_MORE;
 }
 
 static enum step
 fill(struct select_cursor *c, struct rows *out, struct error *err)
 {
+    struct select_memory *memory = &c->query.handle->memory;
+
     while (c->rows_left > 0 && out->count < out->capacity &&
            arena_used(c->batch) < BATCH_BYTES) {
-        int rc = sqlite3_step(c->query.statement);
+        int rc = select_memory_step(memory, c->query.statement);
 
         if (rc == SQLITE_DONE)
             return STEP_DONE;
+        if (rc != SQLITE_ROW && select_wait_stopped(&c->wait))
+            return stop(c);
         if (rc != SQLITE_ROW) {
             query_fail(&c->query, rc, err);
             return STEP_FAIL;
         }
+        if (c->again > 0) {
+            c->again--;
+            continue;
+        }
         if (add_row(c, out, err) != 0)
             return STEP_FAIL;
+        c->given++;
         c->rows_left--;
     }
     return c->rows_left == 0 ? STEP_DONE : STEP_MORE;
@@ -170,9 +110,18 @@ fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
         return STEP_FAIL;
     }
     sqlite3_reset(c->query.statement);
+    select_memory_forget(&c->query.handle->memory);
+    c->given = 0;
     c->rows_left = rows_left;
     out->count = 0;
     return STEP_MORE;
+}
+
+static void
+end(struct select_cursor *c)
+{
+    query_close(&c->query);
+    select_wait_end(&c->wait);
 }
 
 /* At the end the handle goes back. */
@@ -180,11 +129,19 @@ static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct select_cursor *c = (struct select_cursor *)base;
-    enum step step;
+    enum step step = STEP_MORE;
 
     out->count = 0;
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
+    if (select_wait_stopped(&c->wait))
+        step = select_wait_step(&c->wait, &c->query.handle->scope, err);
+    if (step == STEP_WAIT)
+        return sql_cursor_wait(&c->cursor, err);
+    if (step == STEP_FAIL) {
+        end(c);
+        return STEP_FAIL;
+    }
     arena_free(c->batch);
     c->batch = arena_new(BATCH_BYTES_MAX);
     if (!c->batch) {
@@ -193,7 +150,7 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
     }
     step = base->instant ? fill_on_loop(c, out, err) : fill(c, out, err);
     if (step != STEP_MORE)
-        query_close(&c->query);
+        end(c);
     return step;
 }
 
@@ -203,13 +160,20 @@ select_free(struct cursor *base)
     struct select_cursor *c = (struct select_cursor *)base;
 
     query_close(&c->query);
+    select_wait_fini(&c->wait);
     arena_free(c->batch);
     arena_free(c->arena);
     mem_free(c);
 }
 
+static bool
+select_progress(struct cursor *base, struct progress *out)
+{
+    return select_wait_progress(&((struct select_cursor *)base)->wait, out);
+}
+
 static const struct cursor_ops select_ops = {select_step, sql_cursor_cancel,
-                                             select_free};
+                                             select_free, select_progress};
 
 static const char *
 copy(struct select_cursor *c, const char *text)
@@ -217,27 +181,88 @@ copy(struct select_cursor *c, const char *text)
     return text ? arena_strndup(c->arena, text, strlen(text)) : "";
 }
 
-/* A table's column has its declared type; that of an expression is settled by
- * its first value. */
+/* The catalog's column that a column of the result is, or NULL. */
+static const struct catalog_type *
+origin(sqlite3_stmt *statement, int i)
+{
+    const char *database = sqlite3_column_database_name(statement, i);
+    const char *name = sqlite3_column_table_name(statement, i);
+    const char *column = sqlite3_column_origin_name(statement, i);
+    const struct catalog_table *table;
+    struct span span = {name, name ? strlen(name) : 0};
+    struct error unlikely;
+
+    table = database && name && column
+                ? catalog_table(database, span, &unlikely)
+                : NULL;
+    for (size_t c = 0; table && c < table->column_count; c++)
+        if (strcasecmp(table->columns[c].name, column) == 0)
+            return table->columns[c].type;
+    return NULL;
+}
+
+static void
+set_type(struct column *out, const struct result_type *inferred,
+         const struct catalog_type *origin)
+{
+    out->type = inferred->type;
+    out->width = inferred->width;
+    out->flags = inferred->flags;
+    out->decimals = inferred->decimals;
+    if (!inferred->unknown || !origin)
+        return;
+    out->type = origin->type;
+    out->width = origin->width;
+    out->flags = origin->flags;
+}
+
 static int
-describe(struct select_cursor *c, int i, struct error *err)
+describe(struct select_cursor *c, int i, const struct result_type *type)
 {
     sqlite3_stmt *statement = c->query.statement;
-    const char *declared = sqlite3_column_decltype(statement, i);
     struct column *out = &c->columns[i];
 
-    set_type(out, declared && strcmp(declared, "INTEGER") == 0 ? SQLITE_INTEGER
-                                                               : SQLITE_TEXT);
+    set_type(out, type, type->unknown ? origin(statement, i) : NULL);
     out->name = copy(c, sqlite3_column_name(statement, i));
     out->table = copy(c, sqlite3_column_table_name(statement, i));
     out->database = copy(c, sqlite3_column_database_name(statement, i));
-    if (out->name && out->table && out->database) {
-        if (strcmp(out->database, CATALOG_HIDDEN) == 0)
-            out->table = out->database = "";
-        return 0;
+    if (!out->name || !out->table || !out->database)
+        return -1;
+    if (strcmp(out->database, CATALOG_HIDDEN) == 0)
+        out->table = out->database = "";
+    return 0;
+}
+
+/* SHOW selects from a table of the catalog alone. */
+static int
+infer(struct select_cursor *c, struct result_type *types)
+{
+    const char *names[CURSOR_COLUMNS_MAX];
+    size_t count = c->cursor.base.column_count;
+
+    for (size_t i = 0; i < count; i++) {
+        names[i] = sqlite3_column_name(c->query.statement, (int)i);
+        types[i] = result_type_of(COLUMN_TEXT);
+        types[i].unknown = true;
+        if (!names[i])
+            return -1;
     }
-    error_memory(err, "a SELECT");
-    return -1;
+    return c->query.rewrite.form == REWRITE_SELECT
+               ? infer_types(&c->query.rewrite, names, count, types)
+               : 0;
+}
+
+static int
+describe_all(struct select_cursor *c, struct error *err)
+{
+    struct result_type types[CURSOR_COLUMNS_MAX];
+    int rc = infer(c, types);
+
+    for (size_t i = 0; rc == 0 && i < c->cursor.base.column_count; i++)
+        rc = describe(c, (int)i, &types[i]);
+    if (rc != 0)
+        error_memory(err, "a SELECT");
+    return rc;
 }
 
 /* sql_select_limit holds for a SELECT without LIMIT of its own. */
@@ -276,15 +301,17 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     c->cursor.base.instant = !query->rewritten.has_tables;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
+    select_wait_init(&c->wait, o->session->node->controller, o->waker);
+    c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
     c->arena = o->arena;
     o->arena = NULL;
+    c->query.rewrite.arena = c->arena;
+    if (describe_all(c, err) != 0) {
+        select_free(&c->cursor.base);
+        return NULL;
+    }
     c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
-    for (int i = 0; i < columns; i++)
-        if (describe(c, i, err) != 0) {
-            select_free(&c->cursor.base);
-            return NULL;
-        }
     return &c->cursor.base;
 }
 
@@ -293,7 +320,7 @@ rewrite_of(const struct opening *o, const struct fragment *fragment,
            enum rewrite_form form)
 {
     struct rewrite rewrite = {o->session, o->statement->source, fragment, form,
-                              o->arena};
+                              o->arena,   opening_parameters(o)};
 
     return rewrite;
 }
@@ -331,7 +358,8 @@ do_open(struct opening *o, struct error *err)
         rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
     struct value nobody_wants;
 
-    if (select_evaluate(&rewrite, &nobody_wants, err) != 0)
+    if ((o->describing ? select_check(&rewrite, err)
+                       : select_evaluate(&rewrite, &nobody_wants, err)) != 0)
         return NULL;
     return sql_cursor_ok(err);
 }

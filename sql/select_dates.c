@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_temporal.h"
+#include "select_moment.h"
 
 /* ---- parts ---- */
 
@@ -11,34 +11,34 @@
     static void call_##name(sqlite3_context *c, int argc,                      \
                             sqlite3_value **argv)                              \
     {                                                                          \
-        struct temporal t;                                                     \
+        struct moment t;                                                       \
                                                                                \
         (void)argc;                                                            \
-        if (temporal_argument(argv[0], &t))                                    \
+        if (moment_argument(argv[0], &t))                                      \
             sqlite3_result_int64(c, (expression));                             \
     }
 
-static struct temporal
+static struct moment
 first_of_year(int year)
 {
-    struct temporal t = {TEMPORAL_DATE, year, 1, 1, 0, 0};
+    struct moment t = {MOMENT_DATE, year, 1, 1, 0, 0};
 
     return t;
 }
 
 /* 0: Sunday */
 static int
-weekday(const struct temporal *t)
+weekday(const struct moment *t)
 {
-    return (int)((temporal_days(t) + 6) % 7);
+    return (int)((moment_days(t) + 6) % 7);
 }
 
 static int
-day_of_year(const struct temporal *t)
+day_of_year(const struct moment *t)
 {
-    struct temporal first = first_of_year(t->year);
+    struct moment first = first_of_year(t->year);
 
-    return (int)(temporal_days(t) - temporal_days(&first)) + 1;
+    return (int)(moment_days(t) - moment_days(&first)) + 1;
 }
 
 /*
@@ -47,11 +47,11 @@ day_of_year(const struct temporal *t)
  * weeks begin on Monday, turned round).
  */
 int
-temporal_week(const struct temporal *t, int mode, int *year)
+moment_week(const struct moment *t, int mode, int *year)
 {
     bool monday = mode & 1, over = mode & 2;
     bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
-    struct temporal first = first_of_year(t->year);
+    struct moment first = first_of_year(t->year);
     int start = (weekday(&first) + (monday ? 6 : 0)) % 7;
     int day = day_of_year(t) - 1, begins, week;
 
@@ -62,17 +62,17 @@ temporal_week(const struct temporal *t, int mode, int *year)
         begins = start <= 3 ? -start : 7 - start;
     *year = t->year;
     if (day < begins) {
-        struct temporal last = {TEMPORAL_DATE, t->year - 1, 12, 31, 0, 0};
+        struct moment last = {MOMENT_DATE, t->year - 1, 12, 31, 0, 0};
 
         if (!over)
             return 0;
-        return temporal_week(&last, mode, year);
+        return moment_week(&last, mode, year);
     }
     week = (day - begins) / 7 + 1;
     if (over && week > 52) {
-        struct temporal next = first_of_year(t->year + 1);
+        struct moment next = first_of_year(t->year + 1);
         int next_start = (weekday(&next) + (monday ? 6 : 0)) % 7;
-        int left = (int)(temporal_days(&next) - temporal_days(t));
+        int left = (int)(moment_days(&next) - moment_days(t));
 
         if (!whole && next_start <= 3 && left <= next_start) {
             *year = t->year + 1;
@@ -89,8 +89,8 @@ PART(quarter, (t.month + 2) / 3)
 PART(dayofyear, day_of_year(&t))
 PART(dayofweek, weekday(&t) + 1)
 PART(weekday, (weekday(&t) + 6) % 7)
-PART(to_days, temporal_days(&t))
-PART(to_seconds, temporal_micros(&t) / TEMPORAL_SECOND)
+PART(to_days, moment_days(&t))
+PART(to_seconds, moment_micros(&t) / MOMENT_SECOND)
 
 static int
 mode_of(int argc, sqlite3_value **argv, int otherwise)
@@ -101,59 +101,59 @@ mode_of(int argc, sqlite3_value **argv, int otherwise)
 static void
 call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     int year;
 
-    if (temporal_argument(argv[0], &t))
-        sqlite3_result_int(c, temporal_week(&t, mode_of(argc, argv, 0), &year));
+    if (moment_argument(argv[0], &t))
+        sqlite3_result_int(c, moment_week(&t, mode_of(argc, argv, 0), &year));
 }
 
 static void
 call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     int year;
 
     (void)argc;
-    if (temporal_argument(argv[0], &t))
-        sqlite3_result_int(c, temporal_week(&t, 3, &year));
+    if (moment_argument(argv[0], &t))
+        sqlite3_result_int(c, moment_week(&t, 3, &year));
 }
 
 static void
 call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     int year, week;
 
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    week = temporal_week(&t, mode_of(argc, argv, 0) | 2, &year);
+    week = moment_week(&t, mode_of(argc, argv, 0) | 2, &year);
     sqlite3_result_int(c, year * 100 + week);
 }
 
 static void
 call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     const char *name;
 
     (void)argc;
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    name = temporal_day_name(weekday(&t));
+    name = moment_day_name(weekday(&t));
     function_text(c, name, strlen(name));
 }
 
 static void
 call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     const char *name;
 
     (void)argc;
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    name = temporal_month_name(t.month - 1);
+    name = moment_month_name(t.month - 1);
     function_text(c, name, strlen(name));
 }
 
@@ -162,55 +162,55 @@ call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    t.kind = TEMPORAL_DATE;
-    temporal_result(c, &t);
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
 }
 
 /* TIMESTAMP(date [, time]) */
 static void
 call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t, time;
+    struct moment t, time;
 
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    t.kind = TEMPORAL_DATETIME;
+    t.kind = MOMENT_DATETIME;
     if (argc > 1) {
-        if (!temporal_time_argument(argv[1], &time))
+        if (!moment_time_argument(argv[1], &time))
             return;
         t.digits = t.digits > time.digits ? t.digits : time.digits;
-        temporal_set_micros(&t, temporal_micros(&t) + time.micros);
+        moment_set_micros(&t, moment_micros(&t) + time.micros);
     }
-    temporal_result(c, &t);
+    moment_result(c, &t);
 }
 
 static void
 call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (!temporal_argument(argv[0], &t))
+    if (!moment_argument(argv[0], &t))
         return;
-    t.kind = TEMPORAL_DATE;
-    t.day = (int)temporal_month_days(t.year, t.month);
-    temporal_result(c, &t);
+    t.kind = MOMENT_DATE;
+    t.day = (int)moment_month_days(t.year, t.month);
+    moment_result(c, &t);
 }
 
 static void
 return_days(sqlite3_context *c, int64_t days)
 {
-    struct temporal t = {.kind = TEMPORAL_DATE};
+    struct moment t = {.kind = MOMENT_DATE};
 
     if (days < 366 || days > 3652424)
         return;
-    temporal_set_days(&t, days);
-    temporal_result(c, &t);
+    moment_set_days(&t, days);
+    moment_result(c, &t);
 }
 
 static void
@@ -224,25 +224,25 @@ static void
 call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
-    struct temporal first;
+    struct moment first;
 
     if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
-        year > TEMPORAL_YEAR_MAX)
+        year > MOMENT_YEAR_MAX)
         return;
     first = first_of_year((int)(year < 70    ? year + 2000
                                 : year < 100 ? year + 1900
                                              : year));
-    return_days(c, temporal_days(&first) + day - 1);
+    return_days(c, moment_days(&first) + day - 1);
 }
 
 static void
 call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal to, from;
+    struct moment to, from;
 
     (void)argc;
-    if (temporal_argument(argv[0], &to) && temporal_argument(argv[1], &from))
-        sqlite3_result_int64(c, temporal_days(&to) - temporal_days(&from));
+    if (moment_argument(argv[0], &to) && moment_argument(argv[1], &from))
+        sqlite3_result_int64(c, moment_days(&to) - moment_days(&from));
 }
 
 static void

@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "select_handle.h"
-#include "select_temporal.h"
+#include "select_moment.h"
 
 static const char *const months[] = {
     "January", "February", "March",     "April",   "May",      "June",
@@ -14,13 +14,13 @@ static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                    "Thursday", "Friday", "Saturday"};
 
 const char *
-temporal_month_name(int month)
+moment_month_name(int month)
 {
     return months[month];
 }
 
 const char *
-temporal_day_name(int day)
+moment_day_name(int day)
 {
     return days[day];
 }
@@ -28,25 +28,25 @@ temporal_day_name(int day)
 /* ---- writing ---- */
 
 struct parts {
-    const struct temporal *t;
+    const struct moment *t;
     int64_t hour, minute, second, micro;
     int weekday, day_of_year;
 };
 
 static struct parts
-parts_of(const struct temporal *t)
+parts_of(const struct moment *t)
 {
-    int64_t micros = llabs(t->micros), seconds = micros / TEMPORAL_SECOND;
-    struct temporal first = {TEMPORAL_DATE, t->year, 1, 1, 0, 0};
+    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
+    struct moment first = {MOMENT_DATE, t->year, 1, 1, 0, 0};
     struct parts p = {.t = t,
                       .hour = seconds / 3600,
                       .minute = seconds / 60 % 60,
                       .second = seconds % 60,
-                      .micro = micros % TEMPORAL_SECOND};
+                      .micro = micros % MOMENT_SECOND};
 
-    if (t->kind != TEMPORAL_TIME) {
-        p.weekday = (int)((temporal_days(t) + 6) % 7);
-        p.day_of_year = (int)(temporal_days(t) - temporal_days(&first)) + 1;
+    if (t->kind != MOMENT_TIME) {
+        p.weekday = (int)((moment_days(t) + 6) % 7);
+        p.day_of_year = (int)(moment_days(t) - moment_days(&first)) + 1;
     }
     return p;
 }
@@ -63,7 +63,7 @@ ordinal(int day)
 }
 
 static void
-add_week(struct buffer *out, const struct temporal *t, char c)
+add_week(struct buffer *out, const struct moment *t, char c)
 {
     static const struct {
         char c;
@@ -73,7 +73,7 @@ add_week(struct buffer *out, const struct temporal *t, char c)
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (modes[i].c == c) {
-            week = temporal_week(t, modes[i].mode, &year);
+            week = moment_week(t, modes[i].mode, &year);
             if (c == 'X' || c == 'x')
                 buffer_format(out, "%04d", year);
             else
@@ -85,7 +85,7 @@ add_week(struct buffer *out, const struct temporal *t, char c)
 static bool
 add_date_part(struct buffer *out, const struct parts *p, char c)
 {
-    const struct temporal *t = p->t;
+    const struct moment *t = p->t;
 
     switch (c) {
     case 'Y':
@@ -182,8 +182,7 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 }
 
 void
-temporal_format(sqlite3_context *c, const struct temporal *t,
-                struct span format)
+moment_format(sqlite3_context *c, const struct moment *t, struct span format)
 {
     struct parts p = parts_of(t);
     struct buffer out;
@@ -198,7 +197,7 @@ temporal_format(sqlite3_context *c, const struct temporal *t,
         }
         letter = format.data[++i];
         if (letter == '\0' ||
-            (t->kind != TEMPORAL_TIME && add_date_part(&out, &p, letter)))
+            (t->kind != MOMENT_TIME && add_date_part(&out, &p, letter)))
             continue;
         if (!add_time_part(&out, &p, letter))
             buffer_char(&out, letter);
@@ -209,23 +208,23 @@ temporal_format(sqlite3_context *c, const struct temporal *t,
 static void
 call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (!function_any_null(2, argv) && temporal_argument(argv[0], &t))
-        temporal_format(c, &t, function_argument(argv[1]));
+    if (!function_any_null(2, argv) && moment_argument(argv[0], &t))
+        moment_format(c, &t, function_argument(argv[1]));
 }
 
 static void
 call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (function_any_null(2, argv) || !temporal_time_argument(argv[0], &t))
+    if (function_any_null(2, argv) || !moment_time_argument(argv[0], &t))
         return;
-    t.kind = TEMPORAL_TIME;
-    temporal_format(c, &t, function_argument(argv[1]));
+    t.kind = MOMENT_TIME;
+    moment_format(c, &t, function_argument(argv[1]));
 }
 
 /* ---- reading ---- */
@@ -365,7 +364,7 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
     struct reading r = {.p = text.data, .end = text.data + text.size};
-    struct temporal t = {0};
+    struct moment t = {0};
 
     if (function_any_null(argc, argv) ||
         !read_format(&r, function_argument(argv[1])))
@@ -377,19 +376,19 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (r.hour > 23 || r.minute > 59 || r.second > 59)
         return;
     if (r.has_date && (r.month < 1 || r.month > 12 || r.day < 1 ||
-                       r.day > (int)temporal_month_days(r.year, r.month)))
+                       r.day > (int)moment_month_days(r.year, r.month)))
         return;
-    t.kind = !r.has_time  ? TEMPORAL_DATE
-             : r.has_date ? TEMPORAL_DATETIME
-                          : TEMPORAL_TIME;
+    t.kind = !r.has_time  ? MOMENT_DATE
+             : r.has_date ? MOMENT_DATETIME
+                          : MOMENT_TIME;
     t.year = r.year;
     t.month = r.month;
     t.day = r.day;
     t.digits = r.micro ? 6 : 0;
     t.micros =
-        ((int64_t)(r.hour * 60 + r.minute) * 60 + r.second) * TEMPORAL_SECOND +
+        ((int64_t)(r.hour * 60 + r.minute) * 60 + r.second) * MOMENT_SECOND +
         r.micro;
-    temporal_result(c, &t);
+    moment_result(c, &t);
 }
 
 const struct function format_functions[] = {

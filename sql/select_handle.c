@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "rewrite.h"
+#include "sql.h"
 
 enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
 
@@ -73,7 +74,7 @@ limit(sqlite3 *db)
         {SQLITE_LIMIT_COLUMN, CURSOR_COLUMNS_MAX},
         {SQLITE_LIMIT_EXPR_DEPTH, SELECT_DEPTH_MAX},
         {SQLITE_LIMIT_COMPOUND_SELECT, SELECT_COMPOUNDS_MAX},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, 0},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, SQL_PARAMETERS_MAX},
         {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
         {SQLITE_LIMIT_WORKER_THREADS, 0},
     };
@@ -146,6 +147,7 @@ handle_new(struct error *err)
 static void
 set_heap_limit(void)
 {
+    select_memory_count();
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
@@ -224,6 +226,9 @@ handle_release(struct handle *handle)
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
+    handle->wait = NULL;
+    handle->failed = false;
+    select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
     handle_allow(handle, 0);
     if (!put(handle))

@@ -15,14 +15,16 @@
 #include <sqlite3.h>
 
 #include "catalog.h"
+#include "errors.h"
 #include "rowset.h"
+#include "select_memory.h"
 
-struct error;
+struct select_wait;
 
 enum {
     HANDLES_MAX = 64, /* SELECTs open at once */
     HANDLES_IDLE = 2,
-    SELECT_HEAP_MAX = 128 * 1024 * 1024, /* bytes, all of SQLite's */
+    SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
     SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
     SELECT_DEPTH_MAX = 500,        /* of an expression */
@@ -39,6 +41,10 @@ struct handle {
     struct table_set readable;    /* the tables it may read */
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
+    struct select_memory memory;
+    struct select_wait *wait; /* NULL: it cannot wait for the node */
+    bool failed;              /* a table could not be made, and why: */
+    struct error failure;
     bool produced[CATALOG_TABLES_MAX];
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };

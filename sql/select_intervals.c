@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_temporal.h"
+#include "select_moment.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
 
-#define LIMIT_MICROS (INT64_C(3660000) * TEMPORAL_DAY)
+#define LIMIT_MICROS (INT64_C(3660000) * MOMENT_DAY)
 
 /* Fields from left to right: months, or microseconds. */
 static const struct unit {
@@ -16,11 +16,11 @@ static const struct unit {
     const char *fields;     /* of a compound one: y m d h i s f */
 } units[] = {
     {"MICROSECOND", 0, 1, NULL},
-    {"SECOND", 0, TEMPORAL_SECOND, NULL},
-    {"MINUTE", 0, 60 * TEMPORAL_SECOND, NULL},
-    {"HOUR", 0, 3600 * TEMPORAL_SECOND, NULL},
-    {"DAY", 0, TEMPORAL_DAY, NULL},
-    {"WEEK", 0, 7 * TEMPORAL_DAY, NULL},
+    {"SECOND", 0, MOMENT_SECOND, NULL},
+    {"MINUTE", 0, 60 * MOMENT_SECOND, NULL},
+    {"HOUR", 0, 3600 * MOMENT_SECOND, NULL},
+    {"DAY", 0, MOMENT_DAY, NULL},
+    {"WEEK", 0, 7 * MOMENT_DAY, NULL},
     {"MONTH", 1, 0, NULL},
     {"QUARTER", 3, 0, NULL},
     {"YEAR", 12, 0, NULL},
@@ -62,13 +62,13 @@ field_micros(char field)
 {
     switch (field) {
     case 'd':
-        return TEMPORAL_DAY;
+        return MOMENT_DAY;
     case 'h':
-        return 3600 * TEMPORAL_SECOND;
+        return 3600 * MOMENT_SECOND;
     case 'i':
-        return 60 * TEMPORAL_SECOND;
+        return 60 * MOMENT_SECOND;
     case 's':
-        return TEMPORAL_SECOND;
+        return MOMENT_SECOND;
     default:
         return 1;
     }
@@ -125,15 +125,15 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     memset(out, 0, sizeof(*out));
     if (unit->fields)
         return compound(function_argument(value), unit->fields, out);
-    out->has_time = unit->micros > 0 && unit->micros < TEMPORAL_DAY;
-    if (unit->micros == TEMPORAL_SECOND &&
+    out->has_time = unit->micros > 0 && unit->micros < MOMENT_DAY;
+    if (unit->micros == MOMENT_SECOND &&
         sqlite3_value_numeric_type(value) != SQLITE_INTEGER &&
         real != floor(real)) {
         out->has_fraction = true;
     } else {
         real = round(real);
     }
-    if (fabs(real) * (double)(unit->months * 31 * TEMPORAL_DAY + unit->micros) >
+    if (fabs(real) * (double)(unit->months * 31 * MOMENT_DAY + unit->micros) >
         (double)LIMIT_MICROS)
         return false;
     out->has_fraction = out->has_fraction || unit->micros == 1;
@@ -144,16 +144,16 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
 
 /* False outside of the years that there are. */
 static bool
-add_months(struct temporal *t, int64_t months)
+add_months(struct moment *t, int64_t months)
 {
     int64_t all = (int64_t)t->year * 12 + t->month - 1 + months;
 
-    if (all < 0 || all > (int64_t)TEMPORAL_YEAR_MAX * 12 + 11)
+    if (all < 0 || all > (int64_t)MOMENT_YEAR_MAX * 12 + 11)
         return false;
     t->year = (int)(all / 12);
     t->month = (int)(all % 12) + 1;
-    if (t->day > (int)temporal_month_days(t->year, t->month))
-        t->day = (int)temporal_month_days(t->year, t->month);
+    if (t->day > (int)moment_month_days(t->year, t->month))
+        t->day = (int)moment_month_days(t->year, t->month);
     return true;
 }
 
@@ -162,26 +162,26 @@ add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
     const struct unit *unit, int sign)
 {
     struct amount amount;
-    struct temporal t;
+    struct moment t;
 
     if (!unit) {
         sqlite3_result_error(c, "unknown unit of an INTERVAL", -1);
         return;
     }
     if (sqlite3_value_type(value) == SQLITE_NULL ||
-        (!temporal_argument(to, &t) && !temporal_time_argument(to, &t)) ||
+        (!moment_argument(to, &t) && !moment_time_argument(to, &t)) ||
         !amount_of(value, unit, &amount))
         return;
-    if (t.kind == TEMPORAL_DATE && amount.has_time)
-        t.kind = TEMPORAL_DATETIME;
+    if (t.kind == MOMENT_DATE && amount.has_time)
+        t.kind = MOMENT_DATETIME;
     if (amount.has_fraction)
         t.digits = FRACTION_WIDTH;
     if (amount.months != 0 &&
-        (t.kind == TEMPORAL_TIME || !add_months(&t, sign * amount.months)))
+        (t.kind == MOMENT_TIME || !add_months(&t, sign * amount.months)))
         return;
-    temporal_set_micros(&t, temporal_micros(&t) + sign * amount.micros);
-    if (t.kind == TEMPORAL_TIME || (t.year > 0 && t.year <= TEMPORAL_YEAR_MAX))
-        temporal_result(c, &t);
+    moment_set_micros(&t, moment_micros(&t) + sign * amount.micros);
+    if (t.kind == MOMENT_TIME || (t.year > 0 && t.year <= MOMENT_YEAR_MAX))
+        moment_result(c, &t);
 }
 
 static const struct unit *
@@ -211,10 +211,10 @@ call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* Whole months between: the later one's day and time count. */
 static int64_t
-months_between(const struct temporal *from, const struct temporal *to)
+months_between(const struct moment *from, const struct moment *to)
 {
-    const struct temporal *early = from, *late = to;
-    bool backward = temporal_micros(from) > temporal_micros(to);
+    const struct moment *early = from, *late = to;
+    bool backward = moment_micros(from) > moment_micros(to);
     int64_t months;
 
     if (backward) {
@@ -233,28 +233,28 @@ static void
 call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct unit *unit = unit_of(argv[0]);
-    struct temporal from, to;
+    struct moment from, to;
 
     (void)argc;
     if (!unit || unit->fields) {
         sqlite3_result_error(c, "unknown unit of TIMESTAMPDIFF", -1);
         return;
     }
-    if (!temporal_argument(argv[1], &from) || !temporal_argument(argv[2], &to))
+    if (!moment_argument(argv[1], &from) || !moment_argument(argv[2], &to))
         return;
     if (unit->months)
         sqlite3_result_int64(c, months_between(&from, &to) / unit->months);
     else
-        sqlite3_result_int64(
-            c, (temporal_micros(&to) - temporal_micros(&from)) / unit->micros);
+        sqlite3_result_int64(c, (moment_micros(&to) - moment_micros(&from)) /
+                                    unit->micros);
 }
 
 /* ---- EXTRACT ---- */
 
 static int64_t
-field_value(const struct temporal *t, char field)
+field_value(const struct moment *t, char field)
 {
-    int64_t micros = llabs(t->micros), seconds = micros / TEMPORAL_SECOND;
+    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
 
     switch (field) {
     case 'y':
@@ -262,7 +262,7 @@ field_value(const struct temporal *t, char field)
     case 'm':
         return t->month;
     case 'd':
-        return t->kind == TEMPORAL_TIME ? seconds / 86400 : t->day;
+        return t->kind == MOMENT_TIME ? seconds / 86400 : t->day;
     case 'h':
         return seconds / 3600;
     case 'i':
@@ -270,7 +270,7 @@ field_value(const struct temporal *t, char field)
     case 's':
         return seconds % 60;
     default:
-        return micros % TEMPORAL_SECOND;
+        return micros % MOMENT_SECOND;
     }
 }
 
@@ -280,7 +280,7 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const char plain[] = "fsihdwmqy";
     const struct unit *unit = unit_of(argv[0]);
-    struct temporal t;
+    struct moment t;
     int64_t value = 0;
     int year;
     char field;
@@ -290,18 +290,18 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "unknown unit of EXTRACT", -1);
         return;
     }
-    if (!temporal_argument(argv[1], &t) && !temporal_time_argument(argv[1], &t))
+    if (!moment_argument(argv[1], &t) && !moment_time_argument(argv[1], &t))
         return;
     if (unit->fields) {
         for (const char *f = unit->fields; *f; f++)
-            value = value * (*f == 'f' ? TEMPORAL_SECOND : 100) +
-                    field_value(&t, *f);
+            value =
+                value * (*f == 'f' ? MOMENT_SECOND : 100) + field_value(&t, *f);
         sqlite3_result_int64(c, t.micros < 0 ? -value : value);
         return;
     }
     field = plain[unit - units];
     if (field == 'w')
-        value = temporal_week(&t, 0, &year);
+        value = moment_week(&t, 0, &year);
     else if (field == 'q')
         value = (t.month + 2) / 3;
     else

@@ -5,8 +5,53 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cursor.h"
 #include "errors.h"
 #include "sql_session.h"
+
+static int
+bind_value(sqlite3_stmt *statement, int place, const struct value *value)
+{
+    switch (value->type) {
+    case VALUE_NULL:
+        return sqlite3_bind_null(statement, place);
+    case VALUE_INT:
+        return sqlite3_bind_int64(statement, place, value->integer);
+    case VALUE_DOUBLE:
+        return sqlite3_bind_double(statement, place, value->real);
+    case VALUE_TEXT:
+        return sqlite3_bind_text64(statement, place, value->data, value->size,
+                                   SQLITE_TRANSIENT, SQLITE_UTF8);
+    case VALUE_BLOB:
+        break;
+    }
+    return sqlite3_bind_blob64(statement, place, value->data, value->size,
+                               SQLITE_TRANSIENT);
+}
+
+static int
+bind(struct query *query, struct error *err)
+{
+    const struct fragment *fragment = query->rewrite.fragment;
+    const struct value *values = query->rewrite.parameters;
+
+    for (size_t i = 0; values && i < fragment->parameters; i++) {
+        const struct value *value = &values[fragment->first + i];
+        int rc = bind_value(query->statement, (int)i + 1, value);
+
+        if (rc == SQLITE_OK)
+            continue;
+        if (rc == SQLITE_TOOBIG)
+            error_set(err, ER_WRONG_ARGUMENTS,
+                      "Incorrect arguments to EXECUTE: a SELECT's value has "
+                      "at most %d bytes, this one has %zu",
+                      SELECT_VALUE_MAX, value->size);
+        else
+            query_fail(query, rc, err);
+        return -1;
+    }
+    return 0;
+}
 
 int
 query_open(struct query *query, const struct rewrite *rewrite,
@@ -32,9 +77,10 @@ query_open(struct query *query, const struct rewrite *rewrite,
         table_set_add(&query->handle->readable, catalog_index(table));
     rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
                             (int)query->sql.size, &query->statement, NULL);
-    if (rc == SQLITE_OK && query->statement)
+    if (rc != SQLITE_OK || !query->statement)
+        query_fail(query, rc, err);
+    else if (bind(query, err) == 0)
         return 0;
-    query_fail(query, rc, err);
 fail:
     query_close(query);
     return -1;
@@ -93,6 +139,10 @@ query_fail(const struct query *query, int rc, struct error *err)
     const char *message = sqlite3_errmsg(handle->db);
     int offset = sqlite3_error_offset(handle->db);
 
+    if (handle->failed) {
+        *err = handle->failure;
+        return -1;
+    }
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT:
         if (handle->exhausted)
@@ -104,6 +154,15 @@ query_fail(const struct query *query, int rc, struct error *err)
                       "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
+        if (handle->memory.exceeded)
+            error_set(err, ER_OUT_OF_SORT_MEMORY,
+                      "Out of sort memory: this SELECT needs more than the %d "
+                      "MiB that one may take to sort, group and join; select "
+                      "less, or fewer columns",
+                      SELECT_MEMORY_MAX >> 20);
+        else
+            error_memory(err, "a SELECT");
+        return -1;
     case SQLITE_TOOBIG:
         error_memory(err, "a SELECT");
         return -1;
@@ -154,6 +213,18 @@ copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
 }
 
 int
+select_check(const struct rewrite *rewrite, struct error *err)
+{
+    struct catalog_scope scope = {.session = rewrite->session};
+    struct query query;
+
+    if (query_open(&query, rewrite, &scope, NULL, err) != 0)
+        return -1;
+    query_close(&query);
+    return 0;
+}
+
+int
 select_evaluate(const struct rewrite *rewrite, struct value *out,
                 struct error *err)
 {
@@ -164,7 +235,7 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
     if (query_open(&query, rewrite, &scope, NULL, err) != 0)
         return -1;
     handle_allow(query.handle, SELECT_EVALUATE_OPS);
-    rc = sqlite3_step(query.statement);
+    rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
         result = copy_value(query.statement, rewrite->arena, out, err);
     else if (rc == SQLITE_DONE) /* SET x = (SELECT nothing) */

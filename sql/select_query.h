@@ -45,6 +45,9 @@ struct cursor *select_open_where(struct opening *opening,
                                  const struct catalog_scope *scope,
                                  struct error *err);
 
+/* Whether select_evaluate would find all names. */
+int select_check(const struct rewrite *rewrite, struct error *err);
+
 /* Works out one expression; out's data is in the rewrite's arena. */
 int select_evaluate(const struct rewrite *rewrite, struct value *out,
                     struct error *err);

@@ -5,44 +5,44 @@
 #include <string.h>
 
 #include "select_handle.h"
-#include "select_temporal.h"
+#include "select_moment.h"
 #include "variables.h"
 
 #define UNIX_EPOCH INT64_C(719528) /* its TO_DAYS */
 
 bool
-temporal_argument(sqlite3_value *value, struct temporal *out)
+moment_argument(sqlite3_value *value, struct moment *out)
 {
     return sqlite3_value_type(value) != SQLITE_NULL &&
-           temporal_parse(function_argument(value), out);
+           moment_parse(function_argument(value), out);
 }
 
 bool
-temporal_time_argument(sqlite3_value *value, struct temporal *out)
+moment_time_argument(sqlite3_value *value, struct moment *out)
 {
     return sqlite3_value_type(value) != SQLITE_NULL &&
-           temporal_parse_time(function_argument(value), out);
+           moment_parse_time(function_argument(value), out);
 }
 
 void
-temporal_result(sqlite3_context *c, const struct temporal *t)
+moment_result(sqlite3_context *c, const struct moment *t)
 {
-    char text[TEMPORAL_TEXT];
+    char text[MOMENT_TEXT];
 
-    function_text(c, text, temporal_text(t, text));
+    function_text(c, text, moment_text(t, text));
 }
 
-static struct temporal
+static struct moment
 from_unix(int64_t micros, unsigned digits)
 {
-    struct temporal t = {TEMPORAL_DATETIME, 0, 0, 0, 0, digits};
+    struct moment t = {MOMENT_DATETIME, 0, 0, 0, 0, digits};
 
-    temporal_set_micros(&t, UNIX_EPOCH * TEMPORAL_DAY + micros);
+    moment_set_micros(&t, UNIX_EPOCH * MOMENT_DAY + micros);
     return t;
 }
 
-struct temporal
-temporal_now(sqlite3_context *c, unsigned digits)
+struct moment
+moment_now(sqlite3_context *c, unsigned digits)
 {
     const struct handle *handle = sqlite3_user_data(c);
 
@@ -60,29 +60,29 @@ digits_of(int argc, sqlite3_value **argv)
 static void
 call_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t = temporal_now(c, digits_of(argc, argv));
+    struct moment t = moment_now(c, digits_of(argc, argv));
 
-    temporal_result(c, &t);
+    moment_result(c, &t);
 }
 
 static void
 call_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t = temporal_now(c, 0);
+    struct moment t = moment_now(c, 0);
 
     (void)argc;
     (void)argv;
-    t.kind = TEMPORAL_DATE;
-    temporal_result(c, &t);
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
 }
 
 static void
 call_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t = temporal_now(c, digits_of(argc, argv));
+    struct moment t = moment_now(c, digits_of(argc, argv));
 
-    t.kind = TEMPORAL_TIME;
-    temporal_result(c, &t);
+    t.kind = MOMENT_TIME;
+    moment_result(c, &t);
 }
 
 /* ---- seconds since 1970 ---- */
@@ -93,14 +93,14 @@ return_seconds(sqlite3_context *c, int64_t micros, bool fraction)
     if (fraction)
         sqlite3_result_double(c, (double)micros / 1e6);
     else
-        sqlite3_result_int64(c, micros / TEMPORAL_SECOND);
+        sqlite3_result_int64(c, micros / MOMENT_SECOND);
 }
 
 static void
 call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct handle *handle = sqlite3_user_data(c);
-    struct temporal t;
+    struct moment t;
     int64_t micros;
 
     if (argc == 0) {
@@ -108,9 +108,9 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        !temporal_argument(argv[0], &t))
+        !moment_argument(argv[0], &t))
         return;
-    micros = temporal_micros(&t) - UNIX_EPOCH * TEMPORAL_DAY;
+    micros = moment_micros(&t) - UNIX_EPOCH * MOMENT_DAY;
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
@@ -118,7 +118,7 @@ static void
 call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     double seconds = function_real(argv[0]);
-    struct temporal t;
+    struct moment t;
 
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
@@ -127,9 +127,9 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
                   sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0
                                                                         : 6);
     if (argc > 1)
-        temporal_format(c, &t, function_argument(argv[1]));
+        moment_format(c, &t, function_argument(argv[1]));
     else
-        temporal_result(c, &t);
+        moment_result(c, &t);
 }
 
 /* ---- times ---- */
@@ -137,43 +137,43 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (!temporal_time_argument(argv[0], &t))
+    if (!moment_time_argument(argv[0], &t))
         return;
-    t.kind = TEMPORAL_TIME;
-    temporal_result(c, &t);
+    t.kind = MOMENT_TIME;
+    moment_result(c, &t);
 }
 
 static void
 call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal to, from, t = {.kind = TEMPORAL_TIME};
+    struct moment to, from, t = {.kind = MOMENT_TIME};
 
     (void)argc;
-    if (!temporal_time_argument(argv[0], &to) ||
-        !temporal_time_argument(argv[1], &from) ||
-        (to.kind == TEMPORAL_TIME) != (from.kind == TEMPORAL_TIME))
+    if (!moment_time_argument(argv[0], &to) ||
+        !moment_time_argument(argv[1], &from) ||
+        (to.kind == MOMENT_TIME) != (from.kind == MOMENT_TIME))
         return;
     t.digits = to.digits > from.digits ? to.digits : from.digits;
-    temporal_set_micros(&t, temporal_micros(&to) - temporal_micros(&from));
-    temporal_result(c, &t);
+    moment_set_micros(&t, moment_micros(&to) - moment_micros(&from));
+    moment_result(c, &t);
 }
 
 static void
 add_time(sqlite3_context *c, sqlite3_value **argv, int sign)
 {
-    struct temporal t, span;
+    struct moment t, span;
 
-    if (!temporal_time_argument(argv[0], &t) ||
-        !temporal_time_argument(argv[1], &span) || span.kind != TEMPORAL_TIME)
+    if (!moment_time_argument(argv[0], &t) ||
+        !moment_time_argument(argv[1], &span) || span.kind != MOMENT_TIME)
         return;
     t.digits = t.digits > span.digits ? t.digits : span.digits;
-    if (t.kind == TEMPORAL_DATE)
-        t.kind = TEMPORAL_DATETIME;
-    temporal_set_micros(&t, temporal_micros(&t) + sign * span.micros);
-    temporal_result(c, &t);
+    if (t.kind == MOMENT_DATE)
+        t.kind = MOMENT_DATETIME;
+    moment_set_micros(&t, moment_micros(&t) + sign * span.micros);
+    moment_result(c, &t);
 }
 
 static void
@@ -193,7 +193,7 @@ call_subtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t = {.kind = TEMPORAL_TIME};
+    struct moment t = {.kind = MOMENT_TIME};
     double seconds = function_real(argv[0]);
 
     if (function_any_null(argc, argv))
@@ -201,23 +201,23 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (seconds > 1e9 || seconds < -1e9)
         seconds = seconds > 0 ? 1e9 : -1e9;
     t.digits = sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0 : 6;
-    temporal_set_micros(&t, llround(seconds * 1e6));
-    temporal_result(c, &t);
+    moment_set_micros(&t, llround(seconds * 1e6));
+    moment_result(c, &t);
 }
 
 static int64_t
-of_day(const struct temporal *t)
+of_day(const struct moment *t)
 {
-    return t->micros / TEMPORAL_SECOND;
+    return t->micros / MOMENT_SECOND;
 }
 
 static void
 call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (temporal_time_argument(argv[0], &t))
+    if (moment_time_argument(argv[0], &t))
         sqlite3_result_int64(c, of_day(&t));
 }
 
@@ -227,56 +227,56 @@ call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
     int64_t hour = function_integer(argv[0]),
             minute = function_integer(argv[1]);
     double second = function_real(argv[2]);
-    struct temporal t = {.kind = TEMPORAL_TIME};
+    struct moment t = {.kind = MOMENT_TIME};
 
     if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
         second < 0 || second >= 60 || llabs(hour) > 100000)
         return;
-    t.micros = (llabs(hour) * 60 + minute) * 60 * TEMPORAL_SECOND +
+    t.micros = (llabs(hour) * 60 + minute) * 60 * MOMENT_SECOND +
                llround(second * 1e6);
     t.digits = sqlite3_value_numeric_type(argv[2]) == SQLITE_INTEGER ? 0 : 6;
-    temporal_set_micros(&t, hour < 0 ? -t.micros : t.micros);
-    temporal_result(c, &t);
+    moment_set_micros(&t, hour < 0 ? -t.micros : t.micros);
+    moment_result(c, &t);
 }
 
 static void
 call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (temporal_time_argument(argv[0], &t))
+    if (moment_time_argument(argv[0], &t))
         sqlite3_result_int64(c, llabs(of_day(&t)) / 3600);
 }
 
 static void
 call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (temporal_time_argument(argv[0], &t))
+    if (moment_time_argument(argv[0], &t))
         sqlite3_result_int64(c, llabs(of_day(&t)) / 60 % 60);
 }
 
 static void
 call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (temporal_time_argument(argv[0], &t))
+    if (moment_time_argument(argv[0], &t))
         sqlite3_result_int64(c, llabs(of_day(&t)) % 60);
 }
 
 static void
 call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
 
     (void)argc;
-    if (temporal_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, llabs(t.micros) % TEMPORAL_SECOND);
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, llabs(t.micros) % MOMENT_SECOND);
 }
 
 /* ---- zones: offsets, and UTC's names ---- */
@@ -284,7 +284,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 static bool
 offset(struct span zone, int64_t *micros)
 {
-    struct temporal t;
+    struct moment t;
     bool negative = zone.size > 0 && *zone.data == '-';
 
     *micros = 0;
@@ -296,8 +296,8 @@ offset(struct span zone, int64_t *micros)
         return false;
     zone.data++;
     zone.size--;
-    if (!temporal_parse_time(zone, &t) || t.kind != TEMPORAL_TIME ||
-        t.micros > 14 * 3600 * TEMPORAL_SECOND)
+    if (!moment_parse_time(zone, &t) || t.kind != MOMENT_TIME ||
+        t.micros > 14 * 3600 * MOMENT_SECOND)
         return false;
     *micros = negative ? -t.micros : t.micros;
     return true;
@@ -306,16 +306,16 @@ offset(struct span zone, int64_t *micros)
 static void
 call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct temporal t;
+    struct moment t;
     int64_t from, to;
 
-    if (function_any_null(argc, argv) || !temporal_argument(argv[0], &t) ||
+    if (function_any_null(argc, argv) || !moment_argument(argv[0], &t) ||
         !offset(function_argument(argv[1]), &from) ||
         !offset(function_argument(argv[2]), &to))
         return;
-    t.kind = TEMPORAL_DATETIME;
-    temporal_set_micros(&t, temporal_micros(&t) - from + to);
-    temporal_result(c, &t);
+    t.kind = MOMENT_DATETIME;
+    moment_set_micros(&t, moment_micros(&t) - from + to);
+    moment_result(c, &t);
 }
 
 const struct function time_functions[] = {

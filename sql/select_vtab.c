@@ -8,10 +8,20 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "heap_walk.h"
 #include "memory.h"
 #include "select_handle.h"
+#include "select_wait.h"
 
-enum { DECLARATION_MAX = 8192 };
+enum {
+    DECLARATION_MAX = 8192,
+    ROWS_GUESS = 100, /* of a table that is made */
+    /* Any plan that knows the snapshot's name beforehand must be cheaper. */
+    UNNAMED_COST = 1000000000
+};
+
+/* How xFilter finds its rows; the values come in this order. */
+enum { BY_SNAPSHOT = 1, BY_KEY = 2 };
 
 struct vtab {
     sqlite3_vtab base; /* first */
@@ -20,9 +30,11 @@ struct vtab {
 };
 
 struct vtab_cursor {
-    sqlite3_vtab_cursor base; /* first */
-    const struct rowset *rows;
+    sqlite3_vtab_cursor base;  /* first */
+    const struct rowset *rows; /* NULL: the place */
     size_t row;
+    struct heap_place place;
+    int64_t pin; /* its number in the statement */
 };
 
 /* Texts compare without case, as MySQL's default collation does. */
@@ -89,12 +101,52 @@ vtab_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+static bool
+is_equality(unsigned op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
+/*
+ * The snapshot's name and the key are looked up; SQLite checks them again.
+ * Without a name the fresh snapshot is read: so where any term tells the name,
+ * be it from another table or in each half of an OR, that plan must win.
+ */
+static void
+plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
+{
+    int at[2] = {-1, -1}, values = 0;
+
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn;
+
+        if (info->aConstraint[i].usable && column >= 0 && column <= 1 &&
+            is_equality(info->aConstraint[i].op))
+            at[column] = i;
+    }
+    for (int column = 0; column < 2; column++)
+        if (at[column] >= 0) {
+            info->aConstraintUsage[at[column]].argvIndex = ++values;
+            info->idxNum |= column == 0 ? BY_SNAPSHOT : BY_KEY;
+        }
+    info->estimatedRows = at[1] >= 0 ? walk->rows_of_key : walk->rows;
+    info->estimatedCost = (double)info->estimatedRows + 1;
+    if (at[0] < 0)
+        info->estimatedCost *= UNNAMED_COST;
+}
+
 static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    (void)base;
-    info->estimatedCost = 100;
-    info->estimatedRows = 100;
+    const struct catalog_table *table =
+        catalog_tables[((const struct vtab *)base)->index];
+
+    if (table->walk) {
+        plan_walk(table->walk, info);
+    } else {
+        info->estimatedCost = ROWS_GUESS;
+        info->estimatedRows = ROWS_GUESS;
+    }
     return SQLITE_OK;
 }
 
@@ -113,8 +165,71 @@ vtab_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static int
 vtab_close(sqlite3_vtab_cursor *base)
 {
+    heap_place_fini(&((struct vtab_cursor *)base)->place);
     mem_free(base);
     return SQLITE_OK;
+}
+
+/* Made once per statement; SQLite's codes. */
+static int
+make_rows(struct handle *handle, size_t index)
+{
+    const struct catalog_table *table = catalog_tables[index];
+    struct rowset *rows = &handle->tables[index];
+    int rc = select_need(handle, table->needs);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    if (!handle->produced[index]) {
+        rowset_init(rows, table->column_count);
+        table->produce(&handle->scope, rows);
+        handle->produced[index] = true;
+    }
+    if (rowset_done(rows, &handle->failure) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
+static struct value
+key_of(sqlite3_value *from)
+{
+    struct value key = {.type = VALUE_TEXT};
+
+    key.integer = sqlite3_value_int64(from);
+    key.data = (const char *)sqlite3_value_text(from);
+    key.size = (size_t)sqlite3_value_bytes(from);
+    return key;
+}
+
+static int
+find_place(struct vtab_cursor *cursor, struct handle *handle,
+           const struct heap_walk *walk, int number, sqlite3_value **argv)
+{
+    const struct select_pin *pin = NULL;
+    const char *name = NULL;
+    struct value key;
+    int rc;
+
+    cursor->place.at = cursor->place.end = 0;
+    if (number & BY_SNAPSHOT) {
+        name = (const char *)sqlite3_value_text(*argv++);
+        if (!name) /* = NULL */
+            return SQLITE_OK;
+    }
+    if (number & BY_KEY) {
+        key = key_of(*argv);
+        if (!key.data)
+            return SQLITE_OK;
+    }
+    rc = select_pin(handle, name, &pin);
+    if (rc != SQLITE_OK)
+        return rc;
+    cursor->pin = pin - handle->wait->pins;
+    return heap_place_open(&cursor->place, walk, pin,
+                           number & BY_KEY ? &key : NULL) == 0
+               ? SQLITE_OK
+               : SQLITE_NOMEM;
 }
 
 static int
@@ -125,24 +240,20 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
     const struct vtab *vtab = (const struct vtab *)base->pVtab;
     const struct catalog_table *table = catalog_tables[vtab->index];
     struct handle *handle = vtab->handle;
-    struct rowset *rows = &handle->tables[vtab->index];
+    int rc;
 
-    (void)number;
     (void)text;
     (void)argc;
-    (void)argv;
     /* However SQLite came by its name: what nobody looked up, with its
      * privilege, is not read. */
     if (!table_set_has(&handle->readable, vtab->index))
         return SQLITE_AUTH;
-    if (!handle->produced[vtab->index]) {
-        rowset_init(rows, table->column_count);
-        table->produce(&handle->scope, rows);
-        handle->produced[vtab->index] = true;
-    }
-    if (rowset_done(rows, NULL) != 0)
-        return SQLITE_NOMEM;
-    cursor->rows = rows;
+    if (table->walk)
+        return find_place(cursor, handle, table->walk, number, argv);
+    rc = make_rows(handle, vtab->index);
+    if (rc != SQLITE_OK)
+        return rc;
+    cursor->rows = &handle->tables[vtab->index];
     cursor->row = 0;
     return SQLITE_OK;
 }
@@ -150,7 +261,12 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 static int
 vtab_next(sqlite3_vtab_cursor *base)
 {
-    ((struct vtab_cursor *)base)->row++;
+    struct vtab_cursor *cursor = (struct vtab_cursor *)base;
+
+    if (cursor->rows)
+        cursor->row++;
+    else
+        heap_place_next(&cursor->place);
     return SQLITE_OK;
 }
 
@@ -159,29 +275,48 @@ vtab_eof(sqlite3_vtab_cursor *base)
 {
     const struct vtab_cursor *cursor = (const struct vtab_cursor *)base;
 
-    return cursor->row >= rowset_rows(cursor->rows);
+    return cursor->rows ? cursor->row >= rowset_rows(cursor->rows)
+                        : heap_place_done(&cursor->place);
 }
 
 static int
 vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const struct vtab_cursor *cursor = (const struct vtab_cursor *)base;
-    const struct value *value = rowset_row(cursor->rows, cursor->row) + column;
+    struct vtab_cursor *cursor = (struct vtab_cursor *)base;
+    sqlite3_destructor_type borrowed = SQLITE_STATIC; /* it outlives us */
+    struct value value = {0};
 
-    if (value->type == VALUE_INT)
-        sqlite3_result_int64(context, value->integer);
-    else if (value->type == VALUE_DOUBLE)
-        sqlite3_result_double(context, value->real);
-    else if (value->type == VALUE_TEXT) /* it outlives the statement */
-        sqlite3_result_text64(context, value->data, value->size, SQLITE_STATIC,
+    if (cursor->rows) {
+        value = rowset_row(cursor->rows, cursor->row)[column];
+    } else {
+        cursor->place.walk->cell(&cursor->place, (size_t)column, &value);
+        borrowed = SQLITE_TRANSIENT;
+    }
+    if (value.type == VALUE_INT)
+        sqlite3_result_int64(context, value.integer);
+    else if (value.type == VALUE_DOUBLE)
+        sqlite3_result_double(context, value.real);
+    else if (value.type == VALUE_TEXT && value.size > SELECT_VALUE_MAX)
+        sqlite3_result_error_toobig(context);
+    else if (value.type == VALUE_TEXT)
+        sqlite3_result_text64(context, value.data, value.size, borrowed,
                               SQLITE_UTF8);
     return SQLITE_OK;
 }
 
+/* Rows of several snapshots must differ: SQLite unites the halves of an OR by
+ * their numbers. */
 static int
 vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-    *out = (sqlite3_int64)((const struct vtab_cursor *)base)->row;
+    const struct vtab_cursor *cursor = (const struct vtab_cursor *)base;
+
+    if (cursor->rows)
+        *out = (sqlite3_int64)cursor->row;
+    else
+        *out = cursor->pin << 56 |
+               (int64_t)heap_place_index(&cursor->place) << 20 |
+               (int64_t)cursor->place.frame;
     return SQLITE_OK;
 }
 

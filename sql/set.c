@@ -128,17 +128,42 @@ set_names(struct pending *p, const struct assignment *a)
 
 /* ---- variables ---- */
 
+static struct rewrite
+rewrite_of(const struct pending *p, const struct assignment *a)
+{
+    const struct opening *o = p->opening;
+    struct rewrite rewrite = {o->session,     o->statement->source,
+                              &a->expression, REWRITE_EXPRESSIONS,
+                              o->arena,       opening_parameters(o)};
+
+    return rewrite;
+}
+
 static int
 evaluate(struct pending *p, const struct assignment *a, struct value *out)
 {
-    struct rewrite rewrite = {p->opening->session,
-                              p->opening->statement->source, &a->expression,
-                              REWRITE_EXPRESSIONS, p->opening->arena};
+    struct rewrite rewrite = rewrite_of(p, a);
 
     *out = text_value(a->text);
     return a->kind == VALUE_IS_EXPRESSION
                ? select_evaluate(&rewrite, out, p->err)
                : 0;
+}
+
+/* Described, not run: its value has parameters that are not there. */
+static bool
+is_absent(const struct pending *p, const struct assignment *a)
+{
+    return p->opening->describing && a->kind == VALUE_IS_EXPRESSION &&
+           a->expression.parameters > 0;
+}
+
+static int
+check_absent(const struct pending *p, const struct assignment *a)
+{
+    struct rewrite rewrite = rewrite_of(p, a);
+
+    return select_check(&rewrite, p->err);
 }
 
 /* The node's settings are its configuration's: SET changes sessions only. */
@@ -157,6 +182,10 @@ set_variable(struct pending *p, const struct assignment *a)
     }
     if (a->kind == VALUE_IS_DEFAULT)
         return add_variable(p, variable->name, NULL);
+    if (is_absent(p, a)) /* may it be set at all? */
+        return variable_accept(variable, NULL, &value, p->err) != 0
+                   ? -1
+                   : check_absent(p, a);
     if (evaluate(p, a, &value) != 0)
         return -1;
     return add_variable(p, variable->name, &value);
@@ -167,6 +196,8 @@ set_user_variable(struct pending *p, const struct assignment *a)
 {
     struct value value;
 
+    if (is_absent(p, a))
+        return check_absent(p, a);
     if (evaluate(p, a, &value) != 0)
         return -1;
     return add(p, NULL, a->name, &value);
@@ -228,6 +259,10 @@ set_open(struct opening *o, struct error *err)
             cursor_free(ok);
             return NULL;
         }
+    if (o->describing) {
+        session_value_free(p.list);
+        return ok;
+    }
     p.list = reversed(p.list);
     follow_autocommit(o->session, p.list);
     if (session_value_apply(o->session, p.list, err) == 0)

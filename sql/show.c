@@ -106,6 +106,8 @@ show_open(struct opening *o, struct error *err)
         return NULL;
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
+    if (o->describing)
+        return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
     rowset_init(&rows, table->column_count);
     table->produce(&scope, &rows);
     if (rowset_done(&rows, err) != 0) {

@@ -111,6 +111,7 @@ struct sql_node {
     uint32_t id;
     char address[SQL_HOST_MAX + 1]; /* where it listens; "" socket only */
     atomic_ushort port;             /* told once bound, which may be later */
+    atomic_bool requires_tls;       /* of TCP; a reload may change it */
     int64_t started_ms;             /* wall clock */
     struct controller *controller;
     struct sql_host host;

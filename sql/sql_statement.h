@@ -14,6 +14,7 @@
 
 struct arena;
 struct error;
+struct sql_parameters;
 
 enum {
     TARGETS_MAX = 1024,    /* ids of one ADMIN EXECUTE */
@@ -37,7 +38,8 @@ enum statement_kind {
 /* A run of tokens to be read again: the lexer stands on its first one. */
 struct fragment {
     struct lexer lexer;
-    const char *end; /* behind its last token */
+    const char *end;          /* behind its last token */
+    size_t first, parameters; /* of the statement's: its ? and how many */
 };
 
 enum target_kind {
@@ -52,6 +54,7 @@ struct admin_execute {
     const uint64_t *ids;
     size_t id_count;
     struct span script;
+    bool ids_unknown, script_unknown; /* a ? without its value */
 };
 
 enum show_kind {
@@ -98,6 +101,7 @@ struct assignment {
 struct statement {
     enum statement_kind kind;
     struct span source;
+    size_t parameters; /* ? in it */
     union {
         struct admin_execute admin;
         struct show show;
@@ -111,12 +115,26 @@ struct statement {
     };
 };
 
+enum parameter_use {
+    PARAMETERS_NONE,   /* a ? is a syntax error */
+    PARAMETERS_ABSENT, /* counted; their values are not there */
+    PARAMETERS_GIVEN
+};
+
+struct parsing {
+    struct arena *arena;
+    enum parameter_use use;
+    const struct sql_parameters *parameters; /* GIVEN: borrowed to the end */
+};
+
 /*
  * Exactly one statement, a trailing semicolon allowed.  -1 with 1064 and the
  * text near the fault; 1065 for nothing but blanks and comments; 1290 for what
- * would change data; 1235 for what parses but does not exist here.
+ * would change data; 1235 for what parses but does not exist here; 1210 when
+ * there are not as many values as ?, or one does not fit its place; 1390 past
+ * SQL_PARAMETERS_MAX.
  */
-int statement_parse(struct span text, struct arena *arena,
+int statement_parse(struct span text, const struct parsing *how,
                     struct statement *out, struct error *err);
 
 #endif

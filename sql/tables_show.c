@@ -108,28 +108,46 @@ count_uptime(const struct sql_session *session)
     return ms > 0 ? (uint64_t)ms / 1000 : 0;
 }
 
-/* count NULL: the value is empty (no TLS). */
+static const char *
+name_cipher(const struct sql_session *session)
+{
+    return session->who.tls_cipher;
+}
+
+static const char *
+name_version(const struct sql_session *session)
+{
+    return session->who.tls_version;
+}
+
+/* A number or a text; NULL, as without TLS, shows as nothing. */
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
+    const char *(*text)(const struct sql_session *session);
 } statuses[] = {
-    {"Questions", count_questions}, {"Ssl_cipher", NULL},
-    {"Ssl_version", NULL},          {"Threads_connected", count_sessions},
-    {"Uptime", count_uptime},
+    {"Questions", count_questions, NULL},
+    {"Ssl_cipher", NULL, name_cipher},
+    {"Ssl_version", NULL, name_version},
+    {"Threads_connected", count_sessions, NULL},
+    {"Uptime", count_uptime, NULL},
 };
 
 static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
-    char text[32];
+    const char *text;
+    char number[32];
 
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        text[0] = '\0';
+        text = number;
         if (statuses[i].count)
-            snprintf(text, sizeof(text), "%llu",
+            snprintf(number, sizeof(number), "%llu",
                      (unsigned long long)statuses[i].count(scope->session));
+        else
+            text = statuses[i].text(scope->session);
         rowset_text(out, statuses[i].name);
-        rowset_text(out, text);
+        rowset_text(out, text ? text : "");
     }
 }
 

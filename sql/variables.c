@@ -47,6 +47,12 @@ compute_port(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_require_tls(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%d", session->node->requires_tls);
+}
+
+static void
 compute_server_id(const struct sql_session *session, char *out, size_t size)
 {
     snprintf(out, size, "%" PRIu32, session->node->id);
@@ -113,6 +119,8 @@ const struct variable variables[] = {
     TEXT_READ("event_scheduler", "OFF"),
     BOOL("foreign_key_checks", "1"),
     INT("group_concat_max_len", "1024"),
+    TEXT_READ("have_openssl", "YES"),
+    TEXT_READ("have_ssl", "YES"),
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),
@@ -136,6 +144,8 @@ const struct variable variables[] = {
     INT_READ("query_cache_size", "0"),
     TEXT_READ("query_cache_type", "OFF"),
     BOOL_READ("read_only", "1"),
+    COMPUTED("require_secure_transport", VARIABLE_BOOL, ACCESS_READ,
+             compute_require_tls),
     COMPUTED("server_id", VARIABLE_INT, ACCESS_READ, compute_server_id),
     TEXT("session_track_gtids", "OFF"),
     BOOL("session_track_schema", "1"),
@@ -153,6 +163,7 @@ const struct variable variables[] = {
     BOOL("sql_warnings", "0"),
     TEXT_READ("system_time_zone", "UTC"),
     TEXT("time_zone", "SYSTEM"),
+    TEXT_READ("tls_version", "TLSv1.2,TLSv1.3"),
     TEXT("transaction_isolation", "REPEATABLE-READ"),
     BOOL("transaction_read_only", "0"),
     ALIAS("tx_isolation", VARIABLE_TEXT, "transaction_isolation"),

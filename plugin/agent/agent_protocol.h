@@ -33,7 +33,7 @@ enum agent_op {
     AGENT_SET_ACTIVE, /* number = 0 or 1; also prof.thread_active_init */
     AGENT_DUMP,       /* memfds: the profile, /proc/self/maps taken after it */
     AGENT_OBJECT,     /* number = device, inode: fds: that mapped file */
-    AGENT_STAT        /* name from the closed list: value */
+    AGENT_STATS       /* memfd: statistics, lines "name value" */
 };
 
 enum agent_status {

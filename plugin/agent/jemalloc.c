@@ -9,7 +9,7 @@
 
 #include "agent.h"
 
-enum { EPOCH_MIN_MS = 1000, PROBE_BYTES = 4096 };
+enum { PROBE_BYTES = 4096 };
 
 /* A prefix is in a name because the program calls it so: those come first. */
 static const struct build {
@@ -21,11 +21,6 @@ static const struct build {
     {"", "MALLOC_CONF"},
 };
 
-static const char *const stat_names[] = {
-    "stats.allocated", "stats.active", "stats.metadata",
-    "stats.resident",  "stats.mapped", "stats.retained",
-};
-
 static void *
 find_symbol(const struct build *build, const char *name)
 {
@@ -35,8 +30,8 @@ find_symbol(const struct build *build, const char *name)
     return dlsym(RTLD_DEFAULT, full);
 }
 
-static int
-read_value(mallctl_fn *mallctl, const char *name, void *out, size_t size)
+int
+jemalloc_read(mallctl_fn *mallctl, const char *name, void *out, size_t size)
 {
     size_t got = size;
     int error = mallctl(name, out, &got, NULL, 0);
@@ -49,7 +44,7 @@ read_bool(mallctl_fn *mallctl, const char *name)
 {
     bool value = false;
 
-    return read_value(mallctl, name, &value, sizeof(value)) == 0 && value;
+    return jemalloc_read(mallctl, name, &value, sizeof(value)) == 0 && value;
 }
 
 static int
@@ -69,7 +64,8 @@ serves(const struct build *build, mallctl_fn *mallctl)
     bool moved;
 
     if (!allocate || !release ||
-        read_value(mallctl, "thread.allocatedp", &counter, sizeof(counter)) ||
+        jemalloc_read(mallctl, "thread.allocatedp", &counter,
+                      sizeof(counter)) ||
         !counter)
         return false;
     before = *counter;
@@ -121,8 +117,8 @@ jemalloc_status(const struct jemalloc *jemalloc)
 int
 jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 {
-    int error =
-        read_value(jemalloc->mallctl, "prof.active", active, sizeof(*active));
+    int error = jemalloc_read(jemalloc->mallctl, "prof.active", active,
+                              sizeof(*active));
 
     if (error != 0)
         return error;
@@ -162,40 +158,14 @@ jemalloc_dump(struct jemalloc *jemalloc, const char *path)
     return jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 }
 
-int
-jemalloc_stat(struct jemalloc *jemalloc, const char *name, uint64_t *value)
-{
-    int64_t now = agent_monotonic_ms();
-    uint64_t epoch = 1;
-    size_t bytes = 0, i;
-    int error;
-
-    for (i = 0; i < sizeof(stat_names) / sizeof(stat_names[0]); i++) {
-        if (strcmp(name, stat_names[i]) == 0)
-            break;
-    }
-    if (i == sizeof(stat_names) / sizeof(stat_names[0]))
-        return ENOENT;
-    if (jemalloc->epoch_ms == 0 || now - jemalloc->epoch_ms >= EPOCH_MIN_MS) {
-        error = jemalloc->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
-        if (error != 0)
-            return error;
-        jemalloc->epoch_ms = now;
-    }
-    error = read_value(jemalloc->mallctl, stat_names[i], &bytes, sizeof(bytes));
-    if (error == 0)
-        *value = bytes;
-    return error;
-}
-
 static uint32_t
 log_sample(mallctl_fn *mallctl)
 {
     size_t lg = 0;
 
     /* prof.reset may have changed it since the start. */
-    if (read_value(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
-        read_value(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
+    if (jemalloc_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
+        jemalloc_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
         return 0;
     return (uint32_t)lg;
 }
@@ -214,8 +184,8 @@ jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
     hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
     snprintf(hello->malloc_conf_name, sizeof(hello->malloc_conf_name), "%s",
              jemalloc->conf_name);
-    if (read_value(jemalloc->mallctl, "version", (void *)&version,
-                   sizeof(version)) == 0 &&
+    if (jemalloc_read(jemalloc->mallctl, "version", (void *)&version,
+                      sizeof(version)) == 0 &&
         version)
         snprintf(hello->version, sizeof(hello->version), "%s", version);
     hello->config_prof = jemalloc->config_prof;

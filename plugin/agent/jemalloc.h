@@ -44,7 +44,8 @@ int jemalloc_set_active(struct jemalloc *jemalloc, bool active);
 /* path must lead to a memfd: a dump holds locks that fork() needs. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
 
-/* ENOENT for a name that is not on the closed list. */
-int jemalloc_stat(struct jemalloc *jemalloc, const char *name, uint64_t *value);
+/* EINVAL when the value has another size. */
+int jemalloc_read(mallctl_fn *mallctl, const char *name, void *out,
+                  size_t size);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "channel.h"
 #include "mapped_files.h"
+#include "statistics.h"
 
 /* Linux 5.9 and 6.3; older headers lack them. */
 #ifndef SYS_close_range
@@ -246,21 +247,25 @@ op_object(struct agent *agent, const struct agent_request *request,
 }
 
 static void
-op_stat(struct agent *agent, const struct agent_request *request,
-        struct agent_reply *reply, struct passed *passed)
+op_stats(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct passed *passed)
 {
-    char name[AGENT_NAME_MAX];
-    int error;
+    int64_t began = microseconds();
+    int fd = new_memfd("heapwire-statistics"), error;
 
-    (void)passed;
-    snprintf(name, sizeof(name), "%.*s", AGENT_NAME_MAX - 1, request->name);
-    error = jemalloc_stat(&agent->jemalloc, name, &reply->value);
-    if (error == ENOENT) {
-        reply->status = AGENT_NOT_FOUND;
-        snprintf(reply->text, sizeof(reply->text), "no such statistic");
-    } else if (error != 0) {
-        fail(reply, error, "mallctl");
+    (void)request;
+    passed->owned = true;
+    passed->fds[0] = fd;
+    passed->count = 1;
+    if (fd < 0) {
+        fail(reply, errno, "cannot create a memfd");
+        return;
     }
+    error = statistics_write(&agent->jemalloc, fd);
+    reply->value = (uint64_t)(microseconds() - began);
+    if (error != 0)
+        fail(reply, error, "statistics");
+    seal(fd);
 }
 
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
@@ -275,7 +280,7 @@ static const struct operation {
     [AGENT_SET_ACTIVE] = {op_set_active, NEEDS_PROFILING},
     [AGENT_DUMP] = {op_dump, NEEDS_PROFILING},
     [AGENT_OBJECT] = {op_object, NEEDS_NOTHING},
-    [AGENT_STAT] = {op_stat, NEEDS_JEMALLOC},
+    [AGENT_STATS] = {op_stats, NEEDS_JEMALLOC},
 };
 
 /* Why this process cannot do what an operation needs. */

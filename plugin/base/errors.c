@@ -12,6 +12,7 @@ static const struct {
     const char *sqlstate;
 } sqlstates[] = {
     {ER_OUT_OF_MEMORY, "HY001"},
+    {ER_OUT_OF_SORT_MEMORY, "HY001"},
     {ER_TOO_MANY_CONNECTIONS, "08004"},
     {ER_HANDSHAKE, "08S01"},
     {ER_ACCESS_DENIED, "28000"},
@@ -32,8 +33,10 @@ static const struct {
     {ER_WRONG_TYPE_FOR_VARIABLE, "42000"},
     {ER_NOT_SUPPORTED, "42000"},
     {ER_QUERY_INTERRUPTED, "70100"},
+    {ER_DATA_OUT_OF_RANGE, "22003"},
     {ER_FUNCTION_UNKNOWN, "42000"},
     {ER_PARAMETER_COUNT, "42000"},
+    {ER_TOO_MANY_PREPARED, "42000"},
 };
 
 const char *

@@ -7,16 +7,14 @@
 #include "graph.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator.h"
 #include "arena.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
-#include "symbols.h"
+#include "stack_names.h"
 #include "texts.h"
 
 enum {
@@ -38,69 +36,14 @@ struct builder {
     const struct profile *profile;
     struct graph_options options;
     struct graph *graph;
-    struct texts *texts;
-    struct symbols symbols;
+    struct stack_names names;
     struct weight *weights;
-    uint32_t *run_names; /* per location, the last for none: 1 + a text */
-    uint32_t run_count;
-    uint32_t *names; /* of the stack at hand */
+    struct stack_frame *frames; /* of the stack at hand */
 
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
 };
-
-/*
- * jeprof's: callbacks meet in one Run that calls everything and makes the
- * graph unreadable; one Run per function called keeps them apart.
- */
-static int
-run_name(struct builder *b, size_t callee, uint32_t *name)
-{
-    char text[32];
-    int size;
-
-    if (b->run_names[callee] == 0) {
-        size = snprintf(text, sizeof(text), "Run#%u", ++b->run_count);
-        if (texts_add(b->texts, text, (size_t)size, name) != 0)
-            return -1;
-        b->run_names[callee] = *name + 1;
-    }
-    *name = b->run_names[callee] - 1;
-    return 0;
-}
-
-/* The names on a stack, leaf first, without allocator frames. */
-static int
-name_stack(struct builder *b, const struct profile_stack *stack, size_t *count)
-{
-    const struct symbols *symbols = &b->symbols;
-    struct allocator_cut cut = allocator_cut(
-        symbols->parts, stack->locations, stack->depth,
-        b->options.allocator_frames ? UINT32_MAX : ALLOCATOR_REACH);
-    size_t callee = b->profile->location_count; /* none */
-
-    *count = 0;
-    for (uint32_t i = cut.location; i < stack->depth; i++) {
-        uint32_t at = stack->locations[i];
-        uint32_t frame = symbols->first[at];
-
-        if (i == cut.location)
-            frame += cut.frame;
-        /* The kernel's half: no code of the process lies there. */
-        if (b->profile->locations[at].address > INT64_MAX)
-            frame = symbols->first[at + 1];
-        for (; frame < symbols->first[at + 1]; frame++) {
-            uint32_t *name = &b->names[(*count)++];
-
-            *name = symbols->names[frame];
-            if (symbols->runs[frame] && run_name(b, callee, name) != 0)
-                return -1;
-        }
-        callee = at;
-    }
-    return 0;
-}
 
 static int
 weigh_functions(struct builder *b)
@@ -111,13 +54,14 @@ weigh_functions(struct builder *b)
         const struct profile_stack *stack = &b->profile->stacks[i];
         bool leaf = true;
 
-        if (name_stack(b, stack, &count) != 0)
+        if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
             return -1;
         for (size_t k = 0; k < count; k++) {
-            struct weight *w = &b->weights[b->names[k]];
+            uint32_t name = b->frames[k].name;
+            struct weight *w = &b->weights[name];
 
             /* Recursion counts once; "" is what no name was left of. */
-            if (w->seen == i + 1 || *texts_get(b->texts, b->names[k]) == '\0')
+            if (w->seen == i + 1 || *texts_get(b->names.texts, name) == '\0')
                 continue;
             w->seen = (uint32_t)i + 1;
             w->cumulative += stack->bytes;
@@ -151,7 +95,7 @@ static int
 choose_nodes(struct builder *b)
 {
     struct graph *graph = b->graph;
-    uint32_t texts = texts_count(b->texts), count = 0;
+    uint32_t texts = texts_count(b->names.texts), count = 0;
     struct ranked *ranked = mem_zalloc(texts, sizeof(*ranked));
     struct graph_node *nodes;
     int rc = -1;
@@ -163,7 +107,7 @@ choose_nodes(struct builder *b)
     for (uint32_t i = 0; i < texts; i++)
         if (b->weights[i].cumulative > graph->node_limit)
             ranked[count++] = (struct ranked){b->weights[i].cumulative,
-                                              texts_get(b->texts, i), i};
+                                              texts_get(b->names.texts, i), i};
     qsort(ranked, count, sizeof(*ranked), compare_ranked);
     if (count > b->options.nodecount)
         count = b->options.nodecount;
@@ -250,10 +194,10 @@ weigh_calls(struct builder *b)
         const struct profile_stack *stack = &b->profile->stacks[i];
         uint32_t callee = 0, caller;
 
-        if (name_stack(b, stack, &count) != 0)
+        if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
             return -1;
         for (size_t k = 0; k < count; k++, callee = caller) {
-            caller = b->weights[b->names[k]].node;
+            caller = b->weights[b->frames[k].name].node;
             if (caller && callee &&
                 add_call(b, caller - 1, callee - 1, stack->bytes) != 0)
                 return -1;
@@ -314,41 +258,15 @@ out:
     return rc;
 }
 
-/* The longest stack, in frames. */
-static size_t
-longest_stack(const struct builder *b)
-{
-    const uint32_t *first = b->symbols.first;
-    size_t longest = 0;
-
-    for (size_t i = 0; i < b->profile->stack_count; i++) {
-        const struct profile_stack *stack = &b->profile->stacks[i];
-        size_t frames = 0;
-
-        for (uint32_t k = 0; k < stack->depth; k++)
-            frames +=
-                first[stack->locations[k] + 1] - first[stack->locations[k]];
-        if (frames > longest)
-            longest = frames;
-    }
-    return longest;
-}
-
 static int
 build(struct builder *b)
 {
-    size_t locations = b->profile->location_count;
-
-    b->texts = texts_new(b->graph->arena);
-    if (!b->texts || symbols_make(b->profile, b->options.allocator_frames,
-                                  b->graph->arena, b->texts, &b->symbols) != 0)
+    if (stack_names_init(&b->names, b->profile, b->options.allocator_frames,
+                         b->graph->arena) != 0)
         return -1;
-    b->run_names = mem_zalloc(locations + 1, sizeof(*b->run_names));
-    /* Every location may yet add a Run#. */
-    b->weights =
-        mem_zalloc(texts_count(b->texts) + locations + 1, sizeof(*b->weights));
-    b->names = mem_zalloc(longest_stack(b), sizeof(*b->names));
-    if (!b->run_names || !b->weights || !b->names)
+    b->weights = mem_zalloc(b->names.texts_max, sizeof(*b->weights));
+    b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));
+    if (!b->weights || !b->frames)
         return -1;
     if (weigh_functions(b) != 0 || choose_nodes(b) != 0 || weigh_calls(b) != 0)
         return -1;
@@ -370,10 +288,9 @@ graph_new(const struct profile *profile, const struct graph_options *options,
         b.graph->total = profile->bytes;
         rc = build(&b);
     }
-    texts_free(b.texts);
-    mem_free(b.run_names);
+    stack_names_fini(&b.names);
     mem_free(b.weights);
-    mem_free(b.names);
+    mem_free(b.frames);
     mem_free(b.edges);
     mem_free(b.slots);
     if (rc != 0) {

@@ -122,6 +122,7 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
     location->frames = copies;
     location->frame_count = frame_count;
     location->in_allocator = in_allocator;
+    location->module = "";
     *location_slot(names->locations, names->capacity, address) = location;
     names->count++;
     return 0;
@@ -141,6 +142,26 @@ names_set_symbol(struct names *names, uint64_t address, const char *symbol,
     location->symbol = intern(names, symbol);
     location->symbol_start = start;
     return location->symbol ? 0 : -1;
+}
+
+int
+names_set_module(struct names *names, uint64_t address, const char *module,
+                 uint64_t offset)
+{
+    struct location *location =
+        *location_slot(names->locations, names->capacity, address);
+    const char *copy;
+
+    if (!location)
+        return -1;
+    if (*location->module)
+        return 0;
+    copy = intern(names, module);
+    if (!copy)
+        return -1;
+    location->module = copy;
+    location->module_offset = offset;
+    return 0;
 }
 
 const struct location *

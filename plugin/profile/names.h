@@ -28,6 +28,11 @@ struct location {
      * value: what tells functions of one name apart.  NULL: unknown. */
     const char *symbol;
     uint64_t symbol_start;
+    /* The file mapped there, without its directories, and the address as the
+     * file itself has it, which tells nothing of where it was mapped.  "":
+     * unknown. */
+    const char *module;
+    uint64_t module_offset;
 };
 
 struct names;
@@ -45,6 +50,10 @@ int names_add(struct names *names, uint64_t address, const struct frame *frames,
  * -1 when it was not, without memory or past the limit. */
 int names_set_symbol(struct names *names, uint64_t address, const char *symbol,
                      uint64_t start);
+
+/* Likewise the module. */
+int names_set_module(struct names *names, uint64_t address, const char *module,
+                     uint64_t offset);
 
 const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);

@@ -55,9 +55,10 @@ copy_location(struct arena *arena, struct texts *texts,
     }
     *to = *from;
     to->frames = frames;
+    to->module = keep_text(texts, from->module);
     if (from->symbol)
         to->symbol = keep_text(texts, from->symbol);
-    return from->symbol && !to->symbol ? -1 : 0;
+    return !to->module || (from->symbol && !to->symbol) ? -1 : 0;
 }
 
 static int
@@ -76,8 +77,10 @@ copy_locations(struct profile *profile, const struct heap_dump *dump,
         const struct location *named = names_find(names, address);
         char digits[2 + 16 + 1];
         struct frame frame = {digits, "", 0};
-        struct location nameless = {
-            .address = address, .frames = &frame, .frame_count = 1};
+        struct location nameless = {.address = address,
+                                    .frames = &frame,
+                                    .frame_count = 1,
+                                    .module = ""};
 
         snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
         if (copy_location(profile->arena, texts, named ? named : &nameless,

@@ -157,6 +157,8 @@ add(struct job *job, uint64_t address, const struct frame *frames,
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
         job->no_memory = true;
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
 }
 
 static void
@@ -281,20 +283,23 @@ take_answer(void *arg, const struct wire_reply *reply)
     return true;
 }
 
-/* Whatever is still without a name. */
+/* Where everything lies, and a name for whatever is still without one. */
 static void
 add_offsets(struct object *object)
 {
     const struct item *items = object->items;
+    struct job *job = object->job;
     uint64_t address;
 
     for (size_t i = 0; i < object->count; i++) {
-        if (names_find(object->job->names, items[i].address))
-            continue;
         if (!elf_address_of(&object->elf, items[i].offset, &address))
             address = items[i].offset;
-        add_plain(object->job, items[i].address, object->module, address,
-                  object->in_allocator);
+        if (!names_find(job->names, items[i].address))
+            add_plain(job, items[i].address, object->module, address,
+                      object->in_allocator);
+        if (names_set_module(job->names, items[i].address, object->module,
+                             address) != 0)
+            job->no_memory = true;
     }
 }
 

@@ -39,6 +39,7 @@ struct resolve_request {
                                    objects called libjemalloc* are it */
     const char *program;        /* offline: the BINARY that was given, matched
                                    to its mapping by program headers; NULL */
+    unsigned *named;            /* NULL or atomic: raised as they are named */
     /* An open descriptor of the mapped file, which resolve closes; -1: none.
      * NULL: files are opened by path, device and inode not compared. */
     int (*open_object)(void *arg, const struct mapping *mapping);

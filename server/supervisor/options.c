@@ -42,6 +42,11 @@ static const struct {
     [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
     [SETTING_TIMEOUT] = {"statement-timeout", "S", "statement_timeout",
                          "seconds a statement may run (60)"},
+    [SETTING_TLS_CERT] = {"tls-cert", "FILE", "tls_cert",
+                          "TLS certificate (one is made, self-signed)"},
+    [SETTING_TLS_KEY] = {"tls-key", "FILE", "tls_key", "its key"},
+    [SETTING_REQUIRE_TLS] = {"require-tls", "yes|no", "require_tls",
+                             "refuse TCP without TLS (no)"},
 };
 
 static void

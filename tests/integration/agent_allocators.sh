@@ -33,7 +33,7 @@ refuses() {
 PRELOAD=
 host_up
 refuses 1 "no jemalloc"
-expect "a statistic without jemalloc" 1 "$(agent stat stats.active | field status)"
+expect "a statistic without jemalloc" 1 "$(agent stats "$WORK/stats" | field status)"
 host_down
 
 # libc's malloc comes first: jemalloc is there and serves nobody.
@@ -46,7 +46,8 @@ PRELOAD=$JEMALLOC
 CONF=
 host_up
 refuses 3 "opt.prof off"
-agent stat stats.allocated >/dev/null || fail "statistics without profiling"
+agent stats "$WORK/stats" >/dev/null || fail "statistics without profiling"
+grep -q "^stats.allocated [1-9]" "$WORK/stats" || fail "stats.allocated"
 agent enable | grep -q "prof:true" || fail "enable does not say what to do"
 host_down
 

@@ -166,8 +166,7 @@ run_value(struct exchange *x, char **args)
 {
     int rc;
 
-    if (x->request.op == AGENT_STAT)
-        snprintf(x->request.name, sizeof(x->request.name), "%s", args[0]);
+    (void)args;
     rc = ask(x, sizeof(x->request));
     printf("value=%llu\n", (unsigned long long)x->reply.value);
     return rc;
@@ -183,6 +182,15 @@ run_dump(struct exchange *x, char **args)
         return REFUSED;
     rc = save(x->fds[0], args[0]);
     return rc == OK ? save(x->fds[1], args[1]) : rc;
+}
+
+static int
+run_stats(struct exchange *x, char **args)
+{
+    int rc = ask(x, sizeof(x->request));
+
+    printf("microseconds=%llu\n", (unsigned long long)x->reply.value);
+    return rc == OK && x->fd_count == 1 ? save(x->fds[0], args[0]) : REFUSED;
 }
 
 static int
@@ -233,7 +241,7 @@ static const struct command {
     {"active", 0, AGENT_GET_ACTIVE, 0, run_value},
     {"enable", 0, AGENT_SET_ACTIVE, 1, run_value},
     {"disable", 0, AGENT_SET_ACTIVE, 0, run_value},
-    {"stat", 1, AGENT_STAT, 0, run_value},
+    {"stats", 1, AGENT_STATS, 0, run_stats},
     {"dump", 2, AGENT_DUMP, 0, run_dump},
     {"object", 3, AGENT_OBJECT, 0, run_object},
     {"watch", 1, 0, 0, run_watch},

@@ -94,13 +94,21 @@ agent object $(echo "$line" | awk '{print $4, $5}') "$WORK/object" >/dev/null ||
 cmp -s "$WORK/object" "$(echo "$line" | awk '{print $6}')" || fail "other file"
 agent object 0:0 1 "$WORK/object" | grep -q '^status=4' || fail "object 0:0"
 
-# Statistics from the closed list only.
-for name in allocated active metadata resident mapped retained; do
-    [ "$(agent stat stats.$name | field value)" -ge 0 ] || fail "stats.$name"
+# Statistics: one text, whose parts add up.
+agent stats "$WORK/stats" >"$WORK/out" || fail "stats"
+expect "sealed" 47 "$(field seals <"$WORK/out")"
+stat() { sed -n "s/^$1 //p" "$WORK/stats"; }
+for name in stats.allocated stats.active stats.metadata stats.resident \
+    stats.mapped stats.retained arenas.bin.0.size opt.dirty_decay_ms \
+    stats.arenas.4096.bins.0.nmalloc stats.arenas.0.pactive; do
+    [ "$(stat $name)" -ge 0 ] || fail "$name"
 done
-[ "$(agent stat stats.allocated | field value)" -gt 20000000 ] ||
-    fail "stats.allocated"
-expect "arenas.narenas" 4 "$(agent stat arenas.narenas | field status)"
+[ "$(stat stats.allocated)" -gt 20000000 ] || fail "stats.allocated"
+expect "bins" "$(stat arenas.nbins)" "$(grep -c 'bin\..*\.size ' "$WORK/stats")"
+expect "opt.thp" default "$(stat opt.thp)"
+awk '$1 ~ /^stats.arenas.[0-9]+.pactive$/ {sum += $2}
+    $1 == "stats.active" {active = $2} $1 == "arenas.page" {page = $2}
+    END {exit sum * page != active}' "$WORK/stats" || fail "arenas differ"
 
 # Bad requests close that connection and nothing else; the newest one wins.
 agent short | grep -q closed=1 || fail "a short request was answered"

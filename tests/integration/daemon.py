@@ -39,7 +39,8 @@ def test_check(directory):
     assert done.stdout == (
         f"id=7\nlisten=[::1]:99\nstate_dir={state}\n"
         f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
-        f"exe=/bin/sh\njemalloc=auto\nlog={state}/heapwired.log\n")
+        f"exe=/bin/sh\njemalloc=auto\nlog={state}/heapwired.log\n"
+        "tls_cert=\ntls_key=\nrequire_tls=no\n")
     assert not os.path.exists(state), "--check made something"
     done = run("--check", "--state-dir", "x", cwd=directory)
     assert f"state_dir={directory}/x\n" in done.stdout
@@ -48,13 +49,13 @@ def test_check(directory):
 def test_check_finds_every_fault(directory):
     config = directory + "/c"
     with open(config, "w", encoding="ascii") as f:
-        f.write("[node]\nid = none\nlisten = 0.0.0.0:1\n")
+        f.write("[node]\nid = none\nlisten = 0.0.0.0\n")
     os.chmod(config, 0o600)
     os.mkdir(directory + "/open", 0o755)
     os.symlink(directory, directory + "/link")
     for arguments, faults in (
             (["--config", config], ["c:2: id = none: must be",
-                                    "c:3: listen = 0.0.0.0:1: is not a loop"]),
+                                    "c:3: listen = 0.0.0.0: must be ADDR"]),
             (["--config", directory + "/none"], ["cannot be opened"]),
             (["--config", directory], ["is not a regular file"]),
             (["--user", "no-such-user"], ["no user 'no-such-user'"]),

@@ -26,9 +26,9 @@ except ImportError:
     sys.exit("needs python3-pymysql (apt-get install python3-pymysql)")
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
-FLAGS = (0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400 | 0x2000 | 0x4000 |
+FLAGS = (0x1 | 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400 | 0x800 | 0x2000 | 0x4000 |
          0x8000 | 0x10000 | 0x20000 | 0x40000 | 0x80000 | 0x100000 | 0x200000 |
-         0x400000 | 0x1000000)  # clients.md 0.4 without SSL
+         0x400000 | 0x1000000)  # clients.md 0.4
 
 
 class FakeSpeech:
@@ -186,7 +186,7 @@ def test_database_at_login(node):
 def test_no_handshake_no_service(node):
     with Wire(node.tcp) as w:
         w.greeting()
-        w.send(struct.pack("<IIB23x", DEFAULT | SSL, 1 << 24, 45))
+        w.send(struct.pack("<IIB23x", DEFAULT | SSL, 1 << 24, 45) + b"ann\0\0")
         refused(1043, "08S01", w.ok)
         assert w.closed()
     with Wire(node.tcp) as w:
@@ -220,8 +220,9 @@ def test_commands(node):
         float(parts[7].split(": ")[1])
         assert int(parts[1].split(": ")[1]) >= 1
         for command, code, state in ((7, 1227, "42000"), (8, 1227, "42000"),
-                                     (0x16, 1295, "HY000"),
-                                     (0x17, 1047, "08S01"),
+                                     (0x17, 1243, "HY000"),
+                                     (0x1A, 1243, "HY000"),
+                                     (0x1C, 1243, "HY000"),
                                      (0, 1047, "08S01"), (5, 1047, "08S01"),
                                      (0x20, 1047, "08S01"),
                                      (0xFA, 1047, "08S01")):

@@ -17,9 +17,17 @@ contains "the probe of mysql 8.1" "ERROR 1064 (42000)" \
 same "no database" "NULL	root@localhost" "$(sql 'select DATABASE(), USER() limit 1')"
 same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
-same "tables" "nodes
+same "tables" "heap_frames
+heap_functions
+heap_stacks
+malloc_arenas
+malloc_bins
+malloc_stats
+memory
+nodes
 profiler
-sessions" "$(cli -N heapwire -e 'show tables')"
+sessions
+snapshots" "$(cli -N heapwire -e 'show tables')"
 contains "an unknown database" "ERROR 1049 (42000)" "$(cli nope -e '' || true)"
 contains "rehash and field lists" "profiler" \
     "$(echo 'show tables' | cli --auto-rehash -D heapwire)"

@@ -7,15 +7,19 @@
  *   SELECT slow N          N rows, stepped by workers
  *   SELECT late N          N rows, then an error
  *   SELECT big N           one cell of N bytes
- *   SELECT wait N          says WAIT, is woken by a thread after N ms
+ *   SELECT wait N          says WAIT, is woken by a thread after N ms, and
+ *                          tells progress meanwhile
  *   SELECT hang            waits until it is cancelled
  *   SELECT block           keeps a worker busy until it is cancelled
- *   SELECT types           one column of each type, with NULL
+ *   SELECT types           one column of each kind of value, with NULL
+ *   SELECT typed           one column of each type, out of texts and numbers
+ *   SELECT ?, ?, ...       the parameters, as typed
+ *   SELECT count ?, ...    how many there are
  *   SELECT empty           no row
  *   SELECT database        the current one
  *   SELECT length ...      the statement's own length
  *   SET autocommit = N, BEGIN, COMMIT, USE x, KILL [QUERY] n
- *   SHOW PROCESSLIST, ADMIN EXECUTE ...
+ *   SHOW PROCESSLIST, ADMIN EXECUTE ... (the last parameter, or "false")
  * and everything else is a syntax error.
  */
 #include <inttypes.h>
@@ -27,12 +31,13 @@
 #include <strings.h>
 #include <time.h>
 
+#include "arena.h"
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
 #include "sql.h"
 
-enum { ROW_TEXT = 48, COLUMNS = 4, LIST_MAX = 2048 };
+enum { ROW_TEXT = 48, COLUMNS = 12, LIST_MAX = 2048, DESCRIPTION_MAX = 4096 };
 
 struct sql_session {
     const struct sql_node *node;
@@ -52,6 +57,8 @@ struct fake {
     char *big;
     size_t big_size;
     struct sql_session_row *list;
+    struct value *given; /* the parameters */
+    size_t given_count;
     struct waker waker;
     atomic_bool cancelled;
     pthread_t thread;
@@ -291,6 +298,54 @@ step_types(struct fake *f, struct rows *out, struct error *err)
 }
 
 static enum step
+step_echo(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)err;
+    memcpy(out->values, f->given, f->base.column_count * sizeof(*f->given));
+    out->count = 1;
+    return STEP_DONE;
+}
+
+static const struct {
+    const char *name;
+    enum column_type type;
+    uint16_t flags;
+    const char *text; /* or NULL */
+    int64_t integer;
+} typed[COLUMNS] = {
+    {"null", COLUMN_NULL, 0, NULL, 0},
+    {"text", COLUMN_TEXT, 0, NULL, 42},
+    {"longtext", COLUMN_LONGTEXT, COLUMN_NOT_NULL, "long", 0},
+    {"blob", COLUMN_BLOB, 0, "\xff\xfe", 0},
+    {"int", COLUMN_INT, 0, "-7", 0},
+    {"bigint", COLUMN_BIGINT, COLUMN_UNSIGNED, "18446744073709551615", 0},
+    {"double", COLUMN_DOUBLE, 0, "0.5", 0},
+    {"decimal", COLUMN_DECIMAL, 0, "1234567890.123456789", 0},
+    {"date", COLUMN_DATE, 0, "2026-11-21", 0},
+    {"time", COLUMN_TIME, 0, "-99:30:15.5", 0},
+    {"datetime", COLUMN_DATETIME, 0, "2026-11-21 13:14:15.123", 0},
+    {"timestamp", COLUMN_TIMESTAMP, 0, "no time at all", 0},
+};
+
+static enum step
+step_typed(struct fake *f, struct rows *out, struct error *err)
+{
+    (void)f;
+    (void)err;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        struct value *v = &out->values[i];
+
+        *v = (struct value){.type = VALUE_INT, .integer = typed[i].integer};
+        if (typed[i].text)
+            *v = (struct value){.type = VALUE_TEXT,
+                                .data = typed[i].text,
+                                .size = strlen(typed[i].text)};
+    }
+    out->count = 1;
+    return STEP_DONE;
+}
+
+static enum step
 step_list(struct fake *f, struct rows *out, struct error *err)
 {
     (void)err;
@@ -345,10 +400,51 @@ fake_free(struct cursor *cursor)
     pthread_cond_destroy(&f->cond);
     mem_free(f->big);
     mem_free(f->list);
+    for (size_t i = 0; i < f->given_count; i++)
+        mem_free((char *)f->given[i].data);
+    mem_free(f->given);
     mem_free(f);
 }
 
-static const struct cursor_ops fake_ops = {fake_step, fake_cancel, fake_free};
+static bool
+fake_progress(struct cursor *cursor, struct progress *out)
+{
+    struct fake *f = (struct fake *)cursor;
+
+    if (f->step != step_wait)
+        return false;
+    *out = (struct progress){2, 3, 42, "waiting for nothing"};
+    return true;
+}
+
+static const struct cursor_ops fake_ops = {fake_step, fake_cancel, fake_free,
+                                           fake_progress};
+
+/* Copies what is borrowed; false without memory. */
+static bool
+keep_parameters(struct fake *f, const struct sql_parameters *parameters)
+{
+    size_t count = parameters ? parameters->count : 0;
+    struct value *v;
+
+    if (count == 0)
+        return true;
+    f->given = mem_zalloc(count, sizeof(*f->given));
+    if (!f->given)
+        return false;
+    for (; f->given_count < count; f->given_count++) {
+        v = &f->given[f->given_count];
+        *v = parameters->values[f->given_count];
+        if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
+            v->data = NULL;
+            continue;
+        }
+        v->data = mem_strndup(v->data, v->size);
+        if (!v->data)
+            return false;
+    }
+    return true;
+}
 
 static struct fake *
 fake_new(struct sql_session *s)
@@ -394,10 +490,50 @@ as_rows(struct fake *f,
         (struct column){"text", "numbers", "heapwire", COLUMN_TEXT, ROW_TEXT};
 }
 
+/* At PREPARE no parameter is known yet. */
+static void
+as_echo(struct fake *f, const char *text)
+{
+    static const enum column_type types[] = {
+        [VALUE_NULL] = COLUMN_NULL,  [VALUE_TEXT] = COLUMN_TEXT,
+        [VALUE_INT] = COLUMN_BIGINT, [VALUE_DOUBLE] = COLUMN_DOUBLE,
+        [VALUE_BLOB] = COLUMN_BLOB,
+    };
+    size_t count = 0;
+
+    for (const char *p = text; *p; p++)
+        count += *p == '?';
+    f->step = step_echo;
+    f->base.column_count = count < COLUMNS ? count : COLUMNS;
+    for (size_t i = 0; i < f->base.column_count; i++) {
+        f->columns[i].name = "?";
+        if (i < f->given_count)
+            f->columns[i].type = types[f->given[i].type];
+    }
+}
+
+static void
+as_typed(struct fake *f)
+{
+    f->step = step_typed;
+    f->base.column_count = COLUMNS;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        f->columns[i].name = typed[i].name;
+        f->columns[i].type = typed[i].type;
+        f->columns[i].flags = typed[i].flags;
+    }
+}
+
 static bool
 open_select(struct fake *f, const char *text)
 {
-    if (strcasecmp(text, "SELECT 1") == 0) {
+    if (strncasecmp(text, "SELECT ?", 8) == 0) {
+        as_echo(f, text);
+    } else if (strncasecmp(text, "SELECT count ?", 14) == 0) {
+        snprintf(f->text[0], ROW_TEXT, "%zu", f->given_count);
+    } else if (strcasecmp(text, "SELECT typed") == 0) {
+        as_typed(f);
+    } else if (strcasecmp(text, "SELECT 1") == 0) {
         snprintf(f->text[0], ROW_TEXT, "1");
     } else if (number_after(text, "SELECT rows ", &f->left)) {
         as_rows(f, step_rows);
@@ -476,6 +612,9 @@ open_other(struct fake *f, const char *text, struct error *err)
         f->step = step_text;
         f->base.column_count = 1;
         snprintf(f->text[0], ROW_TEXT, "false");
+        if (f->given_count > 0)
+            snprintf(f->text[0], ROW_TEXT, "%.47s",
+                     f->given[f->given_count - 1].data);
     } else {
         return 0;
     }
@@ -491,8 +630,7 @@ sql_open(struct sql_session *session, struct span text,
     char *copy = mem_strndup(text.data, text.size);
     int rc;
 
-    (void)parameters;
-    if (!f || !copy) {
+    if (!f || !copy || !keep_parameters(f, parameters)) {
         error_memory(err, "a statement");
         if (f)
             fake_free(&f->base);
@@ -501,7 +639,9 @@ sql_open(struct sql_session *session, struct span text,
     }
     f->left = text.size;
     f->waker = waker;
-    rc = open_select(f, copy) ? 1 : open_other(f, copy, err);
+    rc = !parameters && strchr(copy, '?') ? 0
+         : open_select(f, copy)           ? 1
+                                          : open_other(f, copy, err);
     mem_free(copy);
     if (rc == 1)
         return &f->base;
@@ -511,6 +651,50 @@ sql_open(struct sql_session *session, struct span text,
                   (int)(text.size < 80 ? text.size : 80), text.data);
     fake_free(&f->base);
     return NULL;
+}
+
+int
+sql_describe(struct sql_session *session, struct span text,
+             struct sql_description *out, struct error *err)
+{
+    static const struct sql_parameters none = {NULL, 0};
+    static const struct waker nobody = {NULL, NULL};
+    bool rows = text.size > 6 && (strncasecmp(text.data, "SELECT", 6) == 0 ||
+                                  strncasecmp(text.data, "ADMIN", 5) == 0);
+    struct cursor *cursor;
+    struct column *columns;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < text.size; i++)
+        out->parameter_count += text.data[i] == '?';
+    if (!rows)
+        return 0;
+    cursor = sql_open(session, text, &none, nobody, err);
+    if (!cursor)
+        return -1;
+    out->arena = arena_new(DESCRIPTION_MAX);
+    columns = out->arena ? arena_alloc(out->arena,
+                                       cursor->column_count * sizeof(*columns))
+                         : NULL;
+    if (columns) {
+        memcpy(columns, cursor->columns,
+               cursor->column_count * sizeof(*columns));
+        out->columns = columns;
+        out->column_count = cursor->column_count;
+    }
+    cursor_free(cursor);
+    if (columns)
+        return 0;
+    arena_free(out->arena);
+    error_memory(err, "columns");
+    return -1;
+}
+
+void
+sql_description_fini(struct sql_description *description)
+{
+    arena_free(description->arena);
+    description->arena = NULL;
 }
 
 struct cursor *

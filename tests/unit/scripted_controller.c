@@ -83,13 +83,25 @@ controller_submit(struct controller *controller, enum job_kind kind,
     return ticket;
 }
 
-static struct snapshot *
-make_snapshot(void)
+struct snapshot *
+scripted_snapshot(const char *name)
 {
     struct snapshot *snapshot = snapshot_new();
 
-    snprintf(snapshot->name, sizeof(snapshot->name), "heap_1");
+    if (!snapshot)
+        return NULL;
+    snprintf(snapshot->name, sizeof(snapshot->name), "%s", name);
+    snapshot->taken_ms = 1795228267000;
+    snapshot->hello = scripted.status.hello;
+    if (scripted.profile)
+        snapshot->profile = scripted.profile();
     return snapshot;
+}
+
+static struct snapshot *
+make_snapshot(void)
+{
+    return scripted_snapshot("heap_1");
 }
 
 enum ticket_state
@@ -117,7 +129,8 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         result->snapshot = make_snapshot();
         break;
     case JOB_STATS:
-        break; /* none is made: result.stats stays NULL */
+        result->stats = scripted.stats ? scripted.stats() : NULL;
+        break;
     case JOB_SNAPSHOT:
         scripted.snapshots++;
         result->snapshot = make_snapshot();
@@ -142,10 +155,34 @@ controller_snapshot(struct controller *controller, const char *name,
                     struct error *err)
 {
     (void)controller;
-    if (strcmp(name, "heap_1") == 0)
+    for (size_t i = 0; i < scripted.kept_count; i++)
+        if (strcmp(scripted.kept[i]->name, name) == 0)
+            return snapshot_ref(scripted.kept[i]);
+    if (scripted.kept_count == 0 && strcmp(name, "heap_1") == 0)
         return make_snapshot();
     error_set(err, ER_UNKNOWN, "no snapshot named '%s'", name);
     return NULL;
+}
+
+size_t
+controller_snapshots(struct controller *controller, struct snapshot **out,
+                     size_t max)
+{
+    size_t count = scripted.kept_count < max ? scripted.kept_count : max;
+
+    (void)controller;
+    for (size_t i = 0; i < count; i++)
+        out[i] = snapshot_ref(scripted.kept[i]);
+    return count;
+}
+
+bool
+ticket_progress(struct ticket *ticket, struct job_progress *out)
+{
+    if (ticket->state != OPEN)
+        return false;
+    *out = (struct job_progress){2, 3, 50, "naming"};
+    return true;
 }
 
 /* In the renderer's place: these tests are not about graphs. */

@@ -16,10 +16,19 @@ enum answer {
     ANSWER_HANG    /* never */
 };
 
+struct profile;
+struct snapshot;
+struct stats;
+
 struct scripted {
     struct node_status status;
     enum answer answer; /* to every job */
     bool active;        /* what enable and disable switch */
+    /* Snapshots that are kept, from oldest; the test's references. */
+    struct snapshot *kept[8];
+    size_t kept_count;
+    struct profile *(*profile)(void); /* of a new snapshot; NULL: none */
+    struct stats *(*stats)(void);     /* likewise */
     /* What was asked of it. */
     unsigned submitted, profiles, snapshots;
     int tickets;        /* not freed yet */
@@ -30,6 +39,8 @@ extern struct scripted scripted;
 
 /* Connected to a redis with profiling possible and off. */
 struct controller *scripted_reset(void);
+/* A snapshot of that name, of scripted.profile. */
+struct snapshot *scripted_snapshot(const char *name);
 /* What waits is answered, and its waker called. */
 void scripted_finish(bool ok);
 

@@ -97,11 +97,13 @@ harness_fini(struct harness *h)
 struct cursor *
 harness_open_span(struct harness *h, struct span text)
 {
+    struct sql_parameters parameters = {h->parameters, h->parameter_count};
     struct waker waker = {wake, h};
 
     harness_close(h);
     memset(&h->error, 0, sizeof(h->error));
-    h->cursor = sql_open(h->session, text, NULL, waker, &h->error);
+    h->cursor = sql_open(h->session, text, h->parameters ? &parameters : NULL,
+                         waker, &h->error);
     if (!h->cursor)
         ck_assert_uint_ne(h->error.code, 0);
     return h->cursor;

@@ -18,6 +18,8 @@ struct harness {
     struct buffer answer; /* of the last harness_run */
     struct error error;   /* likewise; code 0 */
     struct cursor *cursor;
+    const struct value *parameters; /* of the next ones; NULL: text protocol */
+    size_t parameter_count;
 };
 
 /* privileges of `admin`@`localhost`, connection 7. */

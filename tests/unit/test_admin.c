@@ -28,6 +28,7 @@ static const struct {
     const char *statement, *answer;
 } cases[] = {
     {"ADMIN EXECUTE ON 10001 'System.print(1)'", "result\n1"},
+    {"ADMIN EXECUTE ON '10001' 'System.print(1)'", "result\n1"},
     {"ADMIN EXECUTE ON 10001 ''", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"\")'", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"a\\\\n\\\\nb\\\\n\\\\n\")'",

@@ -225,6 +225,26 @@ START_TEST(a_sha2_user_never_passes_natively)
 }
 END_TEST
 
+/* hashlib: sha256(sha1(sha1(b"secret").digest()).digest() +
+ * b"abcdefghijklmnopqrst" + bytes(range(32))).hexdigest().upper() */
+START_TEST(the_fingerprint_is_mariadbs)
+{
+    static const char expected[] =
+        "21D5C9B1766DD96C58C43A45C5943FBB2A13E4B39AAAE1C529B2CD362FA54D52";
+    struct verifier v = verifier_of("secret");
+    uint8_t certificate[AUTH_SHA256];
+    char found[AUTH_FINGERPRINT];
+
+    for (size_t i = 0; i < sizeof(certificate); i++)
+        certificate[i] = (uint8_t)i;
+    ck_assert_int_eq(auth_fingerprint(&v,
+                                      (const uint8_t *)"abcdefghijklmnopqrst",
+                                      certificate, found),
+                     0);
+    ck_assert_str_eq(found, expected);
+}
+END_TEST
+
 START_TEST(nonces_are_ascii_and_differ)
 {
     uint8_t a[AUTH_NONCE], b[AUTH_NONCE];
@@ -264,6 +284,7 @@ main(void)
     tcase_add_test(tc, answers_of_another_size_fail);
     tcase_add_test(tc, another_nonce_is_another_answer);
     tcase_add_test(tc, known_vectors);
+    tcase_add_test(tc, the_fingerprint_is_mariadbs);
     tcase_add_test(tc, a_verifier_reads_as_it_prints);
     tcase_add_loop_test(tc, verifiers_are_parsed_strictly, 0,
                         sizeof(texts) / sizeof(texts[0]));

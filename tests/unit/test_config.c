@@ -96,14 +96,11 @@ static const struct {
     {"[node]\nlisten = 127.0.0.1:65536\n", "f:2: listen = 127.0.0.1:65536: mu"},
     {"[node]\nlisten = ::1:99\n", "f:2: listen = ::1:99: must be ADDRESS"},
     {"[node]\nlisten = [::1:99\n", "f:2: listen = [::1:99: must be ADDRESS"},
-    {"[node]\nlisten = 0.0.0.0:1\n",
-     "f:2: listen = 0.0.0.0:1: is not a loopback address"},
-    {"[node]\nlisten = 192.168.0.1:1\n",
-     "f:2: listen = 192.168.0.1:1: is not a loopback address"},
-    {"[node]\nlisten = [::]:1\n",
-     "f:2: listen = [::]:1: is not a loopback address"},
-    {"[node]\nlisten = [::ffff:127.0.0.1]:1\n",
-     "f:2: listen = [::ffff:127.0.0.1]:1: is not a loopback address"},
+    {"[node]\nlisten = 10.0.0.256:1\n", "f:2: listen = 10.0.0.256:1: must"},
+    {"[node]\nlisten = example.org:1\n", "f:2: listen = example.org:1: must"},
+    {"[node]\ntls_cert =\n", "f:2: tls_cert = : must be a path"},
+    {"[node]\ntls_key =\n", "f:2: tls_key = : must be a path"},
+    {"[node]\nrequire_tls = on\n", "f:2: require_tls = on: must be yes or no"},
     {"[node]\nstate_dir = /123456789/123456789/123456789/123456789/123456789"
      "/123456789/123456789/123456789/123456789/123456789\n",
      "f:2: state_dir = /123456789/123456789/123456789/123456789/123456789"
@@ -260,6 +257,52 @@ START_TEST(only_regular_files_are_read)
 }
 END_TEST
 
+START_TEST(addresses_that_others_reach_require_tls)
+{
+    static const struct {
+        const char *text;
+        bool required;
+    } cases[] = {
+        {"listen = 127.0.0.1:1", false},
+        {"listen = 127.9.8.7:1", false},
+        {"listen = [::1]:1", false},
+        {"listen = none", false},
+        {"listen = 0.0.0.0:1", true},
+        {"listen = 192.168.0.1:1", true},
+        {"listen = [::]:1", true},
+        {"listen = [fe80::1]:1", true},
+        {"listen = [::ffff:127.0.0.1]:1", true},
+        {"listen = 0.0.0.0:1\nrequire_tls = no", true},
+        {"require_tls = yes", true},
+        {"require_tls = no", false},
+    };
+    char text[128];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "[node]\n%s\n", cases[i].text);
+        write_file(text, 0600);
+        ck_assert_msg(load(NULL) == 0, "%s", faults.text.data);
+        ck_assert_msg(config_requires_tls(&config) == cases[i].required, "%s",
+                      text);
+    }
+}
+END_TEST
+
+START_TEST(certificate_and_key_come_together)
+{
+    write_file("[node]\ntls_cert = /a\n", 0600);
+    ck_assert_int_eq(load(NULL), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "tls_cert: needs the"));
+    write_file("[node]\ntls_key = /a\n", 0600);
+    ck_assert_int_eq(load(NULL), -1);
+    ck_assert_ptr_nonnull(strstr(faults.text.data, "tls_key: needs the"));
+    write_file("[node]\ntls_cert = /a\ntls_key = /b\n", 0600);
+    ck_assert_int_eq(load(NULL), 0);
+    ck_assert_str_eq(config.tls_cert, "/a");
+    ck_assert_str_eq(config.tls_key, "/b");
+}
+END_TEST
+
 START_TEST(the_command_line_has_the_last_word)
 {
     char expected[128];
@@ -297,6 +340,8 @@ main(void)
     tcase_add_test(files, a_file_with_users_is_private);
     tcase_add_test(files, a_file_without_users_may_be_read_but_not_written);
     tcase_add_test(files, only_regular_files_are_read);
+    tcase_add_test(files, addresses_that_others_reach_require_tls);
+    tcase_add_test(files, certificate_and_key_come_together);
     tcase_add_test(files, the_command_line_has_the_last_word);
     suite_add_tcase(suite, files);
     return suite_run(suite);

@@ -71,10 +71,12 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
     struct symbolizer_options options = {
         .program = HW_TEST_BIN "/heapwire-symbolizer", .deadline_ms = 20000};
     struct symbolizer *symbolizer = symbolizer_new(&options, err);
+    struct dump_progress progress = {0};
     struct snapshot *snapshot = NULL;
 
     if (symbolizer)
-        snapshot = dump_make_snapshot(dump, objects, symbolizer, err);
+        snapshot =
+            dump_make_snapshot(dump, objects, symbolizer, &progress, err);
     symbolizer_free(symbolizer);
     return snapshot;
 }

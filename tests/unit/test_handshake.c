@@ -76,7 +76,9 @@ START_TEST(clients_are_understood)
     ck_assert_msg(span_is(h.answer, l->answer), "%s", l->who);
     ck_assert_msg(span_is(h.database, l->database), "%s", l->who);
     ck_assert_msg(span_is(h.plugin, l->plugin), "%s", l->who);
-    ck_assert_uint_eq(h.capabilities & ~(uint32_t)CAPABILITIES_OFFERED, 0);
+    ck_assert_uint_eq(h.capabilities & ~(uint32_t)(CAPABILITIES_OFFERED |
+                                                   CAPABILITY_PROGRESS),
+                      0);
 }
 END_TEST
 
@@ -113,7 +115,7 @@ static const struct {
 } wrong[] = {
     {BYTES("")},
     {BYTES("\x00\x00\x00\x00")},                            /* protocol 3.20 */
-    {BYTES("\x85\xae\x0a\x00\x00\x00\x00\x01\x2d" ZERO23)}, /* asks for TLS */
+    {BYTES("\x85\xae\x0a\x00\x00\x00\x00\x01\x2d" ZERO23)}, /* TLS twice */
     {BYTES("\x05\x22\x0a\x00\x00\x00\x00\x01\x2d" ZERO23 "old\0\0")},
     {BYTES("\x05\xa2\x0a\x00\x00\x00\x00\x01\x2d" ZERO23 "u\0\xfb")},
     {BYTES("\x05\xa2\x0a\x00\x00\x00\x00\x01\x2d" ZERO23 "u\0\xff")},
@@ -132,6 +134,29 @@ START_TEST(what_is_no_login_is_refused)
         -1);
     ck_assert_uint_eq(err.code, ER_HANDSHAKE);
     ck_assert_str_eq(err.sqlstate, "08S01");
+}
+END_TEST
+
+static const struct {
+    const char *packet;
+    size_t size;
+    bool wants;
+} requests[] = {
+    {BYTES("\x85\xae\x0a\x00\x00\x00\x00\x01\x2d" ZERO23), true},
+    {BYTES("\x85\xa6\x0a\x00\x00\x00\x00\x01\x2d" ZERO23), false},
+    {BYTES("\x85\xae\x0a\x00\x00\x00\x00\x01\x2d" ZERO23 "u\0\0"), false},
+    {BYTES("\x85\xae\x0a\x00\x00\x00\x00\x01"), false},
+    {BYTES("\x85\xae"), false},
+    {BYTES(""), false},
+};
+
+START_TEST(a_request_for_tls_is_32_bytes_with_its_bit)
+{
+    struct span packet = {requests[_i].packet, requests[_i].size};
+    uint32_t capabilities = 0;
+
+    ck_assert(handshake_wants_tls(packet, &capabilities) == requests[_i].wants);
+    ck_assert_uint_eq(capabilities, requests[_i].wants ? 0xaae85 & ~0x80u : 0);
 }
 END_TEST
 
@@ -166,7 +191,7 @@ START_TEST(the_greeting_is_laid_out_to_the_byte)
                                    "8.0.36-heapwire-test\0"
                                    "\x78\x56\x34\x12"
                                    "abcdefgh\0"
-                                   "\x0f\xe7" /* low capabilities */
+                                   "\x0f\xef" /* low capabilities */
                                    "\x2d"
                                    "\x02\0"
                                    "\x7f\x01" /* high capabilities */
@@ -219,6 +244,8 @@ main(void)
     tcase_add_loop_test(tc, cut_anywhere_they_fail_or_lack_the_rest, 0, count);
     tcase_add_loop_test(tc, what_is_no_login_is_refused, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
+    tcase_add_loop_test(tc, a_request_for_tls_is_32_bytes_with_its_bit, 0,
+                        sizeof(requests) / sizeof(requests[0]));
     tcase_add_test(tc, change_user_is_understood_and_may_be_cut);
     tcase_add_test(tc, the_greeting_is_laid_out_to_the_byte);
     tcase_add_test(tc, the_switch_carries_the_nonce_and_a_nul);

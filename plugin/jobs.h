@@ -1,0 +1,69 @@
+/*
+ * jobs.h - what is asked of the node: the queue, who waits, what can be shared.
+ *
+ * A job is shared by the tickets that wait for it, by the queue while it waits
+ * or runs, and by the list of recent ones.  The tickets' functions of
+ * controller.h are here, too.
+ *
+ * jobs.lock guards all of this, and whatever else its owner puts under it.
+ * Functions want it held unless they say otherwise.
+ */
+#ifndef HW_JOBS_H
+#define HW_JOBS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller.h"
+#include "dump.h"
+#include "errors.h"
+
+struct job {
+    enum job_kind kind;
+    bool keep; /* some ticket asked for a kept snapshot */
+    bool finished, failed;
+    struct job_result result; /* the job's own references */
+    struct error error;
+    uint64_t at_ms;      /* monotonic: when it began; then when it finished */
+    uint64_t generation; /* of jobs, when it began */
+    struct dump_progress progress; /* atomics: written without the lock */
+    struct ticket *tickets;
+    int references;
+    struct job *next;
+};
+
+struct jobs {
+    pthread_mutex_t lock;
+    struct job *queue;     /* waiting, oldest first */
+    struct job *running;   /* on the channel thread, or NULL */
+    struct job *resolving; /* its dump is with the resolver, or NULL */
+    /* The last that finished well, or NULL; a reference each. */
+    struct job *recent_dump, *recent_stats;
+    uint64_t generation; /* raised by what makes earlier answers wrong */
+};
+
+void jobs_init(struct jobs *jobs);
+void jobs_fini(struct jobs *jobs); /* without the lock */
+
+/* A ticket for such a job: a recent one, one that waits, or a new one. */
+struct ticket *jobs_attach(struct jobs *jobs, enum job_kind kind,
+                           struct waker waker, struct error *err);
+
+/* The next job that may run and is waited for, or NULL; it is then running. */
+struct job *jobs_take(struct jobs *jobs);
+/* The running job's dump is with the resolver now. */
+void jobs_resolve(struct jobs *jobs, struct job *job);
+/* failure NULL: it succeeded.  Wakes. */
+void jobs_finish(struct jobs *jobs, struct job *job,
+                 const struct error *failure);
+
+/* Another process answers now: earlier results are not its. */
+void jobs_forget(struct jobs *jobs);
+/* Lets go of what is too old to be shared. */
+void jobs_expire(struct jobs *jobs);
+
+/* Whether a job takes a heap dump. */
+bool job_is_dump(enum job_kind kind);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * process_memory.c - see process_memory.h.
+ *
+ * Of the two versions of cgroups, the one whose hierarchy has the memory
+ * controller counts: version 1 where /proc/<pid>/cgroup names "memory", else
+ * version 2.
+ */
+#include "process_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "files.h"
+#include "reader.h"
+#include "stats.h"
+
+enum { PROC_FILE_MAX = 1 << 20, DEPTH_MAX = 64 };
+
+/* Version 1 writes "no limit" as the largest multiple of a page. */
+static const uint64_t no_limit = (uint64_t)1 << 62;
+
+/* ---- the process ---- */
+
+static void
+read_resident(pid_t pid, struct stats *stats)
+{
+    unsigned long long resident, shared;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    if (fscanf(file, "%*s %llu %llu", &resident, &shared) == 2) {
+        stats->rss = (struct stats_figure){true, resident * page};
+        stats->rss_file = (struct stats_figure){true, shared * page};
+    }
+    fclose(file);
+}
+
+/* ---- where its cgroup is ---- */
+
+static bool
+starts_with(const char *text, size_t size, const char *prefix)
+{
+    size_t prefix_size = strlen(prefix);
+
+    return size >= prefix_size && memcmp(text, prefix, prefix_size) == 0;
+}
+
+/* word is one of a list of words with commas between them. */
+static bool
+has_word(const char *list, size_t size, const char *word)
+{
+    size_t word_size = strlen(word);
+    const char *end = list + size;
+
+    while (list < end) {
+        const char *comma = memchr(list, ',', (size_t)(end - list));
+        size_t n = (size_t)((comma ? comma : end) - list);
+
+        if (n == word_size && memcmp(list, word, n) == 0)
+            return true;
+        list += n + 1;
+    }
+    return false;
+}
+
+/* "4:memory:/a/b" or, for version 2, "0::/a/b": the path. */
+static bool
+find_path(const char *cgroup, bool v2, struct span *path)
+{
+    struct reader r = reader_of(cgroup, strlen(cgroup));
+    struct span line;
+
+    while (reader_line(&r, &line)) {
+        const char *end = line.data + line.size;
+        const char *one = memchr(line.data, ':', line.size), *two;
+
+        two = one ? memchr(one + 1, ':', (size_t)(end - one - 1)) : NULL;
+        if (!two)
+            continue;
+        if (v2 ? !starts_with(line.data, line.size, "0::")
+               : !has_word(one + 1, (size_t)(two - one - 1), "memory"))
+            continue;
+        path->data = two + 1;
+        path->size = (size_t)(end - path->data);
+        return true;
+    }
+    return false;
+}
+
+/* The n-th word, from 0, of a line; empty behind the last. */
+static struct span
+word_at(struct span line, unsigned n)
+{
+    const char *end = line.data + line.size;
+
+    for (;;) {
+        const char *space = memchr(line.data, ' ', (size_t)(end - line.data));
+        struct span word = {line.data,
+                            (size_t)((space ? space : end) - line.data)};
+
+        if (n-- == 0)
+            return word;
+        if (!space)
+            return (struct span){end, 0};
+        line.data = space + 1;
+    }
+}
+
+/* "31 23 0:28 <root> <mount point> <options> [...] - <type> <source> <options>"
+ * -> root and mount point, of the hierarchy that is looked for. */
+static bool
+is_mount(struct span line, bool v2, struct span *root, struct span *point)
+{
+    struct span word;
+
+    for (unsigned i = 6; (word = word_at(line, i)).size > 0; i++) {
+        struct span type, options;
+
+        if (!span_is(word, "-"))
+            continue;
+        type = word_at(line, i + 1);
+        options = word_at(line, i + 3);
+        *root = word_at(line, 3);
+        *point = word_at(line, 4);
+        return v2 ? span_is(type, "cgroup2")
+                  : span_is(type, "cgroup") &&
+                        has_word(options.data, options.size, "memory");
+    }
+    return false;
+}
+
+/* A path above what is mounted here ("/..", another container's) has no place
+ * here; names with a backslash are encoded and not worth the trouble. */
+static bool
+make_path(struct span root, struct span point, struct span path,
+          struct cgroup_place *out)
+{
+    struct span rest = path;
+    int n;
+
+    if (memchr(point.data, '\\', point.size) || path.size == 0 ||
+        path.data[0] != '/' || memmem(path.data, path.size, "/..", 3))
+        return false;
+    if (!span_is(root, "/")) {
+        if (path.size < root.size ||
+            memcmp(path.data, root.data, root.size) != 0 ||
+            (path.size > root.size && path.data[root.size] != '/'))
+            return false;
+        rest.data += root.size;
+        rest.size -= root.size;
+    }
+    while (rest.size > 0 && rest.data[rest.size - 1] == '/')
+        rest.size--;
+    n = snprintf(out->path, sizeof(out->path), "%.*s%.*s", (int)point.size,
+                 point.data, (int)rest.size, rest.data);
+    out->root_size = point.size;
+    return n > 0 && (size_t)n < sizeof(out->path);
+}
+
+static bool
+find_mount(const char *mountinfo, struct span path, struct cgroup_place *out)
+{
+    struct reader r = reader_of(mountinfo, strlen(mountinfo));
+    struct span line, root, point;
+
+    while (reader_line(&r, &line))
+        if (is_mount(line, out->v2, &root, &point) &&
+            make_path(root, point, path, out))
+            return true;
+    return false;
+}
+
+bool
+cgroup_find(const char *cgroup, const char *mountinfo, struct cgroup_place *out)
+{
+    struct span path;
+
+    memset(out, 0, sizeof(*out));
+    out->v2 = !find_path(cgroup, false, &path);
+    if (out->v2 && !find_path(cgroup, true, &path))
+        return false;
+    return find_mount(mountinfo, path, out);
+}
+
+/* ---- what it says ---- */
+
+/* A number in a file of a cgroup's directory; "max" is none. */
+static struct stats_figure
+read_figure(const char *directory, size_t size, const char *name)
+{
+    struct stats_figure figure = {false, 0};
+    unsigned long long value;
+    char path[4200];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%.*s/%s", (int)size, directory, name);
+    file = fopen(path, "re");
+    if (!file)
+        return figure;
+    if (fscanf(file, "%llu", &value) == 1 && value < no_limit)
+        figure = (struct stats_figure){true, value};
+    fclose(file);
+    return figure;
+}
+
+/* From the process's own cgroup up: a parent's limit binds its children. */
+static void
+read_cgroup(const struct cgroup_place *place, struct stats *stats)
+{
+    const char *current =
+        place->v2 ? "memory.current" : "memory.usage_in_bytes";
+    const char *maximum = place->v2 ? "memory.max" : "memory.limit_in_bytes";
+    size_t size = strlen(place->path);
+
+    stats->cgroup_current = read_figure(place->path, size, current);
+    for (int depth = 0; depth < DEPTH_MAX; depth++) {
+        struct stats_figure limit = read_figure(place->path, size, maximum);
+
+        if (limit.known && (!stats->cgroup_limit.known ||
+                            limit.value < stats->cgroup_limit.value)) {
+            stats->cgroup_limit = limit;
+            stats->cgroup_current = read_figure(place->path, size, current);
+        }
+        if (size <= place->root_size)
+            return;
+        while (size > place->root_size && place->path[--size] != '/')
+            ;
+    }
+}
+
+/* The whole file, NUL-terminated, or NULL. */
+static const char *
+read_text(struct buffer *out, const char *path)
+{
+    buffer_init(out, PROC_FILE_MAX);
+    if (file_read_all(path, out, NULL) != 0 || !out->data)
+        return NULL;
+    return out->data;
+}
+
+void
+process_memory_read(pid_t pid, struct stats *stats)
+{
+    struct buffer cgroup, mounts;
+    struct cgroup_place place;
+    const char *text, *mountinfo;
+    char path[64];
+
+    read_resident(pid, stats);
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    text = read_text(&cgroup, path);
+    mountinfo = read_text(&mounts, "/proc/self/mountinfo");
+    if (text && mountinfo && cgroup_find(text, mountinfo, &place))
+        read_cgroup(&place, stats);
+    buffer_fini(&cgroup);
+    buffer_fini(&mounts);
+}

@@ -1,0 +1,33 @@
+/*
+ * process_memory.h - what the kernel says of a process's memory and its limit.
+ *
+ * Reads small files of /proc and of the cgroup file systems; cheap for a
+ * process of any size (nothing walks its page tables).
+ */
+#ifndef HW_PROCESS_MEMORY_H
+#define HW_PROCESS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct stats;
+
+/* Fills rss, rss_file and cgroup_*; what cannot be read stays unknown. */
+void process_memory_read(pid_t pid, struct stats *stats);
+
+/*
+ * The directory that stands for a process's memory cgroup: from the texts of
+ * its /proc/<pid>/cgroup and of our own /proc/self/mountinfo.  In front come
+ * root_size bytes of the mount itself, at which the way up ends.  false: none
+ * that can be seen from here.
+ */
+struct cgroup_place {
+    char path[4096];
+    size_t root_size;
+    bool v2;
+};
+bool cgroup_find(const char *cgroup, const char *mountinfo,
+                 struct cgroup_place *out);
+
+#endif

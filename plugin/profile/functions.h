@@ -1,0 +1,46 @@
+/*
+ * functions.h - a profile by function: what each allocated, alone and with
+ * whatever it called.
+ *
+ * The weights of "jeprof --functions" (see graph.h), of all functions, in bytes
+ * and in objects.  A function that recurs counts once per stack; the
+ * allocator's own frames are left out.
+ */
+#ifndef HW_FUNCTIONS_H
+#define HW_FUNCTIONS_H
+
+#include "stack_names.h"
+
+struct error;
+
+struct function {
+    const char *name;   /* as in the graph */
+    const char *module; /* where it was met first; "" unknown */
+    double flat_bytes, flat_objects;
+    double cumulative_bytes, cumulative_objects;
+};
+
+struct functions {
+    const struct function *list; /* the heaviest (cumulative) first */
+    const uint32_t *by_name;     /* indices of list, ascending without case */
+    uint32_t count;
+    double bytes, objects;    /* of the stacks that have any frame left */
+    struct stack_names names; /* of all frames */
+    struct arena *arena;
+};
+
+/* Borrows the profile.  NULL with *err without memory. */
+struct functions *functions_new(const struct profile *profile,
+                                struct error *err);
+void functions_free(struct functions *functions); /* NULL is fine */
+
+/* The frames of stack i, leaf first, none without a name; out has room for
+ * names.longest.  Returns how many. */
+size_t functions_stack(struct functions *functions, size_t i,
+                       struct stack_frame *out);
+
+/* by_name's range of the functions called name, whatever their case. */
+void functions_find(const struct functions *functions, const char *name,
+                    size_t size, uint32_t *first, uint32_t *end);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * stack_names.h - the named frames of a stack, without the allocator's.
+ *
+ * What call graph, function table and flame graph agree upon.  The same stacks
+ * in the same order give the same names.
+ */
+#ifndef HW_STACK_NAMES_H
+#define HW_STACK_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols.h"
+
+struct arena;
+struct profile;
+struct profile_stack;
+struct texts;
+
+struct stack_frame {
+    uint32_t name;     /* number in the texts; its text may be "" */
+    uint32_t location; /* of the profile */
+    uint32_t frame;    /* of the location */
+};
+
+struct stack_names {
+    const struct profile *profile; /* borrowed */
+    struct texts *texts;
+    struct symbols symbols;
+    uint32_t *run_names; /* per location, the last for none: 1 + a text */
+    uint32_t run_count;
+    uint32_t reach;     /* of allocator.h */
+    uint32_t texts_max; /* no stack makes them more */
+    size_t longest;     /* frames of the longest stack */
+};
+
+/* jeprof_rule: which frames are the allocator's, see allocator.h.  Names live
+ * in arena.  -1 without memory: fini it nevertheless. */
+int stack_names_init(struct stack_names *names, const struct profile *profile,
+                     bool jeprof_rule, struct arena *arena);
+void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
+
+/*
+ * The frames of a stack, leaf first: at most names->longest.  -1 without
+ * memory; a stack that was named once needs none any more.
+ */
+int stack_names_get(struct stack_names *names,
+                    const struct profile_stack *stack, struct stack_frame *out,
+                    size_t *count);
+
+#endif

@@ -1,0 +1,55 @@
+/* stats_take.c - see stats_take.h. */
+#include "stats_take.h"
+
+#include "buffer.h"
+#include "clock.h"
+#include "dump.h"
+#include "errors.h"
+#include "node.h"
+#include "process_memory.h"
+#include "stats.h"
+
+/* An agent of before this request existed calls it a statistic that it does
+ * not know. */
+static int
+ask(struct node *node, struct buffer *text, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_STATS};
+    struct node_answer answer;
+    int rc;
+
+    if (node_call(node, &request, &answer, err) != 0) {
+        if (node->status.state == NODE_CONNECTED &&
+            answer.reply.status == AGENT_NOT_FOUND)
+            error_set(err, ER_UNKNOWN,
+                      "the agent in %s (pid %d) is older than heapwired and "
+                      "has no statistics; restart the database to load the "
+                      "new one",
+                      node->status.hello.exe, node->status.hello.pid);
+        return -1;
+    }
+    rc = node_read_memory(answer.fds[0], text, "its statistics", err);
+    node_answer_close(&answer);
+    return rc;
+}
+
+struct stats *
+stats_take(struct node *node, struct error *err)
+{
+    struct stats *stats = NULL;
+    struct buffer text;
+
+    buffer_init(&text, STATS_TEXT_MAX);
+    if (node->status.hello.allocator != AGENT_NO_JEMALLOC &&
+        ask(node, &text, err) != 0)
+        goto out;
+    stats = stats_parse(text.data ? text.data : "", text.size, err);
+    if (!stats)
+        goto out;
+    stats->taken_ms = clock_wall_ms();
+    if (node->peer != 0)
+        process_memory_read(node->peer, stats);
+out:
+    buffer_fini(&text);
+    return stats;
+}

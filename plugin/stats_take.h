@@ -1,0 +1,17 @@
+/*
+ * stats_take.h - statistics of the node, taken now.
+ *
+ * Belongs to the channel thread.
+ */
+#ifndef HW_STATS_TAKE_H
+#define HW_STATS_TAKE_H
+
+struct error;
+struct node;
+struct stats;
+
+/* Where no jemalloc serves the process, the kernel's figures alone.  NULL with
+ * *err. */
+struct stats *stats_take(struct node *node, struct error *err);
+
+#endif

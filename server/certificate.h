@@ -1,0 +1,45 @@
+/*
+ * certificate.h - an X.509 certificate, its chain and its private key.
+ *
+ * Pure: PEM in, PEM out.  Files are certificate_files.h's.
+ */
+#ifndef HW_CERTIFICATE_H
+#define HW_CERTIFICATE_H
+
+#include <openssl/types.h>
+#include <openssl/x509.h>
+
+#include "reader.h"
+
+struct buffer;
+struct error;
+
+enum {
+    CERTIFICATE_DAYS = 3650,   /* how long those we make are good */
+    CERTIFICATE_EXPIRING = 30, /* days left of "about to expire" */
+    CERTIFICATE_CHAIN_MAX = 10
+};
+
+struct certificate {
+    X509 *leaf;
+    STACK_OF(X509) * chain; /* what leads from it to an authority */
+    EVP_PKEY *key;
+};
+
+void certificate_fini(struct certificate *c); /* zeroed is fine */
+
+/* The leaf comes first in certs; the key must be its own, and not encrypted. */
+int certificate_parse(struct certificate *out, struct span certs,
+                      struct span key, struct error *err);
+
+/* Self-signed, ECDSA on P-256: which every client knows, old ones included.
+ * Good for localhost and for host ("" for none). */
+int certificate_make(struct certificate *out, const char *host,
+                     struct error *err);
+int certificate_print(const struct certificate *c, struct buffer *certs,
+                      struct buffer *key, struct error *err);
+
+/* Whole days until it expires; negative once it has. */
+int certificate_days_left(const struct certificate *c);
+
+#endif

@@ -1,0 +1,251 @@
+/* certificate_files.c - see certificate_files.h. */
+#include "certificate_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+#include "buffer.h"
+#include "certificate.h"
+#include "errors.h"
+#include "files.h"
+#include "log.h"
+
+static void
+wipe(struct buffer *b)
+{
+    if (b->data)
+        OPENSSL_cleanse(b->data, b->capacity);
+    buffer_fini(b);
+}
+
+static struct span
+text_of(const struct buffer *b)
+{
+    return (struct span){b->data ? b->data : "", b->size};
+}
+
+/* Those of the configuration */
+
+/* As PostgreSQL has it: a group may read a key of root's (Debian's ssl-cert),
+ * and nobody else any. */
+static int
+check_key(const char *path, const struct stat *st, struct error *err)
+{
+    mode_t refused = S_IRWXO | S_IWGRP | (st->st_uid == 0 ? 0 : S_IRGRP);
+
+    if (st->st_uid != 0 && st->st_uid != geteuid()) {
+        error_set(err, ER_WRONG_VALUE,
+                  "tls_key = %s: belongs to uid %u (root or uid %u must own "
+                  "it)",
+                  path, (unsigned)st->st_uid, (unsigned)geteuid());
+        return -1;
+    }
+    if (st->st_mode & refused) {
+        error_set(err, ER_WRONG_VALUE,
+                  "tls_key = %s: is open to others (chmod 600)", path);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_named(const char *what, const char *path, bool is_key, struct buffer *out,
+           struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct error cause;
+    struct stat st;
+    int rc = -1;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        error_sys(err, ER_WRONG_VALUE, "%s = %s: cannot be opened", what, path);
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, ER_WRONG_VALUE, "%s = %s: is not a regular file", what,
+                  path);
+    else if (is_key && check_key(path, &st, err) != 0)
+        rc = -1;
+    else if (fd_read_all(fd, out, path, &cause) != 0)
+        error_set(err, ER_WRONG_VALUE, "%s: %s", what, cause.text);
+    else
+        rc = 0;
+    fd_close(fd);
+    return rc;
+}
+
+int
+certificate_read(struct certificate *out, const char *cert_path,
+                 const char *key_path, struct error *err)
+{
+    struct buffer certs, key;
+    struct error cause;
+    int days, rc = -1;
+
+    buffer_init(&certs, CERTIFICATE_FILE_MAX);
+    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    if (read_named("tls_cert", cert_path, false, &certs, err) != 0 ||
+        read_named("tls_key", key_path, true, &key, err) != 0)
+        goto out;
+    if (certificate_parse(out, text_of(&certs), text_of(&key), &cause) != 0) {
+        error_set(err, ER_WRONG_VALUE, "tls_cert = %s, tls_key = %s: %s",
+                  cert_path, key_path, cause.text);
+        goto out;
+    }
+    days = certificate_days_left(out);
+    if (days < 0)
+        log_fault("the certificate %s has expired: clients that check it will "
+                  "not connect",
+                  cert_path);
+    else if (days < CERTIFICATE_EXPIRING)
+        log_line("the certificate %s expires in %d days", cert_path, days);
+    rc = 0;
+out:
+    wipe(&key);
+    buffer_fini(&certs);
+    return rc;
+}
+
+/* The node's own */
+
+/* A second name or a symbolic link of somebody else's file is not ours, though
+ * the directory is: another user had it on an earlier run, perhaps. */
+static int
+read_own(int dir, const char *name, bool is_key, struct buffer *out,
+         struct error *err)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    int rc = -1;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        error_sys(err, ER_WRONG_VALUE, "%s cannot be opened", name);
+    else if (!S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+             (st.st_uid != geteuid() && geteuid() != 0))
+        error_set(err, ER_WRONG_VALUE, "%s is not a file of our own", name);
+    else if (is_key && st.st_mode & (S_IRWXG | S_IRWXO))
+        error_set(err, ER_WRONG_VALUE, "%s was open to others", name);
+    else
+        rc = fd_read_all(fd, out, name, err);
+    fd_close(fd);
+    return rc;
+}
+
+static int
+load_own(struct certificate *out, int dir, struct error *err)
+{
+    struct buffer certs, key;
+    struct certificate c = {0};
+    int days, rc = -1;
+
+    buffer_init(&certs, CERTIFICATE_FILE_MAX);
+    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    if (read_own(dir, CERTIFICATE_OWN_KEY, true, &key, err) != 0 ||
+        read_own(dir, CERTIFICATE_OWN, false, &certs, err) != 0 ||
+        certificate_parse(&c, text_of(&certs), text_of(&key), err) != 0)
+        goto out;
+    days = certificate_days_left(&c);
+    if (days < CERTIFICATE_EXPIRING) {
+        error_set(err, ER_WRONG_VALUE, "it has %d days left", days);
+        certificate_fini(&c);
+        goto out;
+    }
+    *out = c;
+    rc = 0;
+out:
+    wipe(&key);
+    buffer_fini(&certs);
+    return rc;
+}
+
+static int
+write_own(int dir, const char *name, mode_t mode, const struct buffer *text,
+          struct error *err)
+{
+    ssize_t n = -1;
+    int fd;
+
+    if (unlinkat(dir, name, 0) != 0 && errno != ENOENT) {
+        error_sys(err, ER_UNKNOWN, "cannot remove an old %s", name);
+        return -1;
+    }
+    fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                0600);
+    if (fd >= 0 && fchmod(fd, mode) == 0)
+        n = write(fd, text->data, text->size);
+    if (n < 0 || (size_t)n != text->size || fsync(fd) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write %s in the state directory",
+                  name);
+        fd_close(fd);
+        return -1;
+    }
+    fd_close(fd);
+    return 0;
+}
+
+/* Beside the old ones, then in their place: half of a pair, after a crash in
+ * between, is found broken at the next start. */
+static int
+save_own(const struct certificate *c, int dir, struct error *err)
+{
+    struct buffer certs, key;
+    int rc = -1;
+
+    buffer_init(&certs, CERTIFICATE_FILE_MAX);
+    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    if (certificate_print(c, &certs, &key, err) != 0 ||
+        write_own(dir, CERTIFICATE_NEW_KEY, 0600, &key, err) != 0 ||
+        write_own(dir, CERTIFICATE_NEW, 0644, &certs, err) != 0)
+        goto out;
+    if (renameat(dir, CERTIFICATE_NEW_KEY, dir, CERTIFICATE_OWN_KEY) != 0 ||
+        renameat(dir, CERTIFICATE_NEW, dir, CERTIFICATE_OWN) != 0) {
+        error_sys(err, ER_UNKNOWN,
+                  "cannot put a new certificate into the state directory");
+        goto out;
+    }
+    rc = 0;
+out:
+    wipe(&key);
+    buffer_fini(&certs);
+    return rc;
+}
+
+static bool
+is_first_start(int dir)
+{
+    struct stat st;
+
+    return fstatat(dir, CERTIFICATE_OWN_KEY, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+           fstatat(dir, CERTIFICATE_OWN, &st, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+int
+certificate_own(struct certificate *out, int dir, struct error *err)
+{
+    struct certificate c = {0};
+    char host[256] = "";
+    bool first = is_first_start(dir);
+    struct error why;
+
+    if (!first && load_own(out, dir, &why) == 0)
+        return 0;
+    if (gethostname(host, sizeof(host) - 1) != 0)
+        host[0] = '\0';
+    if (certificate_make(&c, host, err) != 0 || save_own(&c, dir, err) != 0) {
+        certificate_fini(&c);
+        return -1;
+    }
+    if (first)
+        log_line("made a self-signed certificate, " CERTIFICATE_OWN);
+    else
+        log_line("made a new self-signed certificate, " CERTIFICATE_OWN
+                 ", in place of the old one: %s",
+                 why.text);
+    *out = c;
+    return 0;
+}

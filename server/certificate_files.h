@@ -1,0 +1,27 @@
+/*
+ * certificate_files.h - where a node's certificate comes from: the files that
+ * the configuration names, or the node's own in its state directory.
+ */
+#ifndef HW_CERTIFICATE_FILES_H
+#define HW_CERTIFICATE_FILES_H
+
+struct certificate;
+struct error;
+
+#define CERTIFICATE_OWN     "server-cert.pem"
+#define CERTIFICATE_OWN_KEY "server-key.pem"
+#define CERTIFICATE_NEW     "server-cert.pem.new"
+#define CERTIFICATE_NEW_KEY "server-key.pem.new"
+
+enum { CERTIFICATE_FILE_MAX = 256 * 1024 };
+
+/* Symbolic links are followed (how certbot hands its files out); a key that
+ * strangers can read is refused. */
+int certificate_read(struct certificate *out, const char *cert_path,
+                     const char *key_path, struct error *err);
+
+/* Those of an earlier start, or new ones where they are missing, broken or
+ * about to expire; the log tells.  dir: the state directory's descriptor. */
+int certificate_own(struct certificate *out, int dir, struct error *err);
+
+#endif

@@ -1,0 +1,168 @@
+/* prepared_commands.c - see prepared_commands.h. */
+#include "prepared_commands.h"
+
+#include "errors.h"
+#include "execute_values.h"
+#include "prepared.h"
+#include "session.h"
+#include "sql.h"
+#include "statement.h"
+
+enum { FLAG_CURSOR_READ_ONLY = 1 };
+
+/* NULL: the client has been told why. */
+static struct prepared *
+find(struct session *s, struct reader *r, const char *command)
+{
+    uint32_t id = reader_u32(r);
+    struct prepared *p = NULL;
+    struct error err;
+
+    if (r->failed)
+        error_set(&err, ER_MALFORMED_PACKET,
+                  "Malformed communication packet: %s names no statement",
+                  command);
+    else
+        p = prepared_find(s->prepared, id, command, &err);
+    if (!p)
+        reply_error(&s->reply, &err);
+    return p;
+}
+
+/* The same for commands that have no reply. */
+static struct prepared *
+find_quietly(struct session *s, struct reader *r)
+{
+    uint32_t id = reader_u32(r);
+
+    return r->failed ? NULL : prepared_find(s->prepared, id, "", NULL);
+}
+
+void
+prepared_prepare(struct session *s, struct span body)
+{
+    static const struct span none = {"", 0};
+    struct registry *registry = &s->server->registry;
+    struct sql_description description = {0};
+    struct prepared *p = NULL;
+    struct error err;
+
+    registry_set_command(registry, &s->entry, "Prepare", "preparing", body);
+    if (sql_describe(s->sql, body, &description, &err) == 0)
+        p = prepared_new(&s->prepared, body, description.parameter_count, &err);
+    if (p)
+        reply_prepared(&s->reply, p->id, p->parameter_count,
+                       description.columns, description.column_count);
+    else
+        reply_error(&s->reply, &err);
+    sql_description_fini(&description);
+    registry_set_command(registry, &s->entry, "Sleep", "", none);
+}
+
+static bool
+has_room_for_cursor(const struct prepared *p, struct error *err)
+{
+    if (p->list->cursors < PREPARED_CURSORS_MAX)
+        return true;
+    error_set(err, ER_TOO_MANY_PREPARED,
+              "Can't open more than %d cursors in a connection: fetch the rows "
+              "of one to the end, or close it",
+              PREPARED_CURSORS_MAX);
+    return false;
+}
+
+void
+prepared_execute(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct prepared *p = find(s, &r, "COM_STMT_EXECUTE");
+    struct execute_values values = {0};
+    struct error err;
+    bool cursor;
+
+    if (!p)
+        return;
+    statement_drop(p);
+    cursor = reader_u8(&r) == FLAG_CURSOR_READ_ONLY;
+    reader_u32(&r); /* iterations: always one */
+    if (r.failed)
+        error_set(&err, ER_MALFORMED_PACKET,
+                  "Malformed communication packet: COM_STMT_EXECUTE is cut "
+                  "short");
+    if (r.failed || (cursor && !has_room_for_cursor(p, &err)) ||
+        execute_values_decode(p, reader_rest(&r), &values, &err) != 0)
+        reply_error(&s->reply, &err);
+    else
+        statement_execute(s, p, &values.sql, cursor);
+    execute_values_fini(&values);
+    prepared_drop_long(p);
+}
+
+void
+prepared_send_long_data(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct prepared *p = find_quietly(s, &r);
+    uint16_t parameter = reader_u16(&r);
+
+    if (p && !r.failed)
+        prepared_add_long(p, parameter, reader_rest(&r));
+}
+
+void
+prepared_close(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct prepared *p = find_quietly(s, &r);
+
+    if (p)
+        statement_drop(p);
+    prepared_free(p);
+}
+
+void
+prepared_reset(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct prepared *p = find(s, &r, "COM_STMT_RESET");
+
+    if (!p)
+        return;
+    statement_drop(p);
+    prepared_drop_long(p);
+    reply_ok(&s->reply, 0, "");
+}
+
+void
+prepared_fetch(struct session *s, struct span body)
+{
+    struct reader r = reader_of(body.data, body.size);
+    struct prepared *p = find(s, &r, "COM_STMT_FETCH");
+    uint32_t count = reader_u32(&r);
+    struct error err;
+
+    if (!p)
+        return;
+    if (!r.failed && p->cursor) {
+        statement_fetch(p, count);
+        return;
+    }
+    if (r.failed)
+        error_set(&err, ER_MALFORMED_PACKET,
+                  "Malformed communication packet: COM_STMT_FETCH is cut "
+                  "short");
+    else
+        error_set(&err, ER_NO_OPEN_CURSOR,
+                  "The statement (%u) has no open cursor", p->id);
+    reply_error(&s->reply, &err);
+}
+
+void
+prepared_drop_all(struct session *s)
+{
+    for (size_t i = 0; s->prepared && i < PREPARED_MAX; i++)
+        if (s->prepared->slots[i])
+            statement_drop(s->prepared->slots[i]);
+    prepared_list_free(s->prepared);
+    s->prepared = NULL;
+}

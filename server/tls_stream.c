@@ -1,0 +1,282 @@
+/* tls_stream.c - see tls_stream.h. */
+#include "tls_stream.h"
+
+#include <string.h>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "tls_context.h"
+
+enum { RECORD = 16 * 1024 };
+
+struct tls_stream {
+    SSL *ssl;
+    struct span in;      /* borrowed while tls_stream_receive runs */
+    struct buffer out;   /* ciphertext for the next write */
+    struct buffer clear; /* to be sealed from sealed on */
+    size_t sealed;
+    unsigned messages; /* since the last data */
+    bool up, failed, said_goodbye;
+};
+
+/* OpenSSL reads from and writes to the stream itself. */
+
+static int
+bio_read(BIO *bio, char *out, size_t size, size_t *done)
+{
+    struct tls_stream *tls = BIO_get_data(bio);
+
+    BIO_clear_retry_flags(bio);
+    if (tls->in.size == 0) {
+        BIO_set_retry_read(bio);
+        return 0;
+    }
+    *done = size < tls->in.size ? size : tls->in.size;
+    memcpy(out, tls->in.data, *done);
+    tls->in.data += *done;
+    tls->in.size -= *done;
+    return 1;
+}
+
+static int
+bio_write(BIO *bio, const char *data, size_t size, size_t *done)
+{
+    struct tls_stream *tls = BIO_get_data(bio);
+
+    BIO_clear_retry_flags(bio);
+    buffer_add(&tls->out, data, size);
+    *done = tls->out.failed ? 0 : size;
+    return *done > 0;
+}
+
+static long
+bio_control(BIO *bio, int command, long number, void *pointer)
+{
+    (void)bio;
+    (void)number;
+    (void)pointer;
+    return command == BIO_CTRL_FLUSH; /* written is flushed */
+}
+
+static BIO_METHOD *bio_method;
+
+/* One for all, made by the loop's thread. */
+static const BIO_METHOD *
+method(void)
+{
+    BIO_METHOD *made;
+
+    if (bio_method)
+        return bio_method;
+    made = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "heapwire");
+    if (made && BIO_meth_set_read_ex(made, bio_read) == 1 &&
+        BIO_meth_set_write_ex(made, bio_write) == 1 &&
+        BIO_meth_set_ctrl(made, bio_control) == 1)
+        bio_method = made;
+    else
+        BIO_meth_free(made);
+    return bio_method;
+}
+
+static BIO *
+new_bio(struct tls_stream *tls)
+{
+    const BIO_METHOD *kind = method();
+    BIO *bio = kind ? BIO_new(kind) : NULL;
+
+    if (!bio)
+        return NULL;
+    BIO_set_data(bio, tls);
+    BIO_set_init(bio, 1);
+    return bio;
+}
+
+/* Handshake messages once the handshake is done, which OpenSSL itself denies
+ * while it is at one. */
+static void
+on_message(int writing, int version, int type, const void *data, size_t size,
+           SSL *ssl, void *arg)
+{
+    struct tls_stream *tls = arg;
+
+    (void)ssl;
+    (void)version;
+    (void)data;
+    (void)size;
+    if (!writing && type == SSL3_RT_HANDSHAKE && tls->up)
+        tls->messages++;
+}
+
+struct tls_stream *
+tls_stream_new(SSL_CTX *context, struct error *err)
+{
+    struct tls_stream *tls = mem_zalloc(1, sizeof(*tls));
+    BIO *bio;
+
+    if (!tls)
+        goto out;
+    buffer_init(&tls->out, TLS_OUT_MAX);
+    tls->ssl = SSL_new(context);
+    bio = tls->ssl ? new_bio(tls) : NULL;
+    if (!bio)
+        goto out;
+    SSL_set_bio(tls->ssl, bio, bio);
+    SSL_set_msg_callback(tls->ssl, on_message);
+    SSL_set_msg_callback_arg(tls->ssl, tls);
+    SSL_set_accept_state(tls->ssl);
+    return tls;
+out:
+    tls_stream_free(tls);
+    ERR_clear_error();
+    error_memory(err, "a TLS connection");
+    return NULL;
+}
+
+void
+tls_stream_free(struct tls_stream *tls)
+{
+    if (!tls)
+        return;
+    SSL_free(tls->ssl);
+    buffer_fini(&tls->out);
+    buffer_fini(&tls->clear);
+    mem_free(tls);
+}
+
+static enum tls_state
+fail(struct tls_stream *tls, const char *why, struct error *err)
+{
+    tls->failed = true;
+    error_set(err, ER_HANDSHAKE, "%s", why);
+    ERR_clear_error();
+    return TLS_FAILED;
+}
+
+enum tls_state
+tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
+                   void *arg, struct error *err)
+{
+    char clear[RECORD];
+    size_t size;
+
+    if (tls->failed)
+        return TLS_ENDED;
+    tls->in = data;
+    for (;;) {
+        ERR_clear_error();
+        if (SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) != 1)
+            break;
+        tls->messages = 0;
+        tls->up = true;
+        if (sink(arg, clear, size) != 0)
+            return TLS_ENDED;
+    }
+    switch (SSL_get_error(tls->ssl, 0)) {
+    case SSL_ERROR_WANT_READ:
+        tls->up = tls->up || SSL_is_init_finished(tls->ssl);
+        break;
+    case SSL_ERROR_ZERO_RETURN:
+        return TLS_ENDED;
+    default:
+        return fail(tls, tls_reason(), err);
+    }
+    if (tls->messages > TLS_MESSAGES_MAX)
+        return fail(tls, "too many messages without data", err);
+    return TLS_OPEN;
+}
+
+bool
+tls_stream_is_up(const struct tls_stream *tls)
+{
+    return tls->up;
+}
+
+size_t
+tls_stream_unsent(const struct tls_stream *tls)
+{
+    return tls->clear.size - tls->sealed;
+}
+
+void
+tls_stream_give(struct tls_stream *tls, struct buffer *clear)
+{
+    size_t max = clear->max;
+
+    if (tls_stream_unsent(tls) > 0 || clear->size == 0)
+        return; /* first the one, then the other */
+    buffer_fini(&tls->clear);
+    tls->clear = *clear;
+    tls->sealed = 0;
+    buffer_init(clear, max);
+}
+
+static int
+seal_data(struct tls_stream *tls)
+{
+    size_t size = tls_stream_unsent(tls), done;
+
+    if (size == 0)
+        return 0;
+    if (size > TLS_CHUNK)
+        size = TLS_CHUNK;
+    /* Once, instead of by doubling: records add a little. */
+    if (!buffer_reserve(&tls->out, size + size / 64 + 256) ||
+        SSL_write_ex(tls->ssl, tls->clear.data + tls->sealed, size, &done) != 1)
+        return -1;
+    tls->sealed += done;
+    if (tls_stream_unsent(tls) > 0)
+        return 0;
+    buffer_fini(&tls->clear);
+    tls->sealed = 0;
+    return 0;
+}
+
+int
+tls_stream_seal(struct tls_stream *tls, bool last, struct buffer *out)
+{
+    ERR_clear_error();
+    if (!tls->failed && tls_stream_is_up(tls)) {
+        if (seal_data(tls) != 0) {
+            tls->failed = true;
+            ERR_clear_error();
+            return -1;
+        }
+        if (last && !tls->said_goodbye && tls_stream_unsent(tls) == 0) {
+            tls->said_goodbye = true;
+            SSL_shutdown(tls->ssl);
+            ERR_clear_error();
+        }
+    }
+    if (tls->out.failed)
+        return -1;
+    *out = tls->out;
+    buffer_init(&tls->out, TLS_OUT_MAX);
+    return 0;
+}
+
+const char *
+tls_stream_version(const struct tls_stream *tls)
+{
+    return SSL_get_version(tls->ssl);
+}
+
+const char *
+tls_stream_cipher(const struct tls_stream *tls)
+{
+    return SSL_get_cipher_name(tls->ssl);
+}
+
+bool
+tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST])
+{
+    const X509 *shown = SSL_get_certificate(tls->ssl);
+    unsigned size = 0;
+
+    return shown && X509_digest(shown, EVP_sha256(), out, &size) == 1 &&
+           size == TLS_DIGEST;
+}

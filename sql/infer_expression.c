@@ -1,0 +1,667 @@
+/* infer_expression.c - the type of an expression, by its operators. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inference.h"
+#include "select_functions.h"
+#include "sql_session.h"
+#include "variables.h"
+
+static struct result_type
+of(enum column_type type)
+{
+    return result_type_of(type);
+}
+
+static bool
+is_integer(struct result_type t)
+{
+    return t.type == COLUMN_INT || t.type == COLUMN_BIGINT ||
+           t.type == COLUMN_NULL;
+}
+
+static bool
+is_number(struct result_type t)
+{
+    return is_integer(t) || t.type == COLUMN_DOUBLE || t.type == COLUMN_DECIMAL;
+}
+
+static bool
+is_day(struct result_type t)
+{
+    return t.type == COLUMN_DATE || t.type == COLUMN_DATETIME ||
+           t.type == COLUMN_TIMESTAMP;
+}
+
+struct result_type
+infer_widened(struct result_type a, struct result_type b)
+{
+    struct result_type out = a;
+
+    out.unknown = a.unknown && b.unknown;
+    if (a.type == COLUMN_NULL)
+        return b;
+    if (b.type == COLUMN_NULL)
+        return a;
+    out.width = a.width > b.width ? a.width : b.width;
+    out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
+    out.flags = a.flags & b.flags;
+    if (a.type == b.type)
+        return out;
+    if (is_integer(a) && is_integer(b))
+        return of(COLUMN_BIGINT);
+    if (is_number(a) && is_number(b))
+        return of(COLUMN_DOUBLE);
+    if (is_day(a) && is_day(b))
+        return of(COLUMN_DATETIME);
+    out.flags = 0;
+    out.decimals = 0;
+    out.type = COLUMN_TEXT;
+    if (a.type == COLUMN_LONGTEXT || b.type == COLUMN_LONGTEXT)
+        out.type = COLUMN_LONGTEXT;
+    if (a.type == COLUMN_BLOB || b.type == COLUMN_BLOB)
+        out.type = COLUMN_BLOB;
+    return out;
+}
+
+/* ---- operands ---- */
+
+static struct result_type
+of_value(const struct value *value)
+{
+    struct result_type out;
+
+    switch (value->type) {
+    case VALUE_INT:
+        return of(COLUMN_BIGINT);
+    case VALUE_DOUBLE:
+        return of(COLUMN_DOUBLE);
+    case VALUE_BLOB:
+        out = of(COLUMN_BLOB);
+        break;
+    default:
+        out = of(COLUMN_TEXT);
+        break;
+    }
+    if (value->size > out.width)
+        out.width = (uint32_t)value->size;
+    return out;
+}
+
+static struct result_type
+system_variable(const struct inference *p, const struct token *token)
+{
+    const struct variable *variable;
+    enum variable_scope scope;
+    char room[VARIABLE_ROOM];
+    struct value value;
+    struct span name;
+
+    token_variable(token, &scope, &name);
+    variable = variable_find(name, NULL);
+    if (!variable)
+        return of(COLUMN_TEXT);
+    variable_get(p->job->session, variable, scope, room, &value);
+    return of_value(&value);
+}
+
+static struct result_type
+user_variable(struct inference *p, const struct token *token)
+{
+    struct span name = token->text;
+    const struct session_value *setting;
+
+    if (token_decode(token, p->job->arena, &name) != 0) {
+        p->no_memory = p->lost = true;
+        return of(COLUMN_TEXT);
+    }
+    setting = session_value_find(p->job->session, NULL, name);
+    return setting ? of_value(&setting->value) : of(COLUMN_TEXT);
+}
+
+static struct result_type
+parameter(const struct inference *p)
+{
+    const struct fragment *fragment = p->job->fragment;
+
+    if (!p->job->parameters)
+        return of(COLUMN_TEXT);
+    return of_value(
+        &p->job->parameters[fragment->first + inference_here(p)->parameters]);
+}
+
+static struct result_type
+integer(const struct token *token)
+{
+    static const char largest[] = "9223372036854775807";
+    struct result_type out = of(COLUMN_BIGINT);
+    size_t size = sizeof(largest) - 1;
+
+    if (token->text.size > size ||
+        (token->text.size == size &&
+         memcmp(token->text.data, largest, size) > 0))
+        return of(COLUMN_DOUBLE); /* as SQLite reads it */
+    out.width = (uint32_t)token->text.size;
+    return out;
+}
+
+/* 'a' 'b' is one. */
+static struct result_type
+string(struct inference *p)
+{
+    struct result_type out = of(COLUMN_TEXT);
+
+    out.width = 0;
+    while (inference_here(p)->token.kind == TOKEN_STRING) {
+        out.width += (uint32_t)inference_here(p)->token.text.size - 2;
+        p->at++;
+    }
+    return out;
+}
+
+/* [[database.]table.]column */
+static struct result_type
+column(struct inference *p)
+{
+    struct span table = {NULL, 0};
+    struct span name = inference_name(p, &inference_here(p)->token);
+    bool qualified = false;
+
+    p->at++;
+    while (inference_accept_operator(p, ".")) {
+        qualified = true;
+        table = name;
+        name = inference_name(p, &inference_here(p)->token);
+        inference_skip(p);
+    }
+    return infer_column(p, qualified ? &table : NULL, name);
+}
+
+/* ---- CASE, CAST, functions ---- */
+
+static struct result_type
+case_of(struct inference *p)
+{
+    struct result_type out = of(COLUMN_NULL);
+
+    p->at++;
+    if (!inference_is(p, "WHEN"))
+        infer_expression(p);
+    while (!p->lost && inference_accept(p, "WHEN")) {
+        infer_expression(p);
+        if (!inference_accept(p, "THEN"))
+            p->lost = true;
+        else
+            out = infer_widened(out, infer_expression(p));
+    }
+    if (!p->lost && inference_accept(p, "ELSE"))
+        out = infer_widened(out, infer_expression(p));
+    if (!inference_accept(p, "END"))
+        p->lost = true;
+    return out;
+}
+
+/* The type that a CAST names, with the digits of DECIMAL(p, s). */
+static struct result_type
+cast_type(const struct inference *p)
+{
+    static const struct {
+        const char *word;
+        enum column_type type;
+        uint16_t flags;
+    } types[] = {
+        {"BINARY", COLUMN_BLOB, 0},
+        {"DATE", COLUMN_DATE, 0},
+        {"DATETIME", COLUMN_DATETIME, 0},
+        {"DECIMAL", COLUMN_DECIMAL, 0},
+        {"DEC", COLUMN_DECIMAL, 0},
+        {"DOUBLE", COLUMN_DOUBLE, 0},
+        {"FLOAT", COLUMN_DOUBLE, 0},
+        {"INTEGER", COLUMN_BIGINT, 0},
+        {"NUMERIC", COLUMN_DECIMAL, 0},
+        {"REAL", COLUMN_DOUBLE, 0},
+        {"SIGNED", COLUMN_BIGINT, 0},
+        {"TIME", COLUMN_TIME, 0},
+        {"TIMESTAMP", COLUMN_DATETIME, 0},
+        {"UNSIGNED", COLUMN_BIGINT, 0}, /* what it holds has 63 bits */
+    };
+    const struct piece *here = inference_here(p);
+    struct result_type out = of(COLUMN_TEXT);
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (token_is(&here->token, types[i].word)) {
+            out = of(types[i].type);
+            out.flags = types[i].flags;
+        }
+    if (out.type == COLUMN_DECIMAL && p->at + 5 < p->count &&
+        token_is_operator(&here[1].token, "(") &&
+        token_is_operator(&here[3].token, ",") &&
+        here[4].token.kind == TOKEN_INTEGER)
+        out.decimals = (uint8_t)(strtoul(here[4].token.text.data, NULL, 10) %
+                                 (DECIMALS_MAX + 1));
+    return out;
+}
+
+/* CAST(x AS type), CONVERT(x, type), CONVERT(x USING charset) */
+static struct result_type
+cast(struct inference *p)
+{
+    struct result_type out = of(COLUMN_TEXT);
+    size_t end;
+
+    p->at++;
+    end = inference_here(p)->match;
+    p->at++;
+    infer_expression(p);
+    if (inference_accept(p, "AS") || inference_accept_operator(p, ","))
+        out = cast_type(p);
+    if (!p->no_memory)
+        p->lost = false;
+    p->at = end;
+    inference_accept_operator(p, ")");
+    return out;
+}
+
+/* DATE + INTERVAL: days stay a date, shorter units make it a time. */
+static struct result_type
+moved(struct result_type from, struct span unit)
+{
+    static const char *const days[] = {"DAY",     "WEEK", "MONTH",
+                                       "QUARTER", "YEAR", "YEAR_MONTH"};
+
+    if (from.type == COLUMN_DATE) {
+        for (size_t i = 0; i < sizeof(days) / sizeof(days[0]); i++)
+            if (span_is_nocase(unit, days[i]))
+                return from;
+        return of(COLUMN_DATETIME);
+    }
+    if (from.type == COLUMN_TIMESTAMP)
+        return of(COLUMN_DATETIME);
+    return from.type == COLUMN_DATETIME || from.type == COLUMN_TIME
+               ? from
+               : of(COLUMN_TEXT);
+}
+
+/* INTERVAL x unit: behind a value that it moves. */
+static struct result_type
+interval(struct inference *p, struct result_type from)
+{
+    p->at++;
+    infer_expression(p);
+    if (inference_here(p)->token.kind == TOKEN_WORD) {
+        from = moved(from, inference_here(p)->token.text);
+        p->at++;
+    }
+    return from;
+}
+
+struct arguments {
+    size_t count;
+    struct result_type first, all, behind_first;
+};
+
+/* From behind "(" on, as far as they are understood. */
+static struct arguments
+arguments(struct inference *p)
+{
+    struct arguments out = {0, of(COLUMN_NULL), of(COLUMN_NULL),
+                            of(COLUMN_NULL)};
+    struct result_type type;
+
+    while (inference_here(p)->word == WORD_QUANTIFIER)
+        p->at++;
+    do {
+        if (out.count == 1 && inference_is(p, "INTERVAL")) {
+            out.first = out.all = interval(p, out.first);
+            continue;
+        }
+        if (inference_is_operator(p, ")"))
+            break;
+        type = infer_expression(p);
+        if (p->lost)
+            type = of(COLUMN_TEXT);
+        if (out.count++ == 0)
+            out.first = type;
+        else
+            out.behind_first = infer_widened(out.behind_first, type);
+        out.all = infer_widened(out.all, type);
+    } while (!p->lost && inference_accept_operator(p, ","));
+    return out;
+}
+
+static struct result_type
+returned(enum function_type type, const struct arguments *a)
+{
+    switch (type) {
+    case RETURNS_BIGINT:
+        return of(COLUMN_BIGINT);
+    case RETURNS_DOUBLE:
+        return of(COLUMN_DOUBLE);
+    case RETURNS_DATE:
+        return of(COLUMN_DATE);
+    case RETURNS_TIME:
+        return of(COLUMN_TIME);
+    case RETURNS_DATETIME:
+        return of(COLUMN_DATETIME);
+    case RETURNS_ARGUMENTS:
+        return a->all;
+    case RETURNS_BRANCHES:
+        return a->behind_first;
+    case RETURNS_FIRST:
+        return a->first;
+    case RETURNS_NUMBER:
+        return of(is_integer(a->first) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+    case RETURNS_TEXT:
+        break;
+    }
+    return of(COLUMN_TEXT);
+}
+
+/* What is read as syntax, and so is in no table of functions. */
+static bool
+find_syntax(struct span name, enum function_type *type)
+{
+    static const struct {
+        const char *name;
+        enum function_type type;
+    } list[] = {
+        {"adddate", RETURNS_FIRST},   {"date_add", RETURNS_FIRST},
+        {"date_sub", RETURNS_FIRST},  {"extract", RETURNS_BIGINT},
+        {"subdate", RETURNS_FIRST},   {"timestampdiff", RETURNS_BIGINT},
+        {"position", RETURNS_BIGINT}, {"mod", RETURNS_NUMBER},
+    };
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (span_is_nocase(name, list[i].name)) {
+            *type = list[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* name(...), CURRENT_DATE; then OVER, of a window. */
+static struct result_type
+call(struct inference *p)
+{
+    struct span name = inference_name(p, &inference_here(p)->token);
+    enum function_type type = RETURNS_TEXT;
+    struct arguments given = {0, of(COLUMN_NULL), of(COLUMN_NULL),
+                              of(COLUMN_NULL)};
+    size_t end;
+
+    if (!function_find(name, &type))
+        find_syntax(name, &type);
+    p->at++;
+    if (inference_is_operator(p, "(")) {
+        end = inference_here(p)->match;
+        p->at++;
+        given = arguments(p);
+        if (!p->no_memory)
+            p->lost = false;
+        p->at = end;
+        inference_accept_operator(p, ")");
+    }
+    if (inference_accept(p, "OVER"))
+        inference_skip(p);
+    return returned(type, &given);
+}
+
+/* ---- operators ---- */
+
+static struct result_type
+parenthesis(struct inference *p)
+{
+    size_t end = inference_here(p)->match;
+    struct result_type out = of(COLUMN_TEXT);
+    struct shape shape;
+
+    p->at++;
+    if (infer_at_select(p)) {
+        shape = infer_select(p);
+        if (shape.count > 0)
+            out = shape.columns[0].type;
+    } else {
+        out = infer_expression(p);
+    }
+    if (!p->no_memory)
+        p->lost = false;
+    p->at = end;
+    inference_accept_operator(p, ")");
+    return out;
+}
+
+static struct result_type
+word(struct inference *p)
+{
+    const struct piece *here = inference_here(p);
+    bool called = token_is_operator(&here[1].token, "(");
+    struct result_type out = of(COLUMN_BIGINT);
+
+    if (here->token.text.data[0] == '_' && here[1].token.kind == TOKEN_STRING) {
+        p->at++;
+        return string(p);
+    }
+    if (called &&
+        (token_is(&here->token, "CAST") || token_is(&here->token, "CONVERT")))
+        return cast(p);
+    if (called || here->word == WORD_NILADIC) {
+        if (!token_is(&here->token, "EXISTS"))
+            return call(p);
+        p->at++;
+        inference_skip(p);
+        return out;
+    }
+    if (token_is(&here->token, "CASE"))
+        return case_of(p);
+    if (here->word != WORD_VALUE && here->word != WORD_NAME) {
+        p->lost = true;
+        return of(COLUMN_TEXT);
+    }
+    if (here->word == WORD_NAME)
+        return column(p);
+    out.width = 1; /* TRUE, FALSE */
+    p->at++;
+    return token_is(&here->token, "NULL") ? of(COLUMN_NULL) : out;
+}
+
+static struct result_type
+operand(struct inference *p)
+{
+    const struct token *token = &inference_here(p)->token;
+    struct result_type out;
+
+    switch (token->kind) {
+    case TOKEN_STRING:
+        return string(p);
+    case TOKEN_WORD:
+        return word(p);
+    case TOKEN_QUOTED:
+        return token_is_operator(&inference_here(p)[1].token, "(") ? call(p)
+                                                                   : column(p);
+    case TOKEN_INTEGER:
+        out = integer(token);
+        break;
+    case TOKEN_DECIMAL:
+        out = of(COLUMN_DOUBLE);
+        break;
+    case TOKEN_HEX:
+        out = of(COLUMN_BLOB);
+        break;
+    case TOKEN_SYSTEM:
+        out = system_variable(p, token);
+        break;
+    case TOKEN_USER:
+        out = user_variable(p, token);
+        break;
+    case TOKEN_PARAMETER:
+        out = parameter(p);
+        break;
+    default:
+        if (token_is_operator(token, "("))
+            return parenthesis(p);
+        if (token_is_operator(token, "*")) { /* COUNT(*) */
+            p->at++;
+            return of(COLUMN_BIGINT);
+        }
+        p->lost = true;
+        return of(COLUMN_TEXT);
+    }
+    p->at++;
+    return out;
+}
+
+enum operator_class {
+    OPERATOR_LOGIC, /* 1 or 0, and so are comparisons */
+    OPERATOR_PIPES,
+    OPERATOR_IN, /* takes parentheses */
+    OPERATOR_BETWEEN,
+    OPERATOR_BITS,
+    OPERATOR_SUM,
+    OPERATOR_DIVIDE,
+    OPERATOR_DIV
+};
+
+enum { BINDS_NOT = 4, BINDS_COMPARISON = 5, BINDS_BITS = 6 };
+
+static const struct operation {
+    const char *text;
+    unsigned binds; /* the more, the closer */
+    enum operator_class class;
+} operators[] = {
+    {"OR", 1, OPERATOR_LOGIC},    {"||", 1, OPERATOR_PIPES},
+    {"XOR", 2, OPERATOR_LOGIC},   {"AND", 3, OPERATOR_LOGIC},
+    {"&&", 3, OPERATOR_LOGIC},    {"=", 5, OPERATOR_LOGIC},
+    {"<=>", 5, OPERATOR_LOGIC},   {">=", 5, OPERATOR_LOGIC},
+    {">", 5, OPERATOR_LOGIC},     {"<=", 5, OPERATOR_LOGIC},
+    {"<", 5, OPERATOR_LOGIC},     {"<>", 5, OPERATOR_LOGIC},
+    {"!=", 5, OPERATOR_LOGIC},    {"IS", 5, OPERATOR_LOGIC},
+    {"LIKE", 5, OPERATOR_LOGIC},  {"REGEXP", 5, OPERATOR_LOGIC},
+    {"RLIKE", 5, OPERATOR_LOGIC}, {"ESCAPE", 5, OPERATOR_LOGIC},
+    {"IN", 5, OPERATOR_IN},       {"BETWEEN", 5, OPERATOR_BETWEEN},
+    {"|", 6, OPERATOR_BITS},      {"&", 7, OPERATOR_BITS},
+    {"<<", 8, OPERATOR_BITS},     {">>", 8, OPERATOR_BITS},
+    {"-", 9, OPERATOR_SUM},       {"+", 9, OPERATOR_SUM},
+    {"*", 10, OPERATOR_SUM},      {"/", 10, OPERATOR_DIVIDE},
+    {"%", 10, OPERATOR_SUM},      {"MOD", 10, OPERATOR_SUM},
+    {"DIV", 10, OPERATOR_DIV},    {"^", 11, OPERATOR_BITS},
+};
+
+static const struct operation *
+operator_here(const struct inference *p)
+{
+    const struct token *token = &inference_here(p)->token;
+
+    if (token->kind != TOKEN_WORD && token->kind != TOKEN_OPERATOR)
+        return NULL;
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (token_is_operator(token, operators[i].text) ||
+            token_is(token, operators[i].text))
+            return &operators[i];
+    return NULL;
+}
+
+static struct result_type infix(struct inference *p, unsigned binds);
+
+static struct result_type
+unary(struct inference *p)
+{
+    struct result_type out;
+    bool negated = false, truth = false, bits = false, binary = false;
+
+    for (;; p->at++) {
+        if (inference_is_operator(p, "-") || inference_is_operator(p, "+"))
+            negated = true;
+        else if (inference_is_operator(p, "~"))
+            bits = true;
+        else if (inference_is_operator(p, "!"))
+            truth = true;
+        else if (inference_is(p, "BINARY"))
+            binary = true;
+        else
+            break;
+    }
+    if (inference_accept(p, "NOT")) {
+        infix(p, BINDS_NOT);
+        return of(COLUMN_BIGINT);
+    }
+    out = operand(p);
+    while (inference_here(p)->word == WORD_COLLATE && !p->lost) {
+        p->at++;
+        inference_skip(p);
+    }
+    if (truth || bits)
+        return of(COLUMN_BIGINT);
+    if (binary)
+        return of(COLUMN_BLOB);
+    if (!negated)
+        return out;
+    return of(is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+}
+
+static struct result_type
+applied(struct inference *p, const struct operation *op,
+        struct result_type left)
+{
+    struct result_type right;
+
+    if (op->class == OPERATOR_IN) {
+        inference_skip(p);
+        return of(COLUMN_BIGINT);
+    }
+    if (op->class == OPERATOR_BETWEEN) {
+        infix(p, BINDS_BITS);
+        inference_accept(p, "AND");
+        infix(p, BINDS_BITS);
+        return of(COLUMN_BIGINT);
+    }
+    if (op->class == OPERATOR_SUM && inference_is(p, "INTERVAL"))
+        return interval(p, left);
+    if (op->binds == BINDS_COMPARISON) /* IS NOT NULL */
+        inference_accept(p, "NOT");
+    right = infix(p, op->binds + 1);
+    switch (op->class) {
+    case OPERATOR_SUM:
+        return of(is_integer(left) && is_integer(right) ? COLUMN_BIGINT
+                                                        : COLUMN_DOUBLE);
+    case OPERATOR_DIVIDE:
+        return of(COLUMN_DOUBLE);
+    case OPERATOR_PIPES:
+        return of(variable_sql_mode(p->job->session, "PIPES_AS_CONCAT")
+                      ? COLUMN_TEXT
+                      : COLUMN_BIGINT);
+    default:
+        return of(COLUMN_BIGINT);
+    }
+}
+
+static struct result_type
+infix(struct inference *p, unsigned binds)
+{
+    const struct operation *op;
+    struct result_type left;
+
+    if (++p->depth > INFERENCE_DEPTH_MAX)
+        p->lost = true;
+    left = p->lost ? of(COLUMN_TEXT) : unary(p);
+    while (!p->lost) {
+        size_t before = p->at;
+
+        if (binds <= BINDS_COMPARISON) /* NOT LIKE, NOT IN, NOT BETWEEN */
+            inference_accept(p, "NOT");
+        op = operator_here(p);
+        if (!op || op->binds < binds) {
+            p->at = before;
+            break;
+        }
+        p->at++;
+        left = applied(p, op, left);
+    }
+    p->depth--;
+    return left;
+}
+
+struct result_type
+infer_expression(struct inference *p)
+{
+    return infix(p, 1);
+}

@@ -1,0 +1,141 @@
+/* parse_parameter.c - a ? where the parser itself wants the value. */
+#include "parser.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "cursor.h"
+#include "errors.h"
+#include "sql.h"
+
+static int
+wrong_arguments(struct parser *p, const char *why)
+{
+    error_set(p->err, ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE: %s",
+              why);
+    return -1;
+}
+
+int
+parser_count_parameters(struct parser *p)
+{
+    if (p->parameters > SQL_PARAMETERS_MAX) {
+        error_set(p->err, ER_PS_MANY_PARAM,
+                  "Prepared statement contains too many placeholders");
+        return -1;
+    }
+    if (p->how->use == PARAMETERS_GIVEN &&
+        p->how->parameters->count != p->parameters)
+        return wrong_arguments(p, "one value is needed for each ?");
+    return 0;
+}
+
+/* The value of the ? at the token, which is consumed; *out NULL when it is
+ * absent. */
+static int
+take_parameter(struct parser *p, const struct value **out)
+{
+    const struct sql_parameters *given = p->how->parameters;
+    size_t index = p->parameters;
+
+    if (p->token.kind != TOKEN_PARAMETER || p->how->use == PARAMETERS_NONE)
+        return parser_fail(p);
+    parser_advance(p);
+    *out = NULL;
+    if (p->how->use == PARAMETERS_ABSENT)
+        return 0;
+    if (index >= given->count)
+        return wrong_arguments(p, "one value is needed for each ?");
+    if (given->values[index].type == VALUE_NULL)
+        return wrong_arguments(p, "this ? cannot be NULL");
+    *out = &given->values[index];
+    return 0;
+}
+
+/* As it would be typed. */
+static int
+value_text(struct parser *p, const struct value *value, struct span *out)
+{
+    char number[32];
+    const char *text = value->data;
+    int size = (int)value->size;
+
+    if (value->type == VALUE_INT)
+        size = snprintf(number, sizeof(number), "%" PRId64, value->integer);
+    else if (value->type == VALUE_DOUBLE)
+        size = snprintf(number, sizeof(number), "%.17g", value->real);
+    if (value->type == VALUE_INT || value->type == VALUE_DOUBLE)
+        text = number;
+    out->size = (size_t)size;
+    out->data = arena_strndup(p->arena, text, out->size);
+    if (out->data)
+        return 0;
+    error_memory(p->err, "the statement");
+    return -1;
+}
+
+int
+parser_string(struct parser *p, struct span *out, bool *unknown)
+{
+    const struct value *value;
+
+    if (p->token.kind == TOKEN_STRING)
+        return parser_decode(p, out);
+    if (take_parameter(p, &value) != 0)
+        return -1;
+    out->data = "";
+    out->size = 0;
+    if (unknown)
+        *unknown = !value;
+    return value ? value_text(p, value, out) : 0;
+}
+
+static bool
+parse_digits(struct span text, uint64_t *out)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned char)text.data[i] - (unsigned)'0';
+
+        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *out = number;
+    return text.size > 0;
+}
+
+int
+parser_number(struct parser *p, uint64_t *out, bool *unknown)
+{
+    const struct value *value;
+    struct span text;
+
+    /* Clients that put a parameter's value into the text quote numbers, too. */
+    if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_STRING) {
+        text = p->token.text;
+        if (p->token.kind == TOKEN_STRING && text.size >= 2) {
+            text.data++;
+            text.size -= 2;
+        }
+        if (!parse_digits(text, out))
+            return parser_fail(p);
+        parser_advance(p);
+        return 0;
+    }
+    if (take_parameter(p, &value) != 0)
+        return -1;
+    *out = 0;
+    if (unknown)
+        *unknown = !value;
+    if (!value)
+        return 0;
+    if (value_text(p, value, &text) != 0)
+        return -1;
+    return parse_digits(text, out)
+               ? 0
+               : wrong_arguments(p, "this ? must be a number");
+}

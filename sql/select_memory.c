@@ -1,0 +1,86 @@
+/* select_memory.c - see select_memory.h. */
+#include "select_memory.h"
+
+#include <stddef.h>
+
+static sqlite3_mem_methods real;
+
+/* Of the statement that steps on this thread, or NULL. */
+static _Thread_local struct select_memory *counting;
+
+static bool
+fits(int size)
+{
+    if (!counting || counting->used + size <= SELECT_MEMORY_MAX)
+        return true;
+    counting->exceeded = true;
+    return false;
+}
+
+static void
+count(int64_t difference)
+{
+    if (counting)
+        counting->used += difference;
+}
+
+static void *
+counted_malloc(int size)
+{
+    void *block = fits(size) ? real.xMalloc(size) : NULL;
+
+    if (block)
+        count(real.xSize(block));
+    return block;
+}
+
+static void
+counted_free(void *block)
+{
+    count(-(int64_t)real.xSize(block));
+    real.xFree(block);
+}
+
+static void *
+counted_realloc(void *old, int size)
+{
+    int before = real.xSize(old);
+    void *block = fits(size - before) ? real.xRealloc(old, size) : NULL;
+
+    if (block)
+        count((int64_t)real.xSize(block) - before);
+    return block;
+}
+
+void
+select_memory_count(void)
+{
+    sqlite3_mem_methods counted;
+
+    /* Refused once SQLite runs: then the limit of all is the only one. */
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
+        return;
+    counted = real;
+    counted.xMalloc = counted_malloc;
+    counted.xFree = counted_free;
+    counted.xRealloc = counted_realloc;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &counted);
+}
+
+int
+select_memory_step(struct select_memory *memory, sqlite3_stmt *statement)
+{
+    int rc;
+
+    counting = memory;
+    rc = sqlite3_step(statement);
+    counting = NULL;
+    return rc;
+}
+
+void
+select_memory_forget(struct select_memory *memory)
+{
+    memory->used = 0;
+    memory->exceeded = false;
+}

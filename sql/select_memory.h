@@ -1,0 +1,31 @@
+/*
+ * select_memory.h - what one SELECT takes of SQLite's memory.
+ *
+ * SQLite has one limit for all; a sort of one user's must not take the memory
+ * of all others.  Its allocator is wrapped, and counts for the statement that
+ * steps on the thread.
+ */
+#ifndef HW_SELECT_MEMORY_H
+#define HW_SELECT_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+enum { SELECT_MEMORY_MAX = 64 * 1024 * 1024 /* bytes of one statement */ };
+
+struct select_memory {
+    int64_t used;  /* bytes */
+    bool exceeded; /* an allocation was refused */
+};
+
+/* Once, before SQLite is used at all. */
+void select_memory_count(void);
+
+/* sqlite3_step, counted. */
+int select_memory_step(struct select_memory *memory, sqlite3_stmt *statement);
+/* The statement was reset or finalized: what it took is free again. */
+void select_memory_forget(struct select_memory *memory);
+
+#endif

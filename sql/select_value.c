@@ -1,0 +1,203 @@
+/* select_value.c - see select_value.h. */
+#include "select_value.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+
+static int
+add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
+{
+    out->size = size;
+    out->data = data || size == 0 ? arena_strndup(arena, data, size) : NULL;
+    return out->data ? 0 : -1;
+}
+
+static int
+add_text(sqlite3_stmt *statement, int i, struct arena *arena, struct value *out)
+{
+    const void *text = sqlite3_column_text(statement, i);
+
+    out->type = VALUE_TEXT;
+    return add_bytes(arena, text, (size_t)sqlite3_column_bytes(statement, i),
+                     out);
+}
+
+static int
+add_blob(sqlite3_stmt *statement, int i, struct arena *arena, struct value *out)
+{
+    const void *data = sqlite3_column_blob(statement, i);
+
+    out->type = VALUE_BLOB;
+    return add_bytes(arena, data, (size_t)sqlite3_column_bytes(statement, i),
+                     out);
+}
+
+/* A double that an integer holds, or 1690. */
+static int
+add_integer(sqlite3_stmt *statement, int i, struct value *out,
+            struct error *err)
+{
+    const double limit = 9223372036854775808.0; /* 2^63 */
+    double real;
+
+    out->type = VALUE_INT;
+    if (sqlite3_column_type(statement, i) != SQLITE_FLOAT) {
+        out->integer = sqlite3_column_int64(statement, i);
+        return 0;
+    }
+    real = rint(sqlite3_column_double(statement, i));
+    if (!(real >= -limit && real < limit)) {
+        error_set(err, ER_DATA_OUT_OF_RANGE,
+                  "BIGINT value is out of range in a column of the result");
+        return -1;
+    }
+    out->integer = (int64_t)real;
+    return 0;
+}
+
+/* With as many digits behind the point as the column has. */
+static int
+add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
+            struct arena *arena, struct value *out)
+{
+    char text[400]; /* the largest double has 309 digits */
+    int decimals = column->decimals, size;
+
+    if (sqlite3_column_type(statement, i) == SQLITE_INTEGER)
+        size = snprintf(text, sizeof(text), "%" PRId64 "%s%0*d",
+                        (int64_t)sqlite3_column_int64(statement, i),
+                        decimals ? "." : "", decimals, 0);
+    else
+        size = snprintf(text, sizeof(text), "%.*f", decimals,
+                        sqlite3_column_double(statement, i));
+    if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
+        size--; /* %0*d writes a digit at least */
+    out->type = VALUE_TEXT;
+    return add_bytes(arena, text, (size_t)size, out);
+}
+
+/* ---- dates and times ---- */
+
+/* d is a digit, anything else itself. */
+static bool
+has_form(const char *text, size_t size, const char *form)
+{
+    size_t i = 0;
+
+    for (; form[i]; i++)
+        if (i >= size || (form[i] == 'd' ? text[i] < '0' || text[i] > '9'
+                                         : text[i] != form[i]))
+            return false;
+    return true;
+}
+
+/* Nothing, or a point and at most six digits. */
+static bool
+is_fraction(const char *text, size_t size)
+{
+    if (size == 0)
+        return true;
+    if (size > 7 || text[0] != '.')
+        return false;
+    while (--size > 0)
+        if (text[size] < '0' || text[size] > '9')
+            return false;
+    return true;
+}
+
+static bool
+is_time(const char *text, size_t size)
+{
+    size_t sign = size > 0 && text[0] == '-';
+    size_t hours = has_form(text + sign, size - sign, "ddd:dd:dd") ? 9 : 8;
+
+    return (hours == 9 || has_form(text + sign, size - sign, "dd:dd:dd")) &&
+           is_fraction(text + sign + hours, size - sign - hours);
+}
+
+/* A date and a time may stand for each other's part; all else is NULL, as a
+ * CAST of it is. */
+static int
+add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
+             struct arena *arena, struct value *out)
+{
+    static const char midnight[] = " 00:00:00";
+    const char *text = (const char *)sqlite3_column_text(statement, i);
+    size_t size = (size_t)sqlite3_column_bytes(statement, i);
+    bool date = text && has_form(text, size, "dddd-dd-dd");
+    bool both = date && has_form(text, size, "dddd-dd-dd dd:dd:dd") &&
+                is_fraction(text + 19, size - 19);
+    char room[32];
+
+    if (!text)
+        return -1;
+    out->type = VALUE_TEXT;
+    if (type == COLUMN_TIME && both)
+        return add_bytes(arena, text + 11, size - 11, out);
+    if (type == COLUMN_TIME && is_time(text, size))
+        return add_bytes(arena, text, size, out);
+    if (type == COLUMN_DATE && (both || (date && size == 10)))
+        return add_bytes(arena, text, 10, out);
+    if (type != COLUMN_TIME && type != COLUMN_DATE && both)
+        return add_bytes(arena, text, size, out);
+    if (type != COLUMN_TIME && type != COLUMN_DATE && date && size == 10) {
+        memcpy(room, text, 10);
+        memcpy(room + 10, midnight, sizeof(midnight) - 1);
+        return add_bytes(arena, room, 10 + sizeof(midnight) - 1, out);
+    }
+    out->type = VALUE_NULL;
+    return 0;
+}
+
+static int
+convert(sqlite3_stmt *statement, int i, const struct column *column,
+        struct arena *arena, struct value *out, struct error *err)
+{
+    switch (column->type) {
+    case COLUMN_NULL:
+        return 0;
+    case COLUMN_INT:
+    case COLUMN_BIGINT:
+        return add_integer(statement, i, out, err);
+    case COLUMN_DOUBLE:
+        out->type = VALUE_DOUBLE;
+        out->real = sqlite3_column_double(statement, i);
+        return 0;
+    case COLUMN_DECIMAL:
+        return add_decimal(statement, i, column, arena, out);
+    case COLUMN_DATE:
+    case COLUMN_TIME:
+    case COLUMN_DATETIME:
+    case COLUMN_TIMESTAMP:
+        return add_temporal(statement, i, column->type, arena, out);
+    case COLUMN_BLOB:
+        return add_blob(statement, i, arena, out);
+    case COLUMN_TEXT:
+    case COLUMN_LONGTEXT:
+        break;
+    }
+    return add_text(statement, i, arena, out);
+}
+
+int
+select_value(sqlite3_stmt *statement, int i, const struct column *column,
+             struct arena *arena, struct value *out, struct error *err)
+{
+    struct error why = {0};
+
+    memset(out, 0, sizeof(*out));
+    if (sqlite3_column_type(statement, i) == SQLITE_NULL ||
+        convert(statement, i, column, arena, out, &why) == 0)
+        return 0;
+    if (why.code)
+        *err = why;
+    else
+        error_memory(err, "a row");
+    return -1;
+}

@@ -1,0 +1,273 @@
+/* select_wait.c - see select_wait.h. */
+#include "select_wait.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "controller.h"
+#include "errors.h"
+#include "functions.h"
+#include "snapshot.h"
+#include "sql_session.h"
+#include "stats.h"
+
+enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
+
+void
+select_wait_init(struct select_wait *wait, struct controller *controller,
+                 struct waker waker)
+{
+    memset(wait, 0, sizeof(*wait));
+    pthread_mutex_init(&wait->lock, NULL);
+    wait->controller = controller;
+    wait->waker = waker;
+}
+
+static void
+set_ticket(struct select_wait *wait, struct ticket **place, struct ticket *new)
+{
+    struct ticket *old;
+
+    pthread_mutex_lock(&wait->lock);
+    old = *place;
+    *place = new;
+    pthread_mutex_unlock(&wait->lock);
+    ticket_free(old);
+}
+
+void
+select_wait_end(struct select_wait *wait)
+{
+    set_ticket(wait, &wait->snapshot_ticket, NULL);
+    set_ticket(wait, &wait->stats_ticket, NULL);
+    while (wait->pin_count > 0) {
+        struct select_pin *pin = &wait->pins[--wait->pin_count];
+
+        functions_free(pin->functions);
+        snapshot_unref(pin->snapshot);
+    }
+    if (wait->stats)
+        stats_unref(wait->stats);
+    wait->stats = NULL;
+    wait->fetched = wait->wanted = 0;
+}
+
+void
+select_wait_fini(struct select_wait *wait)
+{
+    select_wait_end(wait);
+    pthread_mutex_destroy(&wait->lock);
+}
+
+/* ---- for the cursor ---- */
+
+bool
+select_wait_stopped(const struct select_wait *wait)
+{
+    return wait->wanted != 0;
+}
+
+/* Takes the snapshot. */
+static void
+add_pin(struct select_wait *wait, struct snapshot *snapshot, const char *label)
+{
+    wait->pins[wait->pin_count++] =
+        (struct select_pin){.snapshot = snapshot, .label = label};
+}
+
+/* Submits at the first look: an answer may be there at once. */
+static enum ticket_state
+look(struct select_wait *wait, enum job_kind kind, struct ticket **place,
+     struct job_result *result, struct error *err)
+{
+    struct ticket *ticket;
+    enum ticket_state state;
+
+    if (!*place) {
+        ticket = controller_submit(wait->controller, kind, wait->waker, err);
+        if (!ticket)
+            return TICKET_FAILED;
+        set_ticket(wait, place, ticket);
+    }
+    state = ticket_poll(*place, result, err);
+    if (state != TICKET_WAITING)
+        set_ticket(wait, place, NULL);
+    return state;
+}
+
+/* A snapshot for NEED_TOTAL alone is a wish: without one the statement goes
+ * on. */
+static enum ticket_state
+look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
+                  struct error *err)
+{
+    struct job_result result = {0};
+    enum ticket_state state =
+        look(wait, JOB_RECENT, &wait->snapshot_ticket, &result, err);
+
+    if (state == TICKET_DONE) {
+        scope->snapshot = result.snapshot;
+        add_pin(wait, result.snapshot, SELECT_NOW);
+        wait->fetched |= NEED_FRESH;
+        wait->wanted &= ~(unsigned)NEED_FRESH;
+    } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
+        wait->fetched |= NEED_TOTAL;
+        wait->wanted &= ~(unsigned)NEED_TOTAL;
+        state = TICKET_DONE;
+    }
+    return state;
+}
+
+static enum ticket_state
+look_for_stats(struct select_wait *wait, struct catalog_scope *scope,
+               struct error *err)
+{
+    struct job_result result = {0};
+    enum ticket_state state =
+        look(wait, JOB_STATS, &wait->stats_ticket, &result, err);
+
+    if (state == TICKET_DONE) {
+        scope->stats = wait->stats = result.stats;
+        wait->fetched |= NEED_STATS;
+        wait->wanted &= ~(unsigned)NEED_STATS;
+    }
+    return state;
+}
+
+/* Both are asked for before either is waited for. */
+enum step
+select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
+                 struct error *err)
+{
+    if ((wait->wanted & NEED_STATS) &&
+        look_for_stats(wait, scope, err) == TICKET_FAILED)
+        return STEP_FAIL;
+    if ((wait->wanted & NEED_FRESH) &&
+        look_for_snapshot(wait, scope, err) == TICKET_FAILED)
+        return STEP_FAIL;
+    return wait->wanted ? STEP_WAIT : STEP_MORE;
+}
+
+bool
+select_wait_progress(struct select_wait *wait, struct progress *out)
+{
+    struct job_progress job;
+    struct ticket *ticket;
+    bool known;
+
+    pthread_mutex_lock(&wait->lock);
+    ticket = wait->snapshot_ticket ? wait->snapshot_ticket : wait->stats_ticket;
+    known = ticket && ticket_progress(ticket, &job);
+    pthread_mutex_unlock(&wait->lock);
+    if (known)
+        *out = (struct progress){job.stage, job.stages, job.percent, job.text};
+    return known;
+}
+
+/* ---- for tables ---- */
+
+/* SET and DO work their expressions out at once. */
+static int
+cannot_wait(struct handle *handle)
+{
+    handle->failed = true;
+    error_set(&handle->failure, ER_NOT_SUPPORTED,
+              "a table that waits for the node can be read by SELECT alone");
+    return SQLITE_ERROR;
+}
+
+/* NEED_TOTAL is for those who may take a snapshot, of a profiler that is on:
+ * nobody is to wait for an empty one. */
+static bool
+has_total(const struct handle *handle)
+{
+    struct node_status status;
+
+    controller_status(handle->wait->controller, &status);
+    return status.state == NODE_CONNECTED && status.hello.active &&
+           (handle->scope.session->who.privileges & PRIVILEGE_PROFILE);
+}
+
+int
+select_need(struct handle *handle, unsigned needs)
+{
+    struct select_wait *wait = handle->wait;
+
+    if (needs == 0)
+        return SQLITE_OK;
+    if (!wait)
+        return cannot_wait(handle);
+    needs &= ~wait->fetched;
+    if ((needs & NEED_TOTAL) && !has_total(handle)) {
+        wait->fetched |= NEED_TOTAL;
+        needs &= ~(unsigned)NEED_TOTAL;
+    }
+    if (needs == 0)
+        return SQLITE_OK;
+    wait->wanted |= needs;
+    return SQLITE_ABORT;
+}
+
+static struct select_pin *
+find_pin(struct select_wait *wait, const char *label)
+{
+    for (size_t i = 0; i < wait->pin_count; i++)
+        if (strcasecmp(wait->pins[i].label, label) == 0)
+            return &wait->pins[i];
+    return NULL;
+}
+
+static struct select_pin *
+pin_kept(struct handle *handle, const char *name)
+{
+    struct select_wait *wait = handle->wait;
+    char lower[SNAPSHOT_NAME_MAX + 2]; /* longer than any name */
+    struct snapshot *snapshot;
+    size_t i = 0;
+
+    /* The fresh one must still find room. */
+    if (wait->pin_count >= SELECT_SNAPSHOTS_MAX - 1) {
+        error_set(&handle->failure, ER_NOT_SUPPORTED,
+                  "a SELECT reads at most %d kept snapshots",
+                  SELECT_SNAPSHOTS_MAX - 1);
+        return NULL;
+    }
+    for (; name[i] && i < sizeof(lower) - 1; i++)
+        lower[i] =
+            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+    lower[i] = '\0';
+    snapshot = controller_snapshot(wait->controller, lower, &handle->failure);
+    if (!snapshot)
+        return NULL;
+    add_pin(wait, snapshot, snapshot->name);
+    return &wait->pins[wait->pin_count - 1];
+}
+
+int
+select_pin(struct handle *handle, const char *name,
+           const struct select_pin **out)
+{
+    bool fresh = !name || strcasecmp(name, SELECT_NOW) == 0;
+    struct select_pin *pin;
+    int rc;
+
+    if (!handle->wait)
+        return cannot_wait(handle);
+    if (fresh) {
+        rc = select_need(handle, NEED_SNAPSHOT);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    pin = find_pin(handle->wait, fresh ? SELECT_NOW : name);
+    if (!pin)
+        pin = pin_kept(handle, name);
+    if (pin && !pin->functions)
+        pin->functions =
+            functions_new(pin->snapshot->profile, &handle->failure);
+    if (!pin || !pin->functions) {
+        handle->failed = true;
+        return SQLITE_ERROR;
+    }
+    *out = pin;
+    return SQLITE_OK;
+}

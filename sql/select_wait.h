@@ -1,0 +1,70 @@
+/*
+ * select_wait.h - what a SELECT fetches from the node while it runs.
+ *
+ * SQLite cannot pause inside of a table.  So one whose data are not there yet
+ * says what it needs and stops the statement; the cursor waits for the node,
+ * holding no thread, and the statement begins anew, passing over the rows that
+ * were given out.  What was fetched stays until the statement ends: all tables
+ * of one statement see one moment.
+ */
+#ifndef HW_SELECT_WAIT_H
+#define HW_SELECT_WAIT_H
+
+#include <pthread.h>
+
+#include "catalog.h"
+#include "select_handle.h"
+#include "waker.h"
+
+struct controller;
+struct functions;
+struct progress;
+struct ticket;
+
+#define SELECT_NOW "now" /* what heap_* calls the fresh snapshot */
+
+enum { SELECT_SNAPSHOTS_MAX = 16 /* that one statement reads */ };
+
+/* A snapshot that the statement reads. */
+struct select_pin {
+    struct snapshot *snapshot; /* a reference */
+    struct functions *functions;
+    const char *label; /* SELECT_NOW or the snapshot's name */
+};
+
+struct select_wait {
+    struct controller *controller;
+    struct waker waker;
+    unsigned fetched; /* enum catalog_need, already answered */
+    unsigned wanted;  /* asked for by the table that stopped the statement */
+    pthread_mutex_t lock; /* of the tickets: progress may look at any time */
+    struct ticket *snapshot_ticket, *stats_ticket;
+    struct stats *stats; /* a reference, or NULL */
+    struct select_pin pins[SELECT_SNAPSHOTS_MAX];
+    size_t pin_count;
+};
+
+void select_wait_init(struct select_wait *wait, struct controller *controller,
+                      struct waker waker);
+/* Gives up what is awaited and what was fetched; the statement is over. */
+void select_wait_end(struct select_wait *wait);
+void select_wait_fini(struct select_wait *wait);
+
+/* Whether the statement stopped for want of something. */
+bool select_wait_stopped(const struct select_wait *wait);
+/* Once it did: WAIT, MORE when it may begin anew, FAIL with *err. */
+enum step select_wait_step(struct select_wait *wait,
+                           struct catalog_scope *scope, struct error *err);
+/* cursor_ops.progress */
+bool select_wait_progress(struct select_wait *wait, struct progress *out);
+
+/*
+ * For tables, SQLite's codes.  OK: it is there.  Another: xFilter returns it;
+ * the statement stopped, or handle->failure says why it cannot be had.
+ */
+int select_need(struct handle *handle, unsigned needs);
+/* The kept snapshot of that name; NULL or SELECT_NOW: the fresh one. */
+int select_pin(struct handle *handle, const char *name,
+               const struct select_pin **out);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * tables_heap.c - a heap profile as tables.
+ *
+ * CREATE TABLE heapwire.heap_functions (
+ *     snapshot varchar(64),  -- 'now', or the name of a kept one
+ *     function varchar(1024),
+ *     module varchar(1024),
+ *     flat_bytes bigint unsigned, flat_percent double,
+ *     cum_bytes bigint unsigned, cum_percent double,
+ *     flat_objects bigint unsigned, cum_objects bigint unsigned)
+ * CREATE TABLE heapwire.heap_stacks (
+ *     snapshot varchar(64), stack bigint unsigned, depth bigint unsigned,
+ *     bytes bigint unsigned, objects bigint unsigned,
+ *     function varchar(1024), folded longtext)
+ * CREATE TABLE heapwire.heap_frames (
+ *     snapshot varchar(64), stack bigint unsigned, depth bigint unsigned,
+ *     function varchar(1024), symbol longtext, file varchar(1024),
+ *     line bigint unsigned, inlined varchar(5), module varchar(1024),
+ *     module_offset bigint unsigned,
+ *     bytes bigint unsigned, objects bigint unsigned)
+ *
+ * Names and weights are the call graph's: the allocator's own frames are left
+ * out, and stacks that have no others are nobody's.  A snapshot is read where
+ * snapshot = '...' asks for it (also IN, and by a join); without that it is a
+ * fresh one, called 'now'.  The name of none is an error: no rows would look
+ * like a heap without anything in it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "functions.h"
+#include "heap_walk.h"
+#include "profile.h"
+#include "select_wait.h"
+#include "snapshot.h"
+#include "sql.h"
+#include "texts.h"
+
+#define SNAPSHOT_COMMENT                                                       \
+    "The kept snapshot that snapshot = '...' asks for; else a fresh one, now"
+
+static void
+set_text(struct value *out, const char *text)
+{
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
+}
+
+/* What is not known is NULL. */
+static void
+set_known(struct value *out, const char *text)
+{
+    if (*text)
+        set_text(out, text);
+}
+
+static void
+set_int(struct value *out, uint64_t number)
+{
+    out->type = VALUE_INT;
+    out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
+}
+
+static void
+set_count(struct value *out, double estimate)
+{
+    out->type = VALUE_INT;
+    out->integer = estimate < 0x1p63 ? (int64_t)llround(estimate) : INT64_MAX;
+}
+
+/* To the hundredth. */
+static void
+set_percent(struct value *out, double part, double whole)
+{
+    out->type = VALUE_DOUBLE;
+    out->real = whole > 0 ? round(part / whole * 10000) / 100 : 0;
+}
+
+static const char *
+frame_name(const struct heap_place *place, size_t frame)
+{
+    return texts_get(place->pin->functions->names.texts,
+                     place->frames[frame].name);
+}
+
+/* ---- heap_functions ---- */
+
+enum {
+    FUNCTIONS_SNAPSHOT,
+    FUNCTIONS_FUNCTION,
+    FUNCTIONS_MODULE,
+    FUNCTIONS_FLAT_BYTES,
+    FUNCTIONS_FLAT_PERCENT,
+    FUNCTIONS_CUM_BYTES,
+    FUNCTIONS_CUM_PERCENT,
+    FUNCTIONS_FLAT_OBJECTS,
+    FUNCTIONS_CUM_OBJECTS
+};
+
+static void
+functions_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct functions *functions = place->pin->functions;
+    const struct function *f = &functions->list[heap_place_index(place)];
+
+    switch (column) {
+    case FUNCTIONS_SNAPSHOT:
+        set_text(out, place->pin->label);
+        break;
+    case FUNCTIONS_FUNCTION:
+        set_text(out, f->name);
+        break;
+    case FUNCTIONS_MODULE:
+        set_known(out, f->module);
+        break;
+    case FUNCTIONS_FLAT_BYTES:
+        set_count(out, f->flat_bytes);
+        break;
+    case FUNCTIONS_FLAT_PERCENT:
+        set_percent(out, f->flat_bytes, functions->bytes);
+        break;
+    case FUNCTIONS_CUM_BYTES:
+        set_count(out, f->cumulative_bytes);
+        break;
+    case FUNCTIONS_CUM_PERCENT:
+        set_percent(out, f->cumulative_bytes, functions->bytes);
+        break;
+    case FUNCTIONS_FLAT_OBJECTS:
+        set_count(out, f->flat_objects);
+        break;
+    case FUNCTIONS_CUM_OBJECTS:
+        set_count(out, f->cumulative_objects);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column functions[] = {
+    [FUNCTIONS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [FUNCTIONS_FUNCTION] = {"function", &type_text,
+                            "As in the call graph; (inline) follows inlined "
+                            "ones"},
+    [FUNCTIONS_MODULE] = {"module", &type_text,
+                          "The program or library that has it"},
+    [FUNCTIONS_FLAT_BYTES] = {"flat_bytes", &type_ubigint,
+                              "In use, allocated by the function itself"},
+    [FUNCTIONS_FLAT_PERCENT] = {"flat_percent", &type_double,
+                                "Of all bytes that are in the call graph"},
+    [FUNCTIONS_CUM_BYTES] = {"cum_bytes", &type_ubigint,
+                             "In use, allocated by it and whatever it called"},
+    [FUNCTIONS_CUM_PERCENT] = {"cum_percent", &type_double,
+                               "Of all bytes that are in the call graph"},
+    [FUNCTIONS_FLAT_OBJECTS] = {"flat_objects", &type_ubigint,
+                                "In use, allocated by the function itself"},
+    [FUNCTIONS_CUM_OBJECTS] = {"cum_objects", &type_ubigint,
+                               "In use, allocated by it and whatever it "
+                               "called"},
+};
+
+static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
+                                                functions_cell};
+
+const struct catalog_table table_heap_functions = {
+    .database = "heapwire",
+    .name = "heap_functions",
+    .comment = "What each function has allocated that is in use",
+    .columns = functions,
+    .column_count = sizeof(functions) / sizeof(functions[0]),
+    .privilege = PRIVILEGE_PROFILE,
+    .walk = &functions_walk};
+
+/* ---- heap_stacks ---- */
+
+enum {
+    STACKS_SNAPSHOT,
+    STACKS_STACK,
+    STACKS_DEPTH,
+    STACKS_BYTES,
+    STACKS_OBJECTS,
+    STACKS_FUNCTION,
+    STACKS_FOLDED
+};
+
+/* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
+ * name (Rust's [u8; 4]) would part it. */
+static void
+set_folded(struct heap_place *place, struct value *out)
+{
+    struct buffer *text = &place->text;
+
+    buffer_clear(text);
+    for (size_t i = place->frame_count; i > 0; i--) {
+        size_t start = text->size;
+
+        buffer_text(text, frame_name(place, i - 1));
+        for (size_t k = start; k < text->size; k++)
+            if (text->data[k] == ';')
+                text->data[k] = ':';
+        if (i > 1)
+            buffer_char(text, ';');
+    }
+    out->type = VALUE_TEXT;
+    out->data = text->data;
+    /* Too large for a value: SQLite says so by this size. */
+    out->size = text->failed ? SELECT_VALUE_MAX + 1 : text->size;
+}
+
+static void
+stacks_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct profile_stack *stack =
+        &place->pin->snapshot->profile->stacks[place->at];
+
+    switch (column) {
+    case STACKS_SNAPSHOT:
+        set_text(out, place->pin->label);
+        break;
+    case STACKS_STACK:
+        set_int(out, (uint64_t)place->at + 1);
+        break;
+    case STACKS_DEPTH:
+        set_int(out, place->frame_count);
+        break;
+    case STACKS_BYTES:
+        set_count(out, stack->bytes);
+        break;
+    case STACKS_OBJECTS:
+        set_count(out, stack->objects);
+        break;
+    case STACKS_FUNCTION:
+        if (place->frame_count > 0)
+            set_text(out, frame_name(place, 0));
+        break;
+    case STACKS_FOLDED:
+        if (place->frame_count > 0)
+            set_folded(place, out);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column stacks[] = {
+    [STACKS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [STACKS_STACK] = {"stack", &type_ubigint,
+                      "Its number within the snapshot, from 1"},
+    [STACKS_DEPTH] = {"depth", &type_ubigint, "Frames without the allocator's"},
+    [STACKS_BYTES] = {"bytes", &type_ubigint, "In use"},
+    [STACKS_OBJECTS] = {"objects", &type_ubigint, "In use"},
+    [STACKS_FUNCTION] = {"function", &type_text,
+                         "The leaf, which allocates; NULL where all frames "
+                         "are the allocator's"},
+    [STACKS_FOLDED] = {"folded", &type_longtext,
+                       "All functions, the root first, as flamegraph.pl reads "
+                       "them"},
+};
+
+static const struct heap_walk stacks_walk = {HEAP_STACKS, 20000, 1,
+                                             stacks_cell};
+
+const struct catalog_table table_heap_stacks = {
+    .database = "heapwire",
+    .name = "heap_stacks",
+    .comment = "Call stacks, and what was allocated there that is in use",
+    .columns = stacks,
+    .column_count = sizeof(stacks) / sizeof(stacks[0]),
+    .privilege = PRIVILEGE_PROFILE,
+    .walk = &stacks_walk};
+
+/* ---- heap_frames ---- */
+
+enum {
+    FRAMES_SNAPSHOT,
+    FRAMES_STACK,
+    FRAMES_DEPTH,
+    FRAMES_FUNCTION,
+    FRAMES_SYMBOL,
+    FRAMES_FILE,
+    FRAMES_LINE,
+    FRAMES_INLINED,
+    FRAMES_MODULE,
+    FRAMES_MODULE_OFFSET,
+    FRAMES_BYTES,
+    FRAMES_OBJECTS
+};
+
+static void
+frames_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct profile *profile = place->pin->snapshot->profile;
+    const struct profile_stack *stack = &profile->stacks[place->at];
+    const struct stack_frame *at = &place->frames[place->frame];
+    const struct location *location = &profile->locations[at->location];
+    const struct frame *frame = &location->frames[at->frame];
+
+    switch (column) {
+    case FRAMES_SNAPSHOT:
+        set_text(out, place->pin->label);
+        break;
+    case FRAMES_STACK:
+        set_int(out, (uint64_t)place->at + 1);
+        break;
+    case FRAMES_DEPTH:
+        set_int(out, place->frame);
+        break;
+    case FRAMES_FUNCTION:
+        set_text(out, frame_name(place, place->frame));
+        break;
+    case FRAMES_SYMBOL:
+        set_text(out, frame->function);
+        break;
+    case FRAMES_FILE:
+        set_known(out, frame->file);
+        break;
+    case FRAMES_LINE:
+        if (frame->line)
+            set_int(out, frame->line);
+        break;
+    case FRAMES_INLINED:
+        set_text(out, at->frame + 1 < location->frame_count ? "true" : "false");
+        break;
+    case FRAMES_MODULE:
+        set_known(out, location->module);
+        break;
+    case FRAMES_MODULE_OFFSET:
+        if (*location->module)
+            set_int(out, location->module_offset);
+        break;
+    case FRAMES_BYTES:
+        set_count(out, stack->bytes);
+        break;
+    case FRAMES_OBJECTS:
+        set_count(out, stack->objects);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column frames[] = {
+    [FRAMES_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [FRAMES_STACK] = {"stack", &type_ubigint, "As in heap_stacks"},
+    [FRAMES_DEPTH] = {"depth", &type_ubigint,
+                      "0 for the leaf, which allocates"},
+    [FRAMES_FUNCTION] = {"function", &type_text, "As in heap_functions"},
+    [FRAMES_SYMBOL] = {"symbol", &type_longtext, "The function's full name"},
+    [FRAMES_FILE] = {"file", &type_text, "Of the source; NULL unknown"},
+    [FRAMES_LINE] = {"line", &type_ubigint, "Of the file; NULL unknown"},
+    [FRAMES_INLINED] = {"inlined", &type_boolean,
+                        "Compiled into the next frame"},
+    [FRAMES_MODULE] = {"module", &type_text, "The program or library"},
+    [FRAMES_MODULE_OFFSET] = {"module_offset", &type_ubigint,
+                              "The address as addr2line takes it"},
+    [FRAMES_BYTES] = {"bytes", &type_ubigint, "In use, of the whole stack"},
+    [FRAMES_OBJECTS] = {"objects", &type_ubigint, "In use, of the whole stack"},
+};
+
+static const struct heap_walk frames_walk = {HEAP_FRAMES, 600000, 30,
+                                             frames_cell};
+
+const struct catalog_table table_heap_frames = {
+    .database = "heapwire",
+    .name = "heap_frames",
+    .comment = "The frames of the call stacks, a row each",
+    .columns = frames,
+    .column_count = sizeof(frames) / sizeof(frames[0]),
+    .privilege = PRIVILEGE_PROFILE,
+    .walk = &frames_walk};

@@ -1,0 +1,186 @@
+/*
+ * tables_malloc.c - what the node's jemalloc counts, as it counts.
+ *
+ *     CREATE TABLE heapwire.malloc_stats (
+ *         name  varchar(64),        -- as mallctl() names it
+ *         value bigint,             -- NULL where it is a word
+ *         text  varchar(64)         -- the value as text
+ *     );
+ *     CREATE TABLE heapwire.malloc_bins (
+ *         bin bigint, size bigint, regions bigint, slab_size bigint,
+ *         nmalloc bigint, ndalloc bigint, nrequests bigint, curregs bigint,
+ *         curslabs bigint, nonfull_slabs bigint,
+ *         allocated bigint,         -- size * curregs
+ *         utilization double        -- of the regions of its slabs, 0 to 1
+ *     );
+ *     CREATE TABLE heapwire.malloc_arenas (
+ *         arena bigint, threads bigint, small_allocated bigint,
+ *         large_allocated bigint, active bigint, dirty bigint, muzzy bigint,
+ *         mapped bigint, retained bigint, metadata bigint, resident bigint
+ *     );
+ */
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "errors.h"
+#include "rowset.h"
+#include "sql.h"
+#include "stats.h"
+
+/* NULL, and the table has failed, where no jemalloc tells anything. */
+static const struct stats *
+jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
+{
+    struct error why;
+
+    if (scope->stats && scope->stats->named_count > 0)
+        return scope->stats;
+    error_set(&why, ER_UNKNOWN,
+              "the database does not allocate through jemalloc, which alone "
+              "has such statistics; heapwire.memory has the kernel's figures");
+    rowset_fail(out, &why);
+    return NULL;
+}
+
+static void
+add(struct rowset *out, uint64_t value)
+{
+    rowset_int(out, (int64_t)value);
+}
+
+/* ---- heapwire.malloc_stats ---- */
+
+static void
+produce_stats(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct stats *stats = jemalloc_stats(scope, out);
+
+    for (size_t i = 0; stats && i < stats->named_count; i++) {
+        const struct stats_named *named = &stats->named[i];
+
+        rowset_text(out, named->name);
+        if (named->is_number)
+            rowset_int(out, named->number);
+        else
+            rowset_null(out);
+        rowset_text(out, named->text);
+    }
+}
+
+static const struct catalog_column stats_columns[] = {
+    {"name", &type_name, "As jemalloc's mallctl() names it"},
+    {"value", &type_bigint, "NULL where it is a word; a truth is 0 or 1"},
+    {"text", &type_name, "The value as text"},
+};
+
+const struct catalog_table table_malloc_stats = {
+    "heapwire",
+    "malloc_stats",
+    "Totals and settings of the database's jemalloc, as of now or at most a "
+    "second ago",
+    CATALOG_COLUMNS(stats_columns),
+    PRIVILEGE_STATUS,
+    produce_stats,
+    NEED_STATS};
+
+/* ---- heapwire.malloc_bins ---- */
+
+static void
+produce_bins(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct stats *stats = jemalloc_stats(scope, out);
+
+    for (size_t i = 0; stats && i < stats->bin_count; i++) {
+        const struct stats_bin *bin = &stats->bins[i];
+        double regions = (double)bin->curslabs * (double)bin->regions;
+
+        add(out, i);
+        add(out, bin->size);
+        add(out, bin->regions);
+        add(out, bin->slab_size);
+        add(out, bin->nmalloc);
+        add(out, bin->ndalloc);
+        add(out, bin->nrequests);
+        add(out, bin->curregs);
+        add(out, bin->curslabs);
+        add(out, bin->nonfull_slabs);
+        add(out, bin->size * bin->curregs);
+        if (regions > 0)
+            rowset_double(out, (double)bin->curregs / regions);
+        else
+            rowset_null(out);
+    }
+}
+
+static const struct catalog_column bin_columns[] = {
+    {"bin", &type_bigint, "Ascending by size"},
+    {"size", &type_bigint, "Bytes of a region: what one allocation gets"},
+    {"regions", &type_bigint, "Regions of a slab"},
+    {"slab_size", &type_bigint, "Bytes of a slab"},
+    {"nmalloc", &type_bigint, "Regions ever given to threads' caches or out"},
+    {"ndalloc", &type_bigint, "Regions ever given back"},
+    {"nrequests", &type_bigint, "Allocations ever asked for"},
+    {"curregs", &type_bigint, "Regions in use, threads' caches included"},
+    {"curslabs", &type_bigint, "Slabs"},
+    {"nonfull_slabs", &type_bigint, "Slabs with both used and free regions"},
+    {"allocated", &type_bigint, "Bytes in use: size * curregs"},
+    {"utilization", &type_double,
+     "Share of the slabs' regions in use, 0 to 1; NULL without slabs"},
+};
+
+const struct catalog_table table_malloc_bins = {
+    "heapwire",
+    "malloc_bins",
+    "jemalloc's size classes of small allocations, all arenas together",
+    CATALOG_COLUMNS(bin_columns),
+    PRIVILEGE_STATUS,
+    produce_bins,
+    NEED_STATS};
+
+/* ---- heapwire.malloc_arenas ---- */
+
+static void
+produce_arenas(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct stats *stats = jemalloc_stats(scope, out);
+
+    for (size_t i = 0; stats && i < stats->arena_count; i++) {
+        const struct stats_arena *arena = &stats->arenas[i];
+
+        add(out, arena->index);
+        add(out, arena->threads);
+        add(out, arena->small_allocated);
+        add(out, arena->large_allocated);
+        add(out, arena->active);
+        add(out, arena->dirty);
+        add(out, arena->muzzy);
+        add(out, arena->mapped);
+        add(out, arena->retained);
+        add(out, arena->metadata);
+        add(out, arena->resident);
+    }
+}
+
+static const struct catalog_column arena_columns[] = {
+    {"arena", &type_bigint, "jemalloc's number"},
+    {"threads", &type_bigint, "Threads that allocate from it"},
+    {"small_allocated", &type_bigint, "Bytes in use, of size classes in bins"},
+    {"large_allocated", &type_bigint, "Bytes in use, larger ones"},
+    {"active", &type_bigint, "Bytes of pages in use"},
+    {"dirty", &type_bigint, "Bytes of free pages not given back yet"},
+    {"muzzy", &type_bigint, "Bytes of free pages the kernel may take"},
+    {"mapped", &type_bigint, "Bytes of its address space in use"},
+    {"retained", &type_bigint, "Bytes of address space kept, without memory"},
+    {"metadata", &type_bigint, "Bytes of its bookkeeping"},
+    {"resident", &type_bigint, "Bytes in memory, by jemalloc's count"},
+};
+
+const struct catalog_table table_malloc_arenas = {
+    "heapwire",
+    "malloc_arenas",
+    "jemalloc's arenas that were ever used; past 1024, "
+    "heapwire.arenas_left_out of malloc_stats says how many more",
+    CATALOG_COLUMNS(arena_columns),
+    PRIVILEGE_STATUS,
+    produce_arenas,
+    NEED_STATS};

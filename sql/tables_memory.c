@@ -1,0 +1,260 @@
+/*
+ * tables_memory.c - the database's memory in one row, every count beside the
+ * next larger one, and what lies between them in words.
+ *
+ *     CREATE TABLE heapwire.memory (
+ *         taken datetime,
+ *         allocated bigint, active bigint, metadata bigint, resident bigint,
+ *         mapped bigint, retained bigint,           -- jemalloc's
+ *         rss bigint, rss_file bigint,              -- the kernel's
+ *         cgroup_current bigint, cgroup_limit bigint,
+ *         profile_bytes bigint, profile_samples bigint,
+ *         unexplained bigint,                       -- rss - resident
+ *         note varchar(1024)
+ *     );
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "catalog_tables.h"
+#include "clock.h"
+#include "errors.h"
+#include "profile.h"
+#include "rowset.h"
+#include "snapshot.h"
+#include "sql.h"
+#include "stats.h"
+
+enum { NOTE_MAX = 1024 };
+
+/* An estimate may be past what an integer holds: 2 to the 63rd. */
+#define MOST_BYTES 9223372036854775808.0
+
+static void
+add_figure(struct rowset *out, struct stats_figure figure)
+{
+    if (figure.known)
+        rowset_int(out, (int64_t)figure.value);
+    else
+        rowset_null(out);
+}
+
+/* a - b, where both are known; may be negative. */
+static bool
+difference(struct stats_figure a, struct stats_figure b, int64_t *out)
+{
+    *out = (int64_t)(a.value - b.value);
+    return a.known && b.known;
+}
+
+/* A sentence of the note, with bytes in its middle. */
+static void
+say(struct buffer *note, const char *before, double bytes, const char *after)
+{
+    if (note->size > 0)
+        buffer_text(note, "; ");
+    buffer_text(note, before);
+    buffer_format(note, "%.1f MiB", bytes / (1 << 20));
+    buffer_text(note, after);
+}
+
+static void
+say_text(struct buffer *note, const char *text)
+{
+    if (note->size > 0)
+        buffer_text(note, "; ");
+    buffer_text(note, text);
+}
+
+static const char *
+word_of(const struct stats *stats, const char *name)
+{
+    for (size_t i = 0; i < stats->named_count; i++)
+        if (strcmp(stats->named[i].name, name) == 0)
+            return stats->named[i].text;
+    return NULL;
+}
+
+static void
+explain_allocator(const struct stats *stats, struct buffer *note)
+{
+    int64_t gap;
+
+    if (stats->named_count == 0) {
+        say_text(note, "the database does not allocate through jemalloc: only "
+                       "the kernel's figures are known");
+        return;
+    }
+    if (!stats->allocated.known) {
+        say_text(note, "this jemalloc was built without statistics");
+        return;
+    }
+    if (difference(stats->active, stats->allocated, &gap) && gap > 0)
+        say(note, "active exceeds allocated by ", (double)gap,
+            ": free parts of pages in use (fragmentation)");
+    if (difference(stats->resident, stats->active, &gap) &&
+        stats->metadata.known && gap > (int64_t)stats->metadata.value)
+        say(note, "resident exceeds active and metadata by ",
+            (double)gap - (double)stats->metadata.value,
+            ": free pages not given back to the kernel yet");
+}
+
+/* Huge pages are counted whole by the kernel, by jemalloc as far as used. */
+static void
+explain_rss(const struct stats *stats, struct buffer *note)
+{
+    const char *thp = word_of(stats, "opt.thp");
+    int64_t gap;
+
+    if (!stats->rss.known) {
+        say_text(note, "rss is not known: the database is in a pid namespace "
+                       "that heapwired does not see");
+        return;
+    }
+    if (!difference(stats->rss, stats->resident, &gap))
+        return;
+    if (gap < 0) {
+        say(note, "resident exceeds rss by ", -(double)gap,
+            ": pages never touched, or swapped out");
+        return;
+    }
+    say(note, "rss exceeds resident by ", (double)gap,
+        ": not jemalloc's (stacks, code, other allocators)");
+    if (stats->rss_file.known)
+        buffer_format(note, ", mapped files are %.1f MiB of rss",
+                      (double)stats->rss_file.value / (1 << 20));
+    if (thp && (uint64_t)gap > stats->resident.value / 4)
+        buffer_format(
+            note, ", or huge pages that are used in part (opt.thp is %s)", thp);
+}
+
+static void
+explain_cgroup(const struct stats *stats, struct buffer *note)
+{
+    char text[64];
+
+    if (!stats->cgroup_current.known)
+        say_text(note, "the cgroup cannot be read from here");
+    else if (!stats->cgroup_limit.known)
+        say_text(note, "no cgroup of the database has a limit");
+    else if (stats->cgroup_limit.value > 0) {
+        snprintf(text, sizeof(text), "the cgroup uses %.0f%% of its limit",
+                 100.0 * (double)stats->cgroup_current.value /
+                     (double)stats->cgroup_limit.value);
+        say_text(note, text);
+    }
+}
+
+static void
+explain_profile(const struct catalog_scope *scope, struct buffer *note)
+{
+    const struct stats *stats = scope->stats;
+    char since[CLOCK_TEXT];
+
+    if (!scope->snapshot) {
+        say_text(note, "profile_bytes is NULL: profiling is not active, or "
+                       "this account may not take profiles");
+        return;
+    }
+    clock_text(scope->snapshot->hello.active_since_ms, since, sizeof(since));
+    say(note, "the profile has ", scope->snapshot->profile->bytes, "");
+    if (stats->allocated.known && stats->allocated.value > 0)
+        buffer_format(note, ", %.0f%% of allocated",
+                      100.0 * scope->snapshot->profile->bytes /
+                          (double)stats->allocated.value);
+    buffer_format(note,
+                  ": what was allocated since %s UTC, when profiling "
+                  "became active, and is still in use; an estimate "
+                  "from samples",
+                  since);
+}
+
+static void
+add_note(const struct catalog_scope *scope, struct rowset *out)
+{
+    struct buffer note;
+
+    buffer_init(&note, NOTE_MAX);
+    explain_allocator(scope->stats, &note);
+    explain_rss(scope->stats, &note);
+    explain_cgroup(scope->stats, &note);
+    explain_profile(scope, &note);
+    if (note.data && !note.failed)
+        rowset_bytes(out, note.data, note.size);
+    else
+        rowset_null(out);
+    buffer_fini(&note);
+}
+
+static void
+add_profile(const struct catalog_scope *scope, struct rowset *out)
+{
+    double bytes;
+
+    if (!scope->snapshot) {
+        rowset_null(out);
+        rowset_null(out);
+        return;
+    }
+    bytes = scope->snapshot->profile->bytes;
+    rowset_int(out, bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX);
+    rowset_int(out, (int64_t)scope->snapshot->profile->samples);
+}
+
+static void
+produce_memory(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct stats *stats = scope->stats;
+    char taken[CLOCK_TEXT];
+    int64_t unexplained;
+
+    clock_text(stats->taken_ms, taken, sizeof(taken));
+    rowset_text(out, taken);
+    add_figure(out, stats->allocated);
+    add_figure(out, stats->active);
+    add_figure(out, stats->metadata);
+    add_figure(out, stats->resident);
+    add_figure(out, stats->mapped);
+    add_figure(out, stats->retained);
+    add_figure(out, stats->rss);
+    add_figure(out, stats->rss_file);
+    add_figure(out, stats->cgroup_current);
+    add_figure(out, stats->cgroup_limit);
+    add_profile(scope, out);
+    if (difference(stats->rss, stats->resident, &unexplained))
+        rowset_int(out, unexplained);
+    else
+        rowset_null(out);
+    add_note(scope, out);
+}
+
+static const struct catalog_column memory_columns[] = {
+    {"taken", &type_time, "When, UTC"},
+    {"allocated", &type_bigint, "Bytes the program has in use"},
+    {"active", &type_bigint, "Bytes of pages that hold them"},
+    {"metadata", &type_bigint, "Bytes of jemalloc's bookkeeping"},
+    {"resident", &type_bigint, "Bytes in memory, by jemalloc's count"},
+    {"mapped", &type_bigint, "Bytes of address space in use"},
+    {"retained", &type_bigint, "Bytes of address space kept, without memory"},
+    {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
+    {"rss_file", &type_bigint, "Of them mapped files and shared memory"},
+    {"cgroup_current", &type_bigint,
+     "Bytes that the cgroup uses, page cache included"},
+    {"cgroup_limit", &type_bigint,
+     "The smallest limit of the cgroup and those around it; NULL: none"},
+    {"profile_bytes", &type_bigint,
+     "Bytes in use by the heap profile; NULL: profiling is not active"},
+    {"profile_samples", &type_bigint, "Samples that this is estimated from"},
+    {"unexplained", &type_bigint, "rss - resident"},
+    {"note", &type_text, "What lies between the figures, in words"},
+};
+
+const struct catalog_table table_memory = {
+    "heapwire",
+    "memory",
+    "The database's memory by jemalloc, kernel, cgroup and profile",
+    CATALOG_COLUMNS(memory_columns),
+    PRIVILEGE_STATUS,
+    produce_memory,
+    NEED_STATS | NEED_TOTAL};

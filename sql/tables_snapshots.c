@@ -1,0 +1,108 @@
+/*
+ * tables_snapshots.c - the snapshots that are kept.
+ *
+ * CREATE TABLE heapwire.snapshots (
+ *     name varchar(64), taken datetime, age_seconds bigint unsigned,
+ *     node_id bigint unsigned, pid bigint unsigned, program varchar(1024),
+ *     jemalloc_version varchar(64), sample_rate bigint unsigned,
+ *     active_since datetime, samples bigint unsigned, stacks bigint unsigned,
+ *     bytes bigint unsigned, objects bigint unsigned, truncated varchar(5),
+ *     note varchar(1024))
+ */
+#include <math.h>
+
+#include "catalog_tables.h"
+#include "clock.h"
+#include "controller.h"
+#include "kept.h"
+#include "profile.h"
+#include "rowset.h"
+#include "snapshot.h"
+#include "sql_session.h"
+
+static void
+add_time(struct rowset *out, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT];
+
+    if (wall_ms <= 0) {
+        rowset_null(out);
+        return;
+    }
+    clock_text(wall_ms, text, sizeof(text));
+    rowset_text(out, text);
+}
+
+static void
+add_count(struct rowset *out, uint64_t count)
+{
+    rowset_int(out, count < INT64_MAX ? (int64_t)count : INT64_MAX);
+}
+
+static void
+add_estimate(struct rowset *out, double estimate)
+{
+    rowset_int(out, estimate < 0x1p63 ? (int64_t)llround(estimate) : INT64_MAX);
+}
+
+static void
+add_snapshot(struct rowset *out, const struct snapshot *snapshot, uint32_t node)
+{
+    const struct profile *profile = snapshot->profile;
+    int64_t age_ms = clock_wall_ms() - snapshot->taken_ms;
+
+    rowset_text(out, snapshot->name);
+    add_time(out, snapshot->taken_ms);
+    rowset_int(out, age_ms > 0 ? age_ms / 1000 : 0);
+    rowset_int(out, node);
+    rowset_int(out, snapshot->hello.pid);
+    rowset_text(out, profile->program);
+    rowset_text(out, snapshot->hello.version);
+    add_count(out, profile->rate);
+    add_time(out, snapshot->hello.active_since_ms);
+    add_count(out, profile->samples);
+    add_count(out, profile->stack_count);
+    add_estimate(out, profile->bytes);
+    add_estimate(out, profile->objects);
+    rowset_text(out, profile->truncated ? "true" : "false");
+    rowset_text(out, profile->note);
+}
+
+static void
+produce(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_node *node = scope->session->node;
+    struct snapshot *list[KEPT_MAX];
+    size_t count = controller_snapshots(node->controller, list, KEPT_MAX);
+
+    for (size_t i = 0; i < count; i++) {
+        add_snapshot(out, list[i], node->id);
+        snapshot_unref(list[i]);
+    }
+}
+
+static const struct catalog_column snapshots[] = {
+    {"name", &type_name, "What snapshot() answered"},
+    {"taken", &type_time, "UTC"},
+    {"age_seconds", &type_ubigint, NULL},
+    {"node_id", &type_ubigint, NULL},
+    {"pid", &type_ubigint, "Of the database then"},
+    {"program", &type_text, NULL},
+    {"jemalloc_version", &type_name, NULL},
+    {"sample_rate", &type_ubigint, "Mean bytes between two samples"},
+    {"active_since", &type_time, "UTC; NULL: profiling was off"},
+    {"samples", &type_ubigint, "Objects that were sampled"},
+    {"stacks", &type_ubigint, NULL},
+    {"bytes", &type_ubigint, "In use, estimated from the samples"},
+    {"objects", &type_ubigint, "In use, estimated from the samples"},
+    {"truncated", &type_boolean, "Whether the dump was cut off"},
+    {"note", &type_text, "What could not be named, and why"},
+};
+
+const struct catalog_table table_snapshots = {
+    "heapwire",
+    "snapshots",
+    "The heap snapshots that are kept, oldest first",
+    CATALOG_COLUMNS(snapshots),
+    PRIVILEGE_STATUS,
+    produce};

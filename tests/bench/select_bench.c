@@ -1,0 +1,84 @@
+/*
+ * select_bench.c - what sql/ takes of one small SELECT, in nanoseconds of CPU.
+ *
+ * Opens, steps to the end and frees, as server/ does on its loop.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cursor.h"
+#include "errors.h"
+#include "scripted_controller.h"
+#include "sql.h"
+
+static const struct {
+    const char *text;
+    size_t parameters;
+} texts[] = {
+    {"SELECT 1", 0},
+    {"SELECT @@version", 0},
+    {"SELECT ?", 1},
+    {"SELECT @@max_allowed_packet, NOW(), CONCAT('a', 'b')", 0},
+    {"SELECT id, address FROM heapwire.nodes WHERE id = ?", 1},
+    {"SET autocommit = 1", 0},
+    {"SHOW VARIABLES LIKE 'sql_mode'", 0},
+};
+
+static double
+cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void
+run(struct sql_session *session, const char *text, size_t parameters)
+{
+    static struct value values[CURSOR_COLUMNS_MAX * CURSOR_BATCH];
+    static const struct value value = {VALUE_INT, NULL, 0, 42, 0};
+    struct sql_parameters given = {&value, parameters};
+    struct waker nobody = {NULL, NULL};
+    struct error error = {0};
+    struct span span = {text, strlen(text)};
+    struct cursor *cursor =
+        sql_open(session, span, parameters ? &given : NULL, nobody, &error);
+    struct rows rows = {values, 0, CURSOR_BATCH};
+    enum step step = STEP_MORE;
+
+    while (cursor && step == STEP_MORE)
+        step = cursor->ops->step(cursor, &rows, &error);
+    if (!cursor || step != STEP_DONE) {
+        fprintf(stderr, "%s: %s\n", text, error.text);
+        exit(1);
+    }
+    cursor_free(cursor);
+}
+
+int
+main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 100000;
+    static struct sql_node node = {.id = 10001};
+    struct sql_identity who = {.user = "admin", .privileges = PRIVILEGE_ALL};
+    struct sql_session *session;
+
+    node.controller = scripted_reset();
+    session = sql_session_new(&node, &who, 7);
+    if (!session)
+        return 1;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        double start;
+
+        run(session, texts[i].text, texts[i].parameters);
+        start = cpu_ns();
+        for (int n = 0; n < rounds; n++)
+            run(session, texts[i].text, texts[i].parameters);
+        printf("%8.0f ns  %s\n", (cpu_ns() - start) / rounds, texts[i].text);
+    }
+    sql_session_free(session);
+    return 0;
+}

@@ -1,0 +1,306 @@
+/*
+ * test_jobs.c - what requests share, when they do not, and how far a job says
+ * that it is; against a scripted agent.
+ */
+#include <semaphore.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller.h"
+#include "errors.h"
+#include "scripted_agent.h"
+#include "snapshot.h"
+#include "stats.h"
+#include "suite.h"
+
+enum { PAST_RECENT_US = (CONTROLLER_RECENT_MS + 100) * 1000 };
+
+static struct agent agent;
+static struct controller *c;
+static sem_t woken;
+
+static void
+set_up(void)
+{
+    sem_init(&woken, 0, 0);
+    agent_start(&agent);
+    agent.statistics = "arenas.page 4096\nstats.allocated 77\n";
+    c = start_controller(agent.dir);
+    wait_for_state(c, NODE_CONNECTED);
+}
+
+static void
+tear_down(void)
+{
+    controller_stop(c);
+    agent_stop(&agent);
+}
+
+static struct ticket *
+submit(enum job_kind kind)
+{
+    struct waker waker = {post, &woken};
+    struct error err = {0};
+    struct ticket *ticket = controller_submit(c, kind, waker, &err);
+
+    ck_assert_msg(ticket != NULL, "%s", err.text);
+    return ticket;
+}
+
+static struct job_result
+finish(struct ticket *ticket)
+{
+    struct job_result result = {0};
+    struct error err = {0};
+
+    ck_assert_msg(wait_for(ticket, &woken, &result, &err) == TICKET_DONE, "%s",
+                  err.text);
+    ticket_free(ticket);
+    return result;
+}
+
+static struct job_result
+run(enum job_kind kind)
+{
+    return finish(submit(kind));
+}
+
+static void
+drop(struct job_result result)
+{
+    snapshot_unref(result.snapshot);
+    stats_unref(result.stats);
+}
+
+START_TEST(statistics_are_the_agents_and_the_kernels)
+{
+    struct job_result result = run(JOB_STATS);
+
+    ck_assert(result.stats->allocated.known);
+    ck_assert_uint_eq(result.stats->allocated.value, 77);
+    ck_assert(!result.stats->active.known);
+    ck_assert(result.stats->rss.known);
+    ck_assert_uint_gt(result.stats->rss.value, 1 << 20);
+    ck_assert_uint_lt(result.stats->rss_file.value, result.stats->rss.value);
+    ck_assert_int_gt(result.stats->taken_ms, 1700000000000);
+    drop(result);
+}
+END_TEST
+
+START_TEST(without_jemalloc_the_kernels_figures_are_left)
+{
+    struct job_result result;
+
+    pthread_mutex_lock(&agent.lock);
+    agent.hello.allocator = AGENT_NO_JEMALLOC;
+    pthread_mutex_unlock(&agent.lock);
+    drop(run(JOB_GET_ACTIVE)); /* refused only once it is known */
+    sleep(3);
+    result = run(JOB_STATS);
+    ck_assert_uint_eq(result.stats->named_count, 0);
+    ck_assert(!result.stats->allocated.known);
+    ck_assert(result.stats->rss.known);
+    ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 0);
+    drop(result);
+}
+END_TEST
+
+START_TEST(statistics_that_make_no_sense_are_an_error)
+{
+    struct job_result result = {0};
+    struct error err = {0};
+    struct ticket *ticket;
+
+    pthread_mutex_lock(&agent.lock);
+    agent.statistics = "stats.allocated lots\n";
+    pthread_mutex_unlock(&agent.lock);
+    ticket = submit(JOB_STATS);
+    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_str_eq(err.text, "the agent's statistics have no number in "
+                               "'stats.allocated lots'");
+    ticket_free(ticket);
+    pthread_mutex_lock(&agent.lock);
+    agent.statistics = "";
+    pthread_mutex_unlock(&agent.lock);
+    drop(run(JOB_STATS)); /* a failure is shared with nobody */
+}
+END_TEST
+
+/* Every step: ask for kind; the answer is the same one as before, or not. */
+static const struct sharing {
+    enum job_kind first, second;
+    enum { NOTHING, CHANGE, TIME } between;
+    bool same;
+    enum agent_op op; /* what the agent was asked */
+} sharings[] = {
+    {JOB_STATS, JOB_STATS, NOTHING, true, AGENT_STATS},
+    {JOB_STATS, JOB_STATS, CHANGE, false, AGENT_STATS},
+    {JOB_STATS, JOB_STATS, TIME, false, AGENT_STATS},
+    {JOB_RECENT, JOB_RECENT, NOTHING, true, AGENT_DUMP},
+    {JOB_PROFILE, JOB_RECENT, NOTHING, true, AGENT_DUMP},
+    {JOB_SNAPSHOT, JOB_RECENT, NOTHING, true, AGENT_DUMP},
+    {JOB_RECENT, JOB_PROFILE, NOTHING, false, AGENT_DUMP},
+    {JOB_RECENT, JOB_SNAPSHOT, NOTHING, false, AGENT_DUMP},
+    {JOB_RECENT, JOB_RECENT, CHANGE, false, AGENT_DUMP},
+    {JOB_RECENT, JOB_RECENT, TIME, false, AGENT_DUMP},
+};
+
+START_TEST(an_answer_is_shared_for_a_second_unless_something_changed)
+{
+    const struct sharing *s = &sharings[_i];
+    struct job_result first = run(s->first), second;
+
+    if (s->between == CHANGE)
+        drop(run(JOB_ENABLE));
+    if (s->between == TIME)
+        usleep(PAST_RECENT_US);
+    second = run(s->second);
+    ck_assert_int_eq(agent_count(&agent, s->op), s->same ? 1 : 2);
+    if (s->op == AGENT_STATS)
+        ck_assert_int_eq(first.stats == second.stats, s->same);
+    else
+        ck_assert_int_eq(first.snapshot == second.snapshot, s->same);
+    drop(first);
+    drop(second);
+}
+END_TEST
+
+START_TEST(a_shared_answer_is_there_at_once)
+{
+    struct job_result result = {0};
+    struct error err;
+    struct ticket *ticket;
+
+    drop(run(JOB_STATS));
+    ticket = submit(JOB_STATS);
+    ck_assert_int_eq(ticket_poll(ticket, &result, &err), TICKET_DONE);
+    ck_assert_uint_eq(result.stats->allocated.value, 77);
+    drop(result);
+    ticket_free(ticket);
+}
+END_TEST
+
+START_TEST(a_recent_request_joins_the_dump_that_runs)
+{
+    struct ticket *one, *two, *three;
+    struct job_result first, second;
+
+    agent_set(&agent, &agent.mute, true);
+    one = submit(JOB_RECENT);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(1000);
+    two = submit(JOB_RECENT);
+    three = submit(JOB_PROFILE); /* wants a dump begun after it asked */
+    agent_set(&agent, &agent.mute, false);
+    first = finish(one);
+    second = finish(two);
+    ck_assert_ptr_eq(first.snapshot, second.snapshot);
+    drop(second);
+    second = finish(three);
+    ck_assert_ptr_ne(first.snapshot, second.snapshot);
+    ck_assert_int_eq(agent_count(&agent, AGENT_DUMP), 2);
+    drop(first);
+    drop(second);
+}
+END_TEST
+
+START_TEST(a_change_that_waits_already_ends_sharing)
+{
+    struct ticket *one, *change, *two;
+    struct job_result first, second;
+
+    agent_set(&agent, &agent.mute, true);
+    one = submit(JOB_RECENT);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(1000);
+    change = submit(JOB_DISABLE);
+    two = submit(JOB_RECENT);
+    agent_set(&agent, &agent.mute, false);
+    first = finish(one);
+    drop(finish(change));
+    second = finish(two);
+    ck_assert_ptr_ne(first.snapshot, second.snapshot);
+    ck_assert_str_eq(agent.order, "dsd");
+    drop(first);
+    drop(second);
+}
+END_TEST
+
+START_TEST(another_incarnation_shares_nothing)
+{
+    drop(run(JOB_STATS));
+    pthread_mutex_lock(&agent.lock);
+    agent.hello.start_ticks++;
+    pthread_mutex_unlock(&agent.lock);
+    drop(run(JOB_DISABLE)); /* greets */
+    drop(run(JOB_STATS));
+    ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 2);
+}
+END_TEST
+
+START_TEST(a_job_tells_its_stage)
+{
+    struct job_progress progress;
+    struct ticket *one, *two;
+
+    agent_set(&agent, &agent.mute, true);
+    one = submit(JOB_PROFILE);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(1000);
+    two = submit(JOB_ENABLE);
+    ck_assert(ticket_progress(one, &progress));
+    ck_assert_uint_eq(progress.stage, 1);
+    ck_assert_uint_eq(progress.stages, 3);
+    ck_assert_str_eq(progress.text, "Dumping the heap");
+    ck_assert(!ticket_progress(two, &progress)); /* not its turn */
+    agent_set(&agent, &agent.mute, false);
+    drop(finish(two));
+    while (!ticket_progress(one, &progress) || progress.percent < 100)
+        usleep(1000);
+    ck_assert_uint_eq(progress.stage, 3);
+    ck_assert_str_eq(progress.text, "Making the snapshot");
+    drop(finish(one));
+}
+END_TEST
+
+START_TEST(kept_snapshots_are_listed_oldest_first)
+{
+    struct snapshot *list[4] = {NULL};
+    struct job_result one = run(JOB_SNAPSHOT), two = run(JOB_SNAPSHOT);
+
+    drop(run(JOB_PROFILE)); /* not kept */
+    ck_assert_uint_eq(controller_snapshots(c, list, 4), 2);
+    ck_assert_ptr_eq(list[0], one.snapshot);
+    ck_assert_ptr_eq(list[1], two.snapshot);
+    snapshot_unref(list[0]);
+    snapshot_unref(list[1]);
+    ck_assert_uint_eq(controller_snapshots(c, list, 1), 1);
+    snapshot_unref(list[0]);
+    drop(one);
+    drop(two);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("jobs");
+    TCase *tc = tcase_create("jobs");
+
+    tcase_set_timeout(tc, 30);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, statistics_are_the_agents_and_the_kernels);
+    tcase_add_test(tc, without_jemalloc_the_kernels_figures_are_left);
+    tcase_add_test(tc, statistics_that_make_no_sense_are_an_error);
+    tcase_add_loop_test(
+        tc, an_answer_is_shared_for_a_second_unless_something_changed, 0,
+        sizeof(sharings) / sizeof(sharings[0]));
+    tcase_add_test(tc, a_shared_answer_is_there_at_once);
+    tcase_add_test(tc, a_recent_request_joins_the_dump_that_runs);
+    tcase_add_test(tc, a_change_that_waits_already_ends_sharing);
+    tcase_add_test(tc, another_incarnation_shares_nothing);
+    tcase_add_test(tc, a_job_tells_its_stage);
+    tcase_add_test(tc, kept_snapshots_are_listed_oldest_first);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

@@ -1,0 +1,116 @@
+/* test_process_memory.c - finding a process's cgroup, reading this process. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process_memory.h"
+#include "stats.h"
+#include "suite.h"
+
+#define V2_MOUNT                                                               \
+    "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n"
+#define V1_MOUNT(root)                                                         \
+    "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"                        \
+    "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"              \
+    "35 31 0:32 " root " /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" \
+    "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+
+static const struct {
+    const char *cgroup, *mountinfo, *path; /* NULL: not found */
+    bool v2;
+} places[] = {
+    {"0::/system.slice/db.service\n", V2_MOUNT,
+     "/sys/fs/cgroup/system.slice/db.service", true},
+    {"0::/\n", V2_MOUNT, "/sys/fs/cgroup", true},
+    {"5:cpu:/x\n4:memory:/docker/ab\n0::/\n", V1_MOUNT("/"),
+     "/sys/fs/cgroup/memory/docker/ab", false},
+    {"4:hugetlb,memory:/docker/ab\n0::/\n", V1_MOUNT("/docker/ab"),
+     "/sys/fs/cgroup/memory", false},
+    {"4:memory:/docker/ab/inner\n", V1_MOUNT("/docker/ab"),
+     "/sys/fs/cgroup/memory/inner", false},
+    {"4:memory:/docker/abc\n", V1_MOUNT("/docker/ab"), NULL, false},
+    {"4:name=memory:/x\n0::/y\n", V1_MOUNT("/"), "/sys/fs/cgroup/unified/y",
+     true},
+    {"0::/../other\n", V2_MOUNT, NULL, true},
+    {"4:memory:/x\n", V2_MOUNT, NULL, false},
+    {"", V2_MOUNT, NULL, true},
+    {"0::\n", V2_MOUNT, NULL, true},
+    {"::\n:\n\n0", V2_MOUNT, NULL, true},
+    {"0::/x\n", "", NULL, true},
+    {"0::/x\n", "30 23 0:26 / /sys/fs/cgroup rw -\n- - -\n      \n", NULL,
+     true},
+    {"0::/x\n", "30 23 0:26 / /sys/fs\\040x rw - cgroup2 cgroup2 rw\n" V2_MOUNT,
+     "/sys/fs/cgroup/x", true},
+};
+
+START_TEST(a_cgroup_is_found_where_it_is_mounted)
+{
+    struct cgroup_place place;
+    bool found = cgroup_find(places[_i].cgroup, places[_i].mountinfo, &place);
+
+    ck_assert_int_eq(found, places[_i].path != NULL);
+    if (found) {
+        ck_assert_str_eq(place.path, places[_i].path);
+        ck_assert_int_eq(place.v2, places[_i].v2);
+    }
+}
+END_TEST
+
+START_TEST(a_path_longer_than_any_is_refused)
+{
+    static char cgroup[8192];
+    struct cgroup_place place;
+
+    strcpy(cgroup, "0::/");
+    memset(cgroup + 4, 'x', sizeof(cgroup) - 5);
+    ck_assert(!cgroup_find(cgroup, V2_MOUNT, &place));
+}
+END_TEST
+
+START_TEST(what_this_process_holds_is_as_proc_status_says)
+{
+    struct stats stats = {0};
+    unsigned long long kilobytes = 0;
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "re");
+
+    ck_assert_ptr_nonnull(status);
+    while (fgets(line, sizeof(line), status))
+        if (sscanf(line, "VmRSS: %llu", &kilobytes) == 1)
+            break;
+    fclose(status);
+    process_memory_read(getpid(), &stats);
+    ck_assert(stats.rss.known && stats.rss_file.known);
+    ck_assert_uint_gt(stats.rss.value, kilobytes * 1024 / 2);
+    ck_assert_uint_lt(stats.rss.value, kilobytes * 1024 * 2);
+    ck_assert_uint_le(stats.rss_file.value, stats.rss.value);
+    if (stats.cgroup_limit.known)
+        ck_assert_uint_gt(stats.cgroup_limit.value, 0);
+}
+END_TEST
+
+START_TEST(of_a_process_that_is_not_there_nothing_is_known)
+{
+    struct stats stats = {0};
+
+    process_memory_read(0x3ffffff, &stats); /* above any pid */
+    ck_assert(!stats.rss.known && !stats.rss_file.known);
+    ck_assert(!stats.cgroup_current.known && !stats.cgroup_limit.known);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("process_memory");
+    TCase *tc = tcase_create("process_memory");
+
+    tcase_add_loop_test(tc, a_cgroup_is_found_where_it_is_mounted, 0,
+                        sizeof(places) / sizeof(places[0]));
+    tcase_add_test(tc, a_path_longer_than_any_is_refused);
+    tcase_add_test(tc, what_this_process_holds_is_as_proc_status_says);
+    tcase_add_test(tc, of_a_process_that_is_not_there_nothing_is_known);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

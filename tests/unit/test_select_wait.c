@@ -1,0 +1,365 @@
+/* test_select_wait.c - SELECTs that wait for the node. */
+#include <stdio.h>
+#include <string.h>
+
+#include "profile_fixture.h"
+#include "scripted_controller.h"
+#include "select_wait.h"
+#include "snapshot.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct harness h;
+static unsigned stacks; /* of a profile; each of 1000 bytes more */
+
+static const struct fixture_name names[] = {{0x1000, "malloc", false, NULL, 0},
+                                            {0x2001, "alpha()", false, NULL, 0},
+                                            {0x3001, "beta()", false, NULL, 0},
+                                            {0x5001, "main", false, NULL, 0},
+                                            {0}};
+
+static struct profile *
+make_profile(void)
+{
+    char text[1 << 16];
+    size_t used = (size_t)snprintf(text, sizeof(text), "heap_v2/1\n");
+
+    for (unsigned i = 0; i < stacks; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used,
+                             "@ 0x1000 0x%x 0x%x001 0x5001\nt*: 1: %u [0: 0]\n",
+                             i % 2 ? 0x3001 : 0x2001, 0x10 + i, 1000 * (i + 1));
+    ck_assert_uint_lt(used, sizeof(text));
+    return fixture_profile(text, names, NULL);
+}
+
+static void
+set_up(void)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+    stacks = 4;
+    scripted.profile = make_profile;
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+    for (size_t i = 0; i < scripted.kept_count; i++)
+        snapshot_unref(scripted.kept[i]);
+    scripted.kept_count = 0;
+    ck_assert_int_eq(scripted.tickets, 0);
+}
+
+static const char total[] = "select sum(bytes) b from heapwire.heap_stacks";
+
+START_TEST(an_answer_that_is_there_is_not_waited_for)
+{
+    ck_assert_str_eq(harness_run(&h, total), "b\n#10000");
+    ck_assert_uint_eq(scripted.submitted, 1);
+    ck_assert_uint_eq(scripted.profiles, 1);
+}
+END_TEST
+
+START_TEST(a_select_waits_and_begins_anew)
+{
+    struct progress progress;
+
+    scripted.answer = ANSWER_WAIT;
+    harness_open(&h, total);
+    ck_assert(!h.cursor->instant);
+    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_uint_eq(progress.stage, 2);
+    ck_assert_str_eq(progress.text, "naming");
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT); /* woken for nothing */
+    ck_assert_uint_eq(scripted.submitted, 1);
+    scripted_finish(true);
+    ck_assert_uint_eq(h.wakes, 1);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\n#10000");
+    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_int_eq(scripted.tickets, 0);
+}
+END_TEST
+
+/* The first half of the UNION is given out before the second one waits. */
+START_TEST(rows_are_given_once)
+{
+    scripted.answer = ANSWER_WAIT;
+    harness_open(&h, "with recursive c(n) as (select 1 union all select n + 1 "
+                     "from c where n < 200) select n from c union all select "
+                     "bytes from heapwire.heap_stacks union all select 7 from "
+                     "heapwire.nodes");
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    scripted_finish(true);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    {
+        const char *at = h.answer.data;
+        char line[16];
+
+        for (int i = 1; i <= 200; i++) {
+            snprintf(line, sizeof(line), "\n#%d", i);
+            ck_assert_msg(strncmp(at, line, strlen(line)) == 0, "row %d", i);
+            at += strlen(line);
+        }
+        ck_assert_str_eq(at, "\n#1000\n#2000\n#3000\n#4000\n#7");
+    }
+}
+END_TEST
+
+START_TEST(a_failure_of_the_node_is_the_statements)
+{
+    static const struct {
+        enum answer answer;
+        const char *error;
+    } cases[] = {{ANSWER_FAIL, "1105/HY000 opt.prof is false"},
+                 {ANSWER_REFUSE, "1105/HY000 the database ended"}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        scripted.answer = cases[i].answer;
+        ck_assert_str_eq(harness_run(&h, total), cases[i].error);
+        ck_assert_int_eq(scripted.tickets, 0);
+    }
+    scripted.answer = ANSWER_WAIT;
+    harness_open(&h, total);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    scripted_finish(false);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_str_eq(h.error.text, "opt.prof is false");
+    scripted.answer = ANSWER_DONE;
+    ck_assert_str_eq(harness_run(&h, total), "b\n#10000");
+}
+END_TEST
+
+START_TEST(waiting_can_be_cancelled_and_given_up)
+{
+    scripted.answer = ANSWER_HANG;
+    harness_open(&h, total);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    h.cursor->ops->cancel(h.cursor);
+    ck_assert_uint_eq(h.wakes, 1);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    harness_close(&h);
+    ck_assert_int_eq(scripted.tickets, 0);
+    harness_open(&h, total);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    harness_close(&h); /* the client is gone */
+    ck_assert_int_eq(scripted.tickets, 0);
+    harness_open(&h, total);
+    h.cursor->ops->cancel(h.cursor); /* before it ever ran */
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+}
+END_TEST
+
+START_TEST(one_statement_sees_one_snapshot)
+{
+    ck_assert_str_eq(
+        harness_run(&h, "select (select sum(bytes) from heapwire.heap_stacks) "
+                        "a, (select max(cum_bytes) from "
+                        "heapwire.heap_functions) b, (select count(*) from "
+                        "heapwire.heap_frames where depth = 0) c, (select "
+                        "count(*) from heapwire.heap_stacks x join "
+                        "heapwire.heap_stacks y using (stack)) d"),
+        "a|b|c|d\n#10000|#10000|#4|#4");
+    ck_assert_uint_eq(scripted.submitted, 1);
+    harness_run(&h, total);
+    ck_assert_uint_eq(scripted.submitted, 2); /* the controller shares */
+}
+END_TEST
+
+START_TEST(what_is_not_read_is_not_fetched)
+{
+    ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes where id = "
+                                     "1 and (select count(*) from "
+                                     "heapwire.heap_stacks) > 0"),
+                     "id");
+    ck_assert_uint_eq(scripted.submitted, 0);
+    ck_assert_str_eq(harness_run(&h, "select bytes from heapwire.heap_stacks "
+                                     "limit 0"),
+                     "bytes");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+START_TEST(set_and_do_cannot_wait)
+{
+    static const char *const statements[] = {
+        "SET @a = (SELECT count(*) FROM heapwire.heap_stacks)",
+        "DO (SELECT count(*) FROM heapwire.heap_stacks)"};
+
+    for (size_t i = 0; i < COUNT(statements); i++)
+        ck_assert_str_eq(harness_run(&h, statements[i]),
+                         "1235/42000 a table that waits for the node can be "
+                         "read by SELECT alone");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+START_TEST(kept_snapshots_are_read_without_the_node)
+{
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    stacks = 2;
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_b");
+    scripted.answer = ANSWER_REFUSE; /* it is gone */
+    ck_assert_str_eq(harness_run(&h, "select snapshot, sum(bytes) from "
+                                     "heapwire.heap_stacks where snapshot in "
+                                     "('heap_b', 'HEAP_A') group by 1"),
+                     "snapshot|sum(bytes)\nheap_a|#10000\nheap_b|#3000");
+    ck_assert_uint_eq(scripted.submitted, 0);
+    ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_stacks where "
+                                     "snapshot = 'now'"),
+                     "1105/HY000 the database ended");
+}
+END_TEST
+
+/* One row per name, each of another snapshot: by whatever plan. */
+static const char *const by_name[] = {
+    "select s.name, count(*) n from heapwire.snapshots s join "
+    "heapwire.heap_stacks h on h.snapshot = s.name group by 1",
+    "select s.name, count(*) n from heapwire.heap_stacks h join "
+    "heapwire.snapshots s on h.snapshot = s.name group by 1",
+    "select s.name, count(*) n from heapwire.heap_stacks h cross join "
+    "heapwire.snapshots s where s.name = h.snapshot group by 1",
+    "select s.name, count(*) n from heapwire.heap_stacks h, "
+    "heapwire.snapshots s, heapwire.nodes where s.name = h.snapshot group by "
+    "1",
+    "select snapshot name, count(*) n from heapwire.heap_stacks where snapshot "
+    "in (select name from heapwire.snapshots) group by 1",
+    "select snapshot name, count(*) n from heapwire.heap_stacks where snapshot "
+    "= 'heap_a' or snapshot = 'heap_b' group by 1",
+    "select snapshot name, count(*) n from heapwire.heap_stacks where "
+    "(snapshot = 'heap_a' and stack < 9) or (snapshot = 'heap_b' and stack < "
+    "9) group by 1",
+    "select name, (select count(*) from heapwire.heap_stacks where snapshot = "
+    "name) n from heapwire.snapshots",
+    "select name, max(h.stack) n from heapwire.snapshots s left join "
+    "heapwire.heap_frames h on h.snapshot = s.name and depth = 0 group by 1",
+    "select s.name, count(*) n from heapwire.heap_stacks h join "
+    "heapwire.heap_frames f using (snapshot, stack) join heapwire.snapshots s "
+    "on h.snapshot = s.name where f.depth = 0 group by 1",
+    "select s.name, count(*) n from heapwire.heap_frames f join "
+    "heapwire.snapshots s on f.snapshot = s.name join heapwire.heap_stacks h "
+    "on h.snapshot = f.snapshot and h.stack = f.stack where f.depth = 0 group "
+    "by 1",
+};
+
+START_TEST(names_come_from_anywhere)
+{
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    stacks = 2;
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_b");
+    ck_assert_str_eq(harness_run(&h, by_name[_i]),
+                     "name|n\nheap_a|#4\nheap_b|#2");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+START_TEST(the_fresh_one_beside_a_kept_one)
+{
+    stacks = 2;
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    stacks = 4;
+    ck_assert_str_eq(
+        harness_run(&h, "select n.function, n.cum_bytes - k.cum_bytes more "
+                        "from heapwire.heap_functions n join "
+                        "heapwire.heap_functions k on k.function = n.function "
+                        "and k.snapshot = 'heap_a' where n.snapshot = 'now' "
+                        "order by more desc, 1"),
+        "function|more\nmain|#7000\nbeta|#4000\nalpha|#3000\n"
+        "0x10000|#0\n0x11000|#0");
+    ck_assert_uint_eq(scripted.submitted, 1);
+}
+END_TEST
+
+START_TEST(an_unknown_name_is_an_error)
+{
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
+                                     "where snapshot = 'heap_z'"),
+                     "1105/HY000 no snapshot named 'heap_z'");
+    ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
+                                     "where snapshot = ''"),
+                     "1105/HY000 no snapshot named ''");
+    ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
+                                     "where snapshot = null"),
+                     "1");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+START_TEST(snapshots_of_one_statement_have_a_ceiling)
+{
+    struct buffer text;
+
+    for (char c = 'a'; c < 'i'; c++) {
+        char name[] = {'s', c, '\0'};
+
+        scripted.kept[scripted.kept_count++] = scripted_snapshot(name);
+    }
+    ck_assert_str_eq(harness_run(&h, "select count(distinct snapshot) n from "
+                                     "heapwire.heap_stacks where snapshot in "
+                                     "(select name from heapwire.snapshots)"),
+                     "n\n#8");
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "select count(*) from heapwire.heap_stacks where "
+                       "snapshot in ('sa'");
+    for (int i = 0; i < 1000; i++)
+        buffer_format(&text, ",'x%d'", i);
+    buffer_text(&text, ")");
+    harness_run(&h, text.data);
+    ck_assert_uint_eq(h.error.code, ER_UNKNOWN);
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(taking_one_needs_the_privilege)
+{
+    static const char *const tables[] = {"heap_functions", "heap_stacks",
+                                         "heap_frames"};
+    char text[64];
+
+    harness_fini(&h);
+    harness_init(&h, PRIVILEGE_STATUS);
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        snprintf(text, sizeof(text), "select 1 from heapwire.%s", tables[i]);
+        ck_assert_str_eq(harness_run(&h, text),
+                         "1227/42000 Access denied; you need (at least one of) "
+                         "the PROFILE privilege(s) for this operation");
+    }
+    ck_assert_str_eq(harness_run(&h, "select count(*) n from "
+                                     "heapwire.snapshots"),
+                     "n\n#0");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("select_wait");
+    TCase *tc = tcase_create("select_wait");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, an_answer_that_is_there_is_not_waited_for);
+    tcase_add_test(tc, a_select_waits_and_begins_anew);
+    tcase_add_test(tc, rows_are_given_once);
+    tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
+    tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);
+    tcase_add_test(tc, one_statement_sees_one_snapshot);
+    tcase_add_test(tc, what_is_not_read_is_not_fetched);
+    tcase_add_test(tc, set_and_do_cannot_wait);
+    tcase_add_test(tc, kept_snapshots_are_read_without_the_node);
+    tcase_add_loop_test(tc, names_come_from_anywhere, 0, COUNT(by_name));
+    tcase_add_test(tc, the_fresh_one_beside_a_kept_one);
+    tcase_add_test(tc, an_unknown_name_is_an_error);
+    tcase_add_test(tc, snapshots_of_one_statement_have_a_ceiling);
+    tcase_add_test(tc, taking_one_needs_the_privilege);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

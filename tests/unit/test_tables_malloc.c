@@ -1,0 +1,251 @@
+/*
+ * test_tables_malloc.c - the tables of the allocator, made of statistics that
+ * a test writes down.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "catalog_tables.h"
+#include "errors.h"
+#include "profile.h"
+#include "rowset.h"
+#include "snapshot.h"
+#include "stats.h"
+#include "suite.h"
+
+static const char text[] = "config.stats 1\n"
+                           "arenas.page 4096\n"
+                           "stats.allocated 104857600\n"
+                           "stats.active 115343360\n"
+                           "stats.metadata 5242880\n"
+                           "stats.resident 125829120\n"
+                           "stats.mapped 146800640\n"
+                           "stats.retained 1048576\n"
+                           "opt.dirty_decay_ms -1\n"
+                           "opt.thp default\n"
+                           "arenas.bin.0.size 8\n"
+                           "arenas.bin.0.nregs 512\n"
+                           "arenas.bin.0.slab_size 4096\n"
+                           "stats.arenas.4096.bins.0.nmalloc 700\n"
+                           "stats.arenas.4096.bins.0.ndalloc 66\n"
+                           "stats.arenas.4096.bins.0.nrequests 2057\n"
+                           "stats.arenas.4096.bins.0.curregs 256\n"
+                           "stats.arenas.4096.bins.0.curslabs 2\n"
+                           "stats.arenas.4096.bins.0.nonfull_slabs 1\n"
+                           "arenas.bin.1.size 16\n"
+                           "stats.arenas.0.nthreads 1\n"
+                           "stats.arenas.0.pactive 10\n"
+                           "stats.arenas.8.resident 99\n";
+
+static struct buffer answer;
+
+static struct stats *
+make_stats(const char *from)
+{
+    struct error err = {0};
+    struct stats *stats = stats_parse(from, strlen(from), &err);
+
+    ck_assert_msg(stats != NULL, "%s", err.text);
+    stats->taken_ms = 1795228267000;
+    return stats;
+}
+
+/* The table's rows, a line each, or its error. */
+static const char *
+produce(const struct catalog_table *table, const struct catalog_scope *scope)
+{
+    size_t columns = table->column_count;
+    struct rowset rows;
+    struct error err;
+
+    rowset_init(&rows, columns);
+    table->produce(scope, &rows);
+    buffer_clear(&answer);
+    if (rowset_done(&rows, &err) != 0)
+        buffer_text(&answer, err.text);
+    for (size_t i = 0; !rows.failed && i < rowset_rows(&rows); i++) {
+        for (size_t j = 0; j < columns; j++) {
+            const struct value *v = &rowset_row(&rows, i)[j];
+
+            if (j > 0)
+                buffer_char(&answer, '|');
+            if (v->type == VALUE_INT)
+                buffer_format(&answer, "%" PRId64, v->integer);
+            else if (v->type == VALUE_DOUBLE)
+                buffer_format(&answer, "%g", v->real);
+            else if (v->type == VALUE_TEXT)
+                buffer_add(&answer, v->data, v->size);
+            else
+                buffer_text(&answer, "NULL");
+        }
+        buffer_char(&answer, '\n');
+    }
+    rowset_fini(&rows);
+    return answer.data;
+}
+
+static void
+set_up(void)
+{
+    buffer_init(&answer, 1 << 20);
+}
+
+static void
+tear_down(void)
+{
+    buffer_fini(&answer);
+}
+
+START_TEST(statistics_are_numbers_and_words)
+{
+    struct stats *stats = make_stats(text);
+    struct catalog_scope scope = {.stats = stats};
+
+    ck_assert_str_eq(produce(&table_malloc_stats, &scope),
+                     "config.stats|1|1\n"
+                     "arenas.page|4096|4096\n"
+                     "stats.allocated|104857600|104857600\n"
+                     "stats.active|115343360|115343360\n"
+                     "stats.metadata|5242880|5242880\n"
+                     "stats.resident|125829120|125829120\n"
+                     "stats.mapped|146800640|146800640\n"
+                     "stats.retained|1048576|1048576\n"
+                     "opt.dirty_decay_ms|-1|-1\n"
+                     "opt.thp|NULL|default\n");
+    stats_unref(stats);
+}
+END_TEST
+
+START_TEST(bins_and_arenas_are_rows)
+{
+    struct stats *stats = make_stats(text);
+    struct catalog_scope scope = {.stats = stats};
+
+    ck_assert_str_eq(produce(&table_malloc_bins, &scope),
+                     "0|8|512|4096|700|66|2057|256|2|1|2048|0.25\n"
+                     "1|16|0|0|0|0|0|0|0|0|0|NULL\n");
+    ck_assert_str_eq(produce(&table_malloc_arenas, &scope),
+                     "0|1|0|0|40960|0|0|0|0|0|0\n"
+                     "8|0|0|0|0|0|0|0|0|0|99\n");
+    stats_unref(stats);
+}
+END_TEST
+
+START_TEST(without_jemalloc_the_allocators_tables_are_errors)
+{
+    static const struct catalog_table *const tables[] = {
+        &table_malloc_stats, &table_malloc_bins, &table_malloc_arenas};
+    struct stats *stats = make_stats("");
+    struct catalog_scope scope = {.stats = stats};
+
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_ptr_nonnull(strstr(produce(tables[i], &scope),
+                                     "does not allocate through jemalloc"));
+    stats_unref(stats);
+}
+END_TEST
+
+static struct stats_figure
+known(uint64_t value)
+{
+    return (struct stats_figure){true, value};
+}
+
+START_TEST(memory_is_one_row_with_its_gaps_in_words)
+{
+    struct profile profile = {.bytes = 52428800, .samples = 42};
+    struct snapshot snapshot = {.profile = &profile,
+                                .hello = {.active_since_ms = 1795228260000}};
+    struct stats *stats = make_stats(text);
+    struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
+
+    stats->rss = known(136314880);
+    stats->rss_file = known(7340032);
+    stats->cgroup_current = known(209715200);
+    stats->cgroup_limit = known(419430400);
+    ck_assert_str_eq(
+        produce(&table_memory, &scope),
+        "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
+        "1048576|136314880|7340032|209715200|419430400|52428800|42|10485760|"
+        "active exceeds allocated by 10.0 MiB: free parts of pages in use "
+        "(fragmentation); resident exceeds active and metadata by 5.0 MiB: "
+        "free pages not given back to the kernel yet; rss exceeds resident by "
+        "10.0 MiB: not jemalloc's (stacks, code, other allocators), mapped "
+        "files are 7.0 MiB of rss; the cgroup uses 50% of its limit; the "
+        "profile has 50.0 MiB, 50% of allocated: what was allocated since "
+        "2026-11-21 02:31:00 UTC, when profiling became active, and is still "
+        "in use; an estimate from samples\n");
+    stats_unref(stats);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    struct stats_figure rss, current;
+    const char *row, *note; /* what begins the row, what its note has */
+} gaps[] = {
+    {text,
+     {true, 125829120 - 1048576},
+     {false, 0},
+     "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
+     "1048576|124780544|NULL|NULL|NULL|NULL|NULL|-1048576|",
+     "resident exceeds rss by 1.0 MiB: pages never touched, or swapped out; "
+     "the cgroup cannot be read from here; profile_bytes is NULL"},
+    {text,
+     {true, 1000000000},
+     {true, 5},
+     "2026-11-21 02:31:07|104857600|",
+     "huge pages that are used in part (opt.thp is default); no cgroup of the "
+     "database has a limit"},
+    {text,
+     {false, 0},
+     {true, 5},
+     "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
+     "1048576|NULL|NULL|5|NULL|NULL|NULL|NULL|",
+     "rss is not known: the database is in a pid namespace"},
+    {"",
+     {true, 7},
+     {true, 5},
+     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|5|",
+     "does not allocate through jemalloc: only the kernel's figures"},
+    {"config.stats 0\n",
+     {true, 7},
+     {true, 5},
+     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|5|",
+     "built without statistics"},
+};
+
+START_TEST(what_is_not_known_is_null_and_said)
+{
+    struct stats *stats = make_stats(gaps[_i].text);
+    struct catalog_scope scope = {.stats = stats};
+    const char *row;
+
+    stats->rss = gaps[_i].rss;
+    stats->cgroup_current = gaps[_i].current;
+    row = produce(&table_memory, &scope);
+    ck_assert_msg(strncmp(row, gaps[_i].row, strlen(gaps[_i].row)) == 0, "%s",
+                  row);
+    ck_assert_msg(strstr(row, gaps[_i].note) != NULL, "%s", row);
+    stats_unref(stats);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("tables_malloc");
+    TCase *tc = tcase_create("tables_malloc");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, statistics_are_numbers_and_words);
+    tcase_add_test(tc, bins_and_arenas_are_rows);
+    tcase_add_test(tc, without_jemalloc_the_allocators_tables_are_errors);
+    tcase_add_test(tc, memory_is_one_row_with_its_gaps_in_words);
+    tcase_add_loop_test(tc, what_is_not_known_is_null_and_said, 0,
+                        sizeof(gaps) / sizeof(gaps[0]));
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
