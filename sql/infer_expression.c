@@ -589,8 +589,10 @@ unary(struct inference *p)
         p->at++;
         inference_skip(p);
     }
-    if (truth || bits)
+    if (truth)
         return of(COLUMN_BIGINT);
+    if (bits) /* 64 of them, without a sign */
+        return of(COLUMN_DECIMAL);
     if (binary)
         return of(COLUMN_BLOB);
     if (!negated)

@@ -122,10 +122,11 @@ fraction(struct scan *s, struct moment *t)
 
     if (s->end - s->p < 2 || *s->p != '.' || !is_digit(s->p[1]))
         return;
-    for (s->p++; at_digit(s); s->p++, scale /= 10)
+    for (s->p++; at_digit(s); s->p++, scale /= 10) {
         micros += (*s->p - '0') * scale;
+        t->digits += t->digits < FRACTION_DIGITS;
+    }
     t->micros += t->micros < 0 ? -micros : micros;
-    t->digits = FRACTION_DIGITS;
 }
 
 static void

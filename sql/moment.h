@@ -27,7 +27,7 @@ struct moment {
     enum moment_kind kind;
     int year, month, day;
     int64_t micros;  /* of the day; a TIME's own, which may be negative */
-    unsigned digits; /* of the fraction that is shown: 0 or 6 */
+    unsigned digits; /* of the fraction that is shown: at most 6 */
 };
 
 /* A date or a moment, in any of MySQL's spellings; false: it is none. */

@@ -70,6 +70,7 @@ open_parenthesis(struct rewriter *r)
     if (outer->expects_table) { /* (SELECT ...) or (a JOIN b) */
         inner->clause = CLAUSE_FROM;
         inner->expects_table = true;
+        inner->derived = true;
         outer->expects_table = false;
         r->result->has_tables = true;
     }
@@ -80,10 +81,21 @@ open_parenthesis(struct rewriter *r)
     return rewriter_call_open(r);
 }
 
+/* What may follow a derived table in parentheses, UNION included. */
+static bool
+is_alias(const struct token *token)
+{
+    return token->kind == TOKEN_QUOTED || token_is(token, "AS") ||
+           token_is(token, "UNION") || token_is(token, "EXCEPT") ||
+           token_is(token, "INTERSECT") ||
+           (token->kind == TOKEN_WORD && rewriter_is_name(token));
+}
+
 static int
 close_parenthesis(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
+    bool derived = level->derived && level->select > 0;
     bool is_row = level->is_row && !level->is_call;
 
     if (r->depth == 0)
@@ -96,6 +108,12 @@ close_parenthesis(struct rewriter *r)
     r->cte_count = level->cte_count;
     r->depth--;
     level = rewriter_top(r);
+    if (derived && level->clause == CLAUSE_FROM &&
+        !token_is_operator(&r->ahead, ")") && !is_alias(&r->ahead)) {
+        error_set(r->err, ER_DERIVED_ALIAS,
+                  "Every derived table must have its own alias");
+        return -1;
+    }
     if (level->clause == CLAUSE_LIST)
         rewriter_label_note(level, &r->token);
     if (is_row && level->operand.kind == OPERAND_OTHER)
@@ -151,11 +169,19 @@ operator(struct rewriter *r)
 static int
 string(struct rewriter *r)
 {
+    bool listed =
+        r->depth > 0 && rewriter_top(r)->clause == CLAUSE_LIST &&
+        (rewriter_wants_operand(r) || r->previous.kind == TOKEN_STRING);
+
     if (!rewriter_wants_operand(r) && r->previous.kind != TOKEN_STRING)
         rewriter_expression_end(r);
     else
         rewriter_operand(r, OPERAND_STRING);
-    return rewriter_emit_string(r, &r->token);
+    if (rewriter_emit_string(r, &r->token) != 0)
+        return -1;
+    if (listed && r->ahead.kind != TOKEN_STRING)
+        rewriter_emit(r, "COLLATE NOCASE"); /* so compares what selects it */
+    return 0;
 }
 
 static int
@@ -202,6 +228,15 @@ token(struct rewriter *r)
     }
 }
 
+static const char *
+where_of(const struct rewriter *r)
+{
+    for (size_t i = r->depth + 1; i > 0; i--)
+        if (r->levels[i - 1].where)
+            return r->levels[i - 1].where;
+    return "field list";
+}
+
 /* For rewrite_locate: without memory it is less exact. */
 static void
 mark(struct rewriter *r)
@@ -216,7 +251,8 @@ mark(struct rewriter *r)
         r->marks = grown;
         r->mark_capacity = capacity;
     }
-    r->marks[r->mark_count++] = (struct mark){r->sql->size, r->token.text.data};
+    r->marks[r->mark_count++] =
+        (struct mark){r->sql->size, r->token.text.data, where_of(r)};
 }
 
 static int
@@ -277,19 +313,26 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
 /* SQLite's text of a fault, a token or less, comes from the last token of ours
  * that began before it. */
 const char *
-rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset)
+rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
+               const char **where)
 {
     struct buffer sql;
     struct rewritten result = {0};
     struct rewriter r = {
         .job = rewrite, .result = &result, .sql = &sql, .marking = true};
     const char *located = rewrite->fragment->end;
+    size_t at = 0;
 
+    *where = "field list";
     offset = offset > start ? offset - start : 0;
     buffer_init(&sql, REWRITE_OUTPUT_MAX);
     run(&r);
     for (size_t i = 0; i < r.mark_count && r.marks[i].offset <= offset; i++)
-        located = r.marks[i].source;
+        at = i + 1;
+    if (at > 0) {
+        located = r.marks[at - 1].source;
+        *where = r.marks[at - 1].where;
+    }
     buffer_fini(&sql);
     mem_free(r.marks);
     return located;

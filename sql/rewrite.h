@@ -55,8 +55,8 @@ int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
                 struct rewritten *out, struct error *err);
 
 /* Where in the source the output's byte `offset` comes from; start is the
- * size that sql had before rewrite_run. */
+ * size that sql had before rewrite_run; *where is the clause's name. */
 const char *rewrite_locate(const struct rewrite *rewrite, size_t start,
-                           size_t offset);
+                           size_t offset, const char **where);
 
 #endif

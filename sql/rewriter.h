@@ -68,6 +68,8 @@ struct level {
     bool rows;    /* IN (: rows of it are VALUES */
     bool wrapped; /* a SELECT in parentheses of its own */
     bool after_union;
+    bool derived;       /* in a FROM: a SELECT of it needs an alias */
+    const char *where;  /* the clause, as faults name it */
     bool window, frame; /* OVER (, its ROWS or RANGE */
     bool interval;      /* DATE_ADD: INTERVAL was there */
     bool distinct;      /* of GROUP_CONCAT, COUNT */
@@ -92,7 +94,7 @@ struct level {
 /* A token's first byte in sql. */
 struct mark {
     size_t offset;
-    const char *source;
+    const char *source, *where;
 };
 
 enum { REWRITE_PENDING_MAX = 1024 /* operators that wait at once */ };
@@ -127,6 +129,7 @@ void rewriter_advance(struct rewriter *r);      /* the next token */
 /* rewriter_word.c: the token, a word; a name in backquotes. */
 int rewriter_word(struct rewriter *r);
 int rewriter_name(struct rewriter *r);
+bool rewriter_is_name(const struct token *token); /* no keyword */
 
 /* rewriter_operator.c */
 bool rewriter_wants_operand(struct rewriter *r);

@@ -56,7 +56,7 @@ rewriter_select_end(struct rewriter *r)
     if (level->conditional) {
         buffer_text(r->sql, ") WHERE");
         rewriter_emit_span(r, level->condition);
-        rewriter_insert(r, level->select, " SELECT * FROM (");
+        rewriter_insert(r, level->select - 1, " SELECT * FROM (");
     }
     level->conditional = false;
     return 0;

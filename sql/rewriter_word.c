@@ -79,6 +79,15 @@ define_cte(struct rewriter *r)
 
 /* ---- words ---- */
 
+bool
+rewriter_is_name(const struct token *token)
+{
+    const char *out;
+
+    return token->kind == TOKEN_WORD &&
+           rewrite_word(token->text, &out) == WORD_NAME;
+}
+
 /* A function's name: its parenthesis is next. */
 static int
 call(struct rewriter *r)
@@ -126,6 +135,13 @@ rewriter_name(struct rewriter *r)
 static int
 clause_end(struct rewriter *r, enum clause next, const char *out)
 {
+    static const struct {
+        const char *word, *where;
+    } names[] = {{"FROM", "on clause"},
+                 {"WHERE", "where clause"},
+                 {"GROUP", "group statement"},
+                 {"HAVING", "having clause"},
+                 {"ORDER", "order clause"}};
     struct level *level = rewriter_top(r);
 
     rewriter_expression_end(r);
@@ -135,6 +151,9 @@ clause_end(struct rewriter *r, enum clause next, const char *out)
         return -1;
     level->clause = next;
     level->expects_table = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (token_is(&r->token, names[i].word))
+            level->where = names[i].where;
     rewriter_emit(r, out);
     return 0;
 }
@@ -169,7 +188,8 @@ select(struct rewriter *r)
     level->expects_table = level->after_union = false;
     level->has_group = level->has_aggregate = level->conditional = false;
     level->count = 0;
-    level->select = r->sql->size;
+    level->select = r->sql->size + 1;
+    level->where = "field list";
     rewriter_emit(r, "SELECT");
     return 0;
 }
@@ -462,8 +482,11 @@ rewriter_word(struct rewriter *r)
         return 0;
     if (!token_is_operator(&r->previous, ".")) {
         if (!rewriter_wants_operand(r) && rewriter_is_unit(&r->token) &&
-            rewriter_interval_unit(r, r->token.text))
+            rewriter_interval_unit(r, r->token.text)) {
+            /* for the label: the end of an operand, no alias */
+            rewriter_top(r)->last.kind = TOKEN_DECIMAL;
             return 0;
+        }
         if (kind == WORD_OPERATOR || kind == WORD_PLAIN) {
             if (rewriter_operator(r, &known) != 0)
                 return -1;

@@ -141,14 +141,15 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 {
     int hour12 = p->hour % 12 ? (int)(p->hour % 12) : 12;
     int hour = (int)p->hour, minute = (int)p->minute, second = (int)p->second;
+    const char *sign = p->t->micros < 0 ? "-" : "";
     const char *half = p->hour % 24 < 12 ? "AM" : "PM";
 
     switch (c) {
     case 'H':
-        buffer_format(out, "%02d", hour);
+        buffer_format(out, "%s%02d", sign, hour);
         return true;
     case 'k':
-        buffer_format(out, "%d", hour);
+        buffer_format(out, "%s%d", sign, hour);
         return true;
     case 'h':
     case 'I':

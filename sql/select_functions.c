@@ -72,6 +72,30 @@ add(sqlite3 *db, struct handle *handle, const struct function *f, int arguments)
         f->final ? f->call : NULL, f->final, NULL);
 }
 
+/* SQLite takes any number for a function that takes many. */
+static void
+too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct function *f = sqlite3_user_data(c);
+    char text[100];
+
+    (void)argc;
+    (void)argv;
+    snprintf(text, sizeof(text), "wrong number of arguments to function %s()",
+             f->name);
+    sqlite3_result_error(c, text, -1);
+}
+
+static int
+refuse_few(sqlite3 *db, const struct function *f)
+{
+    for (int n = 0; n < f->least; n++)
+        if (sqlite3_create_function_v2(db, f->name, n, SQLITE_UTF8, (void *)f,
+                                       too_few, NULL, NULL, NULL) != SQLITE_OK)
+            return -1;
+    return 0;
+}
+
 int
 handle_add_functions(struct handle *handle)
 {
@@ -79,6 +103,9 @@ handle_add_functions(struct handle *handle)
         for (const struct function *f = tables[t]; f->name; f++) {
             int from = f->most == FUNCTION_ANY ? FUNCTION_ANY : f->least;
 
+            if (from == FUNCTION_ANY && !f->final &&
+                refuse_few(handle->db, f) != 0)
+                return -1;
             for (int n = from; n <= f->most; n++)
                 if (add(handle->db, handle, f, n) != SQLITE_OK)
                     return -1;
@@ -149,22 +176,33 @@ function_real(sqlite3_value *value)
     return isnan(real) ? 0 : real;
 }
 
+/* A text of digits past SQLite's integers: function_unsigned made it. */
+static bool
+is_unsigned(sqlite3_value *value, uint64_t *out)
+{
+    struct span text = function_argument(value);
+
+    if (sqlite3_value_type(value) != SQLITE_TEXT || text.size < 19 ||
+        strspn(text.data, "0123456789") != text.size)
+        return false;
+    *out = strtoull(text.data, NULL, 10);
+    return true;
+}
+
 int64_t
 function_integer(sqlite3_value *value)
 {
+    uint64_t bits;
     double real;
 
     if (sqlite3_value_type(value) == SQLITE_INTEGER)
         return sqlite3_value_int64(value);
-    if (sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
-        return sqlite3_value_int64(value);
+    if (is_unsigned(value, &bits))
+        return (int64_t)bits;
     real = round(function_real(value));
-    if (real >= 9223372036854775807.0) {
-        if (sqlite3_value_type(value) == SQLITE_TEXT) /* unsigned, in bits */
-            return (int64_t)strtoull(function_argument(value).data, NULL, 10);
-        return INT64_MAX;
-    }
-    return real <= -9223372036854775808.0 ? INT64_MIN : (int64_t)real;
+    return real >= 9223372036854775808.0    ? INT64_MAX
+           : real <= -9223372036854775808.0 ? INT64_MIN
+                                            : (int64_t)real;
 }
 
 unsigned char
