@@ -441,7 +441,8 @@ word(struct inference *p)
         p->at++;
         return string(p);
     }
-    if (here->word == WORD_CAST || here->word == WORD_CONVERT)
+    if (called &&
+        (token_is(&here->token, "CAST") || token_is(&here->token, "CONVERT")))
         return cast(p);
     if (called || here->word == WORD_NILADIC) {
         if (!token_is(&here->token, "EXISTS"))
@@ -565,7 +566,7 @@ static struct result_type
 unary(struct inference *p)
 {
     struct result_type out;
-    bool negated = false, truth = false, bits = false;
+    bool negated = false, truth = false, bits = false, binary = false;
 
     for (;; p->at++) {
         if (inference_is_operator(p, "-") || inference_is_operator(p, "+"))
@@ -574,7 +575,9 @@ unary(struct inference *p)
             bits = true;
         else if (inference_is_operator(p, "!"))
             truth = true;
-        else if (inference_here(p)->word != WORD_DROP) /* BINARY x */
+        else if (inference_is(p, "BINARY"))
+            binary = true;
+        else
             break;
     }
     if (inference_accept(p, "NOT")) {
@@ -586,8 +589,12 @@ unary(struct inference *p)
         p->at++;
         inference_skip(p);
     }
-    if (truth || bits)
+    if (truth)
         return of(COLUMN_BIGINT);
+    if (bits) /* 64 of them, without a sign */
+        return of(COLUMN_DECIMAL);
+    if (binary)
+        return of(COLUMN_BLOB);
     if (!negated)
         return out;
     return of(is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);

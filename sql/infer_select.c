@@ -179,6 +179,8 @@ at_from_end(const struct inference *p)
     const struct piece *here = inference_here(p);
 
     return here->token.kind == TOKEN_END || here->word == WORD_TAIL ||
+           here->word == WORD_GROUP || here->word == WORD_HAVING ||
+           here->word == WORD_INTO || here->word == WORD_LOCKING ||
            here->word == WORD_LIMIT || here->word == WORD_UNION ||
            token_is_operator(&here->token, ")");
 }

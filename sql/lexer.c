@@ -187,6 +187,26 @@ scan_hex_string(struct lexer *lexer)
     return TOKEN_HEX;
 }
 
+/* b'01'; pos stands on the quote. */
+static enum token_kind
+scan_bit_string(struct lexer *lexer)
+{
+    const char *p = lexer->pos + 1;
+
+    while (p < lexer->end && (*p == '0' || *p == '1'))
+        p++;
+    if (p == lexer->end || *p != '\'')
+        return TOKEN_INVALID;
+    lexer->pos = p + 1;
+    return TOKEN_HEX;
+}
+
+static bool
+is_bit(char c)
+{
+    return c == '0' || c == '1';
+}
+
 /* A run of word characters that started with a digit is a number, or an
  * identifier like 1st. */
 static enum token_kind
@@ -199,6 +219,13 @@ scan_number(struct lexer *lexer)
     if (*start == '0' && peek(lexer, 1) == 'x' && is_hex(peek(lexer, 2))) {
         lexer->pos += 2;
         while (is_hex(peek(lexer, 0)))
+            lexer->pos++;
+        kind = TOKEN_HEX;
+        goto tail;
+    }
+    if (*start == '0' && peek(lexer, 1) == 'b' && is_bit(peek(lexer, 2))) {
+        lexer->pos += 2;
+        while (is_bit(peek(lexer, 0)))
             lexer->pos++;
         kind = TOKEN_HEX;
         goto tail;
@@ -273,8 +300,8 @@ scan_variable(struct lexer *lexer)
 static enum token_kind
 scan_operator(struct lexer *lexer)
 {
-    static const char *const longer[] = {
-        "<=>", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="};
+    static const char *const longer[] = {"<=>", "->>", "->", "<=", ">=", "<>",
+                                         "!=",  "<<",  ">>", "||", "&&", ":="};
 
     for (size_t i = 0; i < sizeof(longer) / sizeof(longer[0]); i++)
         if (starts(lexer, longer[i])) {
@@ -296,8 +323,10 @@ scan(struct lexer *lexer)
         lexer->pos++;
         return scan_hex_string(lexer);
     }
-    if ((c == 'b' || c == 'B') && peek(lexer, 1) == '\'')
-        return TOKEN_INVALID; /* bit strings: nothing here has bits */
+    if ((c == 'b' || c == 'B') && peek(lexer, 1) == '\'') {
+        lexer->pos++;
+        return scan_bit_string(lexer);
+    }
     if ((c == 'n' || c == 'N') && peek(lexer, 1) == '\'') {
         lexer->pos++;
         return scan_string(lexer);

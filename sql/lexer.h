@@ -27,7 +27,7 @@ enum token_kind {
     TOKEN_STRING,    /* '...', "...", N'...' */
     TOKEN_INTEGER,   /* decimal digits */
     TOKEN_DECIMAL,   /* with a point or an exponent */
-    TOKEN_HEX,       /* 0x1f, x'1f': text is what was typed */
+    TOKEN_HEX,       /* 0x1f, x'1f', 0b01, b'01': what was typed */
     TOKEN_SYSTEM,    /* @@name, @@session.name */
     TOKEN_USER,      /* @name, @'name' */
     TOKEN_PARAMETER, /* ? */

@@ -181,6 +181,8 @@ static const struct {
     {"ADMIN", parse_admin},
     {"SELECT", parse_select},
     {"WITH", parse_select},
+    {"TABLE", parse_select},
+    {"VALUES", parse_select},
     {"SHOW", parse_show},
     {"DESC", parse_describe},
     {"DESCRIBE", parse_describe},
@@ -217,6 +219,8 @@ parse_statement(struct parser *p, struct statement *out)
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))
             return statements[i].parse(p, out);
+    if (token_is_operator(&p->token, "(")) /* (SELECT 1) UNION (SELECT 2) */
+        return parse_select(p, out);
     return parse_other(p, out);
 }
 

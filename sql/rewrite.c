@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "errors.h"
+#include "memory.h"
 #include "rewriter.h"
 #include "sql_session.h"
 #include "variables.h"
@@ -22,48 +23,102 @@ rewriter_advance(struct rewriter *r)
     r->previous = r->token;
     r->token = r->ahead;
     r->ahead = lexer_next(&r->lexer);
+    if (r->ahead.kind == TOKEN_STRING && r->ahead.text.data[0] == '"' &&
+        r->ansi_quotes)
+        r->ahead.kind = TOKEN_QUOTED;
     if (r->ahead.text.data >= r->job->fragment->end) {
         r->ahead.kind = TOKEN_END;
         r->ahead.text.size = 0;
     }
 }
 
+/* A SELECT in parentheses where a query stands: SQLite has no such thing. */
+static bool
+opens_query(struct rewriter *r, const struct level *outer)
+{
+    if (outer->clause != CLAUSE_NONE || outer->is_call ||
+        outer->operand.kind != OPERAND_NONE)
+        return false;
+    if (!outer->wrapped && !outer->after_union &&
+        (r->depth > 0 || r->job->form != REWRITE_SELECT))
+        return false;
+    return token_is(&r->ahead, "SELECT") || token_is_operator(&r->ahead, "(") ||
+           token_is(&r->ahead, "VALUES") || token_is(&r->ahead, "WITH");
+}
+
 static int
 open_parenthesis(struct rewriter *r)
 {
     struct level *outer = rewriter_top(r), *inner;
+    bool query = opens_query(r, outer);
+    bool rows = r->rows_follow && !r->call_follows;
 
     if (r->depth == NESTING_MAX)
         return rewriter_fail(r);
+    rewriter_emit(r, query ? "SELECT * FROM" : "");
+    if (!query && !outer->expects_table)
+        rewriter_operand(r, OPERAND_OTHER);
     inner = &r->levels[++r->depth];
     memset(inner, 0, sizeof(*inner));
-    inner->cast = r->next_is_cast;
-    inner->convert = r->next_is_convert;
+    inner->wrapped = query;
+    inner->is_call = r->call_follows;
+    inner->window = r->window_follows;
+    inner->special = r->special_follows;
     inner->cte_count = r->cte_count;
-    r->next_is_cast = r->next_is_convert = false;
+    inner->pending_base = r->pending_count;
+    r->call_follows = r->window_follows = r->rows_follow = false;
+    r->special_follows = SPECIAL_NONE;
     if (outer->expects_table) { /* (SELECT ...) or (a JOIN b) */
         inner->clause = CLAUSE_FROM;
         inner->expects_table = true;
+        inner->derived = true;
         outer->expects_table = false;
         r->result->has_tables = true;
     }
     rewriter_emit(r, "(");
-    return 0;
+    if (rows && token_is_operator(&r->ahead, "("))
+        rewriter_emit(r, "VALUES");
+    inner->content = r->sql->size;
+    return rewriter_call_open(r);
+}
+
+/* What may follow a derived table in parentheses, UNION included. */
+static bool
+is_alias(const struct token *token)
+{
+    return token->kind == TOKEN_QUOTED || token_is(token, "AS") ||
+           token_is(token, "UNION") || token_is(token, "EXCEPT") ||
+           token_is(token, "INTERSECT") ||
+           (token->kind == TOKEN_WORD && rewriter_is_name(token));
 }
 
 static int
 close_parenthesis(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
+    bool derived = level->derived && level->select > 0;
+    bool is_row = level->is_row && !level->is_call;
 
     if (r->depth == 0)
         return rewriter_fail(r);
+    rewriter_expression_end(r);
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
+        return -1;
+    if (rewriter_select_end(r) != 0 || rewriter_call_close(r) != 0)
         return -1;
     r->cte_count = level->cte_count;
     r->depth--;
-    if (rewriter_top(r)->clause == CLAUSE_LIST)
-        rewriter_label_note(rewriter_top(r), &r->token);
+    level = rewriter_top(r);
+    if (derived && level->clause == CLAUSE_FROM &&
+        !token_is_operator(&r->ahead, ")") && !is_alias(&r->ahead)) {
+        error_set(r->err, ER_DERIVED_ALIAS,
+                  "Every derived table must have its own alias");
+        return -1;
+    }
+    if (level->clause == CLAUSE_LIST)
+        rewriter_label_note(level, &r->token);
+    if (is_row && level->operand.kind == OPERAND_OTHER)
+        level->operand.kind = OPERAND_ROW;
     rewriter_emit(r, ")");
     return 0;
 }
@@ -73,8 +128,8 @@ comma(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
-    if (level->convert)
-        return rewriter_convert_tail(r, false);
+    rewriter_expression_end(r);
+    level->is_row = true;
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
     if (level->clause == CLAUSE_FROM)
@@ -86,15 +141,12 @@ comma(struct rewriter *r)
 static int
 operator(struct rewriter *r)
 {
-    static const struct {
-        const char *mysql, *sqlite;
-    } spellings[] = {
-        {"<=>", "IS"},
-        {"&&", "AND"},
-        {"!", "NOT"},
-        {"/", "*1.0/"}, /* 7 / 2 is 3.5 in MySQL; DIV divides integers */
-    };
+    bool known;
 
+    if (rewriter_call_token(r, &known) != 0)
+        return -1;
+    if (known)
+        return 0;
     if (token_is_operator(&r->token, ","))
         return comma(r);
     if (token_is_operator(&r->token, ")"))
@@ -105,51 +157,103 @@ operator(struct rewriter *r)
         return open_parenthesis(r);
     if (token_is_operator(&r->token, ":="))
         return rewriter_fail(r);
-    if (token_is_operator(&r->token, "||")) {
-        rewriter_emit(r, variable_sql_mode(r->job->session, "PIPES_AS_CONCAT")
-                             ? "||"
-                             : "OR");
+    if (rewriter_operator(r, &known) != 0)
+        return -1;
+    if (known)
         return 0;
-    }
-    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
-        if (token_is_operator(&r->token, spellings[i].mysql)) {
-            rewriter_emit(r, spellings[i].sqlite);
-            return 0;
-        }
+    rewriter_operand(r, OPERAND_OTHER); /* a star, a dot */
     rewriter_emit_span(r, r->token.text);
+    return 0;
+}
+
+/* 'a' 'b' is one string; a string behind another operand is an alias. */
+static int
+string(struct rewriter *r)
+{
+    bool listed =
+        r->depth > 0 && rewriter_top(r)->clause == CLAUSE_LIST &&
+        (rewriter_wants_operand(r) || r->previous.kind == TOKEN_STRING);
+
+    if (!rewriter_wants_operand(r) && r->previous.kind != TOKEN_STRING)
+        rewriter_expression_end(r);
+    else
+        rewriter_operand(r, OPERAND_STRING);
+    if (rewriter_emit_string(r, &r->token) != 0)
+        return -1;
+    if (listed && r->ahead.kind != TOKEN_STRING)
+        rewriter_emit(r, "COLLATE NOCASE"); /* so compares what selects it */
     return 0;
 }
 
 static int
 token(struct rewriter *r)
 {
+    struct level *level = rewriter_top(r);
+    bool known;
+
     if (r->token.kind == TOKEN_WORD)
         return rewriter_word(r);
     if (r->token.kind == TOKEN_OPERATOR)
         return operator(r);
-    if (rewriter_top(r)->clause == CLAUSE_LIST)
-        rewriter_label_note(rewriter_top(r), &r->token);
+    if (level->clause == CLAUSE_LIST)
+        rewriter_label_note(level, &r->token);
     switch (r->token.kind) {
     case TOKEN_QUOTED:
         return rewriter_name(r);
     case TOKEN_STRING:
-        return rewriter_emit_string(r, &r->token);
+        if (rewriter_call_token(r, &known) != 0)
+            return -1;
+        if (known)
+            return 0;
+        return string(r);
     case TOKEN_INTEGER:
     case TOKEN_DECIMAL:
+        rewriter_operand(r, OPERAND_NUMBER);
         rewriter_emit_span(r, r->token.text);
         return 0;
     case TOKEN_HEX:
+        rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_hex(r, &r->token);
     case TOKEN_SYSTEM:
+        rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_system_variable(r, &r->token);
     case TOKEN_PARAMETER:
+        rewriter_operand(r, OPERAND_OTHER);
         buffer_format(r->sql, " ?%zu", ++r->parameters);
         return 0;
     case TOKEN_USER:
+        rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_user_variable(r, &r->token);
     default:
         return rewriter_fail(r);
     }
+}
+
+static const char *
+where_of(const struct rewriter *r)
+{
+    for (size_t i = r->depth + 1; i > 0; i--)
+        if (r->levels[i - 1].where)
+            return r->levels[i - 1].where;
+    return "field list";
+}
+
+/* For rewrite_locate: without memory it is less exact. */
+static void
+mark(struct rewriter *r)
+{
+    size_t capacity = r->mark_capacity ? 2 * r->mark_capacity : 256;
+    struct mark *grown;
+
+    if (r->mark_count == r->mark_capacity) {
+        grown = mem_realloc(r->marks, capacity * sizeof(*grown));
+        if (!grown)
+            return;
+        r->marks = grown;
+        r->mark_capacity = capacity;
+    }
+    r->marks[r->mark_count++] =
+        (struct mark){r->sql->size, r->token.text.data, where_of(r)};
 }
 
 static int
@@ -162,23 +266,26 @@ run(struct rewriter *r)
     rewriter_top(r)->clause = form == REWRITE_EXPRESSIONS ? CLAUSE_LIST
                               : form == REWRITE_CONDITION ? CLAUSE_REST
                                                           : CLAUSE_NONE;
+    r->ansi_quotes = variable_sql_mode(r->job->session, "ANSI_QUOTES");
     r->lexer = r->job->fragment->lexer;
     rewriter_advance(r);
     rewriter_advance(r);
     while (r->token.kind != TOKEN_END) {
-        if (r->sql->size <= r->locate)
-            r->located = r->token.text.data;
+        if (r->marking)
+            mark(r);
         if (token(r) != 0)
             return -1;
         rewriter_advance(r);
     }
-    if (r->sql->size <= r->locate)
-        r->located = r->job->fragment->end;
+    if (r->marking)
+        mark(r);
     if (r->depth > 0)
         return rewriter_fail(r);
-    return rewriter_top(r)->clause == CLAUSE_LIST
-               ? rewriter_label_end(r, rewriter_top(r))
-               : 0;
+    rewriter_expression_end(r);
+    if (rewriter_top(r)->clause == CLAUSE_LIST &&
+        rewriter_label_end(r, rewriter_top(r)) != 0)
+        return -1;
+    return rewriter_select_end(r);
 }
 
 static void
@@ -199,7 +306,6 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
     struct rewriter r;
 
     begin(&r, rewrite, out, sql);
-    r.locate = SIZE_MAX;
     r.err = err;
     memset(out, 0, sizeof(*out));
     if ((size_t)(rewrite->fragment->end - rewrite->fragment->lexer.pos) >
@@ -218,20 +324,33 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
     return -1;
 }
 
+/* SQLite's text of a fault, a token or less, comes from the last token of ours
+ * that began before it. */
 const char *
-rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset)
+rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
+               const char **where)
 {
     struct buffer sql;
     struct rewritten result = {0};
     struct error again; /* the one that is being located */
     struct rewriter r;
+    const char *located = rewrite->fragment->end;
+    size_t at = 0;
 
     begin(&r, rewrite, &result, &sql);
-    r.locate = offset > start ? offset - start : 0;
-    r.located = rewrite->fragment->end;
+    r.marking = true;
     r.err = &again;
+    *where = "field list";
+    offset = offset > start ? offset - start : 0;
     buffer_init(&sql, REWRITE_OUTPUT_MAX);
     run(&r);
+    for (size_t i = 0; i < r.mark_count && r.marks[i].offset <= offset; i++)
+        at = i + 1;
+    if (at > 0) {
+        located = r.marks[at - 1].source;
+        *where = r.marks[at - 1].where;
+    }
     buffer_fini(&sql);
-    return r.located;
+    mem_free(r.marks);
+    return located;
 }

@@ -23,7 +23,8 @@ enum {
     REWRITE_SOURCE_MAX = 256 * 1024, /* bytes of a SELECT */
     REWRITE_OUTPUT_MAX = 2 * 1024 * 1024,
     REWRITE_LABEL_MAX = 256, /* bytes of a label made from an expression */
-    REWRITE_CTES_MAX = 32
+    REWRITE_CTES_MAX = 32,
+    REWRITE_INTO_MAX = 64 /* variables of SELECT ... INTO */
 };
 
 enum rewrite_form {
@@ -45,6 +46,8 @@ struct rewritten {
     bool has_tables;         /* anything but constants is read */
     bool has_limit;          /* a LIMIT of its own */
     struct table_set tables; /* each that was looked up and allowed */
+    struct span into[REWRITE_INTO_MAX]; /* user variables, in the arena */
+    size_t into_count;
 };
 
 /* Appends to sql.  -1 with 1064, 1193, 1046, 1049, 1146, 1227. */
@@ -52,8 +55,8 @@ int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
                 struct rewritten *out, struct error *err);
 
 /* Where in the source the output's byte `offset` comes from; start is the
- * size that sql had before rewrite_run. */
+ * size that sql had before rewrite_run; *where is the clause's name. */
 const char *rewrite_locate(const struct rewrite *rewrite, size_t start,
-                           size_t offset);
+                           size_t offset, const char **where);
 
 #endif

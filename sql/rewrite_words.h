@@ -17,10 +17,20 @@ enum rewrite_word {
     WORD_LIMIT,
     WORD_UNION, /* another SELECT follows */
     WORD_AS,
-    WORD_IN, /* a parenthesis follows */
     WORD_WITH,
-    WORD_CAST,
-    WORD_CONVERT,
+    WORD_OPERATOR,
+    WORD_CASE,
+    WORD_CASE_PART, /* WHEN, THEN, ELSE */
+    WORD_END,
+    WORD_GROUP,
+    WORD_HAVING,
+    WORD_EXISTS,
+    WORD_OVER,
+    WORD_TABLE,  /* TABLE t */
+    WORD_VALUES, /* VALUES ROW(1), ROW(2) */
+    WORD_INTO,
+    WORD_LOCKING, /* FOR UPDATE, LOCK IN SHARE MODE */
+    WORD_HINT,    /* USE INDEX (x) */
     WORD_COLLATE, /* goes, with its name */
     WORD_NILADIC, /* a function without parentheses */
     WORD_DROP,    /* goes */
@@ -39,7 +49,7 @@ extern const size_t rewrite_word_count;
 /* *out: how SQLite writes it. */
 enum rewrite_word rewrite_word(struct span word, const char **out);
 
-/* The type of a CAST in SQLite's words, or NULL. */
+/* The type of a CAST in hw_cast's words, or NULL. */
 const char *rewrite_type(struct span word);
 
 #endif

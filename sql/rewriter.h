@@ -12,11 +12,76 @@ enum clause {
     CLAUSE_REST
 };
 
+/* What an expression so far is, as far as comparing it goes. */
+enum operand_kind {
+    OPERAND_NONE, /* nothing: an operand must follow */
+    OPERAND_COLUMN,
+    OPERAND_NUMBER,
+    OPERAND_STRING,
+    OPERAND_ROW,    /* (a, b) */
+    OPERAND_BINARY, /* COLLATE utf8mb4_bin */
+    OPERAND_OTHER
+};
+
+struct operand {
+    enum operand_kind kind;
+    size_t start;   /* in sql */
+    unsigned depth; /* of the expression */
+};
+
+struct operator;
+
+/* An operator whose right side is not over. */
+struct pending {
+    const struct operator* op;
+    struct operand left; /* of a prefix: where it starts */
+    size_t middle;       /* in sql: behind the left side */
+    bool negated;        /* NOT LIKE */
+    bool continued;      /* a BETWEEN had its AND */
+};
+
+/* Functions with a syntax of their own. */
+enum special {
+    SPECIAL_NONE,
+    SPECIAL_AGGREGATE,
+    SPECIAL_CAST,
+    SPECIAL_CHAR,      /* (65 USING charset) */
+    SPECIAL_CONVERT,   /* (x, type), (x USING charset) */
+    SPECIAL_COUNT,     /* (DISTINCT a, b) */
+    SPECIAL_DATE_ADD,  /* (x, INTERVAL n unit) */
+    SPECIAL_EXTRACT,   /* (unit FROM x) */
+    SPECIAL_GROUP,     /* _CONCAT(DISTINCT x ORDER BY y SEPARATOR z) */
+    SPECIAL_POSITION,  /* (x IN y) */
+    SPECIAL_SUBSTRING, /* (x FROM n FOR m) */
+    SPECIAL_TIMESTAMP, /* DIFF(unit, x, y) */
+    SPECIAL_TRIM,      /* (LEADING x FROM y) */
+};
+
 /* One pair of parentheses, or the whole. */
 struct level {
     enum clause clause;
+    struct operand operand;
+    size_t pending_base;
+    bool negated; /* NOT was there: LIKE, IN, BETWEEN or REGEXP follow */
+    bool is_row;  /* a comma was there */
+    bool is_call;
+    bool rows;    /* IN (: rows of it are VALUES */
+    bool wrapped; /* a SELECT in parentheses of its own */
+    bool after_union;
+    bool derived;       /* in a FROM: a SELECT of it needs an alias */
+    const char *where;  /* the clause, as faults name it */
+    bool window, frame; /* OVER (, its ROWS or RANGE */
+    bool interval;      /* DATE_ADD: INTERVAL was there */
+    bool distinct;      /* of GROUP_CONCAT, COUNT */
+    enum special special;
+    struct group_concat *group;
+    size_t content; /* in sql: behind the parenthesis */
+    /* Of its SELECT: */
+    size_t select, having; /* in sql: where they start */
+    bool has_group, has_aggregate, has_having;
+    bool conditional; /* HAVING filters rows, not groups */
+    struct span condition;
     bool expects_table; /* FROM: the next name is a table's */
-    bool cast, convert; /* inside of CAST(, CONVERT( */
     size_t cte_count;   /* of names that were known outside */
     /* The expression being selected, in CLAUSE_LIST. */
     size_t count; /* tokens */
@@ -26,6 +91,14 @@ struct level {
     struct token last, before;
 };
 
+/* A token's first byte in sql. */
+struct mark {
+    size_t offset;
+    const char *source, *where;
+};
+
+enum { REWRITE_PENDING_MAX = 1024 /* operators that wait at once */ };
+
 struct rewriter {
     const struct rewrite *job;
     struct rewritten *result;
@@ -33,12 +106,18 @@ struct rewriter {
     struct token token, ahead, previous;
     struct buffer *sql;
     size_t depth;
-    bool next_is_cast, next_is_convert; /* of the coming parenthesis */
+    struct pending pending[REWRITE_PENDING_MAX];
+    size_t pending_count;
+    bool rows_follow;  /* IN, its left side a row: so is its list */
+    bool call_follows; /* the coming parenthesis is a function's */
+    bool window_follows;
+    enum special special_follows;
     struct span ctes[REWRITE_CTES_MAX];
     size_t cte_count;
-    size_t parameters;   /* so far: each fragment's count from 1 */
-    size_t locate;       /* offset in sql whose source is asked for */
-    const char *located; /* the last token that began before it */
+    size_t parameters;  /* so far: each fragment's count from 1 */
+    struct mark *marks; /* where tokens are in sql; only to locate a fault */
+    size_t mark_count, mark_capacity;
+    bool marking, ansi_quotes;
     struct error *err;
     /* Last, and not cleared before they are used: many bytes. */
     struct level levels[NESTING_MAX + 1];
@@ -48,17 +127,47 @@ struct rewriter {
 struct level *rewriter_top(struct rewriter *r); /* the innermost */
 void rewriter_advance(struct rewriter *r);      /* the next token */
 
-/* rewriter_word.c: the token, a word; a name in backquotes; and what stands
- * behind the expression of CONVERT(x, type) or CONVERT(x USING charset), which
- * are CASTs. */
+/* rewriter_word.c: the token, a word; a name in backquotes. */
 int rewriter_word(struct rewriter *r);
 int rewriter_name(struct rewriter *r);
-int rewriter_convert_tail(struct rewriter *r, bool is_using);
+bool rewriter_is_name(const struct token *token); /* no keyword */
+
+/* rewriter_operator.c */
+bool rewriter_wants_operand(struct rewriter *r);
+/* An operand begins here, unless one is there. */
+void rewriter_operand(struct rewriter *r, enum operand_kind kind);
+void rewriter_insert(struct rewriter *r, size_t at, const char *text);
+void rewriter_expression_end(struct rewriter *r);
+/* The token, when it is an operator (*known). */
+int rewriter_operator(struct rewriter *r, bool *known);
+int rewriter_case(struct rewriter *r);
+void rewriter_case_part(struct rewriter *r, const char *out);
+void rewriter_case_end(struct rewriter *r);
+bool rewriter_interval_unit(struct rewriter *r, struct span unit);
+void rewriter_collate_binary(struct rewriter *r);
+
+/* rewriter_call.c: calls with a syntax of their own. */
+enum special rewriter_special(struct span name, const char **out);
+bool rewriter_is_unit(const struct token *token); /* of an INTERVAL */
+int rewriter_call_open(struct rewriter *r);
+/* The token (*known), inside of one. */
+int rewriter_call_token(struct rewriter *r, bool *known);
+int rewriter_call_close(struct rewriter *r);
+int rewriter_convert_type(struct rewriter *r); /* the type of CONVERT, CAST */
+
+/* rewriter_clause.c: what ends or surrounds a SELECT's parts. */
+int rewriter_having(struct rewriter *r);
+int rewriter_having_end(struct rewriter *r);
+int rewriter_select_end(struct rewriter *r);
+int rewriter_into(struct rewriter *r);
+int rewriter_locking(struct rewriter *r);
+void rewriter_index_hint(struct rewriter *r);
 
 /* rewriter_emit.c */
 void rewriter_emit(struct rewriter *r, const char *text);
 void rewriter_emit_span(struct rewriter *r, struct span text);
 void rewriter_emit_identifier(struct rewriter *r, struct span name);
+void rewriter_emit_text(struct rewriter *r, struct span text);
 int rewriter_emit_decoded(struct rewriter *r, const struct token *token);
 int rewriter_emit_string(struct rewriter *r, const struct token *token);
 int rewriter_emit_hex(struct rewriter *r, const struct token *token);

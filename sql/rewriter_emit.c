@@ -61,6 +61,12 @@ rewriter_emit_identifier(struct rewriter *r, struct span name)
     emit_quoted(r, name, '"');
 }
 
+void
+rewriter_emit_text(struct rewriter *r, struct span text)
+{
+    emit_quoted(r, text, '\'');
+}
+
 int
 rewriter_emit_decoded(struct rewriter *r, const struct token *token)
 {
@@ -105,15 +111,55 @@ rewriter_emit_string(struct rewriter *r, const struct token *token)
     return 0;
 }
 
-/* 0x1f and x'1f' are bytes. */
+static bool
+is_arithmetic(const struct token *token)
+{
+    static const char *const operators[] = {"+", "-", "*", "/",  "%",  "|",
+                                            "&", "^", "~", "<<", ">>", "="};
+
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (token_is_operator(token, operators[i]))
+            return true;
+    return false;
+}
+
+/* 0x1f, x'1f', 0b01 and b'01' are bytes; beside an operator, a number. */
 int
 rewriter_emit_hex(struct rewriter *r, const struct token *token)
 {
     struct span digits = {token->text.data + 2, token->text.size - 2};
-    bool typed_as_string = token->text.data[1] == '\'';
+    bool bits = token->text.data[0] == 'b' || token->text.data[0] == 'B' ||
+                token->text.data[1] == 'b';
+    unsigned step = bits ? 1 : 4;
+    uint64_t number = 0;
 
-    if (typed_as_string)
+    if (token->text.data[1] == '\'')
         digits.size--;
+    if (is_arithmetic(&r->previous) || is_arithmetic(&r->ahead)) {
+        for (size_t i = 0; i < digits.size; i++) {
+            char c = digits.data[i];
+
+            number = number << step |
+                     (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+        }
+        buffer_format(r->sql, " %lld", (long long)number);
+        return 0;
+    }
+    if (bits) {
+        size_t at = 0, size = digits.size % 8;
+
+        buffer_text(r->sql, " X'");
+        for (; at < digits.size; at += size, size = 8) {
+            number = 0;
+            if (size == 0)
+                size = 8;
+            for (size_t i = at; i < at + size; i++)
+                number = number << 1 | (uint64_t)(digits.data[i] - '0');
+            buffer_format(r->sql, "%02x", (unsigned)number);
+        }
+        buffer_char(r->sql, '\'');
+        return 0;
+    }
     buffer_text(r->sql, digits.size % 2 ? " X'0" : " X'");
     buffer_add(r->sql, digits.data, digits.size);
     buffer_char(r->sql, '\'');

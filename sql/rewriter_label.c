@@ -41,7 +41,7 @@ ends_operand(const struct token *token)
     switch (token->kind) {
     case TOKEN_WORD:
         return word_of(token) == WORD_NAME || word_of(token) == WORD_VALUE ||
-               word_of(token) == WORD_NILADIC;
+               word_of(token) == WORD_END || word_of(token) == WORD_NILADIC;
     case TOKEN_OPERATOR:
         return token_is_operator(token, ")");
     case TOKEN_END:

@@ -1,6 +1,7 @@
 /* rewriter_word.c - words: keywords, tables and other names. */
 #include "rewriter.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "catalog.h"
@@ -78,6 +79,30 @@ define_cte(struct rewriter *r)
 
 /* ---- words ---- */
 
+bool
+rewriter_is_name(const struct token *token)
+{
+    const char *out;
+
+    return token->kind == TOKEN_WORD &&
+           rewrite_word(token->text, &out) == WORD_NAME;
+}
+
+/* A function's name: its parenthesis is next. */
+static int
+call(struct rewriter *r)
+{
+    const char *out = NULL;
+
+    r->call_follows = true;
+    r->special_follows = rewriter_special(r->token.text, &out);
+    rewriter_operand(r, OPERAND_OTHER);
+    if (!out)
+        return rewriter_emit_decoded(r, &r->token);
+    rewriter_emit(r, out);
+    return 0;
+}
+
 int
 rewriter_name(struct rewriter *r)
 {
@@ -88,88 +113,204 @@ rewriter_name(struct rewriter *r)
         return table_reference(r);
     if (level->clause == CLAUSE_WITH && !part)
         return define_cte(r);
+    if (part)
+        return rewriter_emit_decoded(r, &r->token);
+    if (!rewriter_wants_operand(r)) {
+        rewriter_expression_end(r); /* an alias */
+        return rewriter_emit_decoded(r, &r->token);
+    }
+    if (r->token.kind == TOKEN_WORD && token_is_operator(&r->ahead, "("))
+        return call(r);
+    if (token_is(&r->token, "UNKNOWN") &&
+        (token_is(&r->previous, "IS") || token_is(&r->previous, "NOT"))) {
+        rewriter_operand(r, OPERAND_OTHER);
+        rewriter_emit(r, "NULL");
+        return 0;
+    }
+    rewriter_operand(r, OPERAND_COLUMN);
     return rewriter_emit_decoded(r, &r->token);
-}
-
-static int
-from(struct rewriter *r)
-{
-    struct level *level = rewriter_top(r);
-
-    if (level->clause != CLAUSE_LIST) {
-        rewriter_emit(r, "FROM");
-        return 0;
-    }
-    if (rewriter_label_end(r, level) != 0)
-        return -1;
-    if (token_is(&r->ahead, "DUAL")) {
-        rewriter_advance(r);
-        level->clause = CLAUSE_REST;
-        return 0;
-    }
-    rewriter_emit(r, "FROM");
-    level->clause = CLAUSE_FROM;
-    level->expects_table = true;
-    return 0;
 }
 
 /* What ends a list or a FROM. */
 static int
 clause_end(struct rewriter *r, enum clause next, const char *out)
 {
+    static const struct {
+        const char *word, *where;
+    } names[] = {{"FROM", "on clause"},
+                 {"WHERE", "where clause"},
+                 {"GROUP", "group statement"},
+                 {"HAVING", "having clause"},
+                 {"ORDER", "order clause"}};
     struct level *level = rewriter_top(r);
 
+    rewriter_expression_end(r);
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
+    if (rewriter_having_end(r) != 0)
+        return -1;
     level->clause = next;
+    level->expects_table = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (token_is(&r->token, names[i].word))
+            level->where = names[i].where;
+    rewriter_emit(r, out);
+    return 0;
+}
+
+static int
+from(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+    bool dual = token_is(&r->ahead, "DUAL");
+
+    if (level->clause != CLAUSE_LIST) {
+        rewriter_expression_end(r);
+        rewriter_emit(r, "FROM");
+        return 0;
+    }
+    if (clause_end(r, dual ? CLAUSE_REST : CLAUSE_FROM, dual ? "" : "FROM") !=
+        0)
+        return -1;
+    if (dual)
+        rewriter_advance(r);
+    level->expects_table = !dual;
+    return 0;
+}
+
+static int
+select(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    rewriter_expression_end(r);
+    level->clause = CLAUSE_LIST;
+    level->expects_table = level->after_union = false;
+    level->has_group = level->has_aggregate = level->conditional = false;
+    level->count = 0;
+    level->select = r->sql->size + 1;
+    level->where = "field list";
+    rewriter_emit(r, "SELECT");
+    return 0;
+}
+
+/* A UNION whose first part was a SELECT in parentheses, in a FROM. */
+static int
+compound(struct rewriter *r, const char *out)
+{
+    struct level *level = rewriter_top(r);
+
+    rewriter_expression_end(r);
+    if (level->clause == CLAUSE_FROM && r->depth > 0 &&
+        level->content < r->sql->size && level->select == 0)
+        rewriter_insert(r, level->content, " SELECT * FROM");
+    if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
+        return -1;
+    if (rewriter_select_end(r) != 0)
+        return -1;
+    level->after_union = true;
+    level->clause = CLAUSE_NONE;
     level->expects_table = false;
     rewriter_emit(r, out);
     return 0;
 }
 
-/* AS: an alias, or the type of a CAST. */
 static int
-as(struct rewriter *r)
+collate(struct rewriter *r)
 {
-    struct level *level = rewriter_top(r);
-    const char *type = NULL;
+    struct span name;
+    bool listed = rewriter_top(r)->clause == CLAUSE_LIST;
 
-    if (!level->cast) {
-        if (level->clause == CLAUSE_LIST)
-            level->aliased = true;
-        rewriter_emit(r, "AS");
-        return 0;
-    }
-    if (r->ahead.kind == TOKEN_WORD)
-        type = rewrite_type(r->ahead.text);
     rewriter_advance(r);
-    if (!type)
+    if (!is_name(&r->token) && r->token.kind != TOKEN_STRING)
         return rewriter_fail(r);
-    rewriter_emit(r, "AS");
-    rewriter_emit(r, type);
-    /* CHAR(60), CHAR CHARACTER SET x, SIGNED INTEGER: lengths say nothing */
-    while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->ahead, ")")) {
-        if (token_is_operator(&r->ahead, "(")) {
-            while (r->ahead.kind != TOKEN_END &&
-                   !token_is_operator(&r->ahead, ")"))
-                rewriter_advance(r);
-        }
-        rewriter_advance(r);
-    }
+    if (listed)
+        rewriter_label_note(rewriter_top(r), &r->token);
+    if (rewriter_decode(r, &r->token, &name) != 0)
+        return -1;
+    if (span_is_nocase(name, "binary") ||
+        (name.size > 4 &&
+         strncasecmp(name.data + name.size - 4, "_bin", 4) == 0))
+        rewriter_collate_binary(r);
     return 0;
 }
 
-int
-rewriter_convert_tail(struct rewriter *r, bool is_using)
+static int
+with(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
-    level->convert = false;
-    level->cast = true;
-    if (!is_using)
-        return as(r);
-    rewriter_advance(r);
-    rewriter_emit(r, "AS TEXT");
+    /* not in front, it would be a name to SQLite */
+    if (!token_is_operator(&r->previous, "(") &&
+        (level->clause != CLAUSE_NONE || r->previous.text.data))
+        return rewriter_fail(r);
+    level->clause = CLAUSE_WITH;
+    level->expects_table = false;
+    rewriter_emit(r, "WITH");
+    return 0;
+}
+
+static int
+quantifier(struct rewriter *r, const char *out)
+{
+    bool after_union = rewriter_top(r)->after_union;
+
+    if (!after_union || strcmp(out, "DISTINCT") != 0)
+        rewriter_emit(r, out);
+    return 0;
+}
+
+static int
+limit(struct rewriter *r)
+{
+    r->result->has_limit = r->result->has_limit || r->depth == 0;
+    if (clause_end(r, CLAUSE_REST, "") != 0 || rewriter_select_end(r) != 0)
+        return -1;
+    rewriter_emit(r, "LIMIT");
+    return 0;
+}
+
+static int
+as(struct rewriter *r)
+{
+    rewriter_expression_end(r);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        rewriter_top(r)->aliased = true;
+    rewriter_emit(r, "AS");
+    return 0;
+}
+
+static int
+table(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    if (level->clause != CLAUSE_NONE || !rewriter_wants_operand(r))
+        return rewriter_fail(r);
+    rewriter_emit(r, "SELECT * FROM");
+    level->clause = CLAUSE_FROM;
+    level->expects_table = true;
+    return 0;
+}
+
+static int
+values(struct rewriter *r)
+{
+    if (rewriter_top(r)->clause != CLAUSE_NONE)
+        return rewriter_fail(r);
+    rewriter_emit(r, "VALUES");
+    rewriter_top(r)->clause = CLAUSE_REST;
+    return 0;
+}
+
+static int
+niladic(struct rewriter *r)
+{
+    rewriter_operand(r, OPERAND_OTHER);
+    r->call_follows = token_is_operator(&r->ahead, "(");
+    rewriter_emit_identifier(r, r->token.text);
+    if (!r->call_follows)
+        buffer_text(r->sql, "()");
     return 0;
 }
 
@@ -180,69 +321,144 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
 
     switch (word) {
     case WORD_SELECT:
-        level->clause = CLAUSE_LIST;
-        level->expects_table = false;
-        level->count = 0;
-        rewriter_emit(r, out);
-        return 0;
+        return select(r);
+    case WORD_QUANTIFIER:
+        return quantifier(r, out);
     case WORD_FROM:
         return from(r);
     case WORD_JOIN:
+        rewriter_expression_end(r);
         level->expects_table = level->clause == CLAUSE_FROM;
         rewriter_emit(r, out);
         return 0;
     case WORD_LIMIT:
-        r->result->has_limit = r->result->has_limit || r->depth == 0;
+        return limit(r);
+    case WORD_GROUP:
+        level->has_group = true;
         return clause_end(r, CLAUSE_REST, out);
+    case WORD_HAVING:
+        return clause_end(r, CLAUSE_REST, "") != 0 ? -1 : rewriter_having(r);
     case WORD_TAIL:
         return clause_end(r, CLAUSE_REST, out);
     case WORD_UNION:
-        return clause_end(r, CLAUSE_NONE, out);
+        return compound(r, out);
     case WORD_AS:
         return as(r);
-    case WORD_IN: /* SQLite would take a table's name, too */
-        rewriter_emit(r, out);
-        if (token_is_operator(&r->ahead, "("))
-            return 0;
-        rewriter_advance(r);
-        return rewriter_fail(r);
-    case WORD_WITH: /* not in front, it would be a name to SQLite */
-        if (!token_is_operator(&r->previous, "(") &&
-            (level->clause != CLAUSE_NONE || r->previous.text.data))
-            return rewriter_fail(r);
-        level->clause = CLAUSE_WITH;
-        level->expects_table = false;
-        rewriter_emit(r, out);
-        return 0;
+    case WORD_WITH:
+        return with(r);
     case WORD_COLLATE:
-        rewriter_advance(r);
-        if (!is_name(&r->token) && r->token.kind != TOKEN_STRING)
-            return rewriter_fail(r);
-        if (level->clause == CLAUSE_LIST)
-            rewriter_label_note(level, &r->token);
+        return collate(r);
+    case WORD_CASE:
+        return rewriter_case(r);
+    case WORD_CASE_PART:
+        rewriter_case_part(r, out);
         return 0;
-    case WORD_CONVERT:
-        r->next_is_convert = true;
-        rewriter_emit(r, "CAST");
+    case WORD_END:
+        rewriter_case_end(r);
         return 0;
-    case WORD_CAST:
-        r->next_is_cast = true;
+    case WORD_EXISTS:
+        rewriter_operand(r, OPERAND_OTHER);
+        rewriter_emit(r, out);
+        return 0;
+    case WORD_OVER:
+        r->window_follows = token_is_operator(&r->ahead, "(");
         rewriter_emit(r, out);
         return 0;
     case WORD_NILADIC:
-        rewriter_emit_identifier(r, r->token.text);
-        if (!token_is_operator(&r->ahead, "("))
-            buffer_text(r->sql, "()");
+        return niladic(r);
+    case WORD_TABLE:
+        return table(r);
+    case WORD_VALUES:
+        return values(r);
+    case WORD_INTO:
+        return clause_end(
+                   r, level->clause == CLAUSE_LIST ? CLAUSE_LIST : CLAUSE_REST,
+                   "") != 0
+                   ? -1
+                   : rewriter_into(r);
+    case WORD_LOCKING:
+        return clause_end(r, CLAUSE_REST, "") != 0 ? -1 : rewriter_locking(r);
+    case WORD_HINT:
+        rewriter_index_hint(r);
         return 0;
     case WORD_DROP:
         return 0;
     case WORD_REFUSE:
         return rewriter_fail(r);
-    default:
-        if (level->convert && span_is_nocase(r->token.text, "USING"))
-            return rewriter_convert_tail(r, true);
+    case WORD_VALUE:
+        rewriter_operand(r, span_is_nocase(r->token.text, "NULL")
+                                ? OPERAND_OTHER
+                                : OPERAND_NUMBER);
         rewriter_emit(r, out);
         return 0;
+    default:
+        rewriter_expression_end(r);
+        rewriter_emit(r, out);
+        return 0;
+    }
+}
+
+/* ROWS BETWEEN 1 PRECEDING AND CURRENT ROW, in OVER (...). */
+static bool
+frame_word(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    if (!level->window)
+        return false;
+    if (!level->frame &&
+        (token_is(&r->token, "ROWS") || token_is(&r->token, "RANGE"))) {
+        rewriter_expression_end(r);
+        level->frame = true;
+    }
+    if (level->frame)
+        rewriter_emit_span(r, r->token.text);
+    return level->frame;
+}
+
+/* What a word is here: some are keywords only in their place. */
+static enum rewrite_word
+kind_here(struct rewriter *r, enum rewrite_word kind)
+{
+    bool open = token_is_operator(&r->ahead, "(");
+    struct level *level = rewriter_top(r);
+
+    if (token_is_operator(&r->previous, "."))
+        return WORD_NAME;
+    switch (kind) {
+    case WORD_SIDE:
+        return open && rewriter_wants_operand(r) ? WORD_NAME : WORD_PLAIN;
+    case WORD_HINT:
+        return level->clause == CLAUSE_FROM && !level->expects_table &&
+                       (token_is(&r->ahead, "INDEX") ||
+                        token_is(&r->ahead, "KEY"))
+                   ? WORD_HINT
+                   : WORD_NAME;
+    case WORD_TAIL: /* OVER (ORDER BY x) ends no SELECT's clause */
+        return level->window ? WORD_PLAIN : kind;
+    default:
+        return kind;
+    }
+}
+
+static bool
+is_listed(enum rewrite_word kind)
+{
+    switch (kind) {
+    case WORD_SELECT:
+    case WORD_QUANTIFIER:
+    case WORD_DROP:
+    case WORD_FROM:
+    case WORD_TAIL:
+    case WORD_GROUP:
+    case WORD_HAVING:
+    case WORD_LIMIT:
+    case WORD_UNION:
+    case WORD_INTO:
+    case WORD_LOCKING:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -250,26 +466,35 @@ int
 rewriter_word(struct rewriter *r)
 {
     const char *out = NULL;
-    enum rewrite_word kind = rewrite_word(r->token.text, &out);
+    enum rewrite_word kind = kind_here(r, rewrite_word(r->token.text, &out));
+    bool known;
 
-    if (r->token.text.data[0] == '_' && r->ahead.kind == TOKEN_STRING)
+    if (r->token.text.data[0] == '_' &&
+        (r->ahead.kind == TOKEN_STRING || r->ahead.kind == TOKEN_HEX))
         return 0; /* _utf8mb4'text': everything here is UTF-8 */
-    if (token_is_operator(&r->previous, ".") ||
-        (kind == WORD_SIDE && token_is_operator(&r->ahead, "(")))
-        kind = WORD_NAME;
-    if (rewriter_top(r)->clause == CLAUSE_LIST) {
-        switch (kind) {
-        case WORD_SELECT:
-        case WORD_QUANTIFIER:
-        case WORD_DROP:
-        case WORD_FROM:
-        case WORD_TAIL:
-        case WORD_LIMIT:
-        case WORD_UNION:
-            break;
-        default:
-            rewriter_label_note(rewriter_top(r), &r->token);
+    if (rewriter_top(r)->clause == CLAUSE_LIST && is_listed(kind))
+        rewriter_label_note(rewriter_top(r), &r->token);
+    if (frame_word(r))
+        return 0;
+    if (rewriter_call_token(r, &known) != 0)
+        return -1;
+    if (known)
+        return 0;
+    if (!token_is_operator(&r->previous, ".")) {
+        if (!rewriter_wants_operand(r) && rewriter_is_unit(&r->token) &&
+            rewriter_interval_unit(r, r->token.text)) {
+            /* for the label: the end of an operand, no alias */
+            rewriter_top(r)->last.kind = TOKEN_DECIMAL;
+            return 0;
         }
+        if (kind == WORD_OPERATOR || kind == WORD_PLAIN) {
+            if (rewriter_operator(r, &known) != 0)
+                return -1;
+            if (known)
+                return 0;
+        }
+        if (token_is(&r->token, "ROW") && token_is_operator(&r->ahead, "("))
+            return 0;
     }
     return kind == WORD_NAME ? rewriter_name(r) : keyword(r, kind, out);
 }

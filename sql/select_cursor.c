@@ -13,6 +13,7 @@
 #include "execute.h"
 #include "memory.h"
 #include "infer.h"
+#include "select_into.h"
 #include "select_query.h"
 #include "select_value.h"
 #include "sql_cursor.h"
@@ -335,9 +336,16 @@ select_open(struct opening *o, struct error *err)
     struct catalog_scope scope = {.session = o->session};
     struct query query;
 
+    struct rewritten rewritten;
+    struct cursor *cursor;
+
     if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    return cursor_over(o, &query, err);
+    rewritten = query.rewritten;
+    cursor = cursor_over(o, &query, err);
+    if (!cursor || rewritten.into_count == 0)
+        return cursor;
+    return select_into(o, cursor, rewritten.into, rewritten.into_count, err);
 }
 
 struct cursor *

@@ -1,207 +1,127 @@
-/* select_functions.c - MySQL's functions, as far as clients call them. */
+/* select_functions.c - MySQL's functions: all tables, and what they share. */
 #include "select_functions.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "select_handle.h"
-#include "sql_session.h"
-#include "variables.h"
 
-static const struct sql_session *
-session_of(sqlite3_context *c)
-{
-    return ((const struct handle *)sqlite3_user_data(c))->scope.session;
-}
-
-static void
-return_value(sqlite3_context *c, const struct value *value)
-{
-    switch (value->type) {
-    case VALUE_NULL:
-        sqlite3_result_null(c);
-        break;
-    case VALUE_INT:
-        sqlite3_result_int64(c, value->integer);
-        break;
-    case VALUE_DOUBLE:
-        sqlite3_result_double(c, value->real);
-        break;
-    case VALUE_TEXT:
-        function_text(c, value->data, value->size);
-        break;
-    case VALUE_BLOB:
-        sqlite3_result_blob64(c, value->data, value->size, SQLITE_TRANSIENT);
-        break;
-    }
-}
-
-/* ---- the session ---- */
-
-static void
-function_version(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    function_text(c, SQL_SERVER_VERSION, strlen(SQL_SERVER_VERSION));
-}
-
-static void
-function_user(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const struct sql_identity *who = &session_of(c)->who;
-    char text[sizeof(who->user) + sizeof(who->host) + 1];
-    int size = snprintf(text, sizeof(text), "%s@%s", who->user, who->host);
-
-    (void)argc;
-    (void)argv;
-    function_text(c, text, (size_t)size);
-}
-
-static void
-function_database(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const char *database = session_of(c)->database;
-
-    (void)argc;
-    (void)argv;
-    if (*database)
-        function_text(c, database, strlen(database));
-}
-
-static void
-function_connection_id(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    sqlite3_result_int64(c, session_of(c)->connection_id);
-}
-
-static void
-function_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    sqlite3_result_int(c, 0);
-}
-
-/* hw_variable(place in the table, scope): @@x.  A user may call it, too. */
-static void
-function_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    size_t index = (size_t)sqlite3_value_int64(argv[0]);
-    char room[VARIABLE_ROOM];
-    struct value value;
-
-    (void)argc;
-    if (index >= variable_count || variables[index].same_as)
-        return;
-    variable_get(session_of(c), &variables[index],
-                 (enum variable_scope)sqlite3_value_int(argv[1]), room, &value);
-    return_value(c, &value);
-}
-
-/* hw_user_variable('x'): @x, NULL unless set */
-static void
-function_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const struct session_value *setting =
-        session_value_find(session_of(c), NULL, function_argument(argv[0]));
-
-    (void)argc;
-    if (setting)
-        return_value(c, &setting->value);
-}
-
-static const struct {
-    const char *name;
-    int arguments; /* -1: any number */
-    void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
-    enum function_type type; /* of what it returns */
-} functions[] = {
-    {"char_length", 1, function_char_length, RETURNS_BIGINT},
-    {"character_length", 1, function_char_length, RETURNS_BIGINT},
-    {"concat", -1, function_concat, RETURNS_TEXT},
-    {"concat_ws", -1, function_concat_ws, RETURNS_TEXT},
-    {"connection_id", 0, function_connection_id, RETURNS_BIGINT},
-    {"curdate", 0, function_today, RETURNS_DATE},
-    {"current_date", 0, function_today, RETURNS_DATE},
-    {"current_time", 0, function_clock, RETURNS_TIME},
-    {"current_timestamp", 0, function_now, RETURNS_DATETIME},
-    {"current_timestamp", 1, function_now, RETURNS_DATETIME},
-    {"current_user", 0, function_user, RETURNS_TEXT},
-    {"curtime", 0, function_clock, RETURNS_TIME},
-    {"database", 0, function_database, RETURNS_TEXT},
-    {"found_rows", 0, function_zero, RETURNS_BIGINT},
-    {"hw_user_variable", 1, function_user_variable, RETURNS_TEXT},
-    {"hw_variable", 2, function_variable, RETURNS_TEXT},
-    {"if", 3, function_if, RETURNS_BRANCHES},
-    {"last_insert_id", 0, function_zero, RETURNS_BIGINT},
-    {"left", 2, function_left, RETURNS_TEXT},
-    {"length", 1, function_length, RETURNS_BIGINT},
-    {"like", 2, function_like, RETURNS_BIGINT},
-    {"like", 3, function_like, RETURNS_BIGINT},
-    {"localtime", 0, function_now, RETURNS_DATETIME},
-    {"localtimestamp", 0, function_now, RETURNS_DATETIME},
-    {"now", 0, function_now, RETURNS_DATETIME},
-    {"now", 1, function_now, RETURNS_DATETIME},
-    {"right", 2, function_right, RETURNS_TEXT},
-    {"row_count", 0, function_zero, RETURNS_BIGINT},
-    {"schema", 0, function_database, RETURNS_TEXT},
-    {"session_user", 0, function_user, RETURNS_TEXT},
-    {"sysdate", 0, function_now, RETURNS_DATETIME},
-    {"system_user", 0, function_user, RETURNS_TEXT},
-    {"timediff", 2, function_timediff, RETURNS_TIME},
-    {"unix_timestamp", 0, function_unix_timestamp, RETURNS_BIGINT},
-    {"user", 0, function_user, RETURNS_TEXT},
-    {"utc_date", 0, function_today, RETURNS_DATE},
-    {"utc_time", 0, function_clock, RETURNS_TIME},
-    {"utc_timestamp", 0, function_now, RETURNS_DATETIME},
-    {"utc_timestamp", 1, function_now, RETURNS_DATETIME},
-    {"version", 0, function_version, RETURNS_TEXT},
+static const struct function *const tables[] = {
+    session_functions,   compare_functions, number_functions, text_functions,
+    search_functions,    hash_functions,    time_functions,   date_functions,
+    interval_functions,  format_functions,  cast_functions,   measure_functions,
+    aggregate_functions,
 };
+
+enum { TABLE_COUNT = sizeof(tables) / sizeof(tables[0]) };
 
 /* SQLite's own that mean in MySQL what they mean there. */
 static const struct {
     const char *name;
     enum function_type type;
 } builtins[] = {
-    {"abs", RETURNS_NUMBER},         {"avg", RETURNS_DOUBLE},
-    {"ceil", RETURNS_BIGINT},        {"ceiling", RETURNS_BIGINT},
-    {"coalesce", RETURNS_ARGUMENTS}, {"count", RETURNS_BIGINT},
-    {"floor", RETURNS_BIGINT},       {"hex", RETURNS_TEXT},
-    {"group_concat", RETURNS_TEXT},  {"ifnull", RETURNS_ARGUMENTS},
-    {"instr", RETURNS_BIGINT},       {"lower", RETURNS_TEXT},
-    {"ltrim", RETURNS_TEXT},         {"max", RETURNS_ARGUMENTS},
-    {"min", RETURNS_ARGUMENTS},      {"nullif", RETURNS_FIRST},
-    {"pow", RETURNS_DOUBLE},         {"power", RETURNS_DOUBLE},
-    {"replace", RETURNS_TEXT},       {"round", RETURNS_NUMBER},
-    {"rtrim", RETURNS_TEXT},         {"sign", RETURNS_BIGINT},
-    {"sqrt", RETURNS_DOUBLE},        {"substr", RETURNS_TEXT},
-    {"substring", RETURNS_TEXT},     {"sum", RETURNS_NUMBER},
-    {"trim", RETURNS_TEXT},          {"upper", RETURNS_TEXT},
+    {"avg", RETURNS_DOUBLE},
+    {"char", RETURNS_TEXT}, /* rewritten, as those below */
+    {"group_concat", RETURNS_TEXT},
+    {"json_arrayagg", RETURNS_TEXT},
+    {"json_objectagg", RETURNS_TEXT},
+    {"mid", RETURNS_TEXT},
+    {"position", RETURNS_BIGINT},
+    {"substr", RETURNS_TEXT},
+    {"coalesce", RETURNS_ARGUMENTS},
+    {"count", RETURNS_BIGINT},
+    {"cume_dist", RETURNS_DOUBLE},
+    {"dense_rank", RETURNS_BIGINT},
+    {"first_value", RETURNS_FIRST},
+    {"ifnull", RETURNS_ARGUMENTS},
+    {"json_array", RETURNS_TEXT},
+    {"json_extract", RETURNS_TEXT},
+    {"json_group_array", RETURNS_TEXT},
+    {"json_group_object", RETURNS_TEXT},
+    {"json_object", RETURNS_TEXT},
+    {"json_quote", RETURNS_TEXT},
+    {"json_type", RETURNS_TEXT},
+    {"json_valid", RETURNS_BIGINT},
+    {"->", RETURNS_TEXT},
+    {"->>", RETURNS_TEXT},
+    {"lag", RETURNS_FIRST},
+    {"last_value", RETURNS_FIRST},
+    {"lead", RETURNS_FIRST},
+    {"max", RETURNS_ARGUMENTS},
+    {"min", RETURNS_ARGUMENTS},
+    {"nth_value", RETURNS_FIRST},
+    {"ntile", RETURNS_BIGINT},
+    {"nullif", RETURNS_FIRST},
+    {"percent_rank", RETURNS_DOUBLE},
+    {"rank", RETURNS_BIGINT},
+    {"row_number", RETURNS_BIGINT},
+    {"sum", RETURNS_NUMBER},
 };
+
+static int
+add(sqlite3 *db, struct handle *handle, const struct function *f, int arguments)
+{
+    int flags = SQLITE_UTF8;
+
+    return sqlite3_create_function_v2(
+        db, f->name, arguments, flags, handle, f->final ? NULL : f->call,
+        f->final ? f->call : NULL, f->final, NULL);
+}
+
+/* SQLite takes any number for a function that takes many. */
+static void
+too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct function *f = sqlite3_user_data(c);
+    char text[100];
+
+    (void)argc;
+    (void)argv;
+    snprintf(text, sizeof(text), "wrong number of arguments to function %s()",
+             f->name);
+    sqlite3_result_error(c, text, -1);
+}
+
+static int
+refuse_few(sqlite3 *db, const struct function *f)
+{
+    for (int n = 0; n < f->least; n++)
+        if (sqlite3_create_function_v2(db, f->name, n, SQLITE_UTF8, (void *)f,
+                                       too_few, NULL, NULL, NULL) != SQLITE_OK)
+            return -1;
+    return 0;
+}
 
 int
 handle_add_functions(struct handle *handle)
 {
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (sqlite3_create_function_v2(handle->db, functions[i].name,
-                                       functions[i].arguments, SQLITE_UTF8,
-                                       handle, functions[i].call, NULL, NULL,
-                                       NULL) != SQLITE_OK)
-            return -1;
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const struct function *f = tables[t]; f->name; f++) {
+            int from = f->most == FUNCTION_ANY ? FUNCTION_ANY : f->least;
+
+            if (from == FUNCTION_ANY && !f->final &&
+                refuse_few(handle->db, f) != 0)
+                return -1;
+            for (int n = from; n <= f->most; n++)
+                if (add(handle->db, handle, f, n) != SQLITE_OK)
+                    return -1;
+        }
     return 0;
 }
 
 bool
 function_find(struct span name, enum function_type *type)
 {
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (span_is_nocase(name, functions[i].name)) {
-            *type = functions[i].type;
-            return true;
-        }
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const struct function *f = tables[t]; f->name; f++)
+            if (span_is_nocase(name, f->name)) {
+                *type = f->type;
+                return true;
+            }
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
         if (span_is_nocase(name, builtins[i].name)) {
             *type = builtins[i].type;
@@ -217,4 +137,156 @@ handle_allows_function(const char *name)
     enum function_type type;
 
     return function_find(span, &type);
+}
+
+/* ---- arguments ---- */
+
+struct span
+function_argument(sqlite3_value *value)
+{
+    const unsigned char *text = sqlite3_value_text(value);
+    struct span span = {text ? (const char *)text : "",
+                        text ? (size_t)sqlite3_value_bytes(value) : 0};
+
+    return span;
+}
+
+bool
+function_any_null(int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            return true;
+    return false;
+}
+
+bool
+function_is_number(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+double
+function_real(sqlite3_value *value)
+{
+    double real = sqlite3_value_double(value);
+
+    return isnan(real) ? 0 : real;
+}
+
+/* A text of digits past SQLite's integers: function_unsigned made it. */
+static bool
+is_unsigned(sqlite3_value *value, uint64_t *out)
+{
+    struct span text = function_argument(value);
+
+    if (sqlite3_value_type(value) != SQLITE_TEXT || text.size < 19 ||
+        strspn(text.data, "0123456789") != text.size)
+        return false;
+    *out = strtoull(text.data, NULL, 10);
+    return true;
+}
+
+int64_t
+function_integer(sqlite3_value *value)
+{
+    uint64_t bits;
+    double real;
+
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        return sqlite3_value_int64(value);
+    if (is_unsigned(value, &bits))
+        return (int64_t)bits;
+    real = round(function_real(value));
+    return real >= 9223372036854775808.0    ? INT64_MAX
+           : real <= -9223372036854775808.0 ? INT64_MIN
+                                            : (int64_t)real;
+}
+
+unsigned char
+function_fold(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static size_t
+trimmed(struct span text)
+{
+    while (text.size > 0 && text.data[text.size - 1] == ' ')
+        text.size--;
+    return text.size;
+}
+
+int
+function_collate(struct span a, struct span b)
+{
+    a.size = trimmed(a);
+    b.size = trimmed(b);
+    for (size_t i = 0; i < a.size && i < b.size; i++)
+        if (function_fold(a.data[i]) != function_fold(b.data[i]))
+            return function_fold(a.data[i]) < function_fold(b.data[i]) ? -1 : 1;
+    return a.size < b.size ? -1 : a.size > b.size;
+}
+
+static int
+compare_bytes(struct span a, struct span b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
+
+    return order ? order : a.size < b.size ? -1 : a.size > b.size;
+}
+
+int
+function_compare(sqlite3_value *a, sqlite3_value *b, bool binary)
+{
+    int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b);
+    double x, y;
+
+    if (kind_a == SQLITE_INTEGER && kind_b == SQLITE_INTEGER) {
+        int64_t i = sqlite3_value_int64(a), j = sqlite3_value_int64(b);
+
+        return i < j ? -1 : i > j;
+    }
+    if (function_is_number(a) || function_is_number(b)) {
+        x = function_real(a);
+        y = function_real(b);
+        return x < y ? -1 : x > y;
+    }
+    if (binary || kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
+        return compare_bytes(function_argument(a), function_argument(b));
+    return function_collate(function_argument(a), function_argument(b));
+}
+
+/* ---- results ---- */
+
+void
+function_text(sqlite3_context *c, const char *text, size_t size)
+{
+    sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void
+function_buffer(sqlite3_context *c, struct buffer *text)
+{
+    if (text->failed)
+        sqlite3_result_error_toobig(c);
+    else
+        function_text(c, text->data ? text->data : "", text->size);
+    buffer_fini(text);
+}
+
+void
+function_unsigned(sqlite3_context *c, uint64_t value)
+{
+    char text[24];
+
+    if (value <= INT64_MAX) {
+        sqlite3_result_int64(c, (int64_t)value);
+        return;
+    }
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    function_text(c, text, strlen(text));
 }

@@ -1,12 +1,20 @@
-/* select_functions.h - the functions behind select_functions.c's table. */
+/*
+ * select_functions.h - MySQL's functions for SELECT: a table per file.
+ *
+ * A function returns NULL by returning nothing.  user data is the handle.
+ */
 #ifndef HW_SELECT_FUNCTIONS_H
 #define HW_SELECT_FUNCTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <sqlite3.h>
 
 #include "reader.h"
+
+struct buffer;
 
 /* What a function's column is declared to be, before any row is known; its
  * values are converted to that. */
@@ -23,26 +31,56 @@ enum function_type {
     RETURNS_NUMBER     /* BIGINT of integers, else DOUBLE: SUM */
 };
 
+enum { FUNCTION_ANY = -1 /* number of arguments */ };
+
+struct function {
+    const char *name;
+    int least, most; /* arguments; FUNCTION_ANY: no end, least 1 */
+    void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
+    enum function_type type;           /* of what it returns */
+    void (*final)(sqlite3_context *c); /* an aggregate's; call is a row's */
+};
+
+/* Each ends with a row without a name. */
+extern const struct function session_functions[];
+extern const struct function compare_functions[];
+extern const struct function number_functions[];
+extern const struct function text_functions[];
+extern const struct function search_functions[];
+extern const struct function hash_functions[];
+extern const struct function time_functions[];
+extern const struct function date_functions[];
+extern const struct function interval_functions[];
+extern const struct function format_functions[];
+extern const struct function cast_functions[];
+extern const struct function measure_functions[];
+extern const struct function aggregate_functions[];
+
 /* By name, in any case; false: there is none that may be called. */
 bool function_find(struct span name, enum function_type *type);
 
+/* ---- arguments ---- */
+
 /* A text argument, NUL-terminated; empty for NULL. */
 struct span function_argument(sqlite3_value *value);
-void function_text(sqlite3_context *c, const char *text, size_t size);
+bool function_any_null(int argc, sqlite3_value **argv);
+bool function_is_number(sqlite3_value *value);
+double function_real(sqlite3_value *value);
+/* Rounded, and within the range. */
+int64_t function_integer(sqlite3_value *value);
+/* A byte without case: ASCII's alone have any. */
+unsigned char function_fold(char c);
+/* Without case and blanks at the end, as the default collation has it. */
+int function_collate(struct span a, struct span b);
+/* As <: numbers if one of them is; bytes when binary. */
+int function_compare(sqlite3_value *a, sqlite3_value *b, bool binary);
 
-void function_now(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_today(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_clock(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_unix_timestamp(sqlite3_context *c, int argc,
-                             sqlite3_value **argv);
-void function_timediff(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_concat(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_if(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_left(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_right(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_char_length(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_length(sqlite3_context *c, int argc, sqlite3_value **argv);
-void function_like(sqlite3_context *c, int argc, sqlite3_value **argv);
+/* ---- results ---- */
+
+void function_text(sqlite3_context *c, const char *text, size_t size);
+/* What text holds; "too big" if it failed.  Frees it. */
+void function_buffer(sqlite3_context *c, struct buffer *text);
+/* All 64 bits: a text where SQLite's integers end. */
+void function_unsigned(sqlite3_context *c, uint64_t value);
 
 #endif

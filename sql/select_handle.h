@@ -32,7 +32,7 @@ enum {
     SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
     SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
-    SELECT_DEPTH_MAX = 100,        /* of an expression */
+    SELECT_DEPTH_MAX = 500,        /* of an expression */
     SELECT_COMPOUNDS_MAX = 50      /* of UNION */
 };
 

@@ -137,34 +137,73 @@ query_close(struct query *query)
 static const struct {
     const char *start;
     enum error_code code;
-    const char *before, *after;
+    const char *before, *after; /* with the clause's name for %s */
 } messages[] = {
-    {"no such column: ", ER_BAD_FIELD, "Unknown column '", "' in 'field list'"},
+    {"no such column: ", ER_BAD_FIELD, "Unknown column '", "' in '%s'"},
     {"no such function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ", " does not exist"},
     {"not authorized to use function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ",
      " does not exist"},
     {"no such table: ", ER_NO_SUCH_TABLE, "Table '", "' doesn't exist"},
     {"no tables specified", ER_NO_TABLES_USED, "No tables used", ""},
     {"ambiguous column name: ", ER_AMBIGUOUS_FIELD, "Column '",
-     "' in field list is ambiguous"},
+     "' in %s is ambiguous"},
     {"wrong number of arguments to function ", ER_PARAMETER_COUNT,
      "Incorrect parameter count in the call to native function '", "'"},
 };
 
+/* Likewise, by words anywhere in it; text NULL: SQLite's, which is ours. */
+static const struct {
+    const char *words;
+    enum error_code code;
+    const char *text;
+} others[] = {
+    {"misuse of aggregate", ER_GROUP_FUNCTION, "Invalid use of group function"},
+    {"aggregate functions are not allowed", ER_GROUP_FUNCTION,
+     "Invalid use of group function"},
+    {"sub-select returns", ER_OPERAND_COLUMNS,
+     "Operand should contain 1 column(s)"},
+    {"row value misused", ER_OPERAND_COLUMNS,
+     "Operand should contain 1 column(s)"},
+    {"do not have the same number of result columns", ER_COLUMN_COUNT,
+     "The used SELECT statements have a different number of columns"},
+    {"all VALUES must have the same number", ER_COLUMN_COUNT,
+     "The used SELECT statements have a different number of columns"},
+    {"ORDER BY term out of range", ER_BAD_FIELD,
+     "Unknown column in 'order clause': its position is past the last one"},
+    {"GROUP BY term out of range", ER_BAD_FIELD,
+     "Unknown column in 'group statement': its position is past the last one"},
+    {"Regex error", ER_REGEX, NULL},
+    {"Incorrect arguments to", ER_WRONG_ARGUMENTS, NULL},
+    {"value is out of range", ER_DATA_OUT_OF_RANGE, NULL},
+    {"integer overflow", ER_DATA_OUT_OF_RANGE, "BIGINT value is out of range"},
+};
+
 static bool
-translate(const char *message, struct error *err)
+translate(const char *message, const char *where, struct error *err)
 {
+    char after[64];
+
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         size_t skip = strlen(messages[i].start);
-        const char *name = message + skip;
+        const char *name = message + skip, *slot;
 
         if (strncmp(message, messages[i].start, skip) != 0)
             continue;
         name += *name == '"';
+        slot = strstr(messages[i].after, "%s");
+        snprintf(after, sizeof(after), "%.*s%s%s",
+                 (int)(slot ? slot - messages[i].after : 0), messages[i].after,
+                 slot ? where : messages[i].after, slot ? slot + 2 : "");
         error_set(err, messages[i].code, "%s%.*s%s", messages[i].before,
-                  (int)strcspn(name, "\" ()"), name, messages[i].after);
+                  (int)strcspn(name, "\" ()"), name, after);
         return true;
     }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strstr(message, others[i].words)) {
+            error_set(err, others[i].code, "%s",
+                      others[i].text ? others[i].text : message);
+            return true;
+        }
     return false;
 }
 
@@ -174,6 +213,8 @@ query_fail(const struct query *query, int rc, struct error *err)
     const struct handle *handle = query->handle;
     const char *message = sqlite3_errmsg(handle->db);
     int offset = sqlite3_error_offset(handle->db);
+    const char *at = NULL, *where = "field list";
+    bool incomplete;
 
     if (handle->failed) {
         *err = handle->failure;
@@ -205,16 +246,17 @@ query_fail(const struct query *query, int rc, struct error *err)
     default:
         break;
     }
-    if (translate(message, err))
+    incomplete = strcmp(message, "incomplete input") == 0;
+    if (query->rewrite.fragment)
+        at = rewrite_locate(&query->rewrite, query->prefix,
+                            offset >= 0 ? (size_t)offset : query->sql.size,
+                            &where);
+    if (translate(message, where, err))
         return -1;
-    if (query->rewrite.fragment &&
-        (offset >= 0 || strcmp(message, "incomplete input") == 0))
-        return syntax_error(
-            query->rewrite.source,
-            rewrite_locate(&query->rewrite, query->prefix,
-                           offset >= 0 ? (size_t)offset : query->sql.size),
-            err);
-    error_set(err, ER_PARSE, "This SELECT cannot be answered: %s", message);
+    if (at && (offset >= 0 || incomplete))
+        return syntax_error(query->rewrite.source, at, err);
+    error_set(err, at ? ER_PARSE : ER_UNKNOWN,
+              "This SELECT cannot be answered: %s", message);
     return -1;
 }
 

@@ -1,121 +1,13 @@
-/* select_texts.c - MySQL's functions of time and of texts. */
-#include "select_functions.h"
-
-#include <stdio.h>
+/* select_texts.c - functions that make texts of texts, by characters. */
+#include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include "buffer.h"
-#include "clock.h"
-#include "like.h"
+#include "select_functions.h"
 #include "select_handle.h"
+#include "utf8.h"
 
-struct span
-function_argument(sqlite3_value *value)
-{
-    const unsigned char *text = sqlite3_value_text(value);
-    struct span span = {text ? (const char *)text : "",
-                        (size_t)sqlite3_value_bytes(value)};
-
-    return span;
-}
-
-void
-function_text(sqlite3_context *c, const char *text, size_t size)
-{
-    sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
-static bool
-any_null(int argc, sqlite3_value **argv)
-{
-    for (int i = 0; i < argc; i++)
-        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
-            return true;
-    return false;
-}
-
-/* ---- time: UTC, one moment per statement ---- */
-
-/* size bytes from at, of "2026-11-21 02:31:07". */
-static void
-return_time(sqlite3_context *c, size_t at, size_t size)
-{
-    const struct handle *handle = sqlite3_user_data(c);
-    char text[CLOCK_TEXT];
-
-    clock_text(handle->now_ms, text, sizeof(text));
-    function_text(c, text + at, size);
-}
-
-void
-function_now(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    return_time(c, 0, 19);
-}
-
-void
-function_today(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    return_time(c, 0, 10);
-}
-
-void
-function_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    return_time(c, 11, 8);
-}
-
-void
-function_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const struct handle *handle = sqlite3_user_data(c);
-
-    (void)argc;
-    (void)argv;
-    sqlite3_result_int64(c, handle->now_ms / 1000);
-}
-
-/* "2026-11-21 02:31:07" or "02:31:07" in seconds. */
-static bool
-read_time(sqlite3_value *value, int64_t *out)
-{
-    const char *text = function_argument(value).data;
-    struct tm tm = {.tm_mday = 1, .tm_year = 70};
-    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
-
-    if (!end) {
-        tm = (struct tm){.tm_mday = 1, .tm_year = 70};
-        end = strptime(text, "%H:%M:%S", &tm);
-    }
-    *out = timegm(&tm);
-    return end && !*end;
-}
-
-void
-function_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t from, to, seconds;
-    char text[32];
-    int size;
-
-    if (any_null(argc, argv) || !read_time(argv[0], &to) ||
-        !read_time(argv[1], &from))
-        return;
-    seconds = to < from ? from - to : to - from;
-    size = snprintf(text, sizeof(text), "%s%02lld:%02d:%02d",
-                    to < from ? "-" : "", (long long)(seconds / 3600),
-                    (int)(seconds / 60 % 60), (int)(seconds % 60));
-    function_text(c, text, (size_t)size);
-}
-
-/* ---- texts ---- */
+/* ---- joining ---- */
 
 static void
 concatenate(sqlite3_context *c, int argc, sqlite3_value **argv,
@@ -135,115 +27,356 @@ concatenate(sqlite3_context *c, int argc, sqlite3_value **argv,
         buffer_add(&text, part.data, part.size);
         first = false;
     }
-    if (text.failed)
-        sqlite3_result_error_toobig(c);
-    else
-        function_text(c, text.data ? text.data : "", text.size);
-    buffer_fini(&text);
+    function_buffer(c, &text);
 }
 
-void
-function_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void
+call_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const struct span nothing = {"", 0};
 
-    if (!any_null(argc, argv))
+    if (!function_any_null(argc, argv))
         concatenate(c, argc, argv, nothing);
 }
 
-void
-function_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void
+call_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    if (argc > 0 && !any_null(1, argv))
+    if (argc > 0 && !function_any_null(1, argv))
         concatenate(c, argc - 1, argv + 1, function_argument(argv[0]));
 }
 
-void
-function_if(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void
+repeat(sqlite3_context *c, struct span part, int64_t times)
 {
-    bool truth = sqlite3_value_type(argv[0]) != SQLITE_NULL &&
-                 sqlite3_value_double(argv[0]) != 0;
+    struct buffer text;
 
-    (void)argc;
-    sqlite3_result_value(c, argv[truth ? 1 : 2]);
+    buffer_init(&text, SELECT_VALUE_MAX);
+    for (int64_t i = 0; i < times && part.size > 0 && !text.failed; i++)
+        buffer_add(&text, part.data, part.size);
+    function_buffer(c, &text);
 }
 
-/* Bytes of the first n characters. */
-static size_t
-prefix(struct span text, int64_t n)
+static void
+call_repeat(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    size_t i = 0;
-
-    for (; i < text.size; i++)
-        if (((unsigned char)text.data[i] & 0xc0) != 0x80) {
-            if (n <= 0)
-                break;
-            n--;
-        }
-    return i;
+    if (!function_any_null(argc, argv))
+        repeat(c, function_argument(argv[0]), function_integer(argv[1]));
 }
 
-static int64_t
-characters(struct span text)
+static void
+call_space(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    int64_t n = 0;
+    static const struct span blank = {" ", 1};
 
-    for (size_t i = 0; i < text.size; i++)
-        n += ((unsigned char)text.data[i] & 0xc0) != 0x80;
-    return n;
+    if (!function_any_null(argc, argv))
+        repeat(c, blank, function_integer(argv[0]));
 }
 
-void
-function_left(sqlite3_context *c, int argc, sqlite3_value **argv)
+/* LPAD and RPAD: to n characters, cutting what is longer. */
+static void
+pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
+{
+    struct span text = function_argument(argv[0]), with = {" ", 1};
+    int64_t wanted = function_integer(argv[1]), missing;
+    struct buffer out;
+    size_t at = 0;
+
+    if (function_any_null(argc, argv) || wanted < 0)
+        return;
+    if (argc > 2)
+        with = function_argument(argv[2]);
+    missing = wanted - utf8_length(text);
+    if (missing <= 0) {
+        function_text(c, text.data, utf8_prefix(text, wanted));
+        return;
+    }
+    if (with.size == 0) {
+        function_text(c, "", 0);
+        return;
+    }
+    buffer_init(&out, SELECT_VALUE_MAX);
+    if (!left)
+        buffer_add(&out, text.data, text.size);
+    while (missing-- > 0 && !out.failed) {
+        struct span rest = {with.data + at, with.size - at};
+        size_t size = utf8_prefix(rest, 1);
+
+        buffer_add(&out, rest.data, size);
+        at = at + size < with.size ? at + size : 0;
+    }
+    if (left)
+        buffer_add(&out, text.data, text.size);
+    function_buffer(c, &out);
+}
+
+static void
+call_lpad(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    pad(c, argc, argv, true);
+}
+
+static void
+call_rpad(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    pad(c, argc, argv, false);
+}
+
+/* ---- parts ---- */
+
+static void
+call_left(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
 
-    if (!any_null(argc, argv))
-        function_text(c, text.data, prefix(text, sqlite3_value_int64(argv[1])));
+    if (!function_any_null(argc, argv))
+        function_text(c, text.data,
+                      utf8_prefix(text, function_integer(argv[1])));
 }
 
-void
-function_right(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void
+call_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
-    int64_t wanted = sqlite3_value_int64(argv[1]);
-    int64_t skipped = characters(text) - (wanted > 0 ? wanted : 0);
-    size_t at = prefix(text, skipped);
+    int64_t wanted = function_integer(argv[1]);
+    size_t at =
+        utf8_prefix(text, utf8_length(text) - (wanted > 0 ? wanted : 0));
 
-    if (!any_null(argc, argv))
+    if (!function_any_null(argc, argv))
         function_text(c, text.data + at, text.size - at);
 }
 
-void
-function_char_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+/* From 1, or from the end when negative; 0 is nowhere. */
+static void
+call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    if (!any_null(argc, argv))
-        sqlite3_result_int64(c, characters(function_argument(argv[0])));
-}
+    struct span text = function_argument(argv[0]);
+    int64_t from = function_integer(argv[1]), length = utf8_length(text);
+    int64_t wanted = argc > 2 ? function_integer(argv[2]) : INT64_MAX;
+    size_t at;
 
-void
-function_length(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!any_null(argc, argv))
-        sqlite3_result_int64(c, (int64_t)function_argument(argv[0]).size);
-}
-
-/* x LIKE y is like(y, x); the escape is a backslash unless told. */
-void
-function_like(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span escape = {"\\", 1};
-
-    if (any_null(argc, argv))
+    if (function_any_null(argc, argv))
         return;
-    if (argc == 3)
-        escape = function_argument(argv[2]);
-    if (escape.size > 1)
-        sqlite3_result_error(c, "Incorrect arguments to ESCAPE", -1);
-    else if (function_argument(argv[0]).size > LIKE_PATTERN_MAX)
-        sqlite3_result_error(c, "LIKE pattern is too long", -1);
-    else /* an empty one ends in a NUL: none */
-        sqlite3_result_int(c, like_match(function_argument(argv[1]),
-                                         function_argument(argv[0]),
-                                         *escape.data));
+    if (from < 0)
+        from += length + 1;
+    if (from <= 0 || from > length || wanted <= 0) {
+        function_text(c, "", 0);
+        return;
+    }
+    at = utf8_prefix(text, from - 1);
+    text.data += at;
+    text.size -= at;
+    function_text(c, text.data, utf8_prefix(text, wanted));
 }
+
+/* INSERT(text, at, count, new) */
+static void
+call_insert(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct span new = function_argument(argv[3]);
+    int64_t at = function_integer(argv[1]), count = function_integer(argv[2]);
+    struct buffer out;
+    size_t start, end;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (at < 1 || at > utf8_length(text)) {
+        function_text(c, text.data, text.size);
+        return;
+    }
+    start = utf8_prefix(text, at - 1);
+    end = count < 0 || count > utf8_length(text)
+              ? text.size
+              : utf8_prefix(text, at - 1 + count);
+    buffer_init(&out, SELECT_VALUE_MAX);
+    buffer_add(&out, text.data, start);
+    buffer_add(&out, new.data, new.size);
+    buffer_add(&out, text.data + end, text.size - end);
+    function_buffer(c, &out);
+}
+
+static bool
+begins(struct span text, struct span with)
+{
+    return text.size >= with.size &&
+           memcmp(text.data, with.data, with.size) == 0;
+}
+
+static void
+trim(sqlite3_context *c, struct span text, struct span what, bool left,
+     bool right)
+{
+    while (left && what.size > 0 && begins(text, what)) {
+        text.data += what.size;
+        text.size -= what.size;
+    }
+    while (right && what.size > 0 && text.size >= what.size &&
+           memcmp(text.data + text.size - what.size, what.data, what.size) == 0)
+        text.size -= what.size;
+    function_text(c, text.data, text.size);
+}
+
+/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x): as it was rewritten. */
+static void
+call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span what = {" ", 1}, side = {"BOTH", 4};
+
+    if (function_any_null(argc, argv))
+        return;
+    if (argc > 1)
+        what = function_argument(argv[argc - 2]);
+    if (argc > 2)
+        side = function_argument(argv[0]);
+    trim(c, function_argument(argv[argc - 1]), what,
+         !span_is_nocase(side, "TRAILING"), !span_is_nocase(side, "LEADING"));
+}
+
+static void
+call_ltrim(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const struct span blank = {" ", 1};
+
+    if (!function_any_null(argc, argv))
+        trim(c, function_argument(argv[0]), blank, true, false);
+}
+
+static void
+call_rtrim(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const struct span blank = {" ", 1};
+
+    if (!function_any_null(argc, argv))
+        trim(c, function_argument(argv[0]), blank, false, true);
+}
+
+/* ---- changing ---- */
+
+static void
+call_reverse(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct buffer out;
+    size_t end = text.size;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&out, SELECT_VALUE_MAX);
+    while (end > 0) {
+        size_t start = end - 1;
+
+        while (start > 0 && ((unsigned char)text.data[start] & 0xc0) == 0x80)
+            start--;
+        buffer_add(&out, text.data + start, end - start);
+        end = start;
+    }
+    function_buffer(c, &out);
+}
+
+static void
+call_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct span from = function_argument(argv[1]);
+    struct span to = function_argument(argv[2]);
+    struct buffer out;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&out, SELECT_VALUE_MAX);
+    while (from.size > 0 && text.size > 0 && !out.failed) {
+        const char *found = memmem(text.data, text.size, from.data, from.size);
+        size_t before = found ? (size_t)(found - text.data) : text.size;
+
+        buffer_add(&out, text.data, before);
+        if (found)
+            buffer_add(&out, to.data, to.size);
+        before += found ? from.size : 0;
+        text.data += before;
+        text.size -= before;
+    }
+    buffer_add(&out, text.data, text.size);
+    function_buffer(c, &out);
+}
+
+static void
+change_case(sqlite3_context *c, struct span text, bool up)
+{
+    struct buffer out;
+
+    buffer_init(&out, SELECT_VALUE_MAX);
+    while (text.size > 0) {
+        size_t size = utf8_prefix(text, 1);
+
+        utf8_add_case(&out, text.data, size, up);
+        text.data += size;
+        text.size -= size;
+    }
+    function_buffer(c, &out);
+}
+
+static void
+call_upper(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        change_case(c, function_argument(argv[0]), true);
+}
+
+static void
+call_lower(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        change_case(c, function_argument(argv[0]), false);
+}
+
+/* QUOTE(x): as a literal of SQL. */
+static void
+call_quote(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct buffer out;
+
+    if (function_any_null(argc, argv)) {
+        function_text(c, "NULL", 4);
+        return;
+    }
+    buffer_init(&out, SELECT_VALUE_MAX);
+    buffer_char(&out, '\'');
+    for (size_t i = 0; i < text.size; i++) {
+        char byte = text.data[i];
+
+        if (byte == '\0' || byte == '\x1a')
+            buffer_text(&out, byte ? "\\Z" : "\\0");
+        else if (byte == '\'' || byte == '\\')
+            buffer_format(&out, "\\%c", byte);
+        else
+            buffer_char(&out, byte);
+    }
+    buffer_char(&out, '\'');
+    function_buffer(c, &out);
+}
+
+const struct function text_functions[] = {
+    {"concat", 1, FUNCTION_ANY, call_concat, RETURNS_TEXT},
+    {"concat_ws", 2, FUNCTION_ANY, call_concat_ws, RETURNS_TEXT},
+    {"repeat", 2, 2, call_repeat, RETURNS_TEXT},
+    {"space", 1, 1, call_space, RETURNS_TEXT},
+    {"lpad", 2, 3, call_lpad, RETURNS_TEXT},
+    {"rpad", 2, 3, call_rpad, RETURNS_TEXT},
+    {"left", 2, 2, call_left, RETURNS_TEXT},
+    {"right", 2, 2, call_right, RETURNS_TEXT},
+    {"substring", 2, 3, call_substring, RETURNS_TEXT},
+    {"insert", 4, 4, call_insert, RETURNS_TEXT},
+    {"trim", 1, 3, call_trim, RETURNS_TEXT},
+    {"ltrim", 1, 1, call_ltrim, RETURNS_TEXT},
+    {"rtrim", 1, 1, call_rtrim, RETURNS_TEXT},
+    {"reverse", 1, 1, call_reverse, RETURNS_TEXT},
+    {"replace", 3, 3, call_replace, RETURNS_TEXT},
+    {"upper", 1, 1, call_upper, RETURNS_TEXT},
+    {"ucase", 1, 1, call_upper, RETURNS_TEXT},
+    {"lower", 1, 1, call_lower, RETURNS_TEXT},
+    {"lcase", 1, 1, call_lower, RETURNS_TEXT},
+    {"quote", 1, 1, call_quote, RETURNS_TEXT},
+    {NULL},
+};

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -47,18 +48,24 @@ add_integer(sqlite3_stmt *statement, int i, struct value *out,
     double real;
 
     out->type = VALUE_INT;
+    if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
+        strtoull((const char *)sqlite3_column_text(statement, i), NULL, 10) >
+            INT64_MAX &&
+        *sqlite3_column_text(statement, i) != '-')
+        goto out_of_range;
     if (sqlite3_column_type(statement, i) != SQLITE_FLOAT) {
         out->integer = sqlite3_column_int64(statement, i);
         return 0;
     }
     real = rint(sqlite3_column_double(statement, i));
-    if (!(real >= -limit && real < limit)) {
-        error_set(err, ER_DATA_OUT_OF_RANGE,
-                  "BIGINT value is out of range in a column of the result");
-        return -1;
-    }
+    if (!(real >= -limit && real < limit))
+        goto out_of_range;
     out->integer = (int64_t)real;
     return 0;
+out_of_range:
+    error_set(err, ER_DATA_OUT_OF_RANGE,
+              "BIGINT value is out of range in a column of the result");
+    return -1;
 }
 
 /* With as many digits behind the point as the column has. */
@@ -69,6 +76,8 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
     char text[400]; /* the largest double has 309 digits */
     int decimals = column->decimals, size;
 
+    if (sqlite3_column_type(statement, i) == SQLITE_TEXT && !decimals)
+        return add_text(statement, i, arena, out); /* an unsigned one */
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER)
         size = snprintf(text, sizeof(text), "%" PRId64 "%s%0*d",
                         (int64_t)sqlite3_column_int64(statement, i),

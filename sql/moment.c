@@ -1,0 +1,349 @@
+/* moment.c - see moment.h. */
+#include "moment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS = 7, FRACTION_DIGITS = 6, TWO_DIGITS_PIVOT = 70 };
+
+static bool
+is_leap(int year)
+{
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+unsigned
+moment_month_days(int year, int month)
+{
+    static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
+                                         31, 31, 30, 31, 30, 31};
+
+    if (month < 1 || month > 12)
+        return 31;
+    return days[month - 1] + (month == 2 && is_leap(year));
+}
+
+int64_t
+moment_days(const struct moment *t)
+{
+    int64_t year = t->month > 2 ? t->year : t->year - 1;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t of_era = year - era * 400;
+    int64_t month = (t->month + 9) % 12; /* from March */
+    int64_t of_year = (153 * month + 2) / 5 + t->day - 1;
+
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year +
+           60;
+}
+
+void
+moment_set_days(struct moment *t, int64_t days)
+{
+    int64_t since = days - 60; /* 0000-03-01 */
+    int64_t era = (since >= 0 ? since : since - 146096) / 146097;
+    int64_t of_era = since - era * 146097;
+    int64_t year =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153;
+
+    t->day = (int)(of_year - (153 * month + 2) / 5 + 1);
+    t->month = (int)(month < 10 ? month + 3 : month - 9);
+    t->year = (int)(year + era * 400 + (t->month <= 2));
+}
+
+int64_t
+moment_micros(const struct moment *t)
+{
+    if (t->kind == MOMENT_TIME)
+        return t->micros;
+    return moment_days(t) * MOMENT_DAY + t->micros;
+}
+
+void
+moment_set_micros(struct moment *t, int64_t micros)
+{
+    int64_t days = micros / MOMENT_DAY;
+
+    if (t->kind == MOMENT_TIME) {
+        t->micros = micros > MOMENT_TIME_MAX    ? MOMENT_TIME_MAX
+                    : micros < -MOMENT_TIME_MAX ? -MOMENT_TIME_MAX
+                                                : micros;
+        return;
+    }
+    if (micros % MOMENT_DAY < 0)
+        days--;
+    t->micros = micros - days * MOMENT_DAY;
+    moment_set_days(t, days);
+}
+
+/* ---- reading ---- */
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct scan {
+    const char *p, *end;
+};
+
+static bool
+at_digit(const struct scan *s)
+{
+    return s->p < s->end && is_digit(*s->p);
+}
+
+/* At most `most` digits; their count. */
+static size_t
+number(struct scan *s, size_t most, int64_t *out)
+{
+    size_t count = 0;
+
+    for (*out = 0; count < most && at_digit(s); count++)
+        *out = *out * 10 + (*s->p++ - '0');
+    return count;
+}
+
+/* .123 in microseconds, rounded down. */
+static void
+fraction(struct scan *s, struct moment *t)
+{
+    int64_t scale = MOMENT_SECOND / 10, micros = 0;
+
+    if (s->end - s->p < 2 || *s->p != '.' || !is_digit(s->p[1]))
+        return;
+    for (s->p++; at_digit(s); s->p++, scale /= 10) {
+        micros += (*s->p - '0') * scale;
+        t->digits += t->digits < FRACTION_DIGITS;
+    }
+    t->micros += t->micros < 0 ? -micros : micros;
+}
+
+static void
+blanks(struct scan *s)
+{
+    while (s->p < s->end && is_space(*s->p))
+        s->p++;
+}
+
+static int
+full_year(int64_t year, size_t digits)
+{
+    if (digits > 2)
+        return (int)year;
+    return (int)(year < TWO_DIGITS_PIVOT ? 2000 + year : 1900 + year);
+}
+
+static bool
+is_valid(const struct moment *t)
+{
+    return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
+           t->day <= (int)moment_month_days(t->year, t->month) &&
+           t->micros < MOMENT_DAY;
+}
+
+/* hh:mm[:ss[.ffffff]] from s on. */
+static bool
+clock_part(struct scan *s, struct moment *t)
+{
+    int64_t hour, minute = 0, second = 0;
+
+    if (number(s, 3, &hour) == 0)
+        return false;
+    if (s->p < s->end && *s->p == ':') {
+        s->p++;
+        if (number(s, 2, &minute) == 0)
+            return false;
+        if (s->p < s->end && *s->p == ':') {
+            s->p++;
+            if (number(s, 2, &second) == 0)
+                return false;
+        }
+    }
+    if (minute > 59 || second > 59)
+        return false;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    fraction(s, t);
+    return true;
+}
+
+/* YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss: count digits in a row. */
+static bool
+packed(struct scan *s, size_t count, struct moment *t)
+{
+    size_t year_digits = count == 8 || count == 14 ? 4 : 2;
+    int64_t year, month, day, hour = 0, minute = 0, second = 0;
+
+    if (count != 6 && count != 8 && count != 12 && count != 14)
+        return false;
+    number(s, year_digits, &year);
+    number(s, 2, &month);
+    number(s, 2, &day);
+    if (count > 8) {
+        number(s, 2, &hour);
+        number(s, 2, &minute);
+        number(s, 2, &second);
+        t->kind = MOMENT_DATETIME;
+    }
+    t->year = full_year(year, year_digits);
+    t->month = (int)month;
+    t->day = (int)day;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    if (count > 8)
+        fraction(s, t);
+    return minute < 60 && second < 60;
+}
+
+static size_t
+digits_ahead(const struct scan *s)
+{
+    size_t count = 0;
+
+    while (s->p + count < s->end && is_digit(s->p[count]))
+        count++;
+    return count;
+}
+
+bool
+moment_parse(struct span text, struct moment *out)
+{
+    struct scan s = {text.data, text.data + text.size};
+    int64_t year, month, day;
+    size_t digits;
+
+    memset(out, 0, sizeof(*out));
+    blanks(&s);
+    digits = digits_ahead(&s);
+    if (digits >= 6) {
+        if (!packed(&s, digits, out))
+            return false;
+        goto end;
+    }
+    if (digits != 4 && digits != 2)
+        return false;
+    number(&s, 4, &year);
+    if (s.p == s.end || is_space(*s.p) || *s.p == ':')
+        return false;
+    s.p++;
+    if (number(&s, 2, &month) == 0 || s.p == s.end)
+        return false;
+    s.p++;
+    if (number(&s, 2, &day) == 0)
+        return false;
+    out->year = full_year(year, digits);
+    out->month = (int)month;
+    out->day = (int)day;
+    if (s.end - s.p >= 2 && (*s.p == 'T' || is_space(*s.p)) &&
+        (is_digit(s.p[1]) || is_space(s.p[1]))) {
+        s.p++;
+        blanks(&s);
+        if (at_digit(&s)) {
+            out->kind = MOMENT_DATETIME;
+            if (!clock_part(&s, out))
+                return false;
+        }
+    }
+end:
+    return is_valid(out);
+}
+
+/* hhmmss, from the right. */
+static bool
+packed_time(struct scan *s, struct moment *t)
+{
+    int64_t value, hour, minute, second;
+
+    number(s, 18, &value);
+    second = value % 100;
+    minute = value / 100 % 100;
+    hour = value / 10000;
+    if (minute > 59 || second > 59 || hour > 9999999)
+        return false;
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    fraction(s, t);
+    return true;
+}
+
+bool
+moment_parse_time(struct span text, struct moment *out)
+{
+    struct scan s = {text.data, text.data + text.size}, at;
+    bool negative = false;
+    int64_t days = 0;
+    size_t digits;
+
+    blanks(&s);
+    digits = digits_ahead(&s);
+    if ((digits >= 12 || (digits == 4 && s.p + 4 < s.end && s.p[4] == '-')) &&
+        moment_parse(text, out))
+        return true;
+    memset(out, 0, sizeof(*out));
+    out->kind = MOMENT_TIME;
+    if (s.p < s.end && *s.p == '-') {
+        negative = true;
+        s.p++;
+    }
+    at = s;
+    if (number(&at, 2, &days) > 0 && at.p < at.end && *at.p == ' ' &&
+        at.p + 1 < at.end && is_digit(at.p[1])) {
+        s.p = at.p + 1;
+    } else {
+        days = 0;
+    }
+    digits = digits_ahead(&s);
+    if (digits == 0)
+        return false;
+    if (s.p + digits < s.end && s.p[digits] == ':') {
+        if (!clock_part(&s, out))
+            return false;
+    } else if (days > 0) {
+        int64_t hour;
+
+        number(&s, 2, &hour);
+        out->micros = hour * 3600 * MOMENT_SECOND;
+    } else if (!packed_time(&s, out)) {
+        return false;
+    }
+    out->micros += days * MOMENT_DAY;
+    moment_set_micros(out, negative ? -out->micros : out->micros);
+    return true;
+}
+
+/* ---- writing ---- */
+
+size_t
+moment_text(const struct moment *t, char out[MOMENT_TEXT])
+{
+    int64_t micros = t->micros < 0 ? -t->micros : t->micros;
+    int64_t seconds = micros / MOMENT_SECOND;
+    size_t at = 0;
+
+    if (t->kind != MOMENT_TIME)
+        at += (size_t)snprintf(out, MOMENT_TEXT, "%04d-%02d-%02d", t->year,
+                               t->month, t->day);
+    if (t->kind == MOMENT_DATE)
+        return at;
+    at += (size_t)snprintf(
+        out + at, MOMENT_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
+        t->kind == MOMENT_DATETIME ? " "
+        : t->micros < 0            ? "-"
+                                   : "",
+        seconds / 3600, (int)(seconds / 60 % 60), (int)(seconds % 60));
+    if (t->digits > 0) {
+        snprintf(out + at, MOMENT_TEXT - at, ".%06d",
+                 (int)(micros % MOMENT_SECOND));
+        at += 1 + t->digits;
+        out[at] = '\0';
+    }
+    return at;
+}

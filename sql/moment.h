@@ -1,0 +1,49 @@
+/*
+ * moment.h - MySQL's dates and times: texts, numbers, and days between.
+ *
+ * Pure: no clock, no zone.
+ */
+#ifndef HW_MOMENT_H
+#define HW_MOMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+enum {
+    MOMENT_TEXT = 48, /* bytes of one as text, with its NUL */
+    MOMENT_YEAR_MAX = 9999
+};
+
+#define MOMENT_SECOND   INT64_C(1000000) /* microseconds */
+#define MOMENT_DAY      (INT64_C(86400) * MOMENT_SECOND)
+#define MOMENT_TIME_MAX (INT64_C(3020399) * MOMENT_SECOND) /* 838:59:59 */
+
+enum moment_kind { MOMENT_DATE, MOMENT_DATETIME, MOMENT_TIME };
+
+struct moment {
+    enum moment_kind kind;
+    int year, month, day;
+    int64_t micros;  /* of the day; a TIME's own, which may be negative */
+    unsigned digits; /* of the fraction that is shown: at most 6 */
+};
+
+/* A date or a moment, in any of MySQL's spellings; false: it is none. */
+bool moment_parse(struct span text, struct moment *out);
+/* Likewise, where a time stands: 10:11, 101112, 1 10:11:12, or a moment. */
+bool moment_parse_time(struct span text, struct moment *out);
+
+size_t moment_text(const struct moment *t, char out[MOMENT_TEXT]);
+
+/* Days since 0000-01-01, as TO_DAYS counts, and back. */
+int64_t moment_days(const struct moment *t);
+void moment_set_days(struct moment *t, int64_t days);
+unsigned moment_month_days(int year, int month);
+
+/* Microseconds since year 0; of a TIME, its own. */
+int64_t moment_micros(const struct moment *t);
+void moment_set_micros(struct moment *t, int64_t micros);
+
+#endif

@@ -1,0 +1,130 @@
+/* rewriter_clause.c - clauses of a SELECT that SQLite has otherwise, or not. */
+#include "rewriter.h"
+
+#include "arena.h"
+#include "errors.h"
+
+/* ---- HAVING without groups: a condition on what was selected ---- */
+
+int
+rewriter_having(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    level->having = r->sql->size;
+    level->has_having = true;
+    rewriter_emit(r, "HAVING");
+    return 0;
+}
+
+/* At the clause behind it.  With neither groups nor aggregates the condition
+ * is taken out, to stand around the SELECT. */
+int
+rewriter_having_end(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+    size_t skip = level->having + sizeof(" HAVING") - 1;
+    char *copy;
+
+    if (!level->has_having)
+        return 0;
+    level->has_having = false;
+    if (level->has_group || level->has_aggregate || r->sql->failed ||
+        r->sql->size < skip)
+        return 0;
+    level->condition.size = r->sql->size - skip;
+    copy = arena_strndup(r->job->arena, r->sql->data + skip,
+                         level->condition.size);
+    if (!copy) {
+        error_memory(r->err, "the statement");
+        return -1;
+    }
+    level->condition.data = copy;
+    level->conditional = true;
+    r->sql->size = level->having;
+    r->sql->data[r->sql->size] = '\0';
+    return 0;
+}
+
+int
+rewriter_select_end(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    if (rewriter_having_end(r) != 0)
+        return -1;
+    if (level->conditional) {
+        buffer_text(r->sql, ") WHERE");
+        rewriter_emit_span(r, level->condition);
+        rewriter_insert(r, level->select - 1, " SELECT * FROM (");
+    }
+    level->conditional = false;
+    return 0;
+}
+
+/* ---- INTO ---- */
+
+/* INTO @a, @b: the only place for results that we have. */
+int
+rewriter_into(struct rewriter *r)
+{
+    if (token_is(&r->ahead, "OUTFILE") || token_is(&r->ahead, "DUMPFILE")) {
+        error_set(r->err, ER_READ_ONLY,
+                  "The heapwire server is running with the --read-only option "
+                  "so it cannot write a file");
+        return -1;
+    }
+    if (r->depth > 0 || r->result->into_count > 0 ||
+        r->job->form != REWRITE_SELECT)
+        return rewriter_fail(r);
+    do {
+        rewriter_advance(r);
+        if (r->token.kind != TOKEN_USER ||
+            r->result->into_count == REWRITE_INTO_MAX)
+            return rewriter_fail(r);
+        if (rewriter_decode(r, &r->token,
+                            &r->result->into[r->result->into_count++]) != 0)
+            return -1;
+        if (!token_is_operator(&r->ahead, ","))
+            return 0;
+        rewriter_advance(r);
+    } while (true);
+}
+
+/* ---- what says nothing here ---- */
+
+/* FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED], FOR SHARE, LOCK IN SHARE MODE:
+ * what is read is nobody's to change. */
+int
+rewriter_locking(struct rewriter *r)
+{
+    static const char *const words[] = {"UPDATE", "SHARE", "OF",
+                                        "NOWAIT", "SKIP",  "LOCKED",
+                                        "IN",     "MODE",  "WAIT"};
+    bool found = false, of = false;
+
+    for (;;) {
+        bool word = false;
+
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+            word = word || token_is(&r->ahead, words[i]);
+        if (!word && !(of && (r->ahead.kind == TOKEN_WORD ||
+                              r->ahead.kind == TOKEN_QUOTED ||
+                              token_is_operator(&r->ahead, ","))))
+            break;
+        of = of || token_is(&r->ahead, "OF");
+        if (of && token_is(&r->ahead, "INTO"))
+            break;
+        found = true;
+        rewriter_advance(r);
+    }
+    return found ? 0 : rewriter_fail(r);
+}
+
+/* USE INDEX [FOR JOIN] (a, b) and its like, up to the parenthesis. */
+void
+rewriter_index_hint(struct rewriter *r)
+{
+    while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->token, ")"))
+        rewriter_advance(r);
+}

@@ -1,0 +1,484 @@
+/*
+ * rewriter_operator.c - operators: precedence, and what SQLite calls them.
+ *
+ * Where MySQL's operator means or binds otherwise than SQLite's, its operands
+ * become arguments of a function.  An operator waits in r->pending until one
+ * that binds no tighter follows; then its text, which depends on what its right
+ * side turned out to be, goes between them.  A comparison with a column stays
+ * SQLite's own: the column knows how it compares.
+ */
+#include "rewriter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "select_handle.h"
+#include "sql_session.h"
+#include "variables.h"
+
+enum {
+    BINDS_CASE, /* nothing closes it but END */
+    BINDS_OR = 2,
+    BINDS_XOR,
+    BINDS_AND,
+    BINDS_NOT,
+    BINDS_BETWEEN,
+    BINDS_COMPARISON,
+    BINDS_BIT_OR,
+    BINDS_BIT_AND,
+    BINDS_SHIFT,
+    BINDS_SUM,
+    BINDS_PRODUCT,
+    BINDS_BIT_XOR,
+    BINDS_SIGN,
+    BINDS_BANG,
+    BINDS_BINARY
+};
+
+enum shape {
+    SHAPE_NATIVE,   /* SQLite's own */
+    SHAPE_FUNCTION, /* always a function */
+    SHAPE_EQUAL,    /* a function unless a column takes part */
+    SHAPE_ORDER,    /* a function unless columns and texts are compared */
+    SHAPE_IN,
+    SHAPE_BETWEEN,
+    SHAPE_PREFIX, /* SQLite's own */
+    SHAPE_WRAPPING_PREFIX,
+    SHAPE_CASE,
+    SHAPE_INTERVAL /* x + INTERVAL n UNIT */
+};
+
+struct operator
+{
+    const char *text;
+    uint8_t binds;
+    enum shape shape;
+    const char *native, *function;
+};
+
+static const struct operator binaries[] = {
+    {"=", BINDS_COMPARISON, SHAPE_EQUAL, " =", " hw_eq("},
+    {"<=>", BINDS_COMPARISON, SHAPE_EQUAL, " IS", " hw_is("},
+    {"<>", BINDS_COMPARISON, SHAPE_EQUAL, " <>", " hw_ne("},
+    {"!=", BINDS_COMPARISON, SHAPE_EQUAL, " <>", " hw_ne("},
+    {"<", BINDS_COMPARISON, SHAPE_ORDER, " <", " hw_lt("},
+    {"<=", BINDS_COMPARISON, SHAPE_ORDER, " <=", " hw_le("},
+    {">", BINDS_COMPARISON, SHAPE_ORDER, " >", " hw_gt("},
+    {">=", BINDS_COMPARISON, SHAPE_ORDER, " >=", " hw_ge("},
+    {"AND", BINDS_AND, SHAPE_NATIVE, " AND", NULL},
+    {"&&", BINDS_AND, SHAPE_NATIVE, " AND", NULL},
+    {"OR", BINDS_OR, SHAPE_NATIVE, " OR", NULL},
+    {"||", BINDS_OR, SHAPE_NATIVE, " OR", NULL},
+    {"XOR", BINDS_XOR, SHAPE_FUNCTION, " XOR", " hw_xor("},
+    {"+", BINDS_SUM, SHAPE_NATIVE, " +", NULL},
+    {"-", BINDS_SUM, SHAPE_NATIVE, " -", NULL},
+    {"*", BINDS_PRODUCT, SHAPE_NATIVE, " *", NULL},
+    /* 7 / 2 is 3.5 in MySQL; DIV divides integers */
+    {"/", BINDS_PRODUCT, SHAPE_NATIVE, " *1.0/", NULL},
+    {"%", BINDS_PRODUCT, SHAPE_FUNCTION, " %", " mod("},
+    {"MOD", BINDS_PRODUCT, SHAPE_FUNCTION, " %", " mod("},
+    {"DIV", BINDS_PRODUCT, SHAPE_FUNCTION, " /", " hw_div("},
+    {"^", BINDS_BIT_XOR, SHAPE_FUNCTION, " ^", " hw_bit_xor("},
+    {"&", BINDS_BIT_AND, SHAPE_FUNCTION, " &", " hw_bit_and("},
+    {"|", BINDS_BIT_OR, SHAPE_FUNCTION, " |", " hw_bit_or("},
+    {"<<", BINDS_SHIFT, SHAPE_FUNCTION, " <<", " hw_shift_left("},
+    {">>", BINDS_SHIFT, SHAPE_FUNCTION, " >>", " hw_shift_right("},
+    {"IS", BINDS_COMPARISON, SHAPE_NATIVE, " IS", NULL},
+    {"LIKE", BINDS_COMPARISON, SHAPE_NATIVE, " LIKE", NULL},
+    {"ESCAPE", BINDS_BIT_OR, SHAPE_NATIVE, " ESCAPE", NULL},
+    {"REGEXP", BINDS_COMPARISON, SHAPE_NATIVE, " REGEXP", NULL},
+    {"RLIKE", BINDS_COMPARISON, SHAPE_NATIVE, " REGEXP", NULL},
+    {"IN", BINDS_COMPARISON, SHAPE_IN, " IN", NULL},
+    {"BETWEEN", BINDS_BETWEEN, SHAPE_BETWEEN, " BETWEEN", " hw_between("},
+    {"->", BINDS_BINARY, SHAPE_FUNCTION, " ->", " json_extract("},
+    {"->>", BINDS_BINARY, SHAPE_FUNCTION, " ->>", " hw_json_text("},
+};
+
+static const struct operator prefixes[] = {
+    {"-", BINDS_SIGN, SHAPE_PREFIX, " -", NULL},
+    {"+", BINDS_SIGN, SHAPE_PREFIX, " +", NULL},
+    {"~", BINDS_SIGN, SHAPE_WRAPPING_PREFIX, " ~", " hw_bit_not("},
+    {"!", BINDS_BANG, SHAPE_WRAPPING_PREFIX, " NOT", " (NOT "},
+    {"NOT", BINDS_NOT, SHAPE_PREFIX, " NOT", NULL},
+    {"BINARY", BINDS_BINARY, SHAPE_WRAPPING_PREFIX, " BINARY", " hw_binary("},
+};
+
+static const struct operator concatenation = {
+    "||", BINDS_BIT_XOR, SHAPE_FUNCTION, " ||", " concat("};
+static const struct operator case_marker = {"CASE", BINDS_CASE, SHAPE_CASE,
+                                            NULL, NULL};
+static const struct operator intervals[] = {
+    {"+", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_add("},
+    {"-", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_sub("},
+};
+
+/* ---- operands ---- */
+
+bool
+rewriter_wants_operand(struct rewriter *r)
+{
+    return rewriter_top(r)->operand.kind == OPERAND_NONE;
+}
+
+void
+rewriter_operand(struct rewriter *r, enum operand_kind kind)
+{
+    struct level *level = rewriter_top(r);
+
+    if (level->operand.kind != OPERAND_NONE)
+        return;
+    level->operand.kind = kind;
+    level->operand.start = r->sql->size;
+    level->operand.depth = 1;
+}
+
+/* Puts text at `at`; what stands there moves on. */
+void
+rewriter_insert(struct rewriter *r, size_t at, const char *text)
+{
+    size_t size = strlen(text);
+    char *end = buffer_reserve(r->sql, size);
+
+    if (!end)
+        return;
+    memmove(r->sql->data + at + size, r->sql->data + at, r->sql->size - at);
+    memcpy(r->sql->data + at, text, size);
+    buffer_claim(r->sql, size);
+    for (size_t i = r->mark_count; i > 0 && r->marks[i - 1].offset >= at; i--)
+        r->marks[i - 1].offset += size;
+}
+
+static bool
+is_native(const struct operator* op, enum operand_kind left,
+          enum operand_kind right)
+{
+    bool columns = left == OPERAND_COLUMN || right == OPERAND_COLUMN;
+
+    if (op->shape == SHAPE_FUNCTION || op->shape == SHAPE_BETWEEN)
+        return false;
+    if (left == OPERAND_ROW || right == OPERAND_ROW || right == OPERAND_NONE)
+        return true;
+    if (op->shape == SHAPE_EQUAL)
+        return columns && left != OPERAND_BINARY && right != OPERAND_BINARY;
+    if (op->shape == SHAPE_ORDER)
+        return (left == OPERAND_COLUMN || left == OPERAND_STRING) &&
+               (right == OPERAND_COLUMN || right == OPERAND_STRING) && columns;
+    return true;
+}
+
+static void
+close_binary(struct rewriter *r, struct pending *p)
+{
+    struct operand *right = &rewriter_top(r)->operand;
+    char text[40];
+
+    if (p->op->shape == SHAPE_INTERVAL) { /* its unit never came */
+        rewriter_insert(r, p->middle, " ,");
+        buffer_char(r->sql, ')');
+        rewriter_insert(r, p->left.start, p->op->function);
+        return;
+    }
+    if (is_native(p->op, p->left.kind, right->kind)) {
+        snprintf(text, sizeof(text), "%s%s", p->negated ? " NOT" : "",
+                 p->op->native);
+        rewriter_insert(r, p->middle, text);
+        return;
+    }
+    rewriter_insert(r, p->middle, ",");
+    if (p->op->shape != SHAPE_FUNCTION &&
+        (p->left.kind == OPERAND_BINARY || right->kind == OPERAND_BINARY))
+        buffer_text(r->sql, ",1");
+    buffer_text(r->sql, p->negated ? "))" : ")");
+    rewriter_insert(r, p->left.start, p->op->function);
+    if (p->negated)
+        rewriter_insert(r, p->left.start, " (NOT");
+}
+
+static void
+close_prefix(struct rewriter *r, const struct pending *p)
+{
+    if (p->op->shape != SHAPE_WRAPPING_PREFIX)
+        return;
+    buffer_char(r->sql, ')');
+    rewriter_insert(r, p->left.start, p->op->function);
+}
+
+/* The innermost pending operator with its operands is one operand now. */
+static void
+reduce(struct rewriter *r)
+{
+    struct pending p = r->pending[--r->pending_count];
+    struct operand *operand = &rewriter_top(r)->operand;
+    enum operand_kind kind = OPERAND_OTHER;
+
+    if (operand->depth < p.left.depth)
+        operand->depth = p.left.depth;
+    operand->depth++;
+    switch (p.op->shape) {
+    case SHAPE_CASE:
+        break;
+    case SHAPE_PREFIX:
+    case SHAPE_WRAPPING_PREFIX:
+        close_prefix(r, &p);
+        if (operand->kind == OPERAND_NUMBER && p.op->binds == BINDS_SIGN)
+            kind = OPERAND_NUMBER;
+        break;
+    default:
+        close_binary(r, &p);
+        break;
+    }
+    operand->kind = kind;
+    operand->start = p.left.start;
+}
+
+static bool
+has_pending(struct rewriter *r)
+{
+    return r->pending_count > rewriter_top(r)->pending_base;
+}
+
+static struct pending *
+last_pending(struct rewriter *r)
+{
+    return &r->pending[r->pending_count - 1];
+}
+
+static void
+reduce_to(struct rewriter *r, unsigned binds)
+{
+    while (has_pending(r) && last_pending(r)->op->binds >= binds)
+        reduce(r);
+}
+
+void
+rewriter_expression_end(struct rewriter *r)
+{
+    while (has_pending(r))
+        reduce(r);
+    rewriter_top(r)->operand.kind = OPERAND_NONE;
+    rewriter_top(r)->negated = false;
+}
+
+/* ---- operators ---- */
+
+static int
+push(struct rewriter *r, const struct operator* op, bool binary)
+{
+    struct level *level = rewriter_top(r);
+    struct pending *p;
+
+    if (r->pending_count == REWRITE_PENDING_MAX ||
+        (binary && level->operand.depth > SELECT_DEPTH_MAX))
+        return rewriter_fail(r);
+    p = &r->pending[r->pending_count++];
+    memset(p, 0, sizeof(*p));
+    p->op = op;
+    if (binary)
+        p->left = level->operand;
+    else
+        p->left.start = r->sql->size;
+    p->middle = r->sql->size;
+    p->negated = level->negated;
+    level->negated = false;
+    level->operand.kind = OPERAND_NONE;
+    level->operand.start = r->sql->size;
+    level->operand.depth = 0;
+    return 0;
+}
+
+/* The AND of a BETWEEN that waits for it. */
+static bool
+continue_between(struct rewriter *r)
+{
+    while (has_pending(r)) {
+        struct pending *p = last_pending(r);
+
+        if (p->op->shape == SHAPE_BETWEEN && !p->continued) {
+            p->continued = true;
+            buffer_char(r->sql, ',');
+            rewriter_top(r)->operand.kind = OPERAND_NONE;
+            return true;
+        }
+        if (p->op->binds < BINDS_BETWEEN)
+            return false;
+        reduce(r);
+    }
+    return false;
+}
+
+/* x IN (...): a left side without a collation gets one; rows are VALUES. */
+static void
+prepare_in(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    r->rows_follow = level->operand.kind == OPERAND_ROW;
+    if (level->operand.kind == OPERAND_STRING ||
+        level->operand.kind == OPERAND_OTHER) {
+        buffer_text(r->sql, ") COLLATE NOCASE");
+        rewriter_insert(r, level->operand.start, " (");
+    }
+}
+
+/* = ANY (SELECT ...) and <> ALL (SELECT ...) are IN and NOT IN. */
+static const struct operator*
+    quantified(struct rewriter *r, const struct operator* op)
+{
+    bool any = token_is(&r->ahead, "ANY") || token_is(&r->ahead, "SOME");
+    bool all = token_is(&r->ahead, "ALL");
+
+    if (!any && !all)
+        return op;
+    rewriter_advance(r);
+    if (!(any ? strcmp(op->native, " =") == 0
+              : strcmp(op->native, " <>") == 0) ||
+        !token_is_operator(&r->ahead, "("))
+        return NULL;
+    rewriter_top(r)->negated = all;
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++)
+        if (binaries[i].shape == SHAPE_IN)
+            return &binaries[i];
+    return NULL;
+}
+
+static int
+binary(struct rewriter *r, const struct operator* op)
+{
+    if (op->binds == BINDS_AND && continue_between(r))
+        return 0;
+    if ((op->text[0] == '+' || op->text[0] == '-') && !op->text[1] &&
+        token_is(&r->ahead, "INTERVAL")) {
+        rewriter_advance(r);
+        op = &intervals[op->text[0] == '-'];
+    }
+    reduce_to(r, op->binds);
+    if (op->shape == SHAPE_EQUAL)
+        op = quantified(r, op);
+    if (!op)
+        return rewriter_fail(r);
+    if (op->shape == SHAPE_IN) {
+        prepare_in(r);
+        if (!token_is_operator(&r->ahead, "(")) {
+            /* SQLite would take a table's name, too */
+            rewriter_advance(r);
+            return rewriter_fail(r);
+        }
+    }
+    return push(r, op, true);
+}
+
+static int
+prefix(struct rewriter *r, const struct operator* op)
+{
+    if (push(r, op, false) != 0)
+        return -1;
+    if (op->shape == SHAPE_PREFIX) {
+        buffer_text(r->sql, op->native);
+        rewriter_top(r)->operand.start = r->sql->size;
+    }
+    return 0;
+}
+
+static bool
+is_operator(const struct token *token, const struct operator* op)
+{
+    return token_is_operator(token, op->text) || token_is(token, op->text);
+}
+
+int
+rewriter_operator(struct rewriter *r, bool *known)
+{
+    bool first = rewriter_wants_operand(r);
+    const struct operator* list = first ? prefixes : binaries;
+    size_t count = first ? sizeof(prefixes) / sizeof(prefixes[0])
+                         : sizeof(binaries) / sizeof(binaries[0]);
+
+    *known = true;
+    if (first && (token_is_operator(&r->token, "*") ||
+                  token_is_operator(&r->previous, ".")))
+        goto unknown;
+    /* IS NOT is one operator */
+    if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS")) {
+        last_pending(r)->negated = false;
+        rewriter_emit(r, "NOT");
+        return 0;
+    }
+    if (!first && token_is(&r->token, "NOT")) {
+        rewriter_top(r)->negated = true;
+        return 0;
+    }
+    if (!first && token_is_operator(&r->token, "||") &&
+        variable_sql_mode(r->job->session, "PIPES_AS_CONCAT"))
+        return binary(r, &concatenation);
+    for (size_t i = 0; i < count; i++)
+        if (is_operator(&r->token, &list[i]))
+            return first ? prefix(r, &list[i]) : binary(r, &list[i]);
+unknown:
+    *known = false;
+    return 0;
+}
+
+/* ---- CASE ---- */
+
+int
+rewriter_case(struct rewriter *r)
+{
+    if (push(r, &case_marker, false) != 0)
+        return -1;
+    rewriter_emit(r, "CASE");
+    return 0;
+}
+
+void
+rewriter_case_part(struct rewriter *r, const char *out)
+{
+    reduce_to(r, BINDS_CASE + 1);
+    rewriter_top(r)->operand.kind = OPERAND_NONE;
+    rewriter_emit(r, out);
+}
+
+void
+rewriter_case_end(struct rewriter *r)
+{
+    reduce_to(r, BINDS_CASE + 1);
+    rewriter_emit(r, "END");
+    if (has_pending(r))
+        reduce(r);
+    rewriter_top(r)->operand.kind = OPERAND_OTHER;
+}
+
+/* ---- INTERVAL ---- */
+
+bool
+rewriter_interval_unit(struct rewriter *r, struct span unit)
+{
+    struct pending *p;
+    size_t i = r->pending_count, base = rewriter_top(r)->pending_base;
+
+    while (i > base && r->pending[i - 1].op->shape != SHAPE_INTERVAL &&
+           r->pending[i - 1].op->shape != SHAPE_CASE)
+        i--;
+    if (i == base || r->pending[i - 1].op->shape != SHAPE_INTERVAL)
+        return false;
+    while (r->pending_count > i)
+        reduce(r);
+    p = &r->pending[--r->pending_count];
+    rewriter_insert(r, p->middle, ",");
+    buffer_format(r->sql, ",'%.*s')", (int)unit.size, unit.data);
+    rewriter_insert(r, p->left.start, p->op->function);
+    rewriter_top(r)->operand =
+        (struct operand){OPERAND_OTHER, p->left.start, p->left.depth + 1};
+    return true;
+}
+
+void
+rewriter_collate_binary(struct rewriter *r)
+{
+    struct operand *operand = &rewriter_top(r)->operand;
+
+    if (operand->kind == OPERAND_COLUMN)
+        rewriter_emit(r, "COLLATE BINARY");
+    else if (operand->kind != OPERAND_NONE)
+        operand->kind = OPERAND_BINARY;
+}

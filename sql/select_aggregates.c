@@ -1,0 +1,359 @@
+/* select_aggregates.c - aggregates that SQLite has not, or not as MySQL. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "memory.h"
+#include "select_functions.h"
+#include "select_handle.h"
+
+enum {
+    GROUP_ROWS_MAX = 100000,
+    GROUP_BYTES_MAX = 16 * 1024 * 1024 /* of a group's values and keys */
+};
+
+/* ---- GROUP_CONCAT(values..., keys..., count of values, distinct, directions,
+ * separator) ---- */
+
+struct group_row {
+    struct span text;
+    sqlite3_value **keys; /* copies */
+};
+
+struct group {
+    struct group_row *rows;
+    size_t count, capacity, bytes, key_count;
+    bool distinct, failed;
+    char directions[16];
+    char *separator;
+    size_t separator_size;
+};
+
+static void
+free_row(struct group_row *row, size_t keys)
+{
+    mem_free((char *)row->text.data);
+    for (size_t i = 0; row->keys && i < keys; i++)
+        sqlite3_value_free(row->keys[i]);
+    mem_free(row->keys);
+}
+
+static bool
+begin_group(struct group *group, int argc, sqlite3_value **argv)
+{
+    struct span separator = function_argument(argv[argc - 1]);
+    struct span directions = function_argument(argv[argc - 2]);
+
+    group->distinct = sqlite3_value_int(argv[argc - 3]) != 0;
+    if (directions.size >= sizeof(group->directions))
+        directions.size = sizeof(group->directions) - 1;
+    memcpy(group->directions, directions.data, directions.size);
+    group->key_count = directions.size;
+    group->separator = mem_strndup(separator.data, separator.size);
+    group->separator_size = separator.size;
+    return group->separator != NULL;
+}
+
+static bool
+grow(struct group *group)
+{
+    size_t capacity = group->capacity ? 2 * group->capacity : 16;
+    struct group_row *rows;
+
+    if (group->count < group->capacity)
+        return true;
+    if (group->count >= GROUP_ROWS_MAX)
+        return false;
+    rows = mem_realloc(group->rows, capacity * sizeof(*rows));
+    if (!rows)
+        return false;
+    group->rows = rows;
+    group->capacity = capacity;
+    return true;
+}
+
+static bool
+add_group_row(struct group *group, int values, sqlite3_value **argv)
+{
+    struct group_row row = {{NULL, 0}, NULL};
+    struct buffer text;
+
+    if (!grow(group))
+        return false;
+    buffer_init(&text, SELECT_VALUE_MAX);
+    for (int i = 0; i < values; i++) {
+        struct span part = function_argument(argv[i]);
+
+        buffer_add(&text, part.data, part.size);
+    }
+    group->bytes += text.size + group->key_count * 64;
+    if (!text.failed && group->bytes < GROUP_BYTES_MAX)
+        row.text.data = mem_strndup(text.data ? text.data : "", text.size);
+    row.text.size = text.size;
+    buffer_fini(&text);
+    row.keys = mem_zalloc(group->key_count + 1, sizeof(sqlite3_value *));
+    if (!row.text.data || !row.keys)
+        goto fail;
+    for (size_t i = 0; i < group->key_count; i++) {
+        row.keys[i] = sqlite3_value_dup(argv[values + (int)i]);
+        if (!row.keys[i])
+            goto fail;
+        group->bytes += (size_t)sqlite3_value_bytes(row.keys[i]);
+    }
+    group->rows[group->count++] = row;
+    return true;
+fail:
+    free_row(&row, group->key_count);
+    return false;
+}
+
+static void
+step_group(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct group *group = sqlite3_aggregate_context(c, sizeof(*group));
+    int values = argc > 4 ? sqlite3_value_int(argv[argc - 4]) : 0;
+
+    if (!group || group->failed)
+        return;
+    if (values < 1 || values > argc - 4 ||
+        (!group->separator && !begin_group(group, argc, argv)) ||
+        (int)group->key_count != argc - 4 - values) {
+        group->failed = true;
+        return;
+    }
+    if (!function_any_null(values, argv) && !add_group_row(group, values, argv))
+        group->failed = true;
+}
+
+/* qsort_r's; NULL before all. */
+static int
+by_keys(const void *a, const void *b, void *arg)
+{
+    const struct group_row *x = a, *y = b;
+    const struct group *group = arg;
+
+    for (size_t i = 0; i < group->key_count; i++) {
+        bool x_null = sqlite3_value_type(x->keys[i]) == SQLITE_NULL;
+        bool y_null = sqlite3_value_type(y->keys[i]) == SQLITE_NULL;
+        int order = x_null || y_null
+                        ? y_null - x_null
+                        : function_compare(x->keys[i], y->keys[i], false);
+
+        if (order)
+            return group->directions[i] == 'd' ? -order : order;
+    }
+    return 0;
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+    const struct group_row *x = *(const struct group_row *const *)a;
+    const struct group_row *y = *(const struct group_row *const *)b;
+    int order = function_collate(x->text, y->text);
+
+    return order ? order : x < y ? -1 : x > y;
+}
+
+/* Takes away rows whose text an earlier one has. */
+static bool
+make_distinct(struct group *group)
+{
+    struct group_row **sorted =
+        mem_zalloc(group->count + 1, sizeof(struct group_row *));
+    size_t kept = 0;
+
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < group->count; i++)
+        sorted[i] = &group->rows[i];
+    qsort(sorted, group->count, sizeof(*sorted), by_text);
+    for (size_t i = 1, first = 0; i < group->count; i++) {
+        if (function_collate(sorted[first]->text, sorted[i]->text) != 0) {
+            first = i;
+            continue;
+        }
+        mem_free((char *)sorted[i]->text.data);
+        sorted[i]->text.data = NULL;
+    }
+    mem_free(sorted);
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->rows[i].text.data)
+            group->rows[kept++] = group->rows[i];
+        else
+            free_row(&group->rows[i], group->key_count);
+    }
+    group->count = kept;
+    return true;
+}
+
+static void
+finish_group(sqlite3_context *c)
+{
+    struct group *group = sqlite3_aggregate_context(c, 0);
+    struct buffer out;
+
+    if (!group)
+        return;
+    buffer_init(&out, SELECT_VALUE_MAX);
+    if (group->distinct && !make_distinct(group))
+        group->failed = true;
+    if (!group->failed && group->key_count > 0)
+        qsort_r(group->rows, group->count, sizeof(*group->rows), by_keys,
+                group);
+    for (size_t i = 0; i < group->count; i++) {
+        if (i > 0)
+            buffer_add(&out, group->separator, group->separator_size);
+        buffer_add(&out, group->rows[i].text.data, group->rows[i].text.size);
+    }
+    if (group->failed)
+        sqlite3_result_error_toobig(c);
+    else if (group->count > 0)
+        function_buffer(c, &out);
+    buffer_fini(&out);
+    for (size_t i = 0; i < group->count; i++)
+        free_row(&group->rows[i], group->key_count);
+    mem_free(group->rows);
+    mem_free(group->separator);
+}
+
+/* ---- deviations ---- */
+
+struct spread {
+    int64_t count;
+    double mean, squares; /* of differences from it */
+};
+
+static void
+step_spread(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct spread *s = sqlite3_aggregate_context(c, sizeof(*s));
+    double x = function_real(argv[0]), difference;
+
+    if (!s || function_any_null(argc, argv))
+        return;
+    s->count++;
+    difference = x - s->mean;
+    s->mean += difference / (double)s->count;
+    s->squares += difference * (x - s->mean);
+}
+
+static void
+finish_spread(sqlite3_context *c, int64_t less, bool root)
+{
+    const struct spread *s = sqlite3_aggregate_context(c, 0);
+    double variance;
+
+    if (!s || s->count <= less)
+        return;
+    variance = s->squares / (double)(s->count - less);
+    sqlite3_result_double(c, root ? sqrt(variance) : variance);
+}
+
+static void
+finish_deviation(sqlite3_context *c)
+{
+    finish_spread(c, 0, true);
+}
+
+static void
+finish_sample_deviation(sqlite3_context *c)
+{
+    finish_spread(c, 1, true);
+}
+
+static void
+finish_variance(sqlite3_context *c)
+{
+    finish_spread(c, 0, false);
+}
+
+static void
+finish_sample_variance(sqlite3_context *c)
+{
+    finish_spread(c, 1, false);
+}
+
+/* ---- bits ---- */
+
+struct bits {
+    uint64_t value;
+    bool begun;
+};
+
+static struct bits *
+next_bits(sqlite3_context *c, sqlite3_value *value, uint64_t first)
+{
+    struct bits *bits = sqlite3_aggregate_context(c, sizeof(*bits));
+
+    if (!bits)
+        return NULL;
+    if (!bits->begun)
+        bits->value = first;
+    bits->begun = true;
+    return sqlite3_value_type(value) == SQLITE_NULL ? NULL : bits;
+}
+
+static void
+step_bit_and(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct bits *bits = next_bits(c, argv[0], UINT64_MAX);
+
+    (void)argc;
+    if (bits)
+        bits->value &= (uint64_t)function_integer(argv[0]);
+}
+
+static void
+step_bit_or(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct bits *bits = next_bits(c, argv[0], 0);
+
+    (void)argc;
+    if (bits)
+        bits->value |= (uint64_t)function_integer(argv[0]);
+}
+
+static void
+step_bit_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct bits *bits = next_bits(c, argv[0], 0);
+
+    (void)argc;
+    if (bits)
+        bits->value ^= (uint64_t)function_integer(argv[0]);
+}
+
+/* Of no rows: all bits of AND, none of the others. */
+static void
+finish_bit_and(sqlite3_context *c)
+{
+    const struct bits *bits = sqlite3_aggregate_context(c, 0);
+
+    function_unsigned(c, bits ? bits->value : UINT64_MAX);
+}
+
+static void
+finish_bits(sqlite3_context *c)
+{
+    const struct bits *bits = sqlite3_aggregate_context(c, 0);
+
+    function_unsigned(c, bits ? bits->value : 0);
+}
+
+const struct function aggregate_functions[] = {
+    {"hw_group_concat", 5, FUNCTION_ANY, step_group, RETURNS_TEXT,
+     finish_group},
+    {"std", 1, 1, step_spread, RETURNS_DOUBLE, finish_deviation},
+    {"stddev", 1, 1, step_spread, RETURNS_DOUBLE, finish_deviation},
+    {"stddev_pop", 1, 1, step_spread, RETURNS_DOUBLE, finish_deviation},
+    {"stddev_samp", 1, 1, step_spread, RETURNS_DOUBLE, finish_sample_deviation},
+    {"variance", 1, 1, step_spread, RETURNS_DOUBLE, finish_variance},
+    {"var_pop", 1, 1, step_spread, RETURNS_DOUBLE, finish_variance},
+    {"var_samp", 1, 1, step_spread, RETURNS_DOUBLE, finish_sample_variance},
+    {"bit_and", 1, 1, step_bit_and, RETURNS_BIGINT, finish_bit_and},
+    {"bit_or", 1, 1, step_bit_or, RETURNS_BIGINT, finish_bits},
+    {"bit_xor", 1, 1, step_bit_xor, RETURNS_BIGINT, finish_bits},
+    {NULL},
+};

@@ -1,0 +1,192 @@
+/* select_casts.c - CAST and CONVERT: hw_cast(x, type, length, decimals). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "select_handle.h"
+#include "select_moment.h"
+#include "utf8.h"
+
+enum { DECIMALS_MAX = 30 };
+
+static void
+cast_char(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    struct span text = function_argument(value);
+
+    (void)n;
+    function_text(c, text.data,
+                  length >= 0 ? utf8_prefix(text, length) : text.size);
+}
+
+static void
+cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    struct span bytes = function_argument(value);
+    struct buffer out;
+
+    (void)n;
+    if (length >= 0 && (size_t)length < bytes.size)
+        bytes.size = (size_t)length;
+    buffer_init(&out, SELECT_VALUE_MAX);
+    buffer_add(&out, bytes.data, bytes.size);
+    while (length >= 0 && out.size < (size_t)length && !out.failed)
+        buffer_char(&out, '\0');
+    if (out.failed)
+        sqlite3_result_error_toobig(c);
+    else
+        sqlite3_result_blob64(c, out.data ? out.data : "", out.size,
+                              SQLITE_TRANSIENT);
+    buffer_fini(&out);
+}
+
+/* The digits that a text begins with; numbers are rounded. */
+static int64_t
+integer(sqlite3_value *value)
+{
+    if (function_is_number(value))
+        return function_integer(value);
+    return (int64_t)strtoll(function_argument(value).data, NULL, 10);
+}
+
+static void
+cast_signed(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    (void)length;
+    (void)n;
+    sqlite3_result_int64(c, integer(value));
+}
+
+static void
+cast_unsigned(sqlite3_context *c, sqlite3_value *value, int64_t length,
+              int64_t n)
+{
+    (void)length;
+    (void)n;
+    if (function_is_number(value))
+        function_unsigned(c, (uint64_t)function_integer(value));
+    else
+        function_unsigned(c, strtoull(function_argument(value).data, NULL, 10));
+}
+
+static void
+cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
+             int64_t n)
+{
+    double real = function_real(value), scale;
+    int64_t decimals = n < 0 ? 0 : n > DECIMALS_MAX ? DECIMALS_MAX : n;
+
+    scale = pow(10, (double)decimals);
+    (void)length;
+    if (fabs(real) * scale < 1e15)
+        real = round(real * scale) / scale;
+    if (decimals == 0 && fabs(real) < 9e18)
+        sqlite3_result_int64(c, (int64_t)real);
+    else
+        sqlite3_result_double(c, real);
+}
+
+static void
+cast_double(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    (void)length;
+    (void)n;
+    sqlite3_result_double(c, function_real(value));
+}
+
+static unsigned
+digits(int64_t length)
+{
+    return length < 0 ? 0 : length > 6 ? 6 : (unsigned)length;
+}
+
+static void
+cast_date(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    struct moment t;
+
+    (void)length;
+    (void)n;
+    if (!moment_argument(value, &t))
+        return;
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
+}
+
+static void
+cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
+              int64_t n)
+{
+    struct moment t;
+
+    (void)n;
+    if (!moment_argument(value, &t))
+        return;
+    t.kind = MOMENT_DATETIME;
+    t.digits = digits(length);
+    moment_result(c, &t);
+}
+
+static void
+cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    struct moment t;
+
+    (void)n;
+    if (!moment_time_argument(value, &t))
+        return;
+    t.kind = MOMENT_TIME;
+    t.digits = digits(length);
+    moment_result(c, &t);
+}
+
+static void
+cast_year(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    int64_t year = integer(value);
+
+    (void)length;
+    (void)n;
+    if (year > 0 && year < 100)
+        year += year < 70 ? 2000 : 1900;
+    sqlite3_result_int64(c, year);
+}
+
+static void
+cast_json(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
+{
+    (void)length;
+    (void)n;
+    sqlite3_result_value(c, value);
+}
+
+static void
+call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const struct {
+        const char *type;
+        void (*cast)(sqlite3_context *c, sqlite3_value *value, int64_t length,
+                     int64_t n);
+    } casts[] = {
+        {"CHAR", cast_char},       {"BINARY", cast_binary},
+        {"SIGNED", cast_signed},   {"UNSIGNED", cast_unsigned},
+        {"DECIMAL", cast_decimal}, {"DOUBLE", cast_double},
+        {"DATE", cast_date},       {"DATETIME", cast_datetime},
+        {"TIME", cast_time},       {"YEAR", cast_year},
+        {"JSON", cast_json},
+    };
+    struct span type = function_argument(argv[1]);
+
+    if (function_any_null(argc, argv))
+        return;
+    for (size_t i = 0; i < sizeof(casts) / sizeof(casts[0]); i++)
+        if (span_is(type, casts[i].type))
+            casts[i].cast(c, argv[0], function_integer(argv[2]),
+                          function_integer(argv[3]));
+}
+
+const struct function cast_functions[] = {
+    {"hw_cast", 4, 4, call_cast, RETURNS_TEXT},
+    {NULL},
+};

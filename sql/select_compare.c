@@ -1,0 +1,365 @@
+/*
+ * select_compare.c - MySQL's operators where SQLite's differ: comparisons of
+ * texts with numbers, bits, XOR, DIV; and the functions that choose a value.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "select_functions.h"
+#include "select_handle.h"
+
+/* ---- comparisons ---- */
+
+static bool
+operands(int argc, sqlite3_value **argv, int *order)
+{
+    if (function_any_null(2, argv))
+        return false;
+    *order = function_compare(argv[0], argv[1], argc > 2);
+    return true;
+}
+
+static void
+call_eq(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order == 0);
+}
+
+static void
+call_ne(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order != 0);
+}
+
+static void
+call_lt(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order < 0);
+}
+
+static void
+call_le(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order <= 0);
+}
+
+static void
+call_gt(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order > 0);
+}
+
+static void
+call_ge(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (operands(argc, argv, &order))
+        sqlite3_result_int(c, order >= 0);
+}
+
+/* <=> */
+static void
+call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool first = sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    bool second = sqlite3_value_type(argv[1]) == SQLITE_NULL;
+
+    sqlite3_result_int(
+        c, first || second ? first && second
+                           : function_compare(argv[0], argv[1], argc > 2) == 0);
+}
+
+/* Three-valued: one side alone can decide that it is false. */
+static void
+call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool low = sqlite3_value_type(argv[1]) == SQLITE_NULL;
+    bool high = sqlite3_value_type(argv[2]) == SQLITE_NULL;
+
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    if ((!low && function_compare(argv[0], argv[1], argc > 3) < 0) ||
+        (!high && function_compare(argv[0], argv[2], argc > 3) > 0))
+        sqlite3_result_int(c, 0);
+    else if (!low && !high)
+        sqlite3_result_int(c, 1);
+}
+
+static void
+call_strcmp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int order;
+
+    if (function_any_null(argc, argv))
+        return;
+    order = function_collate(function_argument(argv[0]),
+                             function_argument(argv[1]));
+    sqlite3_result_int(c, order);
+}
+
+static void
+call_binary(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span bytes = function_argument(argv[0]);
+
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        sqlite3_result_blob64(c, bytes.data, bytes.size, SQLITE_TRANSIENT);
+}
+
+/* ---- choosing ---- */
+
+static void
+call_if(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool truth = sqlite3_value_type(argv[0]) != SQLITE_NULL &&
+                 function_real(argv[0]) != 0;
+
+    (void)argc;
+    sqlite3_result_value(c, argv[truth ? 1 : 2]);
+}
+
+static void
+call_isnull(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_int(c, sqlite3_value_type(argv[0]) == SQLITE_NULL);
+}
+
+/* Numbers if one is a number, else texts. */
+static void
+choose(sqlite3_context *c, int argc, sqlite3_value **argv, int sign)
+{
+    int best = 0;
+
+    if (function_any_null(argc, argv))
+        return;
+    for (int i = 1; i < argc; i++)
+        if (function_compare(argv[i], argv[best], false) * sign > 0)
+            best = i;
+    sqlite3_result_value(c, argv[best]);
+}
+
+static void
+call_greatest(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    choose(c, argc, argv, 1);
+}
+
+static void
+call_least(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    choose(c, argc, argv, -1);
+}
+
+/* INTERVAL(n, a, b, ...): how many of the ascending rest are at most n. */
+static void
+call_interval(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int place = 0;
+
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+        sqlite3_result_int(c, -1);
+        return;
+    }
+    while (place + 1 < argc &&
+           (sqlite3_value_type(argv[place + 1]) == SQLITE_NULL ||
+            function_real(argv[place + 1]) <= function_real(argv[0])))
+        place++;
+    sqlite3_result_int(c, place);
+}
+
+/* ---- logic, bits and division ---- */
+
+static void
+call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int(c, (function_real(argv[0]) != 0) !=
+                                  (function_real(argv[1]) != 0));
+}
+
+/* The bits of a number; a negative one's are those of its complement. */
+static bool
+bits(int argc, sqlite3_value **argv, uint64_t *a, uint64_t *b)
+{
+    if (function_any_null(argc, argv))
+        return false;
+    *a = (uint64_t)function_integer(argv[0]);
+    *b = argc > 1 ? (uint64_t)function_integer(argv[1]) : 0;
+    return true;
+}
+
+static void
+call_bit_and(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, a & b);
+}
+
+static void
+call_bit_or(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, a | b);
+}
+
+static void
+call_bit_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, a ^ b);
+}
+
+static void
+call_bit_not(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, ~a);
+}
+
+static void
+call_shift_left(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, b < 64 ? a << b : 0);
+}
+
+static void
+call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        function_unsigned(c, b < 64 ? a >> b : 0);
+}
+
+static void
+call_bit_count(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint64_t a, b;
+
+    if (bits(argc, argv, &a, &b))
+        sqlite3_result_int(c, __builtin_popcountll(a));
+}
+
+static bool
+both_integers(sqlite3_value **argv)
+{
+    return sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER &&
+           sqlite3_value_numeric_type(argv[1]) == SQLITE_INTEGER;
+}
+
+static void
+call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double quotient;
+
+    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
+        return;
+    if (both_integers(argv) && sqlite3_value_int64(argv[1]) != -1) {
+        sqlite3_result_int64(c, sqlite3_value_int64(argv[0]) /
+                                    sqlite3_value_int64(argv[1]));
+        return;
+    }
+    quotient = trunc(function_real(argv[0]) / function_real(argv[1]));
+    if (quotient > -9.2e18 && quotient < 9.2e18)
+        sqlite3_result_int64(c, (int64_t)quotient);
+    else
+        sqlite3_result_error(c, "BIGINT value is out of range", -1);
+}
+
+static void
+call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
+        return;
+    if (both_integers(argv))
+        sqlite3_result_int64(c, sqlite3_value_int64(argv[1]) == -1
+                                    ? 0
+                                    : sqlite3_value_int64(argv[0]) %
+                                          sqlite3_value_int64(argv[1]));
+    else
+        sqlite3_result_double(
+            c, fmod(function_real(argv[0]), function_real(argv[1])));
+}
+
+/* ---- rows ---- */
+
+/* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
+static void
+call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer text;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&text, SELECT_VALUE_MAX);
+    for (int i = 0; i < argc; i++) {
+        struct span part = function_argument(argv[i]);
+
+        buffer_format(&text, "%zu:", part.size);
+        for (size_t k = 0; k < part.size; k++)
+            buffer_char(&text, part.data[k] >= 'A' && part.data[k] <= 'Z'
+                                   ? (char)(part.data[k] - 'A' + 'a')
+                                   : part.data[k]);
+    }
+    function_buffer(c, &text);
+}
+
+const struct function compare_functions[] = {
+    {"hw_eq", 2, 3, call_eq, RETURNS_BIGINT},
+    {"hw_ne", 2, 3, call_ne, RETURNS_BIGINT},
+    {"hw_lt", 2, 3, call_lt, RETURNS_BIGINT},
+    {"hw_le", 2, 3, call_le, RETURNS_BIGINT},
+    {"hw_gt", 2, 3, call_gt, RETURNS_BIGINT},
+    {"hw_ge", 2, 3, call_ge, RETURNS_BIGINT},
+    {"hw_is", 2, 3, call_is, RETURNS_BIGINT},
+    {"hw_between", 3, 4, call_between, RETURNS_BIGINT},
+    {"hw_binary", 1, 1, call_binary, RETURNS_TEXT},
+    {"hw_xor", 2, 2, call_xor, RETURNS_BIGINT},
+    {"hw_bit_and", 2, 2, call_bit_and, RETURNS_BIGINT},
+    {"hw_bit_or", 2, 2, call_bit_or, RETURNS_BIGINT},
+    {"hw_bit_xor", 2, 2, call_bit_xor, RETURNS_BIGINT},
+    {"hw_bit_not", 1, 1, call_bit_not, RETURNS_BIGINT},
+    {"hw_shift_left", 2, 2, call_shift_left, RETURNS_BIGINT},
+    {"hw_shift_right", 2, 2, call_shift_right, RETURNS_BIGINT},
+    {"hw_div", 2, 2, call_div, RETURNS_BIGINT},
+    {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
+    {"mod", 2, 2, call_mod, RETURNS_NUMBER},
+    {"bit_count", 1, 1, call_bit_count, RETURNS_BIGINT},
+    {"strcmp", 2, 2, call_strcmp, RETURNS_BIGINT},
+    {"if", 3, 3, call_if, RETURNS_BRANCHES},
+    {"isnull", 1, 1, call_isnull, RETURNS_BIGINT},
+    {"greatest", 2, FUNCTION_ANY, call_greatest, RETURNS_ARGUMENTS},
+    {"least", 2, FUNCTION_ANY, call_least, RETURNS_ARGUMENTS},
+    {"interval", 2, FUNCTION_ANY, call_interval, RETURNS_BIGINT},
+    {NULL},
+};

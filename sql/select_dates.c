@@ -1,0 +1,282 @@
+/* select_dates.c - parts of dates, and intervals between and added to them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select_moment.h"
+
+/* ---- parts ---- */
+
+#define PART(name, expression)                                                 \
+    static void call_##name(sqlite3_context *c, int argc,                      \
+                            sqlite3_value **argv)                              \
+    {                                                                          \
+        struct moment t;                                                       \
+                                                                               \
+        (void)argc;                                                            \
+        if (moment_argument(argv[0], &t))                                      \
+            sqlite3_result_int64(c, (expression));                             \
+    }
+
+static struct moment
+first_of_year(int year)
+{
+    struct moment t = {MOMENT_DATE, year, 1, 1, 0, 0};
+
+    return t;
+}
+
+/* 0: Sunday */
+static int
+weekday(const struct moment *t)
+{
+    return (int)((moment_days(t) + 6) % 7);
+}
+
+static int
+day_of_year(const struct moment *t)
+{
+    struct moment first = first_of_year(t->year);
+
+    return (int)(moment_days(t) - moment_days(&first)) + 1;
+}
+
+/*
+ * Mode's bits: 1: weeks begin on Monday; 2: 1 to 53, days of the year before's
+ * last week count there; 4: the first week is the first whole one (or, when
+ * weeks begin on Monday, turned round).
+ */
+int
+moment_week(const struct moment *t, int mode, int *year)
+{
+    bool monday = mode & 1, over = mode & 2;
+    bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
+    struct moment first = first_of_year(t->year);
+    int start = (weekday(&first) + (monday ? 6 : 0)) % 7;
+    int day = day_of_year(t) - 1, begins, week;
+
+    /* the day of the year on which its first week begins; may be negative */
+    if (whole)
+        begins = start == 0 ? 0 : 7 - start;
+    else
+        begins = start <= 3 ? -start : 7 - start;
+    *year = t->year;
+    if (day < begins) {
+        struct moment last = {MOMENT_DATE, t->year - 1, 12, 31, 0, 0};
+
+        if (!over)
+            return 0;
+        return moment_week(&last, mode, year);
+    }
+    week = (day - begins) / 7 + 1;
+    if (over && week > 52) {
+        struct moment next = first_of_year(t->year + 1);
+        int next_start = (weekday(&next) + (monday ? 6 : 0)) % 7;
+        int left = (int)(moment_days(&next) - moment_days(t));
+
+        if (!whole && next_start <= 3 && left <= next_start) {
+            *year = t->year + 1;
+            return 1;
+        }
+    }
+    return week;
+}
+
+PART(year, t.year)
+PART(month, t.month)
+PART(day, t.day)
+PART(quarter, (t.month + 2) / 3)
+PART(dayofyear, day_of_year(&t))
+PART(dayofweek, weekday(&t) + 1)
+PART(weekday, (weekday(&t) + 6) % 7)
+PART(to_days, moment_days(&t))
+PART(to_seconds, moment_micros(&t) / MOMENT_SECOND)
+
+static int
+mode_of(int argc, sqlite3_value **argv, int otherwise)
+{
+    return argc > 1 ? (int)(function_integer(argv[1]) & 7) : otherwise;
+}
+
+static void
+call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    int year;
+
+    if (moment_argument(argv[0], &t))
+        sqlite3_result_int(c, moment_week(&t, mode_of(argc, argv, 0), &year));
+}
+
+static void
+call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    int year;
+
+    (void)argc;
+    if (moment_argument(argv[0], &t))
+        sqlite3_result_int(c, moment_week(&t, 3, &year));
+}
+
+static void
+call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    int year, week;
+
+    if (!moment_argument(argv[0], &t))
+        return;
+    week = moment_week(&t, mode_of(argc, argv, 0) | 2, &year);
+    sqlite3_result_int(c, year * 100 + week);
+}
+
+static void
+call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    const char *name;
+
+    (void)argc;
+    if (!moment_argument(argv[0], &t))
+        return;
+    name = moment_day_name(weekday(&t));
+    function_text(c, name, strlen(name));
+}
+
+static void
+call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    const char *name;
+
+    (void)argc;
+    if (!moment_argument(argv[0], &t))
+        return;
+    name = moment_month_name(t.month - 1);
+    function_text(c, name, strlen(name));
+}
+
+/* ---- dates ---- */
+
+static void
+call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (!moment_argument(argv[0], &t))
+        return;
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
+}
+
+/* TIMESTAMP(date [, time]) */
+static void
+call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t, time;
+
+    if (!moment_argument(argv[0], &t))
+        return;
+    t.kind = MOMENT_DATETIME;
+    if (argc > 1) {
+        if (!moment_time_argument(argv[1], &time))
+            return;
+        t.digits = t.digits > time.digits ? t.digits : time.digits;
+        moment_set_micros(&t, moment_micros(&t) + time.micros);
+    }
+    moment_result(c, &t);
+}
+
+static void
+call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (!moment_argument(argv[0], &t))
+        return;
+    t.kind = MOMENT_DATE;
+    t.day = (int)moment_month_days(t.year, t.month);
+    moment_result(c, &t);
+}
+
+static void
+return_days(sqlite3_context *c, int64_t days)
+{
+    struct moment t = {.kind = MOMENT_DATE};
+
+    if (days < 366 || days > 3652424)
+        return;
+    moment_set_days(&t, days);
+    moment_result(c, &t);
+}
+
+static void
+call_from_days(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        return_days(c, function_integer(argv[0]));
+}
+
+static void
+call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
+    struct moment first;
+
+    if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
+        year > MOMENT_YEAR_MAX)
+        return;
+    first = first_of_year((int)(year < 70    ? year + 2000
+                                : year < 100 ? year + 1900
+                                             : year));
+    return_days(c, moment_days(&first) + day - 1);
+}
+
+static void
+call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment to, from;
+
+    (void)argc;
+    if (moment_argument(argv[0], &to) && moment_argument(argv[1], &from))
+        sqlite3_result_int64(c, moment_days(&to) - moment_days(&from));
+}
+
+static void
+call_period_diff(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t a = function_integer(argv[0]), b = function_integer(argv[1]);
+
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(c,
+                             a / 100 * 12 + a % 100 - b / 100 * 12 - b % 100);
+}
+
+const struct function date_functions[] = {
+    {"year", 1, 1, call_year, RETURNS_BIGINT},
+    {"month", 1, 1, call_month, RETURNS_BIGINT},
+    {"day", 1, 1, call_day, RETURNS_BIGINT},
+    {"dayofmonth", 1, 1, call_day, RETURNS_BIGINT},
+    {"quarter", 1, 1, call_quarter, RETURNS_BIGINT},
+    {"dayofyear", 1, 1, call_dayofyear, RETURNS_BIGINT},
+    {"dayofweek", 1, 1, call_dayofweek, RETURNS_BIGINT},
+    {"weekday", 1, 1, call_weekday, RETURNS_BIGINT},
+    {"to_days", 1, 1, call_to_days, RETURNS_BIGINT},
+    {"to_seconds", 1, 1, call_to_seconds, RETURNS_BIGINT},
+    {"week", 1, 2, call_week, RETURNS_BIGINT},
+    {"weekofyear", 1, 1, call_weekofyear, RETURNS_BIGINT},
+    {"yearweek", 1, 2, call_yearweek, RETURNS_BIGINT},
+    {"dayname", 1, 1, call_dayname, RETURNS_TEXT},
+    {"monthname", 1, 1, call_monthname, RETURNS_TEXT},
+    {"date", 1, 1, call_date, RETURNS_DATE},
+    {"timestamp", 1, 2, call_timestamp, RETURNS_DATETIME},
+    {"last_day", 1, 1, call_last_day, RETURNS_DATE},
+    {"from_days", 1, 1, call_from_days, RETURNS_DATE},
+    {"makedate", 2, 2, call_makedate, RETURNS_DATE},
+    {"datediff", 2, 2, call_datediff, RETURNS_BIGINT},
+    {"period_diff", 2, 2, call_period_diff, RETURNS_BIGINT},
+    {NULL},
+};

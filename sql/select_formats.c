@@ -1,0 +1,400 @@
+/* select_formats.c - DATE_FORMAT, TIME_FORMAT, STR_TO_DATE. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "buffer.h"
+#include "select_handle.h"
+#include "select_moment.h"
+
+static const char *const months[] = {
+    "January", "February", "March",     "April",   "May",      "June",
+    "July",    "August",   "September", "October", "November", "December"};
+static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                   "Thursday", "Friday", "Saturday"};
+
+const char *
+moment_month_name(int month)
+{
+    return months[month];
+}
+
+const char *
+moment_day_name(int day)
+{
+    return days[day];
+}
+
+/* ---- writing ---- */
+
+struct parts {
+    const struct moment *t;
+    int64_t hour, minute, second, micro;
+    int weekday, day_of_year;
+};
+
+static struct parts
+parts_of(const struct moment *t)
+{
+    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
+    struct moment first = {MOMENT_DATE, t->year, 1, 1, 0, 0};
+    struct parts p = {.t = t,
+                      .hour = seconds / 3600,
+                      .minute = seconds / 60 % 60,
+                      .second = seconds % 60,
+                      .micro = micros % MOMENT_SECOND};
+
+    if (t->kind != MOMENT_TIME) {
+        p.weekday = (int)((moment_days(t) + 6) % 7);
+        p.day_of_year = (int)(moment_days(t) - moment_days(&first)) + 1;
+    }
+    return p;
+}
+
+static const char *
+ordinal(int day)
+{
+    if (day / 10 == 1)
+        return "th";
+    return day % 10 == 1   ? "st"
+           : day % 10 == 2 ? "nd"
+           : day % 10 == 3 ? "rd"
+                           : "th";
+}
+
+static void
+add_week(struct buffer *out, const struct moment *t, char c)
+{
+    static const struct {
+        char c;
+        int mode;
+    } modes[] = {{'U', 0}, {'u', 1}, {'V', 2}, {'v', 3}, {'X', 2}, {'x', 3}};
+    int year, week;
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (modes[i].c == c) {
+            week = moment_week(t, modes[i].mode, &year);
+            if (c == 'X' || c == 'x')
+                buffer_format(out, "%04d", year);
+            else
+                buffer_format(out, "%02d", week);
+        }
+}
+
+/* A date's letter; false: none. */
+static bool
+add_date_part(struct buffer *out, const struct parts *p, char c)
+{
+    const struct moment *t = p->t;
+
+    switch (c) {
+    case 'Y':
+        buffer_format(out, "%04d", t->year);
+        return true;
+    case 'y':
+        buffer_format(out, "%02d", t->year % 100);
+        return true;
+    case 'm':
+        buffer_format(out, "%02d", t->month);
+        return true;
+    case 'c':
+        buffer_format(out, "%d", t->month);
+        return true;
+    case 'M':
+        buffer_text(out, months[t->month - 1]);
+        return true;
+    case 'b':
+        buffer_add(out, months[t->month - 1], 3);
+        return true;
+    case 'd':
+        buffer_format(out, "%02d", t->day);
+        return true;
+    case 'e':
+        buffer_format(out, "%d", t->day);
+        return true;
+    case 'D':
+        buffer_format(out, "%d%s", t->day, ordinal(t->day));
+        return true;
+    case 'W':
+        buffer_text(out, days[p->weekday]);
+        return true;
+    case 'a':
+        buffer_add(out, days[p->weekday], 3);
+        return true;
+    case 'w':
+        buffer_format(out, "%d", p->weekday);
+        return true;
+    case 'j':
+        buffer_format(out, "%03d", p->day_of_year);
+        return true;
+    default:
+        break;
+    }
+    if (!strchr("UuVvXx", c))
+        return false;
+    add_week(out, t, c);
+    return true;
+}
+
+static bool
+add_time_part(struct buffer *out, const struct parts *p, char c)
+{
+    int hour12 = p->hour % 12 ? (int)(p->hour % 12) : 12;
+    int hour = (int)p->hour, minute = (int)p->minute, second = (int)p->second;
+    const char *sign = p->t->micros < 0 ? "-" : "";
+    const char *half = p->hour % 24 < 12 ? "AM" : "PM";
+
+    switch (c) {
+    case 'H':
+        buffer_format(out, "%s%02d", sign, hour);
+        return true;
+    case 'k':
+        buffer_format(out, "%s%d", sign, hour);
+        return true;
+    case 'h':
+    case 'I':
+        buffer_format(out, "%02d", hour12);
+        return true;
+    case 'l':
+        buffer_format(out, "%d", hour12);
+        return true;
+    case 'i':
+        buffer_format(out, "%02d", minute);
+        return true;
+    case 's':
+    case 'S':
+        buffer_format(out, "%02d", second);
+        return true;
+    case 'f':
+        buffer_format(out, "%06d", (int)p->micro);
+        return true;
+    case 'p':
+        buffer_text(out, half);
+        return true;
+    case 'r':
+        buffer_format(out, "%02d:%02d:%02d %s", hour12, minute, second, half);
+        return true;
+    case 'T':
+        buffer_format(out, "%02d:%02d:%02d", hour, minute, second);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void
+moment_format(sqlite3_context *c, const struct moment *t, struct span format)
+{
+    struct parts p = parts_of(t);
+    struct buffer out;
+
+    buffer_init(&out, SELECT_VALUE_MAX);
+    for (size_t i = 0; i < format.size; i++) {
+        char letter = format.data[i];
+
+        if (letter != '%' || i + 1 == format.size) {
+            buffer_char(&out, letter);
+            continue;
+        }
+        letter = format.data[++i];
+        if (letter == '\0' ||
+            (t->kind != MOMENT_TIME && add_date_part(&out, &p, letter)))
+            continue;
+        if (!add_time_part(&out, &p, letter))
+            buffer_char(&out, letter);
+    }
+    function_buffer(c, &out);
+}
+
+static void
+call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (!function_any_null(2, argv) && moment_argument(argv[0], &t))
+        moment_format(c, &t, function_argument(argv[1]));
+}
+
+static void
+call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (function_any_null(2, argv) || !moment_time_argument(argv[0], &t))
+        return;
+    t.kind = MOMENT_TIME;
+    moment_format(c, &t, function_argument(argv[1]));
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    const char *p, *end;
+    int year, month, day, hour, minute, second, micro;
+    int half; /* 0: none, 1: AM, 2: PM */
+    bool has_date, has_time;
+};
+
+static bool
+digits(struct reading *r, int most, int *out)
+{
+    int count = 0;
+
+    for (*out = 0;
+         count < most && r->p < r->end && *r->p >= '0' && *r->p <= '9'; count++)
+        *out = *out * 10 + (*r->p++ - '0');
+    return count > 0;
+}
+
+static bool
+name(struct reading *r, const char *const *names, size_t count, size_t cut,
+     int *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = cut ? cut : strlen(names[i]);
+
+        if ((size_t)(r->end - r->p) >= size &&
+            strncasecmp(r->p, names[i], size) == 0) {
+            r->p += size;
+            *out = (int)i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+micros(struct reading *r)
+{
+    const char *start = r->p;
+
+    if (!digits(r, 6, &r->micro))
+        return false;
+    for (int n = (int)(r->p - start); n < 6; n++)
+        r->micro *= 10;
+    return true;
+}
+
+static bool read_format(struct reading *r, struct span format);
+
+static bool
+read_part(struct reading *r, char c)
+{
+    static const char *const halves[] = {"AM", "PM"};
+    static const struct span clock = {"%H:%i:%S", 8},
+                             clock12 = {"%h:%i:%S %p", 11};
+    int ignored;
+
+    r->has_date = r->has_date || strchr("YymcMbdeDWawj", c);
+    r->has_time = r->has_time || strchr("HkhIlisSfprT", c);
+    switch (c) {
+    case 'Y':
+        return digits(r, 4, &r->year);
+    case 'y':
+        if (!digits(r, 2, &r->year))
+            return false;
+        r->year += r->year < 70 ? 2000 : 1900;
+        return true;
+    case 'm':
+    case 'c':
+        return digits(r, 2, &r->month);
+    case 'M':
+        return name(r, months, 12, 0, &r->month);
+    case 'b':
+        return name(r, months, 12, 3, &r->month);
+    case 'd':
+    case 'e':
+        return digits(r, 2, &r->day);
+    case 'D':
+        if (!digits(r, 2, &r->day) || r->end - r->p < 2)
+            return false;
+        r->p += 2;
+        return true;
+    case 'W':
+        return name(r, days, 7, 0, &ignored);
+    case 'a':
+        return name(r, days, 7, 3, &ignored);
+    case 'H':
+    case 'k':
+    case 'h':
+    case 'I':
+    case 'l':
+        return digits(r, 2, &r->hour);
+    case 'i':
+        return digits(r, 2, &r->minute);
+    case 's':
+    case 'S':
+        return digits(r, 2, &r->second);
+    case 'f':
+        return micros(r);
+    case 'p':
+        return name(r, halves, 2, 0, &r->half);
+    case 'T':
+        return read_format(r, clock);
+    case 'r':
+        return read_format(r, clock12);
+    case '%':
+        return r->p < r->end && *r->p++ == '%';
+    default:
+        return false;
+    }
+}
+
+static bool
+read_format(struct reading *r, struct span format)
+{
+    for (size_t i = 0; i < format.size; i++) {
+        while (r->p < r->end && *r->p == ' ')
+            r->p++;
+        if (format.data[i] == ' ')
+            continue;
+        if (format.data[i] != '%' || i + 1 == format.size) {
+            if (r->p == r->end || *r->p++ != format.data[i])
+                return false;
+        } else if (!read_part(r, format.data[++i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct reading r = {.p = text.data, .end = text.data + text.size};
+    struct moment t = {0};
+
+    if (function_any_null(argc, argv) ||
+        !read_format(&r, function_argument(argv[1])))
+        return;
+    if (r.half && (r.hour < 1 || r.hour > 12))
+        return;
+    if (r.half)
+        r.hour = r.hour % 12 + (r.half == 2 ? 12 : 0);
+    if (r.hour > 23 || r.minute > 59 || r.second > 59)
+        return;
+    if (r.has_date && (r.month < 1 || r.month > 12 || r.day < 1 ||
+                       r.day > (int)moment_month_days(r.year, r.month)))
+        return;
+    t.kind = !r.has_time  ? MOMENT_DATE
+             : r.has_date ? MOMENT_DATETIME
+                          : MOMENT_TIME;
+    t.year = r.year;
+    t.month = r.month;
+    t.day = r.day;
+    t.digits = r.micro ? 6 : 0;
+    t.micros =
+        ((int64_t)(r.hour * 60 + r.minute) * 60 + r.second) * MOMENT_SECOND +
+        r.micro;
+    moment_result(c, &t);
+}
+
+const struct function format_functions[] = {
+    {"date_format", 2, 3, call_date_format, RETURNS_TEXT},
+    {"time_format", 2, 2, call_time_format, RETURNS_TEXT},
+    {"str_to_date", 2, 2, call_str_to_date, RETURNS_TEXT},
+    {NULL},
+};

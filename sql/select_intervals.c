@@ -1,0 +1,321 @@
+/* select_intervals.c - INTERVAL n UNIT: adding, between, and taking out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select_moment.h"
+
+enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
+
+#define LIMIT_MICROS (INT64_C(3660000) * MOMENT_DAY)
+
+/* Fields from left to right: months, or microseconds. */
+static const struct unit {
+    const char *name;
+    int64_t months, micros; /* of a plain one */
+    const char *fields;     /* of a compound one: y m d h i s f */
+} units[] = {
+    {"MICROSECOND", 0, 1, NULL},
+    {"SECOND", 0, MOMENT_SECOND, NULL},
+    {"MINUTE", 0, 60 * MOMENT_SECOND, NULL},
+    {"HOUR", 0, 3600 * MOMENT_SECOND, NULL},
+    {"DAY", 0, MOMENT_DAY, NULL},
+    {"WEEK", 0, 7 * MOMENT_DAY, NULL},
+    {"MONTH", 1, 0, NULL},
+    {"QUARTER", 3, 0, NULL},
+    {"YEAR", 12, 0, NULL},
+    {"SECOND_MICROSECOND", 0, 0, "sf"},
+    {"MINUTE_MICROSECOND", 0, 0, "isf"},
+    {"MINUTE_SECOND", 0, 0, "is"},
+    {"HOUR_MICROSECOND", 0, 0, "hisf"},
+    {"HOUR_SECOND", 0, 0, "his"},
+    {"HOUR_MINUTE", 0, 0, "hi"},
+    {"DAY_MICROSECOND", 0, 0, "dhisf"},
+    {"DAY_SECOND", 0, 0, "dhis"},
+    {"DAY_MINUTE", 0, 0, "dhi"},
+    {"DAY_HOUR", 0, 0, "dh"},
+    {"YEAR_MONTH", 0, 0, "ym"},
+};
+
+static const struct unit *
+unit_of(sqlite3_value *value)
+{
+    struct span name = function_argument(value);
+
+    if (name.size > 8 && strncmp(name.data, "SQL_TSI_", 8) == 0) {
+        name.data += 8;
+        name.size -= 8;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (span_is_nocase(name, units[i].name))
+            return &units[i];
+    return NULL;
+}
+
+struct amount {
+    int64_t months, micros;
+    bool has_time, has_fraction;
+};
+
+static int64_t
+field_micros(char field)
+{
+    switch (field) {
+    case 'd':
+        return MOMENT_DAY;
+    case 'h':
+        return 3600 * MOMENT_SECOND;
+    case 'i':
+        return 60 * MOMENT_SECOND;
+    case 's':
+        return MOMENT_SECOND;
+    default:
+        return 1;
+    }
+}
+
+/* '1 2:3:4' as DAY_SECOND: the last numbers are the smallest. */
+static bool
+compound(struct span text, const char *fields, struct amount *out)
+{
+    int64_t numbers[FIELDS_MAX] = {0}, sign = 1;
+    size_t count = 0, wanted = strlen(fields), i = 0;
+
+    while (i < text.size && text.data[i] == ' ')
+        i++;
+    if (i < text.size && text.data[i] == '-') {
+        sign = -1;
+        i++;
+    }
+    while (i < text.size) {
+        size_t start = i;
+
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            i++;
+            continue;
+        }
+        if (count == wanted)
+            return false;
+        for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+            if (numbers[count] < INT32_MAX)
+                numbers[count] = numbers[count] * 10 + (text.data[i] - '0');
+        if (fields[wanted - 1] == 'f' && i == text.size)
+            for (size_t n = i - start; n < FRACTION_WIDTH; n++)
+                numbers[count] *= 10;
+        count++;
+    }
+    for (i = 0; i < count; i++) {
+        char field = fields[wanted - count + i];
+
+        if (field == 'y' || field == 'm')
+            out->months += sign * numbers[i] * (field == 'y' ? 12 : 1);
+        else
+            out->micros += sign * numbers[i] * field_micros(field);
+    }
+    out->has_time = fields[0] != 'y';
+    out->has_fraction = fields[wanted - 1] == 'f';
+    return count > 0;
+}
+
+static bool
+amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
+{
+    double real = function_real(value);
+
+    memset(out, 0, sizeof(*out));
+    if (unit->fields)
+        return compound(function_argument(value), unit->fields, out);
+    out->has_time = unit->micros > 0 && unit->micros < MOMENT_DAY;
+    if (unit->micros == MOMENT_SECOND &&
+        sqlite3_value_numeric_type(value) != SQLITE_INTEGER &&
+        real != floor(real)) {
+        out->has_fraction = true;
+    } else {
+        real = round(real);
+    }
+    if (fabs(real) * (double)(unit->months * 31 * MOMENT_DAY + unit->micros) >
+        (double)LIMIT_MICROS)
+        return false;
+    out->has_fraction = out->has_fraction || unit->micros == 1;
+    out->months = (int64_t)real * unit->months;
+    out->micros = unit->months ? 0 : llround(real * (double)unit->micros);
+    return true;
+}
+
+/* False outside of the years that there are. */
+static bool
+add_months(struct moment *t, int64_t months)
+{
+    int64_t all = (int64_t)t->year * 12 + t->month - 1 + months;
+
+    if (all < 0 || all > (int64_t)MOMENT_YEAR_MAX * 12 + 11)
+        return false;
+    t->year = (int)(all / 12);
+    t->month = (int)(all % 12) + 1;
+    if (t->day > (int)moment_month_days(t->year, t->month))
+        t->day = (int)moment_month_days(t->year, t->month);
+    return true;
+}
+
+static void
+add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
+    const struct unit *unit, int sign)
+{
+    struct amount amount;
+    struct moment t;
+
+    if (!unit) {
+        sqlite3_result_error(c, "unknown unit of an INTERVAL", -1);
+        return;
+    }
+    if (sqlite3_value_type(value) == SQLITE_NULL ||
+        (!moment_argument(to, &t) && !moment_time_argument(to, &t)) ||
+        !amount_of(value, unit, &amount))
+        return;
+    if (t.kind == MOMENT_DATE && amount.has_time)
+        t.kind = MOMENT_DATETIME;
+    if (amount.has_fraction)
+        t.digits = FRACTION_WIDTH;
+    if (amount.months != 0 &&
+        (t.kind == MOMENT_TIME || !add_months(&t, sign * amount.months)))
+        return;
+    moment_set_micros(&t, moment_micros(&t) + sign * amount.micros);
+    if (t.kind == MOMENT_TIME || (t.year > 0 && t.year <= MOMENT_YEAR_MAX))
+        moment_result(c, &t);
+}
+
+static const struct unit *
+unit_argument(int argc, sqlite3_value **argv)
+{
+    return argc > 2 ? unit_of(argv[2]) : &units[4]; /* days */
+}
+
+static void
+call_date_add(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    add(c, argv[0], argv[1], unit_argument(argc, argv), 1);
+}
+
+static void
+call_date_sub(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    add(c, argv[0], argv[1], unit_argument(argc, argv), -1);
+}
+
+static void
+call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add(c, argv[2], argv[1], unit_of(argv[0]), 1);
+}
+
+/* Whole months between: the later one's day and time count. */
+static int64_t
+months_between(const struct moment *from, const struct moment *to)
+{
+    const struct moment *early = from, *late = to;
+    bool backward = moment_micros(from) > moment_micros(to);
+    int64_t months;
+
+    if (backward) {
+        early = to;
+        late = from;
+    }
+    months =
+        (int64_t)(late->year - early->year) * 12 + late->month - early->month;
+    if (late->day < early->day ||
+        (late->day == early->day && late->micros < early->micros))
+        months--;
+    return backward ? -months : months;
+}
+
+static void
+call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct unit *unit = unit_of(argv[0]);
+    struct moment from, to;
+
+    (void)argc;
+    if (!unit || unit->fields) {
+        sqlite3_result_error(c, "unknown unit of TIMESTAMPDIFF", -1);
+        return;
+    }
+    if (!moment_argument(argv[1], &from) || !moment_argument(argv[2], &to))
+        return;
+    if (unit->months)
+        sqlite3_result_int64(c, months_between(&from, &to) / unit->months);
+    else
+        sqlite3_result_int64(c, (moment_micros(&to) - moment_micros(&from)) /
+                                    unit->micros);
+}
+
+/* ---- EXTRACT ---- */
+
+static int64_t
+field_value(const struct moment *t, char field)
+{
+    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
+
+    switch (field) {
+    case 'y':
+        return t->year;
+    case 'm':
+        return t->month;
+    case 'd':
+        return t->kind == MOMENT_TIME ? seconds / 86400 : t->day;
+    case 'h':
+        return seconds / 3600;
+    case 'i':
+        return seconds / 60 % 60;
+    case 's':
+        return seconds % 60;
+    default:
+        return micros % MOMENT_SECOND;
+    }
+}
+
+/* A plain unit's one field, or a compound one's in a row of digits. */
+static void
+call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const char plain[] = "fsihdwmqy";
+    const struct unit *unit = unit_of(argv[0]);
+    struct moment t;
+    int64_t value = 0;
+    int year;
+    char field;
+
+    (void)argc;
+    if (!unit) {
+        sqlite3_result_error(c, "unknown unit of EXTRACT", -1);
+        return;
+    }
+    if (!moment_argument(argv[1], &t) && !moment_time_argument(argv[1], &t))
+        return;
+    if (unit->fields) {
+        for (const char *f = unit->fields; *f; f++)
+            value =
+                value * (*f == 'f' ? MOMENT_SECOND : 100) + field_value(&t, *f);
+        sqlite3_result_int64(c, t.micros < 0 ? -value : value);
+        return;
+    }
+    field = plain[unit - units];
+    if (field == 'w')
+        value = moment_week(&t, 0, &year);
+    else if (field == 'q')
+        value = (t.month + 2) / 3;
+    else
+        value = field_value(&t, field);
+    sqlite3_result_int64(c, t.micros < 0 ? -value : value);
+}
+
+const struct function interval_functions[] = {
+    {"date_add", 3, 3, call_date_add, RETURNS_TEXT},
+    {"date_sub", 3, 3, call_date_sub, RETURNS_TEXT},
+    {"adddate", 2, 3, call_date_add, RETURNS_TEXT},
+    {"subdate", 2, 3, call_date_sub, RETURNS_TEXT},
+    {"timestampadd", 3, 3, call_timestampadd, RETURNS_TEXT},
+    {"timestampdiff", 3, 3, call_timestampdiff, RETURNS_BIGINT},
+    {"extract", 2, 2, call_extract, RETURNS_BIGINT},
+    {NULL},
+};

@@ -1,0 +1,121 @@
+/* select_into.c - see select_into.h: nothing is set until all was read. */
+#include "select_into.h"
+
+#include <string.h>
+
+#include "cursor.h"
+#include "errors.h"
+#include "execute.h"
+#include "memory.h"
+#include "rewrite.h"
+#include "sql_session.h"
+
+enum { ROWS_AT_ONCE = 2 /* the second one is a fault */ };
+
+struct into_cursor {
+    struct cursor base; /* first */
+    struct cursor *rows;
+    struct sql_session *session;
+    struct session_value *values; /* not yet in force */
+    size_t row_count, count;
+    struct span names[REWRITE_INTO_MAX];
+    struct value room[]; /* ROWS_AT_ONCE rows */
+};
+
+static int
+keep_row(struct into_cursor *c, const struct value *row, struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct session_value *value =
+            session_value_new(NULL, c->names[i], &row[i], err);
+
+        if (!value)
+            return -1;
+        value->next = c->values;
+        c->values = value;
+    }
+    return 0;
+}
+
+static enum step
+finish(struct into_cursor *c, struct error *err)
+{
+    struct session_value *values = c->values;
+
+    c->values = NULL;
+    c->base.affected_rows = c->row_count;
+    return session_value_apply(c->session, values, err) == 0 ? STEP_DONE
+                                                             : STEP_FAIL;
+}
+
+static enum step
+into_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct into_cursor *c = (struct into_cursor *)base;
+    struct rows rows = {c->room, 0, ROWS_AT_ONCE};
+    enum step step = c->rows->ops->step(c->rows, &rows, err);
+
+    out->count = 0;
+    base->instant = c->rows->instant;
+    if (step == STEP_FAIL || step == STEP_WAIT)
+        return step;
+    if (c->row_count + rows.count > 1) {
+        error_set(err, ER_TOO_MANY_ROWS,
+                  "Result consisted of more than one row");
+        return STEP_FAIL;
+    }
+    c->row_count += rows.count;
+    if (rows.count > 0 && keep_row(c, c->room, err) != 0)
+        return STEP_FAIL;
+    return step == STEP_DONE ? finish(c, err) : STEP_MORE;
+}
+
+static void
+into_cancel(struct cursor *base)
+{
+    struct cursor *rows = ((struct into_cursor *)base)->rows;
+
+    rows->ops->cancel(rows);
+}
+
+static void
+into_free(struct cursor *base)
+{
+    struct into_cursor *c = (struct into_cursor *)base;
+
+    session_value_free(c->values);
+    cursor_free(c->rows);
+    mem_free(c);
+}
+
+static const struct cursor_ops into_ops = {into_step, into_cancel, into_free,
+                                           NULL};
+
+struct cursor *
+select_into(const struct opening *opening, struct cursor *rows,
+            const struct span *names, size_t count, struct error *err)
+{
+    struct into_cursor *c;
+
+    if (rows->column_count != count) {
+        error_set(err, ER_COLUMN_COUNT,
+                  "The used SELECT statements have a different number of "
+                  "columns");
+        cursor_free(rows);
+        return NULL;
+    }
+    c = mem_zalloc(1, sizeof(*c) + ROWS_AT_ONCE * count * sizeof(struct value));
+    if (!c) {
+        error_memory(err, "a SELECT");
+        cursor_free(rows);
+        return NULL;
+    }
+    c->base.ops = &into_ops;
+    c->base.info = "";
+    c->base.instant = rows->instant;
+    c->rows = rows;
+    c->session = opening->session;
+    c->count = count;
+    memcpy(c->names, names, count * sizeof(names[0]));
+    return &c->base;
+}

@@ -1,0 +1,84 @@
+/* select_measures.c - functions that count bytes and characters, or are made
+ * of their codes. */
+#include <string.h>
+
+#include "buffer.h"
+#include "select_functions.h"
+#include "select_handle.h"
+#include "utf8.h"
+
+static void
+call_char_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(c, utf8_length(function_argument(argv[0])));
+}
+
+static void
+call_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(c, (int64_t)function_argument(argv[0]).size);
+}
+
+static void
+call_bit_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(c, (int64_t)function_argument(argv[0]).size * 8);
+}
+
+static void
+call_ascii(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int(c, text.size ? (unsigned char)*text.data : 0);
+}
+
+/* The bytes of the first character as one number. */
+static void
+call_ord(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    int64_t code = 0;
+    size_t size = utf8_prefix(text, 1);
+
+    if (function_any_null(argc, argv))
+        return;
+    for (size_t i = 0; i < size && i < 4; i++)
+        code = code << 8 | (unsigned char)text.data[i];
+    sqlite3_result_int64(c, code);
+}
+
+/* CHAR(77, 121): bytes of each number, from its highest. */
+static void
+call_char(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer out;
+
+    buffer_init(&out, SELECT_VALUE_MAX);
+    for (int i = 0; i < argc; i++) {
+        uint32_t code = (uint32_t)function_integer(argv[i]);
+
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            continue;
+        for (int shift = 24; shift >= 0; shift -= 8)
+            if (shift == 0 || code >> shift > 0)
+                buffer_char(&out, (char)(code >> shift));
+    }
+    function_buffer(c, &out);
+}
+
+const struct function measure_functions[] = {
+    {"char_length", 1, 1, call_char_length, RETURNS_BIGINT},
+    {"character_length", 1, 1, call_char_length, RETURNS_BIGINT},
+    {"length", 1, 1, call_length, RETURNS_BIGINT},
+    {"octet_length", 1, 1, call_length, RETURNS_BIGINT},
+    {"bit_length", 1, 1, call_bit_length, RETURNS_BIGINT},
+    {"ascii", 1, 1, call_ascii, RETURNS_BIGINT},
+    {"ord", 1, 1, call_ord, RETURNS_BIGINT},
+    {"hw_char", 1, FUNCTION_ANY, call_char, RETURNS_TEXT},
+    {NULL},
+};

@@ -1,0 +1,28 @@
+/* select_moment.h - dates and times as arguments and results. */
+#ifndef HW_SELECT_MOMENT_H
+#define HW_SELECT_MOMENT_H
+
+#include "select_functions.h"
+#include "moment.h"
+
+/* A date or moment; false for NULL and for what is none. */
+bool moment_argument(sqlite3_value *value, struct moment *out);
+/* Likewise, or a time. */
+bool moment_time_argument(sqlite3_value *value, struct moment *out);
+void moment_result(sqlite3_context *c, const struct moment *t);
+
+/* The statement's moment, UTC, with so many digits of fraction. */
+struct moment moment_now(sqlite3_context *c, unsigned digits);
+
+/* As DATE_FORMAT. */
+void moment_format(sqlite3_context *c, const struct moment *t,
+                   struct span format);
+
+/* The names of DATE_FORMAT and MONTHNAME, from 0: January, Sunday. */
+const char *moment_month_name(int month);
+const char *moment_day_name(int day);
+
+/* WEEK(date, mode): the week; *year is that week's. */
+int moment_week(const struct moment *t, int mode, int *year);
+
+#endif

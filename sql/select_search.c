@@ -1,0 +1,369 @@
+/* select_search.c - functions that look into texts: LIKE, REGEXP, LOCATE. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "like.h"
+#include "select_functions.h"
+#include "select_handle.h"
+#include "utf8.h"
+
+enum {
+    REGEX_PATTERN_MAX = 4096, /* bytes */
+    REGEX_MATCH_MAX = 100000, /* of PCRE2's steps per match */
+    REGEX_HEAP_KB = 4096,
+    REGEX_DEPTH_MAX = 1000
+};
+
+/* x LIKE y is like(y, x); the escape is a backslash unless told. */
+static void
+call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span escape = {"\\", 1};
+
+    if (function_any_null(argc, argv))
+        return;
+    if (argc == 3)
+        escape = function_argument(argv[2]);
+    if (escape.size > 1)
+        sqlite3_result_error(c, "Incorrect arguments to ESCAPE", -1);
+    else if (function_argument(argv[0]).size > LIKE_PATTERN_MAX)
+        sqlite3_result_error(c, "LIKE pattern is too long", -1);
+    else /* an empty one ends in a NUL: none */
+        sqlite3_result_int(c, like_match(function_argument(argv[1]),
+                                         function_argument(argv[0]),
+                                         *escape.data));
+}
+
+/* ---- REGEXP ---- */
+
+static void
+free_regex(void *code)
+{
+    pcre2_code_free(code);
+}
+
+static void
+fail_regex(sqlite3_context *c, int code)
+{
+    unsigned char reason[120];
+    char text[200];
+
+    pcre2_get_error_message(code, reason, sizeof(reason));
+    snprintf(text, sizeof(text), "Regex error '%s'", (const char *)reason);
+    sqlite3_result_error(c, text, -1);
+}
+
+/* argv[place], compiled; kept by SQLite while the pattern is a constant. */
+static pcre2_code *
+compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
+{
+    struct span pattern = function_argument(argv[place]);
+    pcre2_code *code = sqlite3_get_auxdata(c, place);
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    size_t offset;
+    int failure;
+
+    *owned = false;
+    if (code)
+        return code;
+    if (pattern.size > REGEX_PATTERN_MAX) {
+        sqlite3_result_error(c, "Regex error 'the pattern is too long'", -1);
+        return NULL;
+    }
+    if (sqlite3_value_type(argv[0]) != SQLITE_BLOB &&
+        sqlite3_value_type(argv[1]) != SQLITE_BLOB)
+        options |= PCRE2_CASELESS;
+    code = pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, options,
+                         &failure, &offset, NULL);
+    if (!code) {
+        fail_regex(c, failure);
+        return NULL;
+    }
+    *owned = true;
+    return code;
+}
+
+/* Where pattern matches first: 1 and its bytes, 0, or -1 with the error. */
+static int
+search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
+       size_t *start, size_t *end)
+{
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
+    int rc = PCRE2_ERROR_NOMEMORY, found = -1;
+
+    if (limits && match) {
+        pcre2_set_match_limit(limits, REGEX_MATCH_MAX);
+        pcre2_set_depth_limit(limits, REGEX_DEPTH_MAX);
+        pcre2_set_heap_limit(limits, REGEX_HEAP_KB);
+        rc = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, from, 0, match,
+                         limits);
+    }
+    if (rc >= 0) {
+        *start = pcre2_get_ovector_pointer(match)[0];
+        *end = pcre2_get_ovector_pointer(match)[1];
+        found = 1;
+    } else if (rc == PCRE2_ERROR_NOMATCH) {
+        found = 0;
+    } else {
+        fail_regex(c, rc);
+    }
+    pcre2_match_data_free(match);
+    pcre2_match_context_free(limits);
+    return found;
+}
+
+/* Last: SQLite may drop the pattern at once. */
+static void
+keep(sqlite3_context *c, int place, pcre2_code *code, bool owned)
+{
+    if (owned)
+        sqlite3_set_auxdata(c, place, code, free_regex);
+}
+
+/* x REGEXP y is regexp(y, x) */
+static void
+call_regexp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    pcre2_code *code;
+    size_t start, end;
+    bool owned;
+    int found;
+
+    if (function_any_null(argc, argv))
+        return;
+    code = compiled(c, argv, 0, &owned);
+    if (!code)
+        return;
+    found = search(c, code, function_argument(argv[1]), 0, &start, &end);
+    if (found >= 0)
+        sqlite3_result_int(c, found);
+    keep(c, 0, code, owned);
+}
+
+/* REGEXP_INSTR(x, pattern), REGEXP_SUBSTR(x, pattern) */
+static void
+regexp_find(sqlite3_context *c, sqlite3_value **argv, bool position)
+{
+    struct span text = function_argument(argv[0]), before = {text.data, 0};
+    pcre2_code *code;
+    size_t start, end;
+    bool owned;
+    int found;
+
+    if (function_any_null(2, argv))
+        return;
+    code = compiled(c, argv, 1, &owned);
+    if (!code)
+        return;
+    found = search(c, code, text, 0, &start, &end);
+    if (found == 1) {
+        before.size = start;
+        if (position)
+            sqlite3_result_int64(c, utf8_length(before) + 1);
+        else
+            function_text(c, text.data + start, end - start);
+    } else if (found == 0 && position) {
+        sqlite3_result_int(c, 0);
+    }
+    keep(c, 1, code, owned);
+}
+
+static void
+call_regexp_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    regexp_find(c, argv, true);
+}
+
+static void
+call_regexp_substr(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    regexp_find(c, argv, false);
+}
+
+/* REGEXP_REPLACE(x, pattern, to): every match, to as it is. */
+static void
+call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct span to = function_argument(argv[2]);
+    struct buffer out;
+    pcre2_code *code;
+    size_t at = 0, start, end;
+    bool owned;
+    int found;
+
+    if (function_any_null(argc, argv))
+        return;
+    code = compiled(c, argv, 1, &owned);
+    if (!code)
+        return;
+    buffer_init(&out, SELECT_VALUE_MAX);
+    while ((found = search(c, code, text, at, &start, &end)) == 1) {
+        buffer_add(&out, text.data + at, start - at);
+        buffer_add(&out, to.data, to.size);
+        if (end == start && end < text.size) /* nothing: one character on */
+            buffer_char(&out, text.data[end++]);
+        at = end;
+        if (at >= text.size || out.failed)
+            break;
+    }
+    if (found >= 0) {
+        buffer_add(&out, text.data + at, text.size - at);
+        function_buffer(c, &out);
+    } else {
+        buffer_fini(&out);
+    }
+    keep(c, 1, code, owned);
+}
+
+/* ---- places ---- */
+
+/* The character, from 1, at which what begins in text; 0: nowhere. */
+static int64_t
+place_of(struct span what, struct span text, int64_t from)
+{
+    size_t at;
+
+    if (from < 1 || from > utf8_length(text) + 1)
+        return 0;
+    for (at = utf8_prefix(text, from - 1); at + what.size <= text.size;
+         from++) {
+        struct span part = {text.data + at, what.size};
+        struct span rest = {text.data + at, text.size - at};
+        size_t i = 0;
+
+        while (i < part.size &&
+               function_fold(part.data[i]) == function_fold(what.data[i]))
+            i++;
+        if (i == part.size)
+            return from;
+        at += utf8_prefix(rest, 1);
+        if (rest.size == 0)
+            break;
+    }
+    return 0;
+}
+
+static void
+call_locate(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(
+            c, place_of(function_argument(argv[0]), function_argument(argv[1]),
+                        argc > 2 ? function_integer(argv[2]) : 1));
+}
+
+static void
+call_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int64(c, place_of(function_argument(argv[1]),
+                                         function_argument(argv[0]), 1));
+}
+
+static void
+call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int place = 0;
+
+    for (int i = 1; i < argc && place == 0; i++)
+        if (sqlite3_value_type(argv[0]) != SQLITE_NULL &&
+            sqlite3_value_type(argv[i]) != SQLITE_NULL &&
+            function_compare(argv[0], argv[i], false) == 0)
+            place = i;
+    sqlite3_result_int(c, place);
+}
+
+static void
+call_elt(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t place = function_integer(argv[0]);
+
+    if (sqlite3_value_type(argv[0]) != SQLITE_NULL && place >= 1 &&
+        place < argc)
+        sqlite3_result_value(c, argv[place]);
+}
+
+static void
+call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span what = function_argument(argv[0]);
+    struct span list = function_argument(argv[1]);
+    int place = 0;
+
+    if (function_any_null(argc, argv))
+        return;
+    while (list.size > 0) {
+        const char *comma = memchr(list.data, ',', list.size);
+        struct span item = {list.data,
+                            comma ? (size_t)(comma - list.data) : list.size};
+
+        place++;
+        if (function_collate(item, what) == 0) {
+            sqlite3_result_int(c, place);
+            return;
+        }
+        list.data += item.size + (comma != NULL);
+        list.size -= item.size + (comma != NULL);
+    }
+    sqlite3_result_int(c, 0);
+}
+
+/* SUBSTRING_INDEX(x, between, n): up to the n-th, or the n-th from the end. */
+static void
+call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct span between = function_argument(argv[1]);
+    int64_t count = function_integer(argv[2]), total = 0;
+    size_t at = 0;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (between.size == 0 || count == 0) {
+        function_text(c, "", 0);
+        return;
+    }
+    for (size_t pass = 0; pass < 2; pass++) {
+        const char *p = text.data, *end = text.data + text.size, *found;
+        int64_t seen = 0;
+
+        while ((found = memmem(p, (size_t)(end - p), between.data,
+                               between.size)) != NULL) {
+            seen++;
+            if (count > 0 && seen == count) {
+                function_text(c, text.data, (size_t)(found - text.data));
+                return;
+            }
+            p = found + between.size;
+            if (pass == 1 && seen == total + count + 1)
+                at = (size_t)(p - text.data);
+        }
+        if (count > 0 || seen + count < 0)
+            break;
+        total = seen;
+    }
+    function_text(c, text.data + at, text.size - at);
+}
+
+const struct function search_functions[] = {
+    {"like", 2, 3, call_like, RETURNS_BIGINT},
+    {"regexp", 2, 2, call_regexp, RETURNS_BIGINT},
+    {"regexp_instr", 2, 2, call_regexp_instr, RETURNS_BIGINT},
+    {"regexp_substr", 2, 2, call_regexp_substr, RETURNS_TEXT},
+    {"regexp_replace", 3, 3, call_regexp_replace, RETURNS_TEXT},
+    {"locate", 2, 3, call_locate, RETURNS_BIGINT},
+    {"instr", 2, 2, call_instr, RETURNS_BIGINT},
+    {"field", 2, FUNCTION_ANY, call_field, RETURNS_BIGINT},
+    {"elt", 2, FUNCTION_ANY, call_elt, RETURNS_TEXT},
+    {"find_in_set", 2, 2, call_find_in_set, RETURNS_BIGINT},
+    {"substring_index", 3, 3, call_substring_index, RETURNS_TEXT},
+    {NULL},
+};

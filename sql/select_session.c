@@ -1,0 +1,276 @@
+/* select_session.c - functions of the session and of the server. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "clock.h"
+#include "select_functions.h"
+#include "select_handle.h"
+#include "sql_session.h"
+#include "variables.h"
+
+enum {
+    SLEEP_NAP_MS = 20, /* between two looks at whether it was cancelled */
+    UUID_SIZE = 36
+};
+
+static struct handle *
+handle_of(sqlite3_context *c)
+{
+    return sqlite3_user_data(c);
+}
+
+static const struct sql_session *
+session_of(sqlite3_context *c)
+{
+    return handle_of(c)->scope.session;
+}
+
+static void
+return_value(sqlite3_context *c, const struct value *value)
+{
+    switch (value->type) {
+    case VALUE_NULL:
+        sqlite3_result_null(c);
+        break;
+    case VALUE_INT:
+        sqlite3_result_int64(c, value->integer);
+        break;
+    case VALUE_DOUBLE:
+        sqlite3_result_double(c, value->real);
+        break;
+    case VALUE_TEXT:
+        function_text(c, value->data, value->size);
+        break;
+    case VALUE_BLOB:
+        sqlite3_result_blob64(c, value->data, value->size, SQLITE_TRANSIENT);
+        break;
+    }
+}
+
+static void
+call_version(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    function_text(c, SQL_SERVER_VERSION, strlen(SQL_SERVER_VERSION));
+}
+
+static void
+call_user(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct sql_identity *who = &session_of(c)->who;
+    char text[sizeof(who->user) + sizeof(who->host) + 1];
+    int size = snprintf(text, sizeof(text), "%s@%s", who->user, who->host);
+
+    (void)argc;
+    (void)argv;
+    function_text(c, text, (size_t)size);
+}
+
+static void
+call_role(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    function_text(c, "NONE", 4);
+}
+
+static void
+call_database(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const char *database = session_of(c)->database;
+
+    (void)argc;
+    (void)argv;
+    if (*database)
+        function_text(c, database, strlen(database));
+}
+
+static void
+call_connection_id(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int64(c, session_of(c)->connection_id);
+}
+
+static void
+call_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int(c, 0);
+}
+
+/* hw_variable(place in the table, scope): @@x.  A user may call it, too. */
+static void
+call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    size_t index = (size_t)sqlite3_value_int64(argv[0]);
+    char room[VARIABLE_ROOM];
+    struct value value;
+
+    (void)argc;
+    if (index >= variable_count || variables[index].same_as)
+        return;
+    variable_get(session_of(c), &variables[index],
+                 (enum variable_scope)sqlite3_value_int(argv[1]), room, &value);
+    return_value(c, &value);
+}
+
+/* hw_user_variable('x'): @x, NULL unless set */
+static void
+call_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct session_value *setting =
+        session_value_find(session_of(c), NULL, function_argument(argv[0]));
+
+    (void)argc;
+    if (setting)
+        return_value(c, &setting->value);
+}
+
+/* ---- character sets: there is one, and bytes ---- */
+
+static bool
+is_binary(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_TEXT;
+}
+
+static void
+call_charset(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const char *name = is_binary(argv[0]) ? "binary" : "utf8mb4";
+
+    (void)argc;
+    function_text(c, name, strlen(name));
+}
+
+static void
+call_collation(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const char *name = is_binary(argv[0]) ? "binary" : "utf8mb4_general_ci";
+
+    (void)argc;
+    function_text(c, name, strlen(name));
+}
+
+static void
+call_coercibility(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_int(c, sqlite3_value_type(argv[0]) == SQLITE_NULL   ? 6
+                          : sqlite3_value_type(argv[0]) == SQLITE_TEXT ? 4
+                                                                       : 5);
+}
+
+/* ---- waiting ---- */
+
+/* On a worker only: a statement that began on the loop starts anew, as one
+ * that used up what it may do there. */
+static void
+call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct handle *handle = handle_of(c);
+    double seconds = function_real(argv[0]);
+    uint64_t start = clock_ms(), wait;
+
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || seconds < 0) {
+        sqlite3_result_error(c, "Incorrect arguments to sleep", -1);
+        return;
+    }
+    if (handle->looks > 0 && seconds > 0) {
+        handle->exhausted = true;
+        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+        return;
+    }
+    wait = seconds > 1e9 ? (uint64_t)1e12 : (uint64_t)(seconds * 1000);
+    while (clock_ms() - start < wait) {
+        uint64_t left = wait - (clock_ms() - start);
+        uint64_t nap = left < SLEEP_NAP_MS ? left : SLEEP_NAP_MS;
+        struct timespec time = {0, (long)nap * 1000000};
+
+        if (handle->cancelled && atomic_load(handle->cancelled)) {
+            sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+            return;
+        }
+        nanosleep(&time, NULL);
+    }
+    sqlite3_result_int(c, 0);
+}
+
+/* ---- names for things ---- */
+
+static void
+call_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint8_t bytes[16];
+    char text[UUID_SIZE + 1];
+    size_t at = 0;
+
+    (void)argc;
+    (void)argv;
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        sqlite3_result_error(c, "no random bytes", -1);
+        return;
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            text[at++] = '-';
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%02x", bytes[i]);
+    }
+    function_text(c, text, at);
+}
+
+static void
+call_uuid_short(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static atomic_uint_least32_t count;
+    uint64_t since = (uint64_t)session_of(c)->node->started_ms / 1000;
+
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int64(
+        c, (int64_t)(((uint64_t)(session_of(c)->node->id & 0x7f) << 56 |
+                      (since & 0xffffffff) << 24) +
+                     (atomic_fetch_add(&count, 1) & 0xffffff)));
+}
+
+static void
+call_any(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_value(c, argv[0]);
+}
+
+const struct function session_functions[] = {
+    {"hw_variable", 2, 2, call_variable, RETURNS_TEXT},
+    {"hw_user_variable", 1, 1, call_user_variable, RETURNS_TEXT},
+    {"version", 0, 0, call_version, RETURNS_TEXT},
+    {"user", 0, 0, call_user, RETURNS_TEXT},
+    {"current_user", 0, 0, call_user, RETURNS_TEXT},
+    {"session_user", 0, 0, call_user, RETURNS_TEXT},
+    {"system_user", 0, 0, call_user, RETURNS_TEXT},
+    {"current_role", 0, 0, call_role, RETURNS_TEXT},
+    {"database", 0, 0, call_database, RETURNS_TEXT},
+    {"schema", 0, 0, call_database, RETURNS_TEXT},
+    {"connection_id", 0, 0, call_connection_id, RETURNS_BIGINT},
+    {"found_rows", 0, 0, call_zero, RETURNS_BIGINT},
+    {"last_insert_id", 0, 0, call_zero, RETURNS_BIGINT},
+    {"row_count", 0, 0, call_zero, RETURNS_BIGINT},
+    {"charset", 1, 1, call_charset, RETURNS_TEXT},
+    {"collation", 1, 1, call_collation, RETURNS_TEXT},
+    {"coercibility", 1, 1, call_coercibility, RETURNS_BIGINT},
+    {"sleep", 1, 1, call_sleep, RETURNS_BIGINT},
+    {"uuid", 0, 0, call_uuid, RETURNS_TEXT},
+    {"uuid_short", 0, 0, call_uuid_short, RETURNS_BIGINT},
+    {"any_value", 1, 1, call_any, RETURNS_FIRST},
+    {NULL},
+};

@@ -1,0 +1,349 @@
+/* select_times.c - the clock, times of day, and zones. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select_handle.h"
+#include "select_moment.h"
+#include "variables.h"
+
+#define UNIX_EPOCH INT64_C(719528) /* its TO_DAYS */
+
+bool
+moment_argument(sqlite3_value *value, struct moment *out)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL &&
+           moment_parse(function_argument(value), out);
+}
+
+bool
+moment_time_argument(sqlite3_value *value, struct moment *out)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL &&
+           moment_parse_time(function_argument(value), out);
+}
+
+void
+moment_result(sqlite3_context *c, const struct moment *t)
+{
+    char text[MOMENT_TEXT];
+
+    function_text(c, text, moment_text(t, text));
+}
+
+static struct moment
+from_unix(int64_t micros, unsigned digits)
+{
+    struct moment t = {MOMENT_DATETIME, 0, 0, 0, 0, digits};
+
+    moment_set_micros(&t, UNIX_EPOCH * MOMENT_DAY + micros);
+    return t;
+}
+
+struct moment
+moment_now(sqlite3_context *c, unsigned digits)
+{
+    const struct handle *handle = sqlite3_user_data(c);
+
+    return from_unix(handle->now_ms * 1000, digits);
+}
+
+static unsigned
+digits_of(int argc, sqlite3_value **argv)
+{
+    int64_t digits = argc > 0 ? function_integer(argv[0]) : 0;
+
+    return digits < 0 ? 0 : digits > 6 ? 6 : (unsigned)digits;
+}
+
+static void
+call_now(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t = moment_now(c, digits_of(argc, argv));
+
+    moment_result(c, &t);
+}
+
+static void
+call_today(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t = moment_now(c, 0);
+
+    (void)argc;
+    (void)argv;
+    t.kind = MOMENT_DATE;
+    moment_result(c, &t);
+}
+
+static void
+call_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t = moment_now(c, digits_of(argc, argv));
+
+    t.kind = MOMENT_TIME;
+    moment_result(c, &t);
+}
+
+/* ---- seconds since 1970 ---- */
+
+static void
+return_seconds(sqlite3_context *c, int64_t micros, bool fraction)
+{
+    if (fraction)
+        sqlite3_result_double(c, (double)micros / 1e6);
+    else
+        sqlite3_result_int64(c, micros / MOMENT_SECOND);
+}
+
+static void
+call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct handle *handle = sqlite3_user_data(c);
+    struct moment t;
+    int64_t micros;
+
+    if (argc == 0) {
+        sqlite3_result_int64(c, handle->now_ms / 1000);
+        return;
+    }
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
+        !moment_argument(argv[0], &t))
+        return;
+    micros = moment_micros(&t) - UNIX_EPOCH * MOMENT_DAY;
+    return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
+}
+
+static void
+call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double seconds = function_real(argv[0]);
+    struct moment t;
+
+    if (function_any_null(argc, argv) || seconds < 0 ||
+        seconds > 253402300799.0)
+        return;
+    t = from_unix(llround(seconds * 1e6),
+                  sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0
+                                                                        : 6);
+    if (argc > 1)
+        moment_format(c, &t, function_argument(argv[1]));
+    else
+        moment_result(c, &t);
+}
+
+/* ---- times ---- */
+
+static void
+call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (!moment_time_argument(argv[0], &t))
+        return;
+    t.kind = MOMENT_TIME;
+    moment_result(c, &t);
+}
+
+static void
+call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment to, from, t = {.kind = MOMENT_TIME};
+
+    (void)argc;
+    if (!moment_time_argument(argv[0], &to) ||
+        !moment_time_argument(argv[1], &from) ||
+        (to.kind == MOMENT_TIME) != (from.kind == MOMENT_TIME))
+        return;
+    t.digits = to.digits > from.digits ? to.digits : from.digits;
+    moment_set_micros(&t, moment_micros(&to) - moment_micros(&from));
+    moment_result(c, &t);
+}
+
+static void
+add_time(sqlite3_context *c, sqlite3_value **argv, int sign)
+{
+    struct moment t, span;
+
+    if (!moment_time_argument(argv[0], &t) ||
+        !moment_time_argument(argv[1], &span) || span.kind != MOMENT_TIME)
+        return;
+    t.digits = t.digits > span.digits ? t.digits : span.digits;
+    if (t.kind == MOMENT_DATE)
+        t.kind = MOMENT_DATETIME;
+    moment_set_micros(&t, moment_micros(&t) + sign * span.micros);
+    moment_result(c, &t);
+}
+
+static void
+call_addtime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add_time(c, argv, 1);
+}
+
+static void
+call_subtime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add_time(c, argv, -1);
+}
+
+static void
+call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t = {.kind = MOMENT_TIME};
+    double seconds = function_real(argv[0]);
+
+    if (function_any_null(argc, argv))
+        return;
+    if (seconds > 1e9 || seconds < -1e9)
+        seconds = seconds > 0 ? 1e9 : -1e9;
+    t.digits = sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0 : 6;
+    moment_set_micros(&t, llround(seconds * 1e6));
+    moment_result(c, &t);
+}
+
+static int64_t
+of_day(const struct moment *t)
+{
+    return t->micros / MOMENT_SECOND;
+}
+
+static void
+call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, of_day(&t));
+}
+
+static void
+call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t hour = function_integer(argv[0]),
+            minute = function_integer(argv[1]);
+    double second = function_real(argv[2]);
+    struct moment t = {.kind = MOMENT_TIME};
+
+    if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
+        second < 0 || second >= 60 || llabs(hour) > 100000)
+        return;
+    t.micros = (llabs(hour) * 60 + minute) * 60 * MOMENT_SECOND +
+               llround(second * 1e6);
+    t.digits = sqlite3_value_numeric_type(argv[2]) == SQLITE_INTEGER ? 0 : 6;
+    moment_set_micros(&t, hour < 0 ? -t.micros : t.micros);
+    moment_result(c, &t);
+}
+
+static void
+call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, llabs(of_day(&t)) / 3600);
+}
+
+static void
+call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, llabs(of_day(&t)) / 60 % 60);
+}
+
+static void
+call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, llabs(of_day(&t)) % 60);
+}
+
+static void
+call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (moment_time_argument(argv[0], &t))
+        sqlite3_result_int64(c, llabs(t.micros) % MOMENT_SECOND);
+}
+
+/* ---- zones: offsets, and UTC's names ---- */
+
+static bool
+offset(struct span zone, int64_t *micros)
+{
+    struct moment t;
+    bool negative = zone.size > 0 && *zone.data == '-';
+
+    *micros = 0;
+    if (span_is_nocase(zone, "SYSTEM") || span_is_nocase(zone, "UTC") ||
+        span_is_nocase(zone, "GMT") || span_is_nocase(zone, "Etc/UTC"))
+        return true;
+    if (zone.size < 5 || zone.size > 6 || (*zone.data != '+' && !negative) ||
+        !memchr(zone.data, ':', zone.size))
+        return false;
+    zone.data++;
+    zone.size--;
+    if (!moment_parse_time(zone, &t) || t.kind != MOMENT_TIME ||
+        t.micros > 14 * 3600 * MOMENT_SECOND)
+        return false;
+    *micros = negative ? -t.micros : t.micros;
+    return true;
+}
+
+static void
+call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+    int64_t from, to;
+
+    if (function_any_null(argc, argv) || !moment_argument(argv[0], &t) ||
+        !offset(function_argument(argv[1]), &from) ||
+        !offset(function_argument(argv[2]), &to))
+        return;
+    t.kind = MOMENT_DATETIME;
+    moment_set_micros(&t, moment_micros(&t) - from + to);
+    moment_result(c, &t);
+}
+
+const struct function time_functions[] = {
+    {"now", 0, 1, call_now, RETURNS_DATETIME},
+    {"current_timestamp", 0, 1, call_now, RETURNS_DATETIME},
+    {"localtime", 0, 1, call_now, RETURNS_DATETIME},
+    {"localtimestamp", 0, 1, call_now, RETURNS_DATETIME},
+    {"sysdate", 0, 1, call_now, RETURNS_DATETIME},
+    {"utc_timestamp", 0, 1, call_now, RETURNS_DATETIME},
+    {"curdate", 0, 0, call_today, RETURNS_DATE},
+    {"current_date", 0, 0, call_today, RETURNS_DATE},
+    {"utc_date", 0, 0, call_today, RETURNS_DATE},
+    {"curtime", 0, 1, call_clock, RETURNS_TIME},
+    {"current_time", 0, 1, call_clock, RETURNS_TIME},
+    {"utc_time", 0, 1, call_clock, RETURNS_TIME},
+    {"unix_timestamp", 0, 1, call_unix_timestamp, RETURNS_NUMBER},
+    {"from_unixtime", 1, 2, call_from_unixtime, RETURNS_TEXT},
+    {"time", 1, 1, call_time, RETURNS_TIME},
+    {"timediff", 2, 2, call_timediff, RETURNS_TIME},
+    {"addtime", 2, 2, call_addtime, RETURNS_TEXT},
+    {"subtime", 2, 2, call_subtime, RETURNS_TEXT},
+    {"sec_to_time", 1, 1, call_sec_to_time, RETURNS_TIME},
+    {"time_to_sec", 1, 1, call_time_to_sec, RETURNS_BIGINT},
+    {"maketime", 3, 3, call_maketime, RETURNS_TIME},
+    {"hour", 1, 1, call_hour, RETURNS_BIGINT},
+    {"minute", 1, 1, call_minute, RETURNS_BIGINT},
+    {"second", 1, 1, call_second, RETURNS_BIGINT},
+    {"microsecond", 1, 1, call_microsecond, RETURNS_BIGINT},
+    {"convert_tz", 3, 3, call_convert_tz, RETURNS_DATETIME},
+    {NULL},
+};
