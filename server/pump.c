@@ -86,20 +86,32 @@ pump_waker(struct pump *pump)
     return wake_waker(&pump->wake);
 }
 
+/* Workers and the loop take turns: long ones, for a switch costs more than a
+ * row. */
+static size_t
+batch_of(const struct cursor *cursor)
+{
+    size_t rows = cursor->instant ? CURSOR_BATCH_SMALL : CURSOR_BATCH;
+
+    while (rows > 1 && rows * cursor->column_count > CURSOR_VALUES_MAX)
+        rows /= 2;
+    return rows;
+}
+
 int
 pump_start(struct pump *pump, struct cursor *cursor, struct error *err)
 {
-    size_t values = CURSOR_BATCH * cursor->column_count;
+    size_t rows = batch_of(cursor), values = rows * cursor->column_count;
 
     if (values > 0) {
-        pump->rows.values = mem_zalloc(values, sizeof(*pump->rows.values));
+        pump->rows.values = mem_alloc(values * sizeof(*pump->rows.values));
         if (!pump->rows.values) {
             error_memory(err, "the rows of a result");
             cursor_free(cursor);
             return -1;
         }
     }
-    pump->rows.capacity = CURSOR_BATCH;
+    pump->rows.capacity = rows;
     pump->cursor = cursor;
     pump->outcome = STEP_MORE;
     return 0;

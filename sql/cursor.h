@@ -65,7 +65,9 @@ struct progress {
 
 enum {
     CURSOR_COLUMNS_MAX = 256,
-    CURSOR_BATCH = 64 /* rows of one step */
+    CURSOR_BATCH = 256,       /* rows of one step, */
+    CURSOR_BATCH_SMALL = 16,  /* of one on the loop: as a rule there is one */
+    CURSOR_VALUES_MAX = 16384 /* values, but for one row */
 };
 
 /* Where a step puts its rows; values are borrowed until the next step. */

@@ -559,6 +559,7 @@ START_TEST(handles_are_pooled_with_a_ceiling)
 {
     struct sql_session *greedy = session_of("greedy", 0);
     struct sql_session *other = session_of("other", 0);
+    struct sql_session *third = session_of("third", 0);
     struct cursor *open[HANDLES_MAX];
     struct waker nobody = {NULL, NULL};
     struct span text = {"select 1", 8};
@@ -577,16 +578,17 @@ START_TEST(handles_are_pooled_with_a_ceiling)
         open[i] = sql_open(other, text, NULL, nobody, &err);
         ck_assert_ptr_nonnull(open[i]);
     }
-    ck_assert_ptr_null(sql_open(other, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
     ck_assert_str_eq(err.text,
                      "96 SELECTs are being answered already; try again later");
     cursor_free(open[0]);
-    open[0] = sql_open(other, text, NULL, nobody, &err);
+    open[0] = sql_open(third, text, NULL, nobody, &err);
     ck_assert_ptr_nonnull(open[0]);
     for (size_t i = 0; i < HANDLES_MAX; i++)
         cursor_free(open[i]);
     sql_session_free(greedy);
     sql_session_free(other);
+    sql_session_free(third);
     /* one that was read to its end holds none */
     for (size_t i = 0; i < HANDLES_MAX; i++) {
         harness_open_span(&h, text);
