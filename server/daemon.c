@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "arguments.h"
+#include "audit.h"
 #include "become.h"
 #include "certificate.h"
 #include "certificate_files.h"
@@ -27,7 +28,6 @@
 #include "listener.h"
 #include "log.h"
 #include "memory.h"
-#include "pump.h"
 #include "server.h"
 #include "state_dir.h"
 #include "tls_context.h"
@@ -203,17 +203,27 @@ give_file(int dir, const char *name, const struct account *account)
 }
 
 /* The agent bound its socket as root.  After the directory: an agent that binds
- * meanwhile looks whose it is then.  The certificate is for the next start. */
+ * meanwhile looks whose it is then. */
 static int
-give_files(int dir, const struct account *account)
+give_agents_files(int dir, const struct account *account)
 {
-    static const char *const names[] = {AGENT_SOCKET, AGENT_LOCK,
-                                        CERTIFICATE_OWN, CERTIFICATE_OWN_KEY};
+    return give_file(dir, AGENT_SOCKET, account) != 0 ||
+                   give_file(dir, AGENT_LOCK, account) != 0
+               ? -1
+               : 0;
+}
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (give_file(dir, names[i], account) != 0)
-            return -1;
-    return 0;
+/* For a reload; while the directory is still root's.  Where the configuration
+ * names another, what lies there is not looked at. */
+static int
+give_certificate(const struct daemon *d, const struct account *account)
+{
+    if (*d->config.tls_cert)
+        return 0;
+    return give_file(d->state.fd, CERTIFICATE_OWN, account) != 0 ||
+                   give_file(d->state.fd, CERTIFICATE_OWN_KEY, account) != 0
+               ? -1
+               : 0;
 }
 
 static int
@@ -229,8 +239,9 @@ leave_root(void *arg, const struct account *account)
     }
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
+        give_certificate(d, account) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
-        give_files(d->state.fd, account) != 0) {
+        give_agents_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);
@@ -281,15 +292,17 @@ reload(struct daemon *d)
     } else {
         server_set_users(&d->server, config.users);
         config.users = NULL;
-        d->server.statement_timeout_s = config.statement_timeout_s;
-        d->config.require_tls = config.require_tls;
+        setting_reload(&d->config, &config);
+        server_set_settings(&d->server, &d->config);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         if (load_tls(d, &config, &err) != 0)
             log_fault("the certificate stays as it was: %s", err.text);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
-                 "%u s, TLS %s; other settings need a restart",
+                 "%u s, idle timeout %u s, %u login failures, TLS %s; other "
+                 "settings need a restart",
                  users_count(d->server.users), config.statement_timeout_s,
+                 config.idle_timeout_s, config.login_failures,
                  d->server.node.requires_tls ? "required" : "offered");
     }
     config_fini(&config);
@@ -376,14 +389,15 @@ start_server(struct daemon *d, struct error *err)
                sizeof(d->config.listen.text));
         node.port = d->config.listen.port;
     }
-    if (server_init(&d->server, &d->loop, &node, err) != 0)
+    if (server_init(&d->server, &d->loop, &node, d->config.max_connections,
+                    err) != 0)
         return -1;
     d->server_open = true;
-    d->server.statement_timeout_s = d->config.statement_timeout_s;
+    server_set_settings(&d->server, &d->config);
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
-    if (pump_start_workers(&d->loop) != 0) {
+    if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
         return -1;
     }
@@ -455,6 +469,7 @@ finish(struct daemon *d)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
     controller_stop(d->controller);
+    audit_forget();
     if (d->log_open)
         log_close();
     state_dir_close(&d->state);
@@ -475,6 +490,7 @@ daemon_run(const struct arguments *arguments)
     d->state.fd = d->state.lock = -1;
     config_faults_init(&faults);
     descriptors_prepare();
+    workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
     } else {

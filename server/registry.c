@@ -142,6 +142,19 @@ registry_take_kill(struct registry *r, struct registry_entry *e)
     return kill;
 }
 
+size_t
+registry_count_user(struct registry *r, const char *user,
+                    const struct registry_entry *except)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (const struct registry_entry *e = r->first; e; e = e->next)
+        n += e != except && strcmp(e->user, user) == 0;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
 static void
 copy_row(const struct registry_entry *e, uint64_t now_ms,
          struct sql_session_row *row)

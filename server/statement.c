@@ -324,7 +324,8 @@ statement_new(struct session *s)
     st->started_ms = clock_ms();
     st->deadline_ms =
         st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
-    pump_init(&st->pump, &s->server->wakes, s->server->loop, on_ready, st);
+    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
+              on_ready, st);
     return st;
 }
 

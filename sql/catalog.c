@@ -29,6 +29,7 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_audit_log,
     &table_heap_frames,
     &table_heap_functions,
     &table_heap_stacks,
@@ -39,7 +40,9 @@ const struct catalog_table *const catalog_tables[] = {
     &table_nodes,
     &table_profiler,
     &table_sessions,
+    &table_settings,
     &table_snapshots,
+    &table_users,
     /* information_schema, by name */
     &table_administrable_roles,
     &table_applicable_roles,
@@ -105,6 +108,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_grants,
     &table_show_help,
     &table_show_index,
+    &table_show_maintenance,
     &table_show_master_status,
     &table_show_open_tables,
     &table_show_plugins,

@@ -41,6 +41,11 @@ extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_processlist;
 extern const struct catalog_table table_show_processlist;
 
+/* tables_accounts.c */
+extern const struct catalog_table table_settings;
+extern const struct catalog_table table_users;
+extern const struct catalog_table table_audit_log;
+
 /* tables_schema.c */
 extern const struct catalog_table table_schemata;
 extern const struct catalog_table table_schemata_extensions;
@@ -87,6 +92,9 @@ extern const struct catalog_table table_show_status;
 extern const struct catalog_table table_show_warnings;
 extern const struct catalog_table table_show_warning_count;
 extern const struct catalog_table table_show_error_count;
+
+/* maintain.c */
+extern const struct catalog_table table_show_maintenance;
 
 /* explain.c */
 extern const struct catalog_table table_show_explain;

@@ -48,6 +48,7 @@ int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 
 /* The statements, each from its first word on. */
 int parse_admin(struct parser *p, struct statement *out);
+int parse_admin_call(struct parser *p, struct statement *out);
 int parse_show(struct parser *p, struct statement *out);
 int parse_set(struct parser *p, struct statement *out);
 int parse_describe(struct parser *p, struct statement *out);

@@ -32,6 +32,12 @@ compute_hostname(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_idle(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%u", session->node->idle_timeout_s);
+}
+
+static void
 compute_machine(const struct sql_session *session, char *out, size_t size)
 {
     struct utsname name;
@@ -135,7 +141,7 @@ const struct variable variables[] = {
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),
-    INT("interactive_timeout", "28800"),
+    COMPUTED("interactive_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
     TEXT("lc_messages", "en_US"),
     TEXT("lc_time_names", "en_US"),
     TEXT_READ("license", "BSD-2-Clause"),
@@ -194,7 +200,7 @@ const struct variable variables[] = {
     COMPUTED("version_compile_machine", VARIABLE_TEXT, ACCESS_READ,
              compute_machine),
     TEXT_READ("version_compile_os", "Linux"),
-    INT("wait_timeout", "28800"),
+    COMPUTED("wait_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
 };
 
 const size_t variable_count = sizeof(variables) / sizeof(variables[0]);

@@ -40,6 +40,11 @@ STATEMENTS = [
     script(f"{HEAP}.enable_prof()"), script(f"{HEAP}.disable_prof()"),
     script(f"System.print({HEAP}.dump_dot_snapshot())"),
     script(f"var h = {HEAP}\nSystem.print(h.to_dot_format(h.snapshot()))"),
+    "SELECT function, flat_bytes FROM heapwire.heap_functions ORDER BY 2 DESC",
+    "SELECT s.stack, f.function FROM heapwire.heap_stacks s "
+    "JOIN heapwire.heap_frames f USING (snapshot, stack)",
+    "SELECT s.name, sum(h.bytes) FROM heapwire.snapshots s "
+    "JOIN heapwire.heap_stacks h ON h.snapshot = s.name GROUP BY 1",
     "ADMIN EXECUTE ON ALL 'System.print(1)'", "SET @a = 1", "KILL 4294967295",
 ]
 

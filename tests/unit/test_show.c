@@ -29,9 +29,9 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\nheap_frames\nheap_functions\nheap_stacks\n"
+     "Tables_in_heapwire\naudit_log\nheap_frames\nheap_functions\nheap_stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nnodes\nprofiler\n"
-     "sessions\nsnapshots"},
+     "sessions\nsettings\nsnapshots\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
@@ -232,7 +232,7 @@ START_TEST(the_catalog_describes_itself)
                         "table_schema = 'heapwire' and table_name in "
                         "('nodes', 'profiler', 'sessions')");
 
-    ck_assert_str_eq(count, "count(*)\n#24");
+    ck_assert_str_eq(count, "count(*)\n#25");
     ck_assert_str_eq(
         harness_run(&h, "select c.table_name from information_schema.columns "
                         "c left join information_schema.tables t on "
