@@ -43,19 +43,20 @@ prepared_prepare(struct session *s, struct span body)
 {
     static const struct span none = {"", 0};
     struct registry *registry = &s->server->registry;
-    struct sql_description description = {0};
+    struct sql_description description;
     struct prepared *p = NULL;
     struct error err;
 
     registry_set_command(registry, &s->entry, "Prepare", "preparing", body);
-    if (sql_describe(s->sql, body, &description, &err) == 0)
+    if (sql_describe(s->sql, body, &description, &err) == 0) {
         p = prepared_new(&s->prepared, body, description.parameter_count, &err);
-    if (p)
-        reply_prepared(&s->reply, p->id, p->parameter_count,
-                       description.columns, description.column_count);
-    else
+        if (p)
+            reply_prepared(&s->reply, p->id, p->parameter_count,
+                           description.columns, description.column_count);
+        sql_description_fini(&description);
+    }
+    if (!p)
         reply_error(&s->reply, &err);
-    sql_description_fini(&description);
     registry_set_command(registry, &s->entry, "Sleep", "", none);
 }
 

@@ -6,6 +6,7 @@ on the real one.  Arguments name single tests.
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import time
 
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
-from node_under_test import BUILD, FAKE, REAL, SANITIZED, Node, wait_for
+from node_under_test import (BUILD, FAKE, POOR, REAL, SANITIZED, Node,
+                             wait_for)
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -531,6 +533,53 @@ def test_the_cli_shows_progress(node):
     os.write(fd, b"exit\n")
     os.waitpid(pid, 0)
     os.close(fd)
+
+
+def test_memory_may_run_out(_):
+    """Whatever fails, the client is told, and later all is well."""
+    def turn(w):
+        st = w.prepare("SELECT ?, ?")
+        values = [text_value("a"), number("i", 7)]
+        assert w.execute(st, values) == [[b"a", 7]]
+        w.send_long(st, 0, b"x" * 5000)
+        w.send_execute(st, [(0xFC, b""), values[1]])
+        assert w.binary_result() == [[b"x" * 5000, 7]]
+        st = w.prepare("SELECT rows 200")
+        w.execute(st, cursor=1)
+        assert len(w.fetch(st, 150)) == 150
+        assert w.execute(w.prepare("ADMIN EXECUTE ON 1 ?"), values[:1])
+        w.execute(w.prepare("SELECT typed"))
+
+    for every in (2, 5, 13, 29, 97):
+        done = failed = 0
+        with Node(POOR, wrapper=["env", f"HW_FAIL_EVERY={every}"]) as node:
+            node.signal(signal.SIGUSR1)
+            for _ in range(100):
+                try:
+                    with Wire(node.socket, timeout=5).login() as w:
+                        for _ in range(5):
+                            turn(w)
+                            done += 1
+                except Refused as err:
+                    assert err.code in (1037, 1064, 1835), err
+                    failed += 1
+                except (EOFError, ConnectionError):
+                    failed += 1
+                assert node.process.poll() is None, (
+                    every, node.process.poll(), node.stderr()[-500:])
+            node.signal(signal.SIGUSR2)
+            wait_for(lambda: comes_in(node))
+            with local(node) as w:
+                turn(w)
+        assert failed > 0 and (done > 0 or every < 97), (every, done)
+
+
+def comes_in(node):
+    try:
+        local(node).close()
+        return True
+    except (OSError, EOFError, Refused):
+        return False
 
 
 NUMBERS = ("WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c"
