@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include "errors.h"
 #include "files.h"
 #include "log.h"
+#include "login.h"
 #include "reply.h"
 #include "session.h"
 
@@ -23,20 +25,37 @@ static void poll_start(struct listener *l);
 
 /* The kernel's buffer takes so short a message, or it is not sent. */
 static void
-turn_away(int fd)
+turn_away(int fd, const struct error *err)
 {
     struct reply reply;
-    struct error err;
 
     reply_init(&reply);
-    error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
-    reply_error(&reply, &err);
+    reply_error(&reply, err);
     if (!reply.out.failed)
         (void)send(fd, reply.out.data, reply.out.size,
                    MSG_DONTWAIT | MSG_NOSIGNAL);
     reply_fini(&reply);
     fd_close(fd);
-    log_stranger("too many connections: one turned away");
+    log_stranger("one turned away: %s", err->text);
+}
+
+/* -1 with *err: not now. */
+static int
+admit(struct listener *l, const struct sockaddr_storage *address,
+      struct error *err)
+{
+    const struct sockaddr *a = (const struct sockaddr *)address;
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (l->transport == TRANSPORT_TCP) {
+        uv_ip_name(a, host, sizeof(host));
+        if (login_blocked(l->server, backoff_key(a), host, err))
+            return -1;
+    }
+    if (server_make_room(l->server, l->transport))
+        return 0;
+    error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+    return -1;
 }
 
 static void
@@ -59,20 +78,26 @@ static void
 on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
+    struct sockaddr_storage address;
+    struct error err;
+    socklen_t size;
     int fd;
 
     (void)status;
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        memset(&address, 0, sizeof(address));
+        size = sizeof(address);
+        fd = accept4(l->fd, (struct sockaddr *)&address, &size,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
             return; /* none left, or gone before we came */
         }
-        if (!server_has_room(l->server, l->transport)) {
-            turn_away(fd);
+        if (admit(l, &address, &err) != 0) {
+            turn_away(fd, &err);
         } else if (session_accept(l->server, fd, l->transport) != 0) {
             fd_close(fd);
             pause_accepting(l, "out of memory");
@@ -258,12 +283,33 @@ note_port(struct listener *l)
     l->server->node.port = l->address.port;
 }
 
+/* Once: every connection inherits them. */
+static int
+set_options(int fd)
+{
+    int yes = 1, idle_s = LISTENER_KEEPALIVE_S, interval_s = 1, probes = 10;
+
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes,
+                              sizeof(yes)) ||
+                   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes,
+                              sizeof(yes)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s,
+                              sizeof(idle_s)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
+                              sizeof(interval_s)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes,
+                              sizeof(probes))
+               ? -1
+               : 0;
+}
+
 static int
 bind_tcp(struct listener *l, struct error *err)
 {
     struct sockaddr_storage address;
     socklen_t size = socket_address(&l->address, &address);
-    int yes = 1, fd;
+    int fd;
 
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                 0);
@@ -271,7 +317,7 @@ bind_tcp(struct listener *l, struct error *err)
         error_sys(err, ER_UNKNOWN, "no socket");
         return -1;
     }
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+    if (set_options(fd) != 0 ||
         bind(fd, (struct sockaddr *)&address, size) != 0) {
         error_sys(err, ER_UNKNOWN, "bind");
         fd_close(fd);

@@ -19,6 +19,7 @@ struct error;
 
 enum {
     LISTENER_BACKLOG = 128,
+    LISTENER_KEEPALIVE_S = 60,
     LISTENER_PAUSE_MS = 100,  /* when there are no descriptors left */
     LISTENER_RETRY_MS = 1000, /* then twice that, and so on */
     LISTENER_RETRY_MAX_MS = 30 * 1000

@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+enum { FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -35,10 +35,8 @@ session_enter(struct session *s, enum session_state state)
 
     s->state = state;
     s->since_ms = clock_ms();
-    if (s->counted && !is_logging_in(state))
-        server->logging_in[s->transport]--;
-    else if (!s->counted && is_logging_in(state))
-        server->logging_in[s->transport]++;
+    if (s->counted != is_logging_in(state))
+        server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
@@ -56,6 +54,7 @@ session_released(struct session *s)
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
+    s->server->held -= s->held;
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -128,6 +127,26 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* A short reply, which the kernel most often takes whole, needs none of libuv's
+ * callbacks, as nobody waits for room: they cost a system call. */
+static bool
+wrote_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int sent;
+
+    if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
+        (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false;
+    sent = uv_try_write(&s->io.stream, &bytes, 1);
+    if (sent > 0)
+        buffer_drop_front(&s->writing, (size_t)sent);
+    if (s->writing.size > 0)
+        return false; /* and a fault will be told again */
+    buffer_fini(&s->writing);
+    return true;
+}
+
 /* What is to be written next; nothing may be. */
 static int
 take_output(struct session *s)
@@ -160,7 +179,7 @@ flush(struct session *s)
         session_close(s);
         return;
     }
-    if (s->writing.size == 0)
+    if (s->writing.size == 0 || wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
@@ -225,6 +244,29 @@ framing_fault(struct session *s, enum packet_state fault)
         error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
     s->reply.sequence = (uint8_t)(s->in.sequence + 1);
     session_fail(s, &err);
+}
+
+/* Sixteen megabytes each are fine, but not of everybody at once. */
+static bool
+is_too_much(const struct session *s, size_t more)
+{
+    return s->held > FULL_BACKLOG && s->server->held + more > SERVER_HELD_MAX;
+}
+
+static void
+refuse_more(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_OUT_OF_MEMORY,
+              "Out of memory: the statements under way to this node have more "
+              "than %d MB together; send it again later",
+              SERVER_HELD_MAX / (1024 * 1024));
+    log_stranger("connection %u: %s", s->entry.id, err.text);
+    s->reply.sequence = (uint8_t)(s->in.sequence + !s->in.in_piece);
+    session_fail(s, &err);
+    packet_reader_fini(&s->in);
+    packet_reader_init(&s->in, SESSION_PACKET);
 }
 
 static void
@@ -359,6 +401,11 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
     if (s->state == SESSION_CLOSING)
         return;
+    if (is_too_much(s, (size_t)n)) {
+        refuse_more(s);
+        session_turn(s);
+        return;
+    }
     if (!take_bytes(s, (struct span){buf->base, (size_t)n}))
         end_of_input(s);
     else
@@ -385,6 +432,13 @@ steer_reading(struct session *s)
     s->reading = wanted;
 }
 
+static void
+count_held(struct session *s, size_t held)
+{
+    s->server->held += held - s->held;
+    s->held = held;
+}
+
 void
 session_turn(struct session *s)
 {
@@ -393,6 +447,7 @@ session_turn(struct session *s)
         flush(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
+    count_held(s, packet_waiting(&s->in));
     steer_reading(s);
 }
 
@@ -414,6 +469,7 @@ peer_address(struct session *s, int fd, char *host, size_t size)
         else
             port = ((const struct sockaddr_in6 *)a)->sin6_port;
         uv_ip_name(a, text, sizeof(text));
+        s->address_key = backoff_key(a);
     }
     snprintf(s->who.host, sizeof(s->who.host), "%s", text);
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
@@ -431,8 +487,6 @@ open_stream(struct session *s, int fd, char *host, size_t size)
     if (s->transport == TRANSPORT_TCP) {
         if (uv_tcp_open(&s->io.tcp, fd) != 0)
             return -1;
-        uv_tcp_nodelay(&s->io.tcp, 1);
-        uv_tcp_keepalive(&s->io.tcp, 1, KEEPALIVE_S);
         peer_address(s, fd, host, size);
         return 0;
     }
@@ -519,6 +573,13 @@ is_stalled(struct session *s, uint64_t now_ms)
     return now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
+/* As wait_timeout says: nobody runs a statement, so it may be read here. */
+static uint64_t
+idle_ms(const struct session *s)
+{
+    return (uint64_t)sql_session_idle_s(s->sql) * 1000;
+}
+
 void
 session_tick(struct session *s, uint64_t now_ms)
 {
@@ -533,7 +594,7 @@ session_tick(struct session *s, uint64_t now_ms)
         session_close(s);
         return;
     }
-    if (s->state == SESSION_READY && now_ms - s->since_ms >= SESSION_IDLE_MS) {
+    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
         error_set(&err, ER_CLIENT_TIMEOUT,
                   "The client was disconnected by the server because of "
                   "inactivity");
