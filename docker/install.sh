@@ -12,7 +12,7 @@ tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
     strace libmariadb-dev php-cli php-mysql python3-sqlalchemy
-    default-jdk-headless libmariadb-java"
+    default-jdk-headless libmariadb-java openssl"
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;

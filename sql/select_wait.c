@@ -131,8 +131,9 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
                   struct error *err)
 {
     struct job_result result = {0};
+    struct error failure;
     enum ticket_state state =
-        look(wait, JOB_RECENT, &wait->snapshot_ticket, &result, err);
+        look(wait, JOB_RECENT, &wait->snapshot_ticket, &result, &failure);
 
     if (state == TICKET_DONE) {
         scope->snapshot = result.snapshot;
@@ -143,6 +144,8 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
         wait->fetched |= NEED_TOTAL;
         wait->wanted &= ~(unsigned)NEED_TOTAL;
         state = TICKET_DONE;
+    } else if (state == TICKET_FAILED) {
+        *err = failure;
     }
     return state;
 }

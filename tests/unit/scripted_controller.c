@@ -109,7 +109,8 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
 {
     if (ticket->state == OPEN)
         return TICKET_WAITING;
-    if (ticket->state == FAILED) {
+    if (ticket->state == FAILED ||
+        (ticket->kind == JOB_RECENT && scripted.fail_snapshots)) {
         error_set(err, ER_UNKNOWN, "opt.prof is false");
         return TICKET_FAILED;
     }

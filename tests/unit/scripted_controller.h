@@ -22,8 +22,9 @@ struct stats;
 
 struct scripted {
     struct node_status status;
-    enum answer answer; /* to every job */
-    bool active;        /* what enable and disable switch */
+    enum answer answer;  /* to every job */
+    bool active;         /* what enable and disable switch */
+    bool fail_snapshots; /* whatever the answer to others is */
     /* Snapshots that are kept, from oldest; the test's references. */
     struct snapshot *kept[8];
     size_t kept_count;

@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
 #include "profile_fixture.h"
 #include "scripted_controller.h"
 #include "select_wait.h"
 #include "snapshot.h"
 #include "sql_harness.h"
+#include "stats.h"
 #include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -169,7 +171,7 @@ START_TEST(those_who_wait_leave_room_for_others)
         h.cursor = NULL;
     }
     ck_assert_str_eq(harness_run(&h, total),
-                     "1105/HY000 64 SELECTs are waiting for the node already; "
+                     "1105/HY000 32 SELECTs are waiting for the node already; "
                      "try again later");
     ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
                      "id\n#10001");
@@ -197,6 +199,69 @@ START_TEST(one_statement_sees_one_snapshot)
     ck_assert_uint_eq(scripted.submitted, 1);
     harness_run(&h, total);
     ck_assert_uint_eq(scripted.submitted, 2); /* the controller shares */
+}
+END_TEST
+
+static struct stats *
+make_stats(void)
+{
+    struct stats *made = mem_zalloc(1, sizeof(*made));
+
+    ck_assert_ptr_nonnull(made);
+    made->references = 1;
+    made->taken_ms = 1795228267000;
+    made->rss = (struct stats_figure){true, 12345};
+    return made;
+}
+
+static const char memory[] = "select rss, profile_bytes p from heapwire.memory";
+
+START_TEST(statistics_and_a_snapshot_are_awaited_together)
+{
+    scripted.stats = make_stats;
+    scripted.status.hello.active = 1;
+    scripted.answer = ANSWER_WAIT;
+    harness_open(&h, memory);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_uint_eq(scripted.submitted, 2);
+    ck_assert_int_eq(scripted.tickets, 2);
+    h.cursor->ops->cancel(h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    harness_close(&h);
+    ck_assert_int_eq(scripted.tickets, 0);
+    scripted.answer = ANSWER_DONE;
+    ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|#10000");
+    ck_assert_uint_eq(scripted.profiles, 1);
+}
+END_TEST
+
+START_TEST(a_total_is_a_wish)
+{
+    scripted.stats = make_stats;
+    scripted.answer = ANSWER_DONE;
+    /* off: nobody asks for a profile */
+    ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
+    ck_assert_uint_eq(scripted.profiles, 0);
+    /* without the privilege */
+    harness_fini(&h);
+    harness_init(&h, PRIVILEGE_STATUS);
+    scripted.stats = make_stats;
+    scripted.profile = make_profile;
+    scripted.status.hello.active = 1;
+    ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
+    ck_assert_uint_eq(scripted.profiles, 0);
+    /* it fails */
+    harness_fini(&h);
+    harness_init(&h, PRIVILEGE_ALL);
+    scripted.stats = make_stats;
+    scripted.status.hello.active = 1;
+    scripted.fail_snapshots = true;
+    ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
+    ck_assert_uint_eq(scripted.submitted, 2);
+    /* which another table does not forgive */
+    harness_run(&h, "select rss, (select count(*) from heapwire.heap_stacks) "
+                    "from heapwire.memory");
+    ck_assert_str_eq(h.error.text, "opt.prof is false");
 }
 END_TEST
 
@@ -400,6 +465,8 @@ main(void)
     tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);
     tcase_add_test(tc, those_who_wait_leave_room_for_others);
     tcase_add_test(tc, one_statement_sees_one_snapshot);
+    tcase_add_test(tc, statistics_and_a_snapshot_are_awaited_together);
+    tcase_add_test(tc, a_total_is_a_wish);
     tcase_add_test(tc, what_is_not_read_is_not_fetched);
     tcase_add_test(tc, set_and_do_cannot_wait);
     tcase_add_test(tc, kept_snapshots_are_read_without_the_node);

@@ -10,6 +10,7 @@
 
 #include "profile_fixture.h"
 #include "scripted_controller.h"
+#include "select_handle.h"
 #include "snapshot.h"
 #include "sql_harness.h"
 #include "suite.h"
@@ -107,6 +108,7 @@ static const char *const statements[] = {
     "SELECT @@version_comment, 'a\\'b', `x` FROM (SELECT 1 `x`) t LIMIT 1",
     "SELECT CONCAT('a', 'b'), VERSION(), USER()",
     "SELECT * FROM heapwire.sessions ORDER BY id DESC",
+    "WITH c(n) AS (SELECT 1) SELECT t.*, CASE WHEN 1 THEN `n` END FROM c t",
     "SELECT 1 +",
     /* the node's answer, and a snapshot that is kept */
     "SELECT count(*) FROM heapwire.heap_functions WHERE snapshot = 'heap_k'",
@@ -175,6 +177,7 @@ START_TEST(any_allocation_may_fail)
     for (long n = 0; struck; n++) {
         ck_assert_int_lt(n, 100000);
         sql_session_reset(h.session);
+        handle_forget();
         left = n;
         if (harness_open(&h, statements[_i]))
             step_to_the_end(&h);
