@@ -123,7 +123,8 @@ find_statement(struct span text)
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
     second = lexer_next(&lexer);
-    return token_is(&first, "ADMIN") && token_is(&second, "EXECUTE")
+    return token_is(&first, "CALL") || /* admin_execute(), or an error */
+                   (token_is(&first, "ADMIN") && token_is(&second, "EXECUTE"))
                ? first.text.data
                : NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * listener.h - the node's two doors: the unix socket and loopback TCP.
+ * listener.h - the node's two doors: the unix socket and TCP.
  *
  * On the loop.  A TCP port in use is asked for again until it is free.
  */

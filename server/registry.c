@@ -81,6 +81,8 @@ void
 registry_set_database(struct registry *r, struct registry_entry *e,
                       const char *database)
 {
+    if (strcmp(e->database, database) == 0)
+        return; /* only the loop writes it */
     pthread_mutex_lock(&r->lock);
     snprintf(e->database, sizeof(e->database), "%s", database);
     pthread_mutex_unlock(&r->lock);

@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { FULL_BACKLOG = 64 * 1024 };
+enum { FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -127,6 +127,26 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* A short reply, which the kernel most often takes whole, needs none of libuv's
+ * callbacks, as nobody waits for room: they cost a system call. */
+static bool
+wrote_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int sent;
+
+    if (s->state != SESSION_READY || s->writing.size > AT_ONCE_MAX ||
+        (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false;
+    sent = uv_try_write(&s->io.stream, &bytes, 1);
+    if (sent > 0)
+        buffer_drop_front(&s->writing, (size_t)sent);
+    if (s->writing.size > 0)
+        return false; /* and a fault will be told again */
+    buffer_fini(&s->writing);
+    return true;
+}
+
 /* What is to be written next; nothing may be. */
 static int
 take_output(struct session *s)
@@ -147,27 +167,6 @@ take_output(struct session *s)
     return 0;
 }
 
-/* Short replies go straight to the kernel, which spares libuv a callback and
- * two system calls.  False: there is something left to write. */
-static bool
-write_at_once(struct session *s)
-{
-    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
-    int n;
-
-    if (s->tls || s->writing.size >= REPLY_FULL)
-        return false;
-    n = uv_try_write(&s->io.stream, &bytes, 1);
-    if (n < 0)
-        return false; /* uv_write tells errors */
-    if ((size_t)n == s->writing.size) {
-        buffer_fini(&s->writing);
-        return true;
-    }
-    buffer_drop_front(&s->writing, (size_t)n);
-    return false;
-}
-
 /* Hands what there is to libuv, which keeps it until it is sent. */
 static void
 flush(struct session *s)
@@ -180,7 +179,9 @@ flush(struct session *s)
         session_close(s);
         return;
     }
-    if (s->writing.size == 0 || write_at_once(s))
+    if (s->writing.size == 0)
+        return;
+    if (wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;

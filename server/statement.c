@@ -174,8 +174,11 @@ send_rows(struct statement *st)
 static void
 note_full(struct statement *st, bool full)
 {
-    uint64_t now_ms = clock_ms();
+    uint64_t now_ms;
 
+    if (!full && !st->full_since_ms)
+        return;
+    now_ms = clock_ms();
     if (st->full_since_ms)
         st->deadline_ms += now_ms - st->full_since_ms;
     st->full_since_ms = full ? now_ms : 0;

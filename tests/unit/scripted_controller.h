@@ -22,13 +22,15 @@ struct stats;
 
 struct scripted {
     struct node_status status;
-    enum answer answer; /* to every job */
-    bool active;        /* what enable and disable switch */
+    enum answer answer;  /* to every job */
+    bool active;         /* what enable and disable switch */
+    bool fail_snapshots; /* whatever the answer to others is */
     /* Snapshots that are kept, from oldest; the test's references. */
     struct snapshot *kept[8];
     size_t kept_count;
     struct profile *(*profile)(void); /* of a new snapshot; NULL: none */
     struct stats *(*stats)(void);     /* likewise */
+    void (*on_render)(void);          /* called by the renderer, or NULL */
     /* What was asked of it. */
     unsigned submitted, profiles, snapshots;
     int tickets;        /* not freed yet */
