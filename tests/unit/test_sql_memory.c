@@ -90,7 +90,7 @@ static const char *const statements[] = {
     "SHOW BACKENDS",
     "SHOW TABLES FROM `heapwire` LIKE 'n%'",
     "SHOW PROCESSLIST",
-    "SHOW STATUS",
+    "SHOW STATUS LIKE 'Q%'",
     "SHOW VARIABLES WHERE Variable_name = 'sql_mode'",
     "SET NAMES utf8mb4, @a = 'x', autocommit = 0",
     "SET sql_mode = CONCAT(@@sql_mode, ',X')",
