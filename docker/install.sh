@@ -11,7 +11,9 @@ build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
-    strace libmariadb-dev php-cli php-mysql"
+    strace openssl libmariadb-dev php-cli php-mysql libdbd-mysql-perl
+    unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
+    python3-pandas default-jdk-headless libmariadb-java"
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;

@@ -203,17 +203,27 @@ give_file(int dir, const char *name, const struct account *account)
 }
 
 /* The agent bound its socket as root.  After the directory: an agent that binds
- * meanwhile looks whose it is then.  The certificate is for the next start. */
+ * meanwhile looks whose it is then. */
 static int
-give_files(int dir, const struct account *account)
+give_agents_files(int dir, const struct account *account)
 {
-    static const char *const names[] = {AGENT_SOCKET, AGENT_LOCK,
-                                        CERTIFICATE_OWN, CERTIFICATE_OWN_KEY};
+    return give_file(dir, AGENT_SOCKET, account) != 0 ||
+                   give_file(dir, AGENT_LOCK, account) != 0
+               ? -1
+               : 0;
+}
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (give_file(dir, names[i], account) != 0)
-            return -1;
-    return 0;
+/* For a reload; while the directory is still root's.  Where the configuration
+ * names another, what lies there is not looked at. */
+static int
+give_certificate(const struct daemon *d, const struct account *account)
+{
+    if (*d->config.tls_cert)
+        return 0;
+    return give_file(d->state.fd, CERTIFICATE_OWN, account) != 0 ||
+                   give_file(d->state.fd, CERTIFICATE_OWN_KEY, account) != 0
+               ? -1
+               : 0;
 }
 
 static int
@@ -229,8 +239,9 @@ leave_root(void *arg, const struct account *account)
     }
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
+        give_certificate(d, account) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
-        give_files(d->state.fd, account) != 0) {
+        give_agents_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -282,12 +283,33 @@ note_port(struct listener *l)
     l->server->node.port = l->address.port;
 }
 
+/* Once: every connection inherits them. */
+static int
+set_options(int fd)
+{
+    int yes = 1, idle_s = LISTENER_KEEPALIVE_S, interval_s = 1, probes = 10;
+
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes,
+                              sizeof(yes)) ||
+                   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes,
+                              sizeof(yes)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s,
+                              sizeof(idle_s)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
+                              sizeof(interval_s)) ||
+                   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes,
+                              sizeof(probes))
+               ? -1
+               : 0;
+}
+
 static int
 bind_tcp(struct listener *l, struct error *err)
 {
     struct sockaddr_storage address;
     socklen_t size = socket_address(&l->address, &address);
-    int yes = 1, fd;
+    int fd;
 
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                 0);
@@ -295,7 +317,7 @@ bind_tcp(struct listener *l, struct error *err)
         error_sys(err, ER_UNKNOWN, "no socket");
         return -1;
     }
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+    if (set_options(fd) != 0 ||
         bind(fd, (struct sockaddr *)&address, size) != 0) {
         error_sys(err, ER_UNKNOWN, "bind");
         fd_close(fd);

@@ -1,5 +1,5 @@
 /*
- * listener.h - the node's two doors: the unix socket and loopback TCP.
+ * listener.h - the node's two doors: the unix socket and TCP.
  *
  * On the loop.  A TCP port in use is asked for again until it is free.
  */
@@ -19,6 +19,7 @@ struct error;
 
 enum {
     LISTENER_BACKLOG = 128,
+    LISTENER_KEEPALIVE_S = 60,
     LISTENER_PAUSE_MS = 100,  /* when there are no descriptors left */
     LISTENER_RETRY_MS = 1000, /* then twice that, and so on */
     LISTENER_RETRY_MAX_MS = 30 * 1000

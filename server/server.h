@@ -29,6 +29,7 @@ enum {
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
+    SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
     SERVER_TICK_MS = 250,
     SERVER_STOP_MS = 3000 /* what sessions get to say farewell */
 };
@@ -59,6 +60,7 @@ struct server {
     SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;
+    size_t held; /* bytes that all sessions have sent ahead */
     struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
     bool ticking, stopping, stopped;

@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
+enum { FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -54,6 +54,7 @@ session_released(struct session *s)
     sql_session_free(s->sql);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
+    s->server->held -= s->held;
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -134,7 +135,7 @@ wrote_at_once(struct session *s)
     uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     int sent;
 
-    if (s->state != SESSION_READY || s->writing.size > AT_ONCE_MAX ||
+    if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
         (s->tls && tls_stream_unsent(s->tls) > 0))
         return false;
     sent = uv_try_write(&s->io.stream, &bytes, 1);
@@ -178,9 +179,7 @@ flush(struct session *s)
         session_close(s);
         return;
     }
-    if (s->writing.size == 0)
-        return;
-    if (wrote_at_once(s))
+    if (s->writing.size == 0 || wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
@@ -245,6 +244,29 @@ framing_fault(struct session *s, enum packet_state fault)
         error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
     s->reply.sequence = (uint8_t)(s->in.sequence + 1);
     session_fail(s, &err);
+}
+
+/* Sixteen megabytes each are fine, but not of everybody at once. */
+static bool
+is_too_much(const struct session *s, size_t more)
+{
+    return s->held > FULL_BACKLOG && s->server->held + more > SERVER_HELD_MAX;
+}
+
+static void
+refuse_more(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_OUT_OF_MEMORY,
+              "Out of memory: the statements under way to this node have more "
+              "than %d MB together; send it again later",
+              SERVER_HELD_MAX / (1024 * 1024));
+    log_stranger("connection %u: %s", s->entry.id, err.text);
+    s->reply.sequence = (uint8_t)(s->in.sequence + !s->in.in_piece);
+    session_fail(s, &err);
+    packet_reader_fini(&s->in);
+    packet_reader_init(&s->in, SESSION_PACKET);
 }
 
 static void
@@ -379,6 +401,11 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
     if (s->state == SESSION_CLOSING)
         return;
+    if (is_too_much(s, (size_t)n)) {
+        refuse_more(s);
+        session_turn(s);
+        return;
+    }
     if (!take_bytes(s, (struct span){buf->base, (size_t)n}))
         end_of_input(s);
     else
@@ -405,6 +432,13 @@ steer_reading(struct session *s)
     s->reading = wanted;
 }
 
+static void
+count_held(struct session *s, size_t held)
+{
+    s->server->held += held - s->held;
+    s->held = held;
+}
+
 void
 session_turn(struct session *s)
 {
@@ -413,6 +447,7 @@ session_turn(struct session *s)
         flush(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
+    count_held(s, packet_waiting(&s->in));
     steer_reading(s);
 }
 
@@ -452,8 +487,6 @@ open_stream(struct session *s, int fd, char *host, size_t size)
     if (s->transport == TRANSPORT_TCP) {
         if (uv_tcp_open(&s->io.tcp, fd) != 0)
             return -1;
-        uv_tcp_nodelay(&s->io.tcp, 1);
-        uv_tcp_keepalive(&s->io.tcp, 1, KEEPALIVE_S);
         peer_address(s, fd, host, size);
         return 0;
     }

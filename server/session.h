@@ -64,6 +64,7 @@ struct session {
     struct tls_stream *tls;    /* NULL: in the clear */
     uint32_t tls_capabilities; /* of the packet that asked for it */
     struct packet_reader in;
+    size_t held; /* bytes of it that server->held counts */
     struct reply reply;
     struct buffer writing; /* what libuv has of it */
     size_t unsent;         /* of that, when last looked at */

@@ -108,6 +108,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_grants,
     &table_show_help,
     &table_show_index,
+    &table_show_maintenance,
     &table_show_master_status,
     &table_show_open_tables,
     &table_show_plugins,

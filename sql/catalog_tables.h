@@ -93,6 +93,9 @@ extern const struct catalog_table table_show_warnings;
 extern const struct catalog_table table_show_warning_count;
 extern const struct catalog_table table_show_error_count;
 
+/* maintain.c */
+extern const struct catalog_table table_show_maintenance;
+
 /* explain.c */
 extern const struct catalog_table table_show_explain;
 

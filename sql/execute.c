@@ -119,6 +119,7 @@ static const struct {
     [STATEMENT_BEGIN] = {0, begin_open},
     [STATEMENT_END] = {0, end_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
+    [STATEMENT_MAINTAIN] = {0, maintain_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
 

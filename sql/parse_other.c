@@ -1,10 +1,13 @@
 /*
- * parse_other.c - statements of MySQL that mean nothing here: some can be
- * answered with an OK, for there is nothing to flush or lock; the
- * others are refused, with the reason.
+ * parse_other.c - statements of MySQL that mean nothing here: some are
+ * answered with an OK, for there is nothing to flush or lock, some with a note;
+ * the others are refused, with the reason.
  */
 #include "parser.h"
 
+#include <string.h>
+
+#include "arena.h"
 #include "errors.h"
 
 enum { SHOWN = 64 }; /* bytes of a name in an error */
@@ -71,6 +74,54 @@ parse_flush(struct parser *p, struct statement *out)
     return parser_fail(p);
 }
 
+/* ---- answered with a note ---- */
+
+static int
+parse_tables(struct parser *p, struct named_table **tail)
+{
+    struct named_table *named;
+    struct show name;
+
+    do {
+        memset(&name, 0, sizeof(name));
+        if (parser_table(p, &name) != 0)
+            return -1;
+        named = arena_alloc(p->arena, sizeof(*named));
+        if (!named) {
+            error_memory(p->err, "the statement");
+            return -1;
+        }
+        named->next = NULL;
+        named->has_database = name.has_database;
+        named->database = name.database;
+        named->table = name.table;
+        *tail = named;
+        tail = &named->next;
+    } while (parser_accept_operator(p, ","));
+    return 0;
+}
+
+/* CHECK TABLE name, ... [how] */
+static int
+parse_maintain(struct parser *p, struct statement *out)
+{
+    static const char *const operations[] = {"analyze", "check", "optimize",
+                                             "repair"};
+
+    out->kind = STATEMENT_MAINTAIN;
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+        if (token_is(&p->token, operations[i]))
+            out->maintain.operation = operations[i];
+    parser_advance(p);
+    if (!parser_accept(p, "LOCAL"))
+        parser_accept(p, "NO_WRITE_TO_BINLOG");
+    if (!parser_accept(p, "TABLE") && parser_expect(p, "TABLES") != 0)
+        return -1;
+    if (parse_tables(p, &out->maintain.tables) != 0)
+        return -1;
+    return parser_done(p) ? 0 : skip_names(p);
+}
+
 /* ---- refused ---- */
 
 static int
@@ -113,9 +164,6 @@ static const struct {
     enum error_code code;
     const char *text;
 } refusals[] = {
-    {"CHECK", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'CHECK TABLE': its tables "
-     "are made when they are read"},
     {"CHECKSUM", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'CHECKSUM TABLE': its "
      "tables are made when they are read"},
@@ -150,14 +198,15 @@ static const struct {
     const char *word;
     int (*parse)(struct parser *p, struct statement *out);
 } statements[] = {
-    {"CALL", parse_call},     {"FLUSH", parse_flush},
-    {"HELP", parse_help},     {"LOCK", parse_lock},
+    {"CALL", parse_call},     {"CHECK", parse_maintain},
+    {"FLUSH", parse_flush},   {"HELP", parse_help},
+    {"LOCK", parse_lock},
 
-    {"UNLOCK", parse_unlock}, {"ANALYZE", parse_change},
+    {"UNLOCK", parse_unlock}, {"ANALYZE", parse_maintain},
     {"BINLOG", parse_change}, {"CACHE", parse_change},
     {"CHANGE", parse_change}, {"CLONE", parse_change},
-    {"IMPORT", parse_change}, {"OPTIMIZE", parse_change},
-    {"PURGE", parse_change},  {"REPAIR", parse_change},
+    {"IMPORT", parse_change}, {"OPTIMIZE", parse_maintain},
+    {"PURGE", parse_change},  {"REPAIR", parse_maintain},
     {"RESET", parse_change},  {"STOP", parse_change},
 };
 

@@ -1,6 +1,7 @@
 /* rewrite.c - see rewrite.h: the walk over the tokens. */
 #include "rewrite.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -180,16 +181,26 @@ run(struct rewriter *r)
                : 0;
 }
 
+static void
+begin(struct rewriter *r, const struct rewrite *rewrite,
+      struct rewritten *result, struct buffer *sql)
+{
+    memset(r, 0, offsetof(struct rewriter, levels));
+    memset(&r->levels[0], 0, sizeof(r->levels[0]));
+    r->job = rewrite;
+    r->result = result;
+    r->sql = sql;
+}
+
 int
 rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
             struct rewritten *out, struct error *err)
 {
-    struct rewriter r = {.job = rewrite,
-                         .result = out,
-                         .sql = sql,
-                         .locate = SIZE_MAX,
-                         .err = err};
+    struct rewriter r;
 
+    begin(&r, rewrite, out, sql);
+    r.locate = SIZE_MAX;
+    r.err = err;
     memset(out, 0, sizeof(*out));
     if ((size_t)(rewrite->fragment->end - rewrite->fragment->lexer.pos) >
         REWRITE_SOURCE_MAX) {
@@ -212,12 +223,13 @@ rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset)
 {
     struct buffer sql;
     struct rewritten result = {0};
-    struct rewriter r = {.job = rewrite,
-                         .result = &result,
-                         .sql = &sql,
-                         .locate = offset > start ? offset - start : 0,
-                         .located = rewrite->fragment->end};
+    struct error again; /* the one that is being located */
+    struct rewriter r;
 
+    begin(&r, rewrite, &result, &sql);
+    r.locate = offset > start ? offset - start : 0;
+    r.located = rewrite->fragment->end;
+    r.err = &again;
     buffer_init(&sql, REWRITE_OUTPUT_MAX);
     run(&r);
     buffer_fini(&sql);

@@ -32,7 +32,6 @@ struct rewriter {
     struct lexer lexer;
     struct token token, ahead, previous;
     struct buffer *sql;
-    struct level levels[NESTING_MAX + 1];
     size_t depth;
     bool next_is_cast, next_is_convert; /* of the coming parenthesis */
     struct span ctes[REWRITE_CTES_MAX];
@@ -41,6 +40,8 @@ struct rewriter {
     size_t locate;       /* offset in sql whose source is asked for */
     const char *located; /* the last token that began before it */
     struct error *err;
+    /* Last, and not cleared before they are used: many bytes. */
+    struct level levels[NESTING_MAX + 1];
 };
 
 /* rewrite.c */

@@ -110,8 +110,8 @@ query_open(struct query *query, const struct rewrite *rewrite,
         error_memory(err, "a SELECT");
         goto fail;
     }
-    rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
-                            (int)query->sql.size, &query->statement, NULL);
+    rc = handle_prepare(query->handle, query->sql.data, query->sql.size,
+                        &query->statement);
     if (rc != SQLITE_OK || !query->statement)
         query_fail(query, rc, err);
     else if (bind(query, err) == 0)
@@ -124,7 +124,8 @@ fail:
 void
 query_close(struct query *query)
 {
-    sqlite3_finalize(query->statement);
+    if (query->handle)
+        handle_put(query->handle, query->statement);
     handle_release(query->handle);
     buffer_fini(&query->sql);
     query->statement = NULL;

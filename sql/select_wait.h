@@ -27,7 +27,7 @@ enum {
     SELECT_SNAPSHOTS_MAX = 16, /* that one statement reads */
     /* SELECTs that wait at once: each holds a handle, and others must find one
      * when the node is slow to answer. */
-    SELECT_WAITERS_MAX = 64
+    SELECT_WAITERS_MAX = 32
 };
 
 /* A snapshot that the statement reads. */

@@ -33,7 +33,8 @@ enum statement_kind {
     STATEMENT_BEGIN,
     STATEMENT_END, /* COMMIT, ROLLBACK */
     STATEMENT_EXPLAIN,
-    STATEMENT_NOTHING, /* an OK: there is nothing to flush, lock, ... */
+    STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
+    STATEMENT_NOTHING,  /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
 };
 
@@ -100,6 +101,12 @@ struct assignment {
     struct fragment expression;
 };
 
+struct named_table {
+    struct named_table *next;
+    bool has_database;
+    struct span database, table;
+};
+
 struct statement {
     enum statement_kind kind;
     struct span source;
@@ -114,6 +121,10 @@ struct statement {
             bool query_only, is_expression;
             struct fragment expression; /* of the id */
         } kill;
+        struct {
+            const char *operation;      /* "check" */
+            struct named_table *tables; /* in order */
+        } maintain;
         /* The whole of it, of EXPLAIN, too; DO: its expressions. */
         struct fragment select;
     };

@@ -2,6 +2,16 @@
  * tables_accounts.c - who may come in, what is set, and what was executed:
  * heapwire.settings, heapwire.users, heapwire.audit_log.
  *
+ * CREATE TABLE heapwire.settings (
+ *     name varchar(64), value varchar(1024), reloadable varchar(5))
+ * CREATE TABLE heapwire.users (
+ *     name varchar(64), privileges varchar(1024), auth varchar(64),
+ *     connections bigint)
+ * CREATE TABLE heapwire.audit_log (
+ *     at datetime, connection_id bigint, user varchar(64), host varchar(64),
+ *     error int, rows bigint, bytes bigint, milliseconds bigint,
+ *     statement varchar(1024))
+ *
  * The host has these; what it lists is copied, then shown.
  */
 #include "catalog_tables.h"

@@ -1,4 +1,19 @@
-/* tables_charset.c - character sets and collations that SET NAMES knows. */
+/*
+ * tables_charset.c - character sets and collations that SET NAMES knows.
+ *
+ * CREATE TABLE information_schema.CHARACTER_SETS (
+ *     CHARACTER_SET_NAME varchar(64) NOT NULL,
+ *     DEFAULT_COLLATE_NAME varchar(64) NOT NULL,
+ *     DESCRIPTION varchar(2048) NOT NULL, MAXLEN int unsigned NOT NULL)
+ * CREATE TABLE information_schema.COLLATIONS (
+ *     COLLATION_NAME varchar(64) NOT NULL,
+ *     CHARACTER_SET_NAME varchar(64) NOT NULL, ID bigint unsigned NOT NULL,
+ *     IS_DEFAULT varchar(3) NOT NULL, IS_COMPILED varchar(3) NOT NULL,
+ *     SORTLEN int unsigned NOT NULL, PAD_ATTRIBUTE varchar(10) NOT NULL)
+ * CREATE TABLE information_schema.COLLATION_CHARACTER_SET_APPLICABILITY (
+ *     COLLATION_NAME varchar(64) NOT NULL,
+ *     CHARACTER_SET_NAME varchar(64) NOT NULL)
+ */
 #include <string.h>
 
 #include "catalog_tables.h"

@@ -1,6 +1,19 @@
 /*
  * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, told from
  * the catalog's definitions.  A table that a session may not read has none.
+ *
+ * CREATE TABLE information_schema.COLUMNS (
+ *     TABLE_CATALOG varchar(64), TABLE_SCHEMA varchar(64),
+ *     TABLE_NAME varchar(64), COLUMN_NAME varchar(64),
+ *     ORDINAL_POSITION int unsigned NOT NULL, COLUMN_DEFAULT mediumtext,
+ *     IS_NULLABLE varchar(3) NOT NULL, DATA_TYPE longtext,
+ *     CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint,
+ *     NUMERIC_PRECISION bigint unsigned, NUMERIC_SCALE bigint unsigned,
+ *     DATETIME_PRECISION int unsigned, CHARACTER_SET_NAME varchar(64),
+ *     COLLATION_NAME varchar(64), COLUMN_TYPE mediumtext NOT NULL,
+ *     COLUMN_KEY varchar(3) NOT NULL, EXTRA varchar(256),
+ *     PRIVILEGES varchar(80), COLUMN_COMMENT text NOT NULL,
+ *     GENERATION_EXPRESSION longtext NOT NULL, SRS_ID int unsigned)
  */
 #include <string.h>
 

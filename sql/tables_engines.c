@@ -1,4 +1,18 @@
-/* tables_engines.c - the one engine, as engine and as plugin. */
+/*
+ * tables_engines.c - the one engine, as engine and as plugin.
+ *
+ * CREATE TABLE information_schema.ENGINES (
+ *     ENGINE varchar(64) NOT NULL, SUPPORT varchar(10) NOT NULL,
+ *     COMMENT varchar(80) NOT NULL, TRANSACTIONS varchar(3), XA varchar(3),
+ *     SAVEPOINTS varchar(3))
+ * CREATE TABLE information_schema.PLUGINS (
+ *     PLUGIN_NAME varchar(64) NOT NULL, PLUGIN_VERSION varchar(20) NOT NULL,
+ *     PLUGIN_STATUS varchar(10) NOT NULL, PLUGIN_TYPE varchar(80) NOT NULL,
+ *     PLUGIN_TYPE_VERSION varchar(20) NOT NULL, PLUGIN_LIBRARY varchar(64),
+ *     PLUGIN_LIBRARY_VERSION varchar(64), PLUGIN_AUTHOR varchar(64),
+ *     PLUGIN_DESCRIPTION text, PLUGIN_LICENSE varchar(80),
+ *     LOAD_OPTION varchar(64) NOT NULL)
+ */
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"

@@ -1,4 +1,9 @@
-/* tables_keywords.c - the words that a name must be quoted for. */
+/*
+ * tables_keywords.c - the words that a name must be quoted for.
+ *
+ * CREATE TABLE information_schema.KEYWORDS (
+ *     WORD varchar(64), RESERVED int)
+ */
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"

@@ -1,4 +1,16 @@
-/* tables_node.c - this node: as itself, as a profiler, as StarRocks' backend */
+/*
+ * tables_node.c - this node: as itself, as a profiler, as StarRocks' backend
+ *
+ * CREATE TABLE heapwire.nodes (
+ *     id bigint, address varchar(64), port bigint, role varchar(64),
+ *     alive varchar(5), since datetime, version varchar(64),
+ *     state varchar(64))
+ * CREATE TABLE heapwire.profiler (
+ *     state varchar(64), since datetime, active varchar(5),
+ *     active_since datetime, sample_rate bigint unsigned,
+ *     samples bigint unsigned, jemalloc_version varchar(64),
+ *     allocator_symbol varchar(64), reason varchar(1024))
+ */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,14 @@
-/* tables_privileges.c - what a session may do, as MySQL tells privileges. */
+/*
+ * tables_privileges.c - what a session may do, as MySQL tells privileges.
+ *
+ * CREATE TABLE information_schema.USER_PRIVILEGES (
+ *     GRANTEE varchar(292) NOT NULL, TABLE_CATALOG varchar(512) NOT NULL,
+ *     PRIVILEGE_TYPE varchar(64) NOT NULL, IS_GRANTABLE varchar(3) NOT NULL)
+ * CREATE TABLE information_schema.SCHEMA_PRIVILEGES (
+ *     GRANTEE varchar(292) NOT NULL, TABLE_CATALOG varchar(512) NOT NULL,
+ *     TABLE_SCHEMA varchar(64) NOT NULL, PRIVILEGE_TYPE varchar(64) NOT NULL,
+ *     IS_GRANTABLE varchar(3) NOT NULL)
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,6 +2,25 @@
  * tables_schema.c - databases and tables, told from the catalog: SCHEMATA,
  * TABLES, SHOW DATABASES, TABLES, TABLE STATUS.  A session sees the tables
  * that it may read.
+ *
+ * CREATE TABLE information_schema.SCHEMATA (
+ *     CATALOG_NAME varchar(64), SCHEMA_NAME varchar(64),
+ *     DEFAULT_CHARACTER_SET_NAME varchar(64) NOT NULL,
+ *     DEFAULT_COLLATION_NAME varchar(64) NOT NULL, SQL_PATH varchar(64),
+ *     DEFAULT_ENCRYPTION varchar(3) NOT NULL)
+ * CREATE TABLE information_schema.SCHEMATA_EXTENSIONS (
+ *     CATALOG_NAME varchar(64), SCHEMA_NAME varchar(64),
+ *     OPTIONS varchar(256))
+ * CREATE TABLE information_schema.TABLES (
+ *     TABLE_CATALOG varchar(64), TABLE_SCHEMA varchar(64),
+ *     TABLE_NAME varchar(64), TABLE_TYPE varchar(64) NOT NULL,
+ *     ENGINE varchar(64), VERSION int, ROW_FORMAT varchar(64),
+ *     TABLE_ROWS bigint unsigned, AVG_ROW_LENGTH bigint unsigned,
+ *     DATA_LENGTH bigint unsigned, MAX_DATA_LENGTH bigint unsigned,
+ *     INDEX_LENGTH bigint unsigned, DATA_FREE bigint unsigned,
+ *     AUTO_INCREMENT bigint unsigned, CREATE_TIME timestamp NOT NULL,
+ *     UPDATE_TIME datetime, CHECK_TIME datetime, TABLE_COLLATION varchar(64),
+ *     CHECKSUM bigint, CREATE_OPTIONS varchar(256), TABLE_COMMENT text)
  */
 #include <string.h>
 

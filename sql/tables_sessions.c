@@ -1,9 +1,22 @@
-/* tables_sessions.c - who is connected: sessions, PROCESSLIST and its SHOW. */
+/*
+ * tables_sessions.c - who is connected: sessions, PROCESSLIST and its SHOW.
+ *
+ * CREATE TABLE heapwire.sessions (
+ *     id bigint, user varchar(64), host varchar(1024), db varchar(64),
+ *     command varchar(64), time bigint, state varchar(64),
+ *     info varchar(1024))
+ * CREATE TABLE information_schema.PROCESSLIST (
+ *     ID bigint unsigned NOT NULL, USER varchar(64) NOT NULL,
+ *     HOST varchar(292) NOT NULL, DB varchar(64),
+ *     COMMAND varchar(64) NOT NULL, TIME int NOT NULL, STATE varchar(64),
+ *     INFO varchar(1024))
+ */
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "memory.h"
 #include "rowset.h"
+#include "schema_types.h"
 #include "sql_session.h"
 
 enum { SESSIONS_MAX = 16384, SHORT_INFO = 100 /* characters, as MySQL cuts */ };
@@ -96,9 +109,10 @@ const struct catalog_table table_sessions = {
     0,          produce_whole};
 
 static const struct catalog_column processlist[] = {
-    {"ID", &type_bigint},  {"USER", &type_name},    {"HOST", &type_text},
-    {"DB", &type_name},    {"COMMAND", &type_name}, {"TIME", &type_bigint},
-    {"STATE", &type_name}, {"INFO", &type_text},
+    {"ID", &type_ubigint_nn},   {"USER", &type_name_nn},
+    {"HOST", &type_grantee_nn}, {"DB", &type_name},
+    {"COMMAND", &type_name_nn}, {"TIME", &type_int_nn},
+    {"STATE", &type_name},      {"INFO", &type_text},
 };
 
 const struct catalog_table table_processlist = {
@@ -106,9 +120,10 @@ const struct catalog_table table_processlist = {
     produce_whole};
 
 static const struct catalog_column show_processlist[] = {
-    {"Id", &type_bigint},  {"User", &type_name},    {"Host", &type_text},
-    {"db", &type_name},    {"Command", &type_name}, {"Time", &type_bigint},
-    {"State", &type_name}, {"Info", &type_text},
+    {"Id", &type_ubigint_nn},   {"User", &type_name_nn},
+    {"Host", &type_grantee_nn}, {"db", &type_name},
+    {"Command", &type_name_nn}, {"Time", &type_int_nn},
+    {"State", &type_name},      {"Info", &type_text},
 };
 
 const struct catalog_table table_show_processlist = {

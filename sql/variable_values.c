@@ -20,12 +20,20 @@ shown(struct span text)
 const struct variable *
 variable_find(struct span name, struct error *err)
 {
-    for (size_t i = 0; i < variable_count; i++) {
-        const struct variable *v = &variables[i];
-        struct span other = {v->same_as, v->same_as ? strlen(v->same_as) : 0};
+    size_t low = 0, high = variable_count;
 
-        if (span_is_nocase(name, v->name))
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct variable *v = &variables[middle];
+        struct span other = {v->same_as, v->same_as ? strlen(v->same_as) : 0};
+        int order = span_compare_nocase(name, v->name);
+
+        if (order == 0)
             return v->same_as ? variable_find(other, err) : v;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
     error_set(err, ER_UNKNOWN_VARIABLE, "Unknown system variable '%.*s'",
               shown(name), name.data);

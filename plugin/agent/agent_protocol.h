@@ -20,7 +20,7 @@
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
 
 enum {
-    AGENT_PROTOCOL = 1, /* raised by any change below */
+    AGENT_PROTOCOL = 1, /* raised by what an older end would misread */
     AGENT_NAME_MAX = 64,
     AGENT_PATH_MAX = 1024,
     AGENT_TEXT_MAX = 256,

@@ -4,6 +4,7 @@ All on the real heapwired.  Arguments name single tests.
 """
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -311,6 +312,82 @@ def test_ten_thousand_strangers_keep_nobody_out():
             s.close()
         wait_for(lambda: node.descriptors() <= fds)
         assert SANITIZED or node.rss_kb() - rss < 4096, node.rss_kb() - rss
+
+
+def large(size):
+    """A COM_QUERY of that many bytes."""
+    text = b"\x03SELECT '" + b"x" * (size - 10) + b"'"
+    return struct.pack("<I", size)[:3] + b"\0" + text
+
+
+def test_large_statements_of_many_have_a_ceiling():
+    with node_with() as node:
+        local(node).close()
+        rss, fds = node.rss_kb(), node.descriptors()
+        packet, held, refusals = large(15 << 20), [], 0
+        for _ in range(40):
+            w = ann(node)
+            try:
+                w.sock.sendall(packet[:-1000])
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            held.append(w)
+        assert SANITIZED or node.rss_kb() - rss < 600 * 1024, node.rss_kb()
+        with ann(node) as w:  # short ones are not concerned
+            assert w.query("SELECT 1") == [[b"1"]]
+        for w in held:
+            try:
+                w.sock.sendall(packet[-1000:])
+                w.sequence = 1
+                w.result()
+            except (BrokenPipeError, ConnectionResetError):
+                refusals += 1
+            except Refused as err:
+                assert err.code in (1037, 1235), err
+                refusals += err.code == 1037
+            w.close()
+        assert 15 <= refusals < 40, refusals
+        wait_for(lambda: node.descriptors() <= fds)
+        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 64 * 1024)
+
+
+def test_a_byte_now_and_then_blocks_nobody():
+    with node_with() as node:
+        fds = node.descriptors()
+        slow = [ann(node) for _ in range(50)]
+        text = b"SELECT 'slow'"
+        packet = struct.pack("<I", len(text) + 1)[:3] + b"\0\x03" + text
+        for i in range(len(packet)):
+            for w in slow:
+                w.sock.sendall(packet[i:i + 1])
+            began = time.monotonic()
+            with ann(node) as other:
+                assert other.query("SELECT 1") == [[b"1"]]
+            assert time.monotonic() - began < (3 if SANITIZED else 1)
+        for w in slow:
+            w.sequence = 1
+            assert w.result() == [[b"slow"]]
+            w.close()
+        wait_for(lambda: node.descriptors() <= fds + 1)
+
+
+def test_readers_that_stop_hold_little():
+    with node_with() as node:
+        rss, stopped = node.rss_kb(), []
+        for _ in range(20):
+            w = ann(node, rcvbuf=8192)
+            w.command(3, b"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT "
+                      b"n + 1 FROM c) SELECT '" + b"x" * 1000 + b"' FROM c")
+            stopped.append(w)
+        time.sleep(2)
+        before = node.cpu_seconds()
+        with ann(node) as w:
+            assert w.query("SELECT 1") == [[b"1"]]
+        time.sleep(1)
+        assert node.cpu_seconds() - before < 0.3  # they wait, not spin
+        assert SANITIZED or node.rss_kb() - rss < 64 * 1024
+        for w in stopped:
+            w.close()
 
 
 def test_many_idle_sessions_cost_little():

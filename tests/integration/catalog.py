@@ -1,4 +1,6 @@
 """What clients and their people ask of the catalog, over a node's socket."""
+import glob
+import re
 import sys
 
 import pymysql
@@ -225,7 +227,47 @@ def inspector(path):
             connection.execute(sa.select(table).limit(1)).fetchall()
 
 
+def tables_in_comments():
+    """(database, table) to [(column, type, nullable)] of the sources."""
+    found = {}
+    for path in glob.glob("sql/*.c"):
+        with open(path, encoding="utf-8") as source:
+            comment = source.read().partition("*/")[0]
+        lines = [re.sub(r"--.*", "", line.lstrip(" *"))
+                 for line in comment.splitlines()]
+        text = " ".join(lines)
+        for match in re.finditer(r"CREATE TABLE (\w+)\.(\w+) \(((?:[^()]|"
+                                 r"\([^()]*\))*)\)", text):
+            columns = []
+            for column in re.split(r",(?![^()]*\))", match[3]):
+                name, type_ = column.split(None, 1)
+                type_ = " ".join(type_.split())
+                columns.append((name, type_.removesuffix(" NOT NULL"),
+                                "NO" if type_.endswith("NOT NULL") else
+                                "YES"))
+            found[match[1], match[2]] = columns
+    return found
+
+
+def sources(path):
+    """What the sources say on top is what the catalog has."""
+    cursor = pymysql.connect(unix_socket=path, user="root").cursor()
+    _, rows = ask(cursor, "SELECT table_schema, table_name, column_name, "
+                          "column_type, is_nullable FROM "
+                          "information_schema.columns ORDER BY table_schema, "
+                          "table_name, ordinal_position")
+    catalog = {}
+    for database, table, *column in rows:
+        catalog.setdefault((database, table), []).append(tuple(column))
+    said = tables_in_comments()
+    same("tables of heapwire without SQL", [],
+         [t for t in catalog if t[0] == "heapwire" and t not in said])
+    for table, columns in said.items():
+        same(".".join(table), columns, catalog.get(table))
+
+
 start_statements(sys.argv[1])
 needed_values(sys.argv[1])
 inspector(sys.argv[1])
+sources(sys.argv[1])
 sys.exit(1 if failures else 0)

@@ -17,7 +17,7 @@ check
 tool() {
     name=$1
     shift
-    "$name" --no-defaults -S "$socket" -u root "$@" 2>&1
+    "$name" --no-defaults -S "$socket" -u root "$@" 2>&1 | tr -s ' '
 }
 
 contains "processlist" "show processlist" "$(tool mysqladmin processlist)"
@@ -36,8 +36,14 @@ contains "mysqlshow of a table" "| address | varchar(64) | utf8mb4_general_ci" \
     "$(tool mysqlshow -k heapwire nodes)"
 contains "mysqlshow of nothing" "Unknown database 'nope'" \
     "$(tool mysqlshow nope || true)"
-contains "mysqlshow -i" "| nodes    | heapwire | 10 " \
+contains "mysqlshow -i" "| nodes | heapwire | 10 " \
     "$(tool mysqlshow -i heapwire)"
+
+contains "mysqlcheck" "heapwire.nodes
+note : The storage engine for the table doesn't support check" \
+    "$(tool mysqlcheck heapwire)"
+contains "mysqldump" "INSERT INTO \`nodes\` VALUES
+(10001,'127.0.0.1',$port,'self'" "$(tool mysqldump heapwire nodes)"
 
 # JDBC's metadata, through MariaDB's driver.
 jar=/usr/share/java/mariadb-java-client.jar

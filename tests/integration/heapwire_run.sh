@@ -111,7 +111,10 @@ refused() { # refused TEXT OPTION...
     grep -q -- "$text" "$WORK/err" || fail "$text: $(cat "$WORK/err")"
     [ -e "$WORK/untouched" ] || fail "started all the same: $text"
 }
-refused "needs\? TLS" --listen 10.0.0.1:1
+refused "ADDRESS:PORT" --listen 10.0.0.1
+refused "needs the other one" --tls-cert /no/such
+refused "no/such: cannot be opened" --tls-cert /no/such --tls-key /no/such
+refused "yes or no" --require-tls perhaps
 refused "no-such-user" --user no-such-user
 refused "no file" --jemalloc /no/such
 refused "no/such" --config /no/such

@@ -36,7 +36,9 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
         reply.value = agent->hello.active;
     if (request->op == AGENT_SET_ACTIVE)
         agent->hello.active = (uint32_t)request->number;
-    if (request->op == AGENT_DUMP || request->op == AGENT_STATS) {
+    if (request->op == AGENT_STATS && !agent->statistics) {
+        reply.status = AGENT_NOT_FOUND;
+    } else if (request->op == AGENT_DUMP || request->op == AGENT_STATS) {
         const char *text =
             request->op == AGENT_DUMP ? dump_text : agent->statistics;
         struct cmsghdr *c;

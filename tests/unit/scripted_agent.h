@@ -20,7 +20,7 @@ struct agent {
     pthread_mutex_t lock;
     bool stop, mute; /* mute: reads, answers later */
     struct agent_hello hello;
-    const char *statistics;        /* what AGENT_STATS answers */
+    const char *statistics;        /* of AGENT_STATS; NULL: not found */
     int requests[AGENT_STATS + 1]; /* counted by op */
     char order[64];                /* ops as letters, hellos left out */
 };

@@ -208,7 +208,16 @@ static const struct {
     {"FLUSH everything", NULL},
     {"CALL sys.version()", "1305/42000 PROCEDURE sys.version does not exist"},
     {"CALL x", "1305/42000 PROCEDURE x does not exist"},
-    {"ANALYZE TABLE heapwire.nodes", READ_ONLY},
+    {"CHECK TABLE heapwire.nodes, heapwire.sessions FAST QUICK",
+     "Table|Op|Msg_type|Msg_text\nheapwire.nodes|check|note|The storage engine "
+     "for the table doesn't support check\nheapwire.sessions|check|note|The "
+     "storage engine for the table doesn't support check"},
+    {"ANALYZE NO_WRITE_TO_BINLOG TABLE heapwire.nodes",
+     "Table|Op|Msg_type|Msg_text\nheapwire.nodes|analyze|note|The storage "
+     "engine for the table doesn't support analyze"},
+    {"OPTIMIZE TABLE heapwire.nope",
+     "1146/42S02 Table 'heapwire.nope' doesn't exist"},
+    {"PURGE BINARY LOGS TO 'x'", READ_ONLY},
     {"PREPARE s FROM 'SELECT 1'",
      "1235/42000 This version of heapwire doesn't yet support 'PREPARE' as "
      "SQL text; use your client's prepared statements"},
@@ -256,6 +265,9 @@ static const char *const wrong[] = {
     "COMMIT AND",
     "BEGIN frob",
     "HELP",
+    "CHECK",
+    "REPAIR TABLE",
+    "OPTIMIZE TABLE nodes,",
     "CALL",
 };
 
@@ -343,6 +355,7 @@ static const struct {
     {"SHOW INDEX FROM heapwire.nodes", NO_STATUS},
     {"SHOW CREATE TABLE heapwire.nodes", NO_STATUS},
     {"EXPLAIN SELECT * FROM heapwire.nodes", NO_STATUS},
+    {"CHECK TABLE heapwire.nodes", NO_STATUS},
     {"SELECT * FROM heapwire.nodes", NO_STATUS},
     {"SHOW TABLES FROM heapwire", "Tables_in_heapwire\nsessions"},
     {"SHOW TABLES FROM heapwire WHERE Tables_in_heapwire = 'nodes'",

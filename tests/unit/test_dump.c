@@ -78,6 +78,11 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
         snapshot =
             dump_make_snapshot(dump, objects, symbolizer, &progress, err);
     symbolizer_free(symbolizer);
+    if (snapshot) {
+        ck_assert_uint_eq(progress.stage, DUMP_MAKING);
+        ck_assert_uint_gt(progress.addresses, 0);
+        ck_assert_uint_eq(progress.named, progress.addresses);
+    }
     return snapshot;
 }
 

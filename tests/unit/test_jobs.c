@@ -126,6 +126,24 @@ START_TEST(statistics_that_make_no_sense_are_an_error)
 }
 END_TEST
 
+START_TEST(an_agent_older_than_statistics_is_told)
+{
+    struct job_result result = {0};
+    struct error err = {0};
+    struct ticket *ticket;
+
+    pthread_mutex_lock(&agent.lock);
+    agent.statistics = NULL;
+    pthread_mutex_unlock(&agent.lock);
+    ticket = submit(JOB_STATS);
+    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "is older than heapwired"));
+    ck_assert_ptr_nonnull(strstr(err.text, "restart the database"));
+    ticket_free(ticket);
+    drop(run(JOB_GET_ACTIVE)); /* and it is asked other things as before */
+}
+END_TEST
+
 /* Every step: ask for kind; the answer is the same one as before, or not. */
 static const struct sharing {
     enum job_kind first, second;
@@ -291,6 +309,7 @@ main(void)
     tcase_add_test(tc, statistics_are_the_agents_and_the_kernels);
     tcase_add_test(tc, without_jemalloc_the_kernels_figures_are_left);
     tcase_add_test(tc, statistics_that_make_no_sense_are_an_error);
+    tcase_add_test(tc, an_agent_older_than_statistics_is_told);
     tcase_add_loop_test(
         tc, an_answer_is_shared_for_a_second_unless_something_changed, 0,
         sizeof(sharings) / sizeof(sharings[0]));

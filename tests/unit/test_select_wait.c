@@ -171,7 +171,7 @@ START_TEST(those_who_wait_leave_room_for_others)
         h.cursor = NULL;
     }
     ck_assert_str_eq(harness_run(&h, total),
-                     "1105/HY000 64 SELECTs are waiting for the node already; "
+                     "1105/HY000 32 SELECTs are waiting for the node already; "
                      "try again later");
     ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
                      "id\n#10001");

@@ -10,6 +10,7 @@
 
 #include "profile_fixture.h"
 #include "scripted_controller.h"
+#include "select_handle.h"
 #include "snapshot.h"
 #include "sql_harness.h"
 #include "suite.h"
@@ -90,6 +91,17 @@ static const char *const statements[] = {
     "SHOW BACKENDS",
     "SHOW TABLES FROM `heapwire` LIKE 'n%'",
     "SHOW PROCESSLIST",
+    "SHOW FULL TABLES FROM heapwire WHERE Tables_in_heapwire = 'nodes'",
+    "SHOW CREATE TABLE heapwire.nodes",
+    "SHOW CREATE DATABASE heapwire",
+    "SHOW TABLE STATUS FROM heapwire LIKE 'n%'",
+    "SHOW GRANTS",
+    "CHECK TABLE heapwire.nodes, heapwire.sessions",
+    "SHOW COLLATION LIKE 'utf8%'",
+    "DESCRIBE heapwire.nodes 'p%'",
+    "EXPLAIN SELECT * FROM heapwire.nodes n, heapwire.sessions s",
+    "KILL QUERY connection_id()",
+    "SELECT count(*) FROM information_schema.schemata",
     "SHOW STATUS LIKE 'Q%'",
     "SHOW VARIABLES WHERE Variable_name = 'sql_mode'",
     "SET NAMES utf8mb4, @a = 'x', autocommit = 0",
@@ -100,6 +112,7 @@ static const char *const statements[] = {
     "SELECT @@version_comment, 'a\\'b', `x` FROM (SELECT 1 `x`) t LIMIT 1",
     "SELECT CONCAT('a', 'b'), VERSION(), USER()",
     "SELECT * FROM heapwire.sessions ORDER BY id DESC",
+    "WITH c(n) AS (SELECT 1) SELECT t.*, CASE WHEN 1 THEN `n` END FROM c t",
     "SELECT 1 +",
     /* the node's answer, and a snapshot that is kept */
     "SELECT count(*) FROM heapwire.heap_functions WHERE snapshot = 'heap_k'",
@@ -166,6 +179,7 @@ START_TEST(any_allocation_may_fail)
     for (long n = 0; struck; n++) {
         ck_assert_int_lt(n, 100000);
         sql_session_reset(h.session);
+        handle_forget();
         left = n;
         if (harness_open(&h, statements[_i]))
             step_to_the_end(&h);
