@@ -44,7 +44,7 @@ enum { LARGE_STACKS = 20000, LARGE_DEPTH = 30 };
 static struct profile *
 make_large(void)
 {
-    size_t room = LARGE_STACKS * (LARGE_DEPTH * 10 + 64), used;
+    size_t room = LARGE_STACKS * ((size_t)LARGE_DEPTH * 10 + 64), used;
     char *text = malloc(room);
     struct profile *profile;
 

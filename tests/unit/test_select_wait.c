@@ -409,8 +409,8 @@ START_TEST(snapshots_of_one_statement_have_a_ceiling)
 {
     struct buffer text;
 
-    for (char c = 'a'; c < 'i'; c++) {
-        char name[] = {'s', c, '\0'};
+    for (int i = 0; i < 8; i++) {
+        char name[] = {'s', (char)('a' + i), '\0'};
 
         scripted.kept[scripted.kept_count++] = scripted_snapshot(name);
     }

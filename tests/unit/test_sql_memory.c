@@ -76,12 +76,16 @@ wrap_sqlite(void)
     ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &mine), 0);
 }
 
-#define CHANGE                                                                 \
-    "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"                 \
-    "System.print(p.enable_prof())\nSystem.print(\"a\" + \"b\")'"
+static const char change[] =
+    "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"
+    "System.print(p.enable_prof())\nSystem.print(\"a\" + \"b\")'";
+static const char joined[] =
+    "SELECT s.bytes, f.function, s.folded FROM heapwire.heap_stacks s JOIN "
+    "heapwire.heap_frames f USING (snapshot, stack) WHERE snapshot = 'heap_k' "
+    "ORDER BY f.function DESC";
 
 static const char *const statements[] = {
-    CHANGE,
+    change,
     "ADMIN EXECUTE ON 5, 10001 'System.print(\"a\\\\tb\")'",
     "ADMIN EXECUTE ON ALL 'Foo.bar()'",
     "SHOW BACKENDS",
@@ -98,7 +102,7 @@ static const char *const statements[] = {
     "EXPLAIN SELECT * FROM heapwire.nodes n, heapwire.sessions s",
     "KILL QUERY connection_id()",
     "SELECT count(*) FROM information_schema.schemata",
-    "SHOW STATUS",
+    "SHOW STATUS LIKE 'Q%'",
     "SHOW VARIABLES WHERE Variable_name = 'sql_mode'",
     "SET NAMES utf8mb4, @a = 'x', autocommit = 0",
     "SET sql_mode = CONCAT(@@sql_mode, ',X')",
@@ -112,9 +116,7 @@ static const char *const statements[] = {
     "SELECT 1 +",
     /* the node's answer, and a snapshot that is kept */
     "SELECT count(*) FROM heapwire.heap_functions WHERE snapshot = 'heap_k'",
-    "SELECT s.bytes, f.function, s.folded FROM heapwire.heap_stacks s JOIN "
-    "heapwire.heap_frames f USING (snapshot, stack) WHERE snapshot = 'heap_k' "
-    "ORDER BY f.function DESC",
+    joined,
     "SELECT function FROM heapwire.heap_functions",
     "SELECT name, bytes FROM heapwire.snapshots",
 };
