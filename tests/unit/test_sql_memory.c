@@ -98,7 +98,7 @@ static const char *const statements[] = {
     "EXPLAIN SELECT * FROM heapwire.nodes n, heapwire.sessions s",
     "KILL QUERY connection_id()",
     "SELECT count(*) FROM information_schema.schemata",
-    "SHOW STATUS",
+    "SHOW STATUS LIKE 'Thr%'",
     "SHOW VARIABLES WHERE Variable_name = 'sql_mode'",
     "SET NAMES utf8mb4, @a = 'x', autocommit = 0",
     "SET sql_mode = CONCAT(@@sql_mode, ',X')",
