@@ -210,9 +210,9 @@ read_figure(const char *directory, size_t size, const char *name)
     return figure;
 }
 
-/* From the process's own cgroup up: a parent's limit binds its children. */
-static void
-read_cgroup(const struct cgroup_place *place, struct stats *stats)
+/* A parent's limit binds its children. */
+void
+cgroup_read(const struct cgroup_place *place, struct stats *stats)
 {
     const char *current =
         place->v2 ? "memory.current" : "memory.usage_in_bytes";
@@ -258,7 +258,7 @@ process_memory_read(pid_t pid, struct stats *stats)
     text = read_text(&cgroup, path);
     mountinfo = read_text(&mounts, "/proc/self/mountinfo");
     if (text && mountinfo && cgroup_find(text, mountinfo, &place))
-        read_cgroup(&place, stats);
+        cgroup_read(&place, stats);
     buffer_fini(&cgroup);
     buffer_fini(&mounts);
 }

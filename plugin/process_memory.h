@@ -29,5 +29,8 @@ struct cgroup_place {
 };
 bool cgroup_find(const char *cgroup, const char *mountinfo,
                  struct cgroup_place *out);
+/* Fills cgroup_* from there: the smallest limit on the way up, and the use of
+ * the cgroup that has it; without any limit the process's own use. */
+void cgroup_read(const struct cgroup_place *place, struct stats *stats);
 
 #endif

@@ -2,13 +2,114 @@
 #include "audit.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "clock.h"
 #include "errors.h"
 #include "lexer.h"
 #include "log.h"
 #include "memory.h"
 #include "sql.h"
+
+/* One that has ended, no larger than it must be: the text, then the names. */
+struct entry {
+    int64_t at_ms;
+    uint64_t rows, bytes, elapsed_ms;
+    uint32_t connection_id;
+    uint16_t error;
+    char texts[]; /* statement, user, host: each with its NUL */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct entry *entries[SQL_AUDIT_ROWS_MAX];
+    size_t next, count;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct entry *
+entry_new(const struct audit *audit, const struct sql_identity *who)
+{
+    size_t text = strlen(audit->text) + 1, user = strlen(who->user) + 1;
+    size_t host = strlen(who->host) + 1;
+    struct entry *e = mem_zalloc(1, sizeof(*e) + text + user + host);
+
+    if (!e)
+        return NULL;
+    memcpy(e->texts, audit->text, text);
+    memcpy(e->texts + text, who->user, user);
+    memcpy(e->texts + text + user, who->host, host);
+    return e;
+}
+
+/* Without memory the log alone has it. */
+static void
+keep(const struct audit *audit, const struct sql_identity *who,
+     uint32_t connection_id, const struct audit_outcome *outcome)
+{
+    struct entry *e = entry_new(audit, who), *old;
+
+    if (!e)
+        return;
+    e->at_ms = clock_wall_ms();
+    e->rows = outcome->rows;
+    e->bytes = outcome->bytes;
+    e->elapsed_ms = outcome->elapsed_ms;
+    e->connection_id = connection_id;
+    e->error = outcome->error ? outcome->error->code : 0;
+    pthread_mutex_lock(&kept.lock);
+    old = kept.entries[kept.next];
+    kept.entries[kept.next] = e;
+    kept.next = (kept.next + 1) % SQL_AUDIT_ROWS_MAX;
+    kept.count += old == NULL;
+    pthread_mutex_unlock(&kept.lock);
+    mem_free(old);
+}
+
+static void
+copy_row(const struct entry *e, struct sql_audit_row *row)
+{
+    const char *user = e->texts + strlen(e->texts) + 1;
+    const char *host = user + strlen(user) + 1;
+
+    memset(row, 0, sizeof(*row));
+    row->at_ms = e->at_ms;
+    row->connection_id = e->connection_id;
+    snprintf(row->user, sizeof(row->user), "%s", user);
+    snprintf(row->host, sizeof(row->host), "%s", host);
+    row->error = e->error;
+    row->rows = e->rows;
+    row->bytes = e->bytes;
+    row->elapsed_ms = e->elapsed_ms;
+    snprintf(row->text, sizeof(row->text), "%s", e->texts);
+}
+
+size_t
+audit_list(struct sql_audit_row *out, size_t max)
+{
+    size_t n, at;
+
+    pthread_mutex_lock(&kept.lock);
+    for (n = 0; n < max && n < kept.count; n++) {
+        at = (kept.next + SQL_AUDIT_ROWS_MAX - 1 - n) % SQL_AUDIT_ROWS_MAX;
+        copy_row(kept.entries[at], &out[n]);
+    }
+    pthread_mutex_unlock(&kept.lock);
+    return n;
+}
+
+void
+audit_forget(void)
+{
+    pthread_mutex_lock(&kept.lock);
+    for (size_t i = 0; i < SQL_AUDIT_ROWS_MAX; i++) {
+        mem_free(kept.entries[i]);
+        kept.entries[i] = NULL;
+    }
+    kept.next = kept.count = 0;
+    pthread_mutex_unlock(&kept.lock);
+}
 
 /* Where ADMIN EXECUTE begins, as the parser sees it: two readings would differ
  * in some comment, and what is executed may not hide.  NULL: it is another
@@ -22,7 +123,8 @@ find_statement(struct span text)
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
     second = lexer_next(&lexer);
-    return token_is(&first, "ADMIN") && token_is(&second, "EXECUTE")
+    return token_is(&first, "CALL") || /* admin_execute(), or an error */
+                   (token_is(&first, "ADMIN") && token_is(&second, "EXECUTE"))
                ? first.text.data
                : NULL;
 }
@@ -61,6 +163,7 @@ audit_finish(struct audit *audit, const struct sql_identity *who,
              ", bytes %" PRIu64 ": %s",
              who->user, who->host, connection_id, result, outcome->rows,
              outcome->elapsed_ms, outcome->bytes, audit->text);
+    keep(audit, who, connection_id, outcome);
     audit_fini(audit);
 }
 

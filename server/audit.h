@@ -1,5 +1,8 @@
 /*
- * audit.h - who ran which ADMIN EXECUTE, and what came of it: to the log.
+ * audit.h - who ran which ADMIN EXECUTE, and what came of it: to the log, and
+ * to heapwire.audit_log.
+ *
+ * A process has one audit log; any thread may list it.
  */
 #ifndef HW_AUDIT_H
 #define HW_AUDIT_H
@@ -8,11 +11,12 @@
 #include <stdint.h>
 
 #include "reader.h"
+#include "sql.h"
 
 struct error;
 struct sql_identity;
 
-enum { AUDIT_TEXT_MAX = 512 };
+enum { AUDIT_TEXT_MAX = SQL_AUDIT_TEXT_MAX };
 
 struct audit {
     char *text; /* cut; NULL when the statement is not audited */
@@ -29,5 +33,9 @@ void audit_begin(struct audit *audit, struct span text);
 void audit_finish(struct audit *audit, const struct sql_identity *who,
                   uint32_t connection_id, const struct audit_outcome *outcome);
 void audit_fini(struct audit *audit);
+
+/* The last SQL_AUDIT_ROWS_MAX that have ended, newest first, at most max. */
+size_t audit_list(struct sql_audit_row *out, size_t max);
+void audit_forget(void); /* all of them */
 
 #endif

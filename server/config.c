@@ -63,7 +63,7 @@ struct parse {
     bool node_seen, keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
-    bool auth_seen, privileges_seen;
+    bool auth_seen, privileges_seen, connections_seen;
 };
 
 static void fault(struct parse *p, unsigned line, const char *format, ...)
@@ -107,7 +107,7 @@ begin_user(struct parse *p, const char *name)
     struct error err;
 
     memset(&p->user, 0, sizeof(p->user));
-    p->auth_seen = p->privileges_seen = false;
+    p->auth_seen = p->privileges_seen = p->connections_seen = false;
     p->user_line = p->line;
     if (users_check_name(name, &err) != 0) {
         fault(p, p->line, "[user %s]: %s", name, err.text);
@@ -153,8 +153,9 @@ node_key(struct parse *p, const char *key, const char *value)
     }
     fault(p, p->line,
           "unknown key '%s' in [node] (allowed: id, listen, state_dir, "
-          "socket, user, exe, jemalloc, log, statement_timeout, tls_cert, "
-          "tls_key, require_tls)",
+          "socket, user, exe, jemalloc, log, statement_timeout, "
+          "max_connections, idle_timeout, login_failures, tls_cert, tls_key, "
+          "require_tls)",
           key);
 }
 
@@ -162,14 +163,18 @@ static void
 user_key(struct parse *p, const char *key, const char *value)
 {
     bool auth = strcmp(key, "auth") == 0;
-    bool *seen = auth ? &p->auth_seen : &p->privileges_seen;
+    bool privileges = strcmp(key, "privileges") == 0;
+    bool *seen = auth         ? &p->auth_seen
+                 : privileges ? &p->privileges_seen
+                              : &p->connections_seen;
     struct error err;
     int rc;
 
-    if (!auth && strcmp(key, "privileges") != 0) {
+    if (!auth && !privileges && strcmp(key, "max_connections") != 0) {
         fault(p, p->line,
-              "unknown key '%s' in [user %s] (allowed: auth, privileges)", key,
-              p->user.name);
+              "unknown key '%s' in [user %s] (allowed: auth, privileges, "
+              "max_connections)",
+              key, p->user.name);
         return;
     }
     if (*seen) {
@@ -179,8 +184,10 @@ user_key(struct parse *p, const char *key, const char *value)
     *seen = true;
     if (auth)
         rc = verifier_parse(&p->user.verifier, value, &err);
-    else
+    else if (privileges)
         rc = privileges_parse(value, &p->user.privileges, &err);
+    else
+        rc = setting_connections(value, &p->user.max_connections, &err);
     if (rc != 0) /* a verifier is a secret: the value is not repeated */
         fault(p, p->line, "%s of user '%s': %s", key, p->user.name, err.text);
 }

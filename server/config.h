@@ -29,7 +29,13 @@ enum {
     CONFIG_DEFAULT_ID = 10001,
     CONFIG_DEFAULT_PORT = 9036,
     CONFIG_DEFAULT_TIMEOUT_S = 60,
-    CONFIG_TIMEOUT_MAX_S = 24 * 3600
+    CONFIG_TIMEOUT_MAX_S = 24 * 3600,
+    CONFIG_DEFAULT_CONNECTIONS = 1024,
+    CONFIG_CONNECTIONS_MAX = 16384,
+    CONFIG_DEFAULT_IDLE_S = 28800, /* as MySQL's wait_timeout */
+    CONFIG_IDLE_MAX_S = 365 * 24 * 3600,
+    CONFIG_DEFAULT_LOGIN_FAILURES = 10,
+    CONFIG_LOGIN_FAILURES_MAX = 1000
 };
 
 struct config_address {
@@ -51,7 +57,10 @@ struct config {
     char tls_key[CONFIG_PATH_MAX];
     bool require_tls; /* of TCP; see config_requires_tls */
     uint32_t statement_timeout_s;
-    struct users *users; /* owned; see config_fini */
+    uint32_t max_connections;
+    uint32_t idle_timeout_s;
+    uint32_t login_failures; /* in a row, of an address; 0: any number */
+    struct users *users;     /* owned; see config_fini */
 };
 
 /* Fault lines, newest last. */

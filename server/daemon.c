@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "arguments.h"
+#include "audit.h"
 #include "become.h"
 #include "certificate.h"
 #include "certificate_files.h"
@@ -27,7 +28,6 @@
 #include "listener.h"
 #include "log.h"
 #include "memory.h"
-#include "pump.h"
 #include "server.h"
 #include "state_dir.h"
 #include "tls_context.h"
@@ -281,15 +281,17 @@ reload(struct daemon *d)
     } else {
         server_set_users(&d->server, config.users);
         config.users = NULL;
-        d->server.statement_timeout_s = config.statement_timeout_s;
-        d->config.require_tls = config.require_tls;
+        setting_reload(&d->config, &config);
+        server_set_settings(&d->server, &d->config);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         if (load_tls(d, &config, &err) != 0)
             log_fault("the certificate stays as it was: %s", err.text);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
-                 "%u s, TLS %s; other settings need a restart",
+                 "%u s, idle timeout %u s, %u login failures, TLS %s; other "
+                 "settings need a restart",
                  users_count(d->server.users), config.statement_timeout_s,
+                 config.idle_timeout_s, config.login_failures,
                  d->server.node.requires_tls ? "required" : "offered");
     }
     config_fini(&config);
@@ -376,14 +378,15 @@ start_server(struct daemon *d, struct error *err)
                sizeof(d->config.listen.text));
         node.port = d->config.listen.port;
     }
-    if (server_init(&d->server, &d->loop, &node, err) != 0)
+    if (server_init(&d->server, &d->loop, &node, d->config.max_connections,
+                    err) != 0)
         return -1;
     d->server_open = true;
-    d->server.statement_timeout_s = d->config.statement_timeout_s;
+    server_set_settings(&d->server, &d->config);
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
-    if (pump_start_workers(&d->loop) != 0) {
+    if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
         return -1;
     }
@@ -455,6 +458,7 @@ finish(struct daemon *d)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
     controller_stop(d->controller);
+    audit_forget();
     if (d->log_open)
         log_close();
     state_dir_close(&d->state);
@@ -475,6 +479,7 @@ daemon_run(const struct arguments *arguments)
     d->state.fd = d->state.lock = -1;
     config_faults_init(&faults);
     descriptors_prepare();
+    workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
     } else {

@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "files.h"
 #include "log.h"
+#include "login.h"
 #include "reply.h"
 #include "session.h"
 
@@ -23,20 +24,37 @@ static void poll_start(struct listener *l);
 
 /* The kernel's buffer takes so short a message, or it is not sent. */
 static void
-turn_away(int fd)
+turn_away(int fd, const struct error *err)
 {
     struct reply reply;
-    struct error err;
 
     reply_init(&reply);
-    error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
-    reply_error(&reply, &err);
+    reply_error(&reply, err);
     if (!reply.out.failed)
         (void)send(fd, reply.out.data, reply.out.size,
                    MSG_DONTWAIT | MSG_NOSIGNAL);
     reply_fini(&reply);
     fd_close(fd);
-    log_stranger("too many connections: one turned away");
+    log_stranger("one turned away: %s", err->text);
+}
+
+/* -1 with *err: not now. */
+static int
+admit(struct listener *l, const struct sockaddr_storage *address,
+      struct error *err)
+{
+    const struct sockaddr *a = (const struct sockaddr *)address;
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (l->transport == TRANSPORT_TCP) {
+        uv_ip_name(a, host, sizeof(host));
+        if (login_blocked(l->server, backoff_key(a), host, err))
+            return -1;
+    }
+    if (server_make_room(l->server, l->transport))
+        return 0;
+    error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+    return -1;
 }
 
 static void
@@ -59,20 +77,26 @@ static void
 on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
+    struct sockaddr_storage address;
+    struct error err;
+    socklen_t size;
     int fd;
 
     (void)status;
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        memset(&address, 0, sizeof(address));
+        size = sizeof(address);
+        fd = accept4(l->fd, (struct sockaddr *)&address, &size,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
             return; /* none left, or gone before we came */
         }
-        if (!server_has_room(l->server, l->transport)) {
-            turn_away(fd);
+        if (admit(l, &address, &err) != 0) {
+            turn_away(fd, &err);
         } else if (session_accept(l->server, fd, l->transport) != 0) {
             fd_close(fd);
             pause_accepting(l, "out of memory");

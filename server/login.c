@@ -30,6 +30,32 @@ login_begin(struct session *s)
     session_enter(s, SESSION_LOGIN);
 }
 
+bool
+login_blocked(const struct server *server, uint64_t key, const char *host,
+              struct error *err)
+{
+    uint64_t left_ms = backoff_left_ms(&server->backoff, key, clock_ms());
+
+    if (left_ms == 0)
+        return false;
+    error_set(err, ER_HOST_IS_BLOCKED,
+              "Host '%s' is blocked for %u s because of failed logins", host,
+              (unsigned)((left_ms + 999) / 1000));
+    return true;
+}
+
+/* A connection of before its address was refused gets no further guess. */
+static bool
+is_blocked(struct session *s)
+{
+    struct error err;
+
+    if (!login_blocked(s->server, s->address_key, s->who.host, &err))
+        return false;
+    session_fail(s, &err);
+    return true;
+}
+
 /* Unknown users and wrong passwords look the same, here and in time. */
 static void
 deny(struct session *s, bool with_password)
@@ -40,7 +66,25 @@ deny(struct session *s, bool with_password)
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err.text);
+    backoff_failed(&s->server->backoff, s->address_key,
+                   s->server->login_failures, clock_ms());
     session_fail(s, &err);
+}
+
+/* -1 with *err: the user has as many connections as it may. */
+static int
+check_limit(struct session *s, const struct user *user, struct error *err)
+{
+    if (user->max_connections == 0 ||
+        registry_count_user(&s->server->registry, user->name, &s->entry) <
+            user->max_connections)
+        return 0;
+    error_set(err, ER_USER_LIMIT_REACHED,
+              "User '%s' has exceeded the 'max_user_connections' resource "
+              "(current value: %u)",
+              user->name, user->max_connections);
+    log_stranger("connection %u: %s", s->entry.id, err->text);
+    return -1;
 }
 
 static void
@@ -83,6 +127,19 @@ admit(struct session *s, uint32_t privileges)
     admit_with(s, privileges, "");
 }
 
+/* Whose password was right. */
+static void
+admit_user(struct session *s, const struct user *user, const char *info)
+{
+    struct error err;
+
+    backoff_succeeded(&s->server->backoff, s->address_key);
+    if (check_limit(s, user, &err) != 0)
+        session_fail(s, &err);
+    else
+        admit_with(s, user->privileges, info);
+}
+
 /* MariaDB's newer clients accept a self-signed certificate when the OK of a
  * native login proves that it is the password's keeper who shows it. */
 static void
@@ -93,9 +150,9 @@ admit_native(struct session *s, const struct user *user)
 
     if (s->tls && tls_stream_digest(s->tls, shown) &&
         auth_fingerprint(&user->verifier, s->nonce, shown, info + 1) == 0)
-        admit_with(s, user->privileges, info);
+        admit_user(s, user, info);
     else
-        admit(s, user->privileges);
+        admit_user(s, user, "");
 }
 
 /* -1: it was told.  The transport counts, whatever the client's bits say. */
@@ -207,6 +264,8 @@ login_response(struct session *s, struct span packet)
     keep_names(s, &h);
     if (is_trusted(s))
         admit(s, PRIVILEGE_ALL);
+    else if (is_blocked(s))
+        return;
     else if (span_is(h.plugin, AUTH_NATIVE))
         check_native(s, h.answer);
     else
@@ -220,6 +279,8 @@ login_answer(struct session *s, struct span packet)
     struct user user;
     struct error err;
 
+    if (is_blocked(s))
+        return;
     /* No password is an empty packet, or a lone NUL (libmysqlclient). */
     if (packet.size == 0 || (packet.size == 1 && packet.data[0] == '\0')) {
         deny(s, false);
@@ -230,7 +291,7 @@ login_answer(struct session *s, struct span packet)
     } else if (auth_check_sha2(&user.verifier, s->nonce, packet) &&
                user.privileges) {
         handshake_fast_ok(&s->reply);
-        admit(s, user.privileges);
+        admit_user(s, &user, "");
     } else {
         deny(s, true);
     }

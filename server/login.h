@@ -2,8 +2,13 @@
 #ifndef HW_LOGIN_H
 #define HW_LOGIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "reader.h"
 
+struct error;
+struct server;
 struct session;
 
 void login_begin(struct session *session); /* greets */
@@ -12,5 +17,10 @@ void login_response(struct session *session, struct span packet);
 void login_answer(struct session *session, struct span packet);
 /* COM_CHANGE_USER: all over again, with a fresh nonce. */
 void login_change(struct session *session, struct span packet);
+
+/* True with *err (1129): this address, shown as host, has failed too often to
+ * be let in now. */
+bool login_blocked(const struct server *server, uint64_t key, const char *host,
+                   struct error *err);
 
 #endif

@@ -53,8 +53,8 @@ struct prepared_list {
 };
 
 /* Copies the text.  Ids are neither 0 nor 0xffffffff, and one comes back only
- * after millions of others.  NULL with *err; *list is made when it is NULL. */
-struct prepared *prepared_new(struct prepared_list **list, struct span text,
+ * after millions of others.  NULL with *err; *home is made when it is NULL. */
+struct prepared *prepared_new(struct prepared_list **home, struct span text,
                               size_t parameter_count, struct error *err);
 /* NULL with *err: there is no such statement; list NULL is fine. */
 struct prepared *prepared_find(struct prepared_list *list, uint32_t id,

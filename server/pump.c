@@ -1,8 +1,6 @@
 /* pump.c - see pump.h. */
 #include "pump.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "memory.h"
@@ -14,18 +12,23 @@ step(struct pump *pump)
         pump->cursor->ops->step(pump->cursor, &pump->rows, &pump->error);
 }
 
-static void
-on_worker(uv_work_t *work)
+static struct pump *
+pump_of(struct worker_job *job)
 {
-    step(work->data);
+    return (struct pump *)((char *)job - offsetof(struct pump, job));
 }
 
 static void
-on_worked(uv_work_t *work, int status)
+on_worker(struct worker_job *job)
 {
-    struct pump *pump = work->data;
+    step(pump_of(job));
+}
 
-    (void)status; /* never cancelled by us */
+static void
+on_worked(struct worker_job *job)
+{
+    struct pump *pump = pump_of(job);
+
     pump->state = PUMP_IDLE;
     pump->ready(pump->arg);
 }
@@ -40,18 +43,13 @@ pump_step(struct pump *pump)
     pump->woken = false;
     pump->outcome = STEP_MORE;
     pump->rows.count = 0;
-    if (pump->cursor->instant) {
+    if (pump->cursor->instant || pump->cancelled) { /* then it fails at once */
         step(pump);
         return true;
     }
     pump->state = PUMP_STEPPING;
-    pump->work.data = pump;
-    if (uv_queue_work(pump->loop, &pump->work, on_worker, on_worked) == 0)
-        return false;
-    pump->state = PUMP_IDLE;
-    pump->outcome = STEP_FAIL;
-    error_set(&pump->error, ER_UNKNOWN, "no worker for the statement");
-    return true;
+    workers_run(pump->workers, &pump->job);
+    return false;
 }
 
 /* Spurious and early wakes are fine: the cursor just says WAIT again. */
@@ -69,12 +67,15 @@ on_wake(struct wake *wake)
 }
 
 void
-pump_init(struct pump *pump, struct wakes *wakes, uv_loop_t *loop,
-          void (*ready)(void *arg), void *arg)
+pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
+          const char *owner, void (*ready)(void *arg), void *arg)
 {
     memset(pump, 0, sizeof(*pump));
     wake_init(&pump->wake, wakes, on_wake);
-    pump->loop = loop;
+    pump->workers = workers;
+    pump->job.owner = owner;
+    pump->job.run = on_worker;
+    pump->job.done = on_worked;
     pump->ready = ready;
     pump->arg = arg;
 }
@@ -120,6 +121,9 @@ pump_cancel(struct pump *pump)
     if (!pump->cursor)
         return;
     pump->cursor->ops->cancel(pump->cursor);
+    if (pump->state == PUMP_STEPPING &&
+        workers_withdraw(pump->workers, &pump->job))
+        pump->state = PUMP_PARKED;
     if (!pump->cancelled && pump->state != PUMP_STEPPING)
         wake_waker(&pump->wake).wake(&pump->wake);
     pump->woken = true;
@@ -134,35 +138,4 @@ pump_fini(struct pump *pump)
     wake_forget(&pump->wake); /* the cursor was the last to wake it */
     mem_free(pump->rows.values);
     pump->rows.values = NULL;
-}
-
-static void
-nothing(uv_work_t *work)
-{
-    (void)work;
-}
-
-static void
-free_work(uv_work_t *work, int status)
-{
-    (void)status;
-    mem_free(work);
-}
-
-int
-pump_start_workers(uv_loop_t *loop)
-{
-    uv_work_t *work = mem_zalloc(1, sizeof(*work));
-    sigset_t all, before;
-    int rc;
-
-    if (!work)
-        return -1;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = uv_queue_work(loop, work, nothing, free_work);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0)
-        mem_free(work);
-    return rc == 0 ? 0 : -1;
 }

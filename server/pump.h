@@ -14,17 +14,18 @@
 #include "cursor.h"
 #include "errors.h"
 #include "wakes.h"
+#include "workers.h"
 
 enum pump_state {
     PUMP_IDLE,     /* outcome and rows may be read; pump_step goes on */
-    PUMP_STEPPING, /* a worker has the cursor */
+    PUMP_STEPPING, /* a worker has the cursor, or will */
     PUMP_PARKED    /* waits for its waker */
 };
 
 struct pump {
     struct wake wake;
-    uv_work_t work;
-    uv_loop_t *loop;
+    struct worker_job job;
+    struct workers *workers;
     struct cursor *cursor;
     struct rows rows; /* of the last step; borrowed until the next */
     enum step outcome;
@@ -35,8 +36,9 @@ struct pump {
     void *arg;
 };
 
-void pump_init(struct pump *pump, struct wakes *wakes, uv_loop_t *loop,
-               void (*ready)(void *arg), void *arg);
+/* owner: whose share of the workers it uses; lasts as long as the pump. */
+void pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
+               const char *owner, void (*ready)(void *arg), void *arg);
 /* What sql_open gets, before there is a cursor. */
 struct waker pump_waker(struct pump *pump);
 /* Takes the cursor.  -1 with *err: out of memory, and the cursor is freed. */
@@ -51,8 +53,5 @@ void pump_cancel(struct pump *pump);
 
 /* Not while PUMP_STEPPING. */
 void pump_fini(struct pump *pump);
-
-/* Makes libuv start its workers now, with all signals blocked. */
-int pump_start_workers(uv_loop_t *loop);
 
 #endif

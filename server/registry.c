@@ -81,6 +81,8 @@ void
 registry_set_database(struct registry *r, struct registry_entry *e,
                       const char *database)
 {
+    if (strcmp(e->database, database) == 0)
+        return; /* only the loop writes it */
     pthread_mutex_lock(&r->lock);
     snprintf(e->database, sizeof(e->database), "%s", database);
     pthread_mutex_unlock(&r->lock);
@@ -138,6 +140,19 @@ registry_take_kill(struct registry *r, struct registry_entry *e)
     e->kill = KILL_NONE;
     pthread_mutex_unlock(&r->lock);
     return kill;
+}
+
+size_t
+registry_count_user(struct registry *r, const char *user,
+                    const struct registry_entry *except)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (const struct registry_entry *e = r->first; e; e = e->next)
+        n += e != except && strcmp(e->user, user) == 0;
+    pthread_mutex_unlock(&r->lock);
+    return n;
 }
 
 static void

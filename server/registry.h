@@ -71,6 +71,10 @@ void registry_set_state(struct registry *r, struct registry_entry *e,
 enum registry_kill registry_take_kill(struct registry *r,
                                       struct registry_entry *e);
 
+/* Sessions of this user, besides except (may be NULL). */
+size_t registry_count_user(struct registry *r, const char *user,
+                           const struct registry_entry *except);
+
 /* struct sql_host's functions: arg is the registry. */
 size_t registry_list(void *arg, struct sql_session_row *out, size_t max);
 int registry_kill(void *arg, uint32_t id, bool query_only,

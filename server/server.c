@@ -2,6 +2,8 @@
 #include "server.h"
 
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +11,10 @@
 #include <openssl/ssl.h>
 
 #include "clock.h"
+#include "config.h"
 #include "errors.h"
+#include "host.h"
+#include "log.h"
 #include "session.h"
 #include "users.h"
 
@@ -55,39 +60,41 @@ on_killed(struct wake *wake)
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
 static size_t
-sessions_max(void)
+sessions_max(size_t wanted)
 {
     struct rlimit limit;
+    size_t max;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur >= SERVER_SESSIONS_MAX + SERVER_DESCRIPTORS)
-        return SERVER_SESSIONS_MAX;
-    if (limit.rlim_cur / 2 >= SERVER_DESCRIPTORS)
-        return (size_t)limit.rlim_cur - SERVER_DESCRIPTORS;
-    return (size_t)limit.rlim_cur / 2;
+        limit.rlim_cur >= wanted + SERVER_DESCRIPTORS)
+        return wanted;
+    max = limit.rlim_cur / 2 >= SERVER_DESCRIPTORS
+              ? (size_t)limit.rlim_cur - SERVER_DESCRIPTORS
+              : (size_t)limit.rlim_cur / 2;
+    log_line("max_connections = %zu is more than the limit of %zu descriptors "
+             "allows: %zu connections",
+             wanted, (size_t)limit.rlim_cur, max);
+    return max;
 }
 
 int
 server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
-            struct error *err)
+            uint32_t max_connections, struct error *err)
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
-    server->max = sessions_max();
+    server->max = sessions_max(max_connections);
+    workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
+    pthread_mutex_init(&server->lock, NULL);
     registry_init(&server->registry, wake_waker(&server->killed));
     server_learn_name(server);
     server->node = *node;
-    server->node.host = (struct sql_host){
-        .arg = &server->registry,
-        .list_sessions = registry_list,
-        .kill = registry_kill,
-        .count_questions = registry_questions,
-    };
+    host_init(server);
     return 0;
 }
 
@@ -106,8 +113,42 @@ server_learn_name(struct server *server)
 void
 server_set_users(struct server *server, struct users *users)
 {
-    users_free(server->users);
+    struct users *old = server->users;
+
+    pthread_mutex_lock(&server->lock);
     server->users = users;
+    pthread_mutex_unlock(&server->lock);
+    users_free(old);
+}
+
+static char *
+print_settings(const struct config *config)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    setting_print(config, out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void
+server_set_settings(struct server *server, const struct config *config)
+{
+    char *settings = print_settings(config), *old = server->settings;
+
+    server->statement_timeout_s = config->statement_timeout_s;
+    server->login_failures = config->login_failures;
+    server->node.idle_timeout_s = config->idle_timeout_s;
+    pthread_mutex_lock(&server->lock);
+    server->settings = settings;
+    pthread_mutex_unlock(&server->lock);
+    free(old);
 }
 
 void
@@ -118,12 +159,42 @@ server_set_tls(struct server *server, SSL_CTX *context)
 }
 
 bool
-server_has_room(const struct server *server, enum transport transport)
+server_make_room(struct server *server, enum transport transport)
 {
     size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
+    struct server_logins *logins = &server->logins[transport];
 
-    return !server->stopping && server->count + reserve < server->max &&
-           server->logging_in[transport] < SERVER_LOGINS_MAX;
+    if (server->stopping)
+        return false;
+    if (server->count + reserve < server->max &&
+        logins->count < SERVER_LOGINS_MAX)
+        return true;
+    if (!logins->first)
+        return false;
+    log_stranger("connection %u, not logged in yet, had to make room",
+                 logins->first->entry.id);
+    session_close(logins->first);
+    return true;
+}
+
+void
+server_note_login(struct server *server, struct session *s, bool begins)
+{
+    struct server_logins *logins = &server->logins[s->transport];
+
+    if (begins) {
+        s->login_next = NULL;
+        s->login_previous = logins->last;
+        *(logins->last ? &logins->last->login_next : &logins->first) = s;
+        logins->last = s;
+        logins->count++;
+        return;
+    }
+    *(s->login_previous ? &s->login_previous->login_next : &logins->first) =
+        s->login_next;
+    *(s->login_next ? &s->login_next->login_previous : &logins->last) =
+        s->login_previous;
+    logins->count--;
 }
 
 void
@@ -179,5 +250,7 @@ server_fini(struct server *server)
     wakes_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);
+    free(server->settings);
+    pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
 }

@@ -13,19 +13,21 @@
 #include <openssl/types.h>
 #include <uv.h>
 
+#include "backoff.h"
 #include "registry.h"
 #include "sql.h"
 #include "wakes.h"
+#include "workers.h"
 
+struct config;
 struct error;
 struct session;
 struct users;
 
 enum {
-    SERVER_SESSIONS_MAX = 1024,
     SERVER_LOCAL_RESERVE = 16, /* of them, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
-    SERVER_LOGINS_MAX = 64,    /* not yet logged in, of either transport */
+    SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_TICK_MS = 250,
     SERVER_STOP_MS = 3000 /* what sessions get to say farewell */
@@ -33,18 +35,31 @@ enum {
 
 enum transport { TRANSPORT_LOCAL, TRANSPORT_TCP, TRANSPORTS };
 
+/* Sessions not yet logged in, the one that came first in front. */
+struct server_logins {
+    struct session *first, *last;
+    size_t count;
+};
+
 struct server {
     uv_loop_t *loop;
     struct wakes wakes;
     struct wake killed; /* somebody was: look for whom */
     struct registry registry;
     struct sql_node node;
-    struct users *users;             /* owned; replaced by a reload */
+    /* Guards users and settings where other threads read them; the loop alone
+     * replaces them, and reads them without it. */
+    pthread_mutex_t lock;
+    struct users *users; /* owned; replaced by a reload */
+    char *settings;      /* likewise: key=value lines, as --check prints */
     char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
-    SSL_CTX *tls;                    /* owned; always there */
-    uint32_t statement_timeout_s;
+    uint32_t statement_timeout_s, login_failures;
+    struct backoff backoff;
+    struct workers workers;
+    SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
-    size_t count, max, logging_in[TRANSPORTS];
+    size_t count, max;
+    struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
     bool ticking, stopping, stopped;
     uint64_t stop_deadline_ms;
@@ -54,7 +69,8 @@ struct server {
 
 /* node's host is filled in here; the rest is the caller's. */
 int server_init(struct server *server, uv_loop_t *loop,
-                const struct sql_node *node, struct error *err);
+                const struct sql_node *node, uint32_t max_connections,
+                struct error *err);
 /* Whose name heapwired's own user may log in by.  Asks the system, which may
  * take its time: at the start, and when heapwired became somebody else. */
 void server_learn_name(struct server *server);
@@ -63,8 +79,15 @@ void server_set_users(struct server *server, struct users *users);
 /* Takes context; sessions keep the one they began with. */
 void server_set_tls(struct server *server, SSL_CTX *context);
 
-/* May one more come in? */
-bool server_has_room(const struct server *server, enum transport transport);
+/* The settings that may change while it runs, and those that are shown. */
+void server_set_settings(struct server *server, const struct config *config);
+
+/* May one more come in?  Where there is no room, whoever has been longest
+ * about logging in has to go. */
+bool server_make_room(struct server *server, enum transport transport);
+/* The session begins or ends to log in. */
+void server_note_login(struct server *server, struct session *session,
+                       bool begins);
 void server_add(struct server *server, struct session *session);
 void server_remove(struct server *server, struct session *session);
 

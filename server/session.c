@@ -17,7 +17,7 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024 };
+enum { KEEPALIVE_S = 60, FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 
 /* Life and death */
 
@@ -35,10 +35,8 @@ session_enter(struct session *s, enum session_state state)
 
     s->state = state;
     s->since_ms = clock_ms();
-    if (s->counted && !is_logging_in(state))
-        server->logging_in[s->transport]--;
-    else if (!s->counted && is_logging_in(state))
-        server->logging_in[s->transport]++;
+    if (s->counted != is_logging_in(state))
+        server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
@@ -128,6 +126,26 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
+/* A short reply, which the kernel most often takes whole, needs none of libuv's
+ * callbacks, as nobody waits for room: they cost a system call. */
+static bool
+wrote_at_once(struct session *s)
+{
+    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    int sent;
+
+    if (s->state != SESSION_READY || s->writing.size > AT_ONCE_MAX ||
+        (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false;
+    sent = uv_try_write(&s->io.stream, &bytes, 1);
+    if (sent > 0)
+        buffer_drop_front(&s->writing, (size_t)sent);
+    if (s->writing.size > 0)
+        return false; /* and a fault will be told again */
+    buffer_fini(&s->writing);
+    return true;
+}
+
 /* What is to be written next; nothing may be. */
 static int
 take_output(struct session *s)
@@ -161,6 +179,8 @@ flush(struct session *s)
         return;
     }
     if (s->writing.size == 0)
+        return;
+    if (wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
     s->unsent = s->writing.size;
@@ -414,6 +434,7 @@ peer_address(struct session *s, int fd, char *host, size_t size)
         else
             port = ((const struct sockaddr_in6 *)a)->sin6_port;
         uv_ip_name(a, text, sizeof(text));
+        s->address_key = backoff_key(a);
     }
     snprintf(s->who.host, sizeof(s->who.host), "%s", text);
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
@@ -519,6 +540,13 @@ is_stalled(struct session *s, uint64_t now_ms)
     return now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
+/* As wait_timeout says: nobody runs a statement, so it may be read here. */
+static uint64_t
+idle_ms(const struct session *s)
+{
+    return (uint64_t)sql_session_idle_s(s->sql) * 1000;
+}
+
 void
 session_tick(struct session *s, uint64_t now_ms)
 {
@@ -533,7 +561,7 @@ session_tick(struct session *s, uint64_t now_ms)
         session_close(s);
         return;
     }
-    if (s->state == SESSION_READY && now_ms - s->since_ms >= SESSION_IDLE_MS) {
+    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
         error_set(&err, ER_CLIENT_TIMEOUT,
                   "The client was disconnected by the server because of "
                   "inactivity");

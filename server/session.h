@@ -31,7 +31,6 @@ enum {
     SESSION_LOGIN_PACKET = 4096,
     SESSION_PACKET = 16 * 1024 * 1024 + 1024, /* max_allowed_packet, a little */
     SESSION_LOGIN_MS = 10 * 1000,             /* the whole of it */
-    SESSION_IDLE_MS = 28800 * 1000,           /* as wait_timeout says */
     SESSION_STALL_MS = 60 * 1000,             /* as net_write_timeout says */
     SESSION_CLOSING_MS = 2 * 1000
 };
@@ -53,10 +52,12 @@ struct session {
         uv_pipe_t pipe;
     } io;
     struct server *server;
-    struct session *next, *previous; /* server->sessions */
+    struct session *next, *previous;             /* server->sessions */
+    struct session *login_next, *login_previous; /* server->logins */
     struct registry_entry entry;
     enum transport transport;
-    uid_t peer_uid; /* of TRANSPORT_LOCAL */
+    uid_t peer_uid;       /* of TRANSPORT_LOCAL */
+    uint64_t address_key; /* of TRANSPORT_TCP: see backoff.h */
     enum session_state state;
     uint64_t since_ms, login_deadline_ms;
 
@@ -69,7 +70,7 @@ struct session {
     uint64_t progress_ms;  /* when it last shrank */
     uv_write_t write;
     uv_shutdown_t shutdown;
-    bool reading, counted; /* counted: in server->logging_in */
+    bool reading, counted; /* counted: in server->logins */
     bool shut;             /* no more will be written */
     bool ended;            /* no more will be read */
     bool handle_closed;    /* libuv has let go */

@@ -66,6 +66,40 @@ set_timeout(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+int
+setting_connections(const char *value, uint32_t *out, struct error *err)
+{
+    if (parse_number(value, 1, CONFIG_CONNECTIONS_MAX, out) != 0)
+        return wrong(err, "must be a number from 1 to %d",
+                     CONFIG_CONNECTIONS_MAX);
+    return 0;
+}
+
+static int
+set_connections(struct config *c, const char *value, struct error *err)
+{
+    return setting_connections(value, &c->max_connections, err);
+}
+
+static int
+set_idle(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 1, CONFIG_IDLE_MAX_S, &c->idle_timeout_s) != 0)
+        return wrong(err, "must be a number of seconds from 1 to %d",
+                     CONFIG_IDLE_MAX_S);
+    return 0;
+}
+
+static int
+set_login_failures(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 0, CONFIG_LOGIN_FAILURES_MAX, &c->login_failures) !=
+        0)
+        return wrong(err, "must be a number from 1 to %d, or 0 for no limit",
+                     CONFIG_LOGIN_FAILURES_MAX);
+    return 0;
+}
+
 static bool
 is_address(const char *address)
 {
@@ -224,6 +258,7 @@ static const struct setting {
     const char *key;    /* in [node] */
     const char *option; /* on the command line */
     int (*set)(struct config *config, const char *value, struct error *err);
+    bool reloadable;
 } settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", set_id},
     [CONFIG_LISTEN] = {"listen", "listen", set_listen},
@@ -233,10 +268,17 @@ static const struct setting {
     [CONFIG_EXE] = {"exe", "exe", set_exe},
     [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", set_jemalloc},
     [CONFIG_LOG] = {"log", "log", set_log},
-    [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout},
-    [CONFIG_TLS_CERT] = {"tls_cert", "tls-cert", set_tls_cert},
-    [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key},
-    [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls},
+    [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout,
+                        true},
+    [CONFIG_CONNECTIONS] = {"max_connections", "max-connections",
+                            set_connections},
+    [CONFIG_IDLE] = {"idle_timeout", "idle-timeout", set_idle, true},
+    [CONFIG_LOGIN_FAILURES] = {"login_failures", "login-failures",
+                               set_login_failures, true},
+    [CONFIG_TLS_CERT] = {"tls_cert", "tls-cert", set_tls_cert, true},
+    [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key, true},
+    [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls,
+                            true},
 };
 
 const char *
@@ -264,6 +306,9 @@ setting_defaults(struct config *config)
     memset(config, 0, sizeof(*config));
     config->node_id = CONFIG_DEFAULT_ID;
     config->statement_timeout_s = CONFIG_DEFAULT_TIMEOUT_S;
+    config->max_connections = CONFIG_DEFAULT_CONNECTIONS;
+    config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
+    config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
@@ -318,4 +363,27 @@ setting_print(const struct config *c, FILE *out)
             c->node_id, address, c->state_dir, c->socket, c->user, c->exe,
             c->jemalloc, c->log, c->tls_cert, c->tls_key,
             config_requires_tls(c) ? "yes" : "no");
+    fprintf(out,
+            "statement_timeout=%u\nmax_connections=%u\nidle_timeout=%u\n"
+            "login_failures=%u\n",
+            c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
+            c->login_failures);
+}
+
+bool
+setting_is_reloadable(struct span key)
+{
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++)
+        if (span_is(key, settings[i].key))
+            return settings[i].reloadable;
+    return false;
+}
+
+void
+setting_reload(struct config *c, const struct config *from)
+{
+    c->statement_timeout_s = from->statement_timeout_s;
+    c->idle_timeout_s = from->idle_timeout_s;
+    c->login_failures = from->login_failures;
+    c->require_tls = from->require_tls;
 }

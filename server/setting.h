@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "reader.h"
+
 struct config;
 struct error;
 
@@ -20,6 +22,9 @@ enum config_key {
     CONFIG_JEMALLOC,
     CONFIG_LOG,
     CONFIG_TIMEOUT,
+    CONFIG_CONNECTIONS,
+    CONFIG_IDLE,
+    CONFIG_LOGIN_FAILURES,
     CONFIG_TLS_CERT,
     CONFIG_TLS_KEY,
     CONFIG_REQUIRE_TLS,
@@ -39,6 +44,14 @@ bool setting_is_loopback(const char *address);
 void setting_defaults(struct config *config);
 /* Defaults that depend on other settings: once all others are known. */
 int setting_complete(struct config *config, struct error *err);
+
+/* A number of connections, of the node or of a user.  -1 with *err. */
+int setting_connections(const char *value, uint32_t *out, struct error *err);
+
+/* Does SIGHUP put another value in force? */
+bool setting_is_reloadable(struct span key);
+/* Takes the reloadable ones of from. */
+void setting_reload(struct config *config, const struct config *from);
 
 /* key=value lines, in the order that --check prints. */
 void setting_print(const struct config *config, FILE *out);

@@ -174,8 +174,11 @@ send_rows(struct statement *st)
 static void
 note_full(struct statement *st, bool full)
 {
-    uint64_t now_ms = clock_ms();
+    uint64_t now_ms;
 
+    if (!full && !st->full_since_ms)
+        return;
+    now_ms = clock_ms();
     if (st->full_since_ms)
         st->deadline_ms += now_ms - st->full_since_ms;
     st->full_since_ms = full ? now_ms : 0;
@@ -321,7 +324,8 @@ statement_new(struct session *s)
     st->started_ms = clock_ms();
     st->deadline_ms =
         st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
-    pump_init(&st->pump, &s->server->wakes, s->server->loop, on_ready, st);
+    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
+              on_ready, st);
     return st;
 }
 

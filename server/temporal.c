@@ -43,7 +43,7 @@ take_char(struct span *s, char c)
 static bool
 take_fraction(struct span *s, uint32_t *out)
 {
-    size_t before = s->size, digits;
+    size_t before, digits;
 
     *out = 0;
     if (!take_char(s, '.'))

@@ -93,6 +93,12 @@ users_count(const struct users *users)
     return users->count;
 }
 
+const struct user *
+users_at(const struct users *users, size_t i)
+{
+    return &users->list[i];
+}
+
 bool
 users_any_sha2_only(const struct users *users)
 {

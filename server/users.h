@@ -23,7 +23,8 @@ enum {
 struct user {
     char name[USERS_NAME_MAX + 1];
     struct verifier verifier;
-    uint32_t privileges; /* 0 for nobody */
+    uint32_t privileges;      /* 0 for nobody */
+    uint32_t max_connections; /* at once; 0: as many as there is room for */
 };
 
 struct users *users_new(struct error *err);
@@ -34,6 +35,7 @@ int users_add(struct users *users, const struct user *user, struct error *err);
 int users_check_name(const char *name, struct error *err);
 
 size_t users_count(const struct users *users);
+const struct user *users_at(const struct users *users, size_t i);
 /* Does any user refuse the native plugin? */
 bool users_any_sha2_only(const struct users *users);
 

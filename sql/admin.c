@@ -192,8 +192,16 @@ admin_free(struct cursor *base)
     mem_free(c);
 }
 
+static bool
+admin_progress(struct cursor *base, struct progress *out)
+{
+    struct admin_cursor *c = (struct admin_cursor *)base;
+
+    return c->script && script_progress(c->script, out);
+}
+
 static const struct cursor_ops admin_ops = {admin_step, sql_cursor_cancel,
-                                            admin_free};
+                                            admin_free, admin_progress};
 
 /* The script and what must last with it move into the arena.  One that is not
  * known yet is only described. */

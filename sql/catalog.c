@@ -29,6 +29,7 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_audit_log,
     &table_heap_frames,
     &table_heap_functions,
     &table_heap_stacks,
@@ -39,19 +40,90 @@ const struct catalog_table *const catalog_tables[] = {
     &table_nodes,
     &table_profiler,
     &table_sessions,
+    &table_settings,
     &table_snapshots,
+    &table_users,
+    /* information_schema, by name */
+    &table_administrable_roles,
+    &table_applicable_roles,
+    &table_charsets,
+    &table_check_constraints,
+    &table_collations,
+    &table_applicability,
     &table_schema_columns,
+    &table_columns_extensions,
+    &table_column_privileges,
+    &table_column_statistics,
+    &table_enabled_roles,
+    &table_engines,
+    &table_events,
+    &table_files,
+    &table_innodb_tables,
+    &table_innodb_trx,
+    &table_keywords,
+    &table_key_column_usage,
+    &table_optimizer_trace,
+    &table_parameters,
+    &table_partitions,
+    &table_plugins,
     &table_processlist,
+    &table_profiling,
+    &table_referential_constraints,
+    &table_resource_groups,
+    &table_routines,
     &table_schemata,
+    &table_schemata_extensions,
+    &table_schema_privileges,
+    &table_statistics,
+    &table_geometry_columns,
     &table_schema_tables,
+    &table_tablespaces,
+    &table_tables_extensions,
+    &table_table_constraints,
+    &table_table_privileges,
+    &table_triggers,
+    &table_user_attributes,
+    &table_user_privileges,
+    &table_views,
+    &table_view_routine_usage,
+    &table_view_table_usage,
+    /* of SHOW */
     &table_show_backends,
+    &table_show_binary_logs,
+    &table_show_charsets,
+    &table_show_collations,
+    &table_show_columns,
     &table_show_compute_nodes,
+    &table_show_create_database,
+    &table_show_create_table,
+    &table_show_create_view,
     &table_show_databases,
-    &table_show_processlist,
-    &table_show_status,
-    &table_show_tables,
+    &table_show_engine_status,
+    &table_show_engines,
+    &table_show_error_count,
+    &table_show_events,
+    &table_show_explain,
+    &table_show_full_columns,
     &table_show_full_tables,
+    &table_show_grants,
+    &table_show_help,
+    &table_show_index,
+    &table_show_master_status,
+    &table_show_open_tables,
+    &table_show_plugins,
+    &table_show_privileges,
+    &table_show_processlist,
+    &table_show_profiles,
+    &table_show_replica_status,
+    &table_show_replicas,
+    &table_show_routines,
+    &table_show_slave_status,
+    &table_show_status,
+    &table_show_table_status,
+    &table_show_tables,
+    &table_show_triggers,
     &table_show_variables,
+    &table_show_warning_count,
     &table_show_warnings,
 };
 
@@ -94,6 +166,21 @@ catalog_database(struct span name)
         if (span_is_nocase(name, databases[i]))
             return databases[i];
     return NULL;
+}
+
+bool
+catalog_visible(const struct sql_session *session,
+                const struct catalog_table *table)
+{
+    return strcmp(table->database, CATALOG_HIDDEN) != 0 &&
+           (table->privilege & ~session->who.privileges) == 0;
+}
+
+void
+catalog_nothing(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    (void)out;
 }
 
 static int

@@ -22,6 +22,7 @@ struct catalog_scope {
     const struct sql_session *session;
     const char *database;              /* SHOW TABLES: of that one */
     const struct catalog_table *table; /* SHOW COLUMNS, INDEX, ...: of that */
+    const char *label;                 /* SHOW's first column: NULL: its own */
     bool full;                         /* SHOW FULL ... */
     bool global;                       /* SHOW GLOBAL ... */
     /* Of tables that need them, else NULL; borrowed, and they outlive the
@@ -75,7 +76,10 @@ struct catalog_table {
     const struct heap_walk *walk;
 };
 
-#define CATALOG_HIDDEN "show"
+#define CATALOG_HIDDEN    "show"
+#define CATALOG_ENGINE    "heapwire"
+#define CATALOG_CHARSET   "utf8mb4"
+#define CATALOG_COLLATION "utf8mb4_general_ci"
 
 #define CATALOG_COLUMNS(array) array, sizeof(array) / sizeof((array)[0])
 
@@ -102,6 +106,10 @@ const char *catalog_database_at(size_t i, bool hidden);
 /* The catalog's spelling of a database's name, or NULL. */
 const char *catalog_database(struct span name);
 int catalog_unknown_database(struct span name, struct error *err); /* 1049 */
+
+/* A table that the session may know of: not hidden, and its privilege there. */
+bool catalog_visible(const struct sql_session *session,
+                     const struct catalog_table *table);
 
 /* database as the catalog spells it.  NULL with 1146. */
 const struct catalog_table *catalog_table(const char *database,

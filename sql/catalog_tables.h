@@ -11,6 +11,9 @@ struct sql_session_row;
 size_t sessions_list(const struct sql_session *session,
                      struct sql_session_row **out);
 
+/* produce() of a table that is always empty. */
+void catalog_nothing(const struct catalog_scope *scope, struct rowset *out);
+
 /* tables_node.c */
 extern const struct catalog_table table_nodes;
 extern const struct catalog_table table_profiler;
@@ -38,17 +41,111 @@ extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_processlist;
 extern const struct catalog_table table_show_processlist;
 
+/* tables_accounts.c */
+extern const struct catalog_table table_settings;
+extern const struct catalog_table table_users;
+extern const struct catalog_table table_audit_log;
+
 /* tables_schema.c */
 extern const struct catalog_table table_schemata;
-extern const struct catalog_table table_schema_tables;
-extern const struct catalog_table table_schema_columns;
-
-/* tables_show.c */
+extern const struct catalog_table table_schemata_extensions;
 extern const struct catalog_table table_show_databases;
+extern const struct catalog_table table_schema_tables;
 extern const struct catalog_table table_show_tables;
 extern const struct catalog_table table_show_full_tables;
+extern const struct catalog_table table_show_table_status;
+
+/* tables_columns.c */
+extern const struct catalog_table table_schema_columns;
+extern const struct catalog_table table_show_columns;
+extern const struct catalog_table table_show_full_columns;
+
+/* tables_show_create.c */
+extern const struct catalog_table table_show_create_table;
+extern const struct catalog_table table_show_create_database;
+
+/* tables_charset.c */
+extern const struct catalog_table table_charsets;
+extern const struct catalog_table table_show_charsets;
+extern const struct catalog_table table_collations;
+extern const struct catalog_table table_show_collations;
+extern const struct catalog_table table_applicability;
+
+/* tables_engines.c */
+extern const struct catalog_table table_engines;
+extern const struct catalog_table table_show_engines;
+extern const struct catalog_table table_plugins;
+extern const struct catalog_table table_show_plugins;
+
+/* tables_privileges.c */
+extern const struct catalog_table table_user_privileges;
+extern const struct catalog_table table_schema_privileges;
+extern const struct catalog_table table_show_grants;
+extern const struct catalog_table table_show_privileges;
+
+/* tables_keywords.c */
+extern const struct catalog_table table_keywords;
+
+/* tables_show.c */
 extern const struct catalog_table table_show_variables;
 extern const struct catalog_table table_show_status;
 extern const struct catalog_table table_show_warnings;
+extern const struct catalog_table table_show_warning_count;
+extern const struct catalog_table table_show_error_count;
+
+/* explain.c */
+extern const struct catalog_table table_show_explain;
+
+/* tables_show_replica.c */
+extern const struct catalog_table table_show_replica_status;
+extern const struct catalog_table table_show_slave_status;
+
+/* tables_objects.c */
+extern const struct catalog_table table_statistics;
+extern const struct catalog_table table_key_column_usage;
+extern const struct catalog_table table_table_constraints;
+extern const struct catalog_table table_referential_constraints;
+extern const struct catalog_table table_check_constraints;
+extern const struct catalog_table table_routines;
+extern const struct catalog_table table_parameters;
+extern const struct catalog_table table_views;
+extern const struct catalog_table table_view_table_usage;
+extern const struct catalog_table table_view_routine_usage;
+extern const struct catalog_table table_events;
+extern const struct catalog_table table_triggers;
+extern const struct catalog_table table_partitions;
+
+/* tables_facilities.c */
+extern const struct catalog_table table_files;
+extern const struct catalog_table table_tablespaces;
+extern const struct catalog_table table_tables_extensions;
+extern const struct catalog_table table_columns_extensions;
+extern const struct catalog_table table_column_statistics;
+extern const struct catalog_table table_table_privileges;
+extern const struct catalog_table table_column_privileges;
+extern const struct catalog_table table_profiling;
+extern const struct catalog_table table_optimizer_trace;
+extern const struct catalog_table table_resource_groups;
+extern const struct catalog_table table_user_attributes;
+extern const struct catalog_table table_enabled_roles;
+extern const struct catalog_table table_applicable_roles;
+extern const struct catalog_table table_administrable_roles;
+extern const struct catalog_table table_geometry_columns;
+extern const struct catalog_table table_innodb_tables;
+extern const struct catalog_table table_innodb_trx;
+
+/* tables_show_empty.c */
+extern const struct catalog_table table_show_create_view;
+extern const struct catalog_table table_show_index;
+extern const struct catalog_table table_show_triggers;
+extern const struct catalog_table table_show_events;
+extern const struct catalog_table table_show_routines;
+extern const struct catalog_table table_show_open_tables;
+extern const struct catalog_table table_show_engine_status;
+extern const struct catalog_table table_show_master_status;
+extern const struct catalog_table table_show_binary_logs;
+extern const struct catalog_table table_show_replicas;
+extern const struct catalog_table table_show_profiles;
+extern const struct catalog_table table_show_help;
 
 #endif

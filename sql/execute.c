@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "errors.h"
 #include "privileges.h"
+#include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
@@ -31,19 +32,59 @@ use_open(struct opening *o, struct error *err)
     return sql_cursor_ok(err);
 }
 
+/* KILL connection_id(), KILL @id. */
+static int
+kill_id(struct opening *o, uint32_t *out, struct error *err)
+{
+    struct rewrite rewrite = {o->session,
+                              o->statement->source,
+                              &o->statement->kill.expression,
+                              REWRITE_EXPRESSIONS,
+                              o->arena,
+                              opening_parameters(o)};
+    struct value value;
+
+    *out = o->statement->kill.id;
+    if (!o->statement->kill.is_expression)
+        return 0;
+    if (o->describing)
+        return select_check(&rewrite, err);
+    if (select_evaluate(&rewrite, &value, err) != 0)
+        return -1;
+    if (value.type == VALUE_INT && value.integer >= 0 &&
+        value.integer <= UINT32_MAX) {
+        *out = (uint32_t)value.integer;
+        return 0;
+    }
+    error_set(err, ER_NO_SUCH_THREAD,
+              "Unknown thread id: the expression is no connection's number");
+    return -1;
+}
+
 static struct cursor *
 kill_open(struct opening *o, struct error *err)
 {
     const struct sql_host *host = &o->session->node->host;
-    struct cursor *ok = sql_cursor_ok(err);
+    struct cursor *ok;
+    uint32_t id;
 
+    if (kill_id(o, &id, err) != 0)
+        return NULL;
+    ok = sql_cursor_ok(err);
     if (ok && !o->describing &&
-        host->kill(host->arg, o->statement->kill.id,
-                   o->statement->kill.query_only, &o->session->who, err) != 0) {
+        host->kill(host->arg, id, o->statement->kill.query_only,
+                   &o->session->who, err) != 0) {
         cursor_free(ok);
         return NULL;
     }
     return ok;
+}
+
+static struct cursor *
+nothing_open(struct opening *o, struct error *err)
+{
+    (void)o;
+    return sql_cursor_ok(err);
 }
 
 static struct cursor *
@@ -77,6 +118,8 @@ static const struct {
     [STATEMENT_DO] = {0, do_open},
     [STATEMENT_BEGIN] = {0, begin_open},
     [STATEMENT_END] = {0, end_open},
+    [STATEMENT_EXPLAIN] = {0, explain_open},
+    [STATEMENT_NOTHING] = {0, nothing_open},
 };
 
 const struct value *

@@ -33,6 +33,7 @@ struct cursor *admin_open(struct opening *opening, struct error *err);
 struct cursor *show_open(struct opening *opening, struct error *err);
 struct cursor *set_open(struct opening *opening, struct error *err);
 struct cursor *select_open(struct opening *opening, struct error *err);
+struct cursor *explain_open(struct opening *opening, struct error *err);
 struct cursor *do_open(struct opening *opening, struct error *err);
 
 #endif

@@ -1,4 +1,8 @@
-/* parse_admin.c - ADMIN EXECUTE ON <target> '<script>'. */
+/*
+ * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
+ * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
+ * statements whose first word they do not know.
+ */
 #include "parser.h"
 
 #include <string.h>
@@ -81,4 +85,47 @@ parse_admin(struct parser *p, struct statement *out)
         parse_target(p, &out->admin) != 0)
         return -1;
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
+}
+
+/* The target as one argument: an id, or a text that says what stands between
+ * ON and the script. */
+static int
+parse_target_argument(struct parser *p, struct admin_execute *out)
+{
+    struct parser inner = *p;
+    struct span text = {"", 0};
+    bool unknown = false;
+
+    if (p->token.kind == TOKEN_INTEGER) {
+        text = p->token.text;
+        parser_advance(p);
+    } else if (parser_string(p, &text, &unknown) != 0) {
+        return -1;
+    }
+    if (unknown) { /* describing: an id, as far as its columns tell */
+        text.data = "0";
+        text.size = 1;
+        out->ids_unknown = true;
+    }
+    inner.lexer = lexer_of(text);
+    inner.source = text;
+    parser_advance(&inner);
+    if (parse_target(&inner, out) != 0)
+        return -1;
+    return inner.token.kind == TOKEN_END ? 0 : parser_fail(&inner);
+}
+
+int
+parse_admin_call(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_ADMIN_EXECUTE;
+    if (!parser_accept_operator(p, "("))
+        return parser_fail(p);
+    if (parse_target_argument(p, &out->admin) != 0)
+        return -1;
+    if (!parser_accept_operator(p, ","))
+        return parser_fail(p);
+    if (parser_string(p, &out->admin.script, &out->admin.script_unknown) != 0)
+        return -1;
+    return parser_accept_operator(p, ")") ? 0 : parser_fail(p);
 }

@@ -1,26 +1,97 @@
 /* parse_show.c - SHOW ... [FROM db] [LIKE 'x' | WHERE expression]. */
 #include "parser.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "errors.h"
 
-enum { MAY_LIKE = 1, MAY_WHERE = 2, MAY_FROM = 4, MAY_LIMIT = 8 };
+enum {
+    MAY_LIKE = 1,
+    MAY_WHERE = 2,
+    MAY_LIMIT = 4,
+    MAY_FULL = 8,   /* FULL, EXTENDED */
+    MAY_SCOPE = 16, /* GLOBAL, SESSION, LOCAL */
+    MAY_FILTER = MAY_LIKE | MAY_WHERE
+};
 
+/* Words with a blank between, and the hidden table that answers. */
 static const struct {
-    const char *first, *second; /* second NULL: one word */
-    enum show_kind kind;
+    const char *words, *what;
+    enum show_subject subject;
     unsigned may;
 } shows[] = {
-    {"BACKENDS", NULL, SHOW_BACKENDS, 0},
-    {"COMPUTE", "NODES", SHOW_COMPUTE_NODES, 0},
-    {"PROCESSLIST", NULL, SHOW_PROCESSLIST, 0},
-    {"DATABASES", NULL, SHOW_DATABASES, MAY_LIKE | MAY_WHERE},
-    {"SCHEMAS", NULL, SHOW_DATABASES, MAY_LIKE | MAY_WHERE},
-    {"TABLES", NULL, SHOW_TABLES, MAY_FROM | MAY_LIKE | MAY_WHERE},
-    {"VARIABLES", NULL, SHOW_VARIABLES, MAY_LIKE | MAY_WHERE},
-    {"STATUS", NULL, SHOW_STATUS, MAY_LIKE | MAY_WHERE},
-    {"WARNINGS", NULL, SHOW_WARNINGS, MAY_LIMIT},
-    {"ERRORS", NULL, SHOW_WARNINGS, MAY_LIMIT},
+    {"BACKENDS", "backends", SHOW_OF_NODE, 0},
+    {"BINARY LOG STATUS", "master_status", SHOW_OF_NODE, 0},
+    {"BINARY LOGS", "binary_logs", SHOW_OF_NODE, 0},
+    {"CHAR SET", "character_set", SHOW_OF_NODE, MAY_FILTER},
+    {"CHARACTER SET", "character_set", SHOW_OF_NODE, MAY_FILTER},
+    {"CHARSET", "character_set", SHOW_OF_NODE, MAY_FILTER},
+    {"COLLATION", "collation", SHOW_OF_NODE, MAY_FILTER},
+    {"COLUMNS", "columns", SHOW_OF_TABLE, MAY_FILTER | MAY_FULL},
+    {"COMPUTE NODES", "compute_nodes", SHOW_OF_NODE, 0},
+    {"COUNT ( * ) ERRORS", "error_count", SHOW_OF_NODE, 0},
+    {"COUNT ( * ) WARNINGS", "warning_count", SHOW_OF_NODE, 0},
+    {"CREATE DATABASE", "create_database", SHOW_NAMED_DATABASE, 0},
+    {"CREATE SCHEMA", "create_database", SHOW_NAMED_DATABASE, 0},
+    {"CREATE TABLE", "create_table", SHOW_NAMED_TABLE, 0},
+    {"CREATE VIEW", "create_view", SHOW_NAMED_TABLE, 0},
+    {"DATABASES", "databases", SHOW_OF_NODE, MAY_FILTER},
+    {"ENGINE", "engine_status", SHOW_NAMED_ENGINE, 0},
+    {"ENGINES", "engines", SHOW_OF_NODE, 0},
+    {"ERRORS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
+    {"EVENTS", "events", SHOW_OF_DATABASE, MAY_FILTER},
+    {"FIELDS", "columns", SHOW_OF_TABLE, MAY_FILTER | MAY_FULL},
+    {"FUNCTION STATUS", "routines", SHOW_OF_NODE, MAY_FILTER},
+    {"GRANTS", "grants", SHOW_NAMED_USER, 0},
+    {"INDEX", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
+    {"INDEXES", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
+    {"KEYS", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
+    {"MASTER LOGS", "binary_logs", SHOW_OF_NODE, 0},
+    {"MASTER STATUS", "master_status", SHOW_OF_NODE, 0},
+    {"OPEN TABLES", "open_tables", SHOW_OF_DATABASE, MAY_FILTER},
+    {"PLUGINS", "plugins", SHOW_OF_NODE, 0},
+    {"PRIVILEGES", "privileges", SHOW_OF_NODE, 0},
+    {"PROCEDURE STATUS", "routines", SHOW_OF_NODE, MAY_FILTER},
+    {"PROCESSLIST", "processlist", SHOW_OF_NODE, MAY_FULL},
+    {"PROFILES", "profiles", SHOW_OF_NODE, 0},
+    {"REPLICA STATUS", "replica_status", SHOW_OF_NODE, 0},
+    {"REPLICAS", "replicas", SHOW_OF_NODE, 0},
+    {"SCHEMAS", "databases", SHOW_OF_NODE, MAY_FILTER},
+    {"SLAVE HOSTS", "replicas", SHOW_OF_NODE, 0},
+    {"SLAVE STATUS", "slave_status", SHOW_OF_NODE, 0},
+    {"STATUS", "status", SHOW_OF_NODE, MAY_FILTER | MAY_SCOPE},
+    {"STORAGE ENGINES", "engines", SHOW_OF_NODE, 0},
+    {"TABLE STATUS", "table_status", SHOW_OF_DATABASE, MAY_FILTER},
+    {"TABLES", "tables", SHOW_OF_DATABASE, MAY_FILTER | MAY_FULL},
+    {"TRIGGERS", "triggers", SHOW_OF_DATABASE, MAY_FILTER | MAY_FULL},
+    {"VARIABLES", "variables", SHOW_OF_NODE, MAY_FILTER | MAY_SCOPE},
+    {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
 };
+
+/* All the words are next and consumed, or p stays; *furthest is where reading
+ * got to. */
+static bool
+accept_words(struct parser *p, const char *words, struct parser *furthest)
+{
+    struct parser ahead = *p;
+
+    for (; *words; words += strspn(words, " ")) {
+        size_t size = strcspn(words, " ");
+
+        if (ahead.before.pos > furthest->before.pos)
+            *furthest = ahead;
+        if ((ahead.token.kind != TOKEN_WORD &&
+             ahead.token.kind != TOKEN_OPERATOR) ||
+            ahead.token.text.size != size ||
+            strncasecmp(ahead.token.text.data, words, size) != 0)
+            return false;
+        parser_advance(&ahead);
+        words += size;
+    }
+    *p = ahead;
+    return true;
+}
 
 /* LIMIT [offset,] rows, of a set that is always empty. */
 static int
@@ -36,15 +107,92 @@ parse_limit(struct parser *p)
     return 0;
 }
 
+static bool
+accept_from(struct parser *p)
+{
+    return parser_accept(p, "FROM") || parser_accept(p, "IN");
+}
+
+int
+parser_table(struct parser *p, struct show *out)
+{
+    if (parser_name(p, &out->table) != 0)
+        return -1;
+    if (!parser_accept_operator(p, "."))
+        return 0;
+    out->database = out->table;
+    out->has_database = true;
+    return parser_name(p, &out->table);
+}
+
+static int
+parse_database(struct parser *p, struct show *out)
+{
+    out->has_database = true;
+    return parser_name(p, &out->database);
+}
+
+/* FOR CURRENT_USER[()], FOR name[@host]. */
+static int
+parse_user(struct parser *p, struct show *out)
+{
+    if (!parser_accept(p, "FOR"))
+        return 0;
+    if (parser_accept(p, "CURRENT_USER"))
+        return parser_accept_operator(p, "(")
+                   ? (parser_accept_operator(p, ")") ? 0 : parser_fail(p))
+                   : 0;
+    out->has_user = true;
+    if (parser_name_or_string(p, &out->user) != 0)
+        return -1;
+    if (p->token.kind == TOKEN_USER)
+        parser_advance(p); /* accounts have no hosts */
+    return 0;
+}
+
+/* name STATUS, name LOGS, name MUTEX. */
+static int
+parse_engine(struct parser *p, struct show *out)
+{
+    if (parser_name_or_string(p, &out->table) != 0)
+        return -1;
+    if (!parser_accept(p, "LOGS") && !parser_accept(p, "MUTEX"))
+        return parser_expect(p, "STATUS");
+    return 0;
+}
+
+static int
+parse_subject(struct parser *p, struct show *out)
+{
+    switch (out->subject) {
+    case SHOW_OF_NODE:
+        return 0;
+    case SHOW_OF_DATABASE:
+        return accept_from(p) ? parse_database(p, out) : 0;
+    case SHOW_OF_TABLE:
+        if (!accept_from(p))
+            return parser_fail(p);
+        if (parser_table(p, out) != 0)
+            return -1;
+        return accept_from(p) ? parse_database(p, out) : 0;
+    case SHOW_NAMED_TABLE:
+        return parser_table(p, out);
+    case SHOW_NAMED_DATABASE:
+        if (parser_accept(p, "IF") &&
+            (parser_expect(p, "NOT") != 0 || parser_expect(p, "EXISTS") != 0))
+            return -1;
+        return parse_database(p, out);
+    case SHOW_NAMED_USER:
+        return parse_user(p, out);
+    case SHOW_NAMED_ENGINE:
+        break;
+    }
+    return parse_engine(p, out);
+}
+
 static int
 parse_filter(struct parser *p, struct show *out, unsigned may)
 {
-    if ((may & MAY_FROM) &&
-        (parser_accept(p, "FROM") || parser_accept(p, "IN"))) {
-        out->has_database = true;
-        if (parser_name(p, &out->database) != 0)
-            return -1;
-    }
     if ((may & MAY_LIMIT) && token_is(&p->token, "LIMIT"))
         return parse_limit(p);
     if ((may & MAY_LIKE) && parser_accept(p, "LIKE")) {
@@ -58,24 +206,41 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
     return 0;
 }
 
+/* The words before what is shown; returns which of them there were. */
+static unsigned
+parse_modifiers(struct parser *p, struct show *out)
+{
+    bool extended = parser_accept(p, "EXTENDED");
+
+    out->full = parser_accept(p, "FULL");
+    if (out->full || extended)
+        return MAY_FULL;
+    out->global = parser_accept(p, "GLOBAL");
+    if (out->global || parser_accept(p, "SESSION") || parser_accept(p, "LOCAL"))
+        return MAY_SCOPE;
+    return 0;
+}
+
 int
 parse_show(struct parser *p, struct statement *out)
 {
     struct show *show = &out->show;
+    struct parser furthest;
+    unsigned given;
 
     out->kind = STATEMENT_SHOW;
     parser_advance(p);
-    show->full = parser_accept(p, "FULL");
-    show->global = !show->full && parser_accept(p, "GLOBAL");
-    if (!show->full && !show->global && !parser_accept(p, "SESSION"))
-        parser_accept(p, "LOCAL");
+    given = parse_modifiers(p, show);
+    furthest = *p;
     for (size_t i = 0; i < sizeof(shows) / sizeof(shows[0]); i++) {
-        if (!parser_accept(p, shows[i].first))
+        if ((given & ~shows[i].may) ||
+            !accept_words(p, shows[i].words, &furthest))
             continue;
-        if (shows[i].second && parser_expect(p, shows[i].second) != 0)
+        show->what = shows[i].what;
+        show->subject = shows[i].subject;
+        if (parse_subject(p, show) != 0)
             return -1;
-        show->kind = shows[i].kind;
         return parse_filter(p, show, shows[i].may);
     }
-    return parser_fail(p);
+    return parser_fail(&furthest);
 }

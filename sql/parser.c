@@ -133,53 +133,45 @@ parse_use(struct parser *p, struct statement *out)
     return parser_name(p, &out->use);
 }
 
+/* A number, or a ? for one, alone needs no working out. */
+static bool
+at_id(const struct parser *p)
+{
+    struct lexer ahead = p->lexer;
+    struct token next = lexer_next(&ahead);
+
+    return (p->token.kind == TOKEN_INTEGER ||
+            p->token.kind == TOKEN_PARAMETER) &&
+           (next.kind == TOKEN_END || token_is_operator(&next, ";"));
+}
+
 static int
-parse_kill(struct parser *p, struct statement *out)
+parse_id(struct parser *p, uint32_t *out)
 {
     uint64_t id;
 
-    out->kind = STATEMENT_KILL;
-    parser_advance(p);
-    out->kill.query_only = parser_accept(p, "QUERY");
-    if (!out->kill.query_only)
-        parser_accept(p, "CONNECTION");
     if (p->token.kind == TOKEN_INTEGER) {
         id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
         parser_advance(p);
     } else if (parser_number(p, &id, NULL) != 0) {
         return -1;
     }
-    out->kill.id = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
+    *out = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
     return 0;
 }
 
-/* BEGIN [WORK], START TRANSACTION [READ ONLY, ...], COMMIT [AND NO CHAIN],
- * ROLLBACK [TO SAVEPOINT x]: nothing is stored, so their options say nothing
- * either: any words will do. */
 static int
-parse_transaction(struct parser *p, struct statement *out)
+parse_kill(struct parser *p, struct statement *out)
 {
-    bool begins = token_is(&p->token, "BEGIN") || token_is(&p->token, "START");
-    bool start = token_is(&p->token, "START");
-
-    out->kind = begins ? STATEMENT_BEGIN : STATEMENT_END;
+    out->kind = STATEMENT_KILL;
     parser_advance(p);
-    if (start && parser_expect(p, "TRANSACTION") != 0)
-        return -1;
-    while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
-           token_is_operator(&p->token, ","))
-        parser_advance(p);
-    return 0;
-}
-
-static int
-parse_change(struct parser *p, struct statement *out)
-{
-    (void)out;
-    error_set(p->err, ER_READ_ONLY,
-              "The heapwire server is running with the --read-only option so "
-              "it cannot execute this statement");
-    return -1;
+    out->kill.query_only = parser_accept(p, "QUERY");
+    if (!out->kill.query_only)
+        parser_accept(p, "CONNECTION");
+    out->kill.is_expression = !at_id(p);
+    return out->kill.is_expression
+               ? parser_fragment(p, false, &out->kill.expression)
+               : parse_id(p, &out->kill.id);
 }
 
 static const struct {
@@ -192,6 +184,9 @@ static const struct {
     {"TABLE", parse_select},
     {"VALUES", parse_select},
     {"SHOW", parse_show},
+    {"DESC", parse_describe},
+    {"DESCRIBE", parse_describe},
+    {"EXPLAIN", parse_describe},
     {"SET", parse_set},
     {"USE", parse_use},
     {"KILL", parse_kill},
@@ -200,6 +195,8 @@ static const struct {
     {"START", parse_transaction},
     {"COMMIT", parse_transaction},
     {"ROLLBACK", parse_transaction},
+    {"SAVEPOINT", parse_savepoint},
+    {"RELEASE", parse_savepoint},
     {"INSERT", parse_change},
     {"UPDATE", parse_change},
     {"DELETE", parse_change},
@@ -224,7 +221,7 @@ parse_statement(struct parser *p, struct statement *out)
             return statements[i].parse(p, out);
     if (token_is_operator(&p->token, "(")) /* (SELECT 1) UNION (SELECT 2) */
         return parse_select(p, out);
-    return parser_fail(p);
+    return parse_other(p, out);
 }
 
 int

@@ -27,6 +27,9 @@ bool parser_done(struct parser *p); /* end of text, or of the statement */
 int parser_name(struct parser *p, struct span *out);
 int parser_name_or_string(struct parser *p, struct span *out);
 
+/* [database.]table */
+int parser_table(struct parser *p, struct show *out);
+
 /* A decoded token; consumes it. */
 int parser_decode(struct parser *p, struct span *out);
 
@@ -43,9 +46,15 @@ int parser_count_parameters(struct parser *p);
  * outside parentheses.  At least one. */
 int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 
-/* The statements, each from behind its first word. */
+/* The statements, each from its first word on. */
 int parse_admin(struct parser *p, struct statement *out);
+int parse_admin_call(struct parser *p, struct statement *out);
 int parse_show(struct parser *p, struct statement *out);
 int parse_set(struct parser *p, struct statement *out);
+int parse_describe(struct parser *p, struct statement *out);
+int parse_transaction(struct parser *p, struct statement *out);
+int parse_savepoint(struct parser *p, struct statement *out);
+int parse_change(struct parser *p, struct statement *out); /* 1290 */
+int parse_other(struct parser *p, struct statement *out);
 
 #endif

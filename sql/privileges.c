@@ -1,6 +1,7 @@
 /* privileges.c - names of privileges, and the one check. */
 #include "privileges.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
@@ -47,6 +48,18 @@ privileges_parse(const char *text, uint32_t *out, struct error *err)
     }
     *out = bits;
     return 0;
+}
+
+void
+privileges_list(uint32_t has, char *out, size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < NAME_COUNT && used < size; i++)
+        if (names[i].bit != PRIVILEGE_ALL && (has & names[i].bit))
+            used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                     used ? "," : "", names[i].shown);
 }
 
 int

@@ -1,6 +1,7 @@
 /* rewrite.c - see rewrite.h: the walk over the tokens. */
 #include "rewrite.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -287,12 +288,25 @@ run(struct rewriter *r)
     return rewriter_select_end(r);
 }
 
+static void
+begin(struct rewriter *r, const struct rewrite *rewrite,
+      struct rewritten *result, struct buffer *sql)
+{
+    memset(r, 0, offsetof(struct rewriter, levels));
+    memset(&r->levels[0], 0, sizeof(r->levels[0]));
+    r->job = rewrite;
+    r->result = result;
+    r->sql = sql;
+}
+
 int
 rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
             struct rewritten *out, struct error *err)
 {
-    struct rewriter r = {.job = rewrite, .result = out, .sql = sql, .err = err};
+    struct rewriter r;
 
+    begin(&r, rewrite, out, sql);
+    r.err = err;
     memset(out, 0, sizeof(*out));
     if ((size_t)(rewrite->fragment->end - rewrite->fragment->lexer.pos) >
         REWRITE_SOURCE_MAX) {
@@ -318,13 +332,16 @@ rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
 {
     struct buffer sql;
     struct rewritten result = {0};
-    struct rewriter r = {
-        .job = rewrite, .result = &result, .sql = &sql, .marking = true};
+    struct error again; /* the one that is being located */
     const char *located = rewrite->fragment->end;
+    struct rewriter r;
     size_t at = 0;
 
     *where = "field list";
     offset = offset > start ? offset - start : 0;
+    begin(&r, rewrite, &result, &sql);
+    r.marking = true;
+    r.err = &again;
     buffer_init(&sql, REWRITE_OUTPUT_MAX);
     run(&r);
     for (size_t i = 0; i < r.mark_count && r.marks[i].offset <= offset; i++)

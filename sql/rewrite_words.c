@@ -3,11 +3,8 @@
 
 #include <stddef.h>
 
-static const struct {
-    const char *word;
-    enum rewrite_word kind;
-    const char *out; /* NULL: the same word */
-} words[] = {
+/* Ascending. */
+const struct rewrite_entry rewrite_words[] = {
     {"ALL", WORD_QUANTIFIER, NULL},
     {"AND", WORD_OPERATOR, NULL},
     {"AS", WORD_AS, NULL},
@@ -92,14 +89,28 @@ static const struct {
     {"XOR", WORD_OPERATOR, NULL},
 };
 
+const size_t rewrite_word_count =
+    sizeof(rewrite_words) / sizeof(rewrite_words[0]);
+
 enum rewrite_word
 rewrite_word(struct span word, const char **out)
 {
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (span_is_nocase(word, words[i].word)) {
-            *out = words[i].out ? words[i].out : words[i].word;
-            return words[i].kind;
+    size_t low = 0, high = rewrite_word_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct rewrite_entry *entry = &rewrite_words[middle];
+        int order = span_compare_nocase(word, entry->word);
+
+        if (order == 0) {
+            *out = entry->out ? entry->out : entry->word;
+            return entry->kind;
         }
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
     return WORD_NAME;
 }
 

@@ -37,6 +37,15 @@ enum rewrite_word {
     WORD_REFUSE   /* a syntax error */
 };
 
+struct rewrite_entry {
+    const char *word;
+    enum rewrite_word kind;
+    const char *out; /* NULL: the same word */
+};
+
+extern const struct rewrite_entry rewrite_words[]; /* ascending */
+extern const size_t rewrite_word_count;
+
 /* *out: how SQLite writes it. */
 enum rewrite_word rewrite_word(struct span word, const char **out);
 

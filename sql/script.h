@@ -9,6 +9,7 @@
 #ifndef HW_SCRIPT_H
 #define HW_SCRIPT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,19 @@ struct script_value {
     const char *class_name; /* CLASS and INSTANCE */
 };
 
+/*
+ * How far the call that runs is, for other threads to look at.  lock guards the
+ * rest and lies before the controller's; the ticket is taken out of here before
+ * it is freed.
+ */
+struct script_watch {
+    pthread_mutex_t lock;
+    struct ticket *ticket; /* waited for, or NULL */
+    bool renders;          /* after the ticket's stages comes one more */
+    bool rendering;        /* it is there */
+    unsigned stages;       /* while rendering */
+};
+
 /* What a call in the script keeps while it waits and for what it returned. */
 struct script_work {
     struct ticket *ticket;
@@ -63,6 +77,7 @@ struct script_call {
     const struct script_value *arguments;
     size_t argument_count;
     struct script_work *work;
+    struct script_watch *watch;
     struct script_value result; /* null unless set */
 };
 
@@ -100,6 +115,8 @@ bool script_is_slow(const struct script *script);
 /* DONE, WAIT (run again once woken) or FAIL. */
 enum step script_run(struct script *script, struct controller *controller,
                      struct waker waker, struct error *err);
+/* Any thread, until it is freed: false while there is nothing to tell. */
+bool script_progress(struct script *script, struct progress *out);
 const struct buffer *script_output(const struct script *script);
 
 #endif

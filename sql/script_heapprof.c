@@ -41,7 +41,41 @@ return_text(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* Asks for the job at the first call, looks at its ticket at each. */
+/* From here on the ticket may be looked at. */
+static void
+watch_begin(struct script_watch *watch, struct ticket *ticket, bool renders)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->ticket = ticket;
+    watch->renders = renders;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* And from here on it may be freed. */
+static void
+watch_end(struct script_watch *watch)
+{
+    struct job_progress progress;
+
+    pthread_mutex_lock(&watch->lock);
+    watch->stages = 0;
+    if (watch->renders && ticket_progress(watch->ticket, &progress))
+        watch->stages = progress.stages;
+    watch->ticket = NULL;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static void
+watch_rendering(struct script_watch *watch, bool rendering)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->stages = rendering ? watch->stages + 1 : 0;
+    watch->rendering = rendering;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* Asks for the job at the first call, looks at its ticket at each; a profile
+ * is to be rendered then. */
 static enum step
 await(struct script_call *call, enum job_kind kind, struct job_result *result,
       struct error *err)
@@ -49,13 +83,16 @@ await(struct script_call *call, enum job_kind kind, struct job_result *result,
     struct ticket **ticket = &call->work->ticket;
     enum ticket_state state;
 
-    if (!*ticket)
+    if (!*ticket) {
         *ticket = controller_submit(call->controller, kind, call->waker, err);
-    if (!*ticket)
-        return STEP_FAIL;
+        if (!*ticket)
+            return STEP_FAIL;
+        watch_begin(call->watch, *ticket, kind == JOB_PROFILE);
+    }
     state = ticket_poll(*ticket, result, err);
     if (state == TICKET_WAITING)
         return STEP_WAIT;
+    watch_end(call->watch);
     ticket_free(*ticket);
     *ticket = NULL;
     return state == TICKET_DONE ? STEP_DONE : STEP_FAIL;
@@ -65,10 +102,13 @@ static enum step
 render(struct script_call *call, const struct snapshot *snapshot,
        struct error *err)
 {
+    int rc;
+
     buffer_init(&call->work->text, SCRIPT_OUTPUT_MAX);
-    if (profile_dot(snapshot->profile, NULL, &call->work->text, err) != 0)
-        return STEP_FAIL;
-    return return_text(call, err);
+    watch_rendering(call->watch, true);
+    rc = profile_dot(snapshot->profile, NULL, &call->work->text, err);
+    watch_rendering(call->watch, false);
+    return rc == 0 ? return_text(call, err) : STEP_FAIL;
 }
 
 enum step

@@ -395,5 +395,8 @@ script_parse(struct span text, struct arena *arena, struct error *err)
     }
     p.lexer.text = text;
     p.lexer.arena = arena;
-    return parse_statements(&p) == 0 ? script : NULL;
+    if (parse_statements(&p) != 0)
+        return NULL;
+    pthread_mutex_init(&script->watch.lock, NULL);
+    return script;
 }

@@ -51,6 +51,7 @@ run_call(struct runner *r, struct node *node)
                                .arguments = arguments,
                                .argument_count = node->argument_count,
                                .work = &node->work,
+                               .watch = &r->script->watch,
                                .result = {.type = SCRIPT_NULL}};
     enum step step;
 
@@ -159,6 +160,28 @@ script_is_slow(const struct script *script)
     return false;
 }
 
+bool
+script_progress(struct script *script, struct progress *out)
+{
+    struct script_watch *watch = &script->watch;
+    struct job_progress job;
+    bool found = false;
+
+    pthread_mutex_lock(&watch->lock);
+    if (watch->rendering) {
+        *out = (struct progress){watch->stages, watch->stages, 0, "Rendering"};
+        found = true;
+    } else if (watch->ticket && ticket_progress(watch->ticket, &job)) {
+        out->stage = job.stage;
+        out->stages = job.stages + watch->renders;
+        out->percent = job.percent;
+        out->text = job.text;
+        found = true;
+    }
+    pthread_mutex_unlock(&watch->lock);
+    return found;
+}
+
 const struct buffer *
 script_output(const struct script *script)
 {
@@ -175,4 +198,5 @@ script_free(struct script *script)
         buffer_fini(&c->work.text);
     }
     buffer_fini(&script->output);
+    pthread_mutex_destroy(&script->watch.lock);
 }

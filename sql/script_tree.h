@@ -34,6 +34,7 @@ struct script {
     size_t statement_count;
     size_t current; /* statement */
     struct node *calls;
+    struct script_watch watch;
     struct buffer output;
 };
 

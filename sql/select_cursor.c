@@ -143,8 +143,10 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
         end(c);
         return STEP_FAIL;
     }
-    arena_free(c->batch);
-    c->batch = arena_new(BATCH_BYTES_MAX);
+    if (c->batch)
+        arena_clear(c->batch);
+    else
+        c->batch = arena_new(BATCH_BYTES_MAX);
     if (!c->batch) {
         error_memory(err, "a row");
         return STEP_FAIL;

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "rewrite.h"
+#include "sql_session.h"
 #include "sql.h"
 
 enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
@@ -16,7 +17,8 @@ enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
 static struct {
     pthread_mutex_t lock;
     struct handle *idle;
-    size_t idle_count, count;
+    size_t idle_count;
+    const char *users[HANDLES_MAX]; /* of those that are taken; NULL: free */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
@@ -83,6 +85,20 @@ limit(sqlite3 *db)
         sqlite3_limit(db, limits[i].id, limits[i].value);
 }
 
+int
+handle_lock(struct handle *handle, bool on)
+{
+    int rc;
+
+    sqlite3_set_authorizer(handle->db, NULL, NULL);
+    rc = sqlite3_exec(handle->db,
+                      on ? "PRAGMA query_only=ON" : "PRAGMA query_only=OFF",
+                      NULL, NULL, NULL);
+    if (on)
+        sqlite3_set_authorizer(handle->db, authorize, handle);
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
 /* Temporary tables in memory, nothing written, no extensions, and a name in
  * double quotes is never a string. */
 static int
@@ -104,18 +120,110 @@ lock_down(struct handle *handle)
         if (sqlite3_db_config(db, configs[i].id, configs[i].on, NULL) !=
             SQLITE_OK)
             return -1;
-    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON", NULL,
-                     NULL, NULL) != SQLITE_OK)
+    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL) !=
+        SQLITE_OK)
         return -1;
     limit(db);
-    sqlite3_set_authorizer(db, authorize, handle);
     sqlite3_progress_handler(db, PROGRESS_OPS, progress, handle);
-    return 0;
+    return handle_lock(handle, true);
 }
+
+/* ---- statements ---- */
+
+static sqlite3_stmt *
+take_kept(struct handle *handle, const char *sql, size_t size)
+{
+    for (size_t i = 0; i < STATEMENTS_KEPT; i++) {
+        struct kept_statement *kept = &handle->kept[i];
+
+        if (kept->statement && kept->size == size &&
+            memcmp(sqlite3_sql(kept->statement), sql, size) == 0) {
+            kept->used = ++handle->uses;
+            return kept->statement;
+        }
+    }
+    return NULL;
+}
+
+int
+handle_prepare(struct handle *handle, const char *sql, size_t size,
+               sqlite3_stmt **out)
+{
+    unsigned flags = size <= STATEMENT_TEXT_MAX ? SQLITE_PREPARE_PERSISTENT : 0;
+
+    *out = take_kept(handle, sql, size);
+    return *out ? SQLITE_OK
+                : sqlite3_prepare_v3(handle->db, sql, (int)size, flags, out,
+                                     NULL);
+}
+
+static struct kept_statement *
+place_for(struct handle *handle, const sqlite3_stmt *statement)
+{
+    struct kept_statement *oldest = &handle->kept[0];
+
+    for (size_t i = 0; i < STATEMENTS_KEPT; i++) {
+        struct kept_statement *kept = &handle->kept[i];
+
+        if (kept->statement == statement)
+            return kept;
+        if (kept->used < oldest->used)
+            oldest = kept;
+    }
+    return oldest;
+}
+
+void
+handle_put(struct handle *handle, sqlite3_stmt *statement)
+{
+    struct kept_statement *place;
+    bool sound = sqlite3_reset(statement) == SQLITE_OK; /* the last step was */
+    size_t size;
+
+    if (!statement)
+        return;
+    place = place_for(handle, statement);
+    sqlite3_clear_bindings(statement);
+    if (place->statement == statement && sound)
+        return;
+    size = strlen(sqlite3_sql(statement));
+    if (sound && size <= STATEMENT_TEXT_MAX &&
+        sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_MEMUSED, 0) <=
+            STATEMENT_MEMORY_MAX) {
+        sqlite3_finalize(place->statement);
+        place->statement = statement;
+        place->size = size;
+        place->used = ++handle->uses;
+        return;
+    }
+    if (place->statement == statement)
+        memset(place, 0, sizeof(*place));
+    sqlite3_finalize(statement);
+}
+
+static void
+forget(struct handle *handle)
+{
+    for (size_t i = 0; i < STATEMENTS_KEPT; i++)
+        sqlite3_finalize(handle->kept[i].statement);
+    memset(handle->kept, 0, sizeof(handle->kept));
+}
+
+void
+handle_forget(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    for (struct handle *h = pool.idle; h; h = h->next)
+        forget(h);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* ---- the pool ---- */
 
 static void
 handle_free(struct handle *handle)
 {
+    forget(handle);
     sqlite3_close(handle->db);
     mem_free(handle);
 }
@@ -132,8 +240,8 @@ handle_new(struct error *err)
         return NULL;
     }
     if (sqlite3_open_v2(":memory:", &handle->db, flags, NULL) == SQLITE_OK &&
-        handle_add_functions(handle) == 0 && handle_add_tables(handle) == 0 &&
-        lock_down(handle) == 0)
+        handle_add_functions(handle) == 0 &&
+        handle_add_databases(handle) == 0 && lock_down(handle) == 0)
         return handle;
     if (!handle->db || sqlite3_errcode(handle->db) == SQLITE_NOMEM)
         error_memory(err, "a SELECT");
@@ -151,39 +259,64 @@ set_heap_limit(void)
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
-/* An idle handle, or room for one more (NULL, *full false). */
-static struct handle *
-take(bool *full)
+/* A place among users for one more, or NULL with *err. */
+static const char **
+find_place(const char *user, struct error *err)
+{
+    const char **place = NULL;
+    size_t theirs = 0;
+
+    for (size_t i = 0; i < HANDLES_MAX; i++)
+        if (!pool.users[i])
+            place = &pool.users[i];
+        else if (strcmp(pool.users[i], user) == 0)
+            theirs++;
+    if (!place)
+        error_set(err, ER_UNKNOWN,
+                  "%d SELECTs are being answered already; try again later",
+                  HANDLES_MAX);
+    else if (theirs >= HANDLES_USER_MAX)
+        error_set(err, ER_UNKNOWN,
+                  "user '%s' has %d SELECTs open already, as many as one user "
+                  "may; read one to its end or close it",
+                  user, HANDLES_USER_MAX);
+    return theirs < HANDLES_USER_MAX ? place : NULL;
+}
+
+/* Takes a place, and an idle handle if there is one. */
+static int
+take(const char *user, struct handle **out, const char ***place,
+     struct error *err)
 {
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    handle = pool.idle;
-    *full = !handle && pool.count == HANDLES_MAX;
+    *place = find_place(user, err);
+    handle = *place ? pool.idle : NULL;
+    if (*place)
+        **place = user;
     if (handle) {
         pool.idle = handle->next;
         pool.idle_count--;
-    } else if (!*full) {
-        pool.count++;
     }
     pthread_mutex_unlock(&pool.lock);
-    return handle;
+    *out = handle;
+    return *place ? 0 : -1;
 }
 
 /* True when the pool keeps it. */
 static bool
-put(struct handle *handle)
+put(struct handle *handle, const char **place)
 {
     bool keep;
 
     pthread_mutex_lock(&pool.lock);
+    *place = NULL;
     keep = handle && pool.idle_count < HANDLES_IDLE;
     if (keep) {
         handle->next = pool.idle;
         pool.idle = handle;
         pool.idle_count++;
-    } else {
-        pool.count--;
     }
     pthread_mutex_unlock(&pool.lock);
     return keep;
@@ -194,23 +327,18 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct handle *handle;
-    bool full;
+    const char **place;
 
     pthread_once(&once, set_heap_limit);
-    handle = take(&full);
-    if (full) {
-        error_set(err, ER_UNKNOWN,
-                  "%d SELECTs are being answered already; try again later",
-                  HANDLES_MAX);
+    if (take(scope->session->who.user, &handle, &place, err) != 0)
+        return NULL;
+    if (!handle)
+        handle = handle_new(err);
+    if (!handle) {
+        put(NULL, place);
         return NULL;
     }
-    if (!handle) {
-        handle = handle_new(err);
-        if (!handle) {
-            put(NULL);
-            return NULL;
-        }
-    }
+    handle->place = place;
     handle->scope = *scope;
     handle->now_ms = clock_wall_ms();
     return handle;
@@ -222,7 +350,8 @@ handle_release(struct handle *handle)
     if (!handle)
         return;
     for (size_t i = 0; i < catalog_table_count; i++)
-        rowset_fini(&handle->tables[i]);
+        if (handle->produced[i])
+            rowset_fini(&handle->tables[i]);
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->cancelled = NULL;
@@ -231,6 +360,6 @@ handle_release(struct handle *handle)
     select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
     handle_allow(handle, 0);
-    if (!put(handle))
+    if (!put(handle, handle->place))
         handle_free(handle);
 }

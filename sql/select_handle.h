@@ -1,9 +1,10 @@
 /*
  * select_handle.h - SQLite connections over the catalog, borrowed per SELECT.
  *
- * Each is an empty in-memory database with our virtual tables, read-only, with
- * every limit lowered.  A handle belongs to one statement at a time; a few idle
- * ones are kept.  Acquire and release from any thread.
+ * Each is an empty in-memory database with those of our virtual tables that
+ * were asked for, read-only, with every limit lowered.  A handle belongs to one
+ * statement at a time; a few idle ones are kept.  Acquire and release from any
+ * thread.
  */
 #ifndef HW_SELECT_HANDLE_H
 #define HW_SELECT_HANDLE_H
@@ -22,8 +23,12 @@
 struct select_wait;
 
 enum {
-    HANDLES_MAX = 64, /* SELECTs open at once */
-    HANDLES_IDLE = 2,
+    HANDLES_MAX = 96,      /* SELECTs open at once */
+    HANDLES_USER_MAX = 48, /* of one user: others always get one */
+    HANDLES_IDLE = 4,
+    STATEMENTS_KEPT = 32,      /* by a handle, for the next one that reads so */
+    STATEMENT_TEXT_MAX = 4096, /* bytes of SQL of one that is kept */
+    STATEMENT_MEMORY_MAX = 32 * 1024,    /* likewise, of SQLite's memory */
     SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes, all of SQLite's */
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
     SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
@@ -31,9 +36,20 @@ enum {
     SELECT_COMPOUNDS_MAX = 50      /* of UNION */
 };
 
+/* A prepared statement and when it was used last; NULL: none. */
+struct kept_statement {
+    sqlite3_stmt *statement;
+    size_t size; /* of its text */
+    uint64_t used;
+};
+
 struct handle {
     sqlite3 *db;
     struct handle *next; /* idle */
+    struct kept_statement kept[STATEMENTS_KEPT];
+    uint64_t uses;      /* of statements */
+    const char **place; /* in the pool */
+    struct table_set created;
     /* For the statement: */
     struct catalog_scope scope;
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
@@ -49,10 +65,25 @@ struct handle {
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
+/* 1105 when too many are taken, by all or by the scope's user. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct error *err);
-/* After its statements were finalised.  NULL is fine. */
+/* After its statements were put back.  NULL is fine. */
 void handle_release(struct handle *handle);
+
+/*
+ * The statement of sql, prepared now or kept since an earlier one read so.
+ * Whose it was does not matter: it has nothing of a session in it, and what it
+ * may read is looked up each time it runs, in handle->readable.  Returns
+ * SQLite's code.
+ */
+int handle_prepare(struct handle *handle, const char *sql, size_t size,
+                   sqlite3_stmt **out);
+void handle_put(struct handle *handle,
+                sqlite3_stmt *statement); /* NULL: fine */
+
+/* Forgets what idle handles have kept. */
+void handle_forget(void);
 
 /*
  * Lets the statement do about so many operations of SQLite's machine, then
@@ -61,7 +92,12 @@ void handle_release(struct handle *handle);
  */
 void handle_allow(struct handle *handle, uint64_t operations);
 
+/* Off: tables may be made.  -1 when SQLite refuses. */
+int handle_lock(struct handle *handle, bool on);
+
 /* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
+int handle_add_databases(struct handle *handle);
+/* Those of handle->readable that it has not yet. */
 int handle_add_tables(struct handle *handle);
 int handle_add_functions(struct handle *handle);
 bool handle_allows_function(const char *name);

@@ -9,6 +9,38 @@
 #include "errors.h"
 #include "sql_session.h"
 
+/* A name as SQLite quotes it. */
+static void
+add_name(struct buffer *sql, const char *name)
+{
+    buffer_char(sql, '"');
+    for (; *name; name++) {
+        if (*name == '"')
+            buffer_char(sql, '"');
+        buffer_char(sql, *name);
+    }
+    buffer_char(sql, '"');
+}
+
+/* SHOW ... WHERE; label (NULL: its own) is the first column's name, for the
+ * condition, too. */
+static void
+select_from(struct buffer *sql, const struct catalog_table *table,
+            const char *label)
+{
+    buffer_text(sql, "SELECT * FROM (SELECT ");
+    for (size_t i = 0; i < table->column_count; i++) {
+        const char *name = table->columns[i].name;
+
+        buffer_text(sql, i ? ", " : "");
+        add_name(sql, name);
+        buffer_text(sql, " AS ");
+        add_name(sql, i == 0 && label ? label : name);
+    }
+    buffer_format(sql, " FROM \"%s\".\"%s\") WHERE", table->database,
+                  table->name);
+}
+
 static int
 bind_value(sqlite3_stmt *statement, int place, const struct value *value)
 {
@@ -64,8 +96,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->rewrite = *rewrite;
     buffer_init(&query->sql, REWRITE_OUTPUT_MAX);
     if (table)
-        buffer_format(&query->sql, "SELECT * FROM \"%s\".\"%s\" WHERE",
-                      table->database, table->name);
+        select_from(&query->sql, table, scope->label);
     query->prefix = query->sql.size;
     if (rewrite_run(rewrite, &query->sql, &query->rewritten, err) != 0)
         goto fail;
@@ -75,8 +106,12 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->handle->readable = query->rewritten.tables;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));
-    rc = sqlite3_prepare_v2(query->handle->db, query->sql.data,
-                            (int)query->sql.size, &query->statement, NULL);
+    if (handle_add_tables(query->handle) != 0) {
+        error_memory(err, "a SELECT");
+        goto fail;
+    }
+    rc = handle_prepare(query->handle, query->sql.data, query->sql.size,
+                        &query->statement);
     if (rc != SQLITE_OK || !query->statement)
         query_fail(query, rc, err);
     else if (bind(query, err) == 0)
@@ -89,7 +124,8 @@ fail:
 void
 query_close(struct query *query)
 {
-    sqlite3_finalize(query->statement);
+    if (query->handle)
+        handle_put(query->handle, query->statement);
     handle_release(query->handle);
     buffer_fini(&query->sql);
     query->statement = NULL;

@@ -346,7 +346,7 @@ execute(sqlite3 *db, struct buffer *sql)
 }
 
 int
-handle_add_tables(struct handle *handle)
+handle_add_databases(struct handle *handle)
 {
     struct buffer sql;
     const char *database;
@@ -362,15 +362,46 @@ handle_add_tables(struct handle *handle)
         if (execute(handle->db, &sql) != 0)
             goto out;
     }
-    for (size_t i = 0; i < catalog_table_count; i++) {
-        buffer_format(&sql,
-                      "CREATE VIRTUAL TABLE \"%s\".\"%s\" USING hw_table(%zu)",
-                      catalog_tables[i]->database, catalog_tables[i]->name, i);
-        if (execute(handle->db, &sql) != 0)
-            goto out;
-    }
     rc = 0;
 out:
     buffer_fini(&sql);
+    return rc;
+}
+
+static int
+add_table(struct handle *handle, size_t index)
+{
+    struct buffer sql;
+    int rc;
+
+    buffer_init(&sql, DECLARATION_MAX);
+    buffer_format(
+        &sql, "CREATE VIRTUAL TABLE \"%s\".\"%s\" USING hw_table(%zu)",
+        catalog_tables[index]->database, catalog_tables[index]->name, index);
+    rc = execute(handle->db, &sql);
+    buffer_fini(&sql);
+    return rc;
+}
+
+int
+handle_add_tables(struct handle *handle)
+{
+    bool open = false;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < catalog_table_count; i++) {
+        if (!table_set_has(&handle->readable, i) ||
+            table_set_has(&handle->created, i))
+            continue;
+        if (!open)
+            rc = handle_lock(handle, false);
+        open = true;
+        if (rc == 0)
+            rc = add_table(handle, i);
+        if (rc == 0)
+            table_set_add(&handle->created, i);
+    }
+    if (open && handle_lock(handle, true) != 0)
+        rc = -1;
     return rc;
 }

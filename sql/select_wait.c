@@ -1,6 +1,7 @@
 /* select_wait.c - see select_wait.h. */
 #include "select_wait.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,6 +13,8 @@
 #include "stats.h"
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
+
+static atomic_int waiters; /* a count, and no more */
 
 void
 select_wait_init(struct select_wait *wait, struct controller *controller,
@@ -35,9 +38,35 @@ set_ticket(struct select_wait *wait, struct ticket **place, struct ticket *new)
     ticket_free(old);
 }
 
+static int
+begin_waiting(struct select_wait *wait, struct error *err)
+{
+    if (wait->counted)
+        return 0;
+    if (atomic_fetch_add(&waiters, 1) >= SELECT_WAITERS_MAX) {
+        atomic_fetch_sub(&waiters, 1);
+        error_set(err, ER_UNKNOWN,
+                  "%d SELECTs are waiting for the node already; try again "
+                  "later",
+                  SELECT_WAITERS_MAX);
+        return -1;
+    }
+    wait->counted = true;
+    return 0;
+}
+
+static void
+end_waiting(struct select_wait *wait)
+{
+    if (wait->counted)
+        atomic_fetch_sub(&waiters, 1);
+    wait->counted = false;
+}
+
 void
 select_wait_end(struct select_wait *wait)
 {
+    end_waiting(wait);
     set_ticket(wait, &wait->snapshot_ticket, NULL);
     set_ticket(wait, &wait->stats_ticket, NULL);
     while (wait->pin_count > 0) {
@@ -145,7 +174,10 @@ select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
     if ((wait->wanted & NEED_FRESH) &&
         look_for_snapshot(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
-    return wait->wanted ? STEP_WAIT : STEP_MORE;
+    if (wait->wanted)
+        return begin_waiting(wait, err) == 0 ? STEP_WAIT : STEP_FAIL;
+    end_waiting(wait);
+    return STEP_MORE;
 }
 
 bool
@@ -247,18 +279,19 @@ int
 select_pin(struct handle *handle, const char *name,
            const struct select_pin **out)
 {
-    bool fresh = !name || strcasecmp(name, SELECT_NOW) == 0;
     struct select_pin *pin;
     int rc;
 
     if (!handle->wait)
         return cannot_wait(handle);
-    if (fresh) {
+    if (!name)
+        name = SELECT_NOW;
+    if (strcasecmp(name, SELECT_NOW) == 0) {
         rc = select_need(handle, NEED_SNAPSHOT);
         if (rc != SQLITE_OK)
             return rc;
     }
-    pin = find_pin(handle->wait, fresh ? SELECT_NOW : name);
+    pin = find_pin(handle->wait, name);
     if (!pin)
         pin = pin_kept(handle, name);
     if (pin && !pin->functions)

@@ -23,7 +23,12 @@ struct ticket;
 
 #define SELECT_NOW "now" /* what heap_* calls the fresh snapshot */
 
-enum { SELECT_SNAPSHOTS_MAX = 16 /* that one statement reads */ };
+enum {
+    SELECT_SNAPSHOTS_MAX = 16, /* that one statement reads */
+    /* SELECTs that wait at once: each holds a handle, and others must find one
+     * when the node is slow to answer. */
+    SELECT_WAITERS_MAX = 32
+};
 
 /* A snapshot that the statement reads. */
 struct select_pin {
@@ -37,6 +42,7 @@ struct select_wait {
     struct waker waker;
     unsigned fetched; /* enum catalog_need, already answered */
     unsigned wanted;  /* asked for by the table that stopped the statement */
+    bool counted;     /* among those who wait */
     pthread_mutex_t lock; /* of the tickets: progress may look at any time */
     struct ticket *snapshot_ticket, *stats_ticket;
     struct stats *stats; /* a reference, or NULL */

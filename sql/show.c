@@ -15,33 +15,26 @@
 
 enum { LABEL_MAX = 256 };
 
+/* The hidden table that answers; "full_..." when FULL has columns of its own.
+ */
 static const struct catalog_table *
-table_of(const struct show *show)
+table_of(const struct show *show, struct error *err)
 {
-    static const struct catalog_table *const tables[] = {
-        [SHOW_BACKENDS] = &table_show_backends,
-        [SHOW_COMPUTE_NODES] = &table_show_compute_nodes,
-        [SHOW_PROCESSLIST] = &table_show_processlist,
-        [SHOW_DATABASES] = &table_show_databases,
-        [SHOW_TABLES] = &table_show_tables,
-        [SHOW_VARIABLES] = &table_show_variables,
-        [SHOW_STATUS] = &table_show_status,
-        [SHOW_WARNINGS] = &table_show_warnings,
-    };
+    char name[SQL_NAME_MAX];
+    struct span full = {
+        name, (size_t)snprintf(name, sizeof(name), "full_%s", show->what)};
+    struct span plain = {show->what, strlen(show->what)};
+    const struct catalog_table *table =
+        show->full ? catalog_table(CATALOG_HIDDEN, full, NULL) : NULL;
 
-    if (show->kind == SHOW_TABLES && show->full)
-        return &table_show_full_tables;
-    return tables[show->kind];
+    return table ? table : catalog_table(CATALOG_HIDDEN, plain, err);
 }
 
-/* SHOW TABLES: of the named database, or the current one. */
 static int
 find_database(const struct show *show, struct catalog_scope *scope,
               struct error *err)
 {
     scope->database = scope->session->database;
-    if (show->kind != SHOW_TABLES)
-        return 0;
     if (show->has_database) {
         scope->database = catalog_database(show->database);
         return scope->database ? 0
@@ -51,6 +44,72 @@ find_database(const struct show *show, struct catalog_scope *scope,
         return 0;
     error_set(err, ER_NO_DB, "No database selected");
     return -1;
+}
+
+static int
+find_table(const struct show *show, struct catalog_scope *scope,
+           struct error *err)
+{
+    scope->table = catalog_resolve(scope->session,
+                                   show->has_database ? &show->database : NULL,
+                                   show->table, err);
+    if (!scope->table || privilege_check(scope->session->who.privileges,
+                                         scope->table->privilege, err) != 0)
+        return -1;
+    if (strcmp(show->what, "create_view") != 0)
+        return 0;
+    error_set(err, ER_WRONG_OBJECT, "'%s.%s' is not VIEW",
+              scope->table->database, scope->table->name);
+    return -1;
+}
+
+/* One's own grants; others' are in heapwire.users. */
+static int
+find_user(const struct show *show, const struct catalog_scope *scope,
+          struct error *err)
+{
+    if (!show->has_user || span_is(show->user, scope->session->who.user))
+        return 0;
+    if (privilege_check(scope->session->who.privileges, PRIVILEGE_ADMIN, err) !=
+        0)
+        return -1;
+    error_set(err, ER_NOT_SUPPORTED,
+              "This version of heapwire doesn't yet support 'SHOW GRANTS FOR "
+              "another user'; SELECT privileges FROM heapwire.users");
+    return -1;
+}
+
+static int
+find_engine(const struct show *show, struct error *err)
+{
+    if (span_is_nocase(show->table, CATALOG_ENGINE))
+        return 0;
+    error_set(err, ER_UNKNOWN_ENGINE, "Unknown storage engine '%.*s'",
+              show->table.size < SQL_NAME_MAX ? (int)show->table.size
+                                              : SQL_NAME_MAX,
+              show->table.data);
+    return -1;
+}
+
+static int
+find_subject(const struct show *show, struct catalog_scope *scope,
+             struct error *err)
+{
+    switch (show->subject) {
+    case SHOW_OF_NODE:
+        return 0;
+    case SHOW_OF_DATABASE:
+    case SHOW_NAMED_DATABASE:
+        return find_database(show, scope, err);
+    case SHOW_OF_TABLE:
+    case SHOW_NAMED_TABLE:
+        return find_table(show, scope, err);
+    case SHOW_NAMED_USER:
+        return find_user(show, scope, err);
+    case SHOW_NAMED_ENGINE:
+        break;
+    }
+    return find_engine(show, err);
 }
 
 /* Keeps the rows whose first cell, a text, is LIKE pattern. */
@@ -70,20 +129,24 @@ filter(struct rowset *rows, struct span pattern)
     rows->filled = kept * rows->columns;
 }
 
-/* "Tables_in_heapwire (pattern)", "Database (pattern)"; NULL: as it is. */
+/* "Tables_in_heapwire (pattern)", "Database (pattern)", "Grants for a@b";
+ * NULL: as it is. */
 static const char *
 label_of(const struct show *show, const struct catalog_scope *scope,
          char out[LABEL_MAX])
 {
-    size_t used = 0;
+    const struct sql_identity *who = &scope->session->who;
+    int used = 0;
 
-    if (show->kind == SHOW_TABLES)
+    if (strcmp(show->what, "tables") == 0)
+        used = snprintf(out, LABEL_MAX, "Tables_in_%s", scope->database);
+    else if (strcmp(show->what, "grants") == 0)
         used =
-            (size_t)snprintf(out, LABEL_MAX, "Tables_in_%s", scope->database);
-    else if (show->kind == SHOW_DATABASES && show->has_like)
-        used = (size_t)snprintf(out, LABEL_MAX, "Database");
+            snprintf(out, LABEL_MAX, "Grants for %s@%s", who->user, who->host);
+    else if (strcmp(show->what, "databases") == 0 && show->has_like)
+        used = snprintf(out, LABEL_MAX, "Database");
     if (used > 0 && show->has_like)
-        snprintf(out + used, LABEL_MAX - used, " (%.*s)",
+        snprintf(out + used, LABEL_MAX - (size_t)used, " (%.*s)",
                  show->like.size < SQL_NAME_MAX ? (int)show->like.size
                                                 : SQL_NAME_MAX,
                  show->like.data);
@@ -94,16 +157,18 @@ struct cursor *
 show_open(struct opening *o, struct error *err)
 {
     const struct show *show = &o->statement->show;
-    const struct catalog_table *table = table_of(show);
+    const struct catalog_table *table = table_of(show, err);
     struct catalog_scope scope = {
         .session = o->session, .full = show->full, .global = show->global};
     struct rowset rows;
     char label[LABEL_MAX];
 
-    if (privilege_check(o->session->who.privileges, table->privilege, err) !=
+    if (!table ||
+        privilege_check(o->session->who.privileges, table->privilege, err) !=
             0 ||
-        find_database(show, &scope, err) != 0)
+        find_subject(show, &scope, err) != 0)
         return NULL;
+    scope.label = label_of(show, &scope, label);
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
     if (o->describing)
@@ -116,5 +181,5 @@ show_open(struct opening *o, struct error *err)
     }
     if (show->has_like)
         filter(&rows, show->like);
-    return sql_cursor_rows(table, &rows, label_of(show, &scope, label), err);
+    return sql_cursor_rows(table, &rows, scope.label, err);
 }

@@ -113,6 +113,7 @@ struct sql_node {
     atomic_ushort port;             /* told once bound, which may be later */
     atomic_bool requires_tls;       /* of TCP; a reload may change it */
     int64_t started_ms;             /* wall clock */
+    atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
     struct sql_host host;
 };
@@ -132,6 +133,8 @@ int sql_session_use(struct sql_session *session, struct span database,
                     struct error *err);
 const char *sql_session_database(const struct sql_session *session);
 bool sql_session_autocommit(const struct sql_session *session);
+/* Seconds that it may wait for a statement: its wait_timeout. */
+uint32_t sql_session_idle_s(const struct sql_session *session);
 bool sql_session_in_transaction(const struct sql_session *session);
 
 /* What the ? of a prepared statement stand for, in order. */

@@ -1,11 +1,13 @@
 /* sql_session.c - see sql_session.h. */
 #include "sql_session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog.h"
 #include "errors.h"
 #include "memory.h"
+#include "variables.h"
 
 struct sql_session *
 sql_session_new(const struct sql_node *node, const struct sql_identity *who,
@@ -38,6 +40,7 @@ sql_session_reset(struct sql_session *session)
     session->values = NULL;
     session->autocommit = true;
     session->in_transaction = false;
+    session->idle_s = 0;
 }
 
 int
@@ -68,6 +71,12 @@ bool
 sql_session_in_transaction(const struct sql_session *session)
 {
     return session->in_transaction;
+}
+
+uint32_t
+sql_session_idle_s(const struct sql_session *session)
+{
+    return session->idle_s ? session->idle_s : session->node->idle_timeout_s;
 }
 
 static bool
@@ -145,6 +154,33 @@ drop(struct sql_session *session, const struct variable *variable,
     mem_free(old);
 }
 
+/* The one variable that the server looks at between statements. */
+static void
+follow_idle(struct sql_session *session, const struct session_value *s)
+{
+    int64_t seconds = s->value.integer;
+
+    if (!s->variable || strcmp(s->variable->name, "wait_timeout") != 0)
+        return;
+    if (s->value.type == VALUE_TEXT)
+        seconds = strtoll(s->bytes, NULL, 10);
+    if (s->value.type == VALUE_NULL)
+        session->idle_s = 0;
+    else if (seconds < 1)
+        session->idle_s = 1;
+    else
+        session->idle_s =
+            (uint32_t)(seconds < IDLE_MAX_S ? seconds : IDLE_MAX_S);
+}
+
+/* DEFAULT of a computed variable: it is the session's own no more. */
+static bool
+is_default(const struct session_value *s)
+{
+    return s->variable && s->value.type == VALUE_NULL &&
+           s->variable->access != ACCESS_NULL;
+}
+
 int
 session_value_apply(struct sql_session *session, struct session_value *list,
                     struct error *err)
@@ -162,6 +198,11 @@ session_value_apply(struct sql_session *session, struct session_value *list,
 
         next = list->next;
         drop(session, list->variable, name);
+        follow_idle(session, list);
+        if (is_default(list)) {
+            mem_free(list);
+            continue;
+        }
         list->next = session->values;
         session->values = list;
     }

@@ -10,6 +10,7 @@
 #include "sql.h"
 
 enum {
+    IDLE_MAX_S = 31536000,    /* of wait_timeout, as MySQL has it */
     SESSION_VALUES_MAX = 256, /* variables that a session may change or make */
     SESSION_VALUE_MAX = 4096  /* bytes of one */
 };
@@ -31,6 +32,7 @@ struct sql_session {
     uint32_t connection_id;
     char database[SQL_NAME_MAX + 1]; /* "": none */
     bool autocommit, in_transaction;
+    uint32_t idle_s;              /* wait_timeout, where SET changed it; or 0 */
     struct session_value *values; /* NULL while nothing was changed */
 };
 

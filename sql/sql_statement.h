@@ -32,6 +32,8 @@ enum statement_kind {
     STATEMENT_DO,
     STATEMENT_BEGIN,
     STATEMENT_END, /* COMMIT, ROLLBACK */
+    STATEMENT_EXPLAIN,
+    STATEMENT_NOTHING, /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
 };
 
@@ -57,22 +59,22 @@ struct admin_execute {
     bool ids_unknown, script_unknown; /* a ? without its value */
 };
 
-enum show_kind {
-    SHOW_BACKENDS,
-    SHOW_COMPUTE_NODES,
-    SHOW_PROCESSLIST,
-    SHOW_DATABASES,
-    SHOW_TABLES,
-    SHOW_VARIABLES,
-    SHOW_STATUS,
-    SHOW_WARNINGS
+enum show_subject {
+    SHOW_OF_NODE,        /* what it shows needs no more words */
+    SHOW_OF_DATABASE,    /* the one named, or the current one */
+    SHOW_OF_TABLE,       /* FROM table [FROM database] */
+    SHOW_NAMED_TABLE,    /* CREATE TABLE table */
+    SHOW_NAMED_DATABASE, /* CREATE DATABASE database */
+    SHOW_NAMED_USER,     /* GRANTS [FOR user] */
+    SHOW_NAMED_ENGINE    /* ENGINE table STATUS */
 };
 
 struct show {
-    enum show_kind kind;
+    const char *what; /* a table's name in CATALOG_HIDDEN */
+    enum show_subject subject;
     bool full, global;
-    bool has_database, has_like, has_where;
-    struct span database, like;
+    bool has_database, has_user, has_like, has_where;
+    struct span database, table, user, like;
     struct fragment where;
 };
 
@@ -109,9 +111,11 @@ struct statement {
         struct span use;        /* database */
         struct {
             uint32_t id;
-            bool query_only;
+            bool query_only, is_expression;
+            struct fragment expression; /* of the id */
         } kill;
-        struct fragment select; /* the whole of it; DO: its expressions */
+        /* The whole of it, of EXPLAIN, too; DO: its expressions. */
+        struct fragment select;
     };
 };
 

@@ -1,8 +1,24 @@
-/* tables_schema.c - information_schema, told from the catalog itself. */
+/*
+ * tables_schema.c - databases and tables, told from the catalog: SCHEMATA,
+ * TABLES, SHOW DATABASES, TABLES, TABLE STATUS.  A session sees the tables
+ * that it may read.
+ */
 #include <string.h>
 
 #include "catalog_tables.h"
+#include "clock.h"
 #include "rowset.h"
+#include "schema_types.h"
+#include "sql_session.h"
+
+static void
+nulls(struct rowset *out, size_t count)
+{
+    while (count-- > 0)
+        rowset_null(out);
+}
+
+/* ---- databases ---- */
 
 static void
 produce_schemata(const struct catalog_scope *scope, struct rowset *out)
@@ -13,8 +29,8 @@ produce_schemata(const struct catalog_scope *scope, struct rowset *out)
     for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++) {
         rowset_text(out, "def");
         rowset_text(out, name);
-        rowset_text(out, "utf8mb4");
-        rowset_text(out, "utf8mb4_general_ci");
+        rowset_text(out, CATALOG_CHARSET);
+        rowset_text(out, CATALOG_COLLATION);
         rowset_null(out);
         rowset_text(out, "NO");
     }
@@ -23,49 +39,114 @@ produce_schemata(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column schemata[] = {
     {"CATALOG_NAME", &type_name},
     {"SCHEMA_NAME", &type_name},
-    {"DEFAULT_CHARACTER_SET_NAME", &type_name},
-    {"DEFAULT_COLLATION_NAME", &type_name},
+    {"DEFAULT_CHARACTER_SET_NAME", &type_name_nn},
+    {"DEFAULT_COLLATION_NAME", &type_name_nn},
     {"SQL_PATH", &type_name},
-    {"DEFAULT_ENCRYPTION", &type_name},
+    {"DEFAULT_ENCRYPTION", &type_yes_no_nn},
 };
 
 const struct catalog_table table_schemata = {
     "information_schema",      "SCHEMATA", "",
     CATALOG_COLUMNS(schemata), 0,          produce_schemata};
 
-static bool
-is_hidden(const struct catalog_table *table)
+static void
+produce_schema_extensions(const struct catalog_scope *scope, struct rowset *out)
 {
-    return strcmp(table->database, CATALOG_HIDDEN) == 0;
+    const char *name;
+
+    (void)scope;
+    for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++) {
+        rowset_text(out, "def");
+        rowset_text(out, name);
+        rowset_text(out, "READ ONLY=1");
+    }
 }
 
+static const struct catalog_column schema_extensions[] = {
+    {"CATALOG_NAME", &type_name},
+    {"SCHEMA_NAME", &type_name},
+    {"OPTIONS", &type_256},
+};
+
+const struct catalog_table table_schemata_extensions = {
+    "information_schema",
+    "SCHEMATA_EXTENSIONS",
+    "",
+    CATALOG_COLUMNS(schema_extensions),
+    0,
+    produce_schema_extensions};
+
 static void
-nulls(struct rowset *out, size_t count)
+produce_databases(const struct catalog_scope *scope, struct rowset *out)
 {
-    while (count-- > 0)
+    const char *name;
+
+    (void)scope;
+    for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++)
+        rowset_text(out, name);
+}
+
+static const struct catalog_column databases[] = {{"Database", &type_name}};
+
+const struct catalog_table table_show_databases = {
+    CATALOG_HIDDEN,   "databases", "", CATALOG_COLUMNS(databases), 0,
+    produce_databases};
+
+/* ---- tables ---- */
+
+static bool
+is_base(const struct catalog_table *table)
+{
+    return strcmp(table->database, "heapwire") == 0;
+}
+
+/* heapwire's tables are base tables, for tools offer no others to people. */
+static const char *
+type_of(const struct catalog_table *table)
+{
+    return is_base(table) ? "BASE TABLE" : "SYSTEM VIEW";
+}
+
+/* From the engine on, up to the collation: the same in TABLES and TABLE
+ * STATUS.  How many rows is not known without making them. */
+static void
+add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
+          struct rowset *out)
+{
+    char created[CLOCK_TEXT];
+
+    clock_text(scope->session->node->started_ms, created, sizeof(created));
+    if (is_base(table)) {
+        rowset_text(out, CATALOG_ENGINE);
+        rowset_int(out, 10);
+        rowset_text(out, "Dynamic");
+    } else {
         rowset_null(out);
+        rowset_int(out, 10);
+        rowset_null(out);
+    }
+    nulls(out, 7); /* rows, lengths, AUTO_INCREMENT */
+    rowset_text(out, created);
+    nulls(out, 2);
+    rowset_text(out, CATALOG_COLLATION);
+    rowset_null(out);
+    rowset_text(out, "");
+    rowset_text(out, table->comment);
 }
 
 static void
 produce_tables(const struct catalog_scope *scope, struct rowset *out)
 {
-    (void)scope;
     for (size_t i = 0; i < catalog_table_count; i++) {
         const struct catalog_table *table = catalog_tables[i];
 
-        if (is_hidden(table))
+        if (!catalog_visible(scope->session, table))
             continue;
         rowset_text(out, "def");
         rowset_text(out, table->database);
         rowset_text(out, table->name);
-        rowset_text(out, "SYSTEM VIEW");
-        nulls(out, 3);
-        rowset_int(out, 0); /* TABLE_ROWS: not known without making them */
-        nulls(out, 9);
-        rowset_text(out, "utf8mb4_general_ci");
-        nulls(out, 1);
-        rowset_text(out, "");
-        rowset_text(out, table->comment);
+        rowset_text(out, type_of(table));
+        add_facts(scope, table, out);
     }
 }
 
@@ -73,116 +154,90 @@ static const struct catalog_column tables[] = {
     {"TABLE_CATALOG", &type_name},
     {"TABLE_SCHEMA", &type_name},
     {"TABLE_NAME", &type_name},
-    {"TABLE_TYPE", &type_name},
+    {"TABLE_TYPE", &type_name_nn},
     {"ENGINE", &type_name},
-    {"VERSION", &type_bigint},
+    {"VERSION", &type_int},
     {"ROW_FORMAT", &type_name},
-    {"TABLE_ROWS", &type_bigint},
-    {"AVG_ROW_LENGTH", &type_bigint},
-    {"DATA_LENGTH", &type_bigint},
-    {"MAX_DATA_LENGTH", &type_bigint},
-    {"INDEX_LENGTH", &type_bigint},
-    {"DATA_FREE", &type_bigint},
-    {"AUTO_INCREMENT", &type_bigint},
-    {"CREATE_TIME", &type_time},
+    {"TABLE_ROWS", &type_ubigint},
+    {"AVG_ROW_LENGTH", &type_ubigint},
+    {"DATA_LENGTH", &type_ubigint},
+    {"MAX_DATA_LENGTH", &type_ubigint},
+    {"INDEX_LENGTH", &type_ubigint},
+    {"DATA_FREE", &type_ubigint},
+    {"AUTO_INCREMENT", &type_ubigint},
+    {"CREATE_TIME", &type_timestamp_nn},
     {"UPDATE_TIME", &type_time},
     {"CHECK_TIME", &type_time},
     {"TABLE_COLLATION", &type_name},
     {"CHECKSUM", &type_bigint},
-    {"CREATE_OPTIONS", &type_text},
-    {"TABLE_COMMENT", &type_text},
+    {"CREATE_OPTIONS", &type_256},
+    {"TABLE_COMMENT", &type_plain_text},
 };
 
 const struct catalog_table table_schema_tables = {
     "information_schema",    "TABLES", "",
     CATALOG_COLUMNS(tables), 0,        produce_tables};
 
-/* "varchar" of "varchar(64)". */
-static void
-add_data_type(struct rowset *out, const struct catalog_type *type)
+/* Those of the scope's database. */
+static bool
+is_shown(const struct catalog_scope *scope, const struct catalog_table *table)
 {
-    rowset_bytes(out, type->name, strcspn(type->name, "("));
+    return strcmp(table->database, scope->database) == 0 &&
+           catalog_visible(scope->session, table);
 }
 
 static void
-add_column(struct rowset *out, const struct catalog_table *table, size_t at)
+produce_show_tables(const struct catalog_scope *scope, struct rowset *out)
 {
-    const struct catalog_column *column = &table->columns[at];
-    bool text = strncmp(column->type->name, "varchar", 7) == 0;
-    bool number = column->type->type == COLUMN_BIGINT;
-
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, table->name);
-    rowset_text(out, column->name);
-    rowset_int(out, (int64_t)at + 1);
-    rowset_null(out);
-    rowset_text(out, "YES");
-    add_data_type(out, column->type);
-    if (text) {
-        rowset_int(out, column->type->width);
-        rowset_int(out, (int64_t)column->type->width * 4);
-    } else {
-        nulls(out, 2);
+    for (size_t i = 0; i < catalog_table_count; i++) {
+        if (!is_shown(scope, catalog_tables[i]))
+            continue;
+        rowset_text(out, catalog_tables[i]->name);
+        if (scope->full)
+            rowset_text(out, type_of(catalog_tables[i]));
     }
-    if (number) {
-        rowset_int(out, 19);
-        rowset_int(out, 0);
-    } else {
-        nulls(out, 2);
-    }
-    nulls(out, 1);
-    if (text) {
-        rowset_text(out, "utf8mb4");
-        rowset_text(out, "utf8mb4_general_ci");
-    } else {
-        nulls(out, 2);
-    }
-    rowset_text(out, column->type->name);
-    rowset_text(out, "");
-    rowset_text(out, "");
-    rowset_text(out, "select");
-    rowset_text(out, "");
-    rowset_text(out, "");
-    rowset_null(out);
 }
 
+/* The first column's label has the database's name behind it. */
+static const struct catalog_column show_tables[] = {{"Tables_in", &type_name},
+                                                    {"Table_type", &type_name}};
+
+const struct catalog_table table_show_tables = {
+    CATALOG_HIDDEN, "tables", "", show_tables, 1, 0, produce_show_tables};
+const struct catalog_table table_show_full_tables = {
+    CATALOG_HIDDEN, "full_tables", "", show_tables, 2, 0, produce_show_tables};
+
 static void
-produce_columns(const struct catalog_scope *scope, struct rowset *out)
+produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
-    (void)scope;
     for (size_t i = 0; i < catalog_table_count; i++)
-        for (size_t c = 0; !is_hidden(catalog_tables[i]) &&
-                           c < catalog_tables[i]->column_count;
-             c++)
-            add_column(out, catalog_tables[i], c);
+        if (is_shown(scope, catalog_tables[i])) {
+            rowset_text(out, catalog_tables[i]->name);
+            add_facts(scope, catalog_tables[i], out);
+        }
 }
 
-static const struct catalog_column columns[] = {
-    {"TABLE_CATALOG", &type_name},
-    {"TABLE_SCHEMA", &type_name},
-    {"TABLE_NAME", &type_name},
-    {"COLUMN_NAME", &type_name},
-    {"ORDINAL_POSITION", &type_bigint},
-    {"COLUMN_DEFAULT", &type_text},
-    {"IS_NULLABLE", &type_name},
-    {"DATA_TYPE", &type_name},
-    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
-    {"CHARACTER_OCTET_LENGTH", &type_bigint},
-    {"NUMERIC_PRECISION", &type_bigint},
-    {"NUMERIC_SCALE", &type_bigint},
-    {"DATETIME_PRECISION", &type_bigint},
-    {"CHARACTER_SET_NAME", &type_name},
-    {"COLLATION_NAME", &type_name},
-    {"COLUMN_TYPE", &type_name},
-    {"COLUMN_KEY", &type_name},
-    {"EXTRA", &type_name},
-    {"PRIVILEGES", &type_name},
-    {"COLUMN_COMMENT", &type_text},
-    {"GENERATION_EXPRESSION", &type_text},
-    {"SRS_ID", &type_bigint},
+static const struct catalog_column status[] = {
+    {"Name", &type_name},
+    {"Engine", &type_name},
+    {"Version", &type_int},
+    {"Row_format", &type_name},
+    {"Rows", &type_ubigint},
+    {"Avg_row_length", &type_ubigint},
+    {"Data_length", &type_ubigint},
+    {"Max_data_length", &type_ubigint},
+    {"Index_length", &type_ubigint},
+    {"Data_free", &type_ubigint},
+    {"Auto_increment", &type_ubigint},
+    {"Create_time", &type_timestamp_nn},
+    {"Update_time", &type_time},
+    {"Check_time", &type_time},
+    {"Collation", &type_name},
+    {"Checksum", &type_bigint},
+    {"Create_options", &type_256},
+    {"Comment", &type_plain_text},
 };
 
-const struct catalog_table table_schema_columns = {
-    "information_schema",     "COLUMNS", "",
-    CATALOG_COLUMNS(columns), 0,         produce_columns};
+const struct catalog_table table_show_table_status = {
+    CATALOG_HIDDEN, "table_status", "", CATALOG_COLUMNS(status), 0,
+    produce_status};

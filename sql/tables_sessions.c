@@ -6,7 +6,7 @@
 #include "rowset.h"
 #include "sql_session.h"
 
-enum { SESSIONS_MAX = 1024, SHORT_INFO = 100 /* characters, as MySQL cuts */ };
+enum { SESSIONS_MAX = 16384, SHORT_INFO = 100 /* characters, as MySQL cuts */ };
 
 size_t
 sessions_list(const struct sql_session *session, struct sql_session_row **out)

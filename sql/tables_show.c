@@ -1,4 +1,4 @@
-/* tables_show.c - what only SHOW lists: databases, tables, variables, status */
+/* tables_show.c - what only SHOW lists: variables, status, warnings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,43 +8,6 @@
 #include "rowset.h"
 #include "sql_session.h"
 #include "variables.h"
-
-static void
-produce_databases(const struct catalog_scope *scope, struct rowset *out)
-{
-    const char *name;
-
-    (void)scope;
-    for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++)
-        rowset_text(out, name);
-}
-
-static const struct catalog_column databases[] = {{"Database", &type_name}};
-
-const struct catalog_table table_show_databases = {
-    CATALOG_HIDDEN,   "databases", "", CATALOG_COLUMNS(databases), 0,
-    produce_databases};
-
-static void
-produce_tables(const struct catalog_scope *scope, struct rowset *out)
-{
-    for (size_t i = 0; i < catalog_table_count; i++) {
-        if (strcmp(catalog_tables[i]->database, scope->database) != 0)
-            continue;
-        rowset_text(out, catalog_tables[i]->name);
-        if (scope->full)
-            rowset_text(out, "SYSTEM VIEW");
-    }
-}
-
-/* The first column's label has the database's name behind it. */
-static const struct catalog_column tables[] = {{"Tables_in", &type_name},
-                                               {"Table_type", &type_name}};
-
-const struct catalog_table table_show_tables = {
-    CATALOG_HIDDEN, "tables", "", tables, 1, 0, produce_tables};
-const struct catalog_table table_show_full_tables = {
-    CATALOG_HIDDEN, "full_tables", "", tables, 2, 0, produce_tables};
 
 static void
 add_variable(const struct catalog_scope *scope, const struct variable *variable,
@@ -108,46 +71,81 @@ count_uptime(const struct sql_session *session)
     return ms > 0 ? (uint64_t)ms / 1000 : 0;
 }
 
+/* Ids of connections are given in order. */
+static uint64_t
+count_connections(const struct sql_session *session)
+{
+    struct sql_session_row *rows;
+    size_t count = sessions_list(session, &rows);
+    uint64_t last = count > 0 ? rows[count - 1].id : 0;
+
+    mem_free(rows);
+    return last;
+}
+
+static uint64_t
+count_running(const struct sql_session *session)
+{
+    struct sql_session_row *rows;
+    size_t count = sessions_list(session, &rows), running = 0;
+
+    for (size_t i = 0; i < count; i++)
+        running += strcmp(rows[i].command, "Sleep") != 0;
+    mem_free(rows);
+    return running;
+}
+
 static const char *
-name_cipher(const struct sql_session *session)
+tell_cipher(const struct sql_session *session)
 {
     return session->who.tls_cipher;
 }
 
 static const char *
-name_version(const struct sql_session *session)
+tell_tls_version(const struct sql_session *session)
 {
     return session->who.tls_version;
 }
 
-/* A number or a text; NULL, as without TLS, shows as nothing. */
+/* A number, or a text; neither: nothing is counted, for there is none. */
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
-    const char *(*text)(const struct sql_session *session);
+    const char *(*tell)(const struct sql_session *session); /* NULL: "" */
 } statuses[] = {
+    {"Connections", count_connections, NULL},
+    {"Created_tmp_disk_tables", NULL, NULL},
+    {"Created_tmp_files", NULL, NULL},
+    {"Flush_commands", NULL, NULL},
+    {"Open_files", NULL, NULL},
+    {"Open_tables", NULL, NULL},
+    {"Opened_tables", NULL, NULL},
+    {"Queries", count_questions, NULL},
     {"Questions", count_questions, NULL},
-    {"Ssl_cipher", NULL, name_cipher},
-    {"Ssl_version", NULL, name_version},
+    {"Slow_queries", NULL, NULL},
+    {"Ssl_cipher", NULL, tell_cipher},
+    {"Ssl_version", NULL, tell_tls_version},
+    {"Threads_cached", NULL, NULL},
     {"Threads_connected", count_sessions, NULL},
+    {"Threads_running", count_running, NULL},
     {"Uptime", count_uptime, NULL},
+    {"Uptime_since_flush_status", count_uptime, NULL},
 };
 
 static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
-    const char *text;
-    char number[32];
-
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        text = number;
+        const char *text = NULL;
+        char number[32] = "0";
+
         if (statuses[i].count)
             snprintf(number, sizeof(number), "%llu",
                      (unsigned long long)statuses[i].count(scope->session));
-        else
-            text = statuses[i].text(scope->session);
+        if (statuses[i].tell)
+            text = statuses[i].tell(scope->session);
         rowset_text(out, statuses[i].name);
-        rowset_text(out, text ? text : "");
+        rowset_text(out, text ? text : statuses[i].tell ? "" : number);
     }
 }
 
@@ -155,17 +153,32 @@ const struct catalog_table table_show_status = {
     CATALOG_HIDDEN, "status", "", CATALOG_COLUMNS(name_and_value), 0,
     produce_status};
 
-/* Nothing here warns: what is wrong is an error. */
-static void
-produce_nothing(const struct catalog_scope *scope, struct rowset *out)
-{
-    (void)scope;
-    (void)out;
-}
+/* ---- warnings: nothing here warns, what is wrong is an error ---- */
 
 static const struct catalog_column warnings[] = {
     {"Level", &type_name}, {"Code", &type_bigint}, {"Message", &type_text}};
 
 const struct catalog_table table_show_warnings = {
     CATALOG_HIDDEN, "warnings", "", CATALOG_COLUMNS(warnings), 0,
-    produce_nothing};
+    catalog_nothing};
+
+static void
+produce_zero(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    rowset_int(out, 0);
+}
+
+static const struct catalog_column warning_count[] = {
+    {"@@session.warning_count", &type_bigint}};
+
+const struct catalog_table table_show_warning_count = {
+    CATALOG_HIDDEN, "warning_count", "", CATALOG_COLUMNS(warning_count), 0,
+    produce_zero};
+
+static const struct catalog_column error_count[] = {
+    {"@@session.error_count", &type_bigint}};
+
+const struct catalog_table table_show_error_count = {
+    CATALOG_HIDDEN, "error_count", "", CATALOG_COLUMNS(error_count), 0,
+    produce_zero};

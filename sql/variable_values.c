@@ -20,12 +20,20 @@ shown(struct span text)
 const struct variable *
 variable_find(struct span name, struct error *err)
 {
-    for (size_t i = 0; i < variable_count; i++) {
-        const struct variable *v = &variables[i];
-        struct span other = {v->same_as, v->same_as ? strlen(v->same_as) : 0};
+    size_t low = 0, high = variable_count;
 
-        if (span_is_nocase(name, v->name))
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct variable *v = &variables[middle];
+        struct span other = {v->same_as, v->same_as ? strlen(v->same_as) : 0};
+        int order = span_compare_nocase(name, v->name);
+
+        if (order == 0)
             return v->same_as ? variable_find(other, err) : v;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
     error_set(err, ER_UNKNOWN_VARIABLE, "Unknown system variable '%.*s'",
               shown(name), name.data);
@@ -180,8 +188,7 @@ static bool
 changes_reading(const struct variable *variable, struct span value)
 {
     return strcmp(variable->name, "sql_mode") == 0 &&
-           (has_word(value, "ANSI_QUOTES") || has_word(value, "ANSI") ||
-            has_word(value, "NO_BACKSLASH_ESCAPES"));
+           (has_word(value, "ANSI") || has_word(value, "NO_BACKSLASH_ESCAPES"));
 }
 
 static int
@@ -214,6 +221,8 @@ variable_accept(const struct variable *variable, const struct value *given,
                   "Variable '%s' is a read only variable", variable->name);
         return -1;
     }
+    if (!given && !variable->value && variable->type == VARIABLE_INT)
+        return 0; /* NULL: what is computed, see session_value_apply */
     if (!given && !variable->value) { /* autocommit's default */
         out->type = VALUE_INT;
         out->integer = 1;

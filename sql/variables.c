@@ -32,6 +32,12 @@ compute_hostname(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_idle(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%u", session->node->idle_timeout_s);
+}
+
+static void
 compute_machine(const struct sql_session *session, char *out, size_t size)
 {
     struct utsname name;
@@ -106,6 +112,7 @@ const struct variable variables[] = {
     INT("auto_increment_increment", "1"),
     INT("auto_increment_offset", "1"),
     COMPUTED("autocommit", VARIABLE_BOOL, ACCESS_SESSION, compute_autocommit),
+    TEXT_READ("basedir", ""),
     TEXT("character_set_client", "utf8mb4"),
     TEXT("character_set_connection", "utf8mb4"),
     TEXT("character_set_database", "utf8mb4"),
@@ -116,19 +123,32 @@ const struct variable variables[] = {
     TEXT("collation_connection", "utf8mb4_general_ci"),
     TEXT("collation_database", "utf8mb4_general_ci"),
     TEXT("collation_server", "utf8mb4_general_ci"),
+    INT_READ("connect_timeout", "10"),
+    TEXT_READ("datadir", ""),
+    TEXT_READ("default_authentication_plugin", "mysql_native_password"),
+    TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),
+    TEXT("default_storage_engine", "heapwire"),
+    TEXT("default_tmp_storage_engine", "heapwire"),
     TEXT_READ("event_scheduler", "OFF"),
     BOOL("foreign_key_checks", "1"),
+    BOOL_READ("general_log", "0"),
     INT("group_concat_max_len", "1024"),
     TEXT_READ("have_openssl", "YES"),
+    TEXT_READ("have_profiling", "NO"),
+    TEXT_READ("have_query_cache", "NO"),
     TEXT_READ("have_ssl", "YES"),
+    TEXT_READ("have_symlink", "DISABLED"),
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),
-    INT("interactive_timeout", "28800"),
+    COMPUTED("interactive_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
     TEXT("lc_messages", "en_US"),
     TEXT("lc_time_names", "en_US"),
     TEXT_READ("license", "BSD-2-Clause"),
+    BOOL_READ("local_infile", "0"),
     INT("lock_wait_timeout", "31536000"),
+    BOOL_READ("log_bin", "0"),
+    INT("long_query_time", "10"),
     BOOL_READ("lower_case_file_system", "0"),
     INT_READ("lower_case_table_names", "0"),
     INT_READ("max_allowed_packet", "16777216"),
@@ -139,6 +159,7 @@ const struct variable variables[] = {
     INT("net_write_timeout", "60"),
     BOOL_READ("performance_schema", "0"),
     COMPUTED("port", VARIABLE_INT, ACCESS_READ, compute_port),
+    BOOL("profiling", "0"),
     INT_READ("protocol_version", "10"),
     COMPUTED("pseudo_thread_id", VARIABLE_INT, ACCESS_READ, compute_thread_id),
     INT_READ("query_cache_size", "0"),
@@ -146,12 +167,14 @@ const struct variable variables[] = {
     BOOL_READ("read_only", "1"),
     COMPUTED("require_secure_transport", VARIABLE_BOOL, ACCESS_READ,
              compute_require_tls),
+    TEXT_READ("secure_file_priv", ""),
     COMPUTED("server_id", VARIABLE_INT, ACCESS_READ, compute_server_id),
     TEXT("session_track_gtids", "OFF"),
     BOOL("session_track_schema", "1"),
     BOOL("session_track_state_change", "0"),
     TEXT("session_track_system_variables", TRACKED),
     TEXT("session_track_transaction_info", "OFF"),
+    BOOL_READ("slow_query_log", "0"),
     TEXT_READ("socket", ""),
     BOOL("sql_auto_is_null", "0"),
     BOOL("sql_big_selects", "1"),
@@ -161,9 +184,12 @@ const struct variable variables[] = {
     BOOL("sql_safe_updates", "0"),
     INT("sql_select_limit", NO_LIMIT),
     BOOL("sql_warnings", "0"),
+    BOOL_READ("super_read_only", "1"),
     TEXT_READ("system_time_zone", "UTC"),
+    INT_READ("thread_cache_size", "0"),
     TEXT("time_zone", "SYSTEM"),
     TEXT_READ("tls_version", "TLSv1.2,TLSv1.3"),
+    TEXT_READ("tmpdir", ""),
     TEXT("transaction_isolation", "REPEATABLE-READ"),
     BOOL("transaction_read_only", "0"),
     ALIAS("tx_isolation", VARIABLE_TEXT, "transaction_isolation"),
@@ -174,7 +200,7 @@ const struct variable variables[] = {
     COMPUTED("version_compile_machine", VARIABLE_TEXT, ACCESS_READ,
              compute_machine),
     TEXT_READ("version_compile_os", "Linux"),
-    INT("wait_timeout", "28800"),
+    COMPUTED("wait_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
 };
 
 const size_t variable_count = sizeof(variables) / sizeof(variables[0]);

@@ -7,7 +7,13 @@
 
 #include "memory.h"
 
-enum { ARENA_BLOCK = 8192 };
+/* The first block is small: most statements need no other, and malloc has one
+ * of that size at hand. */
+enum {
+    ARENA_FIRST = 960,
+    ARENA_BLOCK = 8192,
+    ARENA_KEPT_MAX = 1024 * 1024 /* by arena_clear */
+};
 
 struct block {
     struct block *next;
@@ -18,6 +24,7 @@ struct block {
 struct arena {
     struct block *blocks; /* the newest first */
     size_t limit, used;
+    size_t coming; /* size of the next block, at least */
 };
 
 struct arena *
@@ -27,21 +34,47 @@ arena_new(size_t limit_bytes)
 
     if (arena)
         arena->limit = limit_bytes;
+    if (arena)
+        arena->coming = ARENA_FIRST;
     return arena;
+}
+
+static void
+free_blocks(struct arena *arena)
+{
+    struct block *next;
+
+    for (struct block *b = arena->blocks; b; b = next) {
+        next = b->next;
+        mem_free(b);
+    }
+    arena->blocks = NULL;
 }
 
 void
 arena_free(struct arena *arena)
 {
-    struct block *next;
-
     if (!arena)
         return;
-    for (struct block *b = arena->blocks; b; b = next) {
-        next = b->next;
-        mem_free(b);
-    }
+    free_blocks(arena);
     mem_free(arena);
+}
+
+/* One block is used again; several become one of their size. */
+void
+arena_clear(struct arena *arena)
+{
+    struct block *b = arena->blocks;
+
+    if (b && (b->next || b->size > ARENA_KEPT_MAX)) {
+        free_blocks(arena);
+        arena->coming = arena->used > ARENA_BLOCK ? arena->used : ARENA_BLOCK;
+        if (arena->coming > ARENA_KEPT_MAX)
+            arena->coming = ARENA_KEPT_MAX;
+    } else if (b) {
+        b->used = 0;
+    }
+    arena->used = 0;
 }
 
 static struct block *
@@ -52,7 +85,7 @@ block_with_room(struct arena *arena, size_t size)
 
     if (b && b->size - b->used >= size)
         return b;
-    room = size > ARENA_BLOCK ? size : ARENA_BLOCK;
+    room = size > arena->coming ? size : arena->coming;
     b = mem_alloc(sizeof(*b) + room);
     if (!b)
         return NULL;
@@ -60,11 +93,13 @@ block_with_room(struct arena *arena, size_t size)
     b->used = 0;
     b->next = arena->blocks;
     arena->blocks = b;
+    arena->coming = ARENA_BLOCK;
     return b;
 }
 
-void *
-arena_alloc(struct arena *arena, size_t size)
+/* Not zeroed. */
+static void *
+take(struct arena *arena, size_t size)
 {
     struct block *b;
     void *place;
@@ -80,17 +115,29 @@ arena_alloc(struct arena *arena, size_t size)
     place = b->bytes + b->used;
     b->used += size;
     arena->used += size;
-    memset(place, 0, size);
+    return place;
+}
+
+void *
+arena_alloc(struct arena *arena, size_t size)
+{
+    void *place = take(arena, size);
+
+    if (place)
+        memset(place, 0, size);
     return place;
 }
 
 char *
 arena_strndup(struct arena *arena, const char *text, size_t size)
 {
-    char *copy = size < SIZE_MAX ? arena_alloc(arena, size + 1) : NULL;
+    char *copy = size < SIZE_MAX ? take(arena, size + 1) : NULL;
 
-    if (copy && size)
+    if (!copy)
+        return NULL;
+    if (size)
         memcpy(copy, text, size);
+    copy[size] = '\0';
     return copy;
 }
 

@@ -13,6 +13,9 @@ struct arena;
 struct arena *arena_new(size_t limit_bytes); /* NULL: out of memory */
 void arena_free(struct arena *arena);        /* NULL is fine */
 
+/* As new, but keeps about the memory that was used. */
+void arena_clear(struct arena *arena);
+
 /* Zeroed, aligned for any type; NULL at the ceiling or out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);

@@ -2,7 +2,6 @@
 #include "reader.h"
 
 #include <string.h>
-#include <strings.h>
 
 struct reader
 reader_of(const void *data, size_t size)
@@ -162,11 +161,37 @@ reader_line(struct reader *r, struct span *line)
 bool
 span_is(struct span s, const char *text)
 {
-    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
+    size_t i = 0;
+
+    while (i < s.size && text[i] != '\0' && s.data[i] == text[i])
+        i++;
+    return i == s.size && text[i] == '\0';
+}
+
+static int
+lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
 }
 
 bool
 span_is_nocase(struct span s, const char *text)
 {
-    return s.size == strlen(text) && strncasecmp(s.data, text, s.size) == 0;
+    size_t i = 0;
+
+    while (i < s.size && text[i] != '\0' && lower(s.data[i]) == lower(text[i]))
+        i++;
+    return i == s.size && text[i] == '\0';
+}
+
+int
+span_compare_nocase(struct span s, const char *text)
+{
+    size_t i = 0;
+
+    while (i < s.size && text[i] != '\0' && lower(s.data[i]) == lower(text[i]))
+        i++;
+    if (i == s.size)
+        return text[i] == '\0' ? 0 : -1;
+    return lower(s.data[i]) - lower(text[i]);
 }

@@ -45,5 +45,7 @@ bool reader_line(struct reader *r, struct span *line);
 
 bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
+/* Before (< 0), the same or behind (> 0), as if all were lower case. */
+int span_compare_nocase(struct span s, const char *text);
 
 #endif

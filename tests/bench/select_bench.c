@@ -2,6 +2,7 @@
  * select_bench.c - what sql/ takes of one small SELECT, in nanoseconds of CPU.
  *
  * Opens, steps to the end and frees, as server/ does on its loop.
+ * select_bench [rounds [place of the only text]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,23 @@ run(struct sql_session *session, const char *text, size_t parameters)
     cursor_free(cursor);
 }
 
+static void
+stream(struct sql_session *session)
+{
+    char set[1100];
+    double start;
+
+    snprintf(set, sizeof(set), "SET @x = '%01024d'", 0);
+    run(session, set, 0);
+    start = cpu_ns();
+    run(session,
+        "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE "
+        "n < 1000000) SELECT @x FROM s",
+        0);
+    printf("%8.0f ns  a row of 1 KB, of a million\n",
+           (cpu_ns() - start) / 1000000);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -73,12 +91,16 @@ main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         double start;
 
+        if (argc > 2 && i != strtoul(argv[2], NULL, 10))
+            continue;
         run(session, texts[i].text, texts[i].parameters);
         start = cpu_ns();
         for (int n = 0; n < rounds; n++)
             run(session, texts[i].text, texts[i].parameters);
         printf("%8.0f ns  %s\n", (cpu_ns() - start) / rounds, texts[i].text);
     }
+    if (argc <= 2)
+        stream(session);
     sql_session_free(session);
     return 0;
 }

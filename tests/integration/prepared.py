@@ -1,19 +1,20 @@
 """Prepared statements, cursors and progress, down to the bytes.
 
-Runs on the heapwired that is linked with tests/unit/fake_sql.c.  Arguments name
-single tests.
+Runs on the heapwired that is linked with tests/unit/fake_sql.c, and real clients
+on the real one.  Arguments name single tests.
 """
 import os
 import pty
 import re
 import struct
+import subprocess
 import sys
 import threading
 import time
 
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
-from node_under_test import FAKE, SANITIZED, Node, wait_for
+from node_under_test import BUILD, FAKE, REAL, SANITIZED, Node, wait_for
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -530,6 +531,55 @@ def test_the_cli_shows_progress(node):
     os.write(fd, b"exit\n")
     os.waitpid(pid, 0)
     os.close(fd)
+
+
+NUMBERS = ("WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c"
+           " LIMIT 5000) SELECT n, CONCAT('row ', n) AS text FROM c WHERE n < ?")
+
+PHP = r"""
+mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
+$db = new mysqli(null, "root", "", null, null, $argv[1]);
+$st = $db->prepare("SELECT ?, ?, ?");
+$i = 5; $s = "x'y"; $d = 1.5;
+$st->bind_param("isd", $i, $s, $d);
+$st->execute();
+echo json_encode($st->get_result()->fetch_all()), "\n";
+$st = $db->prepare($argv[2]);
+$st->attr_set(MYSQLI_STMT_ATTR_CURSOR_TYPE, MYSQLI_CURSOR_TYPE_READ_ONLY);
+$st->bind_param("i", $many);
+$many = 1000;
+$st->execute();
+$st->bind_result($n, $text);
+for ($rows = 0; $st->fetch(); $rows++);
+echo "$rows rows, last $n $text\n";
+$st->close();
+$st = $db->prepare("ADMIN EXECUTE ON ? ?");
+$id = 10001; $script = 'System.print("it\'s " + "here")';
+$st->bind_param("is", $id, $script);
+$st->execute();
+echo json_encode($st->get_result()->fetch_all()), "\n";
+$script = "nonsense(";
+try { $st->execute(); } catch (Exception $e) { echo $e->getCode(), "\n"; }
+"""
+
+
+def test_real_clients(_):
+    def output(*command):
+        done = subprocess.run(command, capture_output=True, timeout=60,
+                              check=False)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout.decode().splitlines()
+
+    with Node(REAL) as node:
+        rows = "1 parameters, 2 columns, 1000 rows, last 999 row 999"
+        assert output(os.path.join(BUILD, "bin", "prepared_client"),
+                      node.socket, NUMBERS) == [rows] * 3 + [
+                          "2026-11-21 12:00:00.001, in pieces, NULL"]
+        lines = output("php", "-r", PHP, node.socket, NUMBERS)
+        assert lines[0] == """[[5,"x'y",1.5]]""", lines
+        assert lines[1] == "1000 rows, last 999 row 999", lines
+        assert lines[2:] == ["""[["it's here"]]""", "1064"], lines
+        assert "System.print(\"it''s \" + \"here\")" in node.log()
 
 
 def main(names):

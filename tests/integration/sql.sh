@@ -17,7 +17,8 @@ contains "the probe of mysql 8.1" "ERROR 1064 (42000)" \
 same "no database" "NULL	root@localhost" "$(sql 'select DATABASE(), USER() limit 1')"
 same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
-same "tables" "heap_frames
+same "tables" "audit_log
+heap_frames
 heap_functions
 heap_stacks
 malloc_arenas
@@ -27,7 +28,9 @@ memory
 nodes
 profiler
 sessions
-snapshots" "$(cli -N heapwire -e 'show tables')"
+settings
+snapshots
+users" "$(cli -N heapwire -e 'show tables')"
 contains "an unknown database" "ERROR 1049 (42000)" "$(cli nope -e '' || true)"
 contains "rehash and field lists" "profiler" \
     "$(echo 'show tables' | cli --auto-rehash -D heapwire)"

@@ -9,13 +9,14 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from mysql_wire import SHA2, Refused, Wire
+from mysql_wire import SHA2, Refused, Wire, text_value
 from node_under_test import BUILD, REAL, Node, wait_for
 
 CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
@@ -39,7 +40,19 @@ STATEMENTS = [
     script(f"{HEAP}.enable_prof()"), script(f"{HEAP}.disable_prof()"),
     script(f"System.print({HEAP}.dump_dot_snapshot())"),
     script(f"var h = {HEAP}\nSystem.print(h.to_dot_format(h.snapshot()))"),
+    "SELECT function, flat_bytes FROM heapwire.heap_functions ORDER BY 2 DESC",
+    "SELECT s.stack, f.function FROM heapwire.heap_stacks s "
+    "JOIN heapwire.heap_frames f USING (snapshot, stack)",
+    "SELECT s.name, sum(h.bytes) FROM heapwire.snapshots s "
+    "JOIN heapwire.heap_stacks h ON h.snapshot = s.name GROUP BY 1",
     "ADMIN EXECUTE ON ALL 'System.print(1)'", "SET @a = 1", "KILL 4294967295",
+]
+
+
+PREPARED = [
+    "SELECT 1", "SELECT ?, ?", ENDLESS + " LIMIT 3000", "ADMIN EXECUTE ON 10001 ?",
+    script(f"System.print({HEAP}.dump_dot_snapshot())"),
+    "SELECT * FROM heapwire.profiler WHERE state <> ?",
 ]
 
 
@@ -107,6 +120,33 @@ class Client(threading.Thread):
             w.row(1)
         w.close()
 
+    def prepare_some(self, w):
+        """Statements, cursors and long data, left behind as they are."""
+        held = []
+        for _ in range(self.random.randrange(1, 6)):
+            st = w.prepare(self.random.choice(PREPARED))
+            held.append(st)
+            values = [text_value(f"System.print({i})")
+                      for i, _ in enumerate(st.parameters)]
+            cursor = self.random.randrange(2)
+            w.execute(st, values, cursor=cursor)
+            self.answers += 1
+            for _ in range(self.random.randrange(3) if cursor else 0):
+                if w.status & 0x80 == 0:
+                    w.fetch(st, self.random.randrange(200))
+            if st.parameters and self.random.randrange(2):
+                w.send_long(st, 0, b"x" * self.random.randrange(100000))
+            if self.random.randrange(3) == 0:
+                w.close_statement(held.pop())
+        if held and self.random.randrange(3) == 0:
+            w.reset_statement(held[0])
+            w.execute(held[0], [text_value("0") for _ in held[0].parameters])
+        if self.random.randrange(3) == 0:
+            st = w.prepare(ENDLESS)
+            w.execute(st, cursor=1)
+            w.command(0x1C, struct.pack("<II", st.number, 1 << 20))
+            w.close()
+
     def kill_somebody(self, w):
         victim = max(1, w.id - self.random.randrange(20))
         verb = self.random.choice(["KILL", "KILL QUERY"])
@@ -121,6 +161,8 @@ class Client(threading.Thread):
                 self.read_a_little(w)
             elif kind == 2:
                 self.kill_somebody(w)
+            elif kind in (4, 5):
+                self.prepare_some(w)
             elif kind == 3:
                 w.frame(b"")  # a login that nobody finishes
                 with Wire(self.node.tcp) as half:

@@ -162,6 +162,12 @@ sql_session_in_transaction(const struct sql_session *s)
     return s->in_transaction;
 }
 
+uint32_t
+sql_session_idle_s(const struct sql_session *s)
+{
+    return s->node->idle_timeout_s;
+}
+
 static void *
 sleep_and_wake(void *arg)
 {

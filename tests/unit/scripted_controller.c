@@ -127,6 +127,10 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
     case JOB_RECENT:
         scripted.profiles++;
         result->snapshot = make_snapshot();
+        if (!result->snapshot) {
+            error_memory(err, "a snapshot");
+            return TICKET_FAILED;
+        }
         break;
     case JOB_STATS:
         result->stats = scripted.stats ? scripted.stats() : NULL;
@@ -179,9 +183,10 @@ controller_snapshots(struct controller *controller, struct snapshot **out,
 bool
 ticket_progress(struct ticket *ticket, struct job_progress *out)
 {
-    if (ticket->state != OPEN)
-        return false;
-    *out = (struct job_progress){2, 3, 50, "naming"};
+    if (ticket->state == OPEN)
+        *out = (struct job_progress){2, 3, 50, "naming"};
+    else
+        *out = (struct job_progress){3, 3, 100, "made"};
     return true;
 }
 
@@ -193,6 +198,8 @@ profile_dot(const struct profile *profile, const struct graph_options *options,
     (void)profile;
     (void)options;
     (void)err;
+    if (scripted.on_render)
+        scripted.on_render();
     buffer_text(out, "digraph \"x\" {\nN1;\n}\n");
     return 0;
 }

@@ -29,6 +29,7 @@ struct scripted {
     size_t kept_count;
     struct profile *(*profile)(void); /* of a new snapshot; NULL: none */
     struct stats *(*stats)(void);     /* likewise */
+    void (*on_render)(void);          /* called by the renderer, or NULL */
     /* What was asked of it. */
     unsigned submitted, profiles, snapshots;
     int tickets;        /* not freed yet */

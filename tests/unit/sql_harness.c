@@ -62,6 +62,39 @@ count_questions(void *arg)
     return 42;
 }
 
+static size_t
+list_settings(void *arg, struct sql_setting_row *out, size_t max)
+{
+    (void)arg;
+    if (max < 2)
+        return 0;
+    out[0] = (struct sql_setting_row){"id", "10001", false};
+    out[1] = (struct sql_setting_row){"statement_timeout", "60", true};
+    return 2;
+}
+
+static size_t
+list_users(void *arg, struct sql_user_row *out, size_t max)
+{
+    (void)arg;
+    if (max < 2)
+        return 0;
+    out[0] = (struct sql_user_row){"ann", true, PRIVILEGE_STATUS, 2};
+    out[1] = (struct sql_user_row){"bob", false, PRIVILEGE_ALL, 0};
+    return 2;
+}
+
+static size_t
+list_audit(void *arg, struct sql_audit_row *out, size_t max)
+{
+    (void)arg;
+    if (max < 1)
+        return 0;
+    out[0] = (struct sql_audit_row){
+        1795228260000, 7, "ann", "10.0.0.1", 1227, 0, 21, 3, "ADMIN EXECUTE x"};
+    return 1;
+}
+
 static void
 wake(void *arg)
 {
@@ -79,8 +112,10 @@ harness_init(struct harness *h, uint32_t privileges)
     h->node.port = 9036;
     h->node.started_ms = 1795228260000;
     h->node.controller = scripted_reset();
-    h->node.host =
-        (struct sql_host){h, list_sessions, host_kill, count_questions};
+    h->node.idle_timeout_s = 28800;
+    h->node.host = (struct sql_host){
+        h,          list_sessions, host_kill, count_questions, list_settings,
+        list_users, list_audit};
     h->session = sql_session_new(&h->node, &who, 7);
     ck_assert_ptr_nonnull(h->session);
     buffer_init(&h->answer, ANSWER_MAX);

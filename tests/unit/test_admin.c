@@ -29,6 +29,22 @@ static const struct {
 } cases[] = {
     {"ADMIN EXECUTE ON 10001 'System.print(1)'", "result\n1"},
     {"ADMIN EXECUTE ON '10001' 'System.print(1)'", "result\n1"},
+    {"CALL admin_execute(10001, 'System.print(1)')", "result\n1"},
+    {"call `heapwire`.admin_execute('10001', 'System.print(1)');", "result\n1"},
+    {"CALL admin_execute('10001, 7', 'System.print(1)')",
+     "node_id|status|result\n7|ERROR|node not found\n10001|OK|1"},
+    {"CALL admin_execute('ALL BACKENDS', 'System.print(1)')",
+     "node_id|status|result\n10001|OK|1"},
+    {"CALL admin_execute('', 'System.print(1)')",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'' at line 1"},
+    {"CALL admin_execute(10001)",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "')' at line 1"},
+    {"CALL mysql.admin_execute(10001, 'System.print(1)')",
+     "1305/42000 PROCEDURE mysql.admin_execute does not exist"},
     {"ADMIN EXECUTE ON 10001 ''", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"\")'", "result\n"},
     {"ADMIN EXECUTE ON 10001 'System.print(\"a\\\\n\\\\nb\\\\n\\\\n\")'",
@@ -229,6 +245,56 @@ START_TEST(the_cursor_needs_nothing_of_the_text)
 }
 END_TEST
 
+static struct progress seen;
+
+static void
+look(void)
+{
+    ck_assert(h.cursor->ops->progress(h.cursor, &seen));
+}
+
+START_TEST(a_profile_tells_its_stages_and_then_rendering)
+{
+    struct progress progress;
+
+    scripted.answer = ANSWER_WAIT;
+    scripted.on_render = look;
+    ck_assert_ptr_nonnull(harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF
+                                           "dump_dot_snapshot()'"));
+    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_uint_eq(progress.stage, 2);
+    ck_assert_uint_eq(progress.stages, 4);
+    ck_assert_uint_eq(progress.percent, 50);
+    ck_assert_str_eq(progress.text, "naming");
+    scripted_finish(true);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_uint_eq(seen.stage, 4);
+    ck_assert_uint_eq(seen.stages, 4);
+    ck_assert_str_eq(seen.text, "Rendering");
+    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+}
+END_TEST
+
+START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
+{
+    struct progress progress;
+
+    scripted.answer = ANSWER_WAIT;
+    harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "snapshot()'");
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_uint_eq(progress.stages, 3);
+    scripted.on_render = look;
+    harness_open(&h,
+                 "ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_1\")'");
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_uint_eq(seen.stage, 1);
+    ck_assert_uint_eq(seen.stages, 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -249,6 +315,8 @@ main(void)
     tcase_add_test(tc, a_failed_job_is_a_row_of_a_list);
     tcase_add_test(tc, renderers_keep_off_the_loop);
     tcase_add_test(tc, the_cursor_needs_nothing_of_the_text);
+    tcase_add_test(tc, a_profile_tells_its_stages_and_then_rendering);
+    tcase_add_test(tc, what_is_not_rendered_has_the_jobs_stages_alone);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -68,6 +68,29 @@ START_TEST(arena_keeps_its_limit)
 }
 END_TEST
 
+START_TEST(a_cleared_arena_is_as_new)
+{
+    struct arena *arena = arena_new(4 << 20);
+
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 100; i++) {
+            size_t size = 100 + (size_t)i * (size_t)round * 100;
+            unsigned char *place = arena_alloc(arena, size);
+
+            ck_assert_ptr_nonnull(place);
+            ck_assert(!place[0] && memcmp(place, place + 1, size - 1) == 0);
+            memset(place, 0xff, size);
+        }
+        ck_assert_str_eq(arena_strndup(arena, "hello", 4), "hell");
+        ck_assert_ptr_nonnull(arena_alloc(arena, 2 << 20));
+        ck_assert_ptr_null(arena_alloc(arena, 4 << 20));
+        arena_clear(arena);
+        ck_assert_uint_eq(arena_used(arena), 0);
+    }
+    arena_free(arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -79,6 +102,7 @@ main(void)
                         sizeof(lenencs) / sizeof(lenencs[0]));
     tcase_add_test(tc, format_grows_as_needed);
     tcase_add_test(tc, arena_keeps_its_limit);
+    tcase_add_test(tc, a_cleared_arena_is_as_new);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

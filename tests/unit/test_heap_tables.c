@@ -175,6 +175,8 @@ END_TEST
 START_TEST(snapshots_are_listed)
 {
     scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    ck_assert_str_eq(harness_run(&h, "select samples from heapwire.profiler"),
+                     "samples\n#5");
     ck_assert_str_eq(
         harness_run(
             &h,

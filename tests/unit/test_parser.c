@@ -126,7 +126,7 @@ static const struct {
     {"USE", ER_PARSE, "", 1},
     {"USE 'x'", ER_PARSE, "'x'", 1},
     {"KILL", ER_PARSE, "", 1},
-    {"KILL -1", ER_PARSE, "-1", 1},
+    {"KILL ;", ER_PARSE, ";", 1},
     {"BEGIN 1", ER_PARSE, "1", 1},
     {"START", ER_PARSE, "", 1},
     {"DO", ER_PARSE, "", 1},

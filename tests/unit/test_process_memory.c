@@ -1,7 +1,9 @@
 /* test_process_memory.c - finding a process's cgroup, reading this process. */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "process_memory.h"
@@ -68,6 +70,74 @@ START_TEST(a_path_longer_than_any_is_refused)
 }
 END_TEST
 
+static void
+put(const char *dir, const char *name, const char *value)
+{
+    char path[4200];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    fputs(value, file);
+    fclose(file);
+}
+
+/* Three cgroups: the mount, one in it, and the process's in that one. */
+static const struct {
+    bool v2;
+    const char *limits[3], *uses[3]; /* the mount first; NULL: no such file */
+    struct stats_figure limit, current;
+} hierarchies[] = {
+    {true, {NULL, "max", "max"}, {NULL, "9", "5"}, {false, 0}, {true, 5}},
+    {true, {NULL, "max", "70"}, {NULL, "9", "5"}, {true, 70}, {true, 5}},
+    {true, {NULL, "60", "70"}, {NULL, "9", "5"}, {true, 60}, {true, 9}},
+    {true, {"50", "60", "max"}, {"11", "9", "5"}, {true, 50}, {true, 11}},
+    {true, {NULL, "0", "70"}, {NULL, "9", "5"}, {true, 0}, {true, 9}},
+    {true, {NULL, "", "x"}, {NULL, "9", "x"}, {false, 0}, {false, 0}},
+    {false,
+     {"9223372036854771712", "60", "9223372036854771712"},
+     {"11", "9", "5"},
+     {true, 60},
+     {true, 9}},
+    {false,
+     {"9223372036854771712", "9223372036854771712", "9223372036854771712"},
+     {"11", "9", "5"},
+     {false, 0},
+     {true, 5}},
+};
+
+START_TEST(the_smallest_limit_on_the_way_up_counts)
+{
+    static const char *const below[] = {"", "/a", "/a/b"};
+    struct cgroup_place place = {.v2 = hierarchies[_i].v2};
+    struct stats stats = {0};
+    char root[] = "/tmp/hw-test-XXXXXX", dir[64], command[128];
+
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    for (int i = 0; i < 3; i++) {
+        snprintf(dir, sizeof(dir), "%s%s", root, below[i]);
+        ck_assert(i == 0 || mkdir(dir, 0700) == 0);
+        if (hierarchies[_i].limits[i])
+            put(dir, place.v2 ? "memory.max" : "memory.limit_in_bytes",
+                hierarchies[_i].limits[i]);
+        if (hierarchies[_i].uses[i])
+            put(dir, place.v2 ? "memory.current" : "memory.usage_in_bytes",
+                hierarchies[_i].uses[i]);
+    }
+    place.root_size = strlen(root);
+    snprintf(place.path, sizeof(place.path), "%s/a/b", root);
+    cgroup_read(&place, &stats);
+    ck_assert_int_eq(stats.cgroup_limit.known, hierarchies[_i].limit.known);
+    ck_assert_uint_eq(stats.cgroup_limit.value, hierarchies[_i].limit.value);
+    ck_assert_int_eq(stats.cgroup_current.known, hierarchies[_i].current.known);
+    ck_assert_uint_eq(stats.cgroup_current.value,
+                      hierarchies[_i].current.value);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(what_this_process_holds_is_as_proc_status_says)
 {
     struct stats stats = {0};
@@ -109,6 +179,8 @@ main(void)
     tcase_add_loop_test(tc, a_cgroup_is_found_where_it_is_mounted, 0,
                         sizeof(places) / sizeof(places[0]));
     tcase_add_test(tc, a_path_longer_than_any_is_refused);
+    tcase_add_loop_test(tc, the_smallest_limit_on_the_way_up_counts, 0,
+                        sizeof(hierarchies) / sizeof(hierarchies[0]));
     tcase_add_test(tc, what_this_process_holds_is_as_proc_status_says);
     tcase_add_test(tc, of_a_process_that_is_not_there_nothing_is_known);
     suite_add_tcase(suite, tc);

@@ -78,6 +78,7 @@ static const struct cursor_ops waiter_ops = {waiter_step, waiter_cancel,
 
 static uv_loop_t loop;
 static struct wakes wakes;
+static struct workers workers;
 static struct pump pump;
 static struct waiter waiter;
 static bool done;
@@ -87,6 +88,7 @@ setup(void)
 {
     ck_assert_int_eq(uv_loop_init(&loop), 0);
     ck_assert_int_eq(wakes_init(&wakes, &loop, NULL), 0);
+    workers_init(&workers, &loop);
     memset(&waiter, 0, sizeof(waiter));
     waiter.base.ops = &waiter_ops;
     done = false;
@@ -118,7 +120,7 @@ go_on(void *arg)
 static void
 run(bool instant)
 {
-    pump_init(&pump, &wakes, &loop, go_on, NULL);
+    pump_init(&pump, &wakes, &workers, "ann", go_on, NULL);
     waiter.base.instant = instant;
     ck_assert_int_eq(pump_start(&pump, &waiter.base, NULL), 0);
     go_on(NULL);
@@ -127,7 +129,7 @@ run(bool instant)
 static void
 run_to_the_end(bool instant, bool early)
 {
-    pump_init(&pump, &wakes, &loop, go_on, NULL);
+    pump_init(&pump, &wakes, &workers, "ann", go_on, NULL);
     waiter.waker = pump_waker(&pump);
     waiter.early = early;
     waiter.base.instant = instant;

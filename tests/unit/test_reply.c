@@ -130,6 +130,62 @@ START_TEST(rows_are_texts)
 }
 END_TEST
 
+START_TEST(rows_of_prepared_statements_are_binary)
+{
+    const struct value values[] = {{.type = VALUE_INT, .integer = 258},
+                                   {.type = VALUE_NULL}};
+
+    ck_assert_int_eq(reply_binary_row(&reply, columns, values, 2, NULL), 0);
+    EXPECT("\x0a\0\0\1\0\x08\2\1\0\0\0\0\0\0");
+}
+END_TEST
+
+#define PARAMETER "\3def\0\0\0\1?\1?\x0c\x3f\0\1\0\0\0\xfd\x80\0\0\0\0"
+
+START_TEST(no_group_of_definitions_is_ended_that_is_empty)
+{
+    reply_prepared(&reply, 0x01020304, 0, NULL, 0);
+    EXPECT("\x0c\0\0\1\0\4\3\2\1\0\0\0\0\0\0\0");
+    buffer_clear(&reply.out);
+    reply.sequence = 1;
+    reply_prepared(&reply, 7, 1, columns + 1, 1);
+    EXPECT("\x0c\0\0\1\0\7\0\0\0\1\0\1\0\0\0\0"
+           "\x18\0\0\2" PARAMETER "\5\0\0\3\xfe\0\0\2\0"
+           "\x18\0\0\4" COLUMN_X "\5\0\0\5\xfe\0\0\2\0");
+    buffer_clear(&reply.out);
+    reply.sequence = 1;
+    reply.capabilities |= CAPABILITY_DEPRECATE_EOF;
+    reply_prepared(&reply, 7, 1, columns + 1, 1);
+    EXPECT("\x0c\0\0\1\0\7\0\0\0\1\0\1\0\0\0\0"
+           "\x18\0\0\2" PARAMETER "\x18\0\0\3" COLUMN_X);
+}
+END_TEST
+
+START_TEST(a_cursor_ends_its_columns_in_both_dialects)
+{
+    static const struct cursor one = {.columns = columns + 1,
+                                      .column_count = 1};
+
+    reply_cursor(&reply, &one);
+    EXPECT("\1\0\0\1\1\x18\0\0\2" COLUMN_X "\5\0\0\3\xfe\0\0\x42\0");
+    ck_assert_uint_eq(reply.status, STATUS_AUTOCOMMIT);
+    buffer_clear(&reply.out);
+    reply.sequence = 1;
+    reply.capabilities |= CAPABILITY_DEPRECATE_EOF;
+    reply_cursor(&reply, &one);
+    EXPECT("\1\0\0\1\1\x18\0\0\2" COLUMN_X "\7\0\0\3\xfe\0\0\x42\0\0\0");
+}
+END_TEST
+
+START_TEST(progress_is_an_error_of_its_own)
+{
+    const struct progress progress = {1, 2, 50, "stage"};
+
+    reply_progress(&reply, &progress);
+    EXPECT("\x0f\0\0\1\xff\xff\xff\1\1\2\x50\xc3\0\5stage");
+}
+END_TEST
+
 START_TEST(a_row_over_its_ceiling_leaves_nothing_behind)
 {
     char *text = calloc(1, REPLY_ROW_MAX);
@@ -175,6 +231,10 @@ main(void)
     tcase_add_test(tc, columns_end_without_eof_when_it_is_deprecated);
     tcase_add_test(tc, fields_have_an_absent_default);
     tcase_add_test(tc, rows_are_texts);
+    tcase_add_test(tc, rows_of_prepared_statements_are_binary);
+    tcase_add_test(tc, no_group_of_definitions_is_ended_that_is_empty);
+    tcase_add_test(tc, a_cursor_ends_its_columns_in_both_dialects);
+    tcase_add_test(tc, progress_is_an_error_of_its_own);
     tcase_add_test(tc, a_row_over_its_ceiling_leaves_nothing_behind);
     tcase_add_test(tc, a_broken_reply_stays_broken);
     suite_add_tcase(suite, tc);

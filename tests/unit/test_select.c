@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "rewrite_words.h"
 #include "select_handle.h"
 #include "sql_harness.h"
 #include "suite.h"
+#include "variables.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -106,7 +108,7 @@ static const struct {
      "('BASE TABLE','SYSTEM VIEW') ORDER BY "
      "TABLE_TYPE,TABLE_CAT,TABLE_SCHEMA,TABLE_NAME",
      "TABLE_CAT|TABLE_SCHEM|TABLE_NAME|TABLE_TYPE|REMARKS\n"
-     "heapwire|\\N|nodes|SYSTEM VIEW|The nodes that this one knows"},
+     "heapwire|\\N|nodes|BASE TABLE|The nodes that this one knows"},
     {"SELECT 'TABLE' TABLE_TYPE UNION SELECT 'VIEW' TABLE_TYPE",
      "TABLE_TYPE\nTABLE\nVIEW"},
     {"SELECT ' ' TABLE_CAT FROM DUAL WHERE 1=0", "TABLE_CAT"},
@@ -228,9 +230,9 @@ static const struct {
      "id|address|port|role|alive|since|version|state\n#10001|127.0.0.1|#9036|"
      "self|true|2026-11-21 02:31:07|" HW_VERSION "|connected"},
     {"select * from heapwire.profiler",
-     "state|since|active|active_since|sample_rate|jemalloc_version|"
-     "allocator_symbol|reason\nconnected|2026-11-21 02:31:07|false|\\N|"
-     "#524288|5.3.0-test|mallctl|"},
+     "state|since|active|active_since|sample_rate|samples|"
+     "jemalloc_version|allocator_symbol|reason\nconnected|2026-11-21 "
+     "02:31:07|false|\\N|#524288|\\N|5.3.0-test|mallctl|"},
     {"select id, user, command from `heapwire`.`sessions` order by id desc",
      "id|user|command\n#8|other|Sleep\n#7|admin|Query"},
     {"select count(*) from heapwire.sessions s join heapwire.nodes n on "
@@ -240,8 +242,9 @@ static const struct {
      "from heapwire.sessions)",
      "count(*)|max(id)\n#2|#8"},
     {"select table_schema, count(*) from information_schema.tables where "
-     "table_schema like 'info%' group by table_schema having count(*) > 3",
-     "table_schema|count(*)\ninformation_schema|#4"},
+     "table_name in ('tables', 'columns', 'nodes') group by "
+     "table_schema having count(*) > 1",
+     "table_schema|count(*)\ninformation_schema|#2"},
     {"select table_name, column_name, column_type from "
      "information_schema.columns where table_name = 'nodes' and "
      "ordinal_position < 3",
@@ -338,7 +341,7 @@ START_TEST(unqualified_names_are_the_current_databases)
         harness_run(&h, "SELECT table_name FROM information_schema.tables "
                         "WHERE table_schema = database() ORDER BY table_name "
                         "limit 1"),
-        "table_name\nCOLUMNS");
+        "table_name\nADMINISTRABLE_ROLE_AUTHORIZATIONS");
 }
 END_TEST
 
@@ -539,24 +542,51 @@ START_TEST(sorting_cannot_take_all_memory)
 }
 END_TEST
 
+static struct sql_session *
+session_of(const char *user, uint32_t privileges)
+{
+    struct sql_identity who = {.host = "localhost", .privileges = privileges};
+    struct sql_session *session;
+
+    snprintf(who.user, sizeof(who.user), "%s", user);
+    session = sql_session_new(&h.node, &who, 8);
+    ck_assert_ptr_nonnull(session);
+    return session;
+}
+
+/* One user cannot take them all, and all cannot take more than there are. */
 START_TEST(handles_are_pooled_with_a_ceiling)
 {
+    struct sql_session *greedy = session_of("greedy", 0);
+    struct sql_session *other = session_of("other", 0);
     struct cursor *open[HANDLES_MAX];
     struct waker nobody = {NULL, NULL};
     struct span text = {"select 1", 8};
     struct error err;
 
-    for (size_t i = 0; i < HANDLES_MAX; i++) {
-        open[i] = sql_open(h.session, text, NULL, nobody, &err);
+    for (size_t i = 0; i < HANDLES_USER_MAX; i++) {
+        open[i] = sql_open(greedy, text, NULL, nobody, &err);
         ck_assert_ptr_nonnull(open[i]);
     }
-    ck_assert_ptr_null(sql_open(h.session, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(greedy, text, NULL, nobody, &err));
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
+    ck_assert_str_eq(err.text,
+                     "user 'greedy' has 48 SELECTs open already, as many as "
+                     "one user may; read one to its end or close it");
+    for (size_t i = HANDLES_USER_MAX; i < HANDLES_MAX; i++) {
+        open[i] = sql_open(other, text, NULL, nobody, &err);
+        ck_assert_ptr_nonnull(open[i]);
+    }
+    ck_assert_ptr_null(sql_open(other, text, NULL, nobody, &err));
+    ck_assert_str_eq(err.text,
+                     "96 SELECTs are being answered already; try again later");
     cursor_free(open[0]);
-    open[0] = sql_open(h.session, text, NULL, nobody, &err);
+    open[0] = sql_open(greedy, text, NULL, nobody, &err);
     ck_assert_ptr_nonnull(open[0]);
     for (size_t i = 0; i < HANDLES_MAX; i++)
         cursor_free(open[i]);
+    sql_session_free(greedy);
+    sql_session_free(other);
     /* one that was read to its end holds none */
     for (size_t i = 0; i < HANDLES_MAX; i++) {
         harness_open_span(&h, text);
@@ -567,6 +597,109 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     ck_assert_str_eq(harness_run(&h, "select 2"), "2\n#2");
     for (size_t i = 0; i < HANDLES_MAX; i++)
         cursor_free(open[i]);
+}
+END_TEST
+
+/* ---- statements that are kept ---- */
+
+/* The very text that an admin has just run, on the handle that kept it. */
+START_TEST(a_kept_statement_opens_no_table_to_others)
+{
+    static const char nodes[] = "select id from heapwire.nodes";
+    static const char sessions[] = "select id from heapwire.sessions";
+    struct sql_session *mine = h.session;
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_str_eq(harness_run(&h, nodes), "id\n#10001");
+        ck_assert_str_eq(harness_run(&h, sessions), "id\n#7\n#8");
+        ck_assert_str_eq(harness_run(&h, "select user()"),
+                         "user()\nadmin@localhost");
+        h.session = session_of("guest", PRIVILEGE_PROFILE);
+        harness_run(&h, nodes);
+        ck_assert_uint_eq(h.error.code, ER_PRIVILEGE);
+        ck_assert_str_eq(harness_run(&h, sessions), "id");
+        ck_assert_str_eq(harness_run(&h, "select user()"),
+                         "user()\nguest@localhost");
+        sql_session_free(h.session);
+        h.session = mine;
+    }
+}
+END_TEST
+
+/* A statement of another's is run with what this one may read: nothing. */
+START_TEST(a_kept_statement_reads_what_this_one_may)
+{
+    struct catalog_scope scope = {.session = h.session};
+    static const char sql[] = "SELECT id FROM \"heapwire\".\"nodes\"";
+    struct span name = {"nodes", 5};
+    const struct catalog_table *nodes =
+        catalog_table("heapwire", name, &h.error);
+    struct handle *handle;
+    sqlite3_stmt *first, *statement;
+
+    for (int i = 0; i < 2; i++) {
+        handle = handle_acquire(&scope, &h.error);
+        ck_assert_ptr_nonnull(handle);
+        if (i == 0)
+            table_set_add(&handle->readable, catalog_index(nodes));
+        ck_assert_int_eq(handle_add_tables(handle), 0);
+        ck_assert_int_eq(
+            handle_prepare(handle, sql, sizeof(sql) - 1, &statement),
+            SQLITE_OK);
+        if (i == 0)
+            first = statement;
+        else
+            ck_assert_ptr_eq(statement, first);
+        ck_assert_int_eq(sqlite3_step(statement) & 0xff,
+                         i == 0 ? SQLITE_ROW : SQLITE_AUTH);
+        handle_put(handle, statement);
+        handle_release(handle);
+    }
+}
+END_TEST
+
+START_TEST(kept_statements_have_their_own_values)
+{
+    static const struct value given[] = {{VALUE_INT, NULL, 0, 7, 0},
+                                         {VALUE_TEXT, "x", 1, 0, 0}};
+    char text[64];
+
+    h.parameter_count = 1;
+    for (int i = 0; i < 4; i++) {
+        h.parameters = &given[i % 2];
+        ck_assert_str_eq(harness_run(&h, "select ?"), i % 2 ? "?\nx" : "?\n#7");
+    }
+    h.parameters = NULL;
+    for (int i = 0; i < 3 * STATEMENTS_KEPT; i++) {
+        snprintf(text, sizeof(text), "select %d as n", i % 50);
+        harness_run(&h, text);
+        snprintf(text, sizeof(text), "n\n#%d", i % 50);
+        ck_assert_str_eq(h.answer.data, text);
+    }
+    /* one that failed is as good as new */
+    harness_run(&h, "set @x = 1e300");
+    harness_run(&h, "select ceil(@x) as n");
+    ck_assert_uint_eq(h.error.code, ER_DATA_OUT_OF_RANGE);
+    harness_run(&h, "set @x = 1.5");
+    ck_assert_str_eq(harness_run(&h, "select ceil(@x) as n"), "n\n#2");
+}
+END_TEST
+
+START_TEST(tables_that_are_searched_ascend)
+{
+    for (size_t i = 1; i < rewrite_word_count; i++) {
+        struct span word = {rewrite_words[i].word,
+                            strlen(rewrite_words[i].word)};
+
+        ck_assert_msg(span_compare_nocase(word, rewrite_words[i - 1].word) > 0,
+                      "%s", rewrite_words[i].word);
+    }
+    for (size_t i = 1; i < variable_count; i++) {
+        struct span name = {variables[i].name, strlen(variables[i].name)};
+
+        ck_assert_msg(span_compare_nocase(name, variables[i - 1].name) > 0,
+                      "%s", variables[i].name);
+    }
 }
 END_TEST
 
@@ -675,6 +808,10 @@ main(void)
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, handles_are_pooled_with_a_ceiling);
+    tcase_add_test(tc, a_kept_statement_opens_no_table_to_others);
+    tcase_add_test(tc, a_kept_statement_reads_what_this_one_may);
+    tcase_add_test(tc, kept_statements_have_their_own_values);
+    tcase_add_test(tc, tables_that_are_searched_ascend);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
     tcase_add_test(tc, expressions_of_set_and_do_are_short);

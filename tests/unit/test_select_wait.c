@@ -157,6 +157,33 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 }
 END_TEST
 
+START_TEST(those_who_wait_leave_room_for_others)
+{
+    struct cursor *waiting[SELECT_WAITERS_MAX];
+
+    scripted.answer = ANSWER_HANG;
+    for (size_t i = 0; i < SELECT_WAITERS_MAX; i++) {
+        harness_open(&h, total);
+        ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+        waiting[i] = h.cursor;
+        h.cursor = NULL;
+    }
+    ck_assert_str_eq(harness_run(&h, total),
+                     "1105/HY000 32 SELECTs are waiting for the node already; "
+                     "try again later");
+    ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
+                     "id\n#10001");
+    cursor_free(waiting[0]);
+    harness_open(&h, total);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    harness_close(&h);
+    for (size_t i = 1; i < SELECT_WAITERS_MAX; i++)
+        cursor_free(waiting[i]);
+    scripted.answer = ANSWER_DONE;
+    ck_assert_str_eq(harness_run(&h, total), "b\n#10000");
+}
+END_TEST
+
 START_TEST(one_statement_sees_one_snapshot)
 {
     ck_assert_str_eq(
@@ -277,6 +304,26 @@ START_TEST(the_fresh_one_beside_a_kept_one)
 }
 END_TEST
 
+START_TEST(a_name_may_be_a_parameter)
+{
+    static const char text[] = "select sum(bytes) from heapwire.heap_stacks "
+                               "where snapshot = ? and stack < ?";
+    struct value given[] = {{.type = VALUE_TEXT, .data = "heap_a", .size = 6},
+                            {.type = VALUE_INT, .integer = 3}};
+    struct sql_parameters parameters = {given, COUNT(given)};
+    struct span span = {text, sizeof(text) - 1};
+    struct waker nobody = {NULL, NULL};
+
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    buffer_clear(&h.answer);
+    h.cursor = sql_open(h.session, span, &parameters, nobody, &h.error);
+    ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\n#3000");
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
 START_TEST(an_unknown_name_is_an_error)
 {
     scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
@@ -351,12 +398,14 @@ main(void)
     tcase_add_test(tc, rows_are_given_once);
     tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
     tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);
+    tcase_add_test(tc, those_who_wait_leave_room_for_others);
     tcase_add_test(tc, one_statement_sees_one_snapshot);
     tcase_add_test(tc, what_is_not_read_is_not_fetched);
     tcase_add_test(tc, set_and_do_cannot_wait);
     tcase_add_test(tc, kept_snapshots_are_read_without_the_node);
     tcase_add_loop_test(tc, names_come_from_anywhere, 0, COUNT(by_name));
     tcase_add_test(tc, the_fresh_one_beside_a_kept_one);
+    tcase_add_test(tc, a_name_may_be_a_parameter);
     tcase_add_test(tc, an_unknown_name_is_an_error);
     tcase_add_test(tc, snapshots_of_one_statement_have_a_ceiling);
     tcase_add_test(tc, taking_one_needs_the_privilege);

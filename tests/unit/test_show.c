@@ -29,17 +29,22 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\nheap_frames\nheap_functions\nheap_stacks\n"
+     "Tables_in_heapwire\naudit_log\nheap_frames\nheap_functions\nheap_stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nnodes\nprofiler\n"
-     "sessions\nsnapshots"},
+     "sessions\nsettings\nsnapshots\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
-    {"SHOW FULL TABLES FROM `information_schema`",
-     "Tables_in_information_schema|Table_type\nCOLUMNS|SYSTEM VIEW\n"
-     "PROCESSLIST|SYSTEM VIEW\nSCHEMATA|SYSTEM VIEW\nTABLES|SYSTEM VIEW"},
+    {"SHOW FULL TABLES FROM `information_schema` LIKE 'col%s'",
+     "Tables_in_information_schema (col%s)|Table_type\n"
+     "COLLATIONS|SYSTEM VIEW\nCOLUMNS|SYSTEM VIEW\n"
+     "COLUMNS_EXTENSIONS|SYSTEM VIEW\nCOLUMN_PRIVILEGES|SYSTEM VIEW\n"
+     "COLUMN_STATISTICS|SYSTEM VIEW"},
     {"SHOW /*!50002 FULL*/ TABLES FROM `heapwire` WHERE Table_type = 'x'",
-     "Tables_in|Table_type"},
+     "Tables_in_heapwire|Table_type"},
+    {"SHOW FULL TABLES FROM heapwire WHERE Table_Type = 'BASE TABLE' and "
+     "Tables_in_heapwire like 'n%'",
+     "Tables_in_heapwire|Table_type\nnodes|BASE TABLE"},
     {"show tables from nope", "1049/42000 Unknown database 'nope'"},
     {"show tables from `show`", "1049/42000 Unknown database 'show'"},
     {"SHOW VARIABLES LIKE 'lower_case_table_names'",
@@ -62,7 +67,7 @@ static const struct {
      "1054/42S22 Unknown column 'nope' in 'field list'"},
     {"SHOW SESSION STATUS LIKE 'Ssl_cipher'",
      "Variable_name|Value\nSsl_cipher|"},
-    {"SHOW /*!50002 GLOBAL */ STATUS LIKE 'Q%'",
+    {"SHOW /*!50002 GLOBAL */ STATUS LIKE 'Quest%'",
      "Variable_name|Value\nQuestions|42"},
     {"SHOW STATUS WHERE Variable_name = 'Threads_connected'",
      "Variable_name|Value\nThreads_connected|2"},
@@ -77,6 +82,11 @@ static const struct {
      "Version|CpuCores|NumRunningQueries|MemUsedPct|CpuUsedPct|HasStoragePath|"
      "StarletPort|WorkerId|WarehouseName|TabletNum"},
     {"KILL 99", "1094/HY000 Unknown thread id: 99"},
+    {"KILL -1",
+     "1094/HY000 Unknown thread id: the expression is no connection's "
+     "number"},
+    {"KILL QUERY connection_id() + 90", "1094/HY000 Unknown thread id: 97"},
+    {"KILL nope", "1054/42S22 Unknown column 'nope' in 'field list'"},
     {"USE nope", "1049/42000 Unknown database 'nope'"},
     {"USE `show`", "1049/42000 Unknown database 'show'"},
     {"USE information_schema", "OK"},
@@ -152,6 +162,8 @@ START_TEST(kill_reaches_the_host)
     ck_assert_str_eq(harness_run(&h, "KILL CONNECTION 7"), "OK");
     ck_assert_uint_eq(h.killed, 7);
     ck_assert(!h.killed_query);
+    ck_assert_str_eq(harness_run(&h, "KILL QUERY connection_id() + 1"), "OK");
+    ck_assert_uint_eq(h.killed, 8);
 }
 END_TEST
 
@@ -220,7 +232,7 @@ START_TEST(the_catalog_describes_itself)
                         "table_schema = 'heapwire' and table_name in "
                         "('nodes', 'profiler', 'sessions')");
 
-    ck_assert_str_eq(count, "count(*)\n#24");
+    ck_assert_str_eq(count, "count(*)\n#25");
     ck_assert_str_eq(
         harness_run(&h, "select c.table_name from information_schema.columns "
                         "c left join information_schema.tables t on "

@@ -8,7 +8,10 @@
 
 #include <sqlite3.h>
 
+#include "profile_fixture.h"
 #include "scripted_controller.h"
+#include "select_handle.h"
+#include "snapshot.h"
 #include "sql_harness.h"
 #include "suite.h"
 
@@ -94,8 +97,38 @@ static const char *const statements[] = {
     "SELECT @@version_comment, 'a\\'b', `x` FROM (SELECT 1 `x`) t LIMIT 1",
     "SELECT CONCAT('a', 'b'), VERSION(), USER()",
     "SELECT * FROM heapwire.sessions ORDER BY id DESC",
+    "WITH c(n) AS (SELECT 1) SELECT t.*, CASE WHEN 1 THEN `n` END FROM c t",
     "SELECT 1 +",
+    /* the node's answer, and a snapshot that is kept */
+    "SELECT count(*) FROM heapwire.heap_functions WHERE snapshot = 'heap_k'",
+    "SELECT s.bytes, f.function, s.folded FROM heapwire.heap_stacks s JOIN "
+    "heapwire.heap_frames f USING (snapshot, stack) WHERE snapshot = 'heap_k' "
+    "ORDER BY f.function DESC",
+    "SELECT function FROM heapwire.heap_functions",
+    "SELECT name, bytes FROM heapwire.snapshots",
 };
+
+static const struct fixture_name functions[] = {
+    {0x1000, "malloc", false, NULL, 0},
+    {0x2001, "alpha()", false, NULL, 0},
+    {0x3001, "Callback::Run()", false, NULL, 0},
+    {0}};
+
+/* Of one that does not count among the allocations that fail. */
+static struct profile *
+make_profile(void)
+{
+    long before = left;
+    struct profile *profile;
+
+    left = -1;
+    profile = fixture_profile("heap_v2/1\n"
+                              "@ 0x1000 0x2001 0x3001\nt*: 1: 100 [0: 0]\n"
+                              "@ 0x1000 0x3001\nt*: 2: 300 [0: 0]\n",
+                              functions, NULL);
+    left = before;
+    return profile;
+}
 
 /* As harness_pull, without allocating. */
 static void
@@ -126,11 +159,14 @@ START_TEST(any_allocation_may_fail)
 
     wrap_sqlite();
     harness_init(&h, PRIVILEGE_ALL);
+    scripted.profile = make_profile;
+    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_k");
     buffer_init(&expected, 1 << 20);
     buffer_text(&expected, harness_run(&h, statements[_i]));
     for (long n = 0; struck; n++) {
         ck_assert_int_lt(n, 100000);
         sql_session_reset(h.session);
+        handle_forget();
         left = n;
         if (harness_open(&h, statements[_i]))
             step_to_the_end(&h);
@@ -145,6 +181,7 @@ START_TEST(any_allocation_may_fail)
     ck_assert_str_eq(answer, expected.data);
     buffer_fini(&expected);
     harness_fini(&h);
+    snapshot_unref(scripted.kept[0]);
 }
 END_TEST
 

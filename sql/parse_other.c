@@ -1,0 +1,176 @@
+/*
+ * parse_other.c - statements of MySQL that mean nothing here: some can be
+ * answered with an OK, for there is nothing to flush or lock; the
+ * others are refused, with the reason.
+ */
+#include "parser.h"
+
+#include "errors.h"
+
+enum { SHOWN = 64 }; /* bytes of a name in an error */
+
+int
+parse_change(struct parser *p, struct statement *out)
+{
+    (void)out;
+    error_set(p->err, ER_READ_ONLY,
+              "The heapwire server is running with the --read-only option so "
+              "it cannot execute this statement");
+    return -1;
+}
+
+/* ---- answered with an OK ---- */
+
+/* Names, commas and dots, at least one. */
+static int
+skip_names(struct parser *p)
+{
+    if (parser_done(p))
+        return parser_fail(p);
+    while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
+           token_is_operator(&p->token, ",") ||
+           token_is_operator(&p->token, "."))
+        parser_advance(p);
+    return 0;
+}
+
+/* LOCK TABLES name [AS name] READ [LOCAL] | WRITE, ... */
+static int
+parse_lock(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_NOTHING;
+    parser_advance(p);
+    if (!parser_accept(p, "TABLE") && parser_expect(p, "TABLES") != 0)
+        return -1;
+    return skip_names(p);
+}
+
+static int
+parse_unlock(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_NOTHING;
+    parser_advance(p);
+    return parser_accept(p, "TABLE") ? 0 : parser_expect(p, "TABLES");
+}
+
+static int
+parse_flush(struct parser *p, struct statement *out)
+{
+    static const char *const kinds[] = {
+        "BINARY", "ENGINE", "ERROR",      "GENERAL",        "RELAY",
+        "SLOW",   "HOSTS",  "PRIVILEGES", "STATUS",         "USER_RESOURCES",
+        "LOGS",   "TABLES", "TABLE",      "OPTIMIZER_COSTS"};
+
+    out->kind = STATEMENT_NOTHING;
+    parser_advance(p);
+    if (!parser_accept(p, "LOCAL"))
+        parser_accept(p, "NO_WRITE_TO_BINLOG");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (token_is(&p->token, kinds[i]))
+            return skip_names(p);
+    return parser_fail(p);
+}
+
+/* ---- refused ---- */
+
+static int
+parse_call(struct parser *p, struct statement *out)
+{
+    struct show name = {0};
+    int size, database_size;
+
+    parser_advance(p);
+    if (parser_table(p, &name) != 0)
+        return -1;
+    if (span_is_nocase(name.table, "admin_execute") &&
+        (!name.has_database || span_is_nocase(name.database, "heapwire")))
+        return parse_admin_call(p, out);
+    size = name.table.size < SHOWN ? (int)name.table.size : SHOWN;
+    database_size =
+        name.database.size < SHOWN ? (int)name.database.size : SHOWN;
+    error_set(p->err, ER_FUNCTION_UNKNOWN,
+              "PROCEDURE %.*s%s%.*s does not exist", database_size,
+              name.has_database ? name.database.data : "",
+              name.has_database ? "." : "", size, name.table.data);
+    return -1;
+}
+
+/* The topics are in the manual: always an empty set. */
+static int
+parse_help(struct parser *p, struct statement *out)
+{
+    struct span topic;
+
+    out->kind = STATEMENT_SHOW;
+    out->show.what = "help";
+    out->show.subject = SHOW_OF_NODE;
+    parser_advance(p);
+    return parser_name_or_string(p, &topic);
+}
+
+static const struct {
+    const char *word;
+    enum error_code code;
+    const char *text;
+} refusals[] = {
+    {"CHECK", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'CHECK TABLE': its tables "
+     "are made when they are read"},
+    {"CHECKSUM", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'CHECKSUM TABLE': its "
+     "tables are made when they are read"},
+    {"DEALLOCATE", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'DEALLOCATE PREPARE' as SQL "
+     "text; use your client's prepared statements"},
+    {"EXECUTE", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'EXECUTE' as SQL text; use "
+     "your client's prepared statements"},
+    {"GET", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'GET DIAGNOSTICS'"},
+    {"HANDLER", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'HANDLER'; use SELECT"},
+    {"PREPARE", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'PREPARE' as SQL text; use "
+     "your client's prepared statements"},
+    {"RESTART", ER_PRIVILEGE,
+     "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
+     "this operation; nobody has it here: end heapwired where it was started"},
+    {"SHUTDOWN", ER_PRIVILEGE,
+     "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
+     "this operation; nobody has it here: end heapwired where it was started"},
+    {"TABLE", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'TABLE'; use SELECT * FROM"},
+    {"VALUES", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'VALUES'; use SELECT"},
+    {"XA", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'XA'"},
+};
+
+static const struct {
+    const char *word;
+    int (*parse)(struct parser *p, struct statement *out);
+} statements[] = {
+    {"CALL", parse_call},     {"FLUSH", parse_flush},
+    {"HELP", parse_help},     {"LOCK", parse_lock},
+
+    {"UNLOCK", parse_unlock}, {"ANALYZE", parse_change},
+    {"BINLOG", parse_change}, {"CACHE", parse_change},
+    {"CHANGE", parse_change}, {"CLONE", parse_change},
+    {"IMPORT", parse_change}, {"OPTIMIZE", parse_change},
+    {"PURGE", parse_change},  {"REPAIR", parse_change},
+    {"RESET", parse_change},  {"STOP", parse_change},
+};
+
+int
+parse_other(struct parser *p, struct statement *out)
+{
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        if (token_is(&p->token, statements[i].word))
+            return statements[i].parse(p, out);
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+        if (token_is(&p->token, refusals[i].word)) {
+            error_set(p->err, refusals[i].code, "%s", refusals[i].text);
+            return -1;
+        }
+    return parser_fail(p);
+}

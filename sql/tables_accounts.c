@@ -1,0 +1,138 @@
+/*
+ * tables_accounts.c - who may come in, what is set, and what was executed:
+ * heapwire.settings, heapwire.users, heapwire.audit_log.
+ *
+ * The host has these; what it lists is copied, then shown.
+ */
+#include "catalog_tables.h"
+#include "clock.h"
+#include "memory.h"
+#include "privileges.h"
+#include "rowset.h"
+#include "sql_session.h"
+
+enum { SETTINGS_MAX = 64, USERS_MAX = 1024 };
+
+/* ---- heapwire.settings ---- */
+
+static void
+produce_settings(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_host *host = &scope->session->node->host;
+    struct sql_setting_row *rows = mem_zalloc(SETTINGS_MAX, sizeof(*rows));
+    size_t count =
+        rows ? host->list_settings(host->arg, rows, SETTINGS_MAX) : 0;
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++) {
+        rowset_text(out, rows[i].name);
+        rowset_text(out, rows[i].value);
+        rowset_text(out, rows[i].reloadable ? "true" : "false");
+    }
+    mem_free(rows);
+}
+
+static const struct catalog_column settings[] = {
+    {"name", &type_name, "Key of [node] in the configuration file"},
+    {"value", &type_text, "In force"},
+    {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart"},
+};
+
+const struct catalog_table table_settings = {"heapwire",
+                                             "settings",
+                                             "The node's settings in force",
+                                             CATALOG_COLUMNS(settings),
+                                             PRIVILEGE_STATUS,
+                                             produce_settings};
+
+/* ---- heapwire.users ---- */
+
+static void
+produce_users(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_host *host = &scope->session->node->host;
+    struct sql_user_row *rows = mem_zalloc(USERS_MAX, sizeof(*rows));
+    size_t count = rows ? host->list_users(host->arg, rows, USERS_MAX) : 0;
+    char privileges[128];
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++) {
+        privileges_list(rows[i].privileges, privileges, sizeof(privileges));
+        rowset_text(out, rows[i].name);
+        rowset_text(out, privileges);
+        rowset_text(out, rows[i].native ? "native+sha2" : "sha2");
+        rowset_int(out, (int64_t)rows[i].connections);
+    }
+    mem_free(rows);
+}
+
+static const struct catalog_column users[] = {
+    {"name", &type_name},
+    {"privileges", &type_text},
+    {"auth", &type_name, "What may prove the password"},
+    {"connections", &type_bigint, "Open now"},
+};
+
+const struct catalog_table table_users = {
+    "heapwire",
+    "users",
+    "The accounts of the configuration file",
+    CATALOG_COLUMNS(users),
+    PRIVILEGE_ADMIN,
+    produce_users};
+
+/* ---- heapwire.audit_log ---- */
+
+static void
+add_audit(struct rowset *out, const struct sql_audit_row *row)
+{
+    char at[CLOCK_TEXT];
+
+    clock_text(row->at_ms, at, sizeof(at));
+    rowset_text(out, at);
+    rowset_int(out, row->connection_id);
+    rowset_text(out, row->user);
+    rowset_text(out, row->host);
+    rowset_int(out, row->error);
+    rowset_int(out, (int64_t)row->rows);
+    rowset_int(out, (int64_t)row->bytes);
+    rowset_int(out, (int64_t)row->elapsed_ms);
+    rowset_text(out, row->text);
+}
+
+static void
+produce_audit(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_host *host = &scope->session->node->host;
+    struct sql_audit_row *rows = mem_zalloc(SQL_AUDIT_ROWS_MAX, sizeof(*rows));
+    size_t count =
+        rows ? host->list_audit(host->arg, rows, SQL_AUDIT_ROWS_MAX) : 0;
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++)
+        add_audit(out, &rows[i]);
+    mem_free(rows);
+}
+
+static const struct catalog_column audit_log[] = {
+    {"at", &type_time, "When it ended, UTC"},
+    {"connection_id", &type_bigint},
+    {"user", &type_name},
+    {"host", &type_name},
+    {"error", &type_int, "Its code; 0: it succeeded"},
+    {"rows", &type_bigint},
+    {"bytes", &type_bigint},
+    {"milliseconds", &type_bigint},
+    {"statement", &type_text, "Cut after 512 bytes"},
+};
+
+const struct catalog_table table_audit_log = {
+    "heapwire",
+    "audit_log",
+    "The last 1000 ADMIN EXECUTE, newest first",
+    CATALOG_COLUMNS(audit_log),
+    PRIVILEGE_ADMIN,
+    produce_audit};

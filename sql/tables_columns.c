@@ -1,0 +1,202 @@
+/*
+ * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, told from
+ * the catalog's definitions.  A table that a session may not read has none.
+ */
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "rowset.h"
+#include "schema_types.h"
+
+/* Texts have lengths and collations. */
+static bool
+is_text(const struct catalog_type *type)
+{
+    return type->type == COLUMN_TEXT || type->type == COLUMN_LONGTEXT;
+}
+
+static void
+text_or_null(struct rowset *out, bool is, const char *text)
+{
+    if (is)
+        rowset_text(out, text);
+    else
+        rowset_null(out);
+}
+
+static void
+number_or_null(struct rowset *out, bool is, int64_t number)
+{
+    if (is)
+        rowset_int(out, number);
+    else
+        rowset_null(out);
+}
+
+static const char *
+null_word(const struct catalog_type *type)
+{
+    return type->flags & COLUMN_NOT_NULL ? "NO" : "YES";
+}
+
+/* What MySQL says about a type, by the words before any parenthesis. */
+static const struct {
+    const char *name;
+    int64_t octets; /* of a text without a length */
+    int precision, scale, fraction;
+} facts[] = {
+    {"bigint", -1, 19, 0, -1},
+    {"bigint unsigned", -1, 20, 0, -1},
+    {"int", -1, 10, 0, -1},
+    {"int unsigned", -1, 10, 0, -1},
+    {"double", -1, 22, -1, -1},
+    {"datetime", -1, -1, -1, 0},
+    {"timestamp", -1, -1, -1, 0},
+    {"text", 65535, -1, -1, -1},
+    {"mediumtext", 16777215, -1, -1, -1},
+    {"longtext", 4294967295, -1, -1, -1},
+    {"decimal(9,6)", -1, 9, 6, -1},
+    {"decimal(5,2)", -1, 5, 2, -1},
+};
+
+static void
+add_facts(struct rowset *out, const struct catalog_type *type)
+{
+    size_t i = 0;
+    int64_t characters = -1, octets = -1;
+    int precision = -1, scale = -1, fraction = -1;
+
+    while (i < sizeof(facts) / sizeof(facts[0]) &&
+           strcmp(facts[i].name, type->name) != 0)
+        i++;
+    if (i < sizeof(facts) / sizeof(facts[0])) {
+        octets = characters = facts[i].octets;
+        precision = facts[i].precision;
+        scale = facts[i].scale;
+        fraction = facts[i].fraction;
+    } else if (is_text(type)) {
+        characters = type->width;
+        octets = characters * 4;
+    }
+    number_or_null(out, characters >= 0, characters);
+    number_or_null(out, octets >= 0, octets);
+    number_or_null(out, precision >= 0, precision);
+    number_or_null(out, scale >= 0, scale);
+    number_or_null(out, fraction >= 0, fraction);
+}
+
+static void
+add_column(struct rowset *out, const struct catalog_table *table, size_t at)
+{
+    const struct catalog_column *column = &table->columns[at];
+    const struct catalog_type *type = column->type;
+
+    rowset_text(out, "def");
+    rowset_text(out, table->database);
+    rowset_text(out, table->name);
+    rowset_text(out, column->name);
+    rowset_int(out, (int64_t)at + 1);
+    rowset_null(out);
+    rowset_text(out, null_word(type));
+    rowset_bytes(out, type->name, strcspn(type->name, "( "));
+    add_facts(out, type);
+    text_or_null(out, is_text(type), CATALOG_CHARSET);
+    text_or_null(out, is_text(type), CATALOG_COLLATION);
+    rowset_text(out, type->name);
+    rowset_text(out, "");
+    rowset_text(out, "");
+    rowset_text(out, "select");
+    rowset_text(out, column->comment ? column->comment : "");
+    rowset_text(out, "");
+    rowset_null(out);
+}
+
+static void
+produce_columns(const struct catalog_scope *scope, struct rowset *out)
+{
+    for (size_t i = 0; i < catalog_table_count; i++)
+        for (size_t c = 0; catalog_visible(scope->session, catalog_tables[i]) &&
+                           c < catalog_tables[i]->column_count;
+             c++)
+            add_column(out, catalog_tables[i], c);
+}
+
+static const struct catalog_column columns[] = {
+    {"TABLE_CATALOG", &type_name},
+    {"TABLE_SCHEMA", &type_name},
+    {"TABLE_NAME", &type_name},
+    {"COLUMN_NAME", &type_name},
+    {"ORDINAL_POSITION", &type_uint_nn},
+    {"COLUMN_DEFAULT", &type_mediumtext},
+    {"IS_NULLABLE", &type_yes_no_nn},
+    {"DATA_TYPE", &type_longtext},
+    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
+    {"CHARACTER_OCTET_LENGTH", &type_bigint},
+    {"NUMERIC_PRECISION", &type_ubigint},
+    {"NUMERIC_SCALE", &type_ubigint},
+    {"DATETIME_PRECISION", &type_uint},
+    {"CHARACTER_SET_NAME", &type_name},
+    {"COLLATION_NAME", &type_name},
+    {"COLUMN_TYPE", &type_mediumtext_nn},
+    {"COLUMN_KEY", &type_yes_no_nn},
+    {"EXTRA", &type_256},
+    {"PRIVILEGES", &type_short},
+    {"COLUMN_COMMENT", &type_plain_text_nn},
+    {"GENERATION_EXPRESSION", &type_longtext_nn},
+    {"SRS_ID", &type_uint},
+};
+
+const struct catalog_table table_schema_columns = {
+    "information_schema",     "COLUMNS", "",
+    CATALOG_COLUMNS(columns), 0,         produce_columns};
+
+/* ---- SHOW [FULL] COLUMNS, DESCRIBE ---- */
+
+static void
+produce_show(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct catalog_table *table = scope->table;
+
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct catalog_column *column = &table->columns[i];
+
+        rowset_text(out, column->name);
+        rowset_text(out, column->type->name);
+        if (scope->full)
+            text_or_null(out, is_text(column->type), CATALOG_COLLATION);
+        rowset_text(out, null_word(column->type));
+        rowset_text(out, "");
+        rowset_null(out);
+        rowset_text(out, "");
+        if (!scope->full)
+            continue;
+        rowset_text(out, "select");
+        rowset_text(out, column->comment ? column->comment : "");
+    }
+}
+
+static const struct catalog_column show_columns[] = {
+    {"Field", &type_name},         {"Type", &type_mediumtext_nn},
+    {"Null", &type_yes_no_nn},     {"Key", &type_yes_no_nn},
+    {"Default", &type_mediumtext}, {"Extra", &type_256},
+};
+
+const struct catalog_table table_show_columns = {
+    CATALOG_HIDDEN, "columns", "", CATALOG_COLUMNS(show_columns), 0,
+    produce_show};
+
+static const struct catalog_column show_full_columns[] = {
+    {"Field", &type_name},
+    {"Type", &type_mediumtext_nn},
+    {"Collation", &type_name},
+    {"Null", &type_yes_no_nn},
+    {"Key", &type_yes_no_nn},
+    {"Default", &type_mediumtext},
+    {"Extra", &type_256},
+    {"Privileges", &type_short},
+    {"Comment", &type_plain_text_nn},
+};
+
+const struct catalog_table table_show_full_columns = {
+    CATALOG_HIDDEN, "full_columns", "", CATALOG_COLUMNS(show_full_columns), 0,
+    produce_show};

@@ -1,0 +1,349 @@
+"""Accounts, limits, and what one client can do to the others.
+
+All on the real heapwired.  Arguments name single tests.
+"""
+import signal
+import socket
+import sys
+import threading
+import time
+
+from mysql_wire import SHA2, Refused, Wire
+from node_under_test import REAL, SANITIZED, Node, wait_for
+
+USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
+ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+           "SELECT COUNT(*) FROM c")
+
+
+def node_with(settings="", users=USERS, start=True):
+    return Node(REAL, users=users, settings=settings, start=start)
+
+
+def limit_user(node, name, line):
+    """Adds a line to [user name]."""
+    with open(node.config, encoding="ascii") as f:
+        text = f.read()
+    assert f"[user {name}]\n" in text
+    with open(node.config, "w", encoding="ascii") as f:
+        f.write(text.replace(f"[user {name}]\n", f"[user {name}]\n{line}\n"))
+
+
+def ann(node, **more):
+    return Wire(node.tcp, **more).login(b"ann", b"secret")
+
+
+def local(node):
+    return Wire(node.socket).login()
+
+
+def refused(code, state, call, *args, **more):
+    try:
+        call(*args, **more)
+    except Refused as err:
+        assert (err.code, err.state) == (code, state), err
+        return err.text
+    raise AssertionError(f"error {code} was expected")
+
+
+def wrong(node, plugin=None):
+    more = (plugin,) if plugin else ()
+    return refused(1045, "28000", Wire(node.tcp).login, b"ann", b"wrong", *more)
+
+
+def works(call):
+    try:
+        call().close()
+        return True
+    except Refused:
+        return False
+
+
+def reload(node):
+    before = node.log().count("read the configuration again")
+    node.signal(signal.SIGHUP)
+    wait_for(lambda: node.log().count("read the configuration again") > before)
+
+
+# Logins that fail
+
+def test_failed_logins_make_their_address_wait():
+    with node_with("login_failures = 4\n") as node:
+        for _ in range(3):
+            wrong(node)
+        ann(node).close()  # clears
+        early = Wire(node.tcp).greeting()
+        for _ in range(3):
+            wrong(node)
+        wrong(node, SHA2)
+        text = refused(1129, None, Wire(node.tcp).greeting)
+        assert text == ("Host '127.0.0.1' is blocked for 1 s because of failed "
+                        "logins"), text
+        refused(1129, None, ann, node)  # the right password, too
+        with early:  # greeted before, and guesses no more
+            early.respond(b"ann", b"x" * 20)
+            refused(1129, "HY000", early.ok)
+        with Wire(node.socket).login(b"boss", b"b0ss") as w:
+            w.ping()  # the unix socket is never refused
+        refused(1045, "28000", Wire(node.socket).login, b"ann", b"wrong")
+        time.sleep(1.1)
+        wrong(node)
+        began = time.monotonic()  # the second time, two seconds
+        wait_for(lambda: works(lambda: ann(node)))
+        assert time.monotonic() - began > 1.5
+        for _ in range(3):
+            wrong(node)
+        ann(node).close()
+        assert "Host '127.0.0.1' is blocked" in node.log()
+
+
+def test_no_failure_counts_where_told_so():
+    with node_with("login_failures = 0\n") as node:
+        for _ in range(30):
+            wrong(node)
+        ann(node).close()
+
+
+def test_change_user_is_no_way_around():
+    with node_with("login_failures = 2\n") as node:
+        for _ in range(2):
+            with ann(node) as w:
+                w.command(0x11, b"boss\0\x14" + b"x" * 20 + b"\0\x2d\0"
+                          b"mysql_native_password\0")
+                try:
+                    w.switched(b"wrong")
+                    raise AssertionError("a wrong password was taken")
+                except Refused as err:
+                    assert err.code == 1045, err
+        # The right one in between cleared the first.
+        ann(node).close()
+        w = ann(node)
+        wrong(node)
+        wrong(node)
+        w.command(0x11, b"boss\0\0\0\x2d\0mysql_native_password\0")
+        try:
+            w.switched(b"b0ss")
+            raise AssertionError("a refused address changed its user")
+        except Refused as err:
+            assert err.code == 1129, err
+
+
+# Limits
+
+def test_a_user_has_as_many_connections_as_it_may():
+    with node_with(start=False) as node:
+        limit_user(node, "ann", "max_connections = 2")
+        node.start()
+        a, b = ann(node), ann(node)
+        text = refused(1226, "42000", ann, node)
+        assert text == ("User 'ann' has exceeded the 'max_user_connections' "
+                        "resource (current value: 2)"), text
+        refused(1226, "42000", Wire(node.tcp).login, b"ann", b"secret", SHA2)
+        Wire(node.tcp).login(b"boss", b"b0ss").close()
+        a.close()
+        wait_for(lambda: works(lambda: ann(node)))
+        b.close()
+
+
+def test_the_nodes_connections_are_capped_as_told():
+    with node_with("max_connections = 40\n") as node:
+        held = [local(node) for _ in range(40)]
+        refused(1040, None, Wire(node.socket).login)
+        refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
+        for w in held:
+            w.close()
+        wait_for(lambda: works(lambda: ann(node)))
+
+
+def test_an_idle_session_is_told_and_closed():
+    with node_with("idle_timeout = 2\n") as node:
+        with ann(node) as w, ann(node) as short, ann(node) as long:
+            for name in ("wait_timeout", "interactive_timeout"):
+                assert w.query(f"SELECT @@{name}") == [[b"2"]]
+                assert w.query(f"SELECT @@global.{name}") == [[b"2"]]
+            short.query("SET wait_timeout = 1")
+            assert short.query("SELECT @@wait_timeout") == [[b"1"]]
+            long.query("SET SESSION wait_timeout = 600")
+            began = time.monotonic()
+            short.sequence = 0
+            refused(4031, "HY000", short.result)
+            assert 0.9 < time.monotonic() - began < 1.9
+            assert short.closed()
+            w.sequence = 0
+            refused(4031, "HY000", w.result)
+            assert w.closed() and time.monotonic() - began > 1.9
+            assert long.query("SELECT 1") == [[b"1"]]
+            long.query("SET wait_timeout = DEFAULT")
+            assert long.query("SELECT @@wait_timeout") == [[b"2"]]
+            long.sequence = 0
+            refused(4031, "HY000", long.result)
+
+
+def test_a_statement_is_not_idle():
+    with node_with("idle_timeout = 1\n") as node, ann(node) as w:
+        w.command(3, ENDLESS.encode())
+        time.sleep(2)
+        with local(node) as boss:
+            boss.query(f"KILL QUERY {w.id}")
+        refused(1317, "70100", w.result)
+        w.ping()
+
+
+# What the tables say
+
+def test_settings_users_and_the_audit_log_are_tables():
+    with node_with("statement_timeout = 7\n") as node:
+        with ann(node) as w, Wire(node.tcp).login(b"boss", b"b0ss") as boss:
+            rows = dict((r[0], r[1:]) for r in w.query(
+                "SELECT name, value, reloadable FROM heapwire.settings"))
+            assert rows[b"statement_timeout"] == [b"7", b"true"], rows
+            assert rows[b"max_connections"] == [b"1024", b"false"], rows
+            assert rows[b"state_dir"][0] == node.state.encode()
+            for table in ("users", "audit_log"):
+                refused(1227, "42000", w.query,
+                        f"SELECT * FROM heapwire.{table}")
+            assert boss.query("SELECT * FROM heapwire.users ORDER BY name") == [
+                [b"ann", b"STATUS,PROFILE", b"native+sha2", b"1"],
+                [b"boss", b"STATUS,PROFILE,CONTROL,CLUSTER,ADMIN",
+                 b"native+sha2", b"1"]]
+            refused(1227, "42000", w.query, "ADMIN EXECUTE ON 10001 "
+                    "'HeapProf.getInstance().enable_prof()'")
+            boss.query("ADMIN EXECUTE ON 10001 'System.print(\"hi\")'")
+            log = boss.query("SELECT user, host, error, `rows`, statement FROM "
+                             "heapwire.audit_log")
+            assert log == [
+                [b"boss", b"127.0.0.1", b"0", b"1",
+                 b"ADMIN EXECUTE ON 10001 'System.print(\"hi\")'"],
+                [b"ann", b"127.0.0.1", b"1227", b"0", b"ADMIN EXECUTE ON 10001 "
+                 b"'HeapProf.getInstance().enable_prof()'"]], log
+            node.settings = node.settings.replace("= 7", "= 8")
+            node.write(USERS[1:])
+            reload(node)
+            assert w.query("SELECT value FROM heapwire.settings WHERE name = "
+                           "'statement_timeout'") == [[b"8"]]
+            assert len(boss.query("SELECT * FROM heapwire.users")) == 1
+
+
+def test_the_audit_log_keeps_the_last_thousand():
+    with node_with() as node, local(node) as w:
+        for i in range(1010):
+            w.query(f"ADMIN EXECUTE ON 10001 'System.print({i})'")
+        assert w.query("SELECT COUNT(*), MIN(statement LIKE '%(1009)%') FROM "
+                       "(SELECT * FROM heapwire.audit_log LIMIT 1) a") == [
+                           [b"1", b"1"]]
+        assert w.query("SELECT COUNT(*), SUM(statement LIKE '%(9)%') FROM "
+                       "heapwire.audit_log") == [[b"1000", b"0"]]
+
+
+# One and the others
+
+def ask_endlessly(node, stopped, sessions):
+    w = ann(node, timeout=90)
+    sessions.append(w)
+    try:
+        w.query(ENDLESS)
+    except (Refused, EOFError, OSError) as err:
+        stopped.append(err)
+
+
+def test_endless_statements_of_one_leave_workers_to_others():
+    with node_with() as node:
+        stopped, sessions = [], []
+        threads = [threading.Thread(target=ask_endlessly,
+                                    args=(node, stopped, sessions))
+                   for _ in range(12)]
+        for t in threads:
+            t.start()
+        with Wire(node.tcp).login(b"boss", b"b0ss") as boss:
+            wait_for(lambda: len(boss.query(
+                "SELECT id FROM heapwire.sessions WHERE user = 'ann' AND "
+                "command = 'Query'")) == 12)
+            slowest = 0
+            for _ in range(20):
+                began = time.monotonic()
+                boss.query("SELECT COUNT(*) FROM heapwire.sessions")
+                slowest = max(slowest, time.monotonic() - began)
+            print(f"   slowest of 20 beside 12 endless: {slowest * 1000:.0f} ms")
+            assert slowest < (2 if SANITIZED else 1), slowest
+            for w in sessions:  # those that wait for a worker, too
+                boss.query(f"KILL QUERY {w.id}")
+            for t in threads:
+                t.join(20)
+            assert len(stopped) == 12
+            assert all(getattr(e, "code", 0) == 1317 for e in stopped), stopped
+
+
+def test_clients_gone_while_waiting_for_a_worker_leave_nothing():
+    with node_with() as node:
+        with local(node) as boss:
+            before = node.descriptors()
+            for _ in range(3):
+                held = [ann(node) for _ in range(12)]
+                for w in held:
+                    w.command(3, ENDLESS.encode())
+                time.sleep(0.2)
+                for w in held:
+                    w.close()
+                wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
+            wait_for(lambda: node.descriptors() <= before)
+
+
+def test_ten_thousand_strangers_keep_nobody_out():
+    with node_with() as node:
+        local(node).close()  # the first makes libuv open one of its own
+        rss, fds = node.rss_kb(), node.descriptors()
+        flood = []
+        for _ in range(10000 if not SANITIZED else 2000):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex(node.tcp)
+            flood.append(s)
+        began = time.monotonic()
+        local(node).close()
+        print(f"   the unix socket: {(time.monotonic() - began) * 1000:.0f} ms")
+        assert time.monotonic() - began < 1
+        began = time.monotonic()
+        ann(node).close()
+        print(f"   TCP: {(time.monotonic() - began) * 1000:.0f} ms")
+        assert time.monotonic() - began < 10
+        assert node.descriptors() - fds < 300
+        for s in flood:
+            s.close()
+        wait_for(lambda: node.descriptors() <= fds)
+        assert SANITIZED or node.rss_kb() - rss < 4096, node.rss_kb() - rss
+
+
+def test_many_idle_sessions_cost_little():
+    count = 2000 if SANITIZED else 9000
+    with node_with("max_connections = 10000\n") as node:
+        local(node).close()
+        rss = node.rss_kb()
+        held = [local(node) for _ in range(count)]
+        each = (node.rss_kb() - rss) / count
+        cpu, began = node.cpu_seconds(), time.monotonic()
+        time.sleep(2)
+        cpu = (node.cpu_seconds() - cpu) / (time.monotonic() - began)
+        print(f"   {each:.2f} KB each, {cpu * 100:.2f} % of a CPU when idle")
+        assert SANITIZED or (each < 4 and cpu < 0.05)
+        with local(node) as w:
+            assert len(w.query("SHOW PROCESSLIST")) == count + 1
+            assert w.query("SELECT COUNT(*) FROM heapwire.sessions") == [
+                [str(count + 1).encode()]]
+        for w in held:
+            w.close()
+
+
+def main(names):
+    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
+    unknown = set(names) - set(tests)
+    assert not unknown, f"no such test: {unknown}"
+    for name, test in tests.items():
+        if names and name not in names:
+            continue
+        began = time.monotonic()
+        test()
+        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,231 @@
+"""What clients and their people ask of the catalog, over a node's socket."""
+import sys
+
+import pymysql
+import sqlalchemy as sa
+
+failures = []
+
+
+def same(what, expected, got):
+    if expected != got:
+        failures.append(what)
+        print(f"FAULT: {what}: expected {expected!r}, got {got!r}")
+
+
+def ask(cursor, text):
+    cursor.execute(text)
+    labels = [d[0] for d in cursor.description or ()]
+    return labels, list(cursor.fetchall())
+
+
+# Statements of clients as they send them, and the labels that they look for.
+STARTS = {
+    "DBeaver": [
+        ("SHOW ENGINES", "Engine Support Comment Transactions XA Savepoints"),
+        ("SHOW CHARSET", "Charset Description Default_collation Maxlen"),
+        ("SHOW COLLATION",
+         "Collation Charset Id Default Compiled Sortlen Pad_attribute"),
+        ("SELECT @@GLOBAL.character_set_server, @@GLOBAL.collation_server",
+         "@@GLOBAL.character_set_server @@GLOBAL.collation_server"),
+        ("SHOW PLUGINS", "Name Status Type Library License"),
+        ("SHOW VARIABLES LIKE 'lower_case_table_names'",
+         "Variable_name Value"),
+        ("show databases", "Database"),
+        ("SELECT * FROM information_schema.TABLES t WHERE t.TABLE_SCHEMA = "
+         "'information_schema' AND t.TABLE_NAME = 'CHECK_CONSTRAINTS'",
+         "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME TABLE_TYPE ENGINE VERSION "
+         "ROW_FORMAT TABLE_ROWS AVG_ROW_LENGTH DATA_LENGTH MAX_DATA_LENGTH "
+         "INDEX_LENGTH DATA_FREE AUTO_INCREMENT CREATE_TIME UPDATE_TIME "
+         "CHECK_TIME TABLE_COLLATION CHECKSUM CREATE_OPTIONS TABLE_COMMENT"),
+        ("SELECT * FROM information_schema.SCHEMATA WHERE SCHEMA_NAME="
+         "'heapwire'",
+         "CATALOG_NAME SCHEMA_NAME DEFAULT_CHARACTER_SET_NAME "
+         "DEFAULT_COLLATION_NAME SQL_PATH DEFAULT_ENCRYPTION"),
+        ("SHOW FULL TABLES FROM `heapwire`",
+         "Tables_in_heapwire Table_type"),
+        ("SHOW TABLE STATUS FROM `heapwire`",
+         "Name Engine Version Row_format Rows Avg_row_length Data_length "
+         "Max_data_length Index_length Data_free Auto_increment Create_time "
+         "Update_time Check_time Collation Checksum Create_options Comment"),
+        ("SELECT * FROM information_schema.COLUMNS WHERE TABLE_SCHEMA="
+         "'heapwire' AND TABLE_NAME='nodes' ORDER BY ORDINAL_POSITION", None),
+        ("SHOW CREATE TABLE heapwire.nodes", "Table Create_Table"),
+        ("SHOW FULL PROCESSLIST",
+         "Id User Host db Command Time State Info"),
+        ("SHOW GLOBAL STATUS", "Variable_name Value"),
+        ("SHOW GLOBAL VARIABLES", "Variable_name Value"),
+    ],
+    "HeidiSQL": [
+        ("SELECT CONNECTION_ID()", None),
+        ("SHOW VARIABLES", "Variable_name Value"),
+        ("SET NAMES utf8mb4", ""),
+        ("SHOW /*!50002 GLOBAL */ STATUS", "Variable_name Value"),
+        ("SELECT NOW()", None),
+        ("SHOW DATABASES", "Database"),
+        ("SHOW TABLES FROM `information_schema`",
+         "Tables_in_information_schema"),
+        ("SHOW TABLE STATUS FROM `information_schema`", None),
+        ("SELECT DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA "
+         "WHERE SCHEMA_NAME='heapwire'", "DEFAULT_COLLATION_NAME"),
+        ("SHOW TRIGGERS FROM `heapwire`",
+         "Trigger Event Table Statement Timing Created sql_mode Definer "
+         "character_set_client collation_connection Database_Collation"),
+        ("SHOW EVENTS FROM `heapwire`",
+         "Db Name Definer Time_zone Type Execute_at Interval_value "
+         "Interval_field Starts Ends Status Originator character_set_client "
+         "collation_connection Database_Collation"),
+        ("SHOW FUNCTION STATUS WHERE `Db`='heapwire'",
+         "Db Name Type Definer Modified Created Security_type Comment "
+         "character_set_client collation_connection Database_Collation"),
+        ("SHOW PROCEDURE STATUS WHERE `Db`='heapwire'", None),
+        ("SHOW KEYS FROM `nodes` FROM `heapwire`",
+         "Table Non_unique Key_name Seq_in_index Column_name Collation "
+         "Cardinality Sub_part Packed Null Index_type Comment Index_comment "
+         "Visible Expression"),
+        ("SHOW WARNINGS", "Level Code Message"),
+    ],
+    "Workbench": [
+        ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", ""),
+        ("set autocommit=1", ""),
+        ("SELECT current_user()", "current_user()"),
+        ("SHOW SESSION STATUS LIKE 'Ssl_cipher'", "Variable_name Value"),
+        ("show character set where charset = 'utf8mb4'",
+         "Charset Description Default_collation Maxlen"),
+        ("SET SQL_SAFE_UPDATES=1", ""),
+        ("SHOW SESSION VARIABLES LIKE 'sql_mode'", "Variable_name Value"),
+        ("SHOW SESSION VARIABLES LIKE 'version_compile_os'",
+         "Variable_name Value"),
+        ("show engines", None),
+        ("show collation", None),
+        ("show variables", None),
+        ("SHOW DATABASES", None),
+        ("SHOW FULL TABLES FROM `heapwire`", None),
+        ("SHOW PROCEDURE STATUS WHERE Db='heapwire'", None),
+        ("SHOW FULL COLUMNS FROM `heapwire`.`nodes`",
+         "Field Type Collation Null Key Default Extra Privileges Comment"),
+        ("SHOW INDEXES FROM `heapwire`.`nodes`", None),
+        ("SELECT * FROM information_schema.EVENTS", None),
+        ("SELECT * FROM information_schema.FILES", None),
+    ],
+    "Navicat": [
+        ("SHOW VARIABLES LIKE 'lower_case_%'", "Variable_name Value"),
+        ("SET PROFILING = 1", ""),
+        ("SHOW PROFILES", "Query_ID Duration Query"),
+        ("SELECT COUNT(*) AS support_ndb FROM information_schema.ENGINES "
+         "WHERE Engine = 'ndbcluster'", "support_ndb"),
+    ],
+    "Grafana": [
+        ("SELECT DISTINCT TABLE_SCHEMA from information_schema.TABLES where "
+         "TABLE_TYPE != 'SYSTEM VIEW' ORDER BY TABLE_SCHEMA",
+         "TABLE_SCHEMA"),
+        ("SELECT table_name FROM information_schema.tables WHERE "
+         "table_schema = 'heapwire' ORDER BY table_name", "table_name"),
+        ("SELECT column_name, data_type FROM information_schema.columns "
+         "WHERE table_schema = 'heapwire' AND table_name = 'nodes' ORDER BY "
+         "column_name", "column_name data_type"),
+    ],
+    "Metabase, Power BI, Connector/J, Connector/ODBC, DBD::mysql": [
+        ("SHOW GRANTS FOR CURRENT_USER()", None),
+        ("SHOW KEYS FROM `heapwire`.`nodes`", None),
+        ("SELECT * FROM information_schema.REFERENTIAL_CONSTRAINTS", None),
+        ("SELECT * FROM information_schema.KEY_COLUMN_USAGE", None),
+        ("SELECT WORD FROM INFORMATION_SCHEMA.KEYWORDS WHERE RESERVED=1 "
+         "ORDER BY WORD", "WORD"),
+        ("SELECT NULL, NULL, NULL, SCHEMA_NAME FROM "
+         "INFORMATION_SCHEMA.SCHEMATA WHERE SCHEMA_NAME LIKE 'heap%' ORDER "
+         "BY SCHEMA_NAME", None),
+        ("SELECT TABLE_NAME,TABLE_COMMENT,IF(TABLE_TYPE='BASE TABLE', "
+         "'TABLE', TABLE_TYPE),TABLE_SCHEMA FROM INFORMATION_SCHEMA.TABLES "
+         "WHERE TABLE_SCHEMA LIKE 'heapwire' AND ( TABLE_TYPE='BASE TABLE' "
+         "OR TABLE_TYPE='VIEW' ) AND TABLE_NAME LIKE 'nodes' ORDER BY "
+         "TABLE_SCHEMA, TABLE_NAME", None),
+        ("SHOW /*!50002 FULL*/ TABLES FROM `heapwire`", None),
+        ("SHOW COLUMNS FROM `heapwire`.`nodes` LIKE 'id'",
+         "Field Type Null Key Default Extra"),
+    ],
+}
+# Answers without a row, where a client would fall over one.
+EMPTY = ("TRIGGERS", "EVENTS", "STATUS WHERE", "KEYS", "INDEXES", "WARNINGS",
+         "FILES", "REFERENTIAL", "KEY_COLUMN", "PROFILES")
+
+
+def start_statements(path):
+    for client, statements in STARTS.items():
+        connection = pymysql.connect(unix_socket=path, user="root",
+                                     database="heapwire")
+        cursor = connection.cursor()
+        for text, labels in statements:
+            marked = f"/* ApplicationName={client} - Main */ {text}"
+            try:
+                got, rows = ask(cursor, marked)
+            except pymysql.err.Error as error:
+                same(f"{client}: {text}", labels, error)
+                continue
+            if labels is not None:
+                same(f"{client}: {text}", labels.split(),
+                     [label.replace(" ", "_") for label in got])
+            empty = any(word in text for word in EMPTY) or labels == ""
+            same(f"{client}: {text}: rows", not empty, bool(rows))
+        connection.close()
+
+
+def needed_values(path):
+    cursor = pymysql.connect(unix_socket=path, user="root").cursor()
+    ids = {row[2] for row in ask(cursor, "SHOW COLLATION")[1]}
+    same("collations", set(), {33, 45, 63, 255, 8, 46, 83, 224} - ids)
+    variables = dict(ask(cursor, "SHOW VARIABLES")[1])
+    for name in ("version", "version_comment", "version_compile_os",
+                 "hostname", "lower_case_table_names", "sql_mode",
+                 "interactive_timeout", "datadir"):
+        same(f"variable {name}", True, name in variables)
+    status = dict(ask(cursor, "SHOW GLOBAL STATUS")[1])
+    for name in ("Uptime", "Threads_connected", "Threads_running",
+                 "Questions", "Queries", "Connections"):
+        same(f"status {name}", True, name in status and int(status[name]) >= 0)
+
+
+def inspector(path):
+    engine = sa.create_engine("mysql+pymysql://root@/heapwire?unix_socket=" +
+                              path)
+    inspect = sa.inspect(engine)
+    same("schemas", ["heapwire", "information_schema"],
+         inspect.get_schema_names())
+    tables = inspect.get_table_names()
+    same("tables", True, {"nodes", "profiler", "sessions"} <= set(tables))
+    same("views", [], inspect.get_view_names())
+    same("system views", True, "COLUMNS" in
+         inspect.get_view_names("information_schema"))
+    same("columns", ["id", "address", "port", "role", "alive", "since",
+                     "version", "state"],
+         [column["name"] for column in inspect.get_columns("nodes")])
+    types = {c["name"]: str(c["type"]) for c in inspect.get_columns("nodes")}
+    same("types", ("BIGINT", "VARCHAR(64)", "DATETIME"),
+         (types["id"], types["address"], types["since"]))
+    same("has_table", (True, False, False),
+         (inspect.has_table("nodes"), inspect.has_table("nope"),
+          inspect.has_table("nodes", schema="nope")))
+    for table in tables:
+        same(f"keys of {table}", ([], [], [], []),
+             (inspect.get_pk_constraint(table)["constrained_columns"],
+              inspect.get_foreign_keys(table), inspect.get_indexes(table),
+              inspect.get_unique_constraints(table)))
+    same("comment", {"text": "The nodes that this one knows"},
+         inspect.get_table_comment("nodes"))
+    metadata = sa.MetaData()
+    metadata.reflect(bind=engine)
+    same("reflected", sorted(tables), sorted(metadata.tables))
+    with engine.connect() as connection:
+        rows = connection.execute(sa.select(metadata.tables["nodes"]))
+        same("selected", 10001, rows.fetchall()[0][0])
+        system = sa.MetaData()
+        for name in inspect.get_view_names("information_schema"):
+            table = sa.Table(name, system, autoload_with=connection,
+                             schema="information_schema")
+            connection.execute(sa.select(table).limit(1)).fetchall()
+
+
+start_statements(sys.argv[1])
+needed_values(sys.argv[1])
+inspector(sys.argv[1])
+sys.exit(1 if failures else 0)

@@ -1,0 +1,61 @@
+#!/bin/sh
+# catalog.sh - what clients ask about databases, tables, columns and the
+# server, on their own and for their people, against a real redis.
+. tests/integration/lib.inc
+
+port=$(free_port)
+password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
+node_options="--config $work/users.ini --listen 127.0.0.1:$port"
+start_redis
+socket=$work/node/mysql.sock
+
+# Statements of DBeaver, HeidiSQL, Workbench and others; SQLAlchemy.
+check
+"$python" tests/integration/catalog.py "$socket" || fault "catalog.py"
+
+# tool NAME ARGUMENTS...: one of the stock client's companions.
+tool() {
+    name=$1
+    shift
+    "$name" --no-defaults -S "$socket" -u root "$@" 2>&1
+}
+
+contains "processlist" "show processlist" "$(tool mysqladmin processlist)"
+contains "processlist -v" "show full processlist" \
+    "$(tool mysqladmin -v processlist)"
+contains "processlist -vv" "COMMAND" "$(tool mysqladmin -vv processlist)"
+contains "variables" "| version_compile_os " "$(tool mysqladmin variables)"
+contains "extended-status" "| Threads_running " \
+    "$(tool mysqladmin extended-status)"
+contains "status" "Threads: 1" "$(tool mysqladmin status)"
+same "flushes and refuses" "" "$(tool mysqladmin flush-privileges flush-tables \
+    flush-status flush-hosts flush-logs)"
+contains "mysqlshow" "| heapwire " "$(tool mysqlshow)"
+contains "mysqlshow of a database" "| profiler " "$(tool mysqlshow heapwire)"
+contains "mysqlshow of a table" "| address | varchar(64) | utf8mb4_general_ci" \
+    "$(tool mysqlshow -k heapwire nodes)"
+contains "mysqlshow of nothing" "Unknown database 'nope'" \
+    "$(tool mysqlshow nope || true)"
+contains "mysqlshow -i" "| nodes    | heapwire | 10 " \
+    "$(tool mysqlshow -i heapwire)"
+
+# JDBC's metadata, through MariaDB's driver.
+jar=/usr/share/java/mariadb-java-client.jar
+javac -d "$work/java" tests/integration/Catalog.java
+java -cp "$work/java:$jar" Catalog \
+    "jdbc:mariadb://127.0.0.1:$port/heapwire?user=admin&password=$password" \
+    >"$work/jdbc" 2>&1 || true
+same "JDBC" "product: MySQL
+catalogs: heapwire information_schema
+tables: nodes TABLE
+system views: COLUMNS
+primary keys:
+indexes:
+foreign keys:
+procedures:
+functions:
+privileges:
+table types: SYSTEM VIEW TABLE VIEW
+types: some" "$(grep -v '^columns:' "$work/jdbc" | sed 's/ *$//')"
+
+finish_test

@@ -1,0 +1,142 @@
+#!/bin/sh
+# clients.sh - the stock clients of clients/README.md against a loaded node.
+#
+# $CLIENTS names which (default: those that Debian's packages alone make).
+. tests/integration/lib.inc
+
+here=tests/integration/clients
+port=$(free_port)
+: >"$work/heapwire.ini"
+chmod 600 "$work/heapwire.ini"
+"$bin/heapwire-passwd" "$work/heapwire.ini" admin --privileges all >"$work/password"
+node_options="--config $work/heapwire.ini --listen 127.0.0.1:$port"
+start_redis
+prof 'enable_prof()' >/dev/null
+load_redis 20000
+
+export HW_PORT="$port" HW_SOCKET="$work/node/mysql.sock" HW_USER=admin
+HW_PASSWORD=$(cat "$work/password")
+HW_CA=$work/node/server-cert.pem
+HW_SNAPSHOT=$(prof 'snapshot()')
+export HW_PASSWORD HW_CA HW_SNAPSHOT
+
+dot=$(prof "to_dot_format(\"$HW_SNAPSHOT\")" | md5sum | cut -d' ' -f1)
+contains 'the snapshot is a graph' digraph "$(prof "to_dot_format(\"$HW_SNAPSHOT\")")"
+
+# expected WAY...: what a client prints.
+expected() {
+    for way in "$@"; do
+        printf '%s has_enable true\n%s dot %s\n' "$way" "$way" "$dot"
+        printf '%s parameter 10001 ä'\''"\\\n' "$way"
+        printf '%s admin true\n%s error 1064\n%s after 1\n' "$way" "$way" "$way"
+    done
+}
+
+# client NAME WAYS COMMAND...
+client() {
+    name=$1
+    ways=$2
+    shift 2
+    # shellcheck disable=SC2086
+    same "$name" "$(expected $ways)" "$("$@" 2>&1)"
+}
+
+# as_admin CLIENT OPTIONS...: one of MariaDB's programs, over TCP.
+as_admin() {
+    program=$1
+    shift
+    "$program" --no-defaults --protocol=tcp -h 127.0.0.1 -P "$HW_PORT" \
+        -u "$HW_USER" "-p$HW_PASSWORD" "$@" 2>&1
+}
+
+has="System.print(HeapProf.getInstance().has_enable())"
+
+run_mariadb() {
+    for way in tcp tls socket; do
+        case $way in
+        tcp) as="as_admin mariadb --skip-ssl" ;;
+        tls) as="as_admin mariadb --ssl --ssl-ca=$HW_CA" ;;
+        socket) as="mariadb --no-defaults -S $HW_SOCKET -u $HW_USER -p$HW_PASSWORD" ;;
+        esac
+        as="$as --default-character-set=utf8mb4 -N -B --raw"
+        same "mariadb $way" true "$($as -e "ADMIN EXECUTE ON 10001 '$has'")"
+        same "mariadb $way dot" "$dot" "$($as -e \
+            "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().to_dot_format(\"$HW_SNAPSHOT\"))'" |
+            md5sum | cut -d' ' -f1)"
+        contains "mariadb $way error" 'ERROR 1064 (42000)' \
+            "$($as -e "ADMIN EXECUTE ON 10001 'System.print(nonsense)'" 2>&1 || true)"
+        cipher=$($as -e "SHOW STATUS LIKE 'Ssl_cipher'" | cut -f2)
+        check
+        case $way:$cipher in
+        tls:?* | tcp: | socket:*) ;;
+        *) fault "mariadb $way has the cipher '$cipher'" ;;
+        esac
+    done
+    contains 'status of the CLI' 'Server version' "$(as_admin mariadb -e '\s')"
+}
+
+run_mysqladmin() {
+    contains ping 'mysqld is alive' "$(as_admin mysqladmin ping)"
+    contains status 'Uptime:' "$(as_admin mysqladmin status)"
+    contains version 'heapwire' "$(as_admin mysqladmin version)"
+    contains processlist "$HW_USER" "$(as_admin mysqladmin processlist)"
+    contains 'processlist -v' "$HW_USER" "$(as_admin mysqladmin -v processlist)"
+    contains variables version_comment "$(as_admin mysqladmin variables)"
+    contains extended-status Uptime "$(as_admin mysqladmin extended-status)"
+    contains shutdown 'Access denied' "$(as_admin mysqladmin shutdown || true)"
+    contains kill 'Unknown thread' "$(as_admin mysqladmin kill 4000000 || true)"
+}
+
+run_mysqlslap() {
+    contains mysqlslap 'Number of clients running queries: 4' \
+        "$(as_admin mysqlslap --concurrency=4 --iterations=2 --no-drop \
+            --create-schema=heapwire --query='SELECT * FROM nodes')"
+}
+
+run_pymysql() { client PyMySQL 'tcp tls socket' $python $here/pymysql_client.py; }
+run_mysqlclient() { client mysqlclient 'tcp tls socket' $python $here/mysqlclient_client.py; }
+run_mysqli() { client mysqli 'tcp tls socket' php $here/mysqli_client.php; }
+run_pdo() { client PDO 'tcp tls socket' php $here/pdo_client.php; }
+run_dbd() { client DBD::mysql 'tcp tls socket' /usr/bin/perl $here/dbd_client.pl; }
+run_odbc() { client 'MariaDB ODBC' 'tcp tls socket' $python $here/odbc_client.py; }
+run_sqlalchemy() { same SQLAlchemy 'sqlalchemy ok' "$($python $here/sqlalchemy_client.py 2>&1)"; }
+
+run_isql() {
+    printf '[node]\nDriver=MariaDB Unicode\nSERVER=127.0.0.1\nPORT=%s\n' "$HW_PORT" >"$work/odbc.ini"
+    contains isql '10001' "$(echo 'SELECT id FROM heapwire.nodes' |
+        ODBCINI=$work/odbc.ini isql -b node "$HW_USER" "$HW_PASSWORD" 2>&1)"
+    contains 'isql runs a script' true "$(echo "CALL admin_execute(10001, '$has')" |
+        ODBCINI=$work/odbc.ini isql -b node "$HW_USER" "$HW_PASSWORD" 2>&1)"
+}
+
+run_connectorj() {
+    jar=/usr/share/java/mariadb-java-client.jar
+    javac -d "$work" $here/ConnectorJ.java
+    client Connector/J 'tcp tls prepared tls-prepared' \
+        java -cp "$work:$jar" ConnectorJ
+}
+
+# Debian's driver, in the old way of Go's packages.
+run_go() {
+    GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE="$work/go" \
+        GOFLAGS=-buildvcs=false /usr/bin/go build -o "$work/go_client" $here/go_client.go
+    client go-sql-driver 'tcp tls socket' "$work/go_client"
+}
+
+run_mysql2() {
+    cp $here/mysql2_client.js "$work"
+    (cd "$work" && npm install --silent --no-audit --no-fund mysql2@3 >/dev/null)
+    client mysql2 'tcp tls socket' node "$work/mysql2_client.js"
+}
+
+run_mycli() {
+    contains mycli 10001 "$(HOME=$work mycli -h 127.0.0.1 -P "$HW_PORT" \
+        -u "$HW_USER" -p "$HW_PASSWORD" -e 'SELECT id FROM heapwire.nodes' 2>&1)"
+}
+
+core='mariadb mysqladmin mysqlslap pymysql mysqlclient sqlalchemy mysqli pdo dbd odbc isql'
+for name in ${CLIENTS:-$core}; do
+    "run_$name"
+done
+stop_node
+finish_test

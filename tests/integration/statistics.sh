@@ -1,0 +1,119 @@
+#!/bin/sh
+# statistics.sh - the allocator's statistics as tables, beside what redis, the
+# kernel and mariadb say of themselves.
+. tests/integration/lib.inc
+
+# near WHAT A B PERCENT: neither is larger than the other by more.
+near() {
+    check
+    awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN {
+        d = a > b ? a - b : b - a
+        exit !(a > 0 && b > 0 && d <= (a > b ? a : b) * p / 100)
+    }' || fault "$1: $2 and $3 differ by more than $4%"
+}
+
+# one COLUMN: of heapwire.memory.
+one() {
+    sql "select $1 from heapwire.memory"
+}
+
+info() {
+    redis-cli -p "$redis_port" info memory | tr -d '\r' | sed -n "s/^$1://p"
+}
+
+status_rss() {
+    awk '/^VmRSS:/ { print $2 * 1024 }' "/proc/$1/status"
+}
+
+start_redis
+load_redis 100000
+sleep 1.5 # what was freed last settles, and no answer is shared any more
+
+near "rss" "$(one rss)" "$(status_rss "$redis")" 3
+near "allocated" "$(one allocated)" "$(info used_memory)" 5
+same "unexplained" 0 "$(one 'rss - resident - unexplained')"
+same "in order" 1 "$(one 'allocated <= active and active <= resident
+    and resident <= mapped and rss_file < rss')"
+contains "the note" "free parts of pages in use" "$(one note)"
+contains "the note on the profile" "profiling is not active" "$(one note)"
+same "no profile" "NULL	NULL" "$(one 'profile_bytes, profile_samples')"
+
+sleep 1.1
+same "statistics and memory are of one moment" 0 \
+    "$(sql "select m.allocated - s.value from heapwire.memory m,
+        heapwire.malloc_stats s where s.name = 'stats.allocated'")"
+same "words" "NULL	default" \
+    "$(sql "select value, text from heapwire.malloc_stats
+        where name = 'opt.thp'")"
+same "bins and large ones make all that is allocated" 1 \
+    "$(sql 'select sum(b.allocated) + (select sum(large_allocated)
+        from heapwire.malloc_arenas) = (select allocated from heapwire.memory)
+        from heapwire.malloc_bins b')"
+same "arenas make all that is active" 1 \
+    "$(sql 'select sum(a.active) = (select active from heapwire.memory)
+        from heapwire.malloc_arenas a')"
+same "bins ascend" 0 "$(sql 'select count(*) from heapwire.malloc_bins a
+    join heapwire.malloc_bins b on b.bin = a.bin + 1 where b.size <= a.size')"
+same "utilization" 1 "$(sql 'select min(utilization) >= 0 and
+    max(utilization) <= 1 from heapwire.malloc_bins')"
+
+# Profiling on: the profile's total stands beside.
+prof 'enable_prof()' >/dev/null
+redis-cli -p "$redis_port" debug jmap >/dev/null 2>&1 || true
+redis-cli -p "$redis_port" flushall >/dev/null
+load_redis 100000
+same "a profile" 1 "$(one 'profile_bytes > 1000000 and profile_samples > 10
+    and profile_bytes < 2 * allocated')"
+contains "its share" "% of allocated: what was allocated since 20" "$(one note)"
+prof 'disable_prof()' >/dev/null
+
+# The whole statement is quick, and equal ones within a second share.
+started=$(milliseconds)
+for _ in 1 2 3 4 5; do
+    one allocated >/dev/null
+done
+took=$(($(milliseconds) - started))
+check
+[ "$took" -lt 1000 ] || fault "five reads took $took ms"
+
+# A stopped database is told, not waited for.
+kill -STOP "$redis"
+sleep 1.1
+contains "stopped" "not responding" "$(one allocated || true)"
+kill -CONT "$redis"
+wait_for 10 one allocated
+stop_node
+
+# A database that is no jemalloc's: the kernel's figures, and why no others.
+rm -rf "$work/node"
+node_options="--listen none --jemalloc no"
+start_node /bin/sleep 1000
+wait_for 10 one rss
+contains "no jemalloc" "only the kernel's figures" "$(one note)"
+contains "no jemalloc, no bins" "does not allocate through jemalloc" \
+    "$(sql 'select * from heapwire.malloc_bins' || true)"
+stop_node
+
+# mariadb, which drops root and may hide its memory map, but not its size.
+if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$work"
+    rm -rf "$work/node"
+    mkdir "$work/db"
+    mariadb-install-db --no-defaults --force --datadir="$work/db/data" \
+        --user=mysql --auth-root-authentication-method=normal \
+        >"$work/install.log" 2>&1
+    chown mysql "$work/db"
+    node_options="--listen none"
+    start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
+        --datadir="$work/db/data" --socket="$work/db/db.sock" \
+        --skip-networking --pid-file="$work/db/pid"
+    wait_for 20 test -s "$work/db/pid"
+    wait_for 20 one allocated
+    sleep 1.5
+    near "mariadb's rss" "$(one rss)" "$(status_rss "$(cat "$work/db/pid")")" 5
+    same "mariadb's order" 1 "$(one 'allocated <= active and active <= resident
+        and allocated > 1000000')"
+    contains "mariadb's note" "rss" "$(one note)"
+fi
+
+finish_test

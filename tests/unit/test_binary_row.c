@@ -1,0 +1,189 @@
+/* test_binary_row.c - rows by their columns' types; dates and times. */
+#include <math.h>
+#include <string.h>
+
+#include "binary_row.h"
+#include "cursor.h"
+#include "suite.h"
+#include "temporal.h"
+
+#define BYTES(text) text, sizeof(text) - 1
+#define TEXT(text)                                                             \
+    {                                                                          \
+        VALUE_TEXT, text, sizeof(text) - 1                                     \
+    }
+#define INT(number)                                                            \
+    {                                                                          \
+        VALUE_INT, NULL, 0, number                                             \
+    }
+#define REAL(number)                                                           \
+    {                                                                          \
+        VALUE_DOUBLE, NULL, 0, 0, number                                       \
+    }
+
+static struct buffer out;
+
+static void
+setup(void)
+{
+    buffer_init(&out, 4096);
+}
+
+static void
+teardown(void)
+{
+    buffer_fini(&out);
+}
+
+static const struct {
+    enum column_type type;
+    uint16_t flags;
+    struct value value;
+    const char *bytes; /* NULL: the value is NULL */
+    size_t size;
+} cells[] = {
+    {COLUMN_TEXT, 0, TEXT("hi"), BYTES("\2hi")},
+    {COLUMN_TEXT, 0, INT(-42), BYTES("\3-42")},
+    {COLUMN_TEXT, 0, REAL(0.1),
+     BYTES("\3"
+           "0.1")},
+    {COLUMN_TEXT, 0, {VALUE_NULL}, NULL, 0},
+    {COLUMN_LONGTEXT, 0, TEXT(""), BYTES("\0")},
+    {COLUMN_BLOB, 0, {VALUE_BLOB, "\0\xff", 2}, BYTES("\2\0\xff")},
+    {COLUMN_NULL, 0, INT(1), NULL, 0},
+    {COLUMN_DECIMAL, 0, TEXT("1.50"),
+     BYTES("\4"
+           "1.50")},
+    {COLUMN_INT, 0, INT(-2), BYTES("\xfe\xff\xff\xff")},
+    {COLUMN_INT, 0, INT(INT64_MAX), BYTES("\xff\xff\xff\x7f")},
+    {COLUMN_INT, 0, TEXT("-99999999999999999999"), BYTES("\0\0\0\x80")},
+    {COLUMN_INT, COLUMN_UNSIGNED, INT(-1), BYTES("\0\0\0\0")},
+    {COLUMN_INT, COLUMN_UNSIGNED, INT(1LL << 40), BYTES("\xff\xff\xff\xff")},
+    {COLUMN_BIGINT, 0, INT(INT64_MIN), BYTES("\0\0\0\0\0\0\0\x80")},
+    {COLUMN_BIGINT, 0, TEXT("258"), BYTES("\2\1\0\0\0\0\0\0")},
+    {COLUMN_BIGINT, 0, TEXT("2.5"), BYTES("\3\0\0\0\0\0\0\0")},
+    {COLUMN_BIGINT, 0, TEXT("1e3"), BYTES("\xe8\3\0\0\0\0\0\0")},
+    {COLUMN_BIGINT, 0, TEXT("none"), BYTES("\0\0\0\0\0\0\0\0")},
+    {COLUMN_BIGINT, 0, REAL(-1.5), BYTES("\xfe\xff\xff\xff\xff\xff\xff\xff")},
+    {COLUMN_BIGINT, 0, REAL(1e300), BYTES("\xff\xff\xff\xff\xff\xff\xff\x7f")},
+    {COLUMN_BIGINT, 0, REAL(-1e300), BYTES("\0\0\0\0\0\0\0\x80")},
+    {COLUMN_BIGINT, 0, REAL(NAN), NULL, 0},
+    {COLUMN_BIGINT, COLUMN_UNSIGNED, TEXT("18446744073709551615"),
+     BYTES("\xff\xff\xff\xff\xff\xff\xff\xff")},
+    {COLUMN_BIGINT, COLUMN_UNSIGNED, REAL(0x1p63), BYTES("\0\0\0\0\0\0\0\x80")},
+    {COLUMN_BIGINT, COLUMN_UNSIGNED, REAL(1e30),
+     BYTES("\xff\xff\xff\xff\xff\xff\xff\xff")},
+    {COLUMN_DOUBLE, 0, REAL(0.5), BYTES("\0\0\0\0\0\0\xe0\x3f")},
+    {COLUMN_DOUBLE, 0, INT(1), BYTES("\0\0\0\0\0\0\xf0\x3f")},
+    {COLUMN_DOUBLE, 0, TEXT("0.5"), BYTES("\0\0\0\0\0\0\xe0\x3f")},
+    {COLUMN_DOUBLE, 0, TEXT("inf"), BYTES("\0\0\0\0\0\0\0\0")},
+    {COLUMN_DOUBLE, 0, REAL(INFINITY), NULL, 0},
+    {COLUMN_DATE, 0, TEXT("2026-11-21"), BYTES("\4\xea\7\x0b\x15")},
+    {COLUMN_DATE, 0, TEXT("2026-11-21 10:00:00"), BYTES("\4\xea\7\x0b\x15")},
+    {COLUMN_DATE, 0, TEXT("21.11.2026"), BYTES("\0")},
+    {COLUMN_DATE, 0, INT(20261121), BYTES("\0")},
+    {COLUMN_DATETIME, 0, TEXT("2026-11-21"), BYTES("\4\xea\7\x0b\x15")},
+    {COLUMN_DATETIME, 0, TEXT("2026-11-21T01:02:03"),
+     BYTES("\7\xea\7\x0b\x15\1\2\3")},
+    {COLUMN_TIMESTAMP, 0, TEXT("2026-11-21 01:02:03.1"),
+     BYTES("\x0b\xea\7\x0b\x15\1\2\3\xa0\x86\1\0")},
+    {COLUMN_DATETIME, 0, TEXT("0000-00-00 00:00:00"), BYTES("\0")},
+    {COLUMN_DATETIME, 0, TEXT("2026-11-21 25:02:03"), BYTES("\0")},
+    {COLUMN_DATETIME, 0, TEXT("2026-11-21 01:02:03 "), BYTES("\0")},
+    {COLUMN_DATETIME, 0, TEXT("2026-11-21 01:02:03."), BYTES("\0")},
+    {COLUMN_TIME, 0, TEXT("01:02:03"), BYTES("\x08\0\0\0\0\0\1\2\3")},
+    {COLUMN_TIME, 0, TEXT("-838:59:59.000001"),
+     BYTES("\x0c\1\x22\0\0\0\x16\x3b\x3b\1\0\0\0")},
+    {COLUMN_TIME, 0, TEXT("00:00:00"), BYTES("\0")},
+    {COLUMN_TIME, 0, TEXT("840:00:00"), BYTES("\0")},
+    {COLUMN_TIME, 0, TEXT("1:2"), BYTES("\0")},
+};
+
+START_TEST(values_become_what_their_column_is)
+{
+    struct column column = {.type = cells[_i].type, .flags = cells[_i].flags};
+    bool is_null = !cells[_i].bytes;
+
+    binary_row_put(&out, &column, &cells[_i].value, 1);
+    ck_assert_uint_eq(out.size, 2 + cells[_i].size);
+    ck_assert_int_eq(out.data[0], 0);
+    ck_assert_int_eq(out.data[1], is_null ? 4 : 0);
+    if (!is_null)
+        ck_assert_msg(memcmp(out.data + 2, cells[_i].bytes, cells[_i].size) ==
+                          0,
+                      "cell %d", _i);
+}
+END_TEST
+
+START_TEST(the_bitmap_has_as_many_bytes_as_it_needs)
+{
+    struct column columns[32];
+    struct value row[32];
+
+    for (size_t i = 0; i < 32; i++) {
+        columns[i] = (struct column){.type = COLUMN_TEXT};
+        row[i] = (struct value){.type = VALUE_NULL};
+    }
+    for (size_t count = 1; count <= 32; count++) {
+        buffer_clear(&out);
+        binary_row_put(&out, columns, row, count);
+        ck_assert_uint_eq(out.size, 1 + (count + 9) / 8);
+        for (size_t bit = 0; bit < (count + 9) / 8 * 8; bit++)
+            ck_assert_int_eq((unsigned char)out.data[1 + bit / 8] >> bit % 8 &
+                                 1,
+                             bit >= 2 && bit < count + 2);
+    }
+}
+END_TEST
+
+/* What is printed is read, and what is put is read. */
+START_TEST(temporal_values_go_around)
+{
+    static const uint32_t fractions[] = {0, 1, 999999, 1000, 500000};
+    struct temporal t = {.year = 2026, .month = 12, .day = 31}, back;
+    char text[TEMPORAL_TEXT_MAX];
+    struct reader r;
+    int size;
+
+    t.hour = (uint32_t)_i % 24;
+    t.minute = (uint8_t)_i;
+    t.second = (uint8_t)(59 - _i);
+    t.microsecond = fractions[_i % 5];
+    size = temporal_print_datetime(&t, text);
+    ck_assert(
+        temporal_parse_datetime((struct span){text, (size_t)size}, &back));
+    ck_assert(memcmp(&t, &back, sizeof(t)) == 0);
+    temporal_put_datetime(&out, &t);
+    r = reader_of(out.data, out.size);
+    ck_assert(temporal_read_datetime(&r, &back) && reader_done(&r));
+    ck_assert(memcmp(&t, &back, sizeof(t)) == 0);
+
+    t = (struct temporal){.negative = _i % 2,
+                          .hour = (uint32_t)_i * 14,
+                          .minute = 1,
+                          .microsecond = fractions[_i % 5]};
+    size = temporal_print_time(&t, text);
+    ck_assert(temporal_parse_time((struct span){text, (size_t)size}, &back));
+    ck_assert(memcmp(&t, &back, sizeof(t)) == 0);
+    buffer_clear(&out);
+    temporal_put_time(&out, &t);
+    r = reader_of(out.data, out.size);
+    ck_assert(temporal_read_time(&r, &back) && reader_done(&r));
+    ck_assert(memcmp(&t, &back, sizeof(t)) == 0);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("binary_row");
+    TCase *tc = tcase_create("binary_row");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, values_become_what_their_column_is, 0,
+                        sizeof(cells) / sizeof(cells[0]));
+    tcase_add_test(tc, the_bitmap_has_as_many_bytes_as_it_needs);
+    tcase_add_loop_test(tc, temporal_values_go_around, 0, 60);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

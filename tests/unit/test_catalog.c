@@ -1,0 +1,409 @@
+/*
+ * test_catalog.c - the statements with which clients look around: labels and
+ * rows, and what they say to those who may not look.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog.h"
+#include "scripted_controller.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+#define ROUTINES                                                               \
+    "Db|Name|Type|Definer|Modified|Created|Security_type|Comment|"             \
+    "character_set_client|collation_connection|Database Collation"
+#define EXPLAINED                                                              \
+    "id|select_type|table|partitions|type|possible_keys|key|key_len|ref|"      \
+    "rows|filtered|Extra"
+#define READ_ONLY                                                              \
+    "1290/HY000 The heapwire server is running with the --read-only option "   \
+    "so it cannot execute this statement"
+#define NO_STATUS                                                              \
+    "1227/42000 Access denied; you need (at least one of) the STATUS "         \
+    "privilege(s) for this operation"
+
+static struct harness h;
+
+static void
+set_up(void)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+}
+
+static void
+set_up_nobody(void)
+{
+    harness_init(&h, 0);
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+}
+
+static const struct {
+    const char *statement, *answer;
+} cases[] = {
+    /* tables */
+    {"SHOW TABLES FROM heapwire WHERE Tables_in_heapwire LIKE 'n%' OR "
+     "`Tables_in_heapwire` = 'PROFILER'",
+     "Tables_in_heapwire\nnodes\nprofiler"},
+    {"SHOW EXTENDED FULL TABLES IN heapwire LIKE 'nodes'",
+     "Tables_in_heapwire (nodes)|Table_type\nnodes|BASE TABLE"},
+    {"SHOW TABLE STATUS FROM `heapwire` LIKE 'nodes'",
+     "Name|Engine|Version|Row_format|Rows|Avg_row_length|Data_length|"
+     "Max_data_length|Index_length|Data_free|Auto_increment|Create_time|"
+     "Update_time|Check_time|Collation|Checksum|Create_options|Comment\n"
+     "nodes|heapwire|#10|Dynamic|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"
+     "2026-11-21 02:31:00|\\N|\\N|utf8mb4_general_ci|\\N||"
+     "The nodes that this one knows"},
+    {"SHOW TABLE STATUS", "1046/3D000 No database selected"},
+    {"SHOW OPEN TABLES FROM heapwire", "Database|Table|In_use|Name_locked"},
+    {"SHOW CREATE DATABASE IF NOT EXISTS `heapwire`",
+     "Database|Create Database\nheapwire|CREATE DATABASE `heapwire` /*!40100 "
+     "DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci */ /*!80016 "
+     "DEFAULT ENCRYPTION='N' */"},
+    {"SHOW CREATE TABLE `information_schema`.`ENGINES`",
+     "Table|Create Table\nENGINES|CREATE TABLE `ENGINES` (\n"
+     "  `ENGINE` varchar(64) NOT NULL,\n"
+     "  `SUPPORT` varchar(10) NOT NULL,\n"
+     "  `COMMENT` varchar(80) NOT NULL,\n"
+     "  `TRANSACTIONS` varchar(3) DEFAULT NULL,\n"
+     "  `XA` varchar(3) DEFAULT NULL,\n"
+     "  `SAVEPOINTS` varchar(3) DEFAULT NULL\n"
+     ") ENGINE=heapwire DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"},
+    {"SHOW CREATE VIEW heapwire.nodes",
+     "1347/HY000 'heapwire.nodes' is not VIEW"},
+    {"SHOW CREATE TABLE heapwire.nope",
+     "1146/42S02 Table 'heapwire.nope' doesn't exist"},
+
+    /* columns */
+    {"SHOW COLUMNS FROM `profiler` FROM `heapwire` LIKE 's%'",
+     "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|YES||\\N|\n"
+     "since|datetime|YES||\\N|\nsample_rate|bigint "
+     "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|"},
+    {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
+     "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
+     "id|bigint|\\N|YES||\\N||select|\n"
+     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"},
+    {"DESC heapwire.nodes", NULL},
+    {"DESCRIBE `heapwire`.`nodes` id",
+     "Field|Type|Null|Key|Default|Extra\nid|bigint|YES||\\N|"},
+    {"EXPLAIN heapwire.nodes 'p%'",
+     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|"},
+    {"DESCRIBE nodes", "1046/3D000 No database selected"},
+    {"DESCRIBE heapwire.nope",
+     "1146/42S02 Table 'heapwire.nope' doesn't exist"},
+    {"DESCRIBE nope.nodes", "1049/42000 Unknown database 'nope'"},
+    {"DESCRIBE `show`.tables", "1049/42000 Unknown database 'show'"},
+    {"SHOW INDEX FROM nodes FROM heapwire WHERE Key_name = 'PRIMARY'",
+     "Table|Non_unique|Key_name|Seq_in_index|Column_name|Collation|"
+     "Cardinality|Sub_part|Packed|Null|Index_type|Comment|Index_comment|"
+     "Visible|Expression"},
+    {"SHOW KEYS FROM heapwire.nope",
+     "1146/42S02 Table 'heapwire.nope' doesn't exist"},
+    {"select column_name, column_type, is_nullable, data_type, "
+     "character_maximum_length, character_octet_length, numeric_precision, "
+     "numeric_scale, datetime_precision, collation_name from "
+     "information_schema.columns where table_schema = 'information_schema' "
+     "and table_name = 'TABLES' and column_name in ('TABLE_NAME', "
+     "'AUTO_INCREMENT', 'CREATE_TIME', 'TABLE_COMMENT')",
+     "column_name|column_type|is_nullable|data_type|character_maximum_length|"
+     "character_octet_length|numeric_precision|numeric_scale|"
+     "datetime_precision|collation_name\n"
+     "TABLE_NAME|varchar(64)|YES|varchar|#64|#256|\\N|\\N|\\N|"
+     "utf8mb4_general_ci\n"
+     "AUTO_INCREMENT|bigint unsigned|YES|bigint|\\N|\\N|#20|#0|\\N|\\N\n"
+     "CREATE_TIME|timestamp|NO|timestamp|\\N|\\N|\\N|\\N|#0|\\N\n"
+     "TABLE_COMMENT|text|YES|text|#65535|#65535|\\N|\\N|\\N|"
+     "utf8mb4_general_ci"},
+
+    /* the server */
+    {"SHOW COLLATION WHERE `Charset` = 'utf8mb4' AND `Default` = 'Yes'",
+     "Collation|Charset|Id|Default|Compiled|Sortlen|Pad_attribute\n"
+     "utf8mb4_general_ci|utf8mb4|#45|Yes|Yes|#1|PAD SPACE"},
+    {"SHOW COLLATION LIKE 'binary'",
+     "Collation|Charset|Id|Default|Compiled|Sortlen|Pad_attribute\n"
+     "binary|binary|#63|Yes|Yes|#1|NO PAD"},
+    {"show character set where charset = 'utf8mb4'",
+     "Charset|Description|Default collation|Maxlen\n"
+     "utf8mb4|UTF-8 Unicode|utf8mb4_general_ci|#4"},
+    {"SHOW CHARSET LIKE 'latin%'",
+     "Charset|Description|Default collation|Maxlen\n"
+     "latin1|cp1252 West European|latin1_swedish_ci|#1"},
+    {"SHOW STORAGE ENGINES",
+     "Engine|Support|Comment|Transactions|XA|Savepoints\n"
+     "heapwire|DEFAULT|What the node's profiler tells|NO|NO|NO"},
+    {"SHOW ENGINE heapwire STATUS", "Type|Name|Status"},
+    {"SHOW ENGINE InnoDB STATUS", "1286/42000 Unknown storage engine 'InnoDB'"},
+    {"SHOW PLUGINS", "Name|Status|Type|Library|License\n"
+                     "mysql_native_password|ACTIVE|AUTHENTICATION|\\N|BSD\n"
+                     "caching_sha2_password|ACTIVE|AUTHENTICATION|\\N|BSD\n"
+                     "heapwire|ACTIVE|STORAGE ENGINE|\\N|BSD"},
+    {"SHOW COUNT(*) WARNINGS", "@@session.warning_count\n#0"},
+    {"SHOW COUNT(*) ERRORS", "@@session.error_count\n#0"},
+    {"SHOW GRANTS FOR CURRENT_USER()",
+     "Grants for admin@localhost\nGRANT STATUS,PROFILE,CONTROL,CLUSTER,ADMIN "
+     "ON *.* TO `admin`@`localhost`\n"
+     "GRANT SELECT ON `heapwire`.* TO `admin`@`localhost`"},
+    {"SHOW GRANTS FOR 'other'@'%'",
+     "1235/42000 This version of heapwire doesn't yet support 'SHOW GRANTS "
+     "FOR another user'; SELECT privileges FROM heapwire.users"},
+    {"SHOW STATUS LIKE 'Threads_%'",
+     "Variable_name|Value\nThreads_cached|0\nThreads_connected|2\n"
+     "Threads_running|1"},
+    {"SHOW STATUS LIKE 'Connections'", "Variable_name|Value\nConnections|8"},
+
+    /* what nobody has here */
+    {"SHOW PROCEDURE STATUS WHERE Db = 'x'", ROUTINES},
+    {"SHOW FUNCTION STATUS LIKE 'x'", ROUTINES},
+    {"SHOW TRIGGERS IN heapwire LIKE 'x'",
+     "Trigger|Event|Table|Statement|Timing|Created|sql_mode|Definer|"
+     "character_set_client|collation_connection|Database Collation"},
+    {"SHOW EVENTS FROM heapwire",
+     "Db|Name|Definer|Time zone|Type|Execute at|Interval value|Interval "
+     "field|Starts|Ends|Status|Originator|character_set_client|"
+     "collation_connection|Database Collation"},
+    {"SHOW MASTER STATUS",
+     "File|Position|Binlog_Do_DB|Binlog_Ignore_DB|Executed_Gtid_Set"},
+    {"SHOW BINARY LOG STATUS",
+     "File|Position|Binlog_Do_DB|Binlog_Ignore_DB|Executed_Gtid_Set"},
+    {"SHOW BINARY LOGS", "Log_name|File_size|Encrypted"},
+    {"SHOW REPLICAS", "Server_Id|Host|Port|Source_Id|Replica_UUID"},
+    {"SHOW PROFILES", "Query_ID|Duration|Query"},
+    {"HELP 'select'", "source_category_name|name|is_it_category"},
+
+    /* EXPLAIN */
+    {"EXPLAIN SELECT 1", EXPLAINED "\n#1|SIMPLE|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"
+                                   "\\N|\\N|No tables used"},
+    {"EXPLAIN FORMAT=TRADITIONAL SELECT * FROM heapwire.nodes n, "
+     "heapwire.sessions s WHERE n.id = s.id",
+     EXPLAINED "\n#1|SIMPLE|n|\\N|ALL|\\N|\\N|\\N|\\N|#100|100.00|\\N\n"
+               "#1|SIMPLE|s|\\N|ALL|\\N|\\N|\\N|\\N|#100|100.00|\\N"},
+    {"DESC SELECT nope FROM heapwire.nodes",
+     "1054/42S22 Unknown column 'nope' in 'field list'"},
+    {"EXPLAIN SELECT * FROM heapwire.nope",
+     "1146/42S02 Table 'heapwire.nope' doesn't exist"},
+    {"EXPLAIN FORMAT=JSON SELECT 1",
+     "1235/42000 This version of heapwire doesn't yet support 'EXPLAIN in "
+     "another format than TRADITIONAL'"},
+    {"EXPLAIN DELETE FROM heapwire.nodes", READ_ONLY},
+
+    /* nothing to do */
+    {"FLUSH PRIVILEGES", "OK"},
+    {"FLUSH LOCAL TABLES `nodes`, heapwire.sessions WITH READ LOCK", "OK"},
+    {"flush status", "OK"},
+    {"LOCK TABLES `nodes` READ /*!32311 LOCAL */, x AS y WRITE", "OK"},
+    {"UNLOCK TABLES", "OK"},
+    {"SAVEPOINT `x`", "OK"},
+    {"ROLLBACK TO `x`", "OK"},
+    {"ROLLBACK WORK TO SAVEPOINT x", "OK"},
+    {"RELEASE SAVEPOINT x", "OK"},
+    {"START TRANSACTION READ ONLY", "OK"},
+    {"COMMIT AND NO CHAIN NO RELEASE", "OK"},
+
+    /* refused */
+    {"FLUSH everything", NULL},
+    {"CALL sys.version()", "1305/42000 PROCEDURE sys.version does not exist"},
+    {"CALL x", "1305/42000 PROCEDURE x does not exist"},
+    {"ANALYZE TABLE heapwire.nodes", READ_ONLY},
+    {"PREPARE s FROM 'SELECT 1'",
+     "1235/42000 This version of heapwire doesn't yet support 'PREPARE' as "
+     "SQL text; use your client's prepared statements"},
+    {"HANDLER nodes OPEN",
+     "1235/42000 This version of heapwire doesn't yet support 'HANDLER'; use "
+     "SELECT"},
+    {"SHUTDOWN",
+     "1227/42000 Access denied; you need (at least one of) the SHUTDOWN "
+     "privilege(s) for this operation; nobody has it here: end heapwired "
+     "where it was started"},
+};
+
+START_TEST(statements_have_mysqls_answers)
+{
+    const char *answer = harness_run(&h, cases[_i].statement);
+
+    if (cases[_i].answer)
+        ck_assert_str_eq(answer, cases[_i].answer);
+}
+END_TEST
+
+static const char *const wrong[] = {
+    "SHOW FULL VARIABLES",
+    "SHOW GLOBAL TABLES",
+    "SHOW COLUMNS",
+    "SHOW COLUMNS FROM",
+    "SHOW CREATE",
+    "SHOW CREATE FROB",
+    "SHOW COUNT(*)",
+    "SHOW ENGINE heapwire",
+    "SHOW INDEX FROM nodes LIKE 'x'",
+    "DESCRIBE",
+    "DESCRIBE heapwire.",
+    "DESCRIBE nodes a b",
+    "EXPLAIN FORMAT=",
+    "FLUSH everything",
+    "FLUSH",
+    "LOCK nodes",
+    "UNLOCK",
+    "SAVEPOINT",
+    "RELEASE x",
+    "ROLLBACK TO",
+    "START TRANSACTION READ",
+    "START TRANSACTION frob",
+    "COMMIT AND",
+    "BEGIN frob",
+    "HELP",
+    "CALL",
+};
+
+START_TEST(what_is_not_in_the_grammar_is_a_syntax_error)
+{
+    harness_run(&h, wrong[_i]);
+    ck_assert_uint_eq(h.error.code, ER_PARSE);
+}
+END_TEST
+
+START_TEST(savepoints_stay_in_their_transaction)
+{
+    harness_run(&h, "BEGIN");
+    harness_run(&h, "ROLLBACK TO x");
+    ck_assert(sql_session_in_transaction(h.session));
+    harness_run(&h, "COMMIT AND CHAIN");
+    ck_assert(sql_session_in_transaction(h.session));
+    harness_run(&h, "COMMIT RELEASE");
+    ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
+    ck_assert(sql_session_in_transaction(h.session));
+    harness_run(&h, "ROLLBACK AND NO CHAIN");
+    ck_assert(!sql_session_in_transaction(h.session));
+}
+END_TEST
+
+/* ---- every table of the catalog ---- */
+
+START_TEST(every_table_answers_and_describes_itself)
+{
+    const struct catalog_table *table = catalog_tables[_i];
+    char text[512];
+    const char *answer;
+
+    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs ||
+        table->walk)
+        return;
+    snprintf(text, sizeof(text), "SELECT * FROM `%s`.`%s`", table->database,
+             table->name);
+    ck_assert_ptr_nonnull(harness_run(&h, text));
+    ck_assert_uint_eq(h.error.code, 0);
+    snprintf(text, sizeof(text),
+             "SELECT count(*) = %zu FROM information_schema.columns WHERE "
+             "table_schema = '%s' AND table_name = '%s'",
+             table->column_count, table->database, table->name);
+    answer = harness_run(&h, text);
+    ck_assert_ptr_nonnull(strstr(answer, "\n#1"));
+    snprintf(text, sizeof(text), "SHOW CREATE TABLE `%s`.`%s`", table->database,
+             table->name);
+    answer = harness_run(&h, text);
+    for (size_t i = 0; i < table->column_count; i++) {
+        snprintf(text, sizeof(text), "\n  `%s` %s", table->columns[i].name,
+                 table->columns[i].type->name);
+        ck_assert_ptr_nonnull(strstr(answer, text));
+    }
+}
+END_TEST
+
+/* What may be NULL must not be called NOT NULL. */
+START_TEST(not_null_columns_have_values)
+{
+    const struct catalog_table *table = catalog_tables[_i];
+    char text[512];
+
+    if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs ||
+        table->walk)
+        return;
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (!(table->columns[i].type->flags & COLUMN_NOT_NULL))
+            continue;
+        snprintf(text, sizeof(text),
+                 "SELECT count(*) FROM `%s`.`%s` WHERE `%s` IS NULL",
+                 table->database, table->name, table->columns[i].name);
+        ck_assert_ptr_nonnull(strstr(harness_run(&h, text), "\n#0"));
+    }
+}
+END_TEST
+
+/* ---- without privileges ---- */
+
+static const struct {
+    const char *statement, *answer;
+} denied[] = {
+    {"DESCRIBE heapwire.nodes", NO_STATUS},
+    {"SHOW FULL COLUMNS FROM heapwire.nodes", NO_STATUS},
+    {"SHOW INDEX FROM heapwire.nodes", NO_STATUS},
+    {"SHOW CREATE TABLE heapwire.nodes", NO_STATUS},
+    {"EXPLAIN SELECT * FROM heapwire.nodes", NO_STATUS},
+    {"SELECT * FROM heapwire.nodes", NO_STATUS},
+    {"SHOW TABLES FROM heapwire", "Tables_in_heapwire\nsessions"},
+    {"SHOW TABLES FROM heapwire WHERE Tables_in_heapwire = 'nodes'",
+     "Tables_in_heapwire"},
+    {"SELECT table_name FROM information_schema.tables WHERE table_schema = "
+     "'heapwire'",
+     "table_name\nsessions"},
+    {"SELECT DISTINCT table_name FROM information_schema.columns WHERE "
+     "table_schema = 'heapwire'",
+     "table_name\nsessions"},
+    {"SHOW GRANTS",
+     "Grants for admin@localhost\nGRANT USAGE ON *.* TO `admin`@`localhost`"},
+    {"SHOW GRANTS FOR admin", NULL},
+    {"SELECT privilege_type FROM information_schema.user_privileges",
+     "privilege_type\nUSAGE"},
+    {"SELECT count(*) FROM information_schema.schema_privileges",
+     "count(*)\n#0"},
+};
+
+START_TEST(sessions_see_what_they_may_read)
+{
+    const char *answer = harness_run(&h, denied[_i].statement);
+
+    if (denied[_i].answer)
+        ck_assert_str_eq(answer, denied[_i].answer);
+    else
+        ck_assert_uint_eq(h.error.code, 0);
+}
+END_TEST
+
+START_TEST(others_grants_need_admin)
+{
+    harness_run(&h, "SHOW GRANTS FOR 'other'@'%'");
+    ck_assert_uint_eq(h.error.code, ER_PRIVILEGE);
+}
+END_TEST
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
+int
+main(void)
+{
+    Suite *suite = suite_create("catalog");
+    TCase *tc = tcase_create("everything");
+    TCase *nobody = tcase_create("nobody");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 30);
+    tcase_add_loop_test(tc, statements_have_mysqls_answers, 0, COUNT(cases));
+    tcase_add_loop_test(tc, what_is_not_in_the_grammar_is_a_syntax_error, 0,
+                        COUNT(wrong));
+    tcase_add_test(tc, savepoints_stay_in_their_transaction);
+    tcase_add_loop_test(tc, every_table_answers_and_describes_itself, 0,
+                        (int)catalog_table_count);
+    tcase_add_loop_test(tc, not_null_columns_have_values, 0,
+                        (int)catalog_table_count);
+    suite_add_tcase(suite, tc);
+    tcase_add_checked_fixture(nobody, set_up_nobody, tear_down);
+    tcase_add_loop_test(nobody, sessions_see_what_they_may_read, 0,
+                        COUNT(denied));
+    tcase_add_test(nobody, others_grants_need_admin);
+    suite_add_tcase(suite, nobody);
+    return suite_run(suite);
+}
