@@ -333,15 +333,15 @@ rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
     struct buffer sql;
     struct rewritten result = {0};
     struct error again; /* the one that is being located */
-    struct rewriter r;
     const char *located = rewrite->fragment->end;
+    struct rewriter r;
     size_t at = 0;
 
+    *where = "field list";
+    offset = offset > start ? offset - start : 0;
     begin(&r, rewrite, &result, &sql);
     r.marking = true;
     r.err = &again;
-    *where = "field list";
-    offset = offset > start ? offset - start : 0;
     buffer_init(&sql, REWRITE_OUTPUT_MAX);
     run(&r);
     for (size_t i = 0; i < r.mark_count && r.marks[i].offset <= offset; i++)

@@ -106,21 +106,21 @@ struct rewriter {
     struct token token, ahead, previous;
     struct buffer *sql;
     size_t depth;
-    struct pending pending[REWRITE_PENDING_MAX];
     size_t pending_count;
     bool rows_follow;  /* IN, its left side a row: so is its list */
     bool call_follows; /* the coming parenthesis is a function's */
     bool window_follows;
     enum special special_follows;
-    struct span ctes[REWRITE_CTES_MAX];
     size_t cte_count;
     size_t parameters;  /* so far: each fragment's count from 1 */
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
     struct error *err;
-    /* Last, and not cleared before they are used: many bytes. */
+    /* Large, and not cleared: what is in use was written. */
     struct level levels[NESTING_MAX + 1];
+    struct pending pending[REWRITE_PENDING_MAX];
+    struct span ctes[REWRITE_CTES_MAX];
 };
 
 /* rewrite.c */

@@ -91,8 +91,8 @@ static const struct operator binaries[] = {
     {"RLIKE", BINDS_COMPARISON, SHAPE_NATIVE, " REGEXP", NULL},
     {"IN", BINDS_COMPARISON, SHAPE_IN, " IN", NULL},
     {"BETWEEN", BINDS_BETWEEN, SHAPE_BETWEEN, " BETWEEN", " hw_between("},
-    {"->", BINDS_BINARY, SHAPE_FUNCTION, " ->", " json_extract("},
-    {"->>", BINDS_BINARY, SHAPE_FUNCTION, " ->>", " hw_json_text("},
+    {"->", BINDS_BINARY, SHAPE_NATIVE, " ->", NULL},
+    {"->>", BINDS_BINARY, SHAPE_NATIVE, " ->>", NULL},
 };
 
 static const struct operator prefixes[] = {

@@ -423,7 +423,10 @@ kind_here(struct rewriter *r, enum rewrite_word kind)
     bool open = token_is_operator(&r->ahead, "(");
     struct level *level = rewriter_top(r);
 
-    if (token_is_operator(&r->previous, "."))
+    if (token_is_operator(&r->previous, ".") ||
+        (token_is(&r->previous, "AS") &&
+         (token_is(&r->token, "OFFSET") || token_is(&r->token, "END") ||
+          token_is(&r->token, "ESCAPE"))))
         return WORD_NAME;
     switch (kind) {
     case WORD_SIDE:

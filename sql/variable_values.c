@@ -188,8 +188,7 @@ static bool
 changes_reading(const struct variable *variable, struct span value)
 {
     return strcmp(variable->name, "sql_mode") == 0 &&
-           (has_word(value, "ANSI_QUOTES") || has_word(value, "ANSI") ||
-            has_word(value, "NO_BACKSLASH_ESCAPES"));
+           (has_word(value, "ANSI") || has_word(value, "NO_BACKSLASH_ESCAPES"));
 }
 
 static int

@@ -136,9 +136,9 @@ static const struct {
      "1231/42000 Variable 'autocommit' can't be set to the value of '2'"},
     {"SET autocommit = maybe", NULL,
      "1231/42000 Variable 'autocommit' can't be set to the value of 'maybe'"},
-    {"SET sql_mode = 'STRICT_TRANS_TABLES, ansi_quotes'", NULL,
+    {"SET sql_mode = 'STRICT_TRANS_TABLES, ansi'", NULL,
      "1231/42000 Variable 'sql_mode' can't be set to the value of "
-     "'STRICT_TRANS_TABLES, ansi_quotes'"},
+     "'STRICT_TRANS_TABLES, ansi'"},
     {"SET sql_mode = 'NO_BACKSLASH_ESCAPES'", NULL,
      "1231/42000 Variable 'sql_mode' can't be set to the value of "
      "'NO_BACKSLASH_ESCAPES'"},

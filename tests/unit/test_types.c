@@ -47,11 +47,11 @@ static const struct {
      "1 is null, 1 is not null, 1 between 0 and 2, 1 not between 0 and 2",
      "bigint bigint bigint bigint bigint bigint bigint bigint"},
     {"select 1 | 2, 1 & 2, 1 << 2, ~1, '1' + 1, -'1', 1 + null, 1 || 0",
-     "bigint bigint bigint bigint double double bigint bigint"},
+     "bigint bigint bigint decimal double double bigint bigint"},
     {"select 1 + 2 = 3, 1.5 > 1 and 2, 1 + 2 * 1.5, (1 + 2) * 3, (1.5)",
      "bigint bigint double bigint double"},
     {"select 'a' collate utf8mb4_bin, binary 'a', 'x' x, 1 'y', 2 as `z`",
-     "text text text bigint bigint"},
+     "text blob text bigint bigint"},
     /* functions */
     {"select connection_id(), version(), database(), user(), found_rows()",
      "bigint text text text bigint"},

@@ -1,0 +1,178 @@
+/* test_dialect.c - expressions and their values; bounds of what they take. */
+#include <string.h>
+
+#include "clock.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct harness h;
+
+static void
+set_up(void)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+}
+
+/* dialect.sql compares many more with a MariaDB. */
+static const struct {
+    const char *query, *answer; /* the label is x */
+} cases[] = {
+    {"select '1' = 1 x", "x\n#1"},
+    {"select 'a' = 'A' x", "x\n#1"},
+    {"select binary 'a' = 'A' x", "x\n#0"},
+    {"select 1 xor 1 x", "x\n#0"},
+    {"select 7 div 2 + 7 % 4 x", "x\n#6"},
+    {"select 8 ^ 2 * 3 x", "x\n#30"},
+    {"select !1 + 1 x", "x\n#1"},
+    {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},
+    {"select 2 between 1 and 3 and 0 x", "x\n#0"},
+    {"select 'abc' regexp 'B' x", "x\n#1"},
+    {"select trim(leading 'x' from 'xxa') x", "x\na"},
+    {"select substring('abcdef' from -3 for 2) x", "x\nde"},
+    {"select upper('\xc3\xa9') x", "x\n\xc3\x89"},
+    {"select '2026-01-31' + interval 1 month x", "x\n2026-02-28"},
+    {"select extract(day_minute from '2026-07-02 01:02:03') x", "x\n#20102"},
+    {"select timestampdiff(month, '2026-01-31', '2026-03-01') x", "x\n#1"},
+    {"select date_format('2026-02-03 04:05:06', '%W %D %b %k') x",
+     "x\nTuesday 3rd Feb 4"},
+    {"select group_concat(distinct a order by a desc separator '/') x from "
+     "(select 1 a union all select 2 union all select 1) t",
+     "x\n2/1"},
+    {"select count(distinct a, b) x from (select 1 a, 'p' b union all select "
+     "1, 'P') t",
+     "x\n#1"},
+    {"select a x from (select 1 a union select 2) t having x > 1", "x\n#2"},
+    {"(select 1 x) union (select 2) order by x desc", "x\n2\n1"},
+    {"select 1 as offset", "offset\n#1"},
+    {"select md5('a') x", "x\n0cc175b9c0f1b6a831c399e269772661"},
+    {"select sleep(0) x", "x\n#0"},
+    {"select '{\"a\": \"b\"}'->'$.a' x", "x\n\"b\""},
+    {"select '{\"a\": \"b\"}'->>'$.a' x", "x\nb"},
+    {"select 1 x for update", "x\n#1"},
+    {"select id x from heapwire.nodes use index (p) where 1", "x\n#10001"},
+};
+
+START_TEST(expressions_have_mysqls_values)
+{
+    ck_assert_str_eq(harness_run(&h, cases[_i].query), cases[_i].answer);
+}
+END_TEST
+
+static const struct {
+    const char *query;
+    unsigned code;
+} faults[] = {
+    {"select get_lock('a', 1)", ER_FUNCTION_UNKNOWN},
+    {"select benchmark(1, 1)", ER_FUNCTION_UNKNOWN},
+    {"select concat()", ER_PARAMETER_COUNT},
+    {"select 'a' regexp '('", ER_REGEX},
+    {"select repeat('a', 5000) regexp '^(a+)+$b'", ER_REGEX},
+    {"select repeat('a', 1000000000)", ER_OUT_OF_MEMORY},
+    {"select lpad('', 1000000000, 'x')", ER_OUT_OF_MEMORY},
+    {"select (select 1, 2)", ER_OPERAND_COLUMNS},
+    {"select 1 union select 1, 2", ER_COLUMN_COUNT},
+    {"select 1 from (select 1)", ER_DERIVED_ALIAS},
+    {"select 1 from heapwire.nodes where sum(id) > 1", ER_GROUP_FUNCTION},
+    {"select 1 into @a, @b", ER_COLUMN_COUNT},
+    {"select 1 union select 2 into @a", ER_TOO_MANY_ROWS},
+    {"select 1 into outfile 'x'", ER_READ_ONLY},
+    {"select 1 > all (select 1)", ER_PARSE},
+    {"select sleep(-1)", ER_WRONG_ARGUMENTS},
+};
+
+START_TEST(faults_have_mysqls_codes)
+{
+    uint64_t start = clock_ms();
+
+    harness_run(&h, faults[_i].query);
+    ck_assert_uint_eq(h.error.code, faults[_i].code);
+    ck_assert_uint_lt(clock_ms() - start, 5000);
+}
+END_TEST
+
+START_TEST(the_clause_of_an_unknown_column_is_named)
+{
+    static const struct {
+        const char *query, *where;
+    } list[] = {
+        {"select nope from heapwire.nodes", "field list"},
+        {"select id from heapwire.nodes where nope = 1", "where clause"},
+        {"select 1 from heapwire.nodes a join heapwire.nodes b on a.nope = 1",
+         "on clause"},
+        {"select id from heapwire.nodes group by nope", "group statement"},
+        {"select id from heapwire.nodes order by nope", "order clause"},
+    };
+
+    for (size_t i = 0; i < COUNT(list); i++) {
+        harness_run(&h, list[i].query);
+        ck_assert_uint_eq(h.error.code, ER_BAD_FIELD);
+        ck_assert_ptr_nonnull(strstr(h.error.text, list[i].where));
+    }
+}
+END_TEST
+
+START_TEST(select_into_sets_user_variables)
+{
+    ck_assert_str_eq(harness_run(&h, "SELECT SLEEP(0) INTO @__Sleep;"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select 1, 'b' into @a, @b"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select @a + 1 x, @b y, @__Sleep z"),
+                     "x|y|z\n#2|b|#0");
+    /* a failed one changes nothing */
+    harness_run(&h, "select 5 union select 6 into @a");
+    ck_assert_str_eq(harness_run(&h, "select @a x"), "x\n#1");
+}
+END_TEST
+
+START_TEST(sleep_waits_on_a_worker_and_can_be_cancelled)
+{
+    uint64_t start = clock_ms();
+    struct value value;
+    struct rows rows = {&value, 0, 1};
+
+    harness_open(&h, "select sleep(30)");
+    ck_assert(h.cursor->instant);
+    ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_MORE);
+    ck_assert(!h.cursor->instant);
+    ck_assert_uint_lt(clock_ms() - start, 1000);
+    h.cursor->ops->cancel(h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_str_eq(harness_run(&h, "select sleep(0.05) x"), "x\n#0");
+}
+END_TEST
+
+START_TEST(double_quotes_are_names_when_the_session_says_so)
+{
+    ck_assert_str_eq(harness_run(&h, "select \"id\" x"), "x\nid");
+    ck_assert_str_eq(harness_run(&h, "set sql_mode = 'ANSI_QUOTES'"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select \"id\" x from heapwire.nodes"),
+                     "x\n10001");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("dialect");
+    TCase *tc = tcase_create("dialect");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, expressions_have_mysqls_values, 0,
+                        (int)COUNT(cases));
+    tcase_add_loop_test(tc, faults_have_mysqls_codes, 0, (int)COUNT(faults));
+    tcase_add_test(tc, the_clause_of_an_unknown_column_is_named);
+    tcase_add_test(tc, select_into_sets_user_variables);
+    tcase_add_test(tc, sleep_waits_on_a_worker_and_can_be_cancelled);
+    tcase_add_test(tc, double_quotes_are_names_when_the_session_says_so);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
