@@ -19,7 +19,7 @@ add_column(struct inference *p, struct shape *shape, struct span name,
            struct result_type type)
 {
     size_t capacity = shape->capacity ? shape->capacity * 2 : 8;
-    struct shape_column *grown = shape->columns;
+    struct shape_column *grown;
 
     if (shape->count == shape->capacity) {
         grown = inference_alloc(p, capacity * sizeof(*grown));

@@ -79,7 +79,7 @@ value_text(struct parser *p, const struct value *value, struct span *out)
 int
 parser_string(struct parser *p, struct span *out, bool *unknown)
 {
-    const struct value *value;
+    const struct value *value = NULL;
 
     if (p->token.kind == TOKEN_STRING)
         return parser_decode(p, out);
@@ -111,7 +111,7 @@ parse_digits(struct span text, uint64_t *out)
 int
 parser_number(struct parser *p, uint64_t *out, bool *unknown)
 {
-    const struct value *value;
+    const struct value *value = NULL;
     struct span text;
 
     /* Clients that put a parameter's value into the text quote numbers, too. */
