@@ -11,7 +11,7 @@ build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
-    strace libmariadb-dev php-cli php-mysql"
+    strace libmariadb-dev php-cli php-mysql default-jdk-headless libmariadb-java"
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;
