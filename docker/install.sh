@@ -7,7 +7,8 @@ set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0"
 build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
-    zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev libpcre2-dev"
+    zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
+    libpcre2-dev"
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
