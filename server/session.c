@@ -136,8 +136,8 @@ wrote_at_once(struct session *s)
     int sent;
 
     if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
-        (s->tls && tls_stream_unsent(s->tls) > 0))
-        return false;
+        s->reply.out.size > 0 || (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false; /* what is left over waits for on_written */
     sent = uv_try_write(&s->io.stream, &bytes, 1);
     if (sent > 0)
         buffer_drop_front(&s->writing, (size_t)sent);
