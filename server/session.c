@@ -8,6 +8,7 @@
 #include "command.h"
 #include "errors.h"
 #include "log.h"
+#include "login.h"
 #include "memory.h"
 #include "prepared_commands.h"
 #include "statement.h"
@@ -73,6 +74,7 @@ session_close(struct session *s)
     if (s->state == SESSION_CLOSED)
         return;
     session_enter(s, SESSION_CLOSED);
+    login_given_up(s);
     uv_close(&s->io.handle, on_closed);
     statement_abandon(s);
 }
@@ -284,17 +286,28 @@ feed(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* A stranger gets TLS's alert, and others nothing: a statement may be under
- * way. */
+/* TLS's own word on why it ends, where nothing else is on its way. */
+static void
+say_alert(struct session *s)
+{
+    uv_buf_t bytes;
+
+    if (s->writing.data || tls_stream_seal(s->tls, false, &s->writing) != 0)
+        return;
+    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    if (s->writing.size > 0)
+        (void)uv_try_write(&s->io.stream, &bytes, 1);
+    buffer_fini(&s->writing);
+}
+
+/* At once: nobody can be told more, and a statement may be under way. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
     log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
                  s->who.host, err->text);
-    if (is_logging_in(s->state))
-        session_enter(s, SESSION_CLOSING);
-    else
-        session_close(s);
+    say_alert(s);
+    session_close(s);
 }
 
 /* False: there will be no more. */

@@ -417,6 +417,22 @@ def test_garbage_after_the_login(node):
     alone(node)
 
 
+def test_a_fault_after_the_login_has_an_alert(node):
+    hand = ByHand(node.tcp)
+    hand.wire.sock.sendall(hand.request + hand.outgoing.read())
+    hand.finish(hand.wire.sock.sendall)
+    hand.tls.write(b"\1\0\0\0\x0e")
+    data = bytearray(hand.outgoing.read())
+    data[-1] ^= 1
+    hand.wire.sock.sendall(data)
+    try:
+        raise AssertionError(hand.read())
+    except ssl.SSLError as err:
+        assert "bad record mac" in str(err).lower(), err
+    hand.wire.close()
+    alone(node)
+
+
 def s_client(node, *more):
     return subprocess.Popen(
         ["openssl", "s_client", "-starttls", "mysql", "-connect",
