@@ -445,7 +445,7 @@ def test_admin_execute_hides_nothing(node):
         w.query("ADMIN EXECUTE ON 1 'last'")
     lines = [l for l in node.log().splitlines() if "ADMIN EXECUTE" in l]
     assert lines[0].endswith(
-        r"ADMIN EXECUTE ON 77 'evil(''a'')\n?'"), lines[0]
+        r"ADMIN EXECUTE ON 77 'evil(''a'')??'"), lines[0]
     assert "rows 1, " in lines[1] and (
         "ADMIN EXECUTE ON NULL 'in pieces'" in lines[1]), lines[1]
     assert "rows 0" in lines[2] and "'never fetched'" in lines[2], lines[2]
