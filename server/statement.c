@@ -189,6 +189,8 @@ note_full(struct statement *st, bool full)
 static bool
 is_satisfied(const struct statement *st)
 {
+    if (st->pump.cancelled && st->pump.outcome != STEP_DONE)
+        return false; /* now, and not at some later fetch */
     if (st->request == REQUEST_CURSOR)
         return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
     return st->request == REQUEST_ROWS && st->wanted == 0;
