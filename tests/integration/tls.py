@@ -648,6 +648,28 @@ def test_own_certificate(_):
         held.close()
 
 
+def test_settings_name_the_certificate_in_force(_):
+    ask = "SELECT value FROM heapwire.settings WHERE name = 'tls_cert'"
+    with Node(REAL, start=False) as node:
+        one, two = make_pair(node.directory, "one"), make_pair(node.directory,
+                                                               "two")
+        plain = node.settings
+        node.settings = f"{plain}tls_cert = {one[0]}\ntls_key = {one[1]}\n"
+        node.write(USERS)
+        node.start()
+        with secure(node) as w:
+            said = "configuration again"
+            for cert, key, shown in ((two[0], one[1], one[0]),
+                                     (two[0], two[1], two[0])):
+                node.settings = f"{plain}tls_cert = {cert}\ntls_key = {key}\n"
+                node.write(USERS)
+                before = node.log().count(said)
+                node.signal(signal.SIGHUP)
+                wait_for(lambda: node.log().count(said) > before)
+                assert w.query(ask) == [[shown.encode()]], cert
+        assert node.log().count("certificate stays as it was") == 1
+
+
 def test_wrong_certificates_are_faults_of_the_configuration(_):
     with Node(start=False) as node:
         cert, key = make_pair(node.directory, "good")
