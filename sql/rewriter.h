@@ -65,6 +65,7 @@ struct level {
     bool negated; /* NOT was there: LIKE, IN, BETWEEN or REGEXP follow */
     bool is_row;  /* a comma was there */
     bool is_call;
+    bool is_binary; /* CAST(x AS BINARY) */
     bool rows;    /* IN (: rows of it are VALUES */
     bool wrapped; /* a SELECT in parentheses of its own */
     bool after_union;

@@ -230,6 +230,8 @@ reduce(struct rewriter *r)
         close_prefix(r, &p);
         if (operand->kind == OPERAND_NUMBER && p.op->binds == BINDS_SIGN)
             kind = OPERAND_NUMBER;
+        if (p.op->binds == BINDS_BINARY)
+            kind = OPERAND_BINARY;
         break;
     default:
         close_binary(r, &p);
