@@ -823,7 +823,7 @@ START_TEST(cancelled_between_steps)
 }
 END_TEST
 
-START_TEST(expressions_of_set_and_do_are_short)
+START_TEST(expressions_of_set_are_short)
 {
     static const char set[] =
         "set @a = (with recursive c(n) as (select 1 union all select n + 1 "
@@ -896,7 +896,7 @@ main(void)
     tcase_add_test(tc, tables_that_are_searched_ascend);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
-    tcase_add_test(tc, expressions_of_set_and_do_are_short);
+    tcase_add_test(tc, expressions_of_set_are_short);
     tcase_add_test(tc, threads_share_the_pool);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
