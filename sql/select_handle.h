@@ -61,7 +61,7 @@ struct handle {
     struct select_wait *wait; /* NULL: it cannot wait for the node */
     bool failed;              /* a table could not be made, and why: */
     struct error failure;
-    bool produced[CATALOG_TABLES_MAX];
+    struct table_set produced;                /* those of the tables: */
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
