@@ -122,11 +122,12 @@ find_statement(struct span text)
 
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
+    if (token_is(&first, "CALL")) /* admin_execute(), or an error */
+        return first.text.data;
+    if (!token_is(&first, "ADMIN"))
+        return NULL;
     second = lexer_next(&lexer);
-    return token_is(&first, "CALL") || /* admin_execute(), or an error */
-                   (token_is(&first, "ADMIN") && token_is(&second, "EXECUTE"))
-               ? first.text.data
-               : NULL;
+    return token_is(&second, "EXECUTE") ? first.text.data : NULL;
 }
 
 void
