@@ -122,9 +122,12 @@ is_audited(struct span text)
 
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
+    if (token_is(&first, "CALL")) /* admin_execute(), or an error */
+        return true;
+    if (!token_is(&first, "ADMIN"))
+        return false;
     second = lexer_next(&lexer);
-    return token_is(&first, "CALL") || /* admin_execute(), or an error */
-           (token_is(&first, "ADMIN") && token_is(&second, "EXECUTE"));
+    return token_is(&second, "EXECUTE");
 }
 
 void

@@ -31,14 +31,15 @@ session_enter(struct session *s, enum session_state state)
     static const struct span none = {"", 0};
 
     s->state = state;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(server->loop);
     if (s->counted != is_logging_in(state))
         server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
     if (state == SESSION_READY)
-        registry_set_command(&server->registry, &s->entry, "Sleep", "", none);
+        registry_set_command(&server->registry, &s->entry, "Sleep", "", none,
+                             s->since_ms);
 }
 
 /* The one place that frees a session: handle closed, no worker in it. */
@@ -363,7 +364,7 @@ take_packet(struct session *s, struct span payload)
     bool clear = !s->tls;
 
     s->reply.sequence = s->in.sequence;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(s->server->loop);
     command_run(s, payload);
     packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)

@@ -61,12 +61,11 @@ write_audit(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
     struct audit_outcome outcome = {
-        .error = error,
-        .rows = st->rows,
-        .bytes = st->bytes,
-        .elapsed_ms = clock_ms() - st->started_ms,
-    };
+        .error = error, .rows = st->rows, .bytes = st->bytes};
 
+    if (!st->audit.text)
+        return;
+    outcome.elapsed_ms = clock_ms() - st->started_ms;
     audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
 }
 
@@ -283,7 +282,7 @@ enter_running(struct statement *st, const char *command, struct span text)
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
-                         text);
+                         text, s->since_ms);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
 }

@@ -63,7 +63,7 @@ struct handle {
     struct select_wait *wait; /* NULL: it cannot wait for the node */
     bool failed;              /* to make a table or set a variable, and why: */
     struct error failure;
-    bool produced[CATALOG_TABLES_MAX];
+    struct table_set produced;                /* those of the tables: */
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
