@@ -21,7 +21,14 @@ pump_of(struct worker_job *job)
 static void
 on_worker(struct worker_job *job)
 {
-    step(pump_of(job));
+    struct pump *pump = pump_of(job);
+    bool again;
+
+    do {
+        pump->rows.count = 0;
+        step(pump);
+        again = pump->take && pump->take(pump->arg);
+    } while (again && pump->outcome == STEP_MORE);
 }
 
 static void
