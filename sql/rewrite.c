@@ -222,6 +222,8 @@ token(struct rewriter *r)
         buffer_format(r->sql, " ?%zu", ++r->parameters);
         return 0;
     case TOKEN_USER:
+        if (token_is_operator(&r->ahead, ":=") && rewriter_wants_operand(r))
+            return rewriter_assign(r);
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_user_variable(r, &r->token);
     default:

@@ -140,6 +140,7 @@ void rewriter_insert(struct rewriter *r, size_t at, const char *text);
 void rewriter_expression_end(struct rewriter *r);
 /* The token, when it is an operator (*known). */
 int rewriter_operator(struct rewriter *r, bool *known);
+int rewriter_assign(struct rewriter *r); /* the token, behind which is := */
 int rewriter_case(struct rewriter *r);
 void rewriter_case_part(struct rewriter *r, const char *out);
 void rewriter_case_end(struct rewriter *r);

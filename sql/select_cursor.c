@@ -2,7 +2,8 @@
  * select_cursor.c - a SELECT's rows as a cursor.
  *
  * A SELECT without tables is a short row as a rule: it begins on the loop, and
- * what takes longer begins anew on a worker, where all others run.
+ * what takes longer begins anew on a worker, where all others run.  One that
+ * assigns variables begins there, for it may do so once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +302,8 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     sql_cursor_init(&c->cursor, &select_ops, o->waker);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = (size_t)columns;
-    c->cursor.base.instant = !query->rewritten.has_tables;
+    c->cursor.base.instant =
+        !query->rewritten.has_tables && !query->rewritten.assigns;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, o->session->node->controller, o->waker);

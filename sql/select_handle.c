@@ -354,6 +354,7 @@ handle_release(struct handle *handle)
             rowset_fini(&handle->tables[i]);
     memset(handle->produced, 0, sizeof(handle->produced));
     memset(&handle->scope, 0, sizeof(handle->scope));
+    handle->session = NULL;
     handle->cancelled = NULL;
     handle->wait = NULL;
     handle->failed = false;

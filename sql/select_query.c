@@ -103,6 +103,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->handle = handle_acquire(scope, err);
     if (!query->handle)
         goto fail;
+    query->handle->session = rewrite->session;
     query->handle->readable = query->rewritten.tables;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));

@@ -319,6 +319,21 @@ def test_results_of_all_sizes(node):
             w.ok()
 
 
+def test_a_reply_behind_the_last_bytes_of_another_is_sent(node):
+    if node.program != FAKE:
+        return
+    large = (16 << 20) + 5000  # not a whole number of TLS_CHUNK
+    with Wire(node.tcp, rcvbuf=65536).login(*ANN, tls=True) as w:
+        w.command(3, f"SELECT big {large}".encode())
+        time.sleep(0.2)  # the socket is full now, and more is sealed later
+        w.sock.sendall(b"\1\0\0\0\x0e")
+        time.sleep(0.2)
+        [[cell]] = w.result()
+        assert len(cell) == large
+        w.sequence = 1
+        w.ok()
+
+
 def test_a_slow_reader_costs_no_memory(node):
     if node.program != FAKE:
         return
