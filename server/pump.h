@@ -32,6 +32,7 @@ struct pump {
     struct error error; /* when outcome is STEP_FAIL */
     enum pump_state state;
     bool woken, cancelled;
+    bool one_by_one; /* rows of a worker's step, for take; before the start */
     void (*ready)(void *arg); /* a step that did not end at once has ended */
     /* NULL, or called on the worker after each of its steps, with the pump as
      * if idle.  True: the worker may go on with another. */

@@ -389,6 +389,7 @@ statement_new(struct session *s)
     pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
               on_ready, st);
     st->pump.take = take_rows;
+    st->pump.one_by_one = true;
     chunk_init(&st->chunk);
     return st;
 }
@@ -430,6 +431,7 @@ statement_execute(struct session *s, struct prepared *prepared,
     if (!st)
         return;
     st->prepared = prepared;
+    st->pump.one_by_one = !cursor; /* a fetch finds some made */
     begin_audit(st, text, parameters);
     enter_running(st, "Execute", text);
     if (open_cursor(st, text, parameters) != 0)
