@@ -61,8 +61,9 @@ struct server {
     SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;
-    size_t running; /* of them in SESSION_RUNNING */
-    size_t held;    /* bytes that all sessions have sent ahead */
+    size_t running;  /* of them in SESSION_RUNNING */
+    size_t held;     /* bytes that all sessions have sent ahead */
+    size_t prepared; /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
     unsigned ticks;  /* that looked at nobody */
