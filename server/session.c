@@ -333,16 +333,13 @@ take_bytes(struct session *s, struct span bytes)
 }
 
 void
-session_start_tls(struct session *s, uint32_t capabilities)
+session_start_tls(struct session *s)
 {
     struct error err;
 
     s->tls = tls_stream_new(s->server->tls, &err);
-    if (!s->tls) {
+    if (!s->tls)
         session_fail(s, &err);
-        return;
-    }
-    s->tls_capabilities = capabilities;
 }
 
 /* What came along with the request for TLS is TLS's, never a packet. */

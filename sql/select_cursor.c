@@ -368,10 +368,12 @@ do_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
-    struct value nobody_wants;
+    struct catalog_scope scope = {.session = o->session};
+    struct cursor *cursor;
+    struct query query;
 
-    if ((o->describing ? select_check(&rewrite, err)
-                       : select_evaluate(&rewrite, &nobody_wants, err)) != 0)
+    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    return sql_cursor_ok(err);
+    cursor = cursor_over(o, &query, err);
+    return cursor ? select_into_nothing(cursor, err) : NULL;
 }

@@ -50,6 +50,7 @@ struct handle {
     uint64_t uses;      /* of statements */
     const char **place; /* in the pool */
     struct table_set created;
+    struct function_use *functions; /* what SQLite calls them with */
     /* For the statement: */
     struct catalog_scope scope;
     struct sql_session *session; /* the scope's, for @x := y */
@@ -92,6 +93,10 @@ void handle_forget(void);
  * depend on how busy the node is.
  */
 void handle_allow(struct handle *handle, uint64_t operations);
+
+/* A function is about to work on that many bytes, which counts for operations,
+ * too.  True: it may not, the statement has stopped. */
+bool handle_charge(struct handle *handle, size_t bytes);
 
 /* Off: tables may be made.  -1 when SQLite refuses. */
 int handle_lock(struct handle *handle, bool on);

@@ -232,7 +232,13 @@ query_fail(const struct query *query, int rc, struct error *err)
                       "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
-        if (handle->memory.exceeded)
+        if (handle->memory.exceeded && !query->statement)
+            error_set(err, ER_NOT_SUPPORTED,
+                      "This version of heapwire doesn't yet support 'SELECT of "
+                      "so many parts': to prepare this one takes more than %d "
+                      "MiB",
+                      PREPARE_MEMORY_MAX >> 20);
+        else if (handle->memory.exceeded)
             error_set(err, ER_OUT_OF_SORT_MEMORY,
                       "Out of sort memory: this SELECT needs more than the %d "
                       "MiB that one may take to sort, group and join; select "

@@ -16,7 +16,7 @@ enum {
     /* Operations that a SELECT may take on the event loop, some milliseconds;
      * past them it starts again on a worker. */
     SELECT_LOOP_OPS = 100 * 1000,
-    SELECT_EVALUATE_OPS = 1000 * 1000 /* expressions of SET and DO */
+    SELECT_EVALUATE_OPS = 200 * 1000 /* expressions of SET and KILL */
 };
 
 struct query {

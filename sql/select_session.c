@@ -19,7 +19,7 @@ enum {
 static struct handle *
 handle_of(sqlite3_context *c)
 {
-    return sqlite3_user_data(c);
+    return function_handle(c);
 }
 
 static const struct sql_session *

@@ -273,10 +273,10 @@ def test_a_second_request_is_no_response(node):
     with Wire(node.tcp).greeting().start_tls() as w:
         w.ask_for_tls()
         refused(1043, "08S01", w.ok)
+    # what the request said counts for nothing: MariaDB Connector/J 2.7
     with Wire(node.tcp).greeting().start_tls(DEFAULT | 0x1000000) as w:
-        w.respond(b"ann", answer_native(b"secret", w.nonce))
-        text = refused(1043, "08S01", w.ok)
-        assert "not the capabilities" in text
+        w.respond(b"ann", answer_native(b"secret", w.nonce), says_tls=False)
+        w.ok()
     with Wire(node.tcp).greeting() as w:  # says that it is secure, and is not
         w.respond(b"ann", answer_native(b"secret", w.nonce),
                   flags=DEFAULT | SSL)

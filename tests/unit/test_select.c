@@ -385,6 +385,25 @@ START_TEST(only_constants_run_on_the_loop)
 }
 END_TEST
 
+START_TEST(bytes_are_compared_with_columns_byte_by_byte)
+{
+    static const char *const equal[] = {
+        "= binary 'nodes'", "= cast('nodes' as binary)", "<> binary 'Nodes'",
+        "like binary 'nodes'"};
+    char text[200];
+
+    for (size_t i = 0; i < COUNT(equal); i++) {
+        snprintf(text, sizeof(text),
+                 "select count(*) c from information_schema.tables where "
+                 "table_schema = binary 'heapwire' and table_name = 'Nodes' "
+                 "and table_name %s",
+                 equal[i]);
+        ck_assert_msg(strcmp(harness_run(&h, text), "c\n#1") == 0, "%s: %s",
+                      equal[i], h.answer.data);
+    }
+}
+END_TEST
+
 static const struct {
     const char *query, *answer;
 } assignments[] = {
@@ -804,7 +823,7 @@ START_TEST(cancelled_between_steps)
 }
 END_TEST
 
-START_TEST(expressions_of_set_and_do_are_short)
+START_TEST(expressions_of_set_are_short)
 {
     static const char set[] =
         "set @a = (with recursive c(n) as (select 1 union all select n + 1 "
@@ -867,6 +886,7 @@ main(void)
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, handles_are_pooled_with_a_ceiling);
+    tcase_add_test(tc, bytes_are_compared_with_columns_byte_by_byte);
     tcase_add_loop_test(tc, a_select_assigns_variables_as_it_goes, 0,
                         COUNT(assignments));
     tcase_add_test(tc, an_assigned_variable_stays_and_there_is_an_end_to_them);
@@ -876,7 +896,7 @@ main(void)
     tcase_add_test(tc, tables_that_are_searched_ascend);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
-    tcase_add_test(tc, expressions_of_set_and_do_are_short);
+    tcase_add_test(tc, expressions_of_set_are_short);
     tcase_add_test(tc, threads_share_the_pool);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
