@@ -14,6 +14,7 @@
 
 enum {
     CUT_BYTES = 256, /* that a cut text may keep */
+    CUT_SEEN = 2 * CUT_BYTES,
     CUT_NOTE = 48,
     STATEMENT_HEAD = 64, /* of what is not the script: target and ids */
     STATEMENT_TAIL = 32,
@@ -51,9 +52,9 @@ cut_byte(struct cut *c, char byte)
 static void
 cut_add(struct cut *c, const char *data, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (i == CUT_BYTES && size > 2 * CUT_BYTES) { /* nobody sees these */
-            c->size += size - 2 * CUT_BYTES;
+    for (size_t i = 0; data && i < size; i++) {
+        if (i == CUT_BYTES && size > CUT_SEEN) { /* nobody sees these */
+            c->size += size - CUT_SEEN;
             i = size - CUT_BYTES;
         }
         cut_byte(c, data[i]);

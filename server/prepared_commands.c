@@ -50,7 +50,8 @@ prepared_prepare(struct session *s, struct span body)
     registry_set_command(registry, &s->entry, "Prepare", "preparing", body,
                          s->since_ms);
     if (sql_describe(s->sql, body, &description, &err) == 0) {
-        p = prepared_new(&s->prepared, body, description.parameter_count, &err);
+        p = prepared_new(&s->prepared, &s->server->prepared, body,
+                         description.parameter_count, &err);
         if (p)
             reply_prepared(&s->reply, p->id, p->parameter_count,
                            description.columns, description.column_count);

@@ -28,6 +28,14 @@ stop_now(struct server *server)
     wakes_close(&server->wakes);
 }
 
+static bool
+is_resting(const struct server *server)
+{
+    return server->running == 0 && !server->stopping &&
+           server->logins[TRANSPORT_LOCAL].count == 0 &&
+           server->logins[TRANSPORT_TCP].count == 0;
+}
+
 /* Closing one may free it, but none other: next is safe to keep. */
 static void
 on_tick(uv_timer_t *tick)
@@ -36,6 +44,9 @@ on_tick(uv_timer_t *tick)
     uint64_t now_ms = clock_ms();
     struct session *next;
 
+    if (is_resting(server) && ++server->ticks < SERVER_RESTING_TICKS)
+        return;
+    server->ticks = 0;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next;
         if (server->stopping && now_ms >= server->stop_deadline_ms)

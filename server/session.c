@@ -30,6 +30,8 @@ session_enter(struct session *s, enum session_state state)
     struct server *server = s->server;
     static const struct span none = {"", 0};
 
+    server->running += state == SESSION_RUNNING;
+    server->running -= s->state == SESSION_RUNNING;
     s->state = state;
     s->since_ms = uv_now(server->loop);
     if (s->counted != is_logging_in(state))
