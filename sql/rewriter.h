@@ -65,6 +65,7 @@ struct level {
     bool negated; /* NOT was there: LIKE, IN, BETWEEN or REGEXP follow */
     bool is_row;  /* a comma was there */
     bool is_call;
+    bool is_binary; /* CAST(x AS BINARY) */
     bool rows;    /* IN (: rows of it are VALUES */
     bool wrapped; /* a SELECT in parentheses of its own */
     bool after_union;
@@ -142,6 +143,7 @@ void rewriter_insert(struct rewriter *r, size_t at, const char *text);
 void rewriter_expression_end(struct rewriter *r);
 /* The token, when it is an operator (*known). */
 int rewriter_operator(struct rewriter *r, bool *known);
+int rewriter_assign(struct rewriter *r); /* the token, behind which is := */
 int rewriter_case(struct rewriter *r);
 void rewriter_case_part(struct rewriter *r, const char *out);
 void rewriter_case_end(struct rewriter *r);

@@ -90,6 +90,12 @@ rewriter_into(struct rewriter *r)
     if (r->depth > 0 || r->result->into_count > 0 ||
         r->job->form != REWRITE_SELECT)
         return rewriter_fail(r);
+    r->result->into =
+        arena_alloc(r->job->arena, REWRITE_INTO_MAX * sizeof(*r->result->into));
+    if (!r->result->into) {
+        error_memory(r->err, "the statement");
+        return -1;
+    }
     do {
         rewriter_advance(r);
         if (r->token.kind != TOKEN_USER ||

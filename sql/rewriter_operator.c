@@ -18,8 +18,9 @@
 #include "variables.h"
 
 enum {
-    BINDS_CASE, /* nothing closes it but END */
-    BINDS_OR = 2,
+    BINDS_CASE,   /* nothing closes it but END */
+    BINDS_ASSIGN, /* its value is all that follows */
+    BINDS_OR,
     BINDS_XOR,
     BINDS_AND,
     BINDS_NOT,
@@ -46,6 +47,7 @@ enum shape {
     SHAPE_PREFIX, /* SQLite's own */
     SHAPE_WRAPPING_PREFIX,
     SHAPE_CASE,
+    SHAPE_ASSIGN,  /* @x := y; its call is open already */
     SHAPE_INTERVAL /* x + INTERVAL n UNIT */
 };
 
@@ -108,6 +110,8 @@ static const struct operator concatenation = {
     "||", BINDS_BIT_XOR, SHAPE_FUNCTION, " ||", " concat("};
 static const struct operator case_marker = {"CASE", BINDS_CASE, SHAPE_CASE,
                                             NULL, NULL};
+static const struct operator assignment = {":=", BINDS_ASSIGN, SHAPE_ASSIGN,
+                                           NULL, NULL};
 static const struct operator intervals[] = {
     {"+", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_add("},
     {"-", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_sub("},
@@ -223,11 +227,16 @@ reduce(struct rewriter *r)
     switch (p.op->shape) {
     case SHAPE_CASE:
         break;
+    case SHAPE_ASSIGN:
+        buffer_char(r->sql, ')');
+        break;
     case SHAPE_PREFIX:
     case SHAPE_WRAPPING_PREFIX:
         close_prefix(r, &p);
         if (operand->kind == OPERAND_NUMBER && p.op->binds == BINDS_SIGN)
             kind = OPERAND_NUMBER;
+        if (p.op->binds == BINDS_BINARY)
+            kind = OPERAND_BINARY;
         break;
     default:
         close_binary(r, &p);
@@ -422,6 +431,28 @@ rewriter_operator(struct rewriter *r, bool *known)
             return first ? prefix(r, &list[i]) : binary(r, &list[i]);
 unknown:
     *known = false;
+    return 0;
+}
+
+/* ---- := ---- */
+
+int
+rewriter_assign(struct rewriter *r)
+{
+    struct span name;
+
+    if (rewriter_decode(r, &r->token, &name) != 0)
+        return -1;
+    rewriter_advance(r);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        rewriter_label_note(rewriter_top(r), &r->token);
+    if (push(r, &assignment, false) != 0)
+        return -1;
+    buffer_text(r->sql, " hw_assign(");
+    rewriter_emit_text(r, name);
+    buffer_char(r->sql, ',');
+    rewriter_top(r)->operand.start = r->sql->size;
+    r->result->assigns = true;
     return 0;
 }
 

@@ -22,6 +22,7 @@ static struct {
     struct handle *idle;
     size_t idle_count;
     const char *users[HANDLES_MAX]; /* of those that are taken; NULL: free */
+    size_t places;                  /* of users, that were ever taken at once */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
@@ -284,11 +285,13 @@ find_place(const char *user, struct error *err)
     const char **place = NULL;
     size_t theirs = 0;
 
-    for (size_t i = 0; i < HANDLES_MAX; i++)
+    for (size_t i = 0; i < pool.places; i++)
         if (!pool.users[i])
             place = &pool.users[i];
         else if (strcmp(pool.users[i], user) == 0)
             theirs++;
+    if (!place && pool.places < HANDLES_MAX)
+        place = &pool.users[pool.places++];
     if (!place)
         error_set(err, ER_UNKNOWN,
                   "%d SELECTs are being answered already; try again later",
@@ -362,16 +365,27 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     return handle;
 }
 
+static void
+forget_tables(struct handle *handle)
+{
+    static const struct table_set none;
+
+    if (table_set_has_all(&none, &handle->produced))
+        return;
+    for (size_t i = 0; i < catalog_table_count; i++)
+        if (table_set_has(&handle->produced, i))
+            rowset_fini(&handle->tables[i]);
+    handle->produced = none;
+}
+
 void
 handle_release(struct handle *handle)
 {
     if (!handle)
         return;
-    for (size_t i = 0; i < catalog_table_count; i++)
-        if (handle->produced[i])
-            rowset_fini(&handle->tables[i]);
-    memset(handle->produced, 0, sizeof(handle->produced));
+    forget_tables(handle);
     memset(&handle->scope, 0, sizeof(handle->scope));
+    handle->session = NULL;
     handle->cancelled = NULL;
     handle->wait = NULL;
     handle->failed = false;

@@ -53,6 +53,7 @@ struct handle {
     struct function_use *functions; /* what SQLite calls them with */
     /* For the statement: */
     struct catalog_scope scope;
+    struct sql_session *session; /* the scope's, for @x := y */
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
     struct table_set readable;    /* the tables it may read */
@@ -60,9 +61,9 @@ struct handle {
     bool exhausted; /* it did */
     struct select_memory memory;
     struct select_wait *wait; /* NULL: it cannot wait for the node */
-    bool failed;              /* a table could not be made, and why: */
+    bool failed;              /* to make a table or set a variable, and why: */
     struct error failure;
-    bool produced[CATALOG_TABLES_MAX];
+    struct table_set produced;                /* those of the tables: */
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
