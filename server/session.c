@@ -101,12 +101,32 @@ session_refresh(struct session *s)
 
 /* Output */
 
-bool
-session_output_full(const struct session *s)
+size_t
+session_unsent(const struct session *s)
 {
     size_t unsealed = s->tls ? tls_stream_unsent(s->tls) : 0;
 
-    return s->reply.out.size + unsealed + s->unsent >= REPLY_FULL;
+    return s->reply.out.size + unsealed + s->unsent;
+}
+
+bool
+session_output_full(const struct session *s)
+{
+    return session_unsent(s) >= REPLY_FULL;
+}
+
+/* A long result's next bytes go where these were. */
+static void
+recycle(struct session *s)
+{
+    if (s->state != SESSION_RUNNING || s->tls || s->reply.out.data ||
+        s->writing.capacity > 2 * REPLY_FULL) {
+        buffer_fini(&s->writing);
+        return;
+    }
+    s->reply.out = s->writing;
+    buffer_clear(&s->reply.out);
+    memset(&s->writing, 0, sizeof(s->writing));
 }
 
 static void
@@ -114,7 +134,7 @@ on_written(uv_write_t *write, int status)
 {
     struct session *s = write->data;
 
-    buffer_fini(&s->writing);
+    recycle(s);
     s->unsent = 0;
     if (s->state == SESSION_CLOSED)
         return;

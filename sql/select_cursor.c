@@ -46,10 +46,12 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
 {
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
+    bool lent = out->capacity == 1;
 
     for (size_t i = 0; i < columns; i++)
         if (select_value(c->query.statement, (int)i, &c->cursor.base.columns[i],
-                         c->batch, &row[i], err) != 0)
+                         c->batch, &row[i], err) != 0 ||
+            (!lent && select_value_keep(c->batch, &row[i], err) != 0))
             return -1;
     out->count++;
     return 0;
@@ -91,7 +93,10 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
         c->given++;
         c->rows_left--;
     }
-    return c->rows_left == 0 ? STEP_DONE : STEP_MORE;
+    /* A row that is lent must not go with the statement. */
+    return c->rows_left == 0 && (out->capacity > 1 || out->count == 0)
+               ? STEP_DONE
+               : STEP_MORE;
 }
 
 /* The first step of a SELECT without tables; no other is taken there.  What
