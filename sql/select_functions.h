@@ -29,7 +29,7 @@ enum function_type {
     RETURNS_ARGUMENTS, /* what holds all its arguments: COALESCE */
     RETURNS_BRANCHES,  /* likewise, all but the first: IF */
     RETURNS_FIRST,     /* as its first argument: NULLIF */
-    RETURNS_NUMBER     /* BIGINT of integers, else DOUBLE: SUM */
+    RETURNS_NUMBER     /* BIGINT of integers alone, else DOUBLE: SUM, MOD */
 };
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };

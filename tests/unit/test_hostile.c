@@ -100,6 +100,27 @@ START_TEST(what_is_sqlites_own_is_not_reached)
 }
 END_TEST
 
+/* What the rewriter alone may call: hw_assign would do it on the event loop,
+ * and from a plan that belongs to no session. */
+static const char *const calls[] = {
+    "select hw_assign('x', 1)",      "select `hw_assign`('x', 1)",
+    "select HW_ASSIGN ('x', 1)",     "select 1 + hw_variable(1, 99)",
+    "do hw_assign('x', 1)",          "select 1 where not hw_user_variable('x')",
+    "select hw_group_concat(1,2,3)", "show databases where hw_assign('x', 1)",
+    "select hw_cast(1, 'CHAR', 1)",  "set @a = hw_assign('x', 1)",
+};
+
+START_TEST(what_the_rewriter_calls_is_not_called)
+{
+    for (int i = 0; i < 2; i++) {
+        harness_run(&h, calls[_i]);
+        ck_assert_msg(h.error.code == ER_FUNCTION_UNKNOWN, "%s: %s", calls[_i],
+                      h.answer.data);
+    }
+    ck_assert_str_eq(harness_run(&h, "select @x"), "@x\n\\N");
+}
+END_TEST
+
 /* ---- time ---- */
 
 /* start, then repeated so often with a number for %d, then end. */
@@ -257,6 +278,8 @@ main(void)
     tcase_add_test(tcase, a_number_ends_where_the_statement_does);
     tcase_add_loop_test(tcase, what_is_sqlites_own_is_not_reached, 0,
                         COUNT(inner));
+    tcase_add_loop_test(tcase, what_the_rewriter_calls_is_not_called, 0,
+                        COUNT(calls));
     tcase_add_loop_test(tcase, what_would_take_long_does_not_hold_the_loop, 0,
                         COUNT(slow));
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
