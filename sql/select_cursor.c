@@ -310,7 +310,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, o->session->node->controller, o->waker);
     c->query.handle->wait = &c->wait;
-    c->rows_left = UINT64_MAX;
+    c->rows_left = row_limit(query);
     return c;
 }
 
@@ -323,7 +323,6 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
 
     if (!c)
         return NULL;
-    c->rows_left = row_limit(query);
     c->arena = o->arena;
     o->arena = NULL;
     c->query.rewrite.arena = c->arena;

@@ -135,6 +135,8 @@ query_open_plan(struct query *query, const struct select_plan *plan,
                 const struct catalog_scope *scope, struct error *err)
 {
     memset(query, 0, sizeof(*query));
+    query->rewrite.session = scope->session;
+    query->rewritten.has_limit = plan->has_limit;
     query->handle = handle_acquire(scope, err);
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
