@@ -4,7 +4,6 @@
 
 #include "inference.h"
 #include "select_functions.h"
-#include "sql_session.h"
 #include "variables.h"
 
 static struct result_type
@@ -67,66 +66,13 @@ infer_widened(struct result_type a, struct result_type b)
 /* ---- operands ---- */
 
 static struct result_type
-of_value(const struct value *value)
-{
-    struct result_type out;
-
-    switch (value->type) {
-    case VALUE_INT:
-        return of(COLUMN_BIGINT);
-    case VALUE_DOUBLE:
-        return of(COLUMN_DOUBLE);
-    case VALUE_BLOB:
-        out = of(COLUMN_BLOB);
-        break;
-    default:
-        out = of(COLUMN_TEXT);
-        break;
-    }
-    if (value->size > out.width)
-        out.width = (uint32_t)value->size;
-    return out;
-}
-
-static struct result_type
-system_variable(const struct inference *p, const struct token *token)
-{
-    const struct variable *variable;
-    enum variable_scope scope;
-    char room[VARIABLE_ROOM];
-    struct value value;
-    struct span name;
-
-    token_variable(token, &scope, &name);
-    variable = variable_find(name, NULL);
-    if (!variable)
-        return of(COLUMN_TEXT);
-    variable_get(p->job->session, variable, scope, room, &value);
-    return of_value(&value);
-}
-
-static struct result_type
-user_variable(struct inference *p, const struct token *token)
-{
-    struct span name = token->text;
-    const struct session_value *setting;
-
-    if (token_decode(token, p->job->arena, &name) != 0) {
-        p->no_memory = p->lost = true;
-        return of(COLUMN_TEXT);
-    }
-    setting = session_value_find(p->job->session, NULL, name);
-    return setting ? of_value(&setting->value) : of(COLUMN_TEXT);
-}
-
-static struct result_type
 parameter(const struct inference *p)
 {
     const struct fragment *fragment = p->job->fragment;
 
     if (!p->job->parameters)
         return of(COLUMN_TEXT);
-    return of_value(
+    return infer_value(
         &p->job->parameters[fragment->first + inference_here(p)->parameters]);
 }
 
@@ -488,11 +434,10 @@ operand(struct inference *p)
         out = of(COLUMN_BLOB);
         break;
     case TOKEN_SYSTEM:
-        out = system_variable(p, token);
+        out = infer_system_variable(p, token);
         break;
     case TOKEN_USER:
-        out = user_variable(p, token);
-        break;
+        return infer_user_variable(p);
     case TOKEN_PARAMETER:
         out = parameter(p);
         break;

@@ -47,12 +47,21 @@ struct cte {
     struct shape shape;
 };
 
+/* What @x := y gave so far. */
+struct assigned {
+    struct assigned *next;
+    struct span name;
+    struct result_type type;
+};
+
 struct inference {
     const struct rewrite *job;
     struct piece *pieces; /* the last one is TOKEN_END */
     size_t at, count;
     struct sources *sources;
     struct cte *ctes;
+    struct assigned *assigned;
+    size_t assigned_count;
     size_t depth;
     bool lost;      /* the text makes no sense from here on */
     bool no_memory; /* sticks */
@@ -74,6 +83,13 @@ void *inference_alloc(struct inference *p, size_t size);
  * or p->lost. */
 struct result_type infer_expression(struct inference *p);
 struct result_type infer_widened(struct result_type a, struct result_type b);
+
+/* infer_variable.c; a user variable's place is behind it afterwards, and
+ * behind what is assigned to it. */
+struct result_type infer_value(const struct value *value);
+struct result_type infer_system_variable(const struct inference *p,
+                                         const struct token *token);
+struct result_type infer_user_variable(struct inference *p);
 
 /* infer_select.c: SELECT or WITH, up to its ")" or the end. */
 struct shape infer_select(struct inference *p);

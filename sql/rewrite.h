@@ -34,7 +34,7 @@ enum rewrite_form {
 };
 
 struct rewrite {
-    const struct sql_session *session;
+    struct sql_session *session;
     struct span source; /* the statement, for errors */
     const struct fragment *fragment;
     enum rewrite_form form;
@@ -44,6 +44,7 @@ struct rewrite {
 
 struct rewritten {
     bool has_tables;         /* anything but constants is read */
+    bool assigns;            /* @x := y */
     bool has_limit;          /* a LIMIT of its own */
     struct table_set tables; /* each that was looked up and allowed */
     struct span *into;       /* user variables, in the arena */

@@ -18,8 +18,9 @@
 #include "variables.h"
 
 enum {
-    BINDS_CASE, /* nothing closes it but END */
-    BINDS_OR = 2,
+    BINDS_CASE,   /* nothing closes it but END */
+    BINDS_ASSIGN, /* its value is all that follows */
+    BINDS_OR,
     BINDS_XOR,
     BINDS_AND,
     BINDS_NOT,
@@ -46,6 +47,7 @@ enum shape {
     SHAPE_PREFIX, /* SQLite's own */
     SHAPE_WRAPPING_PREFIX,
     SHAPE_CASE,
+    SHAPE_ASSIGN,  /* @x := y; its call is open already */
     SHAPE_INTERVAL /* x + INTERVAL n UNIT */
 };
 
@@ -108,6 +110,8 @@ static const struct operator concatenation = {
     "||", BINDS_BIT_XOR, SHAPE_FUNCTION, " ||", " concat("};
 static const struct operator case_marker = {"CASE", BINDS_CASE, SHAPE_CASE,
                                             NULL, NULL};
+static const struct operator assignment = {":=", BINDS_ASSIGN, SHAPE_ASSIGN,
+                                           NULL, NULL};
 static const struct operator intervals[] = {
     {"+", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_add("},
     {"-", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_sub("},
@@ -138,8 +142,13 @@ void
 rewriter_insert(struct rewriter *r, size_t at, const char *text)
 {
     size_t size = strlen(text);
-    char *end = buffer_reserve(r->sql, size);
+    char *end;
 
+    if (at > r->sql->size) { /* no such place: the statement fails */
+        r->sql->failed = true;
+        return;
+    }
+    end = buffer_reserve(r->sql, size);
     if (!end)
         return;
     memmove(r->sql->data + at + size, r->sql->data + at, r->sql->size - at);
@@ -218,11 +227,16 @@ reduce(struct rewriter *r)
     switch (p.op->shape) {
     case SHAPE_CASE:
         break;
+    case SHAPE_ASSIGN:
+        buffer_char(r->sql, ')');
+        break;
     case SHAPE_PREFIX:
     case SHAPE_WRAPPING_PREFIX:
         close_prefix(r, &p);
         if (operand->kind == OPERAND_NUMBER && p.op->binds == BINDS_SIGN)
             kind = OPERAND_NUMBER;
+        if (p.op->binds == BINDS_BINARY)
+            kind = OPERAND_BINARY;
         break;
     default:
         close_binary(r, &p);
@@ -399,7 +413,8 @@ rewriter_operator(struct rewriter *r, bool *known)
                   token_is_operator(&r->previous, ".")))
         goto unknown;
     /* IS NOT is one operator */
-    if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS")) {
+    if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS") &&
+        has_pending(r)) {
         last_pending(r)->negated = false;
         rewriter_emit(r, "NOT");
         return 0;
@@ -416,6 +431,28 @@ rewriter_operator(struct rewriter *r, bool *known)
             return first ? prefix(r, &list[i]) : binary(r, &list[i]);
 unknown:
     *known = false;
+    return 0;
+}
+
+/* ---- := ---- */
+
+int
+rewriter_assign(struct rewriter *r)
+{
+    struct span name;
+
+    if (rewriter_decode(r, &r->token, &name) != 0)
+        return -1;
+    rewriter_advance(r);
+    if (rewriter_top(r)->clause == CLAUSE_LIST)
+        rewriter_label_note(rewriter_top(r), &r->token);
+    if (push(r, &assignment, false) != 0)
+        return -1;
+    buffer_text(r->sql, " hw_assign(");
+    rewriter_emit_text(r, name);
+    buffer_char(r->sql, ',');
+    rewriter_top(r)->operand.start = r->sql->size;
+    r->result->assigns = true;
     return 0;
 }
 

@@ -2,7 +2,8 @@
  * select_cursor.c - a SELECT's rows as a cursor.
  *
  * A SELECT without tables is a short row as a rule: it begins on the loop, and
- * what takes longer begins anew on a worker, where all others run.
+ * what takes longer begins anew on a worker, where all others run.  One that
+ * assigns variables begins there, for it may do so once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +306,8 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     sql_cursor_init(&c->cursor, &select_ops, o->waker);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
-    c->cursor.base.instant = !query->rewritten.has_tables;
+    c->cursor.base.instant =
+        !query->rewritten.has_tables && !query->rewritten.assigns;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, o->session->node->controller, o->waker);
@@ -370,11 +372,11 @@ struct cursor *
 select_open_plan(const struct opening *o, struct select_plan *plan,
                  struct error *err)
 {
-    struct catalog_scope scope = {.session = o->session};
     struct query query;
     struct select_cursor *c = NULL;
 
-    if (query_open_plan(&query, plan, opening_parameters(o), &scope, err) == 0)
+    if (query_open_plan(&query, plan, o->session, opening_parameters(o), err) ==
+        0)
         c = cursor_new(o, &query, 0, err);
     if (!c) {
         select_plan_unref(plan);
@@ -404,10 +406,12 @@ do_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
-    struct value nobody_wants;
+    struct catalog_scope scope = {.session = o->session};
+    struct cursor *cursor;
+    struct query query;
 
-    if ((o->describing ? select_check(&rewrite, err)
-                       : select_evaluate(&rewrite, &nobody_wants, err)) != 0)
+    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    return sql_cursor_ok(err);
+    cursor = cursor_over(o, &query, err);
+    return cursor ? select_into_nothing(cursor, err) : NULL;
 }

@@ -12,7 +12,10 @@
 #include "sql_session.h"
 #include "sql.h"
 
-enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
+enum {
+    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
+    LOOK_BYTES = 64    /* that a function works on in their time */
+};
 
 static struct {
     pthread_mutex_t lock;
@@ -29,6 +32,18 @@ handle_allow(struct handle *handle, uint64_t operations)
     handle->exhausted = false;
     sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
                   operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
+}
+
+bool
+handle_charge(struct handle *handle, size_t bytes)
+{
+    uint64_t looks = bytes / LOOK_BYTES;
+
+    if (handle->looks > 0 && looks >= handle->looks)
+        handle->exhausted = true;
+    else if (handle->looks > 0)
+        handle->looks -= looks;
+    return handle->exhausted;
 }
 
 /* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
@@ -50,15 +65,17 @@ authorize(void *arg, int action, const char *first, const char *second,
           const char *database, const char *trigger)
 {
     (void)arg;
-    (void)database;
+    (void)first;
     (void)trigger;
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
-    case SQLITE_READ:
-        return first && strncasecmp(first, "sqlite_", 7) == 0 ? SQLITE_DENY
-                                                              : SQLITE_OK;
+    case SQLITE_READ: /* main has SQLite's own alone; NULL: no table */
+        return database && (strcmp(database, "main") == 0 ||
+                            strcmp(database, "temp") == 0)
+                   ? SQLITE_DENY
+                   : SQLITE_OK;
     case SQLITE_FUNCTION:
         return handle_allows_function(second) ? SQLITE_OK : SQLITE_DENY;
     default:
@@ -154,8 +171,8 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
 
     *out = take_kept(handle, sql, size);
     return *out ? SQLITE_OK
-                : sqlite3_prepare_v3(handle->db, sql, (int)size, flags, out,
-                                     NULL);
+                : select_memory_prepare(&handle->memory, handle->db, sql, size,
+                                        flags, out);
 }
 
 static struct kept_statement *
@@ -226,6 +243,7 @@ handle_free(struct handle *handle)
 {
     forget(handle);
     sqlite3_close(handle->db);
+    mem_free(handle->functions);
     mem_free(handle);
 }
 
@@ -367,6 +385,7 @@ handle_release(struct handle *handle)
         return;
     forget_tables(handle);
     memset(&handle->scope, 0, sizeof(handle->scope));
+    handle->session = NULL;
     handle->cancelled = NULL;
     handle->wait = NULL;
     handle->failed = false;

@@ -113,6 +113,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->handle = handle_acquire(scope, err);
     if (!query->handle)
         goto fail;
+    query->handle->session = rewrite->session;
     query->handle->readable = query->rewritten.tables;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));
@@ -131,13 +132,15 @@ fail:
 
 int
 query_open_plan(struct query *query, const struct select_plan *plan,
-                const struct value *parameters,
-                const struct catalog_scope *scope, struct error *err)
+                struct sql_session *session, const struct value *parameters,
+                struct error *err)
 {
+    struct catalog_scope scope = {.session = session};
+
     memset(query, 0, sizeof(*query));
-    query->rewrite.session = scope->session;
+    query->rewrite.session = session;
     query->rewritten.has_limit = plan->has_limit;
-    query->handle = handle_acquire(scope, err);
+    query->handle = handle_acquire(&scope, err);
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
         bind(query, parameters, plan->parameter_count, err) == 0)
@@ -256,7 +259,13 @@ query_fail(const struct query *query, int rc, struct error *err)
                       "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
-        if (handle->memory.exceeded)
+        if (handle->memory.exceeded && !query->statement)
+            error_set(err, ER_NOT_SUPPORTED,
+                      "This version of heapwire doesn't yet support 'SELECT of "
+                      "so many parts': to prepare this one takes more than %d "
+                      "MiB",
+                      PREPARE_MEMORY_MAX >> 20);
+        else if (handle->memory.exceeded)
             error_set(err, ER_OUT_OF_SORT_MEMORY,
                       "Out of sort memory: this SELECT needs more than the %d "
                       "MiB that one may take to sort, group and join; select "

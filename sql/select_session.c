@@ -19,7 +19,7 @@ enum {
 static struct handle *
 handle_of(sqlite3_context *c)
 {
-    return sqlite3_user_data(c);
+    return function_handle(c);
 }
 
 static const struct sql_session *
@@ -131,6 +131,55 @@ call_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argc;
     if (setting)
         return_value(c, &setting->value);
+}
+
+static struct value
+value_of(sqlite3_value *from)
+{
+    struct value out = {.type = VALUE_NULL};
+
+    switch (sqlite3_value_type(from)) {
+    case SQLITE_INTEGER:
+        out.type = VALUE_INT;
+        out.integer = sqlite3_value_int64(from);
+        break;
+    case SQLITE_FLOAT:
+        out.type = VALUE_DOUBLE;
+        out.real = sqlite3_value_double(from);
+        break;
+    case SQLITE_TEXT:
+        out.type = VALUE_TEXT;
+        out.data = (const char *)sqlite3_value_text(from);
+        out.size = (size_t)sqlite3_value_bytes(from);
+        break;
+    case SQLITE_BLOB:
+        out.type = VALUE_BLOB;
+        out.data = sqlite3_value_blob(from);
+        out.size = (size_t)sqlite3_value_bytes(from);
+        break;
+    default:
+        break;
+    }
+    return out;
+}
+
+/* hw_assign('x', y): @x := y, at once and for the session */
+static void
+call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct handle *handle = handle_of(c);
+    struct value value = value_of(argv[1]);
+    struct session_value *setting = session_value_new(
+        NULL, function_argument(argv[0]), &value, &handle->failure);
+
+    (void)argc;
+    if (setting &&
+        session_value_apply(handle->session, setting, &handle->failure) == 0) {
+        sqlite3_result_value(c, argv[1]);
+        return;
+    }
+    handle->failed = true;
+    sqlite3_result_error(c, handle->failure.text, -1);
 }
 
 /* ---- character sets: there is one, and bytes ---- */
@@ -253,6 +302,7 @@ call_any(sqlite3_context *c, int argc, sqlite3_value **argv)
 const struct function session_functions[] = {
     {"hw_variable", 2, 2, call_variable, RETURNS_TEXT},
     {"hw_user_variable", 1, 1, call_user_variable, RETURNS_TEXT},
+    {"hw_assign", 2, 2, call_assign, RETURNS_TEXT},
     {"version", 0, 0, call_version, RETURNS_TEXT},
     {"user", 0, 0, call_user, RETURNS_TEXT},
     {"current_user", 0, 0, call_user, RETURNS_TEXT},

@@ -202,7 +202,7 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
 
 /* ---- for tables ---- */
 
-/* SET and DO work their expressions out at once. */
+/* SET and KILL work their expressions out at once. */
 static int
 cannot_wait(struct handle *handle)
 {

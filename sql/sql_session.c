@@ -139,6 +139,18 @@ count(const struct session_value *s)
     return n;
 }
 
+/* Of list, those that the session has not yet. */
+static size_t
+count_new(const struct sql_session *session, const struct session_value *s)
+{
+    size_t n = 0;
+
+    for (; s; s = s->next)
+        n += !session_value_find(session, s->variable,
+                                 (struct span){s->name, strlen(s->name)});
+    return n;
+}
+
 static void
 drop(struct sql_session *session, const struct variable *variable,
      struct span name)
@@ -187,7 +199,8 @@ session_value_apply(struct sql_session *session, struct session_value *list,
 {
     struct session_value *next;
 
-    if (count(session->values) + count(list) > SESSION_VALUES_MAX) {
+    if (count(session->values) + count_new(session, list) >
+        SESSION_VALUES_MAX) {
         error_set(err, ER_WRONG_VALUE, "a session has at most %d variables",
                   SESSION_VALUES_MAX);
         session_value_free(list);

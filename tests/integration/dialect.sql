@@ -140,13 +140,22 @@ SELECT * FROM nope.nope
 SELECT INTERVAL 1 DAY
 SELECT 1 FROM (SELECT 1 AS a) t GROUP BY 5
 SELECT 1 ORDER BY 5
+-- Assignments
+SELECT @a := 1
+SELECT @b:=5, @b, @b + 1
+SELECT @c := @d := 2 + 3 * 2, @c, @d
+SELECT 1 + @e := 2 + 3
+SELECT @f := 1 = 2 OR 3, @f
+SELECT (@g := 4) * 2, IF(@h := @g = 4, 'yes', 'no'), @h
+SELECT CASE 'int' WHEN 'bit' THEN @i := -7 WHEN 'int' THEN @i:=(4) END, @i
+SELECT @j := 'x', CONCAT(@j, 'y'), @j := NULL, @j
+SELECT 1 := 2
+SELECT @k :=
 -- What differs on purpose
 -- ours: 1305
 SELECT GET_LOCK('a', 1)
 -- ours: 1305
 SELECT BENCHMARK(1, 1)
--- ours: 1064
-SELECT @a := 1
 -- ours: 1290
 SELECT 1 INTO OUTFILE '/tmp/nope'
 -- ours: 1690

@@ -294,7 +294,6 @@ static const struct {
      "it cannot write a file"},
     {"select 1 for update", "1\n#1"},
     {"select 1 for frob", SYNTAX("for frob", "1")},
-    {"select @a := 1", SYNTAX(":= 1", "1")},
     {"select ?", SYNTAX("?", "1")},
     {"select [a]", SYNTAX("[a]", "1")},
     {"select 'a' glob 'b'", SYNTAX("'b'", "1")},
@@ -381,6 +380,83 @@ START_TEST(only_constants_run_on_the_loop)
     ck_assert(!h.cursor->instant);
     harness_open(&h, "with c as (select 1) select * from c");
     ck_assert(!h.cursor->instant);
+    harness_open(&h, "select @a := 1"); /* which must not happen twice */
+    ck_assert(!h.cursor->instant);
+}
+END_TEST
+
+START_TEST(bytes_are_compared_with_columns_byte_by_byte)
+{
+    static const char *const equal[] = {
+        "= binary 'nodes'", "= cast('nodes' as binary)", "<> binary 'Nodes'",
+        "like binary 'nodes'"};
+    char text[200];
+
+    for (size_t i = 0; i < COUNT(equal); i++) {
+        snprintf(text, sizeof(text),
+                 "select count(*) c from information_schema.tables where "
+                 "table_schema = binary 'heapwire' and table_name = 'Nodes' "
+                 "and table_name %s",
+                 equal[i]);
+        ck_assert_msg(strcmp(harness_run(&h, text), "c\n#1") == 0, "%s: %s",
+                      equal[i], h.answer.data);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *query, *answer;
+} assignments[] = {
+    {"select @a := 1", "@a := 1\n#1"},
+    {"select @a:=5, @a", "@a:=5|@a\n#5|#5"},
+    {"select @a := 1 + 2 * 3 as x, @a + 1", "x|@a + 1\n#7|#8"},
+    {"select @a := @b := 2, @a, @b", "@a := @b := 2|@a|@b\n#2|#2|#2"},
+    {"select 1 + @a := 2 + 3 y", "y\n#6"},
+    {"select @a := 1 = 2 or 3 z, @a", "z|@a\n#1|#1"},
+    {"select @a := 'x' v, concat(@a, 'y'), @a := null, @a w",
+     "v|concat(@a, 'y')|@a := null|w\nx|xy|\\N|\\N"},
+    {"select (@a := 4) * 2 q, if(@`b c` := @a = 4, @'b c', 0) r", "q|r\n#8|#1"},
+    {"select case 'int' when 'bit' then @a := -7 when 'int' then @a:=(4) else "
+     "@a := 12 end t, case @a when 4 then 'four' end u",
+     "t|u\n#4|four"},
+    {"select @n := @n + 1 n from (select @n := 0) i, "
+     "(select 1 union all select 2 union all select 3) j",
+     "n\n#1\n#2\n#3"},
+    {"select 1 from dual where (@a := 9) between 8 and 10 and @a = 9", "1\n#1"},
+    {"select 1 := 2", SYNTAX(":= 2", "1")},
+    {"select 1 + 2 := 2", SYNTAX(":= 2", "1")},
+    {"select @a :=", SYNTAX("", "1")},
+    {"select @@a := 1", "1193/HY000 Unknown system variable 'a'"},
+    {"select @a := repeat('x', 4097)",
+     "1231/42000 a variable has at most 64 bytes of name and 4096 of value"},
+};
+
+START_TEST(a_select_assigns_variables_as_it_goes)
+{
+    ck_assert_str_eq(harness_run(&h, assignments[_i].query),
+                     assignments[_i].answer);
+}
+END_TEST
+
+START_TEST(an_assigned_variable_stays_and_there_is_an_end_to_them)
+{
+    char text[64];
+
+    harness_run(&h, "select @a := 1, @a := @a + 1");
+    ck_assert_str_eq(harness_run(&h, "select @a"), "@a\n#2");
+    ck_assert_str_eq(harness_run(&h, "do @a := 7"), "OK");
+    ck_assert_str_eq(harness_run(&h, "set @b = (@a := 8) + 1"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select @a, @b"), "@a|@b\n#8|#9");
+    for (int i = 2; i < 256; i++) {
+        snprintf(text, sizeof(text), "select @v%d := %d", i, i);
+        harness_run(&h, text);
+        ck_assert_int_eq(h.error.code, 0);
+    }
+    ck_assert_str_eq(harness_run(&h, "select @more := 1"),
+                     "1231/42000 a session has at most 256 variables");
+    ck_assert_str_eq(harness_run(&h, "select @a := 1 x"), "x\n#1");
+    ck_assert_str_eq(harness_run(&h, "select @v255, @more"),
+                     "@v255|@more\n#255|\\N");
 }
 END_TEST
 
@@ -747,7 +823,7 @@ START_TEST(cancelled_between_steps)
 }
 END_TEST
 
-START_TEST(expressions_of_set_and_do_are_short)
+START_TEST(expressions_of_set_are_short)
 {
     static const char set[] =
         "set @a = (with recursive c(n) as (select 1 union all select n + 1 "
@@ -810,13 +886,17 @@ main(void)
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, handles_are_pooled_with_a_ceiling);
+    tcase_add_test(tc, bytes_are_compared_with_columns_byte_by_byte);
+    tcase_add_loop_test(tc, a_select_assigns_variables_as_it_goes, 0,
+                        COUNT(assignments));
+    tcase_add_test(tc, an_assigned_variable_stays_and_there_is_an_end_to_them);
     tcase_add_test(tc, a_kept_statement_opens_no_table_to_others);
     tcase_add_test(tc, a_kept_statement_reads_what_this_one_may);
     tcase_add_test(tc, kept_statements_have_their_own_values);
     tcase_add_test(tc, tables_that_are_searched_ascend);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
-    tcase_add_test(tc, expressions_of_set_and_do_are_short);
+    tcase_add_test(tc, expressions_of_set_are_short);
     tcase_add_test(tc, threads_share_the_pool);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -47,6 +47,7 @@ static const struct {
     {"SELECT id FROM heapwire.nodes", false},
     {"SELECT (SELECT COUNT(*) FROM heapwire.nodes)", false},
     {"SELECT 1 INTO @a", false},
+    {"SELECT @a := 1", false},
     {"SELECT ?", false}, /* an error, in the text protocol */
     {"SELECT nothing", false},
     {"SHOW WARNINGS", false},

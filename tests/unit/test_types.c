@@ -50,6 +50,9 @@ static const struct {
      "bigint bigint bigint decimal double double bigint bigint"},
     {"select 1 + 2 = 3, 1.5 > 1 and 2, 1 + 2 * 1.5, (1 + 2) * 3, (1.5)",
      "bigint bigint double bigint double"},
+    {"select @a := 1, @a, @b := @a + 1.5, @b, @c := 'x', @c, @unset, @a := "
+     "'y', @a",
+     "bigint bigint double double text text text text text"},
     {"select 'a' collate utf8mb4_bin, binary 'a', 'x' x, 1 'y', 2 as `z`",
      "text blob text bigint bigint"},
     /* functions */
