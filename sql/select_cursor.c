@@ -317,7 +317,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, o->session->node->controller, o->waker);
     c->query.handle->wait = &c->wait;
-    c->rows_left = UINT64_MAX;
+    c->rows_left = row_limit(query);
     return c;
 }
 
@@ -330,7 +330,6 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
 
     if (!c)
         return NULL;
-    c->rows_left = row_limit(query);
     c->arena = o->arena;
     o->arena = NULL;
     c->query.rewrite.arena = c->arena;
@@ -378,11 +377,11 @@ struct cursor *
 select_open_plan(const struct opening *o, struct select_plan *plan,
                  struct error *err)
 {
-    struct catalog_scope scope = {.session = o->session};
     struct query query;
     struct select_cursor *c = NULL;
 
-    if (query_open_plan(&query, plan, opening_parameters(o), &scope, err) == 0)
+    if (query_open_plan(&query, plan, o->session, opening_parameters(o), err) ==
+        0)
         c = cursor_new(o, &query, 0, err);
     if (!c) {
         select_plan_unref(plan);

@@ -33,10 +33,17 @@ count_of(const struct sql_parameters *parameters)
     return parameters ? parameters->count : 0;
 }
 
+/* Whether the session's variables cannot matter: their own values and types,
+ * and what sql_mode says of " and ||. */
 static bool
 is_plain(const struct sql_session *session, struct span text)
 {
-    return !session->values && text.size <= PLAN_TEXT_MAX;
+    if (text.size > PLAN_TEXT_MAX)
+        return false;
+    for (size_t i = 0; session->values && i < text.size; i++)
+        if (strchr("@\"|", text.data[i]))
+            return false;
+    return true;
 }
 
 static bool
@@ -112,6 +119,7 @@ plan_new(const struct query *query, const struct cursor *cursor,
         plan->sql = copy(arena, query->sql.data, query->sql.size);
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
+        plan->has_limit = query->rewritten.has_limit;
     }
     if (!plan || !plan->text.data || !plan->types || !plan->sql.data ||
         !plan->columns) {

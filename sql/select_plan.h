@@ -4,7 +4,7 @@
  *
  * A plan depends on nothing but the text and its parameters' types.  So none is
  * made or found where more counts: tables, which are looked up by database and
- * privilege, and sessions that have set variables.  Any thread.
+ * privilege, and variables that the session has set.  Any thread.
  */
 #ifndef HW_SELECT_PLAN_H
 #define HW_SELECT_PLAN_H
@@ -34,6 +34,7 @@ struct select_plan {
     struct span sql; /* SQLite's */
     const struct column *columns;
     size_t column_count;
+    bool has_limit; /* as struct rewritten has it */
 };
 
 /* A reference to that of the text, or NULL. */

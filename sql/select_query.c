@@ -132,11 +132,15 @@ fail:
 
 int
 query_open_plan(struct query *query, const struct select_plan *plan,
-                const struct value *parameters,
-                const struct catalog_scope *scope, struct error *err)
+                struct sql_session *session, const struct value *parameters,
+                struct error *err)
 {
+    struct catalog_scope scope = {.session = session};
+
     memset(query, 0, sizeof(*query));
-    query->handle = handle_acquire(scope, err);
+    query->rewrite.session = session;
+    query->rewritten.has_limit = plan->has_limit;
+    query->handle = handle_acquire(&scope, err);
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
         bind(query, parameters, plan->parameter_count, err) == 0)

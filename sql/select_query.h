@@ -37,8 +37,8 @@ int query_open(struct query *query, const struct rewrite *rewrite,
                const struct catalog_table *table, struct error *err);
 /* The same of a SELECT that was rewritten before, without an error's place. */
 int query_open_plan(struct query *query, const struct select_plan *plan,
-                    const struct value *parameters,
-                    const struct catalog_scope *scope, struct error *err);
+                    struct sql_session *session, const struct value *parameters,
+                    struct error *err);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */

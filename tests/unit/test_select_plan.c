@@ -47,6 +47,7 @@ static const struct {
     {"SELECT id FROM heapwire.nodes", false},
     {"SELECT (SELECT COUNT(*) FROM heapwire.nodes)", false},
     {"SELECT 1 INTO @a", false},
+    {"SELECT @a := 1", false},
     {"SELECT ?", false}, /* an error, in the text protocol */
     {"SELECT nothing", false},
     {"SHOW WARNINGS", false},
@@ -128,9 +129,26 @@ START_TEST(a_session_with_variables_reads_for_itself)
     ck_assert_str_eq(harness_run(&h, "SET sql_mode = 'PIPES_AS_CONCAT'"), "OK");
     ck_assert_str_eq(harness_run(&h, "SELECT \"a\", 1 || 0"), "a|1 || 0\na|10");
     harness_run(&h, "SELECT 2 || 0");
+    ck_assert(!is_kept("SELECT 2 || 0"));
+    harness_run(&h, "SELECT @@version");
+    ck_assert(!is_kept("SELECT @@version"));
     sql_session_reset(h.session);
     ck_assert(!is_kept("SELECT 2 || 0"));
     ck_assert_str_eq(harness_run(&h, "SELECT \"a\", 1 || 0"), "a|1 || 0\na|#1");
+}
+END_TEST
+
+START_TEST(variables_that_cannot_matter_do_not)
+{
+    static const char text[] = "SELECT 1 UNION ALL SELECT 2";
+
+    harness_run(&h, "SET @a = 1, sql_mode = 'ANSI_QUOTES'");
+    harness_run(&h, text);
+    ck_assert(is_kept(text));
+    ck_assert_str_eq(harness_run(&h, text), "1\n#1\n#2");
+    harness_run(&h, "SET sql_select_limit = 1");
+    ck_assert(is_kept(text));
+    ck_assert_str_eq(harness_run(&h, text), "1\n#1");
 }
 END_TEST
 
@@ -172,6 +190,7 @@ main(void)
                         (int)COUNT(texts));
     tcase_add_test(tc, parameters_decide_by_their_types);
     tcase_add_test(tc, a_session_with_variables_reads_for_itself);
+    tcase_add_test(tc, variables_that_cannot_matter_do_not);
     tcase_add_test(tc, a_plan_lives_as_long_as_its_cursor);
     tcase_add_test(tc, plans_have_ceilings);
     suite_add_tcase(suite, tc);
