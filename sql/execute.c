@@ -188,7 +188,10 @@ keep_columns(struct sql_description *out, const struct cursor *cursor,
         columns[i].name = keep(out->arena, columns[i].name);
         columns[i].table = keep(out->arena, columns[i].table);
         columns[i].database = keep(out->arena, columns[i].database);
-        kept = columns[i].name && columns[i].table && columns[i].database;
+        if (columns[i].origin)
+            columns[i].origin = keep(out->arena, columns[i].origin);
+        kept = columns[i].name && columns[i].table && columns[i].database &&
+               !columns[i].origin == !cursor->columns[i].origin;
     }
     out->columns = columns;
     out->column_count = count;

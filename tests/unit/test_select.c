@@ -356,6 +356,8 @@ START_TEST(columns_know_their_table_and_type)
     ck_assert_str_eq(c[0].database, "heapwire");
     ck_assert_int_eq(c[0].type, COLUMN_BIGINT);
     ck_assert_str_eq(c[1].name, "s");
+    ck_assert_str_eq(c[1].origin, "state");
+    ck_assert_ptr_null(c[2].origin);
     ck_assert_str_eq(c[1].table, "nodes");
     ck_assert_int_eq(c[1].type, COLUMN_TEXT);
     ck_assert_str_eq(c[2].table, "");
