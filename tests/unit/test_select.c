@@ -276,6 +276,15 @@ static const struct {
     {"select * from heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
     {"select * from nope.nodes", "1049/42000 Unknown database 'nope'"},
+    /* JDBC's getTablePrivileges */
+    {"SELECT t.host,t.db,t.grantor,t.user,t.table_name,t.table_priv FROM "
+     "mysql.tables_priv t, MySQL.columns_priv c WHERE t.db LIKE 'heapwire'",
+     "host|db|grantor|user|table_name|table_priv"},
+    {"select * from mysql.user", "1146/42S02 Table 'mysql.user' doesn't exist"},
+    {"select count(*) n from information_schema.tables where table_schema = "
+     "'mysql'",
+     "n\n#0"},
+    {"use mysql", "1049/42000 Unknown database 'mysql'"},
     {"select * from heapwire.sqlite_master",
      "1146/42S02 Table 'heapwire.sqlite_master' doesn't exist"},
     {"select * from main.sqlite_master", "1049/42000 Unknown database 'main'"},
