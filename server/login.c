@@ -56,6 +56,22 @@ is_blocked(struct session *s)
     return true;
 }
 
+static void
+count_failure(struct session *s)
+{
+    s->guessed = false;
+    backoff_failed(&s->server->backoff, s->address_key,
+                   s->server->login_failures, clock_ms());
+}
+
+/* Asked again after a wrong password, whoever leaves has guessed once. */
+void
+login_given_up(struct session *s)
+{
+    if (s->guessed)
+        count_failure(s);
+}
+
 /* Unknown users and wrong passwords look the same, here and in time. */
 static void
 deny(struct session *s, bool with_password)
@@ -66,8 +82,7 @@ deny(struct session *s, bool with_password)
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err.text);
-    backoff_failed(&s->server->backoff, s->address_key,
-                   s->server->login_failures, clock_ms());
+    count_failure(s);
     session_fail(s, &err);
 }
 
@@ -133,6 +148,7 @@ admit_user(struct session *s, const struct user *user, const char *info)
 {
     struct error err;
 
+    s->guessed = false;
     backoff_succeeded(&s->server->backoff, s->address_key);
     if (check_limit(s, user, &err) != 0)
         session_fail(s, &err);
@@ -209,10 +225,12 @@ check_native(struct session *s, struct span answer)
     else if (auth_check_native(&user.verifier, s->nonce, answer) &&
              user.privileges)
         admit_native(s, &user);
-    else if (users_any_sha2_only(s->server->users))
-        ask_again(s); /* everybody, or it would tell who is one of them */
-    else
+    else if (!users_any_sha2_only(s->server->users)) {
         deny(s, true);
+    } else { /* everybody, or it would tell who is one of them */
+        s->guessed = true;
+        ask_again(s);
+    }
 }
 
 /* A longer name is nobody's: users' names are shorter than what is kept. */

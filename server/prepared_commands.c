@@ -47,7 +47,8 @@ prepared_prepare(struct session *s, struct span body)
     struct prepared *p = NULL;
     struct error err;
 
-    registry_set_command(registry, &s->entry, "Prepare", "preparing", body);
+    registry_set_command(registry, &s->entry, "Prepare", "preparing", body,
+                         s->since_ms);
     if (sql_describe(s->sql, body, &description, &err) == 0) {
         p = prepared_new(&s->prepared, body, description.parameter_count, &err);
         if (p)
@@ -57,7 +58,7 @@ prepared_prepare(struct session *s, struct span body)
     }
     if (!p)
         reply_error(&s->reply, &err);
-    registry_set_command(registry, &s->entry, "Sleep", "", none);
+    registry_set_command(registry, &s->entry, "Sleep", "", none, s->since_ms);
 }
 
 static bool

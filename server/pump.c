@@ -21,7 +21,14 @@ pump_of(struct worker_job *job)
 static void
 on_worker(struct worker_job *job)
 {
-    step(pump_of(job));
+    struct pump *pump = pump_of(job);
+    bool again;
+
+    do {
+        pump->rows.count = 0;
+        step(pump);
+        again = pump->take && pump->take(pump->arg);
+    } while (again && pump->outcome == STEP_MORE);
 }
 
 static void
@@ -47,6 +54,8 @@ pump_step(struct pump *pump)
         step(pump);
         return true;
     }
+    if (pump->one_by_one)
+        pump->rows.capacity = 1;
     pump->state = PUMP_STEPPING;
     workers_run(pump->workers, &pump->job);
     return false;
@@ -89,9 +98,11 @@ pump_waker(struct pump *pump)
 /* Workers and the loop take turns: long ones, for a switch costs more than a
  * row. */
 static size_t
-batch_of(const struct cursor *cursor)
+batch_of(const struct pump *pump, const struct cursor *cursor)
 {
-    size_t rows = cursor->instant ? CURSOR_BATCH_SMALL : CURSOR_BATCH;
+    size_t rows = cursor->instant    ? CURSOR_BATCH_SMALL
+                  : pump->one_by_one ? 1
+                                     : CURSOR_BATCH;
 
     while (rows > 1 && rows * cursor->column_count > CURSOR_VALUES_MAX)
         rows /= 2;
@@ -101,7 +112,7 @@ batch_of(const struct cursor *cursor)
 int
 pump_start(struct pump *pump, struct cursor *cursor, struct error *err)
 {
-    size_t rows = batch_of(cursor), values = rows * cursor->column_count;
+    size_t rows = batch_of(pump, cursor), values = rows * cursor->column_count;
 
     if (values > 0) {
         pump->rows.values = mem_alloc(values * sizeof(*pump->rows.values));

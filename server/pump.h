@@ -1,9 +1,9 @@
 /*
  * pump.h - steps one cursor: instant ones on the loop, others on a worker.
  *
- * Everything here is called on the loop.  While a worker steps, the cursor is
- * the worker's; the loop may only cancel it.  A cursor that waits costs
- * neither: its waker brings it back.
+ * Everything here is called on the loop, but for take.  While a worker steps,
+ * the cursor is the worker's; the loop may only cancel it.  A cursor that waits
+ * costs neither: its waker brings it back.
  */
 #ifndef HW_PUMP_H
 #define HW_PUMP_H
@@ -32,7 +32,11 @@ struct pump {
     struct error error; /* when outcome is STEP_FAIL */
     enum pump_state state;
     bool woken, cancelled;
+    bool one_by_one; /* rows of a worker's step, for take; before the start */
     void (*ready)(void *arg); /* a step that did not end at once has ended */
+    /* NULL, or called on the worker after each of its steps, with the pump as
+     * if idle.  True: the worker may go on with another. */
+    bool (*take)(void *arg);
     void *arg;
 };
 

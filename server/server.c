@@ -158,10 +158,18 @@ server_set_tls(struct server *server, SSL_CTX *context)
     server->tls = context;
 }
 
+/* Of few connections a part, so that some are left for TCP. */
+static size_t
+local_reserve(const struct server *server)
+{
+    return server->max / 4 < SERVER_LOCAL_RESERVE ? server->max / 4
+                                                  : SERVER_LOCAL_RESERVE;
+}
+
 bool
 server_make_room(struct server *server, enum transport transport)
 {
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
     struct server_logins *logins = &server->logins[transport];
 
     if (server->stopping)

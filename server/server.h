@@ -25,7 +25,7 @@ struct session;
 struct users;
 
 enum {
-    SERVER_LOCAL_RESERVE = 16, /* of them, for the unix socket alone */
+    SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,

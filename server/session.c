@@ -1,10 +1,7 @@
 /* session.c - see session.h. */
 #include "session.h"
 
-#include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "capability.h"
 #include "clock.h"
@@ -34,14 +31,15 @@ session_enter(struct session *s, enum session_state state)
     static const struct span none = {"", 0};
 
     s->state = state;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(server->loop);
     if (s->counted != is_logging_in(state))
         server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
     if (state == SESSION_READY)
-        registry_set_command(&server->registry, &s->entry, "Sleep", "", none);
+        registry_set_command(&server->registry, &s->entry, "Sleep", "", none,
+                             s->since_ms);
 }
 
 /* The one place that frees a session: handle closed, no worker in it. */
@@ -77,6 +75,7 @@ session_close(struct session *s)
     if (s->state == SESSION_CLOSED)
         return;
     session_enter(s, SESSION_CLOSED);
+    login_given_up(s);
     uv_close(&s->io.handle, on_closed);
     statement_abandon(s);
 }
@@ -102,12 +101,32 @@ session_refresh(struct session *s)
 
 /* Output */
 
-bool
-session_output_full(const struct session *s)
+size_t
+session_unsent(const struct session *s)
 {
     size_t unsealed = s->tls ? tls_stream_unsent(s->tls) : 0;
 
-    return s->reply.out.size + unsealed + s->unsent >= REPLY_FULL;
+    return s->reply.out.size + unsealed + s->unsent;
+}
+
+bool
+session_output_full(const struct session *s)
+{
+    return session_unsent(s) >= REPLY_FULL;
+}
+
+/* A long result's next bytes go where these were. */
+static void
+recycle(struct session *s)
+{
+    if (s->state != SESSION_RUNNING || s->tls || s->reply.out.data ||
+        s->writing.capacity > 2 * REPLY_FULL) {
+        buffer_fini(&s->writing);
+        return;
+    }
+    s->reply.out = s->writing;
+    buffer_clear(&s->reply.out);
+    memset(&s->writing, 0, sizeof(s->writing));
 }
 
 static void
@@ -115,7 +134,7 @@ on_written(uv_write_t *write, int status)
 {
     struct session *s = write->data;
 
-    buffer_fini(&s->writing);
+    recycle(s);
     s->unsent = 0;
     if (s->state == SESSION_CLOSED)
         return;
@@ -136,8 +155,8 @@ wrote_at_once(struct session *s)
     int sent;
 
     if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
-        (s->tls && tls_stream_unsent(s->tls) > 0))
-        return false;
+        s->reply.out.size > 0 || (s->tls && tls_stream_unsent(s->tls) > 0))
+        return false; /* what is left over waits for on_written */
     sent = uv_try_write(&s->io.stream, &bytes, 1);
     if (sent > 0)
         buffer_drop_front(&s->writing, (size_t)sent);
@@ -288,17 +307,28 @@ feed(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* A stranger gets TLS's alert, and others nothing: a statement may be under
- * way. */
+/* TLS's own word on why it ends, where nothing else is on its way. */
+static void
+say_alert(struct session *s)
+{
+    uv_buf_t bytes;
+
+    if (s->writing.data || tls_stream_seal(s->tls, false, &s->writing) != 0)
+        return;
+    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    if (s->writing.size > 0)
+        (void)uv_try_write(&s->io.stream, &bytes, 1);
+    buffer_fini(&s->writing);
+}
+
+/* At once: nobody can be told more, and a statement may be under way. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
     log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
                  s->who.host, err->text);
-    if (is_logging_in(s->state))
-        session_enter(s, SESSION_CLOSING);
-    else
-        session_close(s);
+    say_alert(s);
+    session_close(s);
 }
 
 /* False: there will be no more. */
@@ -354,7 +384,7 @@ take_packet(struct session *s, struct span payload)
     bool clear = !s->tls;
 
     s->reply.sequence = s->in.sequence;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(s->server->loop);
     command_run(s, payload);
     packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
@@ -446,85 +476,6 @@ session_turn(struct session *s)
         finish_closing(s);
     count_held(s, packet_waiting(&s->in));
     steer_reading(s);
-}
-
-/* Coming in */
-
-static void
-peer_address(struct session *s, int fd, char *host, size_t size)
-{
-    struct sockaddr_storage address;
-    const struct sockaddr *a = (const struct sockaddr *)&address;
-    socklen_t length = sizeof(address);
-    char text[INET6_ADDRSTRLEN] = "?";
-    unsigned port = 0;
-
-    memset(&address, 0, sizeof(address));
-    if (getpeername(fd, (struct sockaddr *)&address, &length) == 0) {
-        if (a->sa_family == AF_INET)
-            port = ((const struct sockaddr_in *)a)->sin_port;
-        else
-            port = ((const struct sockaddr_in6 *)a)->sin6_port;
-        uv_ip_name(a, text, sizeof(text));
-        s->address_key = backoff_key(a);
-    }
-    snprintf(s->who.host, sizeof(s->who.host), "%s", text);
-    snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
-}
-
-/* Gives libuv the descriptor and learns who is there. */
-static int
-open_stream(struct session *s, int fd, char *host, size_t size)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    snprintf(s->who.host, sizeof(s->who.host), "localhost");
-    snprintf(host, size, "localhost");
-    if (s->transport == TRANSPORT_TCP) {
-        if (uv_tcp_open(&s->io.tcp, fd) != 0)
-            return -1;
-        peer_address(s, fd, host, size);
-        return 0;
-    }
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return -1;
-    s->peer_uid = peer.uid;
-    return uv_pipe_open(&s->io.pipe, fd) == 0 ? 0 : -1;
-}
-
-static void
-on_unopened(uv_handle_t *handle)
-{
-    mem_free(handle->data);
-}
-
-int
-session_accept(struct server *server, int fd, enum transport transport)
-{
-    struct session *s = mem_zalloc(1, sizeof(*s));
-    char host[SQL_HOST_MAX + 8];
-
-    if (!s)
-        return -1;
-    if (transport == TRANSPORT_TCP)
-        uv_tcp_init(server->loop, &s->io.tcp);
-    else
-        uv_pipe_init(server->loop, &s->io.pipe, 0);
-    s->io.handle.data = s;
-    s->transport = transport;
-    if (open_stream(s, fd, host, sizeof(host)) != 0) {
-        uv_close(&s->io.handle, on_unopened);
-        return -1;
-    }
-    s->server = server;
-    packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
-    reply_init(&s->reply);
-    registry_add(&server->registry, &s->entry, host);
-    server_add(server, s);
-    login_begin(s);
-    session_turn(s);
-    return 0;
 }
 
 /* Events from elsewhere */

@@ -79,6 +79,8 @@ struct session {
     char wanted_user[SQL_NAME_MAX + 1];
     char wanted_database[SQL_NAME_MAX + 1];
 
+    bool guessed; /* a wrong password came that does not count yet */
+
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */
     struct statement *statement;    /* that runs */
@@ -98,6 +100,8 @@ void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */
 void session_turn(struct session *session);
 
+/* Bytes that the client has not taken yet, as far as known. */
+size_t session_unsent(const struct session *session);
 bool session_output_full(const struct session *session);
 /* Status bits and database as the statements so far left them. */
 void session_refresh(struct session *session);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "audit.h"
-#include "bound_text.h"
 #include "capability.h"
+#include "chunk.h"
 #include "clock.h"
 #include "cursor.h"
 #include "errors.h"
@@ -28,18 +28,22 @@ enum request {
     REQUEST_ROWS    /* some of a cursor's */
 };
 
+/* While the pump steps, the worker has what is marked so, and makes the next
+ * chunk of the reply; the loop sends the last one meanwhile. */
 struct statement {
     struct pump pump;
     struct session *session;
     struct prepared *prepared; /* rows are binary; NULL: they are texts */
     enum request request;
-    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet sent */
+    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */
     uint64_t started_ms;
     uint64_t deadline_ms;   /* moved on by what the client made us wait */
     uint64_t full_since_ms; /* 0: the client takes what there is, and wants
                                more */
-    size_t sent;            /* rows of the pump's batch */
-    uint64_t rows, bytes;
+    size_t made;            /* rows of the pump's batch; the worker's */
+    bool columns_made;      /* the worker's */
+    struct chunk chunk; /* the worker's; empty when the pump is told to step */
+    uint64_t rows, bytes; /* given to the session */
     bool columns_sent;
     enum statement_end end;
     struct audit audit;
@@ -53,6 +57,7 @@ statement_free(struct statement *st)
         st->prepared->list->cursors--;
     }
     pump_fini(&st->pump);
+    chunk_fini(&st->chunk);
     audit_fini(&st->audit);
     mem_free(st);
 }
@@ -62,12 +67,11 @@ write_audit(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
     struct audit_outcome outcome = {
-        .error = error,
-        .rows = st->rows,
-        .bytes = st->bytes,
-        .elapsed_ms = clock_ms() - st->started_ms,
-    };
+        .error = error, .rows = st->rows, .bytes = st->bytes};
 
+    if (!st->audit.text)
+        return;
+    outcome.elapsed_ms = clock_ms() - st->started_ms;
     audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
 }
 
@@ -120,32 +124,32 @@ succeed(struct statement *st)
 
 /* Columns go out with the first row: until then an error may stand alone. */
 static void
-send_columns(struct statement *st)
+make_columns(struct statement *st, struct reply *reply)
 {
     struct cursor *cursor = st->pump.cursor;
 
-    if (!st->columns_sent && cursor->column_count > 0)
-        reply_columns(&st->session->reply, cursor);
-    st->columns_sent = true;
+    if (!st->columns_made && cursor->column_count > 0)
+        reply_columns(reply, cursor);
+    st->columns_made = true;
 }
 
-/* -1 with the pump's error: the row cannot be sent. */
+/* -1 with *err: the row cannot be sent, and nothing has changed. */
 static int
-send_row(struct statement *st)
+make_row(struct statement *st, struct reply *reply, struct error *err)
 {
-    struct reply *reply = &st->session->reply;
     const struct cursor *cursor = st->pump.cursor;
     const struct value *row =
-        st->pump.rows.values + st->sent * cursor->column_count;
+        st->pump.rows.values + st->made * cursor->column_count;
+    int rc = st->prepared ? reply_binary_row(reply, cursor->columns, row,
+                                             cursor->column_count, err)
+                          : reply_row(reply, row, cursor->column_count, err);
 
-    st->sent++;
-    st->rows++;
+    if (rc != 0)
+        return -1;
+    st->made++;
     if (st->request == REQUEST_ROWS)
         st->wanted--;
-    if (!st->prepared)
-        return reply_row(reply, row, cursor->column_count, &st->pump.error);
-    return reply_binary_row(reply, cursor->columns, row, cursor->column_count,
-                            &st->pump.error);
+    return 0;
 }
 
 static bool
@@ -155,20 +159,57 @@ wants_rows(const struct statement *st)
            (st->request == REQUEST_ROWS && st->wanted > 0);
 }
 
+static bool
+has_rows(const struct statement *st)
+{
+    return st->made < st->pump.rows.count && wants_rows(st);
+}
+
+/* What the worker did not make. */
 static int
 send_rows(struct statement *st)
 {
     struct session *s = st->session;
-    size_t before = s->reply.out.size;
+    size_t before = s->reply.out.size, made = st->made;
     int rc = 0;
 
-    if (st->pump.rows.count > 0 && wants_rows(st))
-        send_columns(st);
-    while (rc == 0 && st->sent < st->pump.rows.count && wants_rows(st) &&
-           !session_output_full(s))
-        rc = send_row(st);
+    if (has_rows(st))
+        make_columns(st, &s->reply);
+    st->columns_sent = st->columns_made;
+    while (rc == 0 && has_rows(st) && !session_output_full(s))
+        rc = make_row(st, &s->reply, &st->pump.error);
+    st->rows += st->made - made;
     st->bytes += s->reply.out.size - before;
     return rc;
+}
+
+/* On the worker.  A row that cannot be sent is left: the loop will find so,
+ * too, and says it. */
+static bool
+take_rows(void *arg)
+{
+    struct statement *st = arg;
+    struct chunk *chunk = &st->chunk;
+    struct error unsaid;
+    int rc = 0;
+
+    st->made = 0;
+    if (has_rows(st))
+        make_columns(st, &chunk->reply);
+    while (rc == 0 && has_rows(st) && !chunk_full(chunk)) {
+        rc = make_row(st, &chunk->reply, &unsaid);
+        chunk->rows += rc == 0;
+    }
+    return st->made == st->pump.rows.count && wants_rows(st) &&
+           !chunk_full(chunk);
+}
+
+static void
+give_chunk(struct statement *st)
+{
+    st->rows += st->chunk.rows;
+    st->bytes += st->chunk.reply.out.size;
+    chunk_give(&st->chunk, &st->session->reply);
 }
 
 static void
@@ -190,6 +231,8 @@ note_full(struct statement *st, bool full)
 static bool
 is_satisfied(const struct statement *st)
 {
+    if (st->pump.cancelled && st->pump.outcome != STEP_DONE)
+        return false; /* now, and not at some later fetch */
     if (st->request == REQUEST_CURSOR)
         return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
     return st->request == REQUEST_ROWS && st->wanted == 0;
@@ -208,7 +251,7 @@ suspend(struct statement *st)
     else
         reply_end_with(&s->reply, STATUS_CURSOR_EXISTS);
     st->bytes += s->reply.out.size - before;
-    st->columns_sent = true;
+    st->columns_sent = st->columns_made = true;
     note_full(st, true);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
@@ -218,13 +261,13 @@ suspend(struct statement *st)
 static bool
 settle(struct statement *st)
 {
-    bool all_sent = st->sent == st->pump.rows.count;
+    bool all_sent = st->made == st->pump.rows.count;
     bool opening = st->request == REQUEST_CURSOR;
 
     if (all_sent && st->pump.outcome == STEP_FAIL) {
         fail(st);
     } else if (all_sent && st->pump.outcome == STEP_DONE && !opening) {
-        send_columns(st);
+        make_columns(st, &st->session->reply);
         succeed(st);
     } else if (is_satisfied(st)) {
         suspend(st);
@@ -234,11 +277,29 @@ settle(struct statement *st)
     return true;
 }
 
+/* One chunk may be made while another is sent, unless that is a large one. */
+static bool
+may_step(const struct statement *st)
+{
+    const struct session *s = st->session;
+
+    return !session_output_full(s) ||
+           (!st->pump.cursor->instant && !st->pump.cancelled &&
+            st->made == st->pump.rows.count &&
+            session_unsent(s) <= 2 * REPLY_FULL);
+}
+
 /* Sends and steps until the client is full, the cursor waits, or the end. */
 static void
 pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
+        if (st->chunk.reply.out.size > 0 && !session_output_full(st->session))
+            give_chunk(st);
+        if (st->chunk.reply.out.size > 0) {
+            note_full(st, true);
+            return; /* statement_resume goes on */
+        }
         if (send_rows(st) != 0) {
             pump_cancel(&st->pump);
             fail(st);
@@ -246,10 +307,11 @@ pull(struct statement *st)
         }
         if (settle(st))
             return;
-        note_full(st, session_output_full(st->session));
+        note_full(st, !may_step(st));
         if (st->full_since_ms)
-            return; /* statement_resume goes on */
-        st->sent = 0;
+            return;
+        st->made = 0;
+        chunk_begin(&st->chunk, &st->session->reply);
         if (turn == STEPS_A_TURN) {
             pump_yield(&st->pump);
             return;
@@ -275,28 +337,6 @@ on_ready(void *arg)
     session_turn(s);
 }
 
-/* An ADMIN EXECUTE is recorded with what it was given: what is executed may not
- * hide in a parameter. */
-static void
-begin_audit(struct statement *st, struct span text,
-            const struct sql_parameters *parameters)
-{
-    struct audit plain;
-    struct buffer bound;
-
-    audit_begin(&st->audit, text);
-    if (!st->audit.text || !parameters || parameters->count == 0)
-        return;
-    plain = st->audit;
-    bound_text_init(&bound, text, parameters);
-    audit_begin(&st->audit, bound_text(&bound));
-    buffer_fini(&bound);
-    if (st->audit.text)
-        audit_fini(&plain);
-    else /* no memory */
-        st->audit = plain;
-}
-
 /* Of s->statement, which is not there yet or waits to be fetched from. */
 static void
 enter_running(struct statement *st, const char *command, struct span text)
@@ -304,7 +344,7 @@ enter_running(struct statement *st, const char *command, struct span text)
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
-                         text);
+                         text, s->since_ms);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
 }
@@ -326,6 +366,9 @@ statement_new(struct session *s)
         st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
     pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
               on_ready, st);
+    st->pump.take = take_rows;
+    st->pump.one_by_one = true;
+    chunk_init(&st->chunk);
     return st;
 }
 
@@ -350,7 +393,7 @@ statement_start(struct session *s, struct span text)
 
     if (!st)
         return;
-    begin_audit(st, text, NULL);
+    audit_begin(&st->audit, text, NULL);
     enter_running(st, "Query", text);
     if (open_cursor(st, text, NULL) == 0)
         pull(st);
@@ -366,7 +409,8 @@ statement_execute(struct session *s, struct prepared *prepared,
     if (!st)
         return;
     st->prepared = prepared;
-    begin_audit(st, text, parameters);
+    st->pump.one_by_one = !cursor; /* a fetch finds some made */
+    audit_begin(&st->audit, text, parameters);
     enter_running(st, "Execute", text);
     if (open_cursor(st, text, parameters) != 0)
         return;

@@ -71,7 +71,8 @@ enum {
     CURSOR_VALUES_MAX = 16384 /* values, but for one row */
 };
 
-/* Where a step puts its rows; values are borrowed until the next step. */
+/* Where a step puts its rows; values are borrowed until the next step.  With
+ * room for one alone they may be lent by what made them, and not copied. */
 struct rows {
     struct value *values;   /* count rows of the cursor's column_count */
     size_t count, capacity; /* rows */

@@ -221,8 +221,10 @@ token(struct rewriter *r)
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_system_variable(r, &r->token);
     case TOKEN_PARAMETER:
+        /* not ?7: SQLite looks numbers up one by one */
         rewriter_operand(r, OPERAND_OTHER);
-        buffer_format(r->sql, " ?%zu", ++r->parameters);
+        rewriter_emit(r, "?");
+        r->parameters++;
         return 0;
     case TOKEN_USER:
         if (token_is_operator(&r->ahead, ":=") && rewriter_wants_operand(r))

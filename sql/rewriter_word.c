@@ -178,11 +178,23 @@ from(struct rewriter *r)
     return 0;
 }
 
+/* Where a SELECT may stand: first, behind WITH or UNION, in a FROM's
+ * parentheses. */
+static bool
+may_select(const struct level *level)
+{
+    return level->clause == CLAUSE_NONE || level->clause == CLAUSE_WITH ||
+           (level->clause == CLAUSE_FROM && level->derived &&
+            level->select == 0);
+}
+
 static int
 select(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
+    if (!may_select(level))
+        return rewriter_fail(r);
     rewriter_expression_end(r);
     level->clause = CLAUSE_LIST;
     level->expects_table = level->after_union = false;
@@ -379,8 +391,7 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
     case WORD_LOCKING:
         return clause_end(r, CLAUSE_REST, "") != 0 ? -1 : rewriter_locking(r);
     case WORD_HINT:
-        rewriter_index_hint(r);
-        return 0;
+        return rewriter_index_hint(r);
     case WORD_DROP:
         return 0;
     case WORD_REFUSE:

@@ -46,14 +46,31 @@ call_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
         concatenate(c, argc - 1, argv + 1, function_argument(argv[0]));
 }
 
+/* What is there is doubled until it is enough. */
 static void
 repeat(sqlite3_context *c, struct span part, int64_t times)
 {
     struct buffer text;
+    size_t size, done;
+    char *room;
 
     buffer_init(&text, SELECT_VALUE_MAX);
-    for (int64_t i = 0; i < times && part.size > 0 && !text.failed; i++)
-        buffer_add(&text, part.data, part.size);
+    if (part.size == 0 || times <= 0)
+        times = 0;
+    else if (times > SELECT_VALUE_MAX) /* so is the product */
+        times = SELECT_VALUE_MAX + 1;
+    size = part.size * (size_t)times;
+    room = buffer_reserve(&text, size);
+    for (done = 0; room && done < size;) {
+        const char *from = done ? room : part.data;
+        size_t more = done ? done : part.size;
+
+        more = more < size - done ? more : size - done;
+        memcpy(room + done, from, more);
+        done += more;
+    }
+    if (room)
+        buffer_claim(&text, size);
     function_buffer(c, &text);
 }
 

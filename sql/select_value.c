@@ -11,32 +11,43 @@
 #include "arena.h"
 #include "errors.h"
 
+/* Made here: what the arena has. */
 static int
 add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
 {
+    out->type = VALUE_TEXT;
     out->size = size;
-    out->data = data || size == 0 ? arena_strndup(arena, data, size) : NULL;
+    out->data = arena_strndup(arena, data, size);
     return out->data ? 0 : -1;
 }
 
+/* SQLite's own, until the statement's next step. */
 static int
-add_text(sqlite3_stmt *statement, int i, struct arena *arena, struct value *out)
+lend(enum value_type type, const char *data, size_t size, struct value *out)
 {
-    const void *text = sqlite3_column_text(statement, i);
-
-    out->type = VALUE_TEXT;
-    return add_bytes(arena, text, (size_t)sqlite3_column_bytes(statement, i),
-                     out);
+    out->type = type;
+    out->size = size;
+    out->data = data;
+    return data ? 0 : -1;
 }
 
 static int
-add_blob(sqlite3_stmt *statement, int i, struct arena *arena, struct value *out)
+lend_text(sqlite3_stmt *statement, int i, struct value *out)
+{
+    const void *text = sqlite3_column_text(statement, i);
+
+    return lend(VALUE_TEXT, text, (size_t)sqlite3_column_bytes(statement, i),
+                out);
+}
+
+/* An empty one has no bytes of its own. */
+static int
+lend_blob(sqlite3_stmt *statement, int i, struct value *out)
 {
     const void *data = sqlite3_column_blob(statement, i);
+    size_t size = (size_t)sqlite3_column_bytes(statement, i);
 
-    out->type = VALUE_BLOB;
-    return add_bytes(arena, data, (size_t)sqlite3_column_bytes(statement, i),
-                     out);
+    return lend(VALUE_BLOB, data || size > 0 ? data : "", size, out);
 }
 
 /* A double that an integer holds, or 1690. */
@@ -77,7 +88,7 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
     int decimals = column->decimals, size;
 
     if (sqlite3_column_type(statement, i) == SQLITE_TEXT && !decimals)
-        return add_text(statement, i, arena, out); /* an unsigned one */
+        return lend_text(statement, i, out); /* an unsigned one */
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER)
         size = snprintf(text, sizeof(text), "%" PRId64 "%s%0*d",
                         (int64_t)sqlite3_column_int64(statement, i),
@@ -87,7 +98,6 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
                         sqlite3_column_double(statement, i));
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
         size--; /* %0*d writes a digit at least */
-    out->type = VALUE_TEXT;
     return add_bytes(arena, text, (size_t)size, out);
 }
 
@@ -146,15 +156,14 @@ add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
 
     if (!text)
         return -1;
-    out->type = VALUE_TEXT;
     if (type == COLUMN_TIME && both)
-        return add_bytes(arena, text + 11, size - 11, out);
+        return lend(VALUE_TEXT, text + 11, size - 11, out);
     if (type == COLUMN_TIME && is_time(text, size))
-        return add_bytes(arena, text, size, out);
+        return lend(VALUE_TEXT, text, size, out);
     if (type == COLUMN_DATE && (both || (date && size == 10)))
-        return add_bytes(arena, text, 10, out);
+        return lend(VALUE_TEXT, text, 10, out);
     if (type != COLUMN_TIME && type != COLUMN_DATE && both)
-        return add_bytes(arena, text, size, out);
+        return lend(VALUE_TEXT, text, size, out);
     if (type != COLUMN_TIME && type != COLUMN_DATE && date && size == 10) {
         memcpy(room, text, 10);
         memcpy(room + 10, midnight, sizeof(midnight) - 1);
@@ -186,12 +195,12 @@ convert(sqlite3_stmt *statement, int i, const struct column *column,
     case COLUMN_TIMESTAMP:
         return add_temporal(statement, i, column->type, arena, out);
     case COLUMN_BLOB:
-        return add_blob(statement, i, arena, out);
+        return lend_blob(statement, i, out);
     case COLUMN_TEXT:
     case COLUMN_LONGTEXT:
         break;
     }
-    return add_text(statement, i, arena, out);
+    return lend_text(statement, i, out);
 }
 
 int
@@ -208,5 +217,17 @@ select_value(sqlite3_stmt *statement, int i, const struct column *column,
         *err = why;
     else
         error_memory(err, "a row");
+    return -1;
+}
+
+int
+select_value_keep(struct arena *arena, struct value *value, struct error *err)
+{
+    if (!value->data)
+        return 0;
+    value->data = arena_strndup(arena, value->data, value->size);
+    if (value->data)
+        return 0;
+    error_memory(err, "a row");
     return -1;
 }

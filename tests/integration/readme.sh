@@ -66,8 +66,20 @@ for file in bin/heapwire-run bin/heapwire-passwd bin/heapwire-prof \
     [ -e "$work/root/usr/local/$file" ] || fault "not installed: $file"
 done
 
+redis_port=6390 # as README says
+load_redis 20000
 blocks python | sed '/^#end$/d' >"$work/example.py"
 contains "the python example" "heap_" \
     "$(cd "$work" && $python example.py 2>&1)"
+
+# The queries, against the snapshot that the example took.
+blocks sql | sed '/^#end$/d' >"$work/queries.sql"
+answers=$({
+    echo 'SELECT name INTO @before FROM snapshots ORDER BY taken DESC LIMIT 1;'
+    cat "$work/queries.sql"
+} | mysql --no-defaults -S /run/heapwire/10001/mysql.sock -u root -D heapwire 2>&1)
+contains 'who allocates' 'function	flat_bytes	cum_bytes' "$answers"
+contains 'who grew' 'function	grown' "$answers"
+contains 'the stacks are folded' ';main;' "$answers"
 
 finish_test

@@ -319,6 +319,21 @@ def test_results_of_all_sizes(node):
             w.ok()
 
 
+def test_a_reply_behind_the_last_bytes_of_another_is_sent(node):
+    if node.program != FAKE:
+        return
+    large = (16 << 20) + 5000  # not a whole number of TLS_CHUNK
+    with Wire(node.tcp, rcvbuf=65536).login(*ANN, tls=True) as w:
+        w.command(3, f"SELECT big {large}".encode())
+        time.sleep(0.2)  # the socket is full now, and more is sealed later
+        w.sock.sendall(b"\1\0\0\0\x0e")
+        time.sleep(0.2)
+        [[cell]] = w.result()
+        assert len(cell) == large
+        w.sequence = 1
+        w.ok()
+
+
 def test_a_slow_reader_costs_no_memory(node):
     if node.program != FAKE:
         return
@@ -399,6 +414,22 @@ def test_garbage_after_the_login(node):
         hand.wire.sock.shutdown(socket.SHUT_WR)
         assert hand.wire.closed()
         hand.wire.close()
+    alone(node)
+
+
+def test_a_fault_after_the_login_has_an_alert(node):
+    hand = ByHand(node.tcp)
+    hand.wire.sock.sendall(hand.request + hand.outgoing.read())
+    hand.finish(hand.wire.sock.sendall)
+    hand.tls.write(b"\1\0\0\0\x0e")
+    data = bytearray(hand.outgoing.read())
+    data[-1] ^= 1
+    hand.wire.sock.sendall(data)
+    try:
+        raise AssertionError(hand.read())
+    except ssl.SSLError as err:
+        assert "bad record mac" in str(err).lower(), err
+    hand.wire.close()
     alone(node)
 
 
@@ -615,6 +646,28 @@ def test_own_certificate(_):
             assert shown_by(node) == ssl.PEM_cert_to_DER_cert(f.read())
         held.ping()
         held.close()
+
+
+def test_settings_name_the_certificate_in_force(_):
+    ask = "SELECT value FROM heapwire.settings WHERE name = 'tls_cert'"
+    with Node(REAL, start=False) as node:
+        one, two = make_pair(node.directory, "one"), make_pair(node.directory,
+                                                               "two")
+        plain = node.settings
+        node.settings = f"{plain}tls_cert = {one[0]}\ntls_key = {one[1]}\n"
+        node.write(USERS)
+        node.start()
+        with secure(node) as w:
+            said = "configuration again"
+            for cert, key, shown in ((two[0], one[1], one[0]),
+                                     (two[0], two[1], two[0])):
+                node.settings = f"{plain}tls_cert = {cert}\ntls_key = {key}\n"
+                node.write(USERS)
+                before = node.log().count(said)
+                node.signal(signal.SIGHUP)
+                wait_for(lambda: node.log().count(said) > before)
+                assert w.query(ask) == [[shown.encode()]], cert
+        assert node.log().count("certificate stays as it was") == 1
 
 
 def test_wrong_certificates_are_faults_of_the_configuration(_):

@@ -1,0 +1,52 @@
+/* chunk.c - see chunk.h. */
+#include "chunk.h"
+
+#include "packet.h"
+
+void
+chunk_init(struct chunk *chunk)
+{
+    reply_init(&chunk->reply);
+}
+
+void
+chunk_fini(struct chunk *chunk)
+{
+    reply_fini(&chunk->reply);
+}
+
+void
+chunk_begin(struct chunk *chunk, const struct reply *session)
+{
+    chunk->reply.capabilities = session->capabilities;
+    chunk->reply.status = session->status;
+    chunk->reply.sequence = session->sequence;
+    chunk->first = session->sequence;
+    chunk->rows = 0;
+}
+
+bool
+chunk_full(const struct chunk *chunk)
+{
+    return chunk->reply.out.size >= CHUNK_BYTES || chunk->rows >= CHUNK_ROWS;
+}
+
+void
+chunk_give(struct chunk *chunk, struct reply *session)
+{
+    struct buffer *from = &chunk->reply.out, *to = &session->out;
+    uint8_t later = (uint8_t)(session->sequence - chunk->first);
+    struct buffer empty = *to;
+
+    if (later != 0)
+        packet_renumber(from, later);
+    session->sequence = (uint8_t)(chunk->reply.sequence + later);
+    if (to->size == 0 && !to->failed) {
+        *to = *from;
+        *from = empty;
+    } else {
+        buffer_add(to, from->data, from->size);
+        buffer_clear(from);
+    }
+    chunk->rows = 0;
+}

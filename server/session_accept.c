@@ -1,0 +1,86 @@
+/* session_accept.c - a session's beginning: who is there, and the greeting. */
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "login.h"
+#include "memory.h"
+#include "session.h"
+
+static void
+peer_address(struct session *s, int fd, char *host, size_t size)
+{
+    struct sockaddr_storage address;
+    const struct sockaddr *a = (const struct sockaddr *)&address;
+    socklen_t length = sizeof(address);
+    char text[INET6_ADDRSTRLEN] = "?";
+    unsigned port = 0;
+
+    memset(&address, 0, sizeof(address));
+    if (getpeername(fd, (struct sockaddr *)&address, &length) == 0) {
+        if (a->sa_family == AF_INET)
+            port = ((const struct sockaddr_in *)a)->sin_port;
+        else
+            port = ((const struct sockaddr_in6 *)a)->sin6_port;
+        uv_ip_name(a, text, sizeof(text));
+        s->address_key = backoff_key(a);
+    }
+    snprintf(s->who.host, sizeof(s->who.host), "%s", text);
+    snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
+}
+
+/* Gives libuv the descriptor and learns who is there. */
+static int
+open_stream(struct session *s, int fd, char *host, size_t size)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    snprintf(s->who.host, sizeof(s->who.host), "localhost");
+    snprintf(host, size, "localhost");
+    if (s->transport == TRANSPORT_TCP) {
+        if (uv_tcp_open(&s->io.tcp, fd) != 0)
+            return -1;
+        peer_address(s, fd, host, size);
+        return 0;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return -1;
+    s->peer_uid = peer.uid;
+    return uv_pipe_open(&s->io.pipe, fd) == 0 ? 0 : -1;
+}
+
+static void
+on_unopened(uv_handle_t *handle)
+{
+    mem_free(handle->data);
+}
+
+int
+session_accept(struct server *server, int fd, enum transport transport)
+{
+    struct session *s = mem_zalloc(1, sizeof(*s));
+    char host[SQL_HOST_MAX + 8];
+
+    if (!s)
+        return -1;
+    if (transport == TRANSPORT_TCP)
+        uv_tcp_init(server->loop, &s->io.tcp);
+    else
+        uv_pipe_init(server->loop, &s->io.pipe, 0);
+    s->io.handle.data = s;
+    s->transport = transport;
+    if (open_stream(s, fd, host, sizeof(host)) != 0) {
+        uv_close(&s->io.handle, on_unopened);
+        return -1;
+    }
+    s->server = server;
+    packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
+    reply_init(&s->reply);
+    registry_add(&server->registry, &s->entry, host);
+    server_add(server, s);
+    login_begin(s);
+    session_turn(s);
+    return 0;
+}
