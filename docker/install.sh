@@ -3,6 +3,7 @@
 #
 # docker/install.sh          all of them
 # docker/install.sh runtime  what an installed heapwire needs to run
+# docker/install.sh clients  what tests/integration/slow tries, besides
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0"
@@ -15,12 +16,16 @@ tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     strace openssl libmariadb-dev php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java"
+clients="golang-go golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
+    ruby-mysql2 sysbench maven"
+command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;
+clients) packages="$clients" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [runtime]" >&2
+    echo "usage: install.sh [runtime | clients]" >&2
     exit 64
     ;;
 esac

@@ -168,7 +168,7 @@ put_definition(struct reply *r, const struct column *column,
     put_name(r, column->table);
     put_name(r, column->table);
     put_name(r, column->name);
-    put_name(r, column->name);
+    put_name(r, column->origin ? column->origin : column->name);
     buffer_u8(&r->out, 0x0c); /* length of what follows */
     buffer_u16(&r->out, as->charset);
     buffer_u32(&r->out, display_length(column, as));

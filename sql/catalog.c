@@ -24,9 +24,9 @@ const struct catalog_type type_time = {"datetime", COLUMN_DATETIME, 19, 0};
 const struct catalog_type type_boolean = {"varchar(5)", COLUMN_TEXT, 5, 0};
 
 static const char *const databases[] = {"heapwire", "information_schema",
-                                        CATALOG_HIDDEN};
+                                        CATALOG_MYSQL, CATALOG_HIDDEN};
 
-enum { DATABASES = sizeof(databases) / sizeof(databases[0]) };
+enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 2 };
 
 const struct catalog_table *const catalog_tables[] = {
     &table_audit_log,
@@ -87,6 +87,9 @@ const struct catalog_table *const catalog_tables[] = {
     &table_views,
     &table_view_routine_usage,
     &table_view_table_usage,
+    /* mysql */
+    &table_columns_priv,
+    &table_tables_priv,
     /* of SHOW */
     &table_show_backends,
     &table_show_binary_logs,
@@ -165,8 +168,8 @@ table_set_has_all(const struct table_set *set, const struct table_set *of)
 const char *
 catalog_database_at(size_t i, bool hidden)
 {
-    return i < (size_t)(hidden ? DATABASES : DATABASES - 1) ? databases[i]
-                                                            : NULL;
+    return i < (size_t)(hidden ? DATABASES : DATABASES - HIDDEN) ? databases[i]
+                                                                 : NULL;
 }
 
 const char *
@@ -183,6 +186,7 @@ catalog_visible(const struct sql_session *session,
                 const struct catalog_table *table)
 {
     return strcmp(table->database, CATALOG_HIDDEN) != 0 &&
+           strcmp(table->database, CATALOG_MYSQL) != 0 &&
            (table->privilege & ~session->who.privileges) == 0;
 }
 
@@ -226,7 +230,9 @@ catalog_resolve(const struct sql_session *session, const struct span *database,
     const char *in = session->database;
 
     if (database) {
-        in = catalog_database(*database);
+        in = span_is_nocase(*database, CATALOG_MYSQL)
+                 ? CATALOG_MYSQL
+                 : catalog_database(*database);
         if (!in) {
             catalog_unknown_database(*database, err);
             return NULL;

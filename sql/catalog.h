@@ -77,6 +77,7 @@ struct catalog_table {
 };
 
 #define CATALOG_HIDDEN    "show"
+#define CATALOG_MYSQL     "mysql" /* named, but never listed */
 #define CATALOG_ENGINE    "heapwire"
 #define CATALOG_CHARSET   "utf8mb4"
 #define CATALOG_COLLATION "utf8mb4_general_ci"
@@ -101,7 +102,7 @@ bool table_set_has(const struct table_set *set, size_t index);
 /* Whether set has each one that of has. */
 bool table_set_has_all(const struct table_set *set, const struct table_set *of);
 
-/* Databases by position, NULL behind the last.  The hidden one comes last and
+/* Databases by position, NULL behind the last.  The hidden ones come last and
  * only where asked for. */
 const char *catalog_database_at(size_t i, bool hidden);
 

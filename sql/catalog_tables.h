@@ -83,6 +83,10 @@ extern const struct catalog_table table_schema_privileges;
 extern const struct catalog_table table_show_grants;
 extern const struct catalog_table table_show_privileges;
 
+/* tables_mysql.c */
+extern const struct catalog_table table_columns_priv;
+extern const struct catalog_table table_tables_priv;
+
 /* tables_keywords.c */
 extern const struct catalog_table table_keywords;
 

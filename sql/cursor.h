@@ -51,9 +51,10 @@ struct column {
     const char *table;    /* "" when it is an expression */
     const char *database; /* "" likewise */
     enum column_type type;
-    uint32_t width;   /* characters, for the client's display */
-    uint16_t flags;   /* enum column_flag */
-    uint8_t decimals; /* of DECIMAL, TIME, DATETIME, TIMESTAMP */
+    uint32_t width;     /* characters, for the client's display */
+    uint16_t flags;     /* enum column_flag */
+    uint8_t decimals;   /* of DECIMAL, TIME, DATETIME, TIMESTAMP */
+    const char *origin; /* its name in the table; NULL: as the label */
 };
 
 /* How far a slow statement is, in stages of its own. */

@@ -345,6 +345,29 @@ widen(struct shape *shape, const struct shape *other)
             infer_widened(shape->columns[i].type, other->columns[i].type);
 }
 
+/* SELECT, or one in parentheses, of a compound. */
+static struct shape
+part(struct inference *p)
+{
+    struct shape shape = {0};
+    size_t end;
+
+    if (inference_here(p)->word == WORD_SELECT)
+        return select_core(p);
+    if (!inference_is_operator(p, "(")) {
+        p->lost = true;
+        return shape;
+    }
+    end = inference_here(p)->match;
+    p->at++;
+    shape = infer_select(p);
+    if (!p->lost && p->at == end)
+        inference_accept_operator(p, ")");
+    else
+        p->lost = true;
+    return shape;
+}
+
 /* SELECT ... UNION SELECT ...; of a recursive one (cte not NULL) the first
  * tells what the others see. */
 static struct shape
@@ -353,11 +376,7 @@ compound(struct inference *p, struct cte *cte, size_t names)
     struct shape shape, other;
     size_t at;
 
-    if (inference_here(p)->word != WORD_SELECT) {
-        p->lost = true;
-        return (struct shape){0};
-    }
-    shape = select_core(p);
+    shape = part(p);
     if (cte) {
         at = p->at;
         p->at = names;
@@ -370,11 +389,7 @@ compound(struct inference *p, struct cte *cte, size_t names)
         p->at++;
         while (inference_here(p)->word == WORD_QUANTIFIER)
             p->at++;
-        if (inference_here(p)->word != WORD_SELECT) {
-            p->lost = true;
-            break;
-        }
-        other = select_core(p);
+        other = part(p);
         widen(&shape, &other);
     }
     return shape;

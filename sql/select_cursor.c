@@ -242,7 +242,10 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
         return -1;
     if (strcmp(out->database, CATALOG_HIDDEN) == 0)
         out->table = out->database = "";
-    return 0;
+    if (!*out->table)
+        return 0;
+    out->origin = copy(c, sqlite3_column_origin_name(statement, i));
+    return out->origin ? 0 : -1;
 }
 
 /* SHOW selects from a table of the catalog alone. */

@@ -169,10 +169,16 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct handle *handle = handle_of(c);
     struct value value = value_of(argv[1]);
-    struct session_value *setting = session_value_new(
-        NULL, function_argument(argv[0]), &value, &handle->failure);
+    struct session_value *setting;
 
     (void)argc;
+    if (!handle->session) { /* called by name, in a statement that was kept */
+        sqlite3_result_error(c, "not authorized to use function: hw_assign",
+                             -1);
+        return;
+    }
+    setting = session_value_new(NULL, function_argument(argv[0]), &value,
+                                &handle->failure);
     if (setting &&
         session_value_apply(handle->session, setting, &handle->failure) == 0) {
         sqlite3_result_value(c, argv[1]);

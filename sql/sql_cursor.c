@@ -73,7 +73,10 @@ sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
         columns[i].name = copy(arena, columns[i].name);
         columns[i].table = copy(arena, columns[i].table);
         columns[i].database = copy(arena, columns[i].database);
-        if (!columns[i].name || !columns[i].table || !columns[i].database)
+        if (columns[i].origin)
+            columns[i].origin = copy(arena, columns[i].origin);
+        if (!columns[i].name || !columns[i].table || !columns[i].database ||
+            !columns[i].origin != !cursor->columns[i].origin)
             return NULL;
     }
     return columns;

@@ -98,6 +98,8 @@ run_mysqlclient() { client mysqlclient 'tcp tls socket' $python $here/mysqlclien
 run_mysqli() { client mysqli 'tcp tls socket' php $here/mysqli_client.php; }
 run_pdo() { client PDO 'tcp tls socket' php $here/pdo_client.php; }
 run_dbd() { client DBD::mysql 'tcp tls socket' /usr/bin/perl $here/dbd_client.pl; }
+run_dbd_mariadb() { client DBD::MariaDB 'tcp tls socket' /usr/bin/perl $here/dbd_client.pl MariaDB; }
+run_ruby() { client 'Ruby mysql2' 'tcp tls socket' ruby $here/mysql2_client.rb; }
 run_odbc() { client 'MariaDB ODBC' 'tcp tls socket' $python $here/odbc_client.py; }
 run_sqlalchemy() { same SQLAlchemy 'sqlalchemy ok' "$($python $here/sqlalchemy_client.py 2>&1)"; }
 
@@ -114,6 +116,32 @@ run_connectorj() {
     javac -d "$work" $here/ConnectorJ.java
     client Connector/J 'tcp tls prepared tls-prepared' \
         java -cp "$work:$jar" ConnectorJ
+}
+
+# MySQL's own, of Maven Central.
+run_mysqlj() {
+    mvn -q -B dependency:copy -DoutputDirectory="$work" \
+        -Dartifact=com.mysql:mysql-connector-j:9.1.0
+    javac -d "$work" $here/ConnectorJ.java
+    client 'MySQL Connector/J' 'tcp tls prepared tls-prepared' \
+        java -cp "$work:$work/mysql-connector-j-9.1.0.jar" ConnectorJ mysql
+}
+
+run_sysbench() {
+    contains sysbench 'ignored errors:                      0 ' \
+        "$(sysbench $here/point_select.lua --mysql-host=127.0.0.1 \
+            "--mysql-port=$HW_PORT" "--mysql-user=$HW_USER" \
+            "--mysql-password=$HW_PASSWORD" --mysql-db=heapwire --threads=4 \
+            --events=2000 --time=0 run 2>&1)"
+}
+
+run_dump() {
+    contains mysqldump "(10001,'127.0.0.1'" "$(as_admin mariadb-dump heapwire nodes)"
+    contains mysqlshow nodes "$(as_admin mariadb-show heapwire)"
+    contains mysqlcheck "doesn't support check" "$(as_admin mariadb-check heapwire nodes)"
+    echo 1 >"$work/nodes.txt"
+    contains mysqlimport 'Error: 1290' \
+        "$(as_admin mariadb-import --local heapwire "$work/nodes.txt" || true)"
 }
 
 # Debian's driver, in the old way of Go's packages.
@@ -134,7 +162,7 @@ run_mycli() {
         -u "$HW_USER" -p "$HW_PASSWORD" -e 'SELECT id FROM heapwire.nodes' 2>&1)"
 }
 
-core='mariadb mysqladmin mysqlslap pymysql mysqlclient sqlalchemy mysqli pdo dbd odbc isql'
+core='mariadb mysqladmin mysqlslap dump pymysql mysqlclient sqlalchemy mysqli pdo dbd odbc isql'
 for name in ${CLIENTS:-$core}; do
     "run_$name"
 done

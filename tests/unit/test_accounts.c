@@ -134,6 +134,8 @@ START_TEST(no_table_is_read_without_its_privilege)
                  "select 1 where exists (select 1 from %s.%s)", t->database,
                  t->name);
         opens(text, may);
+        if (strcmp(t->database, CATALOG_MYSQL) == 0)
+            continue; /* never a session's own */
         snprintf(text, sizeof(text), "use %s", t->database);
         harness_run(&h, text);
         fields = sql_open_fields(h.session, name, &h.error);

@@ -51,7 +51,7 @@ static const struct {
      "1, 'P') t",
      "x\n#1"},
     {"select a x from (select 1 a union select 2) t having x > 1", "x\n#2"},
-    {"(select 1 x) union (select 2) order by x desc", "x\n2\n1"},
+    {"(select 1 x) union (select 2) order by x desc", "x\n#2\n#1"},
     {"select 1 as offset", "offset\n#1"},
     {"select md5('a') x", "x\n0cc175b9c0f1b6a831c399e269772661"},
     {"select sleep(0) x", "x\n#0"},

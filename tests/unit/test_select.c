@@ -276,6 +276,15 @@ static const struct {
     {"select * from heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
     {"select * from nope.nodes", "1049/42000 Unknown database 'nope'"},
+    /* JDBC's getTablePrivileges */
+    {"SELECT t.host,t.db,t.grantor,t.user,t.table_name,t.table_priv FROM "
+     "mysql.tables_priv t, MySQL.columns_priv c WHERE t.db LIKE 'heapwire'",
+     "host|db|grantor|user|table_name|table_priv"},
+    {"select * from mysql.user", "1146/42S02 Table 'mysql.user' doesn't exist"},
+    {"select count(*) n from information_schema.tables where table_schema = "
+     "'mysql'",
+     "n\n#0"},
+    {"use mysql", "1049/42000 Unknown database 'mysql'"},
     {"select * from heapwire.sqlite_master",
      "1146/42S02 Table 'heapwire.sqlite_master' doesn't exist"},
     {"select * from main.sqlite_master", "1049/42000 Unknown database 'main'"},
@@ -356,6 +365,8 @@ START_TEST(columns_know_their_table_and_type)
     ck_assert_str_eq(c[0].database, "heapwire");
     ck_assert_int_eq(c[0].type, COLUMN_BIGINT);
     ck_assert_str_eq(c[1].name, "s");
+    ck_assert_str_eq(c[1].origin, "state");
+    ck_assert_ptr_null(c[2].origin);
     ck_assert_str_eq(c[1].table, "nodes");
     ck_assert_int_eq(c[1].type, COLUMN_TEXT);
     ck_assert_str_eq(c[2].table, "");
@@ -435,6 +446,18 @@ START_TEST(a_select_assigns_variables_as_it_goes)
 {
     ck_assert_str_eq(harness_run(&h, assignments[_i].query),
                      assignments[_i].answer);
+}
+END_TEST
+
+/* In a statement that was kept for others; the name is no secret. */
+START_TEST(assigning_by_the_functions_name_harms_nobody)
+{
+    for (int i = 0; i < 3; i++) {
+        harness_fini(&h);
+        harness_init(&h, PRIVILEGE_ALL);
+        harness_run(&h, "select hw_assign('a', 8) x");
+        ck_assert(h.error.code == 0 || h.error.code == ER_FUNCTION_UNKNOWN);
+    }
 }
 END_TEST
 
@@ -881,6 +904,7 @@ main(void)
     tcase_add_test(tc, bytes_are_compared_with_columns_byte_by_byte);
     tcase_add_loop_test(tc, a_select_assigns_variables_as_it_goes, 0,
                         COUNT(assignments));
+    tcase_add_test(tc, assigning_by_the_functions_name_harms_nobody);
     tcase_add_test(tc, an_assigned_variable_stays_and_there_is_an_end_to_them);
     tcase_add_test(tc, a_kept_statement_opens_no_table_to_others);
     tcase_add_test(tc, a_kept_statement_reads_what_this_one_may);

@@ -55,6 +55,11 @@ static const struct {
      "bigint bigint double double text text text text text"},
     {"select 'a' collate utf8mb4_bin, binary 'a', 'x' x, 1 'y', 2 as `z`",
      "text blob text bigint bigint"},
+    {"(select 1 a, 'x') union (select 2, now()) order by a limit 1",
+     "bigint text"},
+    {"(select 1.5) union all (select 2)", "double"},
+    {"select 1 union (select 2 union select 3)", "bigint"},
+    {"((select curdate()))", "date"},
     /* functions */
     {"select connection_id(), version(), database(), user(), found_rows()",
      "bigint text text text bigint"},

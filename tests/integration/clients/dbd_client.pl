@@ -1,4 +1,5 @@
-# Perl's DBD::mysql, with prepared statements of the server.
+# Perl's DBD::mysql or, as its argument, DBD::MariaDB, with prepared statements
+# of the server.
 use strict;
 use warnings;
 use utf8;
@@ -7,16 +8,18 @@ use Digest::MD5 qw(md5_hex);
 binmode STDOUT, ':encoding(UTF-8)';
 
 my $has = 'System.print(HeapProf.getInstance().has_enable())';
-my $tcp = "dbi:mysql:;host=127.0.0.1;port=$ENV{HW_PORT}";
+my $driver = shift // 'mysql';
+my $own = lc $driver;
+my $tcp = "dbi:$driver:;host=127.0.0.1;port=$ENV{HW_PORT}";
 my %ways = (
     tcp => $tcp,
-    tls => "$tcp;mysql_ssl=1;mysql_ssl_optional=1;mysql_ssl_ca_file=$ENV{HW_CA}",
-    socket => "dbi:mysql:;mysql_socket=$ENV{HW_SOCKET}",
+    tls => "$tcp;${own}_ssl=1;${own}_ssl_optional=1;${own}_ssl_ca_file=$ENV{HW_CA}",
+    socket => "dbi:$driver:;${own}_socket=$ENV{HW_SOCKET}",
 );
 
 for my $way (qw(tcp tls socket)) {
-    my $link = DBI->connect("$ways{$way};mysql_server_prepare=1", $ENV{HW_USER}, $ENV{HW_PASSWORD},
-        { RaiseError => 1, PrintError => 0, mysql_enable_utf8mb4 => 1 });
+    my $link = DBI->connect("$ways{$way};${own}_server_prepare=1", $ENV{HW_USER}, $ENV{HW_PASSWORD},
+        { RaiseError => 1, PrintError => 0, $own eq 'mysql' ? (mysql_enable_utf8mb4 => 1) : () });
     if ($way eq 'tls') {
         my (undef, $cipher) = $link->selectrow_array("SHOW STATUS LIKE 'Ssl_cipher'");
         die 'no cipher' unless $cipher;

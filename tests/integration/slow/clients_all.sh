@@ -1,4 +1,7 @@
 #!/bin/sh
-# clients_all.sh - the clients that need more than Debian's small packages:
-# a Java, a Go, a node.
-CLIENTS='connectorj go mysql2 mycli' exec sh tests/integration/clients.sh
+# clients_all.sh - the clients that need more than Debian's small packages: a
+# Java, a Go, a node, a Ruby, and what Maven Central and npm have.
+set -eu
+sh docker/install.sh clients
+CLIENTS='connectorj mysqlj go mysql2 mycli dbd_mariadb ruby sysbench' \
+    exec sh tests/integration/clients.sh
