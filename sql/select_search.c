@@ -265,7 +265,7 @@ return_place(sqlite3_context *c, struct span what, struct span text,
         sqlite3_result_int(c, 0);
         return;
     }
-    buffer_init(&folded, 2 * SELECT_VALUE_MAX);
+    buffer_init(&folded, (size_t)2 * SELECT_VALUE_MAX);
     add_folded(&folded, text);
     add_folded(&folded, what);
     if (folded.failed) {
