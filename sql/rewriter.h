@@ -66,8 +66,8 @@ struct level {
     bool is_row;  /* a comma was there */
     bool is_call;
     bool is_binary; /* CAST(x AS BINARY) */
-    bool rows;    /* IN (: rows of it are VALUES */
-    bool wrapped; /* a SELECT in parentheses of its own */
+    bool rows;      /* IN (: rows of it are VALUES */
+    bool wrapped;   /* a SELECT in parentheses of its own */
     bool after_union;
     bool derived;       /* in a FROM: a SELECT of it needs an alias */
     const char *where;  /* the clause, as faults name it */
@@ -163,6 +163,7 @@ int rewriter_convert_type(struct rewriter *r); /* the type of CONVERT, CAST */
 int rewriter_having(struct rewriter *r);
 int rewriter_having_end(struct rewriter *r);
 int rewriter_select_end(struct rewriter *r);
+int rewriter_limit(struct rewriter *r);
 int rewriter_into(struct rewriter *r);
 int rewriter_locking(struct rewriter *r);
 int rewriter_index_hint(struct rewriter *r);

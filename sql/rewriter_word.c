@@ -275,11 +275,9 @@ quantifier(struct rewriter *r, const char *out)
 static int
 limit(struct rewriter *r)
 {
-    r->result->has_limit = r->result->has_limit || r->depth == 0;
     if (clause_end(r, CLAUSE_REST, "") != 0 || rewriter_select_end(r) != 0)
         return -1;
-    rewriter_emit(r, "LIMIT");
-    return 0;
+    return rewriter_limit(r);
 }
 
 static int
