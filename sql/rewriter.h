@@ -80,6 +80,7 @@ struct level {
     /* Of its SELECT: */
     size_t select, having; /* in sql: where they start */
     bool has_group, has_aggregate, has_having;
+    bool counts;      /* SQL_CALC_FOUND_ROWS was there */
     bool conditional; /* HAVING filters rows, not groups */
     struct span condition;
     size_t having_parameters; /* ? before HAVING, later: up to its end */
@@ -119,6 +120,7 @@ struct rewriter {
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
+    bool counts; /* a level does */
     struct error *err;
     /* Large, and not cleared: what is in use was written. */
     struct level levels[NESTING_MAX + 1];

@@ -115,6 +115,13 @@ may_follow_limit(const struct token *token)
 int
 rewriter_limit(struct rewriter *r)
 {
+    if (rewriter_top(r)->counts || (r->counts && r->depth == 0)) {
+        error_set(r->err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support "
+                  "'SQL_CALC_FOUND_ROWS with LIMIT'; count the rows with "
+                  "SELECT COUNT(*)");
+        return -1;
+    }
     r->result->has_limit = r->result->has_limit || r->depth == 0;
     rewriter_emit(r, "LIMIT");
     if (limit_number(r) != 0)

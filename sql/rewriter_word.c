@@ -392,6 +392,9 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return rewriter_index_hint(r);
     case WORD_DROP:
         return 0;
+    case WORD_CALC:
+        level->counts = r->counts = true;
+        return 0;
     case WORD_REFUSE:
         return rewriter_fail(r);
     case WORD_VALUE:
@@ -460,6 +463,7 @@ is_listed(enum rewrite_word kind)
     case WORD_SELECT:
     case WORD_QUANTIFIER:
     case WORD_DROP:
+    case WORD_CALC:
     case WORD_FROM:
     case WORD_TAIL:
     case WORD_GROUP:
