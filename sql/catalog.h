@@ -56,7 +56,7 @@ extern const struct catalog_type type_longtext; /* longtext */
 extern const struct catalog_type type_name;     /* varchar(64) */
 extern const struct catalog_type type_text;     /* varchar(1024) */
 extern const struct catalog_type type_time;     /* datetime, as text */
-extern const struct catalog_type type_boolean;  /* varchar(5): true, false */
+extern const struct catalog_type type_boolean;  /* tinyint(1): 1, 0 */
 
 struct catalog_column {
     const char *name;

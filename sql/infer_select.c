@@ -305,7 +305,8 @@ select_core(struct inference *p)
 
     p->at++;
     while (inference_here(p)->word == WORD_QUANTIFIER ||
-           inference_here(p)->word == WORD_DROP)
+           inference_here(p)->word == WORD_DROP ||
+           inference_here(p)->word == WORD_CALC)
         p->at++;
     start = p->at;
     while (!at_list_end(p))

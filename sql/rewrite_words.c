@@ -69,7 +69,7 @@ const struct rewrite_entry rewrite_words[] = {
     {"SQL_BIG_RESULT", WORD_DROP, NULL},
     {"SQL_BUFFER_RESULT", WORD_DROP, NULL},
     {"SQL_CACHE", WORD_DROP, NULL},
-    {"SQL_CALC_FOUND_ROWS", WORD_DROP, NULL},
+    {"SQL_CALC_FOUND_ROWS", WORD_CALC, NULL},
     {"SQL_NO_CACHE", WORD_DROP, NULL},
     {"SQL_SMALL_RESULT", WORD_DROP, NULL},
     {"STRAIGHT_JOIN", WORD_JOIN, "JOIN"},

@@ -34,6 +34,7 @@ enum rewrite_word {
     WORD_COLLATE, /* goes, with its name */
     WORD_NILADIC, /* a function without parentheses */
     WORD_DROP,    /* goes */
+    WORD_CALC,    /* SQL_CALC_FOUND_ROWS */
     WORD_REFUSE   /* a syntax error */
 };
 

@@ -66,8 +66,8 @@ struct level {
     bool is_row;  /* a comma was there */
     bool is_call;
     bool is_binary; /* CAST(x AS BINARY) */
-    bool rows;    /* IN (: rows of it are VALUES */
-    bool wrapped; /* a SELECT in parentheses of its own */
+    bool rows;      /* IN (: rows of it are VALUES */
+    bool wrapped;   /* a SELECT in parentheses of its own */
     bool after_union;
     bool derived;       /* in a FROM: a SELECT of it needs an alias */
     const char *where;  /* the clause, as faults name it */
@@ -80,6 +80,7 @@ struct level {
     /* Of its SELECT: */
     size_t select, having; /* in sql: where they start */
     bool has_group, has_aggregate, has_having;
+    bool counts;      /* SQL_CALC_FOUND_ROWS was there */
     bool conditional; /* HAVING filters rows, not groups */
     struct span condition;
     size_t having_parameters; /* ? before HAVING, later: up to its end */
@@ -119,6 +120,7 @@ struct rewriter {
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
+    bool counts; /* a level does */
     struct error *err;
     /* Large, and not cleared: what is in use was written. */
     struct level levels[NESTING_MAX + 1];
@@ -163,6 +165,7 @@ int rewriter_convert_type(struct rewriter *r); /* the type of CONVERT, CAST */
 int rewriter_having(struct rewriter *r);
 int rewriter_having_end(struct rewriter *r);
 int rewriter_select_end(struct rewriter *r);
+int rewriter_limit(struct rewriter *r);
 int rewriter_into(struct rewriter *r);
 int rewriter_locking(struct rewriter *r);
 int rewriter_index_hint(struct rewriter *r);

@@ -75,6 +75,69 @@ rewriter_select_end(struct rewriter *r)
     return 0;
 }
 
+/* ---- LIMIT ---- */
+
+/* No expression; -1 would be all rows to SQLite, and this stands in manuals:
+ * LIMIT 5, 18446744073709551615. */
+static int
+limit_number(struct rewriter *r)
+{
+    struct span digits;
+
+    rewriter_advance(r);
+    digits = r->token.text;
+    if (r->token.kind == TOKEN_PARAMETER) {
+        rewriter_emit(r, "hw_limit(?)");
+        r->parameters++;
+        return 0;
+    }
+    if (r->token.kind != TOKEN_INTEGER)
+        return rewriter_fail(r);
+    if (digits.size >= sizeof("9223372036854775807") - 1)
+        rewriter_emit(r, "9223372036854775807");
+    else
+        rewriter_emit_span(r, digits);
+    return 0;
+}
+
+static bool
+may_follow_limit(const struct token *token)
+{
+    static const char *const words[] = {"UNION", "EXCEPT", "INTERSECT",
+                                        "FOR",   "LOCK",   "INTO"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (token_is(token, words[i]))
+            return true;
+    return token->kind == TOKEN_END || token_is_operator(token, ")");
+}
+
+int
+rewriter_limit(struct rewriter *r)
+{
+    if (rewriter_top(r)->counts || (r->counts && r->depth == 0)) {
+        error_set(r->err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support "
+                  "'SQL_CALC_FOUND_ROWS with LIMIT'; count the rows with "
+                  "SELECT COUNT(*)");
+        return -1;
+    }
+    r->result->has_limit = r->result->has_limit || r->depth == 0;
+    rewriter_emit(r, "LIMIT");
+    if (limit_number(r) != 0)
+        return -1;
+    if (token_is_operator(&r->ahead, ",") || token_is(&r->ahead, "OFFSET")) {
+        rewriter_advance(r);
+        rewriter_emit_span(r, r->token.text);
+        if (limit_number(r) != 0)
+            return -1;
+    }
+    if (may_follow_limit(&r->ahead))
+        return 0;
+    rewriter_advance(r);
+    return rewriter_fail(r);
+}
+
 /* ---- INTO ---- */
 
 /* INTO @a, @b: the only place for results that we have. */

@@ -295,11 +295,9 @@ quantifier(struct rewriter *r, const char *out)
 static int
 limit(struct rewriter *r)
 {
-    r->result->has_limit = r->result->has_limit || r->depth == 0;
     if (clause_end(r, CLAUSE_REST, "") != 0 || rewriter_select_end(r) != 0)
         return -1;
-    rewriter_emit(r, "LIMIT");
-    return 0;
+    return rewriter_limit(r);
 }
 
 static int
@@ -414,6 +412,9 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         return rewriter_index_hint(r);
     case WORD_DROP:
         return 0;
+    case WORD_CALC:
+        level->counts = r->counts = true;
+        return 0;
     case WORD_REFUSE:
         return rewriter_fail(r);
     case WORD_VALUE:
@@ -482,6 +483,7 @@ is_listed(enum rewrite_word kind)
     case WORD_SELECT:
     case WORD_QUANTIFIER:
     case WORD_DROP:
+    case WORD_CALC:
     case WORD_FROM:
     case WORD_TAIL:
     case WORD_GROUP:

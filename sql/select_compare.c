@@ -313,6 +313,21 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- rows ---- */
 
+/* LIMIT ?: SQLite's would take -1 for all rows. */
+static void
+call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t rows = function_integer(argv[0]);
+
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || rows < 0)
+        sqlite3_result_error(
+            c, "Incorrect arguments to LIMIT: a count of rows is 0 or more",
+            -1);
+    else
+        sqlite3_result_int64(c, rows);
+}
+
 /* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
 static void
 call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -352,6 +367,7 @@ const struct function compare_functions[] = {
     {"hw_shift_left", 2, 2, call_shift_left, RETURNS_BIGINT},
     {"hw_shift_right", 2, 2, call_shift_right, RETURNS_BIGINT},
     {"hw_div", 2, 2, call_div, RETURNS_BIGINT},
+    {"hw_limit", 1, 1, call_limit, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
     {"mod", 2, 2, call_mod, RETURNS_NUMBER},
     {"bit_count", 1, 1, call_bit_count, RETURNS_BIGINT},

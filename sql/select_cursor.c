@@ -36,7 +36,8 @@ struct select_cursor {
     struct arena *batch; /* values of the last step */
     uint64_t rows_left;  /* sql_select_limit */
     struct select_wait wait;
-    uint64_t given; /* rows */
+    struct sql_session *session; /* whose FOUND_ROWS() it is; or NULL */
+    uint64_t given;              /* rows */
     uint64_t again; /* of those, to be passed over: it began anew */
     struct column columns[];
 };
@@ -160,6 +161,8 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
         return STEP_FAIL;
     }
     step = base->instant ? fill_on_loop(c, out, err) : fill(c, out, err);
+    if (c->session)
+        c->session->found_rows = c->given;
     if (step != STEP_MORE)
         end(c);
     return step;
@@ -321,6 +324,8 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     select_wait_init(&c->wait, o->session->node->controller, o->waker);
     c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
+    if (query->rewrite.form != REWRITE_EXPRESSIONS)
+        c->session = o->session;
     return c;
 }
 

@@ -361,6 +361,7 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     }
     handle->place = place;
     handle->scope = *scope;
+    handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
     return handle;
 }

@@ -54,6 +54,7 @@ struct handle {
     /* For the statement: */
     struct catalog_scope scope;
     struct sql_session *session; /* the scope's, for @x := y */
+    uint64_t found_rows;         /* of the session, before this one */
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
     const atomic_bool *cancelled; /* or NULL */
     struct table_set readable;    /* the tables it may read */

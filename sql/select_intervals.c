@@ -157,6 +157,26 @@ add_months(struct moment *t, int64_t months)
     return true;
 }
 
+/* A date or moment, or what is written like a time; bare: digits alone are one,
+ * too.  A wrong date is neither, though its year could be seconds. */
+static bool
+any_moment(sqlite3_value *value, bool bare, struct moment *out)
+{
+    struct span text = function_argument(value);
+    size_t i = 0;
+
+    if (moment_argument(value, out))
+        return true;
+    while (i < text.size && text.data[i] == ' ')
+        i++;
+    i += i < text.size && text.data[i] == '-';
+    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9')
+        i++;
+    if (i == text.size ? !bare : !strchr(bare ? ": ." : ":", text.data[i]))
+        return false;
+    return moment_time_argument(value, out);
+}
+
 static void
 add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
     const struct unit *unit, int sign)
@@ -169,8 +189,7 @@ add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
         return;
     }
     if (sqlite3_value_type(value) == SQLITE_NULL ||
-        (!moment_argument(to, &t) && !moment_time_argument(to, &t)) ||
-        !amount_of(value, unit, &amount))
+        !any_moment(to, false, &t) || !amount_of(value, unit, &amount))
         return;
     if (t.kind == MOMENT_DATE && amount.has_time)
         t.kind = MOMENT_DATETIME;
@@ -290,7 +309,7 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "unknown unit of EXTRACT", -1);
         return;
     }
-    if (!moment_argument(argv[1], &t) && !moment_time_argument(argv[1], &t))
+    if (!any_moment(argv[1], true, &t))
         return;
     if (unit->fields) {
         for (const char *f = unit->fields; *f; f++)

@@ -105,6 +105,14 @@ call_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, 0);
 }
 
+static void
+call_found_rows(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int64(c, (int64_t)handle_of(c)->found_rows);
+}
+
 /* hw_variable(place in the table, scope): @@x */
 static void
 call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -318,7 +326,7 @@ const struct function session_functions[] = {
     {"database", 0, 0, call_database, RETURNS_TEXT},
     {"schema", 0, 0, call_database, RETURNS_TEXT},
     {"connection_id", 0, 0, call_connection_id, RETURNS_BIGINT},
-    {"found_rows", 0, 0, call_zero, RETURNS_BIGINT},
+    {"found_rows", 0, 0, call_found_rows, RETURNS_BIGINT},
     {"last_insert_id", 0, 0, call_zero, RETURNS_BIGINT},
     {"row_count", 0, 0, call_zero, RETURNS_BIGINT},
     {"charset", 1, 1, call_charset, RETURNS_TEXT},

@@ -187,5 +187,6 @@ show_open(struct opening *o, struct error *err)
     }
     if (show->has_like)
         filter(&rows, show->like);
+    o->session->found_rows = rowset_rows(&rows);
     return sql_cursor_rows(table, &rows, scope.label, err);
 }

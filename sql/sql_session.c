@@ -41,6 +41,7 @@ sql_session_reset(struct sql_session *session)
     session->autocommit = true;
     session->in_transaction = false;
     session->idle_s = 0;
+    session->found_rows = 0;
 }
 
 int

@@ -3,7 +3,7 @@
  * heapwire.settings, heapwire.users, heapwire.audit_log.
  *
  * CREATE TABLE heapwire.settings (
- *     name varchar(64), value varchar(1024), reloadable varchar(5))
+ *     name varchar(64), value varchar(1024), reloadable tinyint(1))
  * CREATE TABLE heapwire.users (
  *     name varchar(64), privileges varchar(1024), auth varchar(64),
  *     connections bigint)
@@ -38,7 +38,7 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
     for (size_t i = 0; i < count; i++) {
         rowset_text(out, rows[i].name);
         rowset_text(out, rows[i].value);
-        rowset_text(out, rows[i].reloadable ? "true" : "false");
+        rowset_int(out, rows[i].reloadable);
     }
     mem_free(rows);
 }

@@ -58,17 +58,12 @@ static const struct {
     int64_t octets; /* of a text without a length */
     int precision, scale, fraction;
 } facts[] = {
-    {"bigint", -1, 19, 0, -1},
-    {"bigint unsigned", -1, 20, 0, -1},
-    {"int", -1, 10, 0, -1},
-    {"int unsigned", -1, 10, 0, -1},
-    {"double", -1, 22, -1, -1},
-    {"datetime", -1, -1, -1, 0},
-    {"timestamp", -1, -1, -1, 0},
-    {"text", 65535, -1, -1, -1},
-    {"mediumtext", 16777215, -1, -1, -1},
-    {"longtext", 4294967295, -1, -1, -1},
-    {"decimal(9,6)", -1, 9, 6, -1},
+    {"tinyint(1)", -1, 3, 0, -1},         {"bigint", -1, 19, 0, -1},
+    {"bigint unsigned", -1, 20, 0, -1},   {"int", -1, 10, 0, -1},
+    {"int unsigned", -1, 10, 0, -1},      {"double", -1, 22, -1, -1},
+    {"datetime", -1, -1, -1, 0},          {"timestamp", -1, -1, -1, 0},
+    {"text", 65535, -1, -1, -1},          {"mediumtext", 16777215, -1, -1, -1},
+    {"longtext", 4294967295, -1, -1, -1}, {"decimal(9,6)", -1, 9, 6, -1},
     {"decimal(5,2)", -1, 5, 2, -1},
 };
 

@@ -15,7 +15,7 @@
  * CREATE TABLE heapwire.heap_frames (
  *     snapshot varchar(64), stack bigint unsigned, depth bigint unsigned,
  *     function varchar(1024), symbol longtext, file varchar(1024),
- *     line bigint unsigned, inlined varchar(5), module varchar(1024),
+ *     line bigint unsigned, inlined tinyint(1), module varchar(1024),
  *     module_offset bigint unsigned,
  *     bytes bigint unsigned, objects bigint unsigned)
  *
@@ -320,7 +320,7 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
             set_int(out, frame->line);
         break;
     case FRAMES_INLINED:
-        set_text(out, at->frame + 1 < location->frame_count ? "true" : "false");
+        set_int(out, at->frame + 1 < location->frame_count);
         break;
     case FRAMES_MODULE:
         set_known(out, location->module);

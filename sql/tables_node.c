@@ -3,10 +3,10 @@
  *
  * CREATE TABLE heapwire.nodes (
  *     id bigint, address varchar(64), port bigint, role varchar(64),
- *     alive varchar(5), since datetime, version varchar(64),
+ *     alive tinyint(1), since datetime, version varchar(64),
  *     state varchar(64))
  * CREATE TABLE heapwire.profiler (
- *     state varchar(64), since datetime, active varchar(5),
+ *     state varchar(64), since datetime, active tinyint(1),
  *     active_since datetime, sample_rate bigint unsigned,
  *     samples bigint unsigned, jemalloc_version varchar(64),
  *     allocator_symbol varchar(64), reason varchar(1024))
@@ -52,8 +52,9 @@ add_time(struct rowset *out, int64_t wall_ms)
     rowset_text(out, text);
 }
 
+/* As StarRocks has it. */
 static void
-add_truth(struct rowset *out, bool truth)
+add_word(struct rowset *out, bool truth)
 {
     rowset_text(out, truth ? "true" : "false");
 }
@@ -88,7 +89,7 @@ produce_nodes(const struct catalog_scope *scope, struct rowset *out)
     rowset_text(out, node->address);
     rowset_int(out, node->port);
     rowset_text(out, "self");
-    add_truth(out, status.state == NODE_CONNECTED);
+    rowset_int(out, status.state == NODE_CONNECTED);
     add_time(out, status.since_ms);
     rowset_text(out, HW_VERSION);
     rowset_text(out, state_name(status.state));
@@ -135,7 +136,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     rowset_text(out, state_name(status.state));
     add_time(out, status.since_ms);
     if (status.state == NODE_CONNECTED) {
-        add_truth(out, hello->active);
+        rowset_int(out, hello->active != 0);
         add_time(out, hello->active_since_ms);
     } else {
         add_nulls(out, 2);
@@ -187,10 +188,10 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
                                                  : node->started_ms);
     add_time(out, status.state == NODE_CONNECTED ? clock_wall_ms()
                                                  : status.since_ms);
-    add_truth(out, status.state == NODE_CONNECTED);
-    add_truth(out, false); /* SystemDecommissioned */
-    add_truth(out, false); /* ClusterDecommissioned */
-    add_nulls(out, 6);     /* tablets, capacities */
+    add_word(out, status.state == NODE_CONNECTED);
+    add_word(out, false); /* SystemDecommissioned */
+    add_word(out, false); /* ClusterDecommissioned */
+    add_nulls(out, 6);    /* tablets, capacities */
     rowset_text(out,
                 status.state == NODE_CONNECTED ? "" : explain(&status, &why));
     rowset_text(out, HW_VERSION);
@@ -211,9 +212,9 @@ static const struct catalog_column backends[] = {
     {"BrpcPort", &type_bigint},
     {"LastStartTime", &type_time},
     {"LastHeartbeat", &type_time},
-    {"Alive", &type_boolean},
-    {"SystemDecommissioned", &type_boolean},
-    {"ClusterDecommissioned", &type_boolean},
+    {"Alive", &type_name},
+    {"SystemDecommissioned", &type_name},
+    {"ClusterDecommissioned", &type_name},
     {"TabletNum", &type_bigint},
     {"DataUsedCapacity", &type_name},
     {"AvailCapacity", &type_name},
@@ -253,16 +254,16 @@ static const struct catalog_column compute_nodes[] = {
     {"BrpcPort", &type_bigint},
     {"LastStartTime", &type_time},
     {"LastHeartbeat", &type_time},
-    {"Alive", &type_boolean},
-    {"SystemDecommissioned", &type_boolean},
-    {"ClusterDecommissioned", &type_boolean},
+    {"Alive", &type_name},
+    {"SystemDecommissioned", &type_name},
+    {"ClusterDecommissioned", &type_name},
     {"ErrMsg", &type_text},
     {"Version", &type_name},
     {"CpuCores", &type_bigint},
     {"NumRunningQueries", &type_bigint},
     {"MemUsedPct", &type_name},
     {"CpuUsedPct", &type_name},
-    {"HasStoragePath", &type_boolean},
+    {"HasStoragePath", &type_name},
     {"StarletPort", &type_bigint},
     {"WorkerId", &type_bigint},
     {"WarehouseName", &type_name},

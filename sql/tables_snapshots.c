@@ -6,7 +6,7 @@
  *     node_id bigint unsigned, pid bigint unsigned, program varchar(1024),
  *     jemalloc_version varchar(64), sample_rate bigint unsigned,
  *     active_since datetime, samples bigint unsigned, stacks bigint unsigned,
- *     bytes bigint unsigned, objects bigint unsigned, truncated varchar(5),
+ *     bytes bigint unsigned, objects bigint unsigned, truncated tinyint(1),
  *     note varchar(1024))
  */
 #include <math.h>
@@ -64,7 +64,7 @@ add_snapshot(struct rowset *out, const struct snapshot *snapshot, uint32_t node)
     add_count(out, profile->stack_count);
     add_estimate(out, profile->bytes);
     add_estimate(out, profile->objects);
-    rowset_text(out, profile->truncated ? "true" : "false");
+    rowset_int(out, profile->truncated);
     rowset_text(out, profile->note);
 }
 

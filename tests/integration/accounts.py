@@ -231,8 +231,8 @@ def test_settings_users_and_the_audit_log_are_tables():
         with ann(node) as w, Wire(node.tcp).login(b"boss", b"b0ss") as boss:
             rows = dict((r[0], r[1:]) for r in w.query(
                 "SELECT name, value, reloadable FROM heapwire.settings"))
-            assert rows[b"statement_timeout"] == [b"7", b"true"], rows
-            assert rows[b"max_connections"] == [b"1024", b"false"], rows
+            assert rows[b"statement_timeout"] == [b"7", b"1"], rows
+            assert rows[b"max_connections"] == [b"1024", b"0"], rows
             assert rows[b"state_dir"][0] == node.state.encode()
             for table in ("users", "audit_log"):
                 refused(1227, "42000", w.query,

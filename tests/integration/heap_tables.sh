@@ -14,7 +14,7 @@ socket=$work/node/mysql.sock
 
 same "no snapshot is kept yet" 0 "$(sql 'select count(*) from heapwire.snapshots')"
 name=$(prof 'snapshot()')
-same "the kept one is listed" "$name	10001	$redis	524288	false" \
+same "the kept one is listed" "$name	10001	$redis	524288	0" \
     "$(sql 'select name, node_id, pid, sample_rate, truncated
         from heapwire.snapshots')"
 prof "to_dot_format(\"$name\")" >"$work/named.dot"

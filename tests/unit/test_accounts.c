@@ -13,7 +13,7 @@ static const struct {
     const char *statement, *answer;
 } cases[] = {
     {"select * from heapwire.settings",
-     "name|value|reloadable\nid|10001|false\nstatement_timeout|60|true"},
+     "name|value|reloadable\nid|10001|#0\nstatement_timeout|60|#1"},
     {"select * from heapwire.users",
      "name|privileges|auth|connections\nann|STATUS|native+sha2|#2\n"
      "bob|STATUS,PROFILE,CONTROL,CLUSTER,ADMIN|sha2|#0"},

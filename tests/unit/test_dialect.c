@@ -1,4 +1,5 @@
 /* test_dialect.c - expressions and their values; bounds of what they take. */
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -40,6 +41,21 @@ static const struct {
     {"select substring('abcdef' from -3 for 2) x", "x\nde"},
     {"select upper('\xc3\xa9') x", "x\n\xc3\x89"},
     {"select '2026-01-31' + interval 1 month x", "x\n2026-02-28"},
+    {"select '2026-02-30' + interval 1 day x", "x\n\\N"},
+    {"select '2026-13-01' - interval 1 hour x", "x\n\\N"},
+    {"select '26/02/30' + interval 1 day x", "x\n\\N"},
+    {"select 20260230 + interval 1 day x", "x\n\\N"},
+    {"select '10' + interval 1 hour x", "x\n\\N"},
+    {"select '2026-02-30 10:00:00' + interval 1 hour x", "x\n\\N"},
+    {"select extract(hour from '2026-02-30') x", "x\n\\N"},
+    {"select extract(hour from '-10:00:00') x", "x\n#-10"},
+    {"select extract(minute from '1011') x", "x\n#10"},
+    {"select length(curtime() + interval 1 day) > 0 x", "x\n#1"},
+    {"select 1 x limit 18446744073709551615", "x\n#1"},
+    {"select 1 x limit 1, 18446744073709551615", "x"},
+    {"select 1 x union select 2 order by x limit 1 offset 1", "x\n#2"},
+    {"select 1 x limit 1 for update", "x\n#1"},
+    {"select sql_calc_found_rows a x from (select 1 a limit 1) t", "x\n#1"},
     {"select extract(day_minute from '2026-07-02 01:02:03') x", "x\n#20102"},
     {"select timestampdiff(month, '2026-01-31', '2026-03-01') x", "x\n#1"},
     {"select date_format('2026-02-03 04:05:06', '%W %D %b %k') x",
@@ -71,6 +87,16 @@ static const struct {
     const char *query;
     unsigned code;
 } faults[] = {
+    {"select sql_calc_found_rows 1 limit 1", ER_NOT_SUPPORTED},
+    {"(select sql_calc_found_rows 1) limit 1", ER_NOT_SUPPORTED},
+    {"(select sql_calc_found_rows 1 limit 1)", ER_NOT_SUPPORTED},
+    {"select 1 limit -1", ER_PARSE},
+    {"select 1 limit 1, -1", ER_PARSE},
+    {"select 1 limit 1 offset -1", ER_PARSE},
+    {"select 1 limit 1 + 1", ER_PARSE},
+    {"select 1 limit 1 or 1", ER_PARSE},
+    {"select 1 limit '1'", ER_PARSE},
+    {"select 1 limit", ER_PARSE},
     {"select get_lock('a', 1)", ER_FUNCTION_UNKNOWN},
     {"select benchmark(1, 1)", ER_FUNCTION_UNKNOWN},
     {"select concat()", ER_PARAMETER_COUNT},
@@ -132,6 +158,54 @@ START_TEST(select_into_sets_user_variables)
 }
 END_TEST
 
+/* SELECTs and SHOWs alone tell it, each its own rows, and none that ran on a
+ * worker, or again as a plan, more than were given. */
+START_TEST(found_rows_are_those_of_the_last_select)
+{
+    static const struct {
+        const char *query, *found;
+    } list[] = {
+        {"select 1 union select 2 union select 3", "3"},
+        {"select 1 union select 2 union select 3", "3"},
+        {"select found_rows()", "1"},
+        {"select id from heapwire.sessions", "2"},
+        {"select id from heapwire.sessions where id = 0", "0"},
+        {"select sql_calc_found_rows id from heapwire.sessions", "2"},
+        {"select id from heapwire.sessions limit 1", "1"},
+        {"show databases", "2"},
+        {"do 1", "2"},
+        {"use heapwire", "1"}, /* of the one that asked */
+        {"show tables where 1 = 0", "0"},
+        {"select 1 into @a", "1"},
+    };
+
+    for (size_t i = 0; i < COUNT(list); i++) {
+        char expected[64];
+
+        ck_assert_ptr_nonnull(harness_run(&h, list[i].query));
+        ck_assert_int_eq(h.error.code, 0);
+        snprintf(expected, sizeof(expected), "found_rows()\n#%s",
+                 list[i].found);
+        ck_assert_str_eq(harness_run(&h, "select found_rows()"), expected);
+        harness_run(&h, list[i].query);
+    }
+}
+END_TEST
+
+START_TEST(found_rows_stay_as_they_were_while_rows_are_given)
+{
+    harness_run(&h, "select 1 union select 2");
+    ck_assert_str_eq(
+        harness_run(&h, "with recursive c(n) as (select 1 union all select n "
+                        "+ 1 from c where n < 50000) select "
+                        "count(distinct found_rows()) x from c"),
+        "x\n#1");
+    ck_assert_str_eq(
+        harness_run(&h, "select found_rows() x from heapwire.sessions"),
+        "x\n#1\n#1");
+}
+END_TEST
+
 START_TEST(sleep_waits_on_a_worker_and_can_be_cancelled)
 {
     uint64_t start = clock_ms();
@@ -172,6 +246,8 @@ main(void)
     tcase_add_loop_test(tc, faults_have_mysqls_codes, 0, (int)COUNT(faults));
     tcase_add_test(tc, the_clause_of_an_unknown_column_is_named);
     tcase_add_test(tc, select_into_sets_user_variables);
+    tcase_add_test(tc, found_rows_are_those_of_the_last_select);
+    tcase_add_test(tc, found_rows_stay_as_they_were_while_rows_are_given);
     tcase_add_test(tc, sleep_waits_on_a_worker_and_can_be_cancelled);
     tcase_add_test(tc, double_quotes_are_names_when_the_session_says_so);
     suite_add_tcase(suite, tc);

@@ -109,14 +109,14 @@ static const struct {
      "module_offset, bytes, objects from heapwire.heap_frames",
      "stack|depth|function|symbol|file|line|inlined|module|module_offset|"
      "bytes|objects\n"
-     "#1|#0|inner (inline)|inner(int)|\\N|\\N|true|\\N|\\N|#6000|#2\n"
-     "#1|#1|ns::outer|ns::outer(char)|\\N|\\N|false|\\N|\\N|#6000|#2\n"
-     "#1|#2|alpha|alpha(int)|\\N|\\N|false|\\N|\\N|#6000|#2\n"
-     "#1|#3|main|main|\\N|\\N|false|\\N|\\N|#6000|#2\n"
-     "#2|#0|alpha|alpha(int)|\\N|\\N|false|\\N|\\N|#3000|#1\n"
-     "#2|#1|alpha|alpha(int)|\\N|\\N|false|\\N|\\N|#3000|#1\n"
-     "#2|#2|main|main|\\N|\\N|false|\\N|\\N|#3000|#1\n"
-     "#4|#0|beta[u8; 4]|beta[u8; 4]|\\N|\\N|false|\\N|\\N|"
+     "#1|#0|inner (inline)|inner(int)|\\N|\\N|#1|\\N|\\N|#6000|#2\n"
+     "#1|#1|ns::outer|ns::outer(char)|\\N|\\N|#0|\\N|\\N|#6000|#2\n"
+     "#1|#2|alpha|alpha(int)|\\N|\\N|#0|\\N|\\N|#6000|#2\n"
+     "#1|#3|main|main|\\N|\\N|#0|\\N|\\N|#6000|#2\n"
+     "#2|#0|alpha|alpha(int)|\\N|\\N|#0|\\N|\\N|#3000|#1\n"
+     "#2|#1|alpha|alpha(int)|\\N|\\N|#0|\\N|\\N|#3000|#1\n"
+     "#2|#2|main|main|\\N|\\N|#0|\\N|\\N|#3000|#1\n"
+     "#4|#0|beta[u8; 4]|beta[u8; 4]|\\N|\\N|#0|\\N|\\N|"
      "#1000|#1"},
     /* lookups by the key, whatever it is */
     {"select bytes from heapwire.heap_stacks where stack = 2", "bytes\n#3000"},
@@ -187,7 +187,7 @@ START_TEST(snapshots_are_listed)
         "sample_rate|active_since|samples|stacks|bytes|objects|truncated|"
         "note\n"
         "heap_a|2026-11-21 02:31:07|#10001|#4711|/usr/bin/db|5.3.0-test|#1|"
-        "\\N|#5|#4|#10500|#5|true|");
+        "\\N|#5|#4|#10500|#5|#1|");
 }
 END_TEST
 

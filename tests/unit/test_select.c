@@ -228,11 +228,25 @@ static const struct {
     {"select id, address, port, role, alive, since, version, state from "
      "heapwire.nodes",
      "id|address|port|role|alive|since|version|state\n#10001|127.0.0.1|#9036|"
-     "self|true|2026-11-21 02:31:07|" HW_VERSION "|connected"},
+     "self|#1|2026-11-21 02:31:07|" HW_VERSION "|connected"},
+    {"select id from heapwire.nodes where alive and not alive is null",
+     "id\n#10001"},
+    {"select id from heapwire.nodes where alive = true", "id\n#10001"},
+    {"select id from heapwire.nodes where not alive", "id"},
+    {"select sum(alive), if(active, 'on', 'off') from heapwire.nodes, "
+     "heapwire.profiler",
+     "sum(alive)|if(active, 'on', 'off')\n#1|off"},
+    {"select name from heapwire.settings where not reloadable", "name\nid"},
+    {"select column_name, data_type, column_type, numeric_precision from "
+     "information_schema.columns where column_type like 'tinyint%'",
+     "column_name|data_type|column_type|numeric_precision\n"
+     "inlined|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
+     "active|tinyint|tinyint(1)|#3\nreloadable|tinyint|tinyint(1)|#3\n"
+     "truncated|tinyint|tinyint(1)|#3"},
     {"select * from heapwire.profiler",
      "state|since|active|active_since|sample_rate|samples|"
      "jemalloc_version|allocator_symbol|reason\nconnected|2026-11-21 "
-     "02:31:07|false|\\N|#524288|\\N|5.3.0-test|mallctl|"},
+     "02:31:07|#0|\\N|#524288|\\N|5.3.0-test|mallctl|"},
     {"select id, user, command from `heapwire`.`sessions` order by id desc",
      "id|user|command\n#8|other|Sleep\n#7|admin|Query"},
     {"select count(*) from heapwire.sessions s join heapwire.nodes n on "

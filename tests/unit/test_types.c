@@ -99,9 +99,9 @@ static const struct {
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
     {"select * from heapwire.nodes",
-     "bigint text bigint text text datetime text text"},
+     "bigint text bigint text int datetime text text"},
     {"select n.*, 1, n.id from heapwire.nodes n limit 0",
-     "bigint text bigint text text datetime text text bigint bigint"},
+     "bigint text bigint text int datetime text text bigint bigint"},
     {"select heapwire.nodes.id, `nodes`.`since`, max(since) from "
      "heapwire.nodes",
      "bigint datetime datetime"},
@@ -113,7 +113,7 @@ static const struct {
     {"select id from heapwire.nodes natural join heapwire.sessions limit 0",
      "bigint"},
     {"select * from heapwire.nodes a join heapwire.nodes b using (id) limit 0",
-     "bigint text bigint text text datetime text text text bigint text text "
+     "bigint text bigint text int datetime text text text bigint text int "
      "datetime text text"},
     /* derived tables and common ones */
     {"select * from (select 1 as a, 'x' as b, now() as c) t",
