@@ -215,7 +215,7 @@ token(struct rewriter *r)
         rewriter_emit_span(r, r->token.text);
         return 0;
     case TOKEN_HEX:
-        rewriter_operand(r, OPERAND_BINARY);
+        rewriter_operand(r, OPERAND_HEX);
         return rewriter_emit_hex(r, &r->token);
     case TOKEN_SYSTEM:
         rewriter_operand(r, OPERAND_OTHER);

@@ -20,6 +20,7 @@ enum operand_kind {
     OPERAND_STRING,
     OPERAND_ROW,    /* (a, b) */
     OPERAND_BINARY, /* COLLATE utf8mb4_bin */
+    OPERAND_HEX,    /* 0x1f: bytes, but a number beside a number */
     OPERAND_OTHER
 };
 

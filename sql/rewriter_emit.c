@@ -114,8 +114,8 @@ rewriter_emit_string(struct rewriter *r, const struct token *token)
 static bool
 is_arithmetic(const struct token *token)
 {
-    static const char *const operators[] = {"+", "-", "*", "/",  "%",  "|",
-                                            "&", "^", "~", "<<", ">>", "="};
+    static const char *const operators[] = {"+", "-", "*", "/",  "%", "|",
+                                            "&", "^", "~", "<<", ">>"};
 
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
         if (token_is_operator(token, operators[i]))
@@ -123,7 +123,7 @@ is_arithmetic(const struct token *token)
     return false;
 }
 
-/* 0x1f, x'1f', 0b01 and b'01' are bytes; beside an operator, a number. */
+/* 0x1f, x'1f', 0b01 and b'01' are bytes; in arithmetic, a number. */
 int
 rewriter_emit_hex(struct rewriter *r, const struct token *token)
 {

@@ -169,11 +169,21 @@ is_native(const struct operator* op, enum operand_kind left,
     if (left == OPERAND_ROW || right == OPERAND_ROW || right == OPERAND_NONE)
         return true;
     if (op->shape == SHAPE_EQUAL)
-        return columns && left != OPERAND_BINARY && right != OPERAND_BINARY;
+        return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
+               left != OPERAND_HEX && right != OPERAND_HEX;
     if (op->shape == SHAPE_ORDER)
         return (left == OPERAND_COLUMN || left == OPERAND_STRING) &&
                (right == OPERAND_COLUMN || right == OPERAND_STRING) && columns;
     return true;
+}
+
+/* The last argument of the functions of select_compare.c: COMPARE_... */
+static const char *
+how_compared(enum operand_kind left, enum operand_kind right)
+{
+    if (left == OPERAND_HEX || right == OPERAND_HEX)
+        return ",2";
+    return left == OPERAND_BINARY || right == OPERAND_BINARY ? ",1" : "";
 }
 
 static void
@@ -195,9 +205,8 @@ close_binary(struct rewriter *r, struct pending *p)
         return;
     }
     rewriter_insert(r, p->middle, ",");
-    if (p->op->shape != SHAPE_FUNCTION &&
-        (p->left.kind == OPERAND_BINARY || right->kind == OPERAND_BINARY))
-        buffer_text(r->sql, ",1");
+    if (p->op->shape != SHAPE_FUNCTION)
+        buffer_text(r->sql, how_compared(p->left.kind, right->kind));
     buffer_text(r->sql, p->negated ? "))" : ")");
     rewriter_insert(r, p->left.start, p->op->function);
     if (p->negated)

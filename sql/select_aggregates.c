@@ -151,9 +151,9 @@ by_keys(const void *a, const void *b, void *arg)
     for (size_t i = 0; i < group->key_count; i++) {
         bool x_null = sqlite3_value_type(x->keys[i]) == SQLITE_NULL;
         bool y_null = sqlite3_value_type(y->keys[i]) == SQLITE_NULL;
-        int order = x_null || y_null
-                        ? y_null - x_null
-                        : function_compare(x->keys[i], y->keys[i], false);
+        int order = x_null || y_null ? y_null - x_null
+                                     : function_compare(x->keys[i], y->keys[i],
+                                                        COMPARE_TEXT);
 
         if (order)
             return group->directions[i] == 'd' ? -order : order;

@@ -11,12 +11,21 @@
 
 /* ---- comparisons ---- */
 
+/* The argument behind the operands, if there is one. */
+static enum compare_how
+how(int operand_count, int argc, sqlite3_value **argv)
+{
+    return argc > operand_count
+               ? (enum compare_how)sqlite3_value_int(argv[operand_count])
+               : COMPARE_TEXT;
+}
+
 static bool
 operands(int argc, sqlite3_value **argv, int *order)
 {
     if (function_any_null(2, argv))
         return false;
-    *order = function_compare(argv[0], argv[1], argc > 2);
+    *order = function_compare(argv[0], argv[1], how(2, argc, argv));
     return true;
 }
 
@@ -82,8 +91,9 @@ call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
     bool second = sqlite3_value_type(argv[1]) == SQLITE_NULL;
 
     sqlite3_result_int(
-        c, first || second ? first && second
-                           : function_compare(argv[0], argv[1], argc > 2) == 0);
+        c, first || second
+               ? first && second
+               : function_compare(argv[0], argv[1], how(2, argc, argv)) == 0);
 }
 
 /* Three-valued: one side alone can decide that it is false. */
@@ -95,8 +105,8 @@ call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
-    if ((!low && function_compare(argv[0], argv[1], argc > 3) < 0) ||
-        (!high && function_compare(argv[0], argv[2], argc > 3) > 0))
+    if ((!low && function_compare(argv[0], argv[1], how(3, argc, argv)) < 0) ||
+        (!high && function_compare(argv[0], argv[2], how(3, argc, argv)) > 0))
         sqlite3_result_int(c, 0);
     else if (!low && !high)
         sqlite3_result_int(c, 1);

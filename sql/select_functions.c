@@ -290,8 +290,23 @@ compare_bytes(struct span a, struct span b)
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
+/* The number that bytes are, the first one the highest. */
+static double
+real_of_hex(sqlite3_value *value)
+{
+    struct span bytes;
+    double number = 0;
+
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return function_real(value);
+    bytes = function_argument(value);
+    for (size_t i = 0; i < bytes.size; i++)
+        number = number * 256 + (unsigned char)bytes.data[i];
+    return number;
+}
+
 int
-function_compare(sqlite3_value *a, sqlite3_value *b, bool binary)
+function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
     int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b);
     double x, y;
@@ -302,11 +317,11 @@ function_compare(sqlite3_value *a, sqlite3_value *b, bool binary)
         return i < j ? -1 : i > j;
     }
     if (function_is_number(a) || function_is_number(b)) {
-        x = function_real(a);
-        y = function_real(b);
+        x = how == COMPARE_HEX ? real_of_hex(a) : function_real(a);
+        y = how == COMPARE_HEX ? real_of_hex(b) : function_real(b);
         return x < y ? -1 : x > y;
     }
-    if (binary || kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
+    if (how != COMPARE_TEXT || kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
         return compare_bytes(function_argument(a), function_argument(b));
     return function_collate(function_argument(a), function_argument(b));
 }

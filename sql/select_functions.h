@@ -80,7 +80,12 @@ unsigned char function_fold(char c);
 /* Without case and blanks at the end, as the default collation has it. */
 int function_collate(struct span a, struct span b);
 /* As <: numbers if one of them is; bytes when binary. */
-int function_compare(sqlite3_value *a, sqlite3_value *b, bool binary);
+enum compare_how {
+    COMPARE_TEXT,   /* without case */
+    COMPARE_BINARY, /* byte by byte */
+    COMPARE_HEX     /* likewise; beside a number, bytes are one, too */
+};
+int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
 
 /* ---- results ---- */
 

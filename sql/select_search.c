@@ -309,7 +309,7 @@ call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
     for (int i = 1; i < argc && place == 0; i++)
         if (sqlite3_value_type(argv[0]) != SQLITE_NULL &&
             sqlite3_value_type(argv[i]) != SQLITE_NULL &&
-            function_compare(argv[0], argv[i], false) == 0)
+            function_compare(argv[0], argv[i], COMPARE_TEXT) == 0)
             place = i;
     sqlite3_result_int(c, place);
 }

@@ -39,6 +39,7 @@ SELECT 29 & 15, 29 | 15, 1 ^ 1, 11 ^ 3, 5 & ~1, 1 << 2, 4 >> 2, 1 << 64, ~0, -1 
 SELECT 1 AND 0, 1 && 1, 0 OR 1, 0 || 0, NOT 1, ! 0, NOT NULL, 1 XOR 1, 1 XOR 0, 1 XOR NULL, 1 XOR 1 XOR 1, NOT 1 XOR 1, !1 + 1, NOT 1 = 2
 SELECT 'a' = 'A', 'a' = 'a ', 'a' = 'b', '1' = 1, '01' = 1, 'abc' = 0, 1 = 1.0, '1.5' > 1, 'b' > 'A', NULL = 1, NULL <=> NULL, 1 <=> NULL, '1' <=> 1
 SELECT BINARY 'a' = 'A', BINARY 'a' = 'a', 'a' = BINARY 'a ', 'a' COLLATE utf8mb4_bin = 'A', 'a' = 'A' COLLATE utf8mb4_bin
+SELECT 0x10 = 16, 16 < 0x11, 0x4142 = 'AB', 'a' = 0x41, n < 0x10000000, n = 0x2a FROM (SELECT 42 n) t
 SELECT 2 BETWEEN 1 AND 3, 'b' BETWEEN 'A' AND 'C', 2 NOT BETWEEN 1 AND 3, NULL BETWEEN 1 AND 2, 2 BETWEEN 2 AND 3 AND 1 = 1, 5 BETWEEN '1' AND '9', 1 BETWEEN 1 AND 0 OR 1
 SELECT 2 IN (0, 3, 5, 7), 'wefwf' IN ('wee', 'WEFWF'), 2 NOT IN (1, 2), NULL IN (1), (1, 2) IN ((1, 2), (3, 4)), (1, 2) = (1, 2), (1, 2) IN ((2, 1)), (3, 4) NOT IN ((1, 2))
 SELECT 1 IS TRUE, 0 IS FALSE, NULL IS UNKNOWN, 1 IS NOT UNKNOWN, 1 IS NOT NULL, NULL IS NULL, 0 IS NOT FALSE, NULL IS NOT TRUE, 3 IS TRUE, TRUE, FALSE, TRUE = 1

@@ -29,6 +29,8 @@ static const struct {
     {"select '1' = 1 x", "x\n#1"},
     {"select 'a' = 'A' x", "x\n#1"},
     {"select binary 'a' = 'A' x", "x\n#0"},
+    {"select 0x10 = 16 a, 16 < 0x11 b, 0x4142 = 'AB' c, 'a' = 0x41 d",
+     "a|b|c|d\n#1|#1|#1|#0"},
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
     {"select mod(7, 2.25) x", "x\n~0.25"},
