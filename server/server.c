@@ -25,6 +25,7 @@ stop_now(struct server *server)
         return;
     server->stopped = true;
     uv_close((uv_handle_t *)&server->tick, NULL);
+    trim_close(&server->trim);
     wakes_close(&server->wakes);
 }
 
@@ -87,6 +88,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
+    trim_init(&server->trim, loop, &server->workers);
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
@@ -226,6 +228,7 @@ server_remove(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s->previous;
     server->count--;
+    trim_note(&server->trim);
     if (server->count > 0)
         return;
     uv_timer_stop(&server->tick);

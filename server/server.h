@@ -16,6 +16,7 @@
 #include "backoff.h"
 #include "registry.h"
 #include "sql.h"
+#include "trim.h"
 #include "wakes.h"
 #include "workers.h"
 
@@ -57,6 +58,7 @@ struct server {
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
     struct workers workers;
+    struct trim trim;
     SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;

@@ -59,6 +59,7 @@ statement_free(struct statement *st)
     pump_fini(&st->pump);
     chunk_fini(&st->chunk);
     audit_fini(&st->audit);
+    trim_note(&st->session->server->trim);
     mem_free(st);
 }
 

@@ -385,6 +385,31 @@ def test_large_statements_of_many_have_a_ceiling():
         wait_for(lambda: SANITIZED or node.rss_kb() - rss < 64 * 1024)
 
 
+def test_the_memory_of_large_selects_is_given_back():
+    texts = [f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c "
+             f"WHERE n < 60000) SELECT {what} FROM c"
+             for what in ("DISTINCT CONCAT(n, REPEAT('x', 300))",
+                          "GROUP_CONCAT(n, REPEAT('x', 200))")]
+    with node_with() as node:
+        local(node).close()
+        rss, peak = node.rss_kb(), 0
+        held = [ann(node, timeout=60) for _ in range(24)]
+        threads = [threading.Thread(target=works, args=(
+            lambda w=w, i=i: w.query(texts[i % 2]) and w,))
+                   for i, w in enumerate(held)]
+        for t in threads:
+            t.start()
+        while any(t.is_alive() for t in threads):
+            peak = max(peak, node.rss_kb())
+            time.sleep(0.05)
+        for w in held:
+            w.close()
+        print(f"   {rss} KB, {peak} KB at most")
+        assert peak - rss > 32 * 1024
+        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 16 * 1024, 10)
+        print(f"   {node.rss_kb()} KB when they have gone")
+
+
 def test_a_byte_now_and_then_blocks_nobody():
     with node_with() as node:
         fds = node.descriptors()
