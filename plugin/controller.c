@@ -375,6 +375,17 @@ controller_status(struct controller *c, struct node_status *out)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
+/* Of who does not answer the kernel still knows something. */
+static bool
+can_serve(const struct node_status *status, enum job_kind kind,
+          struct error *err)
+{
+    if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
+        return true;
+    return node_status_check(status, err) == 0 &&
+           node_status_check_job(status, kind, err) == 0;
+}
+
 struct ticket *
 controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
                   struct error *err)
@@ -382,8 +393,7 @@ controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
     struct ticket *ticket = NULL;
 
     pthread_mutex_lock(&c->jobs.lock);
-    if (node_status_check(&c->status, err) == 0 &&
-        node_status_check_job(&c->status, kind, err) == 0)
+    if (can_serve(&c->status, kind, err))
         ticket = jobs_attach(&c->jobs, kind, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)

@@ -57,7 +57,9 @@ enum job_kind {
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
-    JOB_STATS     /* result.stats, likewise; without jemalloc the kernel's */
+    /* result.stats, likewise; the kernel's alone without jemalloc, and, with
+     * its failure, where the agent does not answer. */
+    JOB_STATS
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };

@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "scripted_agent.h"
 #include "snapshot.h"
+#include "stats.h"
 #include "suite.h"
 
 START_TEST(without_an_agent_every_request_fails_at_once)
@@ -132,6 +133,18 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert_ptr_nonnull(strstr(err.text, "not responding since"));
+    ticket_free(ticket);
+
+    /* What the kernel knows, and why there is no more. */
+    start = clock_ms();
+    ticket = controller_submit(c, JOB_STATS, waker, &err);
+    ck_assert_ptr_nonnull(ticket);
+    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
+    ck_assert_uint_lt(clock_ms() - start, 1000);
+    ck_assert_ptr_nonnull(
+        strstr(result.stats->failure, "not responding since"));
+    ck_assert(result.stats->rss.known && !result.stats->allocated.known);
+    stats_unref(result.stats);
     ticket_free(ticket);
 
     start = clock_ms();
