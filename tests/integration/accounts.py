@@ -300,6 +300,10 @@ def test_endless_statements_of_one_leave_workers_to_others():
                 slowest = max(slowest, time.monotonic() - began)
             print(f"   slowest of 20 beside 12 endless: {slowest * 1000:.0f} ms")
             assert slowest < (2 if SANITIZED else 1), slowest
+            wait_for(lambda: boss.query(  # of 8, a user has half
+                "SELECT state, COUNT(*) FROM heapwire.sessions WHERE user = "
+                "'ann' GROUP BY state ORDER BY state") == [
+                    [b"executing", b"4"], [b"waiting for a worker", b"8"]])
             for w in sessions:  # those that wait for a worker, too
                 boss.query(f"KILL QUERY {w.id}")
             for t in threads:
