@@ -39,6 +39,8 @@ struct node_status {
     enum node_state state;
     int64_t since_ms;         /* wall clock: in this state */
     bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
+    bool profiled;            /* since this database connected */
+    uint64_t samples;         /* of the last profile; while profiled */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
 };
 

@@ -68,6 +68,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
         JOB_ENABLE,  JOB_PROFILE, JOB_PROFILE};
     struct ticket *tickets[7];
     struct snapshot *first = NULL;
+    struct node_status status;
     struct agent agent;
     struct controller *c;
     struct error err;
@@ -79,6 +80,8 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     agent_start(&agent);
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
+    controller_status(c, &status);
+    ck_assert(!status.profiled);
     agent_set(&agent, &agent.mute, true);
     tickets[0] = controller_submit(c, kinds[0], waker, &err);
     while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
@@ -102,6 +105,8 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     }
     snapshot_unref(first);
     ck_assert_str_eq(agent.order, "ddsd");
+    controller_status(c, &status);
+    ck_assert(status.profiled);
     first = controller_snapshot(c, name, &err);
     ck_assert_ptr_nonnull(first);
     snapshot_unref(first);
