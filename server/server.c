@@ -123,6 +123,36 @@ server_set_users(struct server *server, struct users *users)
     users_free(old);
 }
 
+static bool
+is_stranger(const struct server *server, const struct session *s)
+{
+    if (!s->by_password)
+        return false;
+    for (size_t i = 0; i < users_count(server->users); i++) {
+        const struct user *user = users_at(server->users, i);
+
+        if (strcmp(user->name, s->who.user) == 0)
+            return user->privileges != s->who.privileges;
+    }
+    return true;
+}
+
+size_t
+server_end_strangers(struct server *server)
+{
+    struct session *next;
+    size_t count = 0;
+
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next; /* closing one frees no other */
+        if (s->state == SESSION_CLOSED || !is_stranger(server, s))
+            continue;
+        session_kill(s, KILL_SESSION);
+        count++;
+    }
+    return count;
+}
+
 static char *
 print_settings(const struct config *config)
 {

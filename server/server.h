@@ -80,6 +80,9 @@ int server_init(struct server *server, uv_loop_t *loop,
 void server_learn_name(struct server *server);
 /* Takes users; those of before are freed. */
 void server_set_users(struct server *server, struct users *users);
+/* Ends the sessions of those who are gone or may do something else now, and
+ * tells how many. */
+size_t server_end_strangers(struct server *server);
 /* Takes context; sessions keep the one they began with. */
 void server_set_tls(struct server *server, SSL_CTX *context);
 

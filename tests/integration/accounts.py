@@ -254,8 +254,9 @@ def test_settings_users_and_the_audit_log_are_tables():
             node.settings = node.settings.replace("= 7", "= 8")
             node.write(USERS[1:])
             reload(node)
-            assert w.query("SELECT value FROM heapwire.settings WHERE name = "
-                           "'statement_timeout'") == [[b"8"]]
+            assert w.closed()
+            assert boss.query("SELECT value FROM heapwire.settings WHERE name "
+                              "= 'statement_timeout'") == [[b"8"]]
             assert len(boss.query("SELECT * FROM heapwire.users")) == 1
 
 
@@ -268,6 +269,26 @@ def test_the_audit_log_keeps_the_last_thousand():
                            [b"1", b"1"]]
         assert w.query("SELECT COUNT(*), SUM(statement LIKE '%(9)%') FROM "
                        "heapwire.audit_log") == [[b"1000", b"0"]]
+
+
+def test_a_reload_ends_sessions_of_users_that_are_gone_or_changed():
+    users = (*USERS, ("eve", b"e", "all"), ("same", b"s", "status"))
+    with node_with(users=users) as node, local(node) as root:
+        gone = [ann(node), Wire(node.socket).login(b"ann", b"secret")]
+        gone[1].command(3, ENDLESS.encode())
+        changed = Wire(node.tcp).login(b"eve", b"e")
+        kept = [root, Wire(node.tcp).login(b"boss", b"b0ss"),
+                Wire(node.tcp).login(b"same", b"s")]
+        node.write((USERS[1], ("eve", b"e", "status"), users[3]))
+        reload(node)
+        for w in (*gone, changed):
+            assert w.closed()
+        for w in kept:
+            assert w.query("SELECT 1") == [[b"1"]]
+        refused(1045, "28000", ann, node)
+        assert "3 sessions ended: their users are gone" in node.log()
+        reload(node)
+        assert node.log().count("sessions ended") == 1
 
 
 # One and the others
