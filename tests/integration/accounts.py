@@ -214,6 +214,16 @@ def test_an_idle_session_is_told_and_closed():
             refused(4031, "HY000", long.result)
 
 
+def test_an_idle_session_is_gone_though_its_client_does_not_read():
+    with node_with("idle_timeout = 1\n") as node, ann(node) as w, \
+            Wire(node.tcp).login(b"boss", b"b0ss") as boss:
+        began = time.monotonic()
+        wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
+        assert time.monotonic() - began < 1.9
+        w.sequence = 0
+        refused(4031, "HY000", w.result)  # it is still told
+
+
 def test_a_statement_is_not_idle():
     with node_with("idle_timeout = 1\n") as node, ann(node) as w:
         w.command(3, ENDLESS.encode())
