@@ -179,7 +179,7 @@ def test_the_nodes_connections_are_capped_as_told():
 
 
 def test_of_few_connections_some_are_left_for_tcp():
-    for most, remote in ((1, 1), (2, 2), (8, 6)):
+    for most, remote in ((1, 1), (2, 2), (8, 6), (10, 8)):
         with node_with(f"max_connections = {most}\n") as node:
             held = [ann(node) for _ in range(remote)]
             refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
