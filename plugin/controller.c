@@ -30,6 +30,7 @@
 #include "node.h"
 #include "node_status.h"
 #include "objects.h"
+#include "profile.h"
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
@@ -48,6 +49,8 @@ struct controller {
     struct jobs jobs;
     struct dump dump;          /* of jobs.resolving; the resolver's */
     struct node_status status; /* a copy of node.status */
+    bool profiled;             /* status has the last profile's samples, too */
+    uint64_t samples;
     struct kept kept;
     bool stop; /* atomic: read without the lock too */
 
@@ -89,8 +92,10 @@ greet(struct controller *c)
         objects_clear(&c->objects);
     pthread_mutex_lock(&c->jobs.lock);
     c->status = c->node.status;
-    if (changed)
+    if (changed) {
         jobs_forget(&c->jobs);
+        c->profiled = false;
+    }
     jobs_expire(&c->jobs);
     pthread_mutex_unlock(&c->jobs.lock);
 }
@@ -231,6 +236,8 @@ resolve(struct controller *c, struct job *job)
         if (job->keep)
             kept_add(&c->kept, snapshot);
         job->result.snapshot = snapshot;
+        c->profiled = true;
+        c->samples = snapshot->profile->samples;
     }
     jobs_finish(&c->jobs, job, snapshot ? NULL : &err);
     pthread_mutex_unlock(&c->jobs.lock);
@@ -372,7 +379,20 @@ controller_status(struct controller *c, struct node_status *out)
 {
     pthread_mutex_lock(&c->jobs.lock);
     *out = c->status;
+    out->profiled = c->profiled;
+    out->samples = c->samples;
     pthread_mutex_unlock(&c->jobs.lock);
+}
+
+/* Of who does not answer the kernel still knows something. */
+static bool
+can_serve(const struct node_status *status, enum job_kind kind,
+          struct error *err)
+{
+    if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
+        return true;
+    return node_status_check(status, err) == 0 &&
+           node_status_check_job(status, kind, err) == 0;
 }
 
 struct ticket *
@@ -382,8 +402,7 @@ controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
     struct ticket *ticket = NULL;
 
     pthread_mutex_lock(&c->jobs.lock);
-    if (node_status_check(&c->status, err) == 0 &&
-        node_status_check_job(&c->status, kind, err) == 0)
+    if (can_serve(&c->status, kind, err))
         ticket = jobs_attach(&c->jobs, kind, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)

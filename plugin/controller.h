@@ -39,6 +39,8 @@ struct node_status {
     enum node_state state;
     int64_t since_ms;         /* wall clock: in this state */
     bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
+    bool profiled;            /* since this database connected */
+    uint64_t samples;         /* of the last profile; while profiled */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
 };
 
@@ -57,7 +59,9 @@ enum job_kind {
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
-    JOB_STATS     /* result.stats, likewise; without jemalloc the kernel's */
+    /* result.stats, likewise; the kernel's alone without jemalloc, and, with
+     * its failure, where the agent does not answer. */
+    JOB_STATS
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };

@@ -254,7 +254,7 @@ jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
     jobs->generation += is_change(job->kind);
     if (!failure && job_is_dump(job->kind))
         keep_recent(&jobs->recent_dump, job);
-    if (!failure && job->kind == JOB_STATS)
+    if (!failure && job->kind == JOB_STATS && !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);
     for (struct ticket *t = job->tickets; t; t = t->next)
         t->waker.wake(t->waker.arg);

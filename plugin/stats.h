@@ -55,7 +55,8 @@ struct stats {
     size_t bin_count;
     const struct stats_arena *arenas; /* ascending by index */
     size_t arena_count;
-    struct arena *arena; /* holds the arrays */
+    const char *failure; /* why the agent told nothing, or NULL */
+    struct arena *arena; /* holds the arrays and the text */
     int references;      /* atomic */
 };
 

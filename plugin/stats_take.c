@@ -1,6 +1,9 @@
 /* stats_take.c - see stats_take.h. */
 #include "stats_take.h"
 
+#include <string.h>
+
+#include "arena.h"
 #include "buffer.h"
 #include "clock.h"
 #include "dump.h"
@@ -33,6 +36,29 @@ ask(struct node *node, struct buffer *text, struct error *err)
     return rc;
 }
 
+/* The kernel's figures, of a process that is there but does not answer: NULL
+ * where there are none, or no memory. */
+static struct stats *
+without_agent(const struct node *node, const struct error *failure)
+{
+    struct stats *stats;
+    struct error unsaid;
+
+    if (node->status.state != NODE_UNRESPONSIVE || node->peer == 0)
+        return NULL;
+    stats = stats_parse("", 0, &unsaid);
+    if (!stats)
+        return NULL;
+    stats->failure =
+        arena_strndup(stats->arena, failure->text, strlen(failure->text));
+    stats->taken_ms = clock_wall_ms();
+    process_memory_read(node->peer, stats);
+    if (stats->failure && stats->rss.known)
+        return stats;
+    stats_unref(stats);
+    return NULL;
+}
+
 struct stats *
 stats_take(struct node *node, struct error *err)
 {
@@ -41,8 +67,10 @@ stats_take(struct node *node, struct error *err)
 
     buffer_init(&text, STATS_TEXT_MAX);
     if (node->status.hello.allocator != AGENT_NO_JEMALLOC &&
-        ask(node, &text, err) != 0)
+        ask(node, &text, err) != 0) {
+        stats = without_agent(node, err);
         goto out;
+    }
     stats = stats_parse(text.data ? text.data : "", text.size, err);
     if (!stats)
         goto out;

@@ -31,6 +31,7 @@
 #include "server.h"
 #include "state_dir.h"
 #include "tls_context.h"
+#include "trim.h"
 #include "users.h"
 
 enum { SIGNALS = 3 };
@@ -278,6 +279,7 @@ reload(struct daemon *d)
     struct config config;
     struct config_faults faults;
     struct error err;
+    size_t ended;
 
     config_faults_init(&faults);
     if (log_reopen(&err) != 0)
@@ -292,6 +294,7 @@ reload(struct daemon *d)
     } else {
         server_set_users(&d->server, config.users);
         config.users = NULL;
+        ended = server_end_strangers(&d->server);
         setting_reload(&d->config, &config);
         if (load_tls(d, &config, &err) == 0)
             setting_reload_tls(&d->config, &config);
@@ -306,6 +309,10 @@ reload(struct daemon *d)
                  users_count(d->server.users), config.statement_timeout_s,
                  config.idle_timeout_s, config.login_failures,
                  d->server.node.requires_tls ? "required" : "offered");
+        if (ended > 0)
+            log_line("%zu sessions ended: their users are gone from the "
+                     "configuration, or have other privileges now",
+                     ended);
     }
     config_fini(&config);
     config_faults_fini(&faults);
@@ -493,6 +500,7 @@ daemon_run(const struct arguments *arguments)
     config_faults_init(&faults);
     descriptors_prepare();
     workers_prepare();
+    trim_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
     } else {

@@ -103,7 +103,8 @@ check_limit(struct session *s, const struct user *user, struct error *err)
 }
 
 static void
-admit_with(struct session *s, uint32_t privileges, const char *info)
+admit_with(struct session *s, uint32_t privileges, const char *info,
+           bool by_password)
 {
     struct sql_identity who = s->who;
     struct span database = {s->wanted_database, strlen(s->wanted_database)};
@@ -126,6 +127,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info)
     sql_session_free(s->sql); /* of before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
+    s->by_password = by_password;
     registry_set_user(&s->server->registry, &s->entry, who.user);
     if (database.size > 0 && sql_session_use(sql, database, &err) != 0) {
         session_fail(s, &err);
@@ -139,7 +141,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info)
 static void
 admit(struct session *s, uint32_t privileges)
 {
-    admit_with(s, privileges, "");
+    admit_with(s, privileges, "", false);
 }
 
 /* Whose password was right. */
@@ -153,7 +155,7 @@ admit_user(struct session *s, const struct user *user, const char *info)
     if (check_limit(s, user, &err) != 0)
         session_fail(s, &err);
     else
-        admit_with(s, user->privileges, info);
+        admit_with(s, user->privileges, info, true);
 }
 
 /* MariaDB's newer clients accept a self-signed certificate when the OK of a

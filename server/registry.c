@@ -124,6 +124,8 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
+    if (e->state == state)
+        return; /* only the loop writes it */
     pthread_mutex_lock(&r->lock);
     e->state = state;
     pthread_mutex_unlock(&r->lock);

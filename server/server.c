@@ -25,6 +25,7 @@ stop_now(struct server *server)
         return;
     server->stopped = true;
     uv_close((uv_handle_t *)&server->tick, NULL);
+    trim_close(&server->trim);
     wakes_close(&server->wakes);
 }
 
@@ -98,6 +99,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
+    trim_init(&server->trim, loop, &server->workers);
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
@@ -130,6 +132,36 @@ server_set_users(struct server *server, struct users *users)
     server->users = users;
     pthread_mutex_unlock(&server->lock);
     users_free(old);
+}
+
+static bool
+is_stranger(const struct server *server, const struct session *s)
+{
+    if (!s->by_password)
+        return false;
+    for (size_t i = 0; i < users_count(server->users); i++) {
+        const struct user *user = users_at(server->users, i);
+
+        if (strcmp(user->name, s->who.user) == 0)
+            return user->privileges != s->who.privileges;
+    }
+    return true;
+}
+
+size_t
+server_end_strangers(struct server *server)
+{
+    struct session *next;
+    size_t count = 0;
+
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next; /* closing one frees no other */
+        if (s->state == SESSION_CLOSED || !is_stranger(server, s))
+            continue;
+        session_kill(s, KILL_SESSION);
+        count++;
+    }
+    return count;
 }
 
 static char *
@@ -237,6 +269,7 @@ server_remove(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s->previous;
     server->count--;
+    trim_note(&server->trim);
     if (server->count > 0)
         return;
     uv_timer_stop(&server->tick);

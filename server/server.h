@@ -16,6 +16,7 @@
 #include "backoff.h"
 #include "registry.h"
 #include "sql.h"
+#include "trim.h"
 #include "wakes.h"
 #include "workers.h"
 
@@ -58,6 +59,7 @@ struct server {
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
     struct workers workers;
+    struct trim trim;
     SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;
@@ -82,6 +84,9 @@ int server_init(struct server *server, uv_loop_t *loop,
 void server_learn_name(struct server *server);
 /* Takes users; those of before are freed. */
 void server_set_users(struct server *server, struct users *users);
+/* Ends the sessions of those who are gone or may do something else now, and
+ * tells how many. */
+size_t server_end_strangers(struct server *server);
 /* Takes context; sessions keep the one they began with. */
 void server_set_tls(struct server *server, SSL_CTX *context);
 

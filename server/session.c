@@ -550,6 +550,8 @@ session_tick(struct session *s, uint64_t now_ms)
                   "inactivity");
         s->reply.sequence = 0;
         session_fail(s, &err);
+        s->ended = true; /* nothing was read that could reset what it is told:
+                            it need not leave first */
         session_turn(s);
         return;
     }

@@ -79,7 +79,8 @@ struct session {
     char wanted_user[SQL_NAME_MAX + 1];
     char wanted_database[SQL_NAME_MAX + 1];
 
-    bool guessed; /* a wrong password came that does not count yet */
+    bool by_password; /* logged in so, not as a trusted local user */
+    bool guessed;     /* a wrong password came that does not count yet */
 
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */

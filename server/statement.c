@@ -59,6 +59,7 @@ statement_free(struct statement *st)
     pump_fini(&st->pump);
     chunk_fini(&st->chunk);
     audit_fini(&st->audit);
+    trim_note(&st->session->server->trim);
     mem_free(st);
 }
 
@@ -467,6 +468,22 @@ statement_cancel(struct session *s, enum statement_end why)
     pump_cancel(&st->pump);
 }
 
+/* What SHOW PROCESSLIST says of it. */
+static void
+tell_state(struct statement *st, const char *progress)
+{
+    struct session *s = st->session;
+    const char *state = "executing";
+
+    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits)
+        state = "waiting for a worker";
+    else if (progress)
+        state = progress;
+    else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT)
+        state = "waiting for the node";
+    registry_set_state(&s->server->registry, &s->entry, state);
+}
+
 /* Nothing of the reply may be on its way, nor anything before it, or a client
  * that does not read would be told again and again. */
 static void
@@ -476,13 +493,12 @@ tell_progress(struct statement *st, uint64_t now_ms)
     struct cursor *cursor = st->pump.cursor;
     struct progress progress = {0};
 
-    if (!cursor || !cursor->ops->progress ||
-        !cursor->ops->progress(cursor, &progress))
-        return;
-    if (progress.text)
-        registry_set_state(&s->server->registry, &s->entry, progress.text);
-    if (!(s->reply.capabilities & CAPABILITY_PROGRESS) || st->columns_sent ||
-        st->request == REQUEST_ROWS || s->writing.data ||
+    bool known = cursor && cursor->ops->progress &&
+                 cursor->ops->progress(cursor, &progress);
+
+    tell_state(st, progress.text);
+    if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
+        st->columns_sent || st->request == REQUEST_ROWS || s->writing.data ||
         s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
         return;
     reply_progress(&s->reply, &progress);

@@ -61,6 +61,7 @@ begin(struct workers *w, struct worker_job *job)
         i++;
     w->running[i] = job;
     w->busy++;
+    job->waits = false;
     job->work.data = job;
     /* It fails only without a function. */
     (void)uv_queue_work(w->loop, &job->work, on_worker, on_worked);
@@ -111,6 +112,7 @@ workers_run(struct workers *w, struct worker_job *job)
     while (*end)
         end = &(*end)->next;
     *end = job;
+    job->waits = true;
 }
 
 bool
@@ -119,6 +121,7 @@ workers_withdraw(struct workers *w, struct worker_job *job)
     for (struct worker_job **at = &w->waiting; *at; at = &(*at)->next)
         if (*at == job) {
             *at = job->next;
+            job->waits = false;
             return true;
         }
     return false;

@@ -20,6 +20,7 @@ struct worker_job {
     uv_work_t work;
     struct workers *workers;
     struct worker_job *next;              /* of those that wait */
+    bool waits;                           /* for its turn */
     const char *owner;                    /* lasts as long as the job */
     void (*run)(struct worker_job *job);  /* on a worker */
     void (*done)(struct worker_job *job); /* on the loop, afterwards */

@@ -110,6 +110,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_full_tables,
     &table_show_grants,
     &table_show_help,
+    &table_show_help_topic,
     &table_show_index,
     &table_show_maintenance,
     &table_show_master_status,

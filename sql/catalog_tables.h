@@ -154,5 +154,6 @@ extern const struct catalog_table table_show_binary_logs;
 extern const struct catalog_table table_show_replicas;
 extern const struct catalog_table table_show_profiles;
 extern const struct catalog_table table_show_help;
+extern const struct catalog_table table_show_help_topic;
 
 #endif

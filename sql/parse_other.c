@@ -146,7 +146,7 @@ parse_call(struct parser *p, struct statement *out)
     return -1;
 }
 
-/* The topics are in the manual: always an empty set. */
+/* One topic is of our own; the others are in the manual: an empty set. */
 static int
 parse_help(struct parser *p, struct statement *out)
 {
@@ -156,7 +156,11 @@ parse_help(struct parser *p, struct statement *out)
     out->show.what = "help";
     out->show.subject = SHOW_OF_NODE;
     parser_advance(p);
-    return parser_name_or_string(p, &topic);
+    if (parser_name_or_string(p, &topic) != 0)
+        return -1;
+    if (span_is_nocase(topic, "admin execute"))
+        out->show.what = "help_topic";
+    return 0;
 }
 
 static const struct {

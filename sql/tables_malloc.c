@@ -35,9 +35,13 @@ jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
 
     if (scope->stats && scope->stats->named_count > 0)
         return scope->stats;
-    error_set(&why, ER_UNKNOWN,
-              "the database does not allocate through jemalloc, which alone "
-              "has such statistics; heapwire.memory has the kernel's figures");
+    if (scope->stats && scope->stats->failure)
+        error_set(&why, ER_UNKNOWN, "%s", scope->stats->failure);
+    else
+        error_set(
+            &why, ER_UNKNOWN,
+            "the database does not allocate through jemalloc, which alone "
+            "has such statistics; heapwire.memory has the kernel's figures");
     rowset_fail(out, &why);
     return NULL;
 }

@@ -81,6 +81,11 @@ explain_allocator(const struct stats *stats, struct buffer *note)
 {
     int64_t gap;
 
+    if (stats->failure) {
+        say_text(note, "the allocator's figures are not known: ");
+        buffer_text(note, stats->failure);
+        return;
+    }
     if (stats->named_count == 0) {
         say_text(note, "the database does not allocate through jemalloc: only "
                        "the kernel's figures are known");

@@ -18,11 +18,8 @@
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
-#include "kept.h"
 #include "node_status.h"
-#include "profile.h"
 #include "rowset.h"
-#include "snapshot.h"
 #include "sql_session.h"
 
 enum { LG_SAMPLE_MAX = 62 };
@@ -110,21 +107,6 @@ const struct catalog_table table_nodes = {"heapwire",
 
 /* ---- heapwire.profiler ---- */
 
-/* Of the newest kept snapshot: to count those of now would take one. */
-static void
-add_samples(struct rowset *out, struct controller *controller)
-{
-    struct snapshot *list[KEPT_MAX];
-    size_t count = controller_snapshots(controller, list, KEPT_MAX);
-
-    if (count > 0)
-        rowset_int(out, (int64_t)list[count - 1]->profile->samples);
-    else
-        rowset_null(out);
-    while (count > 0)
-        snapshot_unref(list[--count]);
-}
-
 static void
 produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -145,7 +127,10 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
         rowset_int(out, (int64_t)1 << hello->lg_sample);
     else
         rowset_null(out);
-    add_samples(out, scope->session->node->controller);
+    if (status.profiled) /* to count those of now would take a profile */
+        rowset_int(out, (int64_t)status.samples);
+    else
+        rowset_null(out);
     rowset_text(out, hello->version);
     rowset_text(out, hello->mallctl);
     rowset_text(out, explain(&status, &why));
@@ -157,7 +142,8 @@ static const struct catalog_column profiler[] = {
     {"active", &type_boolean, "Whether allocations are sampled"},
     {"active_since", &type_time, "UTC"},
     {"sample_rate", &type_ubigint, "Mean bytes between two samples"},
-    {"samples", &type_ubigint, "Sampled objects in the newest kept snapshot"},
+    {"samples", &type_ubigint,
+     "Sampled objects in the last profile taken; NULL: none yet"},
     {"jemalloc_version", &type_name, NULL},
     {"allocator_symbol", &type_name, "What jemalloc is called in there"},
     {"reason", &type_text, "Why it cannot be switched on; empty: it can"},

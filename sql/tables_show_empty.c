@@ -147,12 +147,3 @@ static const struct catalog_column profiles[] = {
 const struct catalog_table table_show_profiles = {
     CATALOG_HIDDEN, "profiles", "", CATALOG_COLUMNS(profiles), 0,
     catalog_nothing};
-
-static const struct catalog_column help[] = {
-    {"source_category_name", &type_name},
-    {"name", &type_name},
-    {"is_it_category", &type_name},
-};
-
-const struct catalog_table table_show_help = {
-    CATALOG_HIDDEN, "help", "", CATALOG_COLUMNS(help), 0, catalog_nothing};

@@ -179,7 +179,7 @@ def test_the_nodes_connections_are_capped_as_told():
 
 
 def test_of_few_connections_some_are_left_for_tcp():
-    for most, remote in ((1, 1), (2, 2), (8, 6)):
+    for most, remote in ((1, 1), (2, 2), (8, 6), (10, 8)):
         with node_with(f"max_connections = {most}\n") as node:
             held = [ann(node) for _ in range(remote)]
             refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
@@ -212,6 +212,16 @@ def test_an_idle_session_is_told_and_closed():
             assert long.query("SELECT @@wait_timeout") == [[b"2"]]
             long.sequence = 0
             refused(4031, "HY000", long.result)
+
+
+def test_an_idle_session_is_gone_though_its_client_does_not_read():
+    with node_with("idle_timeout = 1\n") as node, ann(node) as w, \
+            Wire(node.tcp).login(b"boss", b"b0ss") as boss:
+        began = time.monotonic()
+        wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
+        assert time.monotonic() - began < 1.9
+        w.sequence = 0
+        refused(4031, "HY000", w.result)  # it is still told
 
 
 def test_a_statement_is_not_idle():
@@ -254,8 +264,9 @@ def test_settings_users_and_the_audit_log_are_tables():
             node.settings = node.settings.replace("= 7", "= 8")
             node.write(USERS[1:])
             reload(node)
-            assert w.query("SELECT value FROM heapwire.settings WHERE name = "
-                           "'statement_timeout'") == [[b"8"]]
+            assert w.closed()
+            assert boss.query("SELECT value FROM heapwire.settings WHERE name "
+                              "= 'statement_timeout'") == [[b"8"]]
             assert len(boss.query("SELECT * FROM heapwire.users")) == 1
 
 
@@ -268,6 +279,26 @@ def test_the_audit_log_keeps_the_last_thousand():
                            [b"1", b"1"]]
         assert w.query("SELECT COUNT(*), SUM(statement LIKE '%(9)%') FROM "
                        "heapwire.audit_log") == [[b"1000", b"0"]]
+
+
+def test_a_reload_ends_sessions_of_users_that_are_gone_or_changed():
+    users = (*USERS, ("eve", b"e", "all"), ("same", b"s", "status"))
+    with node_with(users=users) as node, local(node) as root:
+        gone = [ann(node), Wire(node.socket).login(b"ann", b"secret")]
+        gone[1].command(3, ENDLESS.encode())
+        changed = Wire(node.tcp).login(b"eve", b"e")
+        kept = [root, Wire(node.tcp).login(b"boss", b"b0ss"),
+                Wire(node.tcp).login(b"same", b"s")]
+        node.write((USERS[1], ("eve", b"e", "status"), users[3]))
+        reload(node)
+        for w in (*gone, changed):
+            assert w.closed()
+        for w in kept:
+            assert w.query("SELECT 1") == [[b"1"]]
+        refused(1045, "28000", ann, node)
+        assert "3 sessions ended: their users are gone" in node.log()
+        reload(node)
+        assert node.log().count("sessions ended") == 1
 
 
 # One and the others
@@ -300,6 +331,10 @@ def test_endless_statements_of_one_leave_workers_to_others():
                 slowest = max(slowest, time.monotonic() - began)
             print(f"   slowest of 20 beside 12 endless: {slowest * 1000:.0f} ms")
             assert slowest < (2 if SANITIZED else 1), slowest
+            wait_for(lambda: boss.query(  # of 8, a user has half
+                "SELECT state, COUNT(*) FROM heapwire.sessions WHERE user = "
+                "'ann' GROUP BY state ORDER BY state") == [
+                    [b"executing", b"4"], [b"waiting for a worker", b"8"]])
             for w in sessions:  # those that wait for a worker, too
                 boss.query(f"KILL QUERY {w.id}")
             for t in threads:
@@ -383,6 +418,31 @@ def test_large_statements_of_many_have_a_ceiling():
         assert 15 <= refusals < 40, refusals
         wait_for(lambda: node.descriptors() <= fds)
         wait_for(lambda: SANITIZED or node.rss_kb() - rss < 64 * 1024)
+
+
+def test_the_memory_of_large_selects_is_given_back():
+    texts = [f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c "
+             f"WHERE n < 60000) SELECT {what} FROM c"
+             for what in ("DISTINCT CONCAT(n, REPEAT('x', 300))",
+                          "GROUP_CONCAT(n, REPEAT('x', 200))")]
+    with node_with() as node:
+        local(node).close()
+        rss, peak = node.rss_kb(), 0
+        held = [ann(node, timeout=60) for _ in range(24)]
+        threads = [threading.Thread(target=works, args=(
+            lambda w=w, i=i: w.query(texts[i % 2]) and w,))
+                   for i, w in enumerate(held)]
+        for t in threads:
+            t.start()
+        while any(t.is_alive() for t in threads):
+            peak = max(peak, node.rss_kb())
+            time.sleep(0.05)
+        for w in held:
+            w.close()
+        print(f"   {rss} KB, {peak} KB at most")
+        assert peak - rss > 32 * 1024
+        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 16 * 1024, 10)
+        print(f"   {node.rss_kb()} KB when they have gone")
 
 
 def test_a_byte_now_and_then_blocks_nobody():

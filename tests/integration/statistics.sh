@@ -12,6 +12,11 @@ near() {
     }' || fault "$1: $2 and $3 differ by more than $4%"
 }
 
+# sql_is WANTED STATEMENT
+sql_is() {
+    [ "$(sql "$2")" = "$1" ]
+}
+
 # one COLUMN: of heapwire.memory.
 one() {
     sql "select $1 from heapwire.memory"
@@ -76,12 +81,22 @@ took=$(($(milliseconds) - started))
 check
 [ "$took" -lt 1000 ] || fault "five reads took $took ms"
 
-# A stopped database is told, not waited for.
+# Of a stopped database the kernel's figures are told, and why there are no
+# others; the allocator's tables have none.
 kill -STOP "$redis"
 sleep 1.1
-contains "stopped" "not responding" "$(one allocated || true)"
+contains "stopped" "the allocator's figures are not known: the database (pid" \
+    "$(one note)"
+contains "stopped, and why" "is stopped by a signal" "$(one note)"
+same "stopped: jemalloc's" 1 "$(one 'coalesce(allocated, active, metadata,
+    resident, mapped, retained, unexplained, profile_bytes) is null')"
+near "stopped: rss" "$(one rss)" "$(status_rss "$redis")" 3
+for table in malloc_stats malloc_bins malloc_arenas; do
+    contains "stopped: $table" "ERROR 1105 (HY000) at line 1: the database" \
+        "$(sql "select * from heapwire.$table" || true)"
+done
 kill -CONT "$redis"
-wait_for 10 one allocated
+wait_for 10 sql_is 1 "select allocated > 0 from heapwire.memory"
 stop_node
 
 # A database that is no jemalloc's: the kernel's figures, and why no others.

@@ -174,6 +174,13 @@ static const struct {
     {"SHOW REPLICAS", "Server_Id|Host|Port|Source_Id|Replica_UUID"},
     {"SHOW PROFILES", "Query_ID|Duration|Query"},
     {"HELP 'select'", "source_category_name|name|is_it_category"},
+    {"HELP 'Admin Execute'",
+     "name|description|example\nADMIN EXECUTE|ADMIN EXECUTE ON {node_id | "
+     "(node_id, ...) | ALL} 'script'\n\nRuns a script on this node and "
+     "returns what it prints: a row for each line of one node's, a row for "
+     "each node of a list or ALL. SELECT id FROM heapwire.nodes tells this "
+     "node's id. Scripts drive the heap profiler of the database.\n|ADMIN "
+     "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"},
 
     /* EXPLAIN */
     {"EXPLAIN SELECT 1", EXPLAINED "\n#1|SIMPLE|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"

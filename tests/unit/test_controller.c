@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "scripted_agent.h"
 #include "snapshot.h"
+#include "stats.h"
 #include "suite.h"
 
 START_TEST(without_an_agent_every_request_fails_at_once)
@@ -67,6 +68,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
         JOB_ENABLE,  JOB_PROFILE, JOB_PROFILE};
     struct ticket *tickets[7];
     struct snapshot *first = NULL;
+    struct node_status status;
     struct agent agent;
     struct controller *c;
     struct error err;
@@ -78,6 +80,8 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     agent_start(&agent);
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
+    controller_status(c, &status);
+    ck_assert(!status.profiled);
     agent_set(&agent, &agent.mute, true);
     tickets[0] = controller_submit(c, kinds[0], waker, &err);
     while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
@@ -101,6 +105,8 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     }
     snapshot_unref(first);
     ck_assert_str_eq(agent.order, "ddsd");
+    controller_status(c, &status);
+    ck_assert(status.profiled);
     first = controller_snapshot(c, name, &err);
     ck_assert_ptr_nonnull(first);
     snapshot_unref(first);
@@ -132,6 +138,18 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert_ptr_nonnull(strstr(err.text, "not responding since"));
+    ticket_free(ticket);
+
+    /* What the kernel knows, and why there is no more. */
+    start = clock_ms();
+    ticket = controller_submit(c, JOB_STATS, waker, &err);
+    ck_assert_ptr_nonnull(ticket);
+    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
+    ck_assert_uint_lt(clock_ms() - start, 1000);
+    ck_assert_ptr_nonnull(
+        strstr(result.stats->failure, "not responding since"));
+    ck_assert(result.stats->rss.known && !result.stats->allocated.known);
+    stats_unref(result.stats);
     ticket_free(ticket);
 
     start = clock_ms();

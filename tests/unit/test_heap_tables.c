@@ -175,8 +175,10 @@ END_TEST
 START_TEST(snapshots_are_listed)
 {
     scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted.status.profiled = true; /* later, and not kept */
+    scripted.status.samples = 7;
     ck_assert_str_eq(harness_run(&h, "select samples from heapwire.profiler"),
-                     "samples\n#5");
+                     "samples\n#7");
     ck_assert_str_eq(
         harness_run(
             &h,

@@ -1,0 +1,40 @@
+/* tables_help.c - what HELP tells: of the one statement that others lack. */
+#include "catalog_tables.h"
+#include "rowset.h"
+#include "schema_types.h"
+
+/* Of all other topics. */
+static const struct catalog_column help[] = {
+    {"source_category_name", &type_name},
+    {"name", &type_name},
+    {"is_it_category", &type_name},
+};
+
+const struct catalog_table table_show_help = {
+    CATALOG_HIDDEN, "help", "", CATALOG_COLUMNS(help), 0, catalog_nothing};
+
+static void
+produce_topic(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    rowset_text(out, "ADMIN EXECUTE");
+    rowset_text(out, "ADMIN EXECUTE ON {node_id | (node_id, ...) | ALL} "
+                     "'script'\n\n"
+                     "Runs a script on this node and returns what it prints: "
+                     "a row for each line of one node's, a row for each node "
+                     "of a list or ALL. SELECT id FROM heapwire.nodes tells "
+                     "this node's id. Scripts drive the heap profiler of the "
+                     "database.\n");
+    rowset_text(out, "ADMIN EXECUTE ON ALL "
+                     "'System.print(HeapProf.getInstance()."
+                     "has_enable())'\n");
+}
+
+static const struct catalog_column topic[] = {
+    {"name", &type_name_nn},
+    {"description", &type_plain_text_nn},
+    {"example", &type_plain_text_nn},
+};
+
+const struct catalog_table table_show_help_topic = {
+    CATALOG_HIDDEN, "help_topic", "", CATALOG_COLUMNS(topic), 0, produce_topic};
