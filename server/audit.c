@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit_text.h"
 #include "clock.h"
 #include "errors.h"
 #include "lexer.h"
@@ -111,42 +112,37 @@ audit_forget(void)
     pthread_mutex_unlock(&kept.lock);
 }
 
-/* Where ADMIN EXECUTE begins, as the parser sees it: two readings would differ
- * in some comment, and what is executed may not hide.  NULL: it is another
- * statement. */
-static const char *
-find_statement(struct span text)
+/* As the parser sees it: two readings would differ in some comment, and what is
+ * executed may not hide. */
+static bool
+is_audited(struct span text)
 {
     struct lexer lexer = lexer_of(text);
     struct token first = lexer_next(&lexer), second;
 
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
+    if (token_is(&first, "CALL")) /* admin_execute(), or an error */
+        return true;
+    if (!token_is(&first, "ADMIN"))
+        return false;
     second = lexer_next(&lexer);
-    return token_is(&first, "CALL") || /* admin_execute(), or an error */
-                   (token_is(&first, "ADMIN") && token_is(&second, "EXECUTE"))
-               ? first.text.data
-               : NULL;
+    return token_is(&second, "EXECUTE");
 }
 
 void
-audit_begin(struct audit *audit, struct span text)
+audit_begin(struct audit *audit, struct span text,
+            const struct sql_parameters *parameters)
 {
-    const char *start = find_statement(text);
-    size_t size;
+    char shown[AUDIT_TEXT_MAX + 1];
 
     audit->text = NULL;
-    if (!start)
+    if (!is_audited(text))
         return;
-    size = (size_t)(text.data + text.size - start);
-    if (size > AUDIT_TEXT_MAX)
-        size = AUDIT_TEXT_MAX;
-    audit->text = mem_strndup(start, size);
+    audit_text_make(text, parameters, shown);
+    audit->text = mem_strdup(shown);
     if (!audit->text)
-        log_fault("out of memory: an ADMIN EXECUTE goes unrecorded");
-    for (size_t i = 0; audit->text && i < size; i++)
-        if (audit->text[i] == '\0')
-            audit->text[i] = '?'; /* or it would hide the rest */
+        log_fault("out of memory: an ADMIN EXECUTE goes unrecorded: %s", shown);
 }
 
 void

@@ -15,11 +15,10 @@
 
 struct error;
 struct sql_identity;
-
-enum { AUDIT_TEXT_MAX = SQL_AUDIT_TEXT_MAX };
+struct sql_parameters;
 
 struct audit {
-    char *text; /* cut; NULL when the statement is not audited */
+    char *text; /* see audit_text.h; NULL: the statement is not audited */
 };
 
 struct audit_outcome {
@@ -27,8 +26,10 @@ struct audit_outcome {
     uint64_t rows, bytes, elapsed_ms;
 };
 
-/* Keeps the text when this is, as the parser reads it, an ADMIN EXECUTE. */
-void audit_begin(struct audit *audit, struct span text);
+/* Keeps what there is to see when this is, as the parser reads it, an ADMIN
+ * EXECUTE.  parameters NULL: it has none. */
+void audit_begin(struct audit *audit, struct span text,
+                 const struct sql_parameters *parameters);
 /* Once; does nothing for statements that are not audited. */
 void audit_finish(struct audit *audit, const struct sql_identity *who,
                   uint32_t connection_id, const struct audit_outcome *outcome);

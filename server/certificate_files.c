@@ -17,6 +17,14 @@
 #include "files.h"
 #include "log.h"
 
+/* All of it at once: growing would leave copies that nobody wipes. */
+static void
+init_key(struct buffer *b)
+{
+    buffer_init(b, CERTIFICATE_FILE_MAX);
+    (void)buffer_reserve(b, CERTIFICATE_FILE_MAX); /* or it has failed */
+}
+
 static void
 wipe(struct buffer *b)
 {
@@ -88,7 +96,7 @@ certificate_read(struct certificate *out, const char *cert_path,
     int days, rc = -1;
 
     buffer_init(&certs, CERTIFICATE_FILE_MAX);
-    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    init_key(&key);
     if (read_named("tls_cert", cert_path, false, &certs, err) != 0 ||
         read_named("tls_key", key_path, true, &key, err) != 0)
         goto out;
@@ -144,7 +152,7 @@ load_own(struct certificate *out, int dir, struct error *err)
     int days, rc = -1;
 
     buffer_init(&certs, CERTIFICATE_FILE_MAX);
-    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    init_key(&key);
     if (read_own(dir, CERTIFICATE_OWN_KEY, true, &key, err) != 0 ||
         read_own(dir, CERTIFICATE_OWN, false, &certs, err) != 0 ||
         certificate_parse(&c, text_of(&certs), text_of(&key), err) != 0)
@@ -197,7 +205,7 @@ save_own(const struct certificate *c, int dir, struct error *err)
     int rc = -1;
 
     buffer_init(&certs, CERTIFICATE_FILE_MAX);
-    buffer_init(&key, CERTIFICATE_FILE_MAX);
+    init_key(&key);
     if (certificate_print(c, &certs, &key, err) != 0 ||
         write_own(dir, CERTIFICATE_NEW_KEY, 0600, &key, err) != 0 ||
         write_own(dir, CERTIFICATE_NEW, 0644, &certs, err) != 0)

@@ -293,10 +293,12 @@ reload(struct daemon *d)
         server_set_users(&d->server, config.users);
         config.users = NULL;
         setting_reload(&d->config, &config);
+        if (load_tls(d, &config, &err) == 0)
+            setting_reload_tls(&d->config, &config);
+        else
+            log_fault("the certificate stays as it was: %s", err.text);
         server_set_settings(&d->server, &d->config);
         d->server.node.requires_tls = config_requires_tls(&d->config);
-        if (load_tls(d, &config, &err) != 0)
-            log_fault("the certificate stays as it was: %s", err.text);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
                  "%u s, idle timeout %u s, %u login failures, TLS %s; other "

@@ -93,15 +93,12 @@ malformed(struct error *err, const char *why)
 }
 
 bool
-handshake_wants_tls(struct span packet, uint32_t *capabilities)
+handshake_wants_tls(struct span packet)
 {
     struct reader r = reader_of(packet.data, packet.size);
     uint32_t client = reader_u32(&r);
 
-    if (packet.size != TLS_REQUEST || !(client & CAPABILITY_SSL))
-        return false;
-    *capabilities = client & CAPABILITIES_OFFERED;
-    return true;
+    return packet.size == TLS_REQUEST && client & CAPABILITY_SSL;
 }
 
 int

@@ -29,7 +29,7 @@ void handshake_greet(struct reply *reply, uint32_t connection_id,
                      const char *version, const uint8_t nonce[AUTH_NONCE]);
 
 /* An SSLRequest: the first part of a response, and no more. */
-bool handshake_wants_tls(struct span packet, uint32_t *capabilities);
+bool handshake_wants_tls(struct span packet);
 /* HandshakeResponse41; -1 for anything else. */
 int handshake_decode(struct span packet, struct handshake *out,
                      struct error *err);

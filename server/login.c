@@ -56,6 +56,22 @@ is_blocked(struct session *s)
     return true;
 }
 
+static void
+count_failure(struct session *s)
+{
+    s->guessed = false;
+    backoff_failed(&s->server->backoff, s->address_key,
+                   s->server->login_failures, clock_ms());
+}
+
+/* Asked again after a wrong password, whoever leaves has guessed once. */
+void
+login_given_up(struct session *s)
+{
+    if (s->guessed)
+        count_failure(s);
+}
+
 /* Unknown users and wrong passwords look the same, here and in time. */
 static void
 deny(struct session *s, bool with_password)
@@ -66,8 +82,7 @@ deny(struct session *s, bool with_password)
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err.text);
-    backoff_failed(&s->server->backoff, s->address_key,
-                   s->server->login_failures, clock_ms());
+    count_failure(s);
     session_fail(s, &err);
 }
 
@@ -133,6 +148,7 @@ admit_user(struct session *s, const struct user *user, const char *info)
 {
     struct error err;
 
+    s->guessed = false;
     backoff_succeeded(&s->server->backoff, s->address_key);
     if (check_limit(s, user, &err) != 0)
         session_fail(s, &err);
@@ -209,10 +225,12 @@ check_native(struct session *s, struct span answer)
     else if (auth_check_native(&user.verifier, s->nonce, answer) &&
              user.privileges)
         admit_native(s, &user);
-    else if (users_any_sha2_only(s->server->users))
-        ask_again(s); /* everybody, or it would tell who is one of them */
-    else
+    else if (!users_any_sha2_only(s->server->users)) {
         deny(s, true);
+    } else { /* everybody, or it would tell who is one of them */
+        s->guessed = true;
+        ask_again(s);
+    }
 }
 
 /* A longer name is nobody's: users' names are shorter than what is kept. */
@@ -225,32 +243,27 @@ keep_names(struct session *s, const struct handshake *h)
              (int)h->database.size, h->database.data);
 }
 
-/* The response after a request for TLS is a whole one, and begins with what
- * the request said. */
+/* The response after a request for TLS is a whole one: what the request said,
+ * which anybody could have changed on its way, counts for nothing.  MariaDB
+ * Connector/J 2.7 leaves out SSL there. */
 static int
 check_request(const struct session *s, uint32_t capabilities, struct error *err)
 {
-    if (!s->tls && capabilities & CAPABILITY_SSL)
-        error_set(err, ER_HANDSHAKE,
-                  "Bad handshake: TLS was asked for, but not begun");
-    else if (s->tls && s->tls_capabilities & ~capabilities)
-        error_set(err, ER_HANDSHAKE,
-                  "Bad handshake: not the capabilities that TLS was asked for "
-                  "with");
-    else
+    if (s->tls || !(capabilities & CAPABILITY_SSL))
         return 0;
+    error_set(err, ER_HANDSHAKE,
+              "Bad handshake: TLS was asked for, but not begun");
     return -1;
 }
 
 void
 login_response(struct session *s, struct span packet)
 {
-    uint32_t capabilities;
     struct handshake h;
     struct error err;
 
-    if (!s->tls && handshake_wants_tls(packet, &capabilities)) {
-        session_start_tls(s, capabilities);
+    if (!s->tls && handshake_wants_tls(packet)) {
+        session_start_tls(s);
         return;
     }
     if (handshake_decode(packet, &h, &err) != 0 ||

@@ -18,6 +18,9 @@ void login_answer(struct session *session, struct span packet);
 /* COM_CHANGE_USER: all over again, with a fresh nonce. */
 void login_change(struct session *session, struct span packet);
 
+/* The session ends, and may owe the answer to a wrong password. */
+void login_given_up(struct session *session);
+
 /* True with *err (1129): this address, shown as host, has failed too often to
  * be let in now. */
 bool login_blocked(const struct server *server, uint64_t key, const char *host,

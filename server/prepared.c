@@ -12,10 +12,19 @@ _Static_assert(PREPARED_MAX == 1 << SLOT_BITS, "an id ends in its slot");
 static bool
 take_bytes(struct prepared_list *list, size_t size)
 {
-    if (size > PREPARED_BYTES_MAX - list->bytes)
+    if (size > PREPARED_BYTES_MAX - list->bytes ||
+        size > PREPARED_TOTAL_MAX - *list->total)
         return false;
     list->bytes += size;
+    *list->total += size;
     return true;
+}
+
+static void
+give_bytes(struct prepared_list *list, size_t size)
+{
+    list->bytes -= size;
+    *list->total -= size;
 }
 
 static size_t
@@ -42,7 +51,7 @@ next_id(struct prepared_list *list, size_t slot)
 }
 
 struct prepared *
-prepared_new(struct prepared_list **home, struct span text,
+prepared_new(struct prepared_list **home, size_t *total, struct span text,
              size_t parameter_count, struct error *err)
 {
     struct prepared_list *list = *home;
@@ -55,6 +64,7 @@ prepared_new(struct prepared_list **home, struct span text,
         error_memory(err, "prepared statements");
         return NULL;
     }
+    list->total = total;
     if (list->count == PREPARED_MAX) {
         error_set(err, ER_TOO_MANY_PREPARED,
                   "Can't create more than %d prepared statements in a "
@@ -65,8 +75,8 @@ prepared_new(struct prepared_list **home, struct span text,
     if (!take_bytes(list, own_bytes(text.size, parameter_count))) {
         error_set(err, ER_TOO_MANY_PREPARED,
                   "Can't keep more than %d bytes of prepared statements in a "
-                  "connection: close some",
-                  PREPARED_BYTES_MAX);
+                  "connection, or %d of all connections: close some",
+                  PREPARED_BYTES_MAX, PREPARED_TOTAL_MAX);
         return NULL;
     }
     p = mem_zalloc(1, sizeof(*p));
@@ -76,7 +86,7 @@ prepared_new(struct prepared_list **home, struct span text,
     }
     if (!p || !p->text || !p->types) {
         error_memory(err, "a prepared statement");
-        list->bytes -= own_bytes(text.size, parameter_count);
+        give_bytes(list, own_bytes(text.size, parameter_count));
         if (p) {
             mem_free(p->text);
             mem_free(p->types);
@@ -119,7 +129,7 @@ make_long_data(struct prepared *p)
         return ER_PACKET_TOO_LARGE;
     p->long_data = mem_zalloc(p->parameter_count, sizeof(*p->long_data));
     if (!p->long_data) {
-        p->list->bytes -= size;
+        give_bytes(p->list, size);
         return ER_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < p->parameter_count; i++)
@@ -143,7 +153,7 @@ add_long(struct prepared *p, uint16_t parameter, struct span data)
     to = &p->long_data[parameter];
     buffer_add(&to->bytes, data.data, data.size);
     if (to->bytes.failed) {
-        p->list->bytes -= data.size;
+        give_bytes(p->list, data.size);
         return ER_OUT_OF_MEMORY;
     }
     to->given = true;
@@ -174,8 +184,9 @@ prepared_check_long(const struct prepared *p, struct error *err)
     else if (p->fault == ER_PACKET_TOO_LARGE)
         error_set(err, p->fault,
                   "Parameters sent by COM_STMT_SEND_LONG_DATA are too long: "
-                  "prepared statements of a connection may take %d bytes",
-                  PREPARED_BYTES_MAX);
+                  "prepared statements of a connection may take %d bytes, and "
+                  "of all connections %d",
+                  PREPARED_BYTES_MAX, PREPARED_TOTAL_MAX);
     else
         error_memory(err, "parameters sent by COM_STMT_SEND_LONG_DATA");
     return -1;
@@ -185,11 +196,11 @@ void
 prepared_drop_long(struct prepared *p)
 {
     for (size_t i = 0; p->long_data && i < p->parameter_count; i++) {
-        p->list->bytes -= p->long_data[i].bytes.size;
+        give_bytes(p->list, p->long_data[i].bytes.size);
         buffer_fini(&p->long_data[i].bytes);
     }
     if (p->long_data)
-        p->list->bytes -= p->parameter_count * sizeof(*p->long_data);
+        give_bytes(p->list, p->parameter_count * sizeof(*p->long_data));
     mem_free(p->long_data);
     p->long_data = NULL;
     p->fault = 0;
@@ -206,7 +217,7 @@ prepared_free(struct prepared *p)
     prepared_drop_long(p);
     list->slots[p->id % PREPARED_MAX] = NULL;
     list->count--;
-    list->bytes -= own_bytes(p->text_size, p->parameter_count);
+    give_bytes(list, own_bytes(p->text_size, p->parameter_count));
     mem_free(p->text);
     mem_free(p->types);
     mem_free(p);

@@ -23,6 +23,8 @@ enum {
     PREPARED_MAX = 256, /* statements of a session */
     /* their texts, types and long data, of a session */
     PREPARED_BYTES_MAX = 16 * 1024 * 1024 + 64 * 1024,
+    /* the same of all sessions */
+    PREPARED_TOTAL_MAX = 256 * 1024 * 1024,
     PREPARED_CURSORS_MAX = 8 /* open ones of a session */
 };
 
@@ -49,13 +51,16 @@ struct prepared_list {
     uint32_t made; /* so many, once: the upper part of ids */
     size_t count;
     size_t bytes;
+    size_t *total; /* that of all sessions */
     size_t cursors;
 };
 
 /* Copies the text.  Ids are neither 0 nor 0xffffffff, and one comes back only
- * after millions of others.  NULL with *err; *home is made when it is NULL. */
-struct prepared *prepared_new(struct prepared_list **home, struct span text,
-                              size_t parameter_count, struct error *err);
+ * after millions of others.  NULL with *err; *home is made when it is NULL, and
+ * counts in *total. */
+struct prepared *prepared_new(struct prepared_list **home, size_t *total,
+                              struct span text, size_t parameter_count,
+                              struct error *err);
 /* NULL with *err: there is no such statement; list NULL is fine. */
 struct prepared *prepared_find(struct prepared_list *list, uint32_t id,
                                const char *command, struct error *err);

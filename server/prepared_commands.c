@@ -47,9 +47,11 @@ prepared_prepare(struct session *s, struct span body)
     struct prepared *p = NULL;
     struct error err;
 
-    registry_set_command(registry, &s->entry, "Prepare", "preparing", body);
+    registry_set_command(registry, &s->entry, "Prepare", "preparing", body,
+                         s->since_ms);
     if (sql_describe(s->sql, body, &description, &err) == 0) {
-        p = prepared_new(&s->prepared, body, description.parameter_count, &err);
+        p = prepared_new(&s->prepared, &s->server->prepared, body,
+                         description.parameter_count, &err);
         if (p)
             reply_prepared(&s->reply, p->id, p->parameter_count,
                            description.columns, description.column_count);
@@ -57,7 +59,7 @@ prepared_prepare(struct session *s, struct span body)
     }
     if (!p)
         reply_error(&s->reply, &err);
-    registry_set_command(registry, &s->entry, "Sleep", "", none);
+    registry_set_command(registry, &s->entry, "Sleep", "", none, s->since_ms);
 }
 
 static bool

@@ -103,7 +103,8 @@ cut_text(struct span text, size_t max)
 
 void
 registry_set_command(struct registry *r, struct registry_entry *e,
-                     const char *command, const char *state, struct span info)
+                     const char *command, const char *state, struct span info,
+                     uint64_t now_ms)
 {
     size_t size = cut_text(info, SQL_INFO_MAX);
     char *copy = size ? mem_strndup(info.data, size) : NULL, *old;
@@ -113,7 +114,7 @@ registry_set_command(struct registry *r, struct registry_entry *e,
     e->info = copy;
     e->command = command;
     e->state = state;
-    e->since_ms = clock_ms();
+    e->since_ms = now_ms;
     e->statement++;
     pthread_mutex_unlock(&r->lock);
     mem_free(old);

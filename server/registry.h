@@ -58,10 +58,11 @@ void registry_set_user(struct registry *r, struct registry_entry *e,
                        const char *user);
 void registry_set_database(struct registry *r, struct registry_entry *e,
                            const char *database);
-/* info: the statement's text (cut), or size 0 for none. */
+/* info: the statement's text (cut), or size 0 for none.  now_ms: clock_ms's,
+ * or a little earlier. */
 void registry_set_command(struct registry *r, struct registry_entry *e,
                           const char *command, const char *state,
-                          struct span info);
+                          struct span info, uint64_t now_ms);
 /* How far the command is: static.  The time in it goes on. */
 void registry_set_state(struct registry *r, struct registry_entry *e,
                         const char *state);

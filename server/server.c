@@ -28,6 +28,14 @@ stop_now(struct server *server)
     wakes_close(&server->wakes);
 }
 
+static bool
+is_resting(const struct server *server)
+{
+    return server->running == 0 && !server->stopping &&
+           server->logins[TRANSPORT_LOCAL].count == 0 &&
+           server->logins[TRANSPORT_TCP].count == 0;
+}
+
 /* Closing one may free it, but none other: next is safe to keep. */
 static void
 on_tick(uv_timer_t *tick)
@@ -36,6 +44,9 @@ on_tick(uv_timer_t *tick)
     uint64_t now_ms = clock_ms();
     struct session *next;
 
+    if (is_resting(server) && ++server->ticks < SERVER_RESTING_TICKS)
+        return;
+    server->ticks = 0;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next;
         if (server->stopping && now_ms >= server->stop_deadline_ms)
@@ -158,10 +169,18 @@ server_set_tls(struct server *server, SSL_CTX *context)
     server->tls = context;
 }
 
+/* Of few connections a part, so that some are left for TCP. */
+static size_t
+local_reserve(const struct server *server)
+{
+    return server->max / 4 < SERVER_LOCAL_RESERVE ? server->max / 4
+                                                  : SERVER_LOCAL_RESERVE;
+}
+
 bool
 server_make_room(struct server *server, enum transport transport)
 {
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : SERVER_LOCAL_RESERVE;
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
     struct server_logins *logins = &server->logins[transport];
 
     if (server->stopping)

@@ -25,13 +25,14 @@ struct session;
 struct users;
 
 enum {
-    SERVER_LOCAL_RESERVE = 16, /* of them, for the unix socket alone */
+    SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
     SERVER_TICK_MS = 250,
-    SERVER_STOP_MS = 3000 /* what sessions get to say farewell */
+    SERVER_RESTING_TICKS = 4, /* where nobody logs in and nothing runs */
+    SERVER_STOP_MS = 3000     /* what sessions get to say farewell */
 };
 
 enum transport { TRANSPORT_LOCAL, TRANSPORT_TCP, TRANSPORTS };
@@ -60,9 +61,12 @@ struct server {
     SSL_CTX *tls; /* owned; always there */
     struct session *sessions;
     size_t count, max;
-    size_t held; /* bytes that all sessions have sent ahead */
+    size_t running;  /* of them in SESSION_RUNNING */
+    size_t held;     /* bytes that all sessions have sent ahead */
+    size_t prepared; /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
+    unsigned ticks;  /* that looked at nobody */
     bool ticking, stopping, stopped;
     uint64_t stop_deadline_ms;
     /* One for all: libuv fills it and hands it over before the next read. */

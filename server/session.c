@@ -8,6 +8,7 @@
 #include "command.h"
 #include "errors.h"
 #include "log.h"
+#include "login.h"
 #include "memory.h"
 #include "prepared_commands.h"
 #include "statement.h"
@@ -29,15 +30,18 @@ session_enter(struct session *s, enum session_state state)
     struct server *server = s->server;
     static const struct span none = {"", 0};
 
+    server->running += state == SESSION_RUNNING;
+    server->running -= s->state == SESSION_RUNNING;
     s->state = state;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(server->loop);
     if (s->counted != is_logging_in(state))
         server_note_login(server, s, is_logging_in(state));
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
     if (state == SESSION_READY)
-        registry_set_command(&server->registry, &s->entry, "Sleep", "", none);
+        registry_set_command(&server->registry, &s->entry, "Sleep", "", none,
+                             s->since_ms);
 }
 
 /* The one place that frees a session: handle closed, no worker in it. */
@@ -73,6 +77,7 @@ session_close(struct session *s)
     if (s->state == SESSION_CLOSED)
         return;
     session_enter(s, SESSION_CLOSED);
+    login_given_up(s);
     uv_close(&s->io.handle, on_closed);
     statement_abandon(s);
 }
@@ -304,17 +309,28 @@ feed(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* A stranger gets TLS's alert, and others nothing: a statement may be under
- * way. */
+/* TLS's own word on why it ends, where nothing else is on its way. */
+static void
+say_alert(struct session *s)
+{
+    uv_buf_t bytes;
+
+    if (s->writing.data || tls_stream_seal(s->tls, false, &s->writing) != 0)
+        return;
+    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
+    if (s->writing.size > 0)
+        (void)uv_try_write(&s->io.stream, &bytes, 1);
+    buffer_fini(&s->writing);
+}
+
+/* At once: nobody can be told more, and a statement may be under way. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
     log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
                  s->who.host, err->text);
-    if (is_logging_in(s->state))
-        session_enter(s, SESSION_CLOSING);
-    else
-        session_close(s);
+    say_alert(s);
+    session_close(s);
 }
 
 /* False: there will be no more. */
@@ -338,16 +354,13 @@ take_bytes(struct session *s, struct span bytes)
 }
 
 void
-session_start_tls(struct session *s, uint32_t capabilities)
+session_start_tls(struct session *s)
 {
     struct error err;
 
     s->tls = tls_stream_new(s->server->tls, &err);
-    if (!s->tls) {
+    if (!s->tls)
         session_fail(s, &err);
-        return;
-    }
-    s->tls_capabilities = capabilities;
 }
 
 /* What came along with the request for TLS is TLS's, never a packet. */
@@ -373,7 +386,7 @@ take_packet(struct session *s, struct span payload)
     bool clear = !s->tls;
 
     s->reply.sequence = s->in.sequence;
-    s->since_ms = clock_ms();
+    s->since_ms = uv_now(s->server->loop);
     command_run(s, payload);
     packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)

@@ -61,8 +61,7 @@ struct session {
     enum session_state state;
     uint64_t since_ms, login_deadline_ms;
 
-    struct tls_stream *tls;    /* NULL: in the clear */
-    uint32_t tls_capabilities; /* of the packet that asked for it */
+    struct tls_stream *tls; /* NULL: in the clear */
     struct packet_reader in;
     size_t held; /* bytes of it that server->held counts */
     struct reply reply;
@@ -80,6 +79,8 @@ struct session {
     char wanted_user[SQL_NAME_MAX + 1];
     char wanted_database[SQL_NAME_MAX + 1];
 
+    bool guessed; /* a wrong password came that does not count yet */
+
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */
     struct statement *statement;    /* that runs */
@@ -91,7 +92,7 @@ int session_accept(struct server *server, int fd, enum transport transport);
 
 void session_enter(struct session *session, enum session_state state);
 /* What follows the packet under way is TLS, and so is all that goes out. */
-void session_start_tls(struct session *session, uint32_t capabilities);
+void session_start_tls(struct session *session);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
 /* At once, with nothing said. */

@@ -387,3 +387,10 @@ setting_reload(struct config *c, const struct config *from)
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
 }
+
+void
+setting_reload_tls(struct config *c, const struct config *from)
+{
+    memcpy(c->tls_cert, from->tls_cert, sizeof(c->tls_cert));
+    memcpy(c->tls_key, from->tls_key, sizeof(c->tls_key));
+}

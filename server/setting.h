@@ -50,8 +50,10 @@ int setting_connections(const char *value, uint32_t *out, struct error *err);
 
 /* Does SIGHUP put another value in force? */
 bool setting_is_reloadable(struct span key);
-/* Takes the reloadable ones of from. */
+/* Takes the reloadable ones of from, but for TLS's files. */
 void setting_reload(struct config *config, const struct config *from);
+/* The same for those that are in force once they have been read. */
+void setting_reload_tls(struct config *config, const struct config *from);
 
 /* key=value lines, in the order that --check prints. */
 void setting_print(const struct config *config, FILE *out);

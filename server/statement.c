@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "bound_text.h"
 #include "capability.h"
 #include "chunk.h"
 #include "clock.h"
@@ -74,12 +73,11 @@ write_audit(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
     struct audit_outcome outcome = {
-        .error = error,
-        .rows = st->rows,
-        .bytes = st->bytes,
-        .elapsed_ms = clock_ms() - st->started_ms,
-    };
+        .error = error, .rows = st->rows, .bytes = st->bytes};
 
+    if (!st->audit.text)
+        return;
+    outcome.elapsed_ms = clock_ms() - st->started_ms;
     audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
 }
 
@@ -240,6 +238,8 @@ note_full(struct statement *st, bool full)
 static bool
 is_satisfied(const struct statement *st)
 {
+    if (st->pump.cancelled && st->pump.outcome != STEP_DONE)
+        return false; /* now, and not at some later fetch */
     if (st->request == REQUEST_CURSOR)
         return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
     return st->request == REQUEST_ROWS && st->wanted == 0;
@@ -364,28 +364,6 @@ on_ready(void *arg)
     session_turn(s);
 }
 
-/* An ADMIN EXECUTE is recorded with what it was given: what is executed may not
- * hide in a parameter. */
-static void
-begin_audit(struct statement *st, struct span text,
-            const struct sql_parameters *parameters)
-{
-    struct audit plain;
-    struct buffer bound;
-
-    audit_begin(&st->audit, text);
-    if (!st->audit.text || !parameters || parameters->count == 0)
-        return;
-    plain = st->audit;
-    bound_text_init(&bound, text, parameters);
-    audit_begin(&st->audit, bound_text(&bound));
-    buffer_fini(&bound);
-    if (st->audit.text)
-        audit_fini(&plain);
-    else /* no memory */
-        st->audit = plain;
-}
-
 /* Of s->statement, which is not there yet or waits to be fetched from. */
 static void
 enter_running(struct statement *st, const char *command, struct span text)
@@ -393,7 +371,7 @@ enter_running(struct statement *st, const char *command, struct span text)
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
-                         text);
+                         text, s->since_ms);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
 }
@@ -443,7 +421,7 @@ statement_start(struct session *s, struct span text)
 
     if (!st)
         return;
-    begin_audit(st, text, NULL);
+    audit_begin(&st->audit, text, NULL);
     enter_running(st, "Query", text);
     if (open_cursor(st, text, NULL) == 0)
         pull(st);
@@ -460,7 +438,7 @@ statement_execute(struct session *s, struct prepared *prepared,
         return;
     st->prepared = prepared;
     st->pump.one_by_one = !cursor; /* a fetch finds some made */
-    begin_audit(st, text, parameters);
+    audit_begin(&st->audit, text, parameters);
     enter_running(st, "Execute", text);
     if (open_cursor(st, text, parameters) != 0)
         return;

@@ -157,16 +157,13 @@ fail(struct tls_stream *tls, const char *why, struct error *err)
     return TLS_FAILED;
 }
 
-enum tls_state
-tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
-                   void *arg, struct error *err)
+/* Of what tls->in has. */
+static enum tls_state
+receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
 {
     char clear[RECORD];
     size_t size;
 
-    if (tls->failed)
-        return TLS_ENDED;
-    tls->in = data;
     for (;;) {
         ERR_clear_error();
         if (SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) != 1)
@@ -188,6 +185,20 @@ tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
     if (tls->messages > TLS_MESSAGES_MAX)
         return fail(tls, "too many messages without data", err);
     return TLS_OPEN;
+}
+
+enum tls_state
+tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
+                   void *arg, struct error *err)
+{
+    enum tls_state state;
+
+    if (tls->failed)
+        return TLS_ENDED;
+    tls->in = data;
+    state = receive(tls, sink, arg, err);
+    tls->in = (struct span){"", 0}; /* a sink may have ended it early */
+    return state;
 }
 
 bool

@@ -153,6 +153,15 @@ table_set_has(const struct table_set *set, size_t index)
     return set->bits[index / 64] >> index % 64 & 1;
 }
 
+bool
+table_set_has_all(const struct table_set *set, const struct table_set *of)
+{
+    for (size_t i = 0; i < sizeof(set->bits) / sizeof(set->bits[0]); i++)
+        if (of->bits[i] & ~set->bits[i])
+            return false;
+    return true;
+}
+
 const char *
 catalog_database_at(size_t i, bool hidden)
 {

@@ -98,6 +98,8 @@ struct table_set {
 
 void table_set_add(struct table_set *set, size_t index);
 bool table_set_has(const struct table_set *set, size_t index);
+/* Whether set has each one that of has. */
+bool table_set_has_all(const struct table_set *set, const struct table_set *of);
 
 /* Databases by position, NULL behind the last.  The hidden one comes last and
  * only where asked for. */

@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "errors.h"
 #include "privileges.h"
+#include "select_plan.h"
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -160,42 +161,17 @@ sql_open(struct sql_session *session, struct span text,
 {
     struct opening opening = {
         .session = session, .parameters = parameters, .waker = waker};
+    struct select_plan *plan = select_plan_find(session, text, parameters);
     size_t count;
 
+    if (plan)
+        return select_open_plan(&opening, plan, err);
     return open_statement(&opening, text,
                           parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
                           &count, err);
 }
 
 /* ---- describing ---- */
-
-static const char *
-keep(struct arena *arena, const char *text)
-{
-    return arena_strndup(arena, text, strlen(text));
-}
-
-static int
-keep_columns(struct sql_description *out, const struct cursor *cursor,
-             struct error *err)
-{
-    size_t count = cursor->column_count;
-    struct column *columns = arena_alloc(out->arena, count * sizeof(*columns));
-    bool kept = columns != NULL;
-
-    for (size_t i = 0; kept && i < count; i++) {
-        columns[i] = cursor->columns[i];
-        columns[i].name = keep(out->arena, columns[i].name);
-        columns[i].table = keep(out->arena, columns[i].table);
-        columns[i].database = keep(out->arena, columns[i].database);
-        kept = columns[i].name && columns[i].table && columns[i].database;
-    }
-    out->columns = columns;
-    out->column_count = count;
-    if (!kept)
-        error_memory(err, "the columns");
-    return kept ? 0 : -1;
-}
 
 int
 sql_describe(struct sql_session *session, struct span text,
@@ -205,7 +181,6 @@ sql_describe(struct sql_session *session, struct span text,
     struct opening opening = {
         .session = session, .waker = nobody, .describing = true};
     struct cursor *cursor;
-    int rc;
 
     memset(out, 0, sizeof(*out));
     cursor = open_statement(&opening, text, PARAMETERS_ABSENT,
@@ -213,13 +188,15 @@ sql_describe(struct sql_session *session, struct span text,
     if (!cursor)
         return -1;
     out->arena = arena_new(DESCRIPTION_BYTES_MAX);
-    if (!out->arena)
-        error_memory(err, "the columns");
-    rc = out->arena ? keep_columns(out, cursor, err) : -1;
+    if (out->arena)
+        out->columns = sql_cursor_copy_columns(cursor, out->arena);
+    out->column_count = cursor->column_count;
     cursor_free(cursor);
-    if (rc != 0)
-        sql_description_fini(out);
-    return rc;
+    if (out->columns)
+        return 0;
+    error_memory(err, "the columns");
+    sql_description_fini(out);
+    return -1;
 }
 
 void

@@ -11,6 +11,7 @@ struct arena;
 struct cursor;
 struct error;
 struct sql_parameters;
+struct select_plan;
 struct sql_session;
 struct statement;
 struct value;
@@ -33,6 +34,9 @@ struct cursor *admin_open(struct opening *opening, struct error *err);
 struct cursor *show_open(struct opening *opening, struct error *err);
 struct cursor *set_open(struct opening *opening, struct error *err);
 struct cursor *select_open(struct opening *opening, struct error *err);
+/* Without a statement or an arena; takes the plan. */
+struct cursor *select_open_plan(const struct opening *opening,
+                                struct select_plan *plan, struct error *err);
 struct cursor *maintain_open(struct opening *opening, struct error *err);
 struct cursor *explain_open(struct opening *opening, struct error *err);
 struct cursor *do_open(struct opening *opening, struct error *err);

@@ -296,7 +296,7 @@ returned(enum function_type type, const struct arguments *a)
     case RETURNS_FIRST:
         return a->first;
     case RETURNS_NUMBER:
-        return of(is_integer(a->first) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+        return of(is_integer(a->all) ? COLUMN_BIGINT : COLUMN_DOUBLE);
     case RETURNS_TEXT:
         break;
     }

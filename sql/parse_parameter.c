@@ -92,8 +92,8 @@ parser_string(struct parser *p, struct span *out, bool *unknown)
     return value ? value_text(p, value, out) : 0;
 }
 
-static bool
-parse_digits(struct span text, uint64_t *out)
+bool
+parser_digits(struct span text, uint64_t *out)
 {
     uint64_t number = 0;
 
@@ -121,7 +121,7 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
             text.data++;
             text.size -= 2;
         }
-        if (!parse_digits(text, out))
+        if (!parser_digits(text, out))
             return parser_fail(p);
         parser_advance(p);
         return 0;
@@ -135,7 +135,7 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
         return 0;
     if (value_text(p, value, &text) != 0)
         return -1;
-    return parse_digits(text, out)
+    return parser_digits(text, out)
                ? 0
                : wrong_arguments(p, "this ? must be a number");
 }

@@ -1,7 +1,6 @@
 /* parser.c - the parser's tools and the small statements. */
 #include "parser.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -151,7 +150,8 @@ parse_id(struct parser *p, uint32_t *out)
     uint64_t id;
 
     if (p->token.kind == TOKEN_INTEGER) {
-        id = strtoull(p->token.text.data, NULL, 10); /* ends at a non-digit */
+        if (!parser_digits(p->token.text, &id))
+            id = UINT64_MAX; /* nobody's */
         parser_advance(p);
     } else if (parser_number(p, &id, NULL) != 0) {
         return -1;

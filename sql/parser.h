@@ -37,6 +37,8 @@ int parser_decode(struct parser *p, struct span *out);
  * where the value says nothing. */
 int parser_string(struct parser *p, struct span *out, bool *unknown);
 /* Decimal digits, or a ? for them. */
+/* Nothing but digits, that fit. */
+bool parser_digits(struct span text, uint64_t *out);
 int parser_number(struct parser *p, uint64_t *out, bool *unknown);
 
 /* At the end: as many values as ?. */

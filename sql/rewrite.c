@@ -98,6 +98,7 @@ close_parenthesis(struct rewriter *r)
     struct level *level = rewriter_top(r);
     bool derived = level->derived && level->select > 0;
     bool is_row = level->is_row && !level->is_call;
+    bool is_binary = level->is_binary;
 
     if (r->depth == 0)
         return rewriter_fail(r);
@@ -119,6 +120,8 @@ close_parenthesis(struct rewriter *r)
         rewriter_label_note(level, &r->token);
     if (is_row && level->operand.kind == OPERAND_OTHER)
         level->operand.kind = OPERAND_ROW;
+    if (is_binary && level->operand.kind == OPERAND_OTHER)
+        level->operand.kind = OPERAND_BINARY;
     rewriter_emit(r, ")");
     return 0;
 }
@@ -212,14 +215,16 @@ token(struct rewriter *r)
         rewriter_emit_span(r, r->token.text);
         return 0;
     case TOKEN_HEX:
-        rewriter_operand(r, OPERAND_OTHER);
+        rewriter_operand(r, OPERAND_BINARY);
         return rewriter_emit_hex(r, &r->token);
     case TOKEN_SYSTEM:
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_system_variable(r, &r->token);
     case TOKEN_PARAMETER:
+        /* not ?7: SQLite looks numbers up one by one */
         rewriter_operand(r, OPERAND_OTHER);
-        buffer_format(r->sql, " ?%zu", ++r->parameters);
+        rewriter_emit(r, "?");
+        r->parameters++;
         return 0;
     case TOKEN_USER:
         if (token_is_operator(&r->ahead, ":=") && rewriter_wants_operand(r))

@@ -47,7 +47,7 @@ struct rewritten {
     bool assigns;            /* @x := y */
     bool has_limit;          /* a LIMIT of its own */
     struct table_set tables; /* each that was looked up and allowed */
-    struct span into[REWRITE_INTO_MAX]; /* user variables, in the arena */
+    struct span *into;       /* user variables, in the arena */
     size_t into_count;
 };
 

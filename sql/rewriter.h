@@ -65,6 +65,7 @@ struct level {
     bool negated; /* NOT was there: LIKE, IN, BETWEEN or REGEXP follow */
     bool is_row;  /* a comma was there */
     bool is_call;
+    bool is_binary; /* CAST(x AS BINARY) */
     bool rows;    /* IN (: rows of it are VALUES */
     bool wrapped; /* a SELECT in parentheses of its own */
     bool after_union;
@@ -81,6 +82,8 @@ struct level {
     bool has_group, has_aggregate, has_having;
     bool conditional; /* HAVING filters rows, not groups */
     struct span condition;
+    size_t having_parameters; /* ? before HAVING, later: up to its end */
+    bool condition_has_parameters;
     bool expects_table; /* FROM: the next name is a table's */
     size_t cte_count;   /* of names that were known outside */
     /* The expression being selected, in CLAUSE_LIST. */
@@ -112,7 +115,7 @@ struct rewriter {
     bool window_follows;
     enum special special_follows;
     size_t cte_count;
-    size_t parameters;  /* so far: each fragment's count from 1 */
+    size_t parameters;  /* so far */
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
@@ -162,7 +165,7 @@ int rewriter_having_end(struct rewriter *r);
 int rewriter_select_end(struct rewriter *r);
 int rewriter_into(struct rewriter *r);
 int rewriter_locking(struct rewriter *r);
-void rewriter_index_hint(struct rewriter *r);
+int rewriter_index_hint(struct rewriter *r);
 
 /* rewriter_emit.c */
 void rewriter_emit(struct rewriter *r, const char *text);

@@ -202,6 +202,7 @@ rewriter_convert_type(struct rewriter *r)
     if (!type)
         return rewriter_fail(r);
     buffer_format(r->sql, ",'%s'", type);
+    rewriter_top(r)->is_binary = strcmp(type, "BINARY") == 0;
     if (lengths(r) != 0)
         return -1;
     /* CHARACTER SET x, INTEGER */

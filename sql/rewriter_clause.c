@@ -11,8 +11,11 @@ rewriter_having(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
+    if (level->select == 0 || level->has_having || level->conditional)
+        return rewriter_fail(r);
     level->having = r->sql->size;
     level->has_having = true;
+    level->having_parameters = r->parameters;
     rewriter_emit(r, "HAVING");
     return 0;
 }
@@ -41,6 +44,8 @@ rewriter_having_end(struct rewriter *r)
     }
     level->condition.data = copy;
     level->conditional = true;
+    level->condition_has_parameters = r->parameters > level->having_parameters;
+    level->having_parameters = r->parameters;
     r->sql->size = level->having;
     r->sql->data[r->sql->size] = '\0';
     return 0;
@@ -53,6 +58,14 @@ rewriter_select_end(struct rewriter *r)
 
     if (rewriter_having_end(r) != 0)
         return -1;
+    /* A ? has no number: those of the condition cannot go behind others. */
+    if (level->conditional && level->condition_has_parameters &&
+        level->having_parameters != r->parameters) {
+        error_set(r->err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support 'a ? in HAVING "
+                  "and in ORDER BY of a SELECT without groups'");
+        return -1;
+    }
     if (level->conditional) {
         buffer_text(r->sql, ") WHERE");
         rewriter_emit_span(r, level->condition);
@@ -77,6 +90,12 @@ rewriter_into(struct rewriter *r)
     if (r->depth > 0 || r->result->into_count > 0 ||
         r->job->form != REWRITE_SELECT)
         return rewriter_fail(r);
+    r->result->into =
+        arena_alloc(r->job->arena, REWRITE_INTO_MAX * sizeof(*r->result->into));
+    if (!r->result->into) {
+        error_memory(r->err, "the statement");
+        return -1;
+    }
     do {
         rewriter_advance(r);
         if (r->token.kind != TOKEN_USER ||
@@ -122,9 +141,13 @@ rewriter_locking(struct rewriter *r)
 }
 
 /* USE INDEX [FOR JOIN] (a, b) and its like, up to the parenthesis. */
-void
+int
 rewriter_index_hint(struct rewriter *r)
 {
-    while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->token, ")"))
+    while (r->ahead.kind != TOKEN_END && !token_is_operator(&r->token, ")")) {
         rewriter_advance(r);
+        if (r->token.kind == TOKEN_PARAMETER)
+            return rewriter_fail(r);
+    }
+    return 0;
 }

@@ -142,8 +142,13 @@ void
 rewriter_insert(struct rewriter *r, size_t at, const char *text)
 {
     size_t size = strlen(text);
-    char *end = buffer_reserve(r->sql, size);
+    char *end;
 
+    if (at > r->sql->size) { /* no such place: the statement fails */
+        r->sql->failed = true;
+        return;
+    }
+    end = buffer_reserve(r->sql, size);
     if (!end)
         return;
     memmove(r->sql->data + at + size, r->sql->data + at, r->sql->size - at);
@@ -230,6 +235,8 @@ reduce(struct rewriter *r)
         close_prefix(r, &p);
         if (operand->kind == OPERAND_NUMBER && p.op->binds == BINDS_SIGN)
             kind = OPERAND_NUMBER;
+        if (p.op->binds == BINDS_BINARY)
+            kind = OPERAND_BINARY;
         break;
     default:
         close_binary(r, &p);
@@ -406,7 +413,8 @@ rewriter_operator(struct rewriter *r, bool *known)
                   token_is_operator(&r->previous, ".")))
         goto unknown;
     /* IS NOT is one operator */
-    if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS")) {
+    if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS") &&
+        has_pending(r)) {
         last_pending(r)->negated = false;
         rewriter_emit(r, "NOT");
         return 0;

@@ -5,8 +5,10 @@
 #include <strings.h>
 
 #include "catalog.h"
+#include "errors.h"
 #include "privileges.h"
 #include "rewrite_words.h"
+#include "sql.h"
 #include "sql_session.h"
 
 static bool
@@ -103,6 +105,22 @@ call(struct rewriter *r)
     return 0;
 }
 
+/* hw_...: calls that the rewriter makes, with arguments that it has chosen. */
+static int
+check_call(struct rewriter *r)
+{
+    struct span name;
+
+    if (rewriter_decode(r, &r->token, &name) != 0)
+        return -1;
+    if (name.size < 3 || strncasecmp(name.data, "hw_", 3) != 0)
+        return 0;
+    error_set(r->err, ER_FUNCTION_UNKNOWN, "FUNCTION %.*s does not exist",
+              name.size < SQL_NAME_MAX ? (int)name.size : SQL_NAME_MAX,
+              name.data);
+    return -1;
+}
+
 int
 rewriter_name(struct rewriter *r)
 {
@@ -119,6 +137,8 @@ rewriter_name(struct rewriter *r)
         rewriter_expression_end(r); /* an alias */
         return rewriter_emit_decoded(r, &r->token);
     }
+    if (token_is_operator(&r->ahead, "(") && check_call(r) != 0)
+        return -1;
     if (r->token.kind == TOKEN_WORD && token_is_operator(&r->ahead, "("))
         return call(r);
     if (token_is(&r->token, "UNKNOWN") &&
@@ -178,11 +198,23 @@ from(struct rewriter *r)
     return 0;
 }
 
+/* Where a SELECT may stand: first, behind WITH or UNION, in a FROM's
+ * parentheses. */
+static bool
+may_select(const struct level *level)
+{
+    return level->clause == CLAUSE_NONE || level->clause == CLAUSE_WITH ||
+           (level->clause == CLAUSE_FROM && level->derived &&
+            level->select == 0);
+}
+
 static int
 select(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
+    if (!may_select(level))
+        return rewriter_fail(r);
     rewriter_expression_end(r);
     level->clause = CLAUSE_LIST;
     level->expects_table = level->after_union = false;
@@ -379,8 +411,7 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
     case WORD_LOCKING:
         return clause_end(r, CLAUSE_REST, "") != 0 ? -1 : rewriter_locking(r);
     case WORD_HINT:
-        rewriter_index_hint(r);
-        return 0;
+        return rewriter_index_hint(r);
     case WORD_DROP:
         return 0;
     case WORD_REFUSE:

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "memory.h"
 #include "select_functions.h"
 #include "select_handle.h"
 
@@ -30,13 +29,27 @@ struct group {
     size_t separator_size;
 };
 
+/* SQLite's memory: what a statement may take of it is bounded. */
+static char *
+copy_text(struct span text)
+{
+    char *copy = sqlite3_malloc64(text.size + 1);
+
+    if (!copy)
+        return NULL;
+    if (text.size > 0)
+        memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    return copy;
+}
+
 static void
 free_row(struct group_row *row, size_t keys)
 {
-    mem_free((char *)row->text.data);
+    sqlite3_free((char *)row->text.data);
     for (size_t i = 0; row->keys && i < keys; i++)
         sqlite3_value_free(row->keys[i]);
-    mem_free(row->keys);
+    sqlite3_free(row->keys);
 }
 
 static bool
@@ -50,7 +63,7 @@ begin_group(struct group *group, int argc, sqlite3_value **argv)
         directions.size = sizeof(group->directions) - 1;
     memcpy(group->directions, directions.data, directions.size);
     group->key_count = directions.size;
-    group->separator = mem_strndup(separator.data, separator.size);
+    group->separator = copy_text(separator);
     group->separator_size = separator.size;
     return group->separator != NULL;
 }
@@ -65,7 +78,7 @@ grow(struct group *group)
         return true;
     if (group->count >= GROUP_ROWS_MAX)
         return false;
-    rows = mem_realloc(group->rows, capacity * sizeof(*rows));
+    rows = sqlite3_realloc64(group->rows, capacity * sizeof(*rows));
     if (!rows)
         return false;
     group->rows = rows;
@@ -89,12 +102,14 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
     }
     group->bytes += text.size + group->key_count * 64;
     if (!text.failed && group->bytes < GROUP_BYTES_MAX)
-        row.text.data = mem_strndup(text.data ? text.data : "", text.size);
+        row.text.data = copy_text((struct span){text.data, text.size});
     row.text.size = text.size;
     buffer_fini(&text);
-    row.keys = mem_zalloc(group->key_count + 1, sizeof(sqlite3_value *));
+    row.keys =
+        sqlite3_malloc64((group->key_count + 1) * sizeof(sqlite3_value *));
     if (!row.text.data || !row.keys)
         goto fail;
+    memset(row.keys, 0, (group->key_count + 1) * sizeof(sqlite3_value *));
     for (size_t i = 0; i < group->key_count; i++) {
         row.keys[i] = sqlite3_value_dup(argv[values + (int)i]);
         if (!row.keys[i])
@@ -103,7 +118,7 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
     }
     group->rows[group->count++] = row;
     return true;
-fail:
+fail: /* without keys there are none to free */
     free_row(&row, group->key_count);
     return false;
 }
@@ -161,7 +176,7 @@ static bool
 make_distinct(struct group *group)
 {
     struct group_row **sorted =
-        mem_zalloc(group->count + 1, sizeof(struct group_row *));
+        sqlite3_malloc64((group->count + 1) * sizeof(struct group_row *));
     size_t kept = 0;
 
     if (!sorted)
@@ -174,10 +189,10 @@ make_distinct(struct group *group)
             first = i;
             continue;
         }
-        mem_free((char *)sorted[i]->text.data);
+        sqlite3_free((char *)sorted[i]->text.data);
         sorted[i]->text.data = NULL;
     }
-    mem_free(sorted);
+    sqlite3_free(sorted);
     for (size_t i = 0; i < group->count; i++) {
         if (group->rows[i].text.data)
             group->rows[kept++] = group->rows[i];
@@ -207,15 +222,17 @@ finish_group(sqlite3_context *c)
             buffer_add(&out, group->separator, group->separator_size);
         buffer_add(&out, group->rows[i].text.data, group->rows[i].text.size);
     }
-    if (group->failed)
+    if (group->failed && function_handle(c)->memory.exceeded)
+        sqlite3_result_error_nomem(c);
+    else if (group->failed)
         sqlite3_result_error_toobig(c);
     else if (group->count > 0)
         function_buffer(c, &out);
     buffer_fini(&out);
     for (size_t i = 0; i < group->count; i++)
         free_row(&group->rows[i], group->key_count);
-    mem_free(group->rows);
-    mem_free(group->separator);
+    sqlite3_free(group->rows);
+    sqlite3_free(group->separator);
 }
 
 /* ---- deviations ---- */

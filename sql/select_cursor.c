@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "infer.h"
 #include "select_into.h"
+#include "select_plan.h"
 #include "select_query.h"
 #include "select_value.h"
 #include "sql_cursor.h"
@@ -30,6 +31,7 @@ enum {
 struct select_cursor {
     struct sql_cursor cursor;
     struct query query;
+    struct select_plan *plan; /* has the columns; or NULL, and: */
     struct arena *arena; /* of the statement: labels, the rewrite's names */
     struct arena *batch; /* values of the last step */
     uint64_t rows_left;  /* sql_select_limit */
@@ -47,8 +49,8 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     bool lent = out->capacity == 1;
 
     for (size_t i = 0; i < columns; i++)
-        if (select_value(c->query.statement, (int)i, &c->columns[i], c->batch,
-                         &row[i], err) != 0 ||
+        if (select_value(c->query.statement, (int)i, &c->cursor.base.columns[i],
+                         c->batch, &row[i], err) != 0 ||
             (!lent && select_value_keep(c->batch, &row[i], err) != 0))
             return -1;
     out->count++;
@@ -172,6 +174,7 @@ select_free(struct cursor *base)
     select_wait_fini(&c->wait);
     arena_free(c->batch);
     arena_free(c->arena);
+    select_plan_unref(c->plan);
     mem_free(c);
 }
 
@@ -279,25 +282,26 @@ static uint64_t
 row_limit(const struct query *query)
 {
     struct span name = {"sql_select_limit", 16};
-    const struct variable *variable = variable_find(name, NULL);
+    const struct variable *variable;
     char room[VARIABLE_ROOM];
     struct value value;
 
     if (query->rewritten.has_limit || !query->rewrite.session->values)
         return UINT64_MAX;
+    variable = variable_find(name, NULL);
     variable_get(query->rewrite.session, variable, SCOPE_SESSION, room, &value);
     return value.type == VALUE_INT && value.integer >= 0
                ? (uint64_t)value.integer
                : UINT64_MAX;
 }
 
-/* Takes query, also on failure. */
-static struct cursor *
-cursor_over(struct opening *o, struct query *query, struct error *err)
+/* With room for so many columns of its own.  Takes query, also on failure. */
+static struct select_cursor *
+cursor_new(const struct opening *o, struct query *query, size_t columns,
+           struct error *err)
 {
-    int columns = sqlite3_column_count(query->statement);
     struct select_cursor *c =
-        mem_zalloc(1, sizeof(*c) + (size_t)columns * sizeof(c->columns[0]));
+        mem_zalloc(1, sizeof(*c) + columns * sizeof(c->columns[0]));
 
     if (!c) {
         query_close(query);
@@ -306,7 +310,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     }
     sql_cursor_init(&c->cursor, &select_ops, o->waker);
     c->cursor.base.columns = c->columns;
-    c->cursor.base.column_count = (size_t)columns;
+    c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         !query->rewritten.has_tables && !query->rewritten.assigns;
     c->query = *query;
@@ -314,6 +318,18 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     select_wait_init(&c->wait, o->session->node->controller, o->waker);
     c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
+    return c;
+}
+
+/* Takes query, also on failure. */
+static struct cursor *
+cursor_over(struct opening *o, struct query *query, struct error *err)
+{
+    size_t columns = (size_t)sqlite3_column_count(query->statement);
+    struct select_cursor *c = cursor_new(o, query, columns, err);
+
+    if (!c)
+        return NULL;
     c->arena = o->arena;
     o->arena = NULL;
     c->query.rewrite.arena = c->arena;
@@ -321,6 +337,8 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
+    if (c->query.rewrite.form == REWRITE_SELECT && !o->describing)
+        select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
     return &c->cursor.base;
 }
@@ -356,6 +374,26 @@ select_open(struct opening *o, struct error *err)
 }
 
 struct cursor *
+select_open_plan(const struct opening *o, struct select_plan *plan,
+                 struct error *err)
+{
+    struct query query;
+    struct select_cursor *c = NULL;
+
+    if (query_open_plan(&query, plan, o->session, opening_parameters(o), err) ==
+        0)
+        c = cursor_new(o, &query, 0, err);
+    if (!c) {
+        select_plan_unref(plan);
+        return NULL;
+    }
+    c->plan = plan;
+    c->cursor.base.columns = plan->columns;
+    c->cursor.base.column_count = plan->column_count;
+    return &c->cursor.base;
+}
+
+struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
@@ -373,10 +411,12 @@ do_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
-    struct value nobody_wants;
+    struct catalog_scope scope = {.session = o->session};
+    struct cursor *cursor;
+    struct query query;
 
-    if ((o->describing ? select_check(&rewrite, err)
-                       : select_evaluate(&rewrite, &nobody_wants, err)) != 0)
+    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    return sql_cursor_ok(err);
+    cursor = cursor_over(o, &query, err);
+    return cursor ? select_into_nothing(cursor, err) : NULL;
 }

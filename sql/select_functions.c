@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "memory.h"
 #include "select_handle.h"
 
 static const struct function *const tables[] = {
@@ -60,14 +61,49 @@ static const struct {
     {"sum", RETURNS_NUMBER},
 };
 
-static int
-add(sqlite3 *db, struct handle *handle, const struct function *f, int arguments)
-{
-    int flags = SQLITE_UTF8;
+/* A function's user data. */
+struct function_use {
+    struct handle *handle;
+    const struct function *function;
+};
 
-    return sqlite3_create_function_v2(
-        db, f->name, arguments, flags, handle, f->final ? NULL : f->call,
-        f->final ? f->call : NULL, f->final, NULL);
+struct handle *
+function_handle(sqlite3_context *c)
+{
+    return ((const struct function_use *)sqlite3_user_data(c))->handle;
+}
+
+bool
+function_charge(sqlite3_context *c, size_t bytes)
+{
+    if (!handle_charge(function_handle(c), bytes))
+        return false;
+    sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+    return true;
+}
+
+/* Numbers have a length only once they are texts, and are short. */
+static void
+call(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const struct function_use *use = sqlite3_user_data(c);
+    size_t bytes = 0;
+
+    for (int i = 0; i < argc && use->handle->looks > 0; i++)
+        if (!function_is_number(argv[i]))
+            bytes += (size_t)sqlite3_value_bytes(argv[i]);
+    if (!function_charge(c, bytes))
+        use->function->call(c, argc, argv);
+}
+
+static int
+add(sqlite3 *db, struct function_use *use, int arguments)
+{
+    const struct function *f = use->function;
+
+    return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8, use,
+                                      f->final ? NULL : call,
+                                      f->final ? call : NULL, f->final, NULL);
 }
 
 /* SQLite takes any number for a function that takes many. */
@@ -94,18 +130,35 @@ refuse_few(sqlite3 *db, const struct function *f)
     return 0;
 }
 
+static size_t
+count_functions(void)
+{
+    size_t count = 0;
+
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (const struct function *f = tables[t]; f->name; f++)
+            count++;
+    return count;
+}
+
 int
 handle_add_functions(struct handle *handle)
 {
+    struct function_use *use = mem_zalloc(count_functions(), sizeof(*use));
+
+    handle->functions = use;
+    if (!use)
+        return -1;
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = tables[t]; f->name; f++) {
+        for (const struct function *f = tables[t]; f->name; f++, use++) {
             int from = f->most == FUNCTION_ANY ? FUNCTION_ANY : f->least;
 
+            *use = (struct function_use){handle, f};
             if (from == FUNCTION_ANY && !f->final &&
                 refuse_few(handle->db, f) != 0)
                 return -1;
             for (int n = from; n <= f->most; n++)
-                if (add(handle->db, handle, f, n) != SQLITE_OK)
+                if (add(handle->db, use, n) != SQLITE_OK)
                     return -1;
         }
     return 0;
@@ -263,7 +316,8 @@ function_compare(sqlite3_value *a, sqlite3_value *b, bool binary)
 void
 function_text(sqlite3_context *c, const char *text, size_t size)
 {
-    sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+    if (!function_charge(c, size))
+        sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 void

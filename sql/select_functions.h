@@ -1,7 +1,7 @@
 /*
  * select_functions.h - MySQL's functions for SELECT: a table per file.
  *
- * A function returns NULL by returning nothing.  user data is the handle.
+ * A function returns NULL by returning nothing.
  */
 #ifndef HW_SELECT_FUNCTIONS_H
 #define HW_SELECT_FUNCTIONS_H
@@ -15,6 +15,7 @@
 #include "reader.h"
 
 struct buffer;
+struct handle;
 
 /* What a function's column is declared to be, before any row is known; its
  * values are converted to that. */
@@ -28,7 +29,7 @@ enum function_type {
     RETURNS_ARGUMENTS, /* what holds all its arguments: COALESCE */
     RETURNS_BRANCHES,  /* likewise, all but the first: IF */
     RETURNS_FIRST,     /* as its first argument: NULLIF */
-    RETURNS_NUMBER     /* BIGINT of integers, else DOUBLE: SUM */
+    RETURNS_NUMBER     /* BIGINT of integers alone, else DOUBLE: SUM, MOD */
 };
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };
@@ -58,6 +59,12 @@ extern const struct function aggregate_functions[];
 
 /* By name, in any case; false: there is none that may be called. */
 bool function_find(struct span name, enum function_type *type);
+
+/* Whose statement it is. */
+struct handle *function_handle(sqlite3_context *c);
+/* For work past that on its arguments.  True: the statement has stopped, and
+ * the function returns. */
+bool function_charge(sqlite3_context *c, size_t bytes);
 
 /* ---- arguments ---- */
 

@@ -12,13 +12,17 @@
 #include "sql_session.h"
 #include "sql.h"
 
-enum { PROGRESS_OPS = 64 /* of SQLite's machine between two looks */ };
+enum {
+    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
+    LOOK_BYTES = 64    /* that a function works on in their time */
+};
 
 static struct {
     pthread_mutex_t lock;
     struct handle *idle;
     size_t idle_count;
     const char *users[HANDLES_MAX]; /* of those that are taken; NULL: free */
+    size_t places;                  /* of users, that were ever taken at once */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
@@ -28,6 +32,18 @@ handle_allow(struct handle *handle, uint64_t operations)
     handle->exhausted = false;
     sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
                   operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
+}
+
+bool
+handle_charge(struct handle *handle, size_t bytes)
+{
+    uint64_t looks = bytes / LOOK_BYTES;
+
+    if (handle->looks > 0 && looks >= handle->looks)
+        handle->exhausted = true;
+    else if (handle->looks > 0)
+        handle->looks -= looks;
+    return handle->exhausted;
 }
 
 /* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
@@ -49,15 +65,17 @@ authorize(void *arg, int action, const char *first, const char *second,
           const char *database, const char *trigger)
 {
     (void)arg;
-    (void)database;
+    (void)first;
     (void)trigger;
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
-    case SQLITE_READ:
-        return first && strncasecmp(first, "sqlite_", 7) == 0 ? SQLITE_DENY
-                                                              : SQLITE_OK;
+    case SQLITE_READ: /* main has SQLite's own alone; NULL: no table */
+        return database && (strcmp(database, "main") == 0 ||
+                            strcmp(database, "temp") == 0)
+                   ? SQLITE_DENY
+                   : SQLITE_OK;
     case SQLITE_FUNCTION:
         return handle_allows_function(second) ? SQLITE_OK : SQLITE_DENY;
     default:
@@ -153,8 +171,8 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
 
     *out = take_kept(handle, sql, size);
     return *out ? SQLITE_OK
-                : sqlite3_prepare_v3(handle->db, sql, (int)size, flags, out,
-                                     NULL);
+                : select_memory_prepare(&handle->memory, handle->db, sql, size,
+                                        flags, out);
 }
 
 static struct kept_statement *
@@ -225,6 +243,7 @@ handle_free(struct handle *handle)
 {
     forget(handle);
     sqlite3_close(handle->db);
+    mem_free(handle->functions);
     mem_free(handle);
 }
 
@@ -266,11 +285,13 @@ find_place(const char *user, struct error *err)
     const char **place = NULL;
     size_t theirs = 0;
 
-    for (size_t i = 0; i < HANDLES_MAX; i++)
+    for (size_t i = 0; i < pool.places; i++)
         if (!pool.users[i])
             place = &pool.users[i];
         else if (strcmp(pool.users[i], user) == 0)
             theirs++;
+    if (!place && pool.places < HANDLES_MAX)
+        place = &pool.users[pool.places++];
     if (!place)
         error_set(err, ER_UNKNOWN,
                   "%d SELECTs are being answered already; try again later",
@@ -344,15 +365,25 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     return handle;
 }
 
+static void
+forget_tables(struct handle *handle)
+{
+    static const struct table_set none;
+
+    if (table_set_has_all(&none, &handle->produced))
+        return;
+    for (size_t i = 0; i < catalog_table_count; i++)
+        if (table_set_has(&handle->produced, i))
+            rowset_fini(&handle->tables[i]);
+    handle->produced = none;
+}
+
 void
 handle_release(struct handle *handle)
 {
     if (!handle)
         return;
-    for (size_t i = 0; i < catalog_table_count; i++)
-        if (handle->produced[i])
-            rowset_fini(&handle->tables[i]);
-    memset(handle->produced, 0, sizeof(handle->produced));
+    forget_tables(handle);
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
     handle->cancelled = NULL;

@@ -50,6 +50,7 @@ struct handle {
     uint64_t uses;      /* of statements */
     const char **place; /* in the pool */
     struct table_set created;
+    struct function_use *functions; /* what SQLite calls them with */
     /* For the statement: */
     struct catalog_scope scope;
     struct sql_session *session; /* the scope's, for @x := y */
@@ -62,7 +63,7 @@ struct handle {
     struct select_wait *wait; /* NULL: it cannot wait for the node */
     bool failed;              /* to make a table or set a variable, and why: */
     struct error failure;
-    bool produced[CATALOG_TABLES_MAX];
+    struct table_set produced;                /* those of the tables: */
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
@@ -92,6 +93,10 @@ void handle_forget(void);
  * depend on how busy the node is.
  */
 void handle_allow(struct handle *handle, uint64_t operations);
+
+/* A function is about to work on that many bytes, which counts for operations,
+ * too.  True: it may not, the statement has stopped. */
+bool handle_charge(struct handle *handle, size_t bytes);
 
 /* Off: tables may be made.  -1 when SQLite refuses. */
 int handle_lock(struct handle *handle, bool on);

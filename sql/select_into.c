@@ -43,6 +43,8 @@ finish(struct into_cursor *c, struct error *err)
     struct session_value *values = c->values;
 
     c->values = NULL;
+    if (c->count == 0) /* DO */
+        return STEP_DONE;
     c->base.affected_rows = c->row_count;
     return session_value_apply(c->session, values, err) == 0 ? STEP_DONE
                                                              : STEP_FAIL;
@@ -88,8 +90,36 @@ into_free(struct cursor *base)
     mem_free(c);
 }
 
+static bool
+into_progress(struct cursor *base, struct progress *out)
+{
+    struct cursor *rows = ((struct into_cursor *)base)->rows;
+
+    return rows->ops->progress(rows, out);
+}
+
 static const struct cursor_ops into_ops = {into_step, into_cancel, into_free,
-                                           NULL};
+                                           into_progress};
+
+/* Takes rows, which are a SELECT's, also on failure. */
+static struct into_cursor *
+into_new(struct cursor *rows, struct error *err)
+{
+    struct into_cursor *c =
+        mem_zalloc(1, sizeof(*c) + ROWS_AT_ONCE * rows->column_count *
+                                       sizeof(struct value));
+
+    if (!c) {
+        error_memory(err, "a SELECT");
+        cursor_free(rows);
+        return NULL;
+    }
+    c->base.ops = &into_ops;
+    c->base.info = "";
+    c->base.instant = rows->instant;
+    c->rows = rows;
+    return c;
+}
 
 struct cursor *
 select_into(const struct opening *opening, struct cursor *rows,
@@ -104,18 +134,19 @@ select_into(const struct opening *opening, struct cursor *rows,
         cursor_free(rows);
         return NULL;
     }
-    c = mem_zalloc(1, sizeof(*c) + ROWS_AT_ONCE * count * sizeof(struct value));
-    if (!c) {
-        error_memory(err, "a SELECT");
-        cursor_free(rows);
+    c = into_new(rows, err);
+    if (!c)
         return NULL;
-    }
-    c->base.ops = &into_ops;
-    c->base.info = "";
-    c->base.instant = rows->instant;
-    c->rows = rows;
     c->session = opening->session;
     c->count = count;
     memcpy(c->names, names, count * sizeof(names[0]));
     return &c->base;
+}
+
+struct cursor *
+select_into_nothing(struct cursor *rows, struct error *err)
+{
+    struct into_cursor *c = into_new(rows, err);
+
+    return c ? &c->base : NULL;
 }

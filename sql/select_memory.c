@@ -68,6 +68,21 @@ select_memory_count(void)
 }
 
 int
+select_memory_prepare(struct select_memory *memory, sqlite3 *db,
+                      const char *sql, size_t size, unsigned flags,
+                      sqlite3_stmt **out)
+{
+    int rc;
+
+    memory->used = SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
+    counting = memory;
+    rc = sqlite3_prepare_v3(db, sql, (int)size, flags, out, NULL);
+    counting = NULL;
+    memory->used = 0; /* what is left is the statement's own */
+    return rc;
+}
+
+int
 select_memory_step(struct select_memory *memory, sqlite3_stmt *statement)
 {
     int rc;

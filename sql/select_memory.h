@@ -9,11 +9,15 @@
 #define HW_SELECT_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
-enum { SELECT_MEMORY_MAX = 64 * 1024 * 1024 /* bytes of one statement */ };
+enum {                                       /* bytes of one statement, */
+       SELECT_MEMORY_MAX = 64 * 1024 * 1024, /* while it runs */
+       PREPARE_MEMORY_MAX = 16 * 1024 * 1024 /* and to prepare it */
+};
 
 struct select_memory {
     int64_t used;  /* bytes */
@@ -23,6 +27,11 @@ struct select_memory {
 /* Once, before SQLite is used at all. */
 void select_memory_count(void);
 
+/* sqlite3_prepare_v3, counted: views of views take SQLite a time that doubles
+ * with each, and there is nothing else to stop it by. */
+int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
+                          const char *sql, size_t size, unsigned flags,
+                          sqlite3_stmt **out);
 /* sqlite3_step, counted. */
 int select_memory_step(struct select_memory *memory, sqlite3_stmt *statement);
 /* The statement was reset or finalized: what it took is free again. */

@@ -7,6 +7,7 @@
 #include "arena.h"
 #include "cursor.h"
 #include "errors.h"
+#include "select_plan.h"
 #include "sql_session.h"
 
 /* A name as SQLite quotes it. */
@@ -62,13 +63,11 @@ bind_value(sqlite3_stmt *statement, int place, const struct value *value)
 }
 
 static int
-bind(struct query *query, struct error *err)
+bind(struct query *query, const struct value *values, size_t count,
+     struct error *err)
 {
-    const struct fragment *fragment = query->rewrite.fragment;
-    const struct value *values = query->rewrite.parameters;
-
-    for (size_t i = 0; values && i < fragment->parameters; i++) {
-        const struct value *value = &values[fragment->first + i];
+    for (size_t i = 0; i < count; i++) {
+        const struct value *value = &values[i];
         int rc = bind_value(query->statement, (int)i + 1, value);
 
         if (rc == SQLITE_OK)
@@ -85,12 +84,23 @@ bind(struct query *query, struct error *err)
     return 0;
 }
 
+static int
+prepare(struct query *query, const char *sql, size_t size, struct error *err)
+{
+    int rc = handle_prepare(query->handle, sql, size, &query->statement);
+
+    if (rc == SQLITE_OK && query->statement)
+        return 0;
+    return query_fail(query, rc, err);
+}
+
 int
 query_open(struct query *query, const struct rewrite *rewrite,
            const struct catalog_scope *scope, const struct catalog_table *table,
            struct error *err)
 {
-    int rc;
+    const struct fragment *fragment = rewrite->fragment;
+    const struct value *values = rewrite->parameters;
 
     memset(query, 0, sizeof(*query));
     query->rewrite = *rewrite;
@@ -111,13 +121,30 @@ query_open(struct query *query, const struct rewrite *rewrite,
         error_memory(err, "a SELECT");
         goto fail;
     }
-    rc = handle_prepare(query->handle, query->sql.data, query->sql.size,
-                        &query->statement);
-    if (rc != SQLITE_OK || !query->statement)
-        query_fail(query, rc, err);
-    else if (bind(query, err) == 0)
+    if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
+        (!values ||
+         bind(query, &values[fragment->first], fragment->parameters, err) == 0))
         return 0;
 fail:
+    query_close(query);
+    return -1;
+}
+
+int
+query_open_plan(struct query *query, const struct select_plan *plan,
+                struct sql_session *session, const struct value *parameters,
+                struct error *err)
+{
+    struct catalog_scope scope = {.session = session};
+
+    memset(query, 0, sizeof(*query));
+    query->rewrite.session = session;
+    query->rewritten.has_limit = plan->has_limit;
+    query->handle = handle_acquire(&scope, err);
+    if (query->handle &&
+        prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
+        bind(query, parameters, plan->parameter_count, err) == 0)
+        return 0;
     query_close(query);
     return -1;
 }
@@ -232,7 +259,13 @@ query_fail(const struct query *query, int rc, struct error *err)
                       "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
-        if (handle->memory.exceeded)
+        if (handle->memory.exceeded && !query->statement)
+            error_set(err, ER_NOT_SUPPORTED,
+                      "This version of heapwire doesn't yet support 'SELECT of "
+                      "so many parts': to prepare this one takes more than %d "
+                      "MiB",
+                      PREPARE_MEMORY_MAX >> 20);
+        else if (handle->memory.exceeded)
             error_set(err, ER_OUT_OF_SORT_MEMORY,
                       "Out of sort memory: this SELECT needs more than the %d "
                       "MiB that one may take to sort, group and join; select "

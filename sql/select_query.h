@@ -10,13 +10,14 @@
 
 struct cursor;
 struct opening;
+struct select_plan;
 struct value;
 
 enum {
     /* Operations that a SELECT may take on the event loop, some milliseconds;
      * past them it starts again on a worker. */
     SELECT_LOOP_OPS = 100 * 1000,
-    SELECT_EVALUATE_OPS = 1000 * 1000 /* expressions of SET and DO */
+    SELECT_EVALUATE_OPS = 200 * 1000 /* expressions of SET and KILL */
 };
 
 struct query {
@@ -34,6 +35,10 @@ struct query {
 int query_open(struct query *query, const struct rewrite *rewrite,
                const struct catalog_scope *scope,
                const struct catalog_table *table, struct error *err);
+/* The same of a SELECT that was rewritten before, without an error's place. */
+int query_open_plan(struct query *query, const struct select_plan *plan,
+                    struct sql_session *session, const struct value *parameters,
+                    struct error *err);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */

@@ -12,8 +12,10 @@
 #include "utf8.h"
 
 enum {
+    LIKE_STEPS = 16,          /* of LIKE count for a byte of work */
     REGEX_PATTERN_MAX = 4096, /* bytes */
     REGEX_MATCH_MAX = 100000, /* of PCRE2's steps per match */
+    REGEX_MATCH_BYTES = 8192, /* that such a match counts for */
     REGEX_HEAP_KB = 4096,
     REGEX_DEPTH_MAX = 1000
 };
@@ -32,7 +34,10 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "Incorrect arguments to ESCAPE", -1);
     else if (function_argument(argv[0]).size > LIKE_PATTERN_MAX)
         sqlite3_result_error(c, "LIKE pattern is too long", -1);
-    else /* an empty one ends in a NUL: none */
+    else if (!function_charge(c, function_argument(argv[0]).size *
+                                     function_argument(argv[1]).size /
+                                     LIKE_STEPS))
+        /* an empty escape ends in a NUL: none */
         sqlite3_result_int(c, like_match(function_argument(argv[1]),
                                          function_argument(argv[0]),
                                          *escape.data));
@@ -92,10 +97,14 @@ static int
 search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
        size_t *start, size_t *end)
 {
-    pcre2_match_context *limits = pcre2_match_context_create(NULL);
-    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
+    pcre2_match_context *limits;
+    pcre2_match_data *match;
     int rc = PCRE2_ERROR_NOMEMORY, found = -1;
 
+    if (function_charge(c, REGEX_MATCH_BYTES))
+        return -1;
+    limits = pcre2_match_context_create(NULL);
+    match = pcre2_match_data_create(1, NULL);
     if (limits && match) {
         pcre2_set_match_limit(limits, REGEX_MATCH_MAX);
         pcre2_set_depth_limit(limits, REGEX_DEPTH_MAX);
@@ -225,47 +234,71 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- places ---- */
 
-/* The character, from 1, at which what begins in text; 0: nowhere. */
-static int64_t
-place_of(struct span what, struct span text, int64_t from)
+static void
+add_folded(struct buffer *out, struct span text)
 {
-    size_t at;
+    for (size_t i = 0; i < text.size; i++)
+        buffer_char(out, (char)function_fold(text.data[i]));
+}
 
-    if (from < 1 || from > utf8_length(text) + 1)
-        return 0;
-    for (at = utf8_prefix(text, from - 1); at + what.size <= text.size;
-         from++) {
-        struct span part = {text.data + at, what.size};
-        struct span rest = {text.data + at, text.size - at};
-        size_t i = 0;
+/* Where needle begins, at a character; or NULL. */
+static const char *
+find(const char *at, const char *end, const char *needle, size_t size)
+{
+    const char *found = memmem(at, (size_t)(end - at), needle, size);
 
-        while (i < part.size &&
-               function_fold(part.data[i]) == function_fold(what.data[i]))
-            i++;
-        if (i == part.size)
-            return from;
-        at += utf8_prefix(rest, 1);
-        if (rest.size == 0)
-            break;
+    while (found && found < end && ((unsigned char)*found & 0xc0) == 0x80)
+        found = memmem(found + 1, (size_t)(end - found - 1), needle, size);
+    return found;
+}
+
+/* The character, from 1, at which what begins in text; 0: nowhere. */
+static void
+return_place(sqlite3_context *c, struct span what, struct span text,
+             int64_t from)
+{
+    struct buffer folded; /* both */
+    struct span before = {text.data, 0};
+    const char *found = NULL;
+
+    if (from < 1 || from > utf8_length(text) + 1) {
+        sqlite3_result_int(c, 0);
+        return;
     }
-    return 0;
+    buffer_init(&folded, 2 * SELECT_VALUE_MAX);
+    add_folded(&folded, text);
+    add_folded(&folded, what);
+    if (folded.failed) {
+        sqlite3_result_error_toobig(c);
+    } else {
+        if (what.size == 0)
+            before.size = utf8_prefix(text, from - 1);
+        else
+            found = find(folded.data + utf8_prefix(text, from - 1),
+                         folded.data + text.size, folded.data + text.size,
+                         what.size);
+        if (found)
+            before.size = (size_t)(found - folded.data);
+        sqlite3_result_int64(
+            c, found || what.size == 0 ? utf8_length(before) + 1 : 0);
+    }
+    buffer_fini(&folded);
 }
 
 static void
 call_locate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        sqlite3_result_int64(
-            c, place_of(function_argument(argv[0]), function_argument(argv[1]),
-                        argc > 2 ? function_integer(argv[2]) : 1));
+        return_place(c, function_argument(argv[0]), function_argument(argv[1]),
+                     argc > 2 ? function_integer(argv[2]) : 1);
 }
 
 static void
 call_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        sqlite3_result_int64(c, place_of(function_argument(argv[1]),
-                                         function_argument(argv[0]), 1));
+        return_place(c, function_argument(argv[1]), function_argument(argv[0]),
+                     1);
 }
 
 static void

@@ -19,7 +19,7 @@ enum {
 static struct handle *
 handle_of(sqlite3_context *c)
 {
-    return sqlite3_user_data(c);
+    return function_handle(c);
 }
 
 static const struct sql_session *
@@ -105,7 +105,7 @@ call_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, 0);
 }
 
-/* hw_variable(place in the table, scope): @@x.  A user may call it, too. */
+/* hw_variable(place in the table, scope): @@x */
 static void
 call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

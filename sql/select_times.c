@@ -44,7 +44,7 @@ from_unix(int64_t micros, unsigned digits)
 struct moment
 moment_now(sqlite3_context *c, unsigned digits)
 {
-    const struct handle *handle = sqlite3_user_data(c);
+    const struct handle *handle = function_handle(c);
 
     return from_unix(handle->now_ms * 1000, digits);
 }
@@ -99,7 +99,7 @@ return_seconds(sqlite3_context *c, int64_t micros, bool fraction)
 static void
 call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    const struct handle *handle = sqlite3_user_data(c);
+    const struct handle *handle = function_handle(c);
     struct moment t;
     int64_t micros;
 

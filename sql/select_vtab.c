@@ -180,10 +180,10 @@ make_rows(struct handle *handle, size_t index)
 
     if (rc != SQLITE_OK)
         return rc;
-    if (!handle->produced[index]) {
+    if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
         table->produce(&handle->scope, rows);
-        handle->produced[index] = true;
+        table_set_add(&handle->produced, index);
     }
     if (rowset_done(rows, &handle->failure) == 0)
         return SQLITE_OK;
@@ -389,6 +389,8 @@ handle_add_tables(struct handle *handle)
     bool open = false;
     int rc = 0;
 
+    if (table_set_has_all(&handle->created, &handle->readable))
+        return 0; /* as a rule */
     for (size_t i = 0; rc == 0 && i < catalog_table_count; i++) {
         if (!table_set_has(&handle->readable, i) ||
             table_set_has(&handle->created, i))

@@ -29,10 +29,11 @@ select_wait_init(struct select_wait *wait, struct controller *controller,
 static void
 set_ticket(struct select_wait *wait, struct ticket **place, struct ticket *new)
 {
-    struct ticket *old;
+    struct ticket *old = *place; /* nobody else writes it */
 
+    if (old == new)
+        return;
     pthread_mutex_lock(&wait->lock);
-    old = *place;
     *place = new;
     pthread_mutex_unlock(&wait->lock);
     ticket_free(old);
@@ -201,7 +202,7 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
 
 /* ---- for tables ---- */
 
-/* SET and DO work their expressions out at once. */
+/* SET and KILL work their expressions out at once. */
 static int
 cannot_wait(struct handle *handle)
 {

@@ -171,6 +171,12 @@ show_open(struct opening *o, struct error *err)
     scope.label = label_of(show, &scope, label);
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
+    if (table->needs || table->walk) {
+        error_set(err, ER_NOT_SUPPORTED,
+                  "a table that waits for the node can be read by SELECT "
+                  "alone");
+        return NULL;
+    }
     if (o->describing)
         return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
     rowset_init(&rows, table->column_count);

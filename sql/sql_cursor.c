@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arena.h"
 #include "catalog.h"
 #include "errors.h"
 #include "memory.h"
@@ -53,6 +54,29 @@ sql_cursor_wait(struct sql_cursor *cursor, struct error *err)
         return STEP_WAIT;
     interrupted(err);
     return STEP_FAIL;
+}
+
+static const char *
+copy(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+const struct column *
+sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
+{
+    size_t count = cursor->column_count;
+    struct column *columns = arena_alloc(arena, count * sizeof(*columns));
+
+    for (size_t i = 0; columns && i < count; i++) {
+        columns[i] = cursor->columns[i];
+        columns[i].name = copy(arena, columns[i].name);
+        columns[i].table = copy(arena, columns[i].table);
+        columns[i].database = copy(arena, columns[i].database);
+        if (!columns[i].name || !columns[i].table || !columns[i].database)
+            return NULL;
+    }
+    return columns;
 }
 
 /* ---- rows in memory, or none at all ---- */

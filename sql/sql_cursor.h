@@ -12,6 +12,7 @@
 #include "cursor.h"
 #include "waker.h"
 
+struct arena;
 struct catalog_table;
 struct error;
 struct rowset;
@@ -31,6 +32,10 @@ void sql_cursor_cancel(struct cursor *base); /* everyone's ops->cancel */
 int sql_cursor_check(struct sql_cursor *cursor, struct error *err);
 /* At the end of one that waits: WAIT, or FAIL when cancelled meanwhile. */
 enum step sql_cursor_wait(struct sql_cursor *cursor, struct error *err);
+
+/* In the arena, for when the cursor is gone; NULL: no memory. */
+const struct column *sql_cursor_copy_columns(const struct cursor *cursor,
+                                             struct arena *arena);
 
 /* An OK. */
 struct cursor *sql_cursor_ok(struct error *err);

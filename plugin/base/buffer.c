@@ -1,6 +1,7 @@
 /* buffer.c - see buffer.h. */
 #include "buffer.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,8 +44,8 @@ buffer_drop_front(struct buffer *b, size_t size)
     b->data[b->size] = '\0';
 }
 
-char *
-buffer_reserve(struct buffer *b, size_t size)
+static char *
+grow(struct buffer *b, size_t size)
 {
     size_t wanted, capacity;
     char *grown;
@@ -54,21 +55,35 @@ buffer_reserve(struct buffer *b, size_t size)
         return NULL;
     }
     wanted = b->size + size + 1; /* the terminating NUL */
-    if (wanted > b->capacity) {
-        capacity = b->capacity ? b->capacity : BUFFER_FIRST;
-        while (capacity < wanted)
-            capacity *= 2;
-        if (capacity > b->max + 1)
-            capacity = b->max + 1;
-        grown = mem_realloc(b->data, capacity);
-        if (!grown) {
-            b->failed = true;
-            return NULL;
-        }
-        b->data = grown;
-        b->capacity = capacity;
+    capacity = b->capacity ? b->capacity : BUFFER_FIRST;
+    while (capacity < wanted)
+        capacity *= 2;
+    if (capacity > b->max + 1)
+        capacity = b->max + 1;
+    grown = mem_realloc(b->data, capacity);
+    if (!grown) {
+        b->failed = true;
+        return NULL;
     }
+    b->data = grown;
+    b->capacity = capacity;
     return b->data + b->size;
+}
+
+/* Inlined, as nearly all that is appended is short and finds room. */
+static inline char *
+room_for(struct buffer *b, size_t size)
+{
+    if (!b->failed && size <= b->max - b->size &&
+        size < b->capacity - b->size) /* with the terminating NUL */
+        return b->data + b->size;
+    return grow(b, size);
+}
+
+char *
+buffer_reserve(struct buffer *b, size_t size)
+{
+    return room_for(b, size);
 }
 
 void
@@ -78,16 +93,22 @@ buffer_claim(struct buffer *b, size_t size)
     b->data[b->size] = '\0';
 }
 
-void
-buffer_add(struct buffer *b, const void *data, size_t size)
+static inline void
+add(struct buffer *b, const void *data, size_t size)
 {
-    char *room = buffer_reserve(b, size);
+    char *room = room_for(b, size);
 
     if (!room)
         return;
     if (size)
         memcpy(room, data, size);
     buffer_claim(b, size);
+}
+
+void
+buffer_add(struct buffer *b, const void *data, size_t size)
+{
+    add(b, data, size);
 }
 
 void
@@ -129,14 +150,12 @@ buffer_format(struct buffer *b, const char *format, ...)
     buffer_claim(b, (size_t)size);
 }
 
-static void
+static inline void
 little_endian(struct buffer *b, uint64_t v, size_t n)
 {
-    char bytes[8];
+    uint64_t bytes = htole64(v);
 
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (char)(v >> (8 * i) & 0xff);
-    buffer_add(b, bytes, n);
+    add(b, &bytes, n);
 }
 
 void

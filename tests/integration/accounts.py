@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from mysql_wire import SHA2, Refused, Wire
+from mysql_wire import SHA2, Refused, Wire, answer_native
 from node_under_test import REAL, SANITIZED, Node, wait_for
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
@@ -129,6 +129,28 @@ def test_change_user_is_no_way_around():
             assert err.code == 1129, err
 
 
+def test_who_leaves_when_asked_again_has_guessed():
+    with node_with("login_failures = 2\n") as node:
+        node.passwd("careful", b"s", "status")
+        with open(node.config, encoding="ascii") as f:
+            lines = f.read().split("\n")
+        at = max(i for i, l in enumerate(lines) if "native+sha2" in l)
+        lines[at] = "auth = sha2 " + lines[at].split()[-1]
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write("\n".join(lines))
+        reload(node)
+        for _ in range(3):  # asked again, though never wrong in the end
+            with Wire(node.tcp).greeting() as w:
+                w.respond(b"careful", answer_native(b"s", w.nonce))
+                w.switched(b"s")
+        for _ in range(2):
+            with Wire(node.tcp).greeting() as w:
+                w.respond(b"ann", answer_native(b"wrong", w.nonce))
+                assert w.receive()[:1] == b"\xfe"
+        wait_for(lambda: not works(lambda: ann(node)))
+        assert "blocked" in refused(1129, None, Wire(node.tcp).greeting)
+
+
 # Limits
 
 def test_a_user_has_as_many_connections_as_it_may():
@@ -154,6 +176,18 @@ def test_the_nodes_connections_are_capped_as_told():
         for w in held:
             w.close()
         wait_for(lambda: works(lambda: ann(node)))
+
+
+def test_of_few_connections_some_are_left_for_tcp():
+    for most, remote in ((1, 1), (2, 2), (8, 6)):
+        with node_with(f"max_connections = {most}\n") as node:
+            held = [ann(node) for _ in range(remote)]
+            refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
+            for _ in range(most - remote):
+                held.append(local(node))
+            refused(1040, None, Wire(node.socket).login)
+            for w in held:
+                w.close()
 
 
 def test_an_idle_session_is_told_and_closed():

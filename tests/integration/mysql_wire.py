@@ -232,10 +232,10 @@ class Wire:
         return self
 
     def respond(self, user, answer=b"", plugin=NATIVE, database=b"",
-                flags=DEFAULT):
+                flags=DEFAULT, says_tls=True):
         if database:
             flags |= CONNECT_WITH_DB
-        if self.tls:
+        if self.tls and says_tls:
             flags |= SSL
         self.flags = flags & self.server_flags
         self.progress = [] if flags & PROGRESS else None

@@ -364,6 +364,17 @@ def test_kill_query(node):
         assert w.query("SELECT 1") == [[b"1"]]
 
 
+def test_kill_query_hits_the_fetch_under_way(node):
+    with local(node) as killer, local(node) as w:
+        st = w.prepare("SELECT stubborn")
+        w.execute(st, cursor=1)
+        w.command(0x1C, struct.pack("<II", st.number, 2))
+        wait_for(lambda: commands(killer)[str(w.id).encode()][0] == b"Fetch")
+        killer.query(f"KILL QUERY {w.id}")
+        refused(1317, "70100", w.binary_rows)  # its row came nevertheless
+        refused(1421, "HY000", w.fetch, st, 1)
+
+
 def test_clients_that_leave(node):
     with local(node) as watcher:
         before = node.descriptors()
@@ -445,7 +456,7 @@ def test_admin_execute_hides_nothing(node):
         w.query("ADMIN EXECUTE ON 1 'last'")
     lines = [l for l in node.log().splitlines() if "ADMIN EXECUTE" in l]
     assert lines[0].endswith(
-        r"ADMIN EXECUTE ON 77 'evil(''a'')\n?'"), lines[0]
+        r"ADMIN EXECUTE ON 77 'evil(''a'')??'"), lines[0]
     assert "rows 1, " in lines[1] and (
         "ADMIN EXECUTE ON NULL 'in pieces'" in lines[1]), lines[1]
     assert "rows 0" in lines[2] and "'never fetched'" in lines[2], lines[2]

@@ -717,7 +717,7 @@ def tcp_comes_in(node):
 @both
 def test_admin_execute_is_logged(node):
     with Wire(node.tcp).login(b"ann", b"secret") as w:
-        w.command(3, b"ADMIN EXECUTE ON 77 '// \n\x1b[31m'")
+        w.command(3, b"ADMIN /* \n */ EXECUTE ON 77 'x\n\x1b[31m'")
         try:
             w.result()
         except Refused:
@@ -727,7 +727,7 @@ def test_admin_execute_is_logged(node):
     lines = [l for l in node.log().splitlines() if "ADMIN EXECUTE" in l]
     assert re.search(r"'ann'@'127.0.0.1' \(connection \d+\): (ok|error \d+), "
                      r"rows [01], ms \d+, bytes \d+: "
-                     r"ADMIN EXECUTE ON 77 '// \\n\\x1b\[31m'$",
+                     r"ADMIN EXECUTE ON 77 'x;\?\[31m'$",
                      lines[-2]), lines[-2]
     assert "error 1064" in lines[-1], lines[-1]
     assert "secret" not in node.log()

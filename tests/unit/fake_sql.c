@@ -11,6 +11,7 @@
  *                          tells progress meanwhile
  *   SELECT hang            waits until it is cancelled
  *   SELECT block           keeps a worker busy until it is cancelled
+ *   SELECT stubborn        a row, and others once it has been cancelled
  *   SELECT types           one column of each kind of value, with NULL
  *   SELECT typed           one column of each type, out of texts and numbers
  *   SELECT ?, ?, ...       the parameters, as typed
@@ -22,409 +23,19 @@
  *   SHOW PROCESSLIST, ADMIN EXECUTE ... (the last parameter, or "false")
  * and everything else is a syntax error.
  */
+#include "fake_sql.h"
+
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "arena.h"
-#include "cursor.h"
 #include "errors.h"
 #include "memory.h"
-#include "sql.h"
 
-enum { ROW_TEXT = 48, COLUMNS = 12, LIST_MAX = 2048, DESCRIPTION_MAX = 4096 };
-
-struct sql_session {
-    const struct sql_node *node;
-    struct sql_identity who;
-    uint32_t id;
-    char database[SQL_NAME_MAX + 1];
-    bool autocommit, in_transaction;
-};
-
-struct fake {
-    struct cursor base;
-    enum step (*step)(struct fake *fake, struct rows *out, struct error *err);
-    struct column columns[COLUMNS];
-    struct sql_session *session;
-    uint64_t left, done;
-    char text[CURSOR_BATCH][ROW_TEXT];
-    char *big;
-    size_t big_size;
-    struct sql_session_row *list;
-    struct value *given; /* the parameters */
-    size_t given_count;
-    struct waker waker;
-    atomic_bool cancelled;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards the three below */
-    pthread_cond_t cond;
-    bool threaded, stop, awake;
-};
-
-int
-privileges_parse(const char *text, uint32_t *out, struct error *err)
-{
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } names[] = {{"status", PRIVILEGE_STATUS},   {"profile", PRIVILEGE_PROFILE},
-                 {"control", PRIVILEGE_CONTROL}, {"cluster", PRIVILEGE_CLUSTER},
-                 {"admin", PRIVILEGE_ADMIN},     {"all", PRIVILEGE_ALL}};
-    uint32_t bits = 0;
-
-    while (*text) {
-        size_t size = strcspn(text, ", "), i;
-
-        for (i = 0; i < 6; i++)
-            if (strlen(names[i].name) == size &&
-                strncmp(text, names[i].name, size) == 0)
-                break;
-        if (i == 6) {
-            error_set(err, ER_WRONG_VALUE, "unknown privilege '%.*s'",
-                      (int)size, text);
-            return -1;
-        }
-        bits |= names[i].bit;
-        text += size;
-        text += strspn(text, ", ");
-    }
-    if (!bits) {
-        error_set(err, ER_WRONG_VALUE, "no privilege is named");
-        return -1;
-    }
-    *out = bits;
-    return 0;
-}
-
-struct sql_session *
-sql_session_new(const struct sql_node *node, const struct sql_identity *who,
-                uint32_t connection_id)
-{
-    struct sql_session *s = mem_zalloc(1, sizeof(*s));
-
-    if (s) {
-        s->node = node;
-        s->who = *who;
-        s->id = connection_id;
-        s->autocommit = true;
-    }
-    return s;
-}
-
-void
-sql_session_free(struct sql_session *s)
-{
-    mem_free(s);
-}
-
-void
-sql_session_reset(struct sql_session *s)
-{
-    s->autocommit = true;
-    s->in_transaction = false;
-}
-
-int
-sql_session_use(struct sql_session *s, struct span database, struct error *err)
-{
-    if (!span_is(database, "heapwire") &&
-        !span_is(database, "information_schema")) {
-        error_set(err, ER_BAD_DB, "Unknown database '%.*s'", (int)database.size,
-                  database.data);
-        return -1;
-    }
-    snprintf(s->database, sizeof(s->database), "%.*s", (int)database.size,
-             database.data);
-    return 0;
-}
-
-const char *
-sql_session_database(const struct sql_session *s)
-{
-    return s->database;
-}
-
-bool
-sql_session_autocommit(const struct sql_session *s)
-{
-    return s->autocommit;
-}
-
-bool
-sql_session_in_transaction(const struct sql_session *s)
-{
-    return s->in_transaction;
-}
-
-uint32_t
-sql_session_idle_s(const struct sql_session *s)
-{
-    return s->node->idle_timeout_s;
-}
-
-static void *
-sleep_and_wake(void *arg)
-{
-    struct fake *f = arg;
-    struct timespec until;
-    bool stopped;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(f->left / 1000);
-    until.tv_nsec += (long)(f->left % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&f->lock);
-    while (!f->stop && pthread_cond_timedwait(&f->cond, &f->lock, &until) == 0)
-        ;
-    f->awake = true;
-    stopped = f->stop;
-    pthread_mutex_unlock(&f->lock);
-    if (!stopped)
-        f->waker.wake(f->waker.arg);
-    return NULL;
-}
-
-static void
-add(struct fake *f, struct rows *out, const char *text, size_t size)
-{
-    struct value *v = out->values + out->count++ * f->base.column_count;
-
-    memset(v, 0, sizeof(*v));
-    v->type = VALUE_TEXT;
-    v->data = text;
-    v->size = size;
-}
-
-static enum step
-step_rows(struct fake *f, struct rows *out, struct error *err)
-{
-    struct value *v;
-    size_t i;
-
-    (void)err;
-    for (i = 0; i < out->capacity && f->done < f->left; i++, f->done++) {
-        snprintf(f->text[i], ROW_TEXT, "row number %" PRIu64, f->done);
-        v = out->values + out->count++ * 2;
-        v[0] = (struct value){.type = VALUE_INT, .integer = (int64_t)f->done};
-        v[1] = (struct value){
-            .type = VALUE_TEXT, .data = f->text[i], .size = strlen(f->text[i])};
-    }
-    return f->done < f->left ? STEP_MORE : STEP_DONE;
-}
-
-static enum step
-step_late(struct fake *f, struct rows *out, struct error *err)
-{
-    if (f->done < f->left) {
-        (void)step_rows(f, out, err);
-        return STEP_MORE;
-    }
-    error_set(err, ER_UNKNOWN, "this came late");
-    return STEP_FAIL;
-}
-
-static enum step
-step_text(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)err;
-    add(f, out, f->big ? f->big : f->text[0],
-        f->big ? f->big_size : strlen(f->text[0]));
-    return STEP_DONE;
-}
-
-static enum step
-step_empty(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)f;
-    (void)out;
-    (void)err;
-    return STEP_DONE;
-}
-
-static enum step
-step_wait(struct fake *f, struct rows *out, struct error *err)
-{
-    bool awake;
-
-    if (!f->threaded) {
-        if (pthread_create(&f->thread, NULL, sleep_and_wake, f) != 0)
-            abort();
-        f->threaded = true;
-        return STEP_WAIT;
-    }
-    pthread_mutex_lock(&f->lock);
-    awake = f->awake;
-    pthread_mutex_unlock(&f->lock);
-    return awake ? step_text(f, out, err) : STEP_WAIT;
-}
-
-static enum step
-step_hang(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)f;
-    (void)out;
-    (void)err;
-    return STEP_WAIT;
-}
-
-static enum step
-step_block(struct fake *f, struct rows *out, struct error *err)
-{
-    struct timespec nap = {0, 2000000};
-
-    (void)out;
-    while (!atomic_load(&f->cancelled))
-        nanosleep(&nap, NULL);
-    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-    return STEP_FAIL;
-}
-
-static enum step
-step_types(struct fake *f, struct rows *out, struct error *err)
-{
-    struct value *v = out->values;
-
-    (void)f;
-    (void)err;
-    v[0] = (struct value){.type = VALUE_INT, .integer = INT64_MIN};
-    v[1] = (struct value){.type = VALUE_DOUBLE, .real = 0.1};
-    v[2] = (struct value){.type = VALUE_BLOB, .data = "\0\1\xff", .size = 3};
-    v[3] = (struct value){.type = VALUE_NULL};
-    out->count = 1;
-    return STEP_DONE;
-}
-
-static enum step
-step_echo(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)err;
-    memcpy(out->values, f->given, f->base.column_count * sizeof(*f->given));
-    out->count = 1;
-    return STEP_DONE;
-}
-
-static const struct {
-    const char *name;
-    enum column_type type;
-    uint16_t flags;
-    const char *text; /* or NULL */
-    int64_t integer;
-} typed[COLUMNS] = {
-    {"null", COLUMN_NULL, 0, NULL, 0},
-    {"text", COLUMN_TEXT, 0, NULL, 42},
-    {"longtext", COLUMN_LONGTEXT, COLUMN_NOT_NULL, "long", 0},
-    {"blob", COLUMN_BLOB, 0, "\xff\xfe", 0},
-    {"int", COLUMN_INT, 0, "-7", 0},
-    {"bigint", COLUMN_BIGINT, COLUMN_UNSIGNED, "18446744073709551615", 0},
-    {"double", COLUMN_DOUBLE, 0, "0.5", 0},
-    {"decimal", COLUMN_DECIMAL, 0, "1234567890.123456789", 0},
-    {"date", COLUMN_DATE, 0, "2026-11-21", 0},
-    {"time", COLUMN_TIME, 0, "-99:30:15.5", 0},
-    {"datetime", COLUMN_DATETIME, 0, "2026-11-21 13:14:15.123", 0},
-    {"timestamp", COLUMN_TIMESTAMP, 0, "no time at all", 0},
-};
-
-static enum step
-step_typed(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)f;
-    (void)err;
-    for (size_t i = 0; i < COLUMNS; i++) {
-        struct value *v = &out->values[i];
-
-        *v = (struct value){.type = VALUE_INT, .integer = typed[i].integer};
-        if (typed[i].text)
-            *v = (struct value){.type = VALUE_TEXT,
-                                .data = typed[i].text,
-                                .size = strlen(typed[i].text)};
-    }
-    out->count = 1;
-    return STEP_DONE;
-}
-
-static enum step
-step_list(struct fake *f, struct rows *out, struct error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < out->capacity && f->done < f->left; i++, f->done++) {
-        struct sql_session_row *row = &f->list[f->done];
-        struct value *v = out->values + out->count++ * 4;
-
-        v[0] = (struct value){.type = VALUE_INT, .integer = row->id};
-        v[1] = (struct value){
-            .type = VALUE_TEXT, .data = row->user, .size = strlen(row->user)};
-        v[2] = (struct value){.type = VALUE_TEXT,
-                              .data = row->command,
-                              .size = strlen(row->command)};
-        v[3] = (struct value){.type = row->has_info ? VALUE_TEXT : VALUE_NULL,
-                              .data = row->info,
-                              .size = strlen(row->info)};
-    }
-    return f->done < f->left ? STEP_MORE : STEP_DONE;
-}
-
-static enum step
-fake_step(struct cursor *cursor, struct rows *out, struct error *err)
-{
-    struct fake *f = (struct fake *)cursor;
-
-    if (atomic_load(&f->cancelled)) {
-        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-        return STEP_FAIL;
-    }
-    return f->step(f, out, err);
-}
-
-static void
-fake_cancel(struct cursor *cursor)
-{
-    atomic_store(&((struct fake *)cursor)->cancelled, true);
-}
-
-static void
-fake_free(struct cursor *cursor)
-{
-    struct fake *f = (struct fake *)cursor;
-
-    if (f->threaded) {
-        pthread_mutex_lock(&f->lock);
-        f->stop = true;
-        pthread_cond_signal(&f->cond);
-        pthread_mutex_unlock(&f->lock);
-        pthread_join(f->thread, NULL);
-    }
-    pthread_mutex_destroy(&f->lock);
-    pthread_cond_destroy(&f->cond);
-    mem_free(f->big);
-    mem_free(f->list);
-    for (size_t i = 0; i < f->given_count; i++)
-        mem_free((char *)f->given[i].data);
-    mem_free(f->given);
-    mem_free(f);
-}
-
-static bool
-fake_progress(struct cursor *cursor, struct progress *out)
-{
-    struct fake *f = (struct fake *)cursor;
-
-    if (f->step != step_wait)
-        return false;
-    *out = (struct progress){2, 3, 42, "waiting for nothing"};
-    return true;
-}
-
-static const struct cursor_ops fake_ops = {fake_step, fake_cancel, fake_free,
-                                           fake_progress};
+enum { DESCRIPTION_MAX = 4096 };
 
 /* Copies what is borrowed; false without memory. */
 static bool
@@ -485,8 +96,7 @@ number_after(const char *text, const char *word, uint64_t *out)
 }
 
 static void
-as_rows(struct fake *f,
-        enum step (*step)(struct fake *, struct rows *, struct error *))
+as_rows(struct fake *f, fake_step *step)
 {
     f->step = step;
     f->base.column_count = 2;
@@ -524,9 +134,9 @@ as_typed(struct fake *f)
     f->step = step_typed;
     f->base.column_count = COLUMNS;
     for (size_t i = 0; i < COLUMNS; i++) {
-        f->columns[i].name = typed[i].name;
-        f->columns[i].type = typed[i].type;
-        f->columns[i].flags = typed[i].flags;
+        f->columns[i].name = fake_typed[i].name;
+        f->columns[i].type = fake_typed[i].type;
+        f->columns[i].flags = fake_typed[i].flags;
     }
 }
 
@@ -560,6 +170,9 @@ open_select(struct fake *f, const char *text)
         f->step = step_hang;
     } else if (strcasecmp(text, "SELECT block") == 0) {
         f->step = step_block;
+        f->base.instant = false;
+    } else if (strcasecmp(text, "SELECT stubborn") == 0) {
+        f->step = step_stubborn;
         f->base.instant = false;
     } else if (strcasecmp(text, "SELECT empty") == 0) {
         f->step = step_empty;

@@ -30,6 +30,7 @@ static const struct {
     {"select binary 'a' = 'A' x", "x\n#0"},
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
+    {"select mod(7, 2.25) x", "x\n~0.25"},
     {"select 8 ^ 2 * 3 x", "x\n#30"},
     {"select !1 + 1 x", "x\n#1"},
     {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},

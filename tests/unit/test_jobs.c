@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "controller.h"
 #include "errors.h"
 #include "scripted_agent.h"
@@ -163,16 +164,33 @@ static const struct sharing {
     {JOB_RECENT, JOB_RECENT, TIME, false, AGENT_DUMP},
 };
 
-START_TEST(an_answer_is_shared_for_a_second_unless_something_changed)
+/* Both answers of a sharing.  False: so slow that they had to differ. */
+static bool
+run_both(const struct sharing *s, struct job_result *first,
+         struct job_result *second)
 {
-    const struct sharing *s = &sharings[_i];
-    struct job_result first = run(s->first), second;
+    uint64_t began_ms = clock_ms();
 
+    *first = run(s->first);
     if (s->between == CHANGE)
         drop(run(JOB_ENABLE));
     if (s->between == TIME)
         usleep(PAST_RECENT_US);
-    second = run(s->second);
+    *second = run(s->second);
+    return !s->same || clock_ms() - began_ms < CONTROLLER_RECENT_MS;
+}
+
+START_TEST(an_answer_is_shared_for_a_second_unless_something_changed)
+{
+    const struct sharing *s = &sharings[_i];
+    struct job_result first, second;
+
+    while (!run_both(s, &first, &second)) {
+        drop(first);
+        drop(second);
+        tear_down();
+        set_up();
+    }
     ck_assert_int_eq(agent_count(&agent, s->op), s->same ? 1 : 2);
     if (s->op == AGENT_STATS)
         ck_assert_int_eq(first.stats == second.stats, s->same);
@@ -188,9 +206,16 @@ START_TEST(a_shared_answer_is_there_at_once)
     struct job_result result = {0};
     struct error err;
     struct ticket *ticket;
+    uint64_t began_ms;
 
-    drop(run(JOB_STATS));
-    ticket = submit(JOB_STATS);
+    do { /* until the machine is quick enough for it to be shared */
+        began_ms = clock_ms();
+        drop(run(JOB_STATS));
+        ticket = submit(JOB_STATS);
+        if (clock_ms() - began_ms < CONTROLLER_RECENT_MS)
+            break;
+        drop(finish(ticket));
+    } while (true);
     ck_assert_int_eq(ticket_poll(ticket, &result, &err), TICKET_DONE);
     ck_assert_uint_eq(result.stats->allocated.value, 77);
     drop(result);

@@ -96,15 +96,15 @@ START_TEST(a_kill_never_hits_the_next_statement)
 {
     struct span text = {"SELECT 1", 8};
 
-    registry_set_command(&registry, &entries[0], "Query", "x", text);
+    registry_set_command(&registry, &entries[0], "Query", "x", text, 0);
     ck_assert_int_eq(registry_kill(&registry, 1, true, &ann, NULL), 0);
     ck_assert_int_eq(registry_take_kill(&registry, &entries[0]), KILL_QUERY);
     ck_assert_int_eq(registry_kill(&registry, 1, true, &ann, NULL), 0);
-    registry_set_command(&registry, &entries[0], "Query", "x", text);
+    registry_set_command(&registry, &entries[0], "Query", "x", text, 0);
     ck_assert_int_eq(registry_take_kill(&registry, &entries[0]), KILL_NONE);
     ck_assert_int_eq(registry_kill(&registry, 1, false, &ann, NULL), 0);
     ck_assert_int_eq(registry_kill(&registry, 1, true, &ann, NULL), 0);
-    registry_set_command(&registry, &entries[0], "Query", "x", text);
+    registry_set_command(&registry, &entries[0], "Query", "x", text, 0);
     ck_assert_int_eq(registry_take_kill(&registry, &entries[0]), KILL_SESSION);
 }
 END_TEST
@@ -117,7 +117,7 @@ START_TEST(long_statements_are_cut_between_characters)
     memset(text, 'a', sizeof(text));
     memcpy(text + SQL_INFO_MAX - 2, "\xe2\x82\xac", 3); /* a euro sign */
     registry_set_command(&registry, &entries[0], "Query", "x",
-                         (struct span){text, sizeof(text)});
+                         (struct span){text, sizeof(text)}, 0);
     ck_assert_uint_eq(registry_list(&registry, rows, 4), 4);
     ck_assert(rows[0].has_info);
     ck_assert_uint_eq(strlen(rows[0].info), SQL_INFO_MAX - 2);

@@ -11,6 +11,7 @@
 #include "profile_fixture.h"
 #include "scripted_controller.h"
 #include "select_handle.h"
+#include "select_plan.h"
 #include "snapshot.h"
 #include "sql_harness.h"
 #include "suite.h"
@@ -180,6 +181,7 @@ START_TEST(any_allocation_may_fail)
         ck_assert_int_lt(n, 100000);
         sql_session_reset(h.session);
         handle_forget();
+        select_plan_forget();
         left = n;
         if (harness_open(&h, statements[_i]))
             step_to_the_end(&h);

@@ -82,8 +82,8 @@ public class ConnectorJ {
 
     public static void main(String[] arguments) throws Exception {
         run("tcp", "");
-        run("tls", "&sslMode=verify-ca&serverSslCert=" + env("CA"));
+        run("tls", "&useSsl=true&disableSslHostnameVerification=true&serverSslCert=" + env("CA"));
         run("prepared", "&useServerPrepStmts=true");
-        run("tls-prepared", "&useServerPrepStmts=true&sslMode=trust");
+        run("tls-prepared", "&useServerPrepStmts=true&useSsl=true&trustServerCertificate=true");
     }
 }

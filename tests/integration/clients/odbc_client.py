@@ -48,5 +48,5 @@ for way, source in ways.items():
     assert "nodes" in tables, tables
     columns = {row.column_name: row.type_name
                for row in cursor.columns(catalog="heapwire", table="nodes")}
-    assert columns["id"].lower().startswith("bigint"), columns
+    assert columns["id"] == "BIGINT" and columns["state"] == "VARCHAR", columns
     connection.close()

@@ -1,0 +1,244 @@
+/* audit_text.c - see audit_text.h. */
+#include "audit_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clean_text.h"
+#include "cursor.h"
+#include "lexer.h"
+#include "script.h"
+#include "script_lexer.h"
+
+enum {
+    CUT_BYTES = 256, /* that a cut text may keep */
+    CUT_SEEN = 2 * CUT_BYTES,
+    CUT_NOTE = 48,
+    STATEMENT_HEAD = 64, /* of what is not the script: target and ids */
+    STATEMENT_TAIL = 32,
+    SCRIPT_HEAD = 176,
+    SCRIPT_TAIL = 80,
+    /* what stands behind a script stays short: the statement fails */
+    REST_HEAD = 24,
+    REST_TAIL = 8,
+    ARENA_BYTES = 4 * SCRIPT_SIZE_MAX
+};
+
+_Static_assert(STATEMENT_HEAD + STATEMENT_TAIL + SCRIPT_HEAD + SCRIPT_TAIL +
+                       REST_HEAD + REST_TAIL + 2 * CUT_NOTE <=
+                   AUDIT_TEXT_MAX - CUT_NOTE / 2,
+               "a record has room for all of it");
+
+/* A text of which the middle may be missing; tail is a ring. */
+struct cut {
+    size_t head, tail; /* bytes that are kept of both ends */
+    size_t size;       /* so many came */
+    bool quoted;       /* an apostrophe is written twice */
+    char bytes[CUT_BYTES];
+};
+
+static void
+cut_byte(struct cut *c, char byte)
+{
+    if (c->size < c->head)
+        c->bytes[c->size] = byte;
+    else
+        c->bytes[c->head + (c->size - c->head) % c->tail] = byte;
+    c->size++;
+}
+
+static void
+cut_add(struct cut *c, const char *data, size_t size)
+{
+    for (size_t i = 0; data && i < size; i++) {
+        if (i == CUT_BYTES && size > CUT_SEEN) { /* nobody sees these */
+            c->size += size - CUT_SEEN;
+            i = size - CUT_BYTES;
+        }
+        cut_byte(c, data[i]);
+        if (c->quoted && data[i] == '\'')
+            cut_byte(c, data[i]);
+    }
+}
+
+/* At most as many bytes as it keeps, and CUT_NOTE. */
+static void
+cut_print(const struct cut *c, char *out)
+{
+    size_t kept = c->head + c->tail, used, from;
+    char text[CUT_BYTES + CUT_NOTE];
+
+    if (c->size <= kept) {
+        memcpy(text, c->bytes, c->size);
+        used = c->size;
+    } else {
+        memcpy(text, c->bytes, c->head);
+        used = c->head;
+        used += (size_t)snprintf(text + used, CUT_NOTE, " [%zu bytes] ",
+                                 c->size - kept);
+        from = (c->size - c->head) % c->tail;
+        memcpy(text + used, c->bytes + c->head + from, c->tail - from);
+        used += c->tail - from;
+        memcpy(text + used, c->bytes + c->head, from);
+        used += from;
+    }
+    clean_text((struct span){text, used}, out);
+}
+
+/* Statements on one line, with no more between tokens than there was. */
+static void
+add_script(struct cut *out, struct span script, struct arena *arena)
+{
+    struct script_lexer lexer = {.text = script, .arena = arena};
+    bool broken = true; /* breaks at the beginning say nothing */
+    struct script_token token;
+    size_t before = 0;
+
+    while (script_lex(&lexer, &token, NULL) == 0) {
+        if (token.kind == SCRIPT_TOKEN_END)
+            return;
+        if (token.kind == SCRIPT_TOKEN_BREAK) {
+            if (!broken)
+                cut_add(out, ";", 1);
+            broken = true;
+        } else {
+            if (out->size > 0 && (broken || token.offset > before))
+                cut_add(out, " ", 1);
+            cut_add(out, script.data + token.offset, lexer.pos - token.offset);
+            broken = false;
+        }
+        before = lexer.pos;
+    }
+    cut_add(out, script.data + before, script.size - before);
+}
+
+/* What a token stands for.  Other values than texts are put into number. */
+static struct span
+meaning(const struct token *token, const struct value *value, char number[32],
+        struct arena *arena)
+{
+    struct span s = token->text;
+
+    if (token->kind == TOKEN_STRING) {
+        (void)(arena && token_decode(token, arena, &s)); /* or as typed */
+        return s;
+    }
+    if (!value)
+        return s;
+    if (value->type == VALUE_TEXT || value->type == VALUE_BLOB)
+        return (struct span){value->data, value->size};
+    if (value->type == VALUE_INT)
+        snprintf(number, 32, "%" PRId64, value->integer);
+    else if (value->type == VALUE_DOUBLE)
+        snprintf(number, 32, "%.15g", value->real);
+    else
+        snprintf(number, 32, "NULL");
+    return (struct span){number, strlen(number)};
+}
+
+static bool
+is_text(const struct token *token, const struct value *value)
+{
+    return token->kind == TOKEN_STRING ||
+           (value && (value->type == VALUE_TEXT || value->type == VALUE_BLOB));
+}
+
+/* Where the last text, which is the script, begins; NULL: there is none. */
+static const char *
+find_script(struct span text)
+{
+    struct lexer lexer = lexer_of(text);
+    const char *found = NULL;
+    struct token token;
+
+    for (;;) {
+        token = lexer_next(&lexer);
+        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
+            return found;
+        if (token.kind == TOKEN_STRING || token.kind == TOKEN_PARAMETER)
+            found = token.text.data;
+    }
+}
+
+/* A statement under way of being written down. */
+struct record {
+    struct cut statement, script, rest; /* before the script, it, behind it */
+    struct cut *to;
+    const char *script_at, *end; /* of the last token */
+    struct arena *arena;
+};
+
+static void
+add_token(struct record *r, const struct token *token,
+          const struct value *value)
+{
+    char number[32];
+    struct span s = meaning(token, value, number, r->arena);
+    bool quoted = is_text(token, value);
+
+    if (r->end && token->text.data > r->end)
+        cut_add(r->to, " ", 1);
+    r->end = token->text.data + token->text.size;
+    if (!quoted) {
+        cut_add(r->to, s.data, s.size);
+        return;
+    }
+    cut_byte(r->to, '\'');
+    if (token->text.data == r->script_at && r->arena) {
+        add_script(&r->script, s, r->arena);
+        r->to = &r->rest;
+    } else {
+        r->to->quoted = true;
+        cut_add(r->to, s.data, s.size);
+        r->to->quoted = false;
+    }
+    cut_byte(r->to, '\'');
+}
+
+static void
+print(const struct record *r, char out[AUDIT_TEXT_MAX + 1])
+{
+    const struct cut *const parts[] = {&r->statement, &r->script, &r->rest};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        cut_print(parts[i], out);
+        out += strlen(out);
+    }
+}
+
+void
+audit_text_make(struct span text, const struct sql_parameters *parameters,
+                char out[AUDIT_TEXT_MAX + 1])
+{
+    struct record r = {
+        .statement = {.head = STATEMENT_HEAD, .tail = STATEMENT_TAIL},
+        .script = {.head = SCRIPT_HEAD, .tail = SCRIPT_TAIL, .quoted = true},
+        .rest = {.head = REST_HEAD, .tail = REST_TAIL},
+        .to = &r.statement,
+        .script_at = find_script(text),
+        .arena = arena_new(ARENA_BYTES),
+    };
+    struct lexer lexer = lexer_of(text);
+    struct token token = lexer_next(&lexer);
+    const struct value *value;
+    size_t next = 0;
+
+    while (token_is_operator(&token, ";"))
+        token = lexer_next(&lexer);
+    for (; token.kind != TOKEN_END && token.kind != TOKEN_INVALID;
+         token = lexer_next(&lexer)) {
+        value = NULL;
+        if (token.kind == TOKEN_PARAMETER && parameters &&
+            next < parameters->count)
+            value = &parameters->values[next++];
+        add_token(&r, &token, value);
+    }
+    if (token.kind == TOKEN_INVALID) {
+        token.text.size = (size_t)(text.data + text.size - token.text.data);
+        add_token(&r, &token, NULL);
+    }
+    arena_free(r.arena);
+    print(&r, out);
+}

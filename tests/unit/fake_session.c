@@ -1,0 +1,110 @@
+/* fake_session.c - the sessions of the fake sql/. */
+#include "fake_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "errors.h"
+#include "memory.h"
+
+int
+privileges_parse(const char *text, uint32_t *out, struct error *err)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } names[] = {{"status", PRIVILEGE_STATUS},   {"profile", PRIVILEGE_PROFILE},
+                 {"control", PRIVILEGE_CONTROL}, {"cluster", PRIVILEGE_CLUSTER},
+                 {"admin", PRIVILEGE_ADMIN},     {"all", PRIVILEGE_ALL}};
+    uint32_t bits = 0;
+
+    while (*text) {
+        size_t size = strcspn(text, ", "), i;
+
+        for (i = 0; i < 6; i++)
+            if (strlen(names[i].name) == size &&
+                strncmp(text, names[i].name, size) == 0)
+                break;
+        if (i == 6) {
+            error_set(err, ER_WRONG_VALUE, "unknown privilege '%.*s'",
+                      (int)size, text);
+            return -1;
+        }
+        bits |= names[i].bit;
+        text += size;
+        text += strspn(text, ", ");
+    }
+    if (!bits) {
+        error_set(err, ER_WRONG_VALUE, "no privilege is named");
+        return -1;
+    }
+    *out = bits;
+    return 0;
+}
+
+struct sql_session *
+sql_session_new(const struct sql_node *node, const struct sql_identity *who,
+                uint32_t connection_id)
+{
+    struct sql_session *s = mem_zalloc(1, sizeof(*s));
+
+    if (s) {
+        s->node = node;
+        s->who = *who;
+        s->id = connection_id;
+        s->autocommit = true;
+    }
+    return s;
+}
+
+void
+sql_session_free(struct sql_session *s)
+{
+    mem_free(s);
+}
+
+void
+sql_session_reset(struct sql_session *s)
+{
+    s->autocommit = true;
+    s->in_transaction = false;
+}
+
+int
+sql_session_use(struct sql_session *s, struct span database, struct error *err)
+{
+    if (!span_is(database, "heapwire") &&
+        !span_is(database, "information_schema")) {
+        error_set(err, ER_BAD_DB, "Unknown database '%.*s'", (int)database.size,
+                  database.data);
+        return -1;
+    }
+    snprintf(s->database, sizeof(s->database), "%.*s", (int)database.size,
+             database.data);
+    return 0;
+}
+
+const char *
+sql_session_database(const struct sql_session *s)
+{
+    return s->database;
+}
+
+bool
+sql_session_autocommit(const struct sql_session *s)
+{
+    return s->autocommit;
+}
+
+bool
+sql_session_in_transaction(const struct sql_session *s)
+{
+    return s->in_transaction;
+}
+
+uint32_t
+sql_session_idle_s(const struct sql_session *s)
+{
+    return s->node->idle_timeout_s;
+}
