@@ -1,8 +1,10 @@
 /* statement.c - see statement.h. */
 #include "statement.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "audit.h"
 #include "capability.h"
@@ -29,7 +31,7 @@ enum request {
 };
 
 /* While the pump steps, the worker has what is marked so, and makes the next
- * chunk of the reply; the loop sends the last one meanwhile. */
+ * chunk of the reply. */
 struct statement {
     struct pump pump;
     struct session *session;
@@ -43,6 +45,8 @@ struct statement {
     size_t made;            /* rows of the pump's batch; the worker's */
     bool columns_made;      /* the worker's */
     struct chunk chunk; /* the worker's; empty when the pump is told to step */
+    int fd;             /* the session's socket, for the worker; or -1 */
+    bool writes;        /* the worker may, in this step */
     uint64_t rows, bytes; /* given to the session */
     bool columns_sent;
     enum statement_end end;
@@ -58,6 +62,8 @@ statement_free(struct statement *st)
     }
     pump_fini(&st->pump);
     chunk_fini(&st->chunk);
+    if (st->fd >= 0)
+        close(st->fd);
     audit_fini(&st->audit);
     trim_note(&st->session->server->trim);
     mem_free(st);
@@ -202,14 +208,15 @@ take_rows(void *arg)
         chunk->rows += rc == 0;
     }
     return st->made == st->pump.rows.count && wants_rows(st) &&
-           !chunk_full(chunk);
+           (!chunk_full(chunk) || (st->writes && chunk_write(chunk, st->fd)));
 }
 
 static void
 give_chunk(struct statement *st)
 {
-    st->rows += st->chunk.rows;
-    st->bytes += st->chunk.reply.out.size;
+    st->rows += st->chunk.rows + st->chunk.written_rows;
+    st->bytes += st->chunk.reply.out.size + st->chunk.written_bytes;
+    st->chunk.written_rows = st->chunk.written_bytes = 0;
     chunk_give(&st->chunk, &st->session->reply);
 }
 
@@ -278,12 +285,31 @@ settle(struct statement *st)
     return true;
 }
 
-/* One chunk may be made while another is sent, unless that is a large one. */
+/* From the second chunk of a long result on: a descriptor of its own, as the
+ * session may be closed meanwhile, and its number be another's. */
 static bool
-may_step(const struct statement *st)
+is_writer(struct statement *st)
+{
+    struct session *s = st->session;
+    int fd;
+
+    if (st->fd < 0 && st->columns_sent && st->request == REQUEST_RESULT &&
+        !s->tls && !st->pump.cursor->instant &&
+        uv_fileno(&s->io.handle, &fd) == 0)
+        st->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return st->fd >= 0;
+}
+
+/* A worker that writes has nothing before it.  One that cannot makes a chunk
+ * while another is sent, unless that is a large one. */
+static bool
+may_step(struct statement *st)
 {
     const struct session *s = st->session;
 
+    st->writes = is_writer(st);
+    if (st->writes)
+        return session_unsent(s) == 0;
     return !session_output_full(s) ||
            (!st->pump.cursor->instant && !st->pump.cancelled &&
             st->made == st->pump.rows.count &&
@@ -295,7 +321,8 @@ static void
 pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
-        if (st->chunk.reply.out.size > 0 && !session_output_full(st->session))
+        if (st->chunk.written_bytes > 0 ||
+            (st->chunk.reply.out.size > 0 && !session_output_full(st->session)))
             give_chunk(st);
         if (st->chunk.reply.out.size > 0) {
             note_full(st, true);
@@ -369,6 +396,7 @@ statement_new(struct session *s)
               on_ready, st);
     st->pump.take = take_rows;
     st->pump.one_by_one = true;
+    st->fd = -1;
     chunk_init(&st->chunk);
     return st;
 }
