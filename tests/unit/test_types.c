@@ -55,6 +55,12 @@ static const struct {
      "bigint bigint double double text text text text text"},
     {"select 'a' collate utf8mb4_bin, binary 'a', 'x' x, 1 'y', 2 as `z`",
      "text blob text bigint bigint"},
+    {"select date '2026-01-31', time '10:00', timestamp '2026-01-31', "
+     "date '2026-01-31' d",
+     "date time datetime date"},
+    {"select straight_join sum(id) over w, id from heapwire.nodes window w as "
+     "(order by id)",
+     "bigint bigint"},
     /* functions */
     {"select connection_id(), version(), database(), user(), found_rows()",
      "bigint text text text bigint"},
