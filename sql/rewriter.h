@@ -184,7 +184,8 @@ int rewriter_emit_hex(struct rewriter *r, const struct token *token);
 int rewriter_emit_system_variable(struct rewriter *r,
                                   const struct token *token);
 int rewriter_emit_user_variable(struct rewriter *r, const struct token *token);
-int rewriter_fail(struct rewriter *r); /* 1064 at the token */
+int rewriter_fail(struct rewriter *r);      /* 1064 at the token */
+int rewriter_fail_deep(struct rewriter *r); /* 1436 */
 int rewriter_decode(struct rewriter *r, const struct token *token,
                     struct span *out);
 

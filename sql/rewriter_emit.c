@@ -14,6 +14,13 @@ rewriter_fail(struct rewriter *r)
 }
 
 int
+rewriter_fail_deep(struct rewriter *r)
+{
+    error_set(r->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+    return -1;
+}
+
+int
 rewriter_decode(struct rewriter *r, const struct token *token, struct span *out)
 {
     if (token_decode(token, r->job->arena, out) == 0)
