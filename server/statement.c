@@ -39,6 +39,7 @@ struct statement {
     enum request request;
     uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */
     uint64_t started_ms;
+    uint64_t timeout_ms;
     uint64_t deadline_ms;   /* moved on by what the client made us wait */
     uint64_t full_since_ms; /* 0: the client takes what there is, and wants
                                more */
@@ -104,8 +105,8 @@ fail(struct statement *st)
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_TIMEOUT)
         error_set(&err, ER_QUERY_TIMEOUT,
                   "Query execution was interrupted, maximum statement "
-                  "execution time exceeded (%u s)",
-                  st->session->server->statement_timeout_s);
+                  "execution time exceeded (%g s)",
+                  (double)st->timeout_ms / 1000);
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_SHUTDOWN)
         error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
     reply_error(&st->session->reply, &err);
@@ -390,8 +391,8 @@ statement_new(struct session *s)
     }
     st->session = s;
     st->started_ms = clock_ms();
-    st->deadline_ms =
-        st->started_ms + (uint64_t)s->server->statement_timeout_s * 1000;
+    st->timeout_ms = (uint64_t)s->server->statement_timeout_s * 1000;
+    st->deadline_ms = st->started_ms + st->timeout_ms;
     pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
               on_ready, st);
     st->pump.take = take_rows;
@@ -399,6 +400,18 @@ statement_new(struct session *s)
     st->fd = -1;
     chunk_init(&st->chunk);
     return st;
+}
+
+/* The session's own limit, of what it holds for. */
+static void
+limit_time(struct statement *st, const struct cursor *cursor)
+{
+    uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
+
+    if (!cursor->timed || most_ms == 0 || most_ms >= st->timeout_ms)
+        return;
+    st->timeout_ms = most_ms;
+    st->deadline_ms = st->started_ms + most_ms;
 }
 
 /* -1: it has failed, and the client has been told. */
@@ -409,6 +422,8 @@ open_cursor(struct statement *st, struct span text,
     struct cursor *cursor = sql_open(st->session->sql, text, parameters,
                                      pump_waker(&st->pump), &st->pump.error);
 
+    if (cursor)
+        limit_time(st, cursor);
     if (cursor && pump_start(&st->pump, cursor, &st->pump.error) == 0)
         return 0;
     fail(st);

@@ -99,6 +99,7 @@ struct cursor {
     const struct column *columns; /* known once opened, and then fixed */
     size_t column_count; /* 0: an OK with the figures below, when DONE */
     bool instant;        /* steps never block: run on the loop */
+    bool timed;          /* max_execution_time holds for it: a SELECT */
     uint64_t affected_rows;
     const char *info; /* "" or text of the OK */
 };

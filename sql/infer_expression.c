@@ -379,9 +379,22 @@ parenthesis(struct inference *p)
 static struct result_type
 word(struct inference *p)
 {
+    static const struct {
+        const char *word;
+        enum column_type type;
+    } literals[] = {{"DATE", COLUMN_DATE},
+                    {"TIME", COLUMN_TIME},
+                    {"TIMESTAMP", COLUMN_DATETIME}};
     const struct piece *here = inference_here(p);
     bool called = token_is_operator(&here[1].token, "(");
     struct result_type out = of(COLUMN_BIGINT);
+
+    for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++)
+        if (here[1].token.kind == TOKEN_STRING &&
+            token_is(&here->token, literals[i].word)) {
+            p->at += 2;
+            return of(literals[i].type);
+        }
 
     if (here->token.text.data[0] == '_' && here[1].token.kind == TOKEN_STRING) {
         p->at++;

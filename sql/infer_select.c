@@ -181,8 +181,8 @@ at_from_end(const struct inference *p)
     return here->token.kind == TOKEN_END || here->word == WORD_TAIL ||
            here->word == WORD_GROUP || here->word == WORD_HAVING ||
            here->word == WORD_INTO || here->word == WORD_LOCKING ||
-           here->word == WORD_LIMIT || here->word == WORD_UNION ||
-           token_is_operator(&here->token, ")");
+           here->word == WORD_WINDOW || here->word == WORD_LIMIT ||
+           here->word == WORD_UNION || token_is_operator(&here->token, ")");
 }
 
 /* Tables, JOIN, ON conditions, and joins in parentheses. */
@@ -306,7 +306,8 @@ select_core(struct inference *p)
     p->at++;
     while (inference_here(p)->word == WORD_QUANTIFIER ||
            inference_here(p)->word == WORD_DROP ||
-           inference_here(p)->word == WORD_CALC)
+           inference_here(p)->word == WORD_CALC ||
+           inference_is(p, "STRAIGHT_JOIN"))
         p->at++;
     start = p->at;
     while (!at_list_end(p))

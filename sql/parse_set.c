@@ -182,6 +182,17 @@ parse_scope(struct parser *p)
     return SCOPE_DEFAULT;
 }
 
+/* SET PASSWORD [FOR user] = ...: there is no such variable. */
+static int
+refuse_password(struct parser *p)
+{
+    error_set(p->err, ER_READ_ONLY,
+              "The heapwire server is running with the --read-only option so "
+              "it cannot execute this statement; accounts are in its "
+              "configuration file, and heapwire-passwd makes passwords for it");
+    return -1;
+}
+
 int
 parse_set(struct parser *p, struct statement *out)
 {
@@ -195,6 +206,8 @@ parse_set(struct parser *p, struct statement *out)
         scope = parse_scope(p);
         if (count == 0 && !at_assignment(p) && parser_accept(p, "TRANSACTION"))
             return parse_set_transaction(p, out, scope);
+        if (count == 0 && token_is(&p->token, "PASSWORD"))
+            return refuse_password(p);
         if (count++ == ASSIGNMENTS_MAX)
             return parser_fail(p);
         a = add_assignment(p, &tail);

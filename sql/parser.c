@@ -90,8 +90,10 @@ parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
     if (parser_done(p))
         return parser_fail(p);
     while (!parser_done(p)) {
-        if (token_is_operator(&p->token, "(") && ++depth > NESTING_MAX)
-            return parser_fail(p);
+        if (token_is_operator(&p->token, "(") && ++depth > NESTING_MAX) {
+            error_set(p->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+            return -1;
+        }
         if (token_is_operator(&p->token, ")") && depth-- == 0)
             return parser_fail(p);
         if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))

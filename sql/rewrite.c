@@ -54,7 +54,7 @@ open_parenthesis(struct rewriter *r)
     bool rows = r->rows_follow && !r->call_follows;
 
     if (r->depth == NESTING_MAX)
-        return rewriter_fail(r);
+        return rewriter_fail_deep(r);
     rewriter_emit(r, query ? "SELECT * FROM" : "");
     if (!query && !outer->expects_table)
         rewriter_operand(r, OPERAND_OTHER);

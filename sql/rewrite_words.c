@@ -85,6 +85,7 @@ const struct rewrite_entry rewrite_words[] = {
     {"VALUES", WORD_VALUES, NULL},
     {"WHEN", WORD_CASE_PART, NULL},
     {"WHERE", WORD_TAIL, NULL},
+    {"WINDOW", WORD_WINDOW, NULL},
     {"WITH", WORD_WITH, NULL},
     {"XOR", WORD_OPERATOR, NULL},
 };

@@ -26,6 +26,7 @@ enum rewrite_word {
     WORD_HAVING,
     WORD_EXISTS,
     WORD_OVER,
+    WORD_WINDOW, /* WINDOW w AS (...) */
     WORD_TABLE,  /* TABLE t */
     WORD_VALUES, /* VALUES ROW(1), ROW(2) */
     WORD_INTO,

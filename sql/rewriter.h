@@ -82,6 +82,7 @@ struct level {
     size_t select, having; /* in sql: where they start */
     bool has_group, has_aggregate, has_having;
     bool counts;      /* SQL_CALC_FOUND_ROWS was there */
+    bool windows;     /* in its WINDOW */
     bool conditional; /* HAVING filters rows, not groups */
     struct span condition;
     size_t having_parameters; /* ? before HAVING, later: up to its end */
@@ -178,11 +179,14 @@ void rewriter_emit_identifier(struct rewriter *r, struct span name);
 void rewriter_emit_text(struct rewriter *r, struct span text);
 int rewriter_emit_decoded(struct rewriter *r, const struct token *token);
 int rewriter_emit_string(struct rewriter *r, const struct token *token);
+/* DATE, TIME or TIMESTAMP, and the string behind it. */
+int rewriter_emit_moment(struct rewriter *r);
 int rewriter_emit_hex(struct rewriter *r, const struct token *token);
 int rewriter_emit_system_variable(struct rewriter *r,
                                   const struct token *token);
 int rewriter_emit_user_variable(struct rewriter *r, const struct token *token);
-int rewriter_fail(struct rewriter *r); /* 1064 at the token */
+int rewriter_fail(struct rewriter *r);      /* 1064 at the token */
+int rewriter_fail_deep(struct rewriter *r); /* 1436 */
 int rewriter_decode(struct rewriter *r, const struct token *token,
                     struct span *out);
 

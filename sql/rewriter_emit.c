@@ -4,12 +4,20 @@
 #include <string.h>
 
 #include "errors.h"
+#include "moment.h"
 #include "variables.h"
 
 int
 rewriter_fail(struct rewriter *r)
 {
     return syntax_error(r->job->source, r->token.text.data, r->err);
+}
+
+int
+rewriter_fail_deep(struct rewriter *r)
+{
+    error_set(r->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+    return -1;
 }
 
 int
@@ -106,6 +114,40 @@ rewriter_emit_string(struct rewriter *r, const struct token *token)
     if (r->previous.kind == TOKEN_STRING && r->sql->size > 0 &&
         r->sql->data[r->sql->size - 1] == '\'')
         buffer_text(r->sql, "||");
+    buffer_char(r->sql, ' ');
+    emit_quoted(r, text, '\'');
+    return 0;
+}
+
+int
+rewriter_emit_moment(struct rewriter *r)
+{
+    bool time = token_is(&r->token, "TIME"), date = token_is(&r->token, "DATE");
+    char room[MOMENT_TEXT];
+    struct moment t;
+    struct span text;
+    bool right;
+
+    rewriter_advance(r);
+    if (rewriter_decode(r, &r->token, &text) != 0)
+        return -1;
+    if (time)
+        right = moment_parse_time(text, &t) && t.kind == MOMENT_TIME;
+    else
+        right = moment_parse(text, &t) && (!date || t.kind == MOMENT_DATE);
+    if (!right) {
+        error_set(r->err, ER_WRONG_MOMENT, "Incorrect %s value: '%.*s'",
+                  time   ? "TIME"
+                  : date ? "DATE"
+                         : "DATETIME",
+                  (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                  text.data);
+        return -1;
+    }
+    if (!time && !date)
+        t.kind = MOMENT_DATETIME;
+    text.data = room;
+    text.size = moment_text(&t, room);
     buffer_char(r->sql, ' ');
     emit_quoted(r, text, '\'');
     return 0;

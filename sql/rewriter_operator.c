@@ -293,7 +293,7 @@ push(struct rewriter *r, const struct operator* op, bool binary)
 
     if (r->pending_count == REWRITE_PENDING_MAX ||
         (binary && level->operand.depth > SELECT_DEPTH_MAX))
-        return rewriter_fail(r);
+        return rewriter_fail_deep(r);
     p = &r->pending[r->pending_count++];
     memset(p, 0, sizeof(*p));
     p->op = op;

@@ -217,7 +217,7 @@ select(struct rewriter *r)
         return rewriter_fail(r);
     rewriter_expression_end(r);
     level->clause = CLAUSE_LIST;
-    level->expects_table = level->after_union = false;
+    level->expects_table = level->after_union = level->windows = false;
     level->has_group = level->has_aggregate = level->conditional = false;
     level->count = 0;
     level->select = r->sql->size + 1;
@@ -306,6 +306,8 @@ as(struct rewriter *r)
     rewriter_expression_end(r);
     if (rewriter_top(r)->clause == CLAUSE_LIST)
         rewriter_top(r)->aliased = true;
+    r->window_follows =
+        rewriter_top(r)->windows && token_is_operator(&r->ahead, "(");
     rewriter_emit(r, "AS");
     return 0;
 }
@@ -342,6 +344,22 @@ niladic(struct rewriter *r)
     if (!r->call_follows)
         buffer_text(r->sql, "()");
     return 0;
+}
+
+/* OVER (...), OVER name */
+static int
+over(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    rewriter_emit(r, "OVER");
+    r->window_follows = token_is_operator(&r->ahead, "(");
+    if (r->window_follows || !is_name(&r->ahead))
+        return 0;
+    rewriter_advance(r);
+    if (level->clause == CLAUSE_LIST)
+        rewriter_label_note(level, &r->token);
+    return rewriter_emit_decoded(r, &r->token);
 }
 
 static int
@@ -391,9 +409,10 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         rewriter_emit(r, out);
         return 0;
     case WORD_OVER:
-        r->window_follows = token_is_operator(&r->ahead, "(");
-        rewriter_emit(r, out);
-        return 0;
+        return over(r);
+    case WORD_WINDOW:
+        level->windows = true;
+        return clause_end(r, CLAUSE_REST, out);
     case WORD_NILADIC:
         return niladic(r);
     case WORD_TABLE:
@@ -469,6 +488,16 @@ kind_here(struct rewriter *r, enum rewrite_word kind)
                         token_is(&r->ahead, "KEY"))
                    ? WORD_HINT
                    : WORD_NAME;
+    case WORD_JOIN: /* SELECT STRAIGHT_JOIN ... */
+        return level->clause == CLAUSE_LIST && level->count == 0 &&
+                       token_is(&r->token, "STRAIGHT_JOIN")
+                   ? WORD_DROP
+                   : kind;
+    case WORD_WINDOW:
+        return (level->clause == CLAUSE_FROM || level->clause == CLAUSE_REST) &&
+                       !level->expects_table && is_name(&r->ahead)
+                   ? kind
+                   : WORD_NAME;
     case WORD_TAIL: /* OVER (ORDER BY x) ends no SELECT's clause */
         return level->window ? WORD_PLAIN : kind;
     default:
@@ -498,6 +527,31 @@ is_listed(enum rewrite_word kind)
     }
 }
 
+/* DATE '2026-01-31' */
+static bool
+at_moment(struct rewriter *r)
+{
+    return r->ahead.kind == TOKEN_STRING && rewriter_wants_operand(r) &&
+           !token_is_operator(&r->previous, ".") &&
+           (token_is(&r->token, "DATE") || token_is(&r->token, "TIME") ||
+            token_is(&r->token, "TIMESTAMP"));
+}
+
+static int
+moment(struct rewriter *r)
+{
+    struct level *level = rewriter_top(r);
+
+    rewriter_operand(r, OPERAND_STRING);
+    if (rewriter_emit_moment(r) != 0)
+        return -1;
+    if (level->clause == CLAUSE_LIST)
+        rewriter_label_note(level, &r->token);
+    /* neither an alias, nor continued by the next string */
+    level->last.kind = r->token.kind = TOKEN_DECIMAL;
+    return 0;
+}
+
 int
 rewriter_word(struct rewriter *r)
 {
@@ -512,6 +566,8 @@ rewriter_word(struct rewriter *r)
         rewriter_label_note(rewriter_top(r), &r->token);
     if (frame_word(r))
         return 0;
+    if (at_moment(r))
+        return moment(r);
     if (rewriter_call_token(r, &known) != 0)
         return -1;
     if (known)

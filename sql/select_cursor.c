@@ -319,6 +319,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         !query->rewritten.has_tables && !query->rewritten.assigns;
+    c->cursor.base.timed = query->rewrite.form == REWRITE_SELECT;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, o->session->node->controller, o->waker);

@@ -117,6 +117,7 @@ into_new(struct cursor *rows, struct error *err)
     c->base.ops = &into_ops;
     c->base.info = "";
     c->base.instant = rows->instant;
+    c->base.timed = rows->timed;
     c->rows = rows;
     return c;
 }

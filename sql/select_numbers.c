@@ -309,6 +309,31 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_text(c, text, at);
 }
 
+/* FORMAT_BYTES(n): 512 bytes, 1.50 KiB */
+static void
+call_format_bytes(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB",
+                                        "TiB",   "PiB", "EiB"};
+    double bytes = function_real(argv[0]);
+    size_t unit = 0;
+    char text[64];
+
+    if (function_any_null(argc, argv))
+        return;
+    while (fabs(bytes) >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1024;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(text, sizeof(text), "%.0f bytes", bytes);
+    else if (fabs(bytes) < 1e5)
+        snprintf(text, sizeof(text), "%.2f %s", bytes, units[unit]);
+    else
+        snprintf(text, sizeof(text), "%.2e %s", bytes, units[unit]);
+    function_text(c, text, strlen(text));
+}
+
 const struct function number_functions[] = {
     {"abs", 1, 1, call_abs, RETURNS_NUMBER},
     {"sign", 1, 1, call_sign, RETURNS_BIGINT},
@@ -340,6 +365,7 @@ const struct function number_functions[] = {
     {"conv", 3, 3, call_conv, RETURNS_TEXT},
     {"bin", 1, 1, call_bin, RETURNS_TEXT},
     {"oct", 1, 1, call_oct, RETURNS_TEXT},
+    {"format_bytes", 1, 1, call_format_bytes, RETURNS_TEXT},
     {"format", 2, 3, call_format, RETURNS_TEXT},
     {NULL},
 };

@@ -200,6 +200,11 @@ static const struct {
      "Unknown column in 'order clause': its position is past the last one"},
     {"GROUP BY term out of range", ER_BAD_FIELD,
      "Unknown column in 'group statement': its position is past the last one"},
+    {"parser stack overflow", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
+    {"Expression tree is too large", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
+    {"too many terms in compound SELECT", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'UNION of more than 50 "
+     "SELECTs'; select from fewer at once"},
     {"Regex error", ER_REGEX, NULL},
     {"Incorrect arguments to", ER_WRONG_ARGUMENTS, NULL},
     {"value is out of range", ER_DATA_OUT_OF_RANGE, NULL},

@@ -62,33 +62,46 @@ fail_regex(sqlite3_context *c, int code)
     sqlite3_result_error(c, text, -1);
 }
 
-/* argv[place], compiled; kept by SQLite while the pattern is a constant. */
-static pcre2_code *
-compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
+/* Of the two texts. */
+static uint32_t
+regex_options(sqlite3_value **argv)
 {
-    struct span pattern = function_argument(argv[place]);
-    pcre2_code *code = sqlite3_get_auxdata(c, place);
-    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    bool bytes = sqlite3_value_type(argv[0]) == SQLITE_BLOB ||
+                 sqlite3_value_type(argv[1]) == SQLITE_BLOB;
+
+    return PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | (bytes ? 0 : PCRE2_CASELESS);
+}
+
+static pcre2_code *
+compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
+{
+    struct span pattern = function_argument(value);
+    pcre2_code *code;
     size_t offset;
     int failure;
 
-    *owned = false;
-    if (code)
-        return code;
     if (pattern.size > REGEX_PATTERN_MAX) {
         sqlite3_result_error(c, "Regex error 'the pattern is too long'", -1);
         return NULL;
     }
-    if (sqlite3_value_type(argv[0]) != SQLITE_BLOB &&
-        sqlite3_value_type(argv[1]) != SQLITE_BLOB)
-        options |= PCRE2_CASELESS;
     code = pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, options,
                          &failure, &offset, NULL);
-    if (!code) {
+    if (!code)
         fail_regex(c, failure);
-        return NULL;
-    }
-    *owned = true;
+    return code;
+}
+
+/* argv[place], compiled; kept by SQLite while the pattern is a constant. */
+static pcre2_code *
+compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
+{
+    pcre2_code *code = sqlite3_get_auxdata(c, place);
+
+    *owned = false;
+    if (code)
+        return code;
+    code = compile(c, argv[place], regex_options(argv));
+    *owned = code != NULL;
     return code;
 }
 
@@ -152,6 +165,61 @@ call_regexp(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (found >= 0)
         sqlite3_result_int(c, found);
     keep(c, 0, code, owned);
+}
+
+/* The letters of a match type; false: there is no such one. */
+static bool
+match_options(struct span letters, uint32_t *options)
+{
+    for (size_t i = 0; i < letters.size; i++)
+        switch (letters.data[i]) {
+        case 'c':
+            *options &= ~(uint32_t)PCRE2_CASELESS;
+            break;
+        case 'i':
+            *options |= PCRE2_CASELESS;
+            break;
+        case 'm':
+            *options |= PCRE2_MULTILINE;
+            break;
+        case 'n':
+            *options |= PCRE2_DOTALL;
+            break;
+        case 'u':
+            break;
+        default:
+            return false;
+        }
+    return true;
+}
+
+/* REGEXP_LIKE(x, pattern[, type]) */
+static void
+call_regexp_like(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    uint32_t options = regex_options(argv);
+    pcre2_code *code;
+    size_t start, end;
+    bool owned = true;
+    int found;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (argc == 3 && !match_options(function_argument(argv[2]), &options)) {
+        sqlite3_result_error(c, "Incorrect arguments to regexp_like", -1);
+        return;
+    }
+    code =
+        argc == 3 ? compile(c, argv[1], options) : compiled(c, argv, 1, &owned);
+    if (!code)
+        return;
+    found = search(c, code, function_argument(argv[0]), 0, &start, &end);
+    if (found >= 0)
+        sqlite3_result_int(c, found);
+    if (argc == 3)
+        free_regex(code); /* its type may be another one in the next row */
+    else
+        keep(c, 1, code, owned);
 }
 
 /* REGEXP_INSTR(x, pattern), REGEXP_SUBSTR(x, pattern) */
@@ -389,6 +457,7 @@ call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
 const struct function search_functions[] = {
     {"like", 2, 3, call_like, RETURNS_BIGINT},
     {"regexp", 2, 2, call_regexp, RETURNS_BIGINT},
+    {"regexp_like", 2, 3, call_regexp_like, RETURNS_BIGINT},
     {"regexp_instr", 2, 2, call_regexp_instr, RETURNS_BIGINT},
     {"regexp_substr", 2, 2, call_regexp_substr, RETURNS_TEXT},
     {"regexp_replace", 3, 3, call_regexp_replace, RETURNS_TEXT},

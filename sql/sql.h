@@ -135,6 +135,8 @@ const char *sql_session_database(const struct sql_session *session);
 bool sql_session_autocommit(const struct sql_session *session);
 /* Seconds that it may wait for a statement: its wait_timeout. */
 uint32_t sql_session_idle_s(const struct sql_session *session);
+/* Milliseconds that a timed cursor may take: max_execution_time; 0: any. */
+uint32_t sql_session_timeout_ms(const struct sql_session *session);
 bool sql_session_in_transaction(const struct sql_session *session);
 
 /* What the ? of a prepared statement stand for, in order. */

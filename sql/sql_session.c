@@ -42,6 +42,7 @@ sql_session_reset(struct sql_session *session)
     session->in_transaction = false;
     session->idle_s = 0;
     session->found_rows = 0;
+    session->timeout_ms = 0;
 }
 
 int
@@ -78,6 +79,12 @@ uint32_t
 sql_session_idle_s(const struct sql_session *session)
 {
     return session->idle_s ? session->idle_s : session->node->idle_timeout_s;
+}
+
+uint32_t
+sql_session_timeout_ms(const struct sql_session *session)
+{
+    return session->timeout_ms;
 }
 
 static bool
@@ -167,23 +174,31 @@ drop(struct sql_session *session, const struct variable *variable,
     mem_free(old);
 }
 
-/* The one variable that the server looks at between statements. */
-static void
-follow_idle(struct sql_session *session, const struct session_value *s)
+/* The number of one that is not NULL, between least and most. */
+static uint32_t
+bounded(const struct session_value *s, uint32_t least, uint32_t most)
 {
-    int64_t seconds = s->value.integer;
+    int64_t number = s->value.integer;
 
-    if (!s->variable || strcmp(s->variable->name, "wait_timeout") != 0)
-        return;
     if (s->value.type == VALUE_TEXT)
-        seconds = strtoll(s->bytes, NULL, 10);
-    if (s->value.type == VALUE_NULL)
-        session->idle_s = 0;
-    else if (seconds < 1)
-        session->idle_s = 1;
-    else
-        session->idle_s =
-            (uint32_t)(seconds < IDLE_MAX_S ? seconds : IDLE_MAX_S);
+        number = strtoll(s->bytes, NULL, 10);
+    if (number < (int64_t)least)
+        return least;
+    return number < (int64_t)most ? (uint32_t)number : most;
+}
+
+/* The variables that the server looks at; NULL: the default again. */
+static void
+follow(struct sql_session *session, const struct session_value *s)
+{
+    bool unset = s->value.type == VALUE_NULL;
+
+    if (!s->variable)
+        return;
+    if (strcmp(s->variable->name, "wait_timeout") == 0)
+        session->idle_s = unset ? 0 : bounded(s, 1, IDLE_MAX_S);
+    else if (strcmp(s->variable->name, "max_execution_time") == 0)
+        session->timeout_ms = unset ? 0 : bounded(s, 0, UINT32_MAX);
 }
 
 /* DEFAULT of a computed variable: it is the session's own no more. */
@@ -212,7 +227,7 @@ session_value_apply(struct sql_session *session, struct session_value *list,
 
         next = list->next;
         drop(session, list->variable, name);
-        follow_idle(session, list);
+        follow(session, list);
         if (is_default(list)) {
             mem_free(list);
             continue;

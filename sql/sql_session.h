@@ -33,6 +33,7 @@ struct sql_session {
     char database[SQL_NAME_MAX + 1]; /* "": none */
     bool autocommit, in_transaction;
     uint32_t idle_s;              /* wait_timeout, where SET changed it; or 0 */
+    uint32_t timeout_ms;          /* max_execution_time; 0: none */
     uint64_t found_rows;          /* that the last SELECT or SHOW gave */
     struct session_value *values; /* NULL while nothing was changed */
 };

@@ -22,6 +22,11 @@ enum {
     NESTING_MAX = 64       /* parentheses */
 };
 
+/* Of ER_STACK_OVERRUN.  18 levels or so are what SQLite's parser holds. */
+#define STATEMENT_TOO_DEEP                                                     \
+    "The expression is nested too deeply: about 18 levels of CASE or of "      \
+    "subqueries fit, 64 of parentheses, and 500 operators in a row"
+
 enum statement_kind {
     STATEMENT_ADMIN_EXECUTE,
     STATEMENT_SELECT,

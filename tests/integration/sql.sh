@@ -41,6 +41,12 @@ same "a table of the node" "10001	1	connected" \
     "$(sql 'select id, alive, state from heapwire.nodes')"
 same "the profiler" "0	524288	" \
     "$(sql 'select active, sample_rate, reason from heapwire.profiler')"
+contains "the session's own limit of time" \
+    "maximum statement execution time exceeded (0.3 s)" \
+    "$(cli -e 'set max_execution_time = 300; select sleep(9)' 2>&1)"
+same "which is lifted, and of no other statement" 0 \
+    "$(sql 'set max_execution_time = 300; do sleep(0.9);
+        set max_execution_time = default; select sleep(0.9)')"
 contains "line of a fault" "near '' at line 2" \
     "$(sql 'select 1
 from' || true)"

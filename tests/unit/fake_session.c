@@ -104,6 +104,13 @@ sql_session_in_transaction(const struct sql_session *s)
 }
 
 uint32_t
+sql_session_timeout_ms(const struct sql_session *s)
+{
+    (void)s;
+    return 0;
+}
+
+uint32_t
 sql_session_idle_s(const struct sql_session *s)
 {
     return s->node->idle_timeout_s;

@@ -60,6 +60,57 @@ START_TEST(the_idle_time_follows_wait_timeout)
 }
 END_TEST
 
+static const struct {
+    const char *set;
+    uint32_t ms;
+} limits[] = {
+    {"set max_execution_time = 500", 500},
+    {"set session max_execution_time = '7'", 7},
+    {"set max_execution_time = 0", 0},
+    {"set max_execution_time = -1", 0},
+    {"set max_execution_time = 18446744073709551615", UINT32_MAX},
+    {"set max_execution_time = 5, max_execution_time = default", 0},
+    {"set @max_execution_time = 5", 0},
+    {"set max_execution_time = 'soon'", 0}, /* an error */
+};
+
+START_TEST(the_limit_of_time_follows_max_execution_time)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+    harness_run(&h, limits[_i].set);
+    ck_assert_uint_eq(sql_session_timeout_ms(h.session), limits[_i].ms);
+    sql_session_reset(h.session);
+    ck_assert_uint_eq(sql_session_timeout_ms(h.session), 0);
+    harness_fini(&h);
+}
+END_TEST
+
+static const struct {
+    const char *statement;
+    bool timed;
+} timed[] = {
+    {"select 1", true},
+    {"select 1", true}, /* a plan */
+    {"select id from heapwire.nodes", true},
+    {"select 1 into @a", true},
+    {"do 1", false},
+    {"show databases", false},
+    {"show databases where 1", false},
+    {"admin execute on 10001 'System.print(1)'", false},
+};
+
+START_TEST(it_holds_for_selects_alone)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+    for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
+        ck_assert_ptr_nonnull(harness_open(&h, timed[i].statement));
+        ck_assert_int_eq(h.cursor->timed, timed[i].timed);
+        harness_close(&h);
+    }
+    harness_fini(&h);
+}
+END_TEST
+
 START_TEST(a_default_timeout_is_the_nodes_again)
 {
     harness_init(&h, PRIVILEGE_ALL);
@@ -204,6 +255,9 @@ main(void)
                         sizeof(cases) / sizeof(cases[0]));
     tcase_add_loop_test(tc, the_idle_time_follows_wait_timeout, 0,
                         sizeof(idle) / sizeof(idle[0]));
+    tcase_add_loop_test(tc, the_limit_of_time_follows_max_execution_time, 0,
+                        sizeof(limits) / sizeof(limits[0]));
+    tcase_add_test(tc, it_holds_for_selects_alone);
     tcase_add_test(tc, a_default_timeout_is_the_nodes_again);
     tcase_add_loop_test(tc, each_table_takes_the_privilege_that_it_should, 0,
                         sizeof(tables) / sizeof(tables[0]));

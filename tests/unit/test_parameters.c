@@ -299,8 +299,7 @@ START_TEST(describing_takes_the_privilege)
 {
     static const char *const denied[] = {
         "SELECT ? FROM heapwire.nodes", "SHOW BACKENDS",
-        "ADMIN EXECUTE ON 10001 'var p = HeapProf.getInstance()\n"
-        "System.print(p.enable_prof())'"};
+        "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'"};
     struct sql_description description;
 
     harness_fini(&h);

@@ -605,14 +605,50 @@ run_repeated(const char *first, const char *part, size_t count,
     return answer;
 }
 
+static const struct {
+    const char *open, *close;
+    size_t levels;
+    unsigned code;
+} nests[] = {
+    {"case when 1 then ", " end", 10, 0},
+    {"case when 1 then ", " end", 30, ER_STACK_OVERRUN},
+    {"case when 1 then ", " end", 150, ER_STACK_OVERRUN},
+    {"case when 1 then ", " end", 3000, ER_STACK_OVERRUN},
+    {"(select ", ")", 10, 0},
+    {"(select ", ")", 40, ER_STACK_OVERRUN},
+    {"(select ", ")", 150, ER_STACK_OVERRUN},
+    {"abs(", ")", 63, ER_STACK_OVERRUN},
+    {"not ", "", 600, ER_STACK_OVERRUN},
+    {"not ", "", 3000, ER_STACK_OVERRUN},
+};
+
+START_TEST(depth_is_not_called_a_typing_error)
+{
+    struct buffer text;
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "select ");
+    for (size_t i = 0; i < nests[_i].levels; i++)
+        buffer_text(&text, nests[_i].open);
+    buffer_char(&text, '1');
+    for (size_t i = 0; i < nests[_i].levels; i++)
+        buffer_text(&text, nests[_i].close);
+    harness_run(&h, text.data);
+    buffer_fini(&text);
+    ck_assert_uint_eq(h.error.code, nests[_i].code);
+}
+END_TEST
+
 START_TEST(queries_have_ceilings)
 {
     run_repeated("select ", "(", 100000, "");
-    ck_assert_uint_eq(h.error.code, ER_PARSE);
+    ck_assert_uint_eq(h.error.code, ER_STACK_OVERRUN);
     run_repeated("select 1", "+1", 1000, "");
-    ck_assert_uint_eq(h.error.code, ER_PARSE);
+    ck_assert_uint_eq(h.error.code, ER_STACK_OVERRUN);
     run_repeated("select 1", "\nunion select 1", 1000, "");
-    ck_assert_uint_eq(h.error.code, ER_PARSE);
+    ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
+    run_repeated("select 1", "\nunion select 1", 49, "");
+    ck_assert_uint_eq(h.error.code, 0);
     run_repeated("select 1", ",1", 300, "");
     ck_assert_uint_eq(h.error.code, ER_PARSE);
     run_repeated("select '", "x", 16 << 20, "'");
@@ -911,6 +947,8 @@ main(void)
     tcase_add_test(tc, functions_take_any_arguments);
     tcase_add_test(tc, a_long_select_of_constants_is_whole);
     tcase_add_test(tc, many_rows_come_in_steps);
+    tcase_add_loop_test(tc, depth_is_not_called_a_typing_error, 0,
+                        COUNT(nests));
     tcase_add_test(tc, queries_have_ceilings);
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);

@@ -29,6 +29,10 @@ static const struct {
     {"SET SQL_SAFE_UPDATES=1,SQL_SELECT_LIMIT=1000,MAX_JOIN_SIZE=1000000",
      "select @@sql_safe_updates, @@sql_select_limit, @@max_join_size",
      "#1|#1000|#1000000"},
+    {"SET optimizer_switch = 'index_merge=on'",
+     "select @@optimizer_switch, @@pid_file, @@sql_log_off, @@ssl_ca, "
+     "@@ssl_cert",
+     "index_merge=on||#0||"},
     {"SET NAMES utf8mb4",
      "select @@character_set_client, @@collation_connection",
      "utf8mb4|utf8mb4_general_ci"},
@@ -113,6 +117,16 @@ static const struct {
     {"SET SESSION sql_notes = true, LOCAL sql_warnings = false",
      "select @@sql_notes, @@sql_warnings", "#1|#0"},
     /* refused, with nothing changed */
+    {"SET PASSWORD = 'x'", NULL,
+     "1290/HY000 The heapwire server is running with the --read-only option "
+     "so it cannot execute this statement; accounts are in its configuration "
+     "file, and heapwire-passwd makes passwords for it"},
+    {"set password for ann = password('x')", NULL,
+     "1290/HY000 The heapwire server is running with the --read-only option "
+     "so it cannot execute this statement; accounts are in its configuration "
+     "file, and heapwire-passwd makes passwords for it"},
+    {"SET sql_log_off = 1", NULL,
+     "1238/HY000 Variable 'sql_log_off' is a read only variable"},
     {"SET nope = 1", NULL, "1193/HY000 Unknown system variable 'nope'"},
     {"SET @@session.nope = 1", NULL,
      "1193/HY000 Unknown system variable 'nope'"},

@@ -60,6 +60,12 @@ static const struct {
     {"(select 1.5) union all (select 2)", "double"},
     {"select 1 union (select 2 union select 3)", "bigint"},
     {"((select curdate()))", "date"},
+    {"select date '2026-01-31', time '10:00', timestamp '2026-01-31', "
+     "date '2026-01-31' d",
+     "date time datetime date"},
+    {"select straight_join sum(id) over w, id from heapwire.nodes window w as "
+     "(order by id)",
+     "bigint bigint"},
     /* functions */
     {"select connection_id(), version(), database(), user(), found_rows()",
      "bigint text text text bigint"},
