@@ -31,6 +31,12 @@ chunk_full(const struct chunk *chunk)
     return chunk->reply.out.size >= CHUNK_BYTES || chunk->rows >= CHUNK_ROWS;
 }
 
+bool
+chunk_made(const struct chunk *chunk)
+{
+    return chunk->reply.out.size > 0 || chunk->reply.out.failed;
+}
+
 void
 chunk_give(struct chunk *chunk, struct reply *session)
 {
@@ -46,6 +52,7 @@ chunk_give(struct chunk *chunk, struct reply *session)
         *from = empty;
     } else {
         buffer_add(to, from->data, from->size);
+        to->failed |= from->failed; /* part of it is missing */
         buffer_clear(from);
     }
     chunk->rows = 0;

@@ -31,6 +31,8 @@ void chunk_fini(struct chunk *chunk);
 /* An empty one, before rows are put into chunk->reply. */
 void chunk_begin(struct chunk *chunk, const struct reply *session);
 bool chunk_full(const struct chunk *chunk);
+/* Whether there is something to give: bytes, or that memory ran out. */
+bool chunk_made(const struct chunk *chunk);
 /* On the loop: appends it to what the session sends, which may have had other
  * packets since the begin.  Then it is empty. */
 void chunk_give(struct chunk *chunk, struct reply *session);

@@ -295,9 +295,9 @@ static void
 pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
-        if (st->chunk.reply.out.size > 0 && !session_output_full(st->session))
+        if (chunk_made(&st->chunk) && !session_output_full(st->session))
             give_chunk(st);
-        if (st->chunk.reply.out.size > 0) {
+        if (chunk_made(&st->chunk)) {
             note_full(st, true);
             return; /* statement_resume goes on */
         }
