@@ -60,6 +60,12 @@ chunk_write(struct chunk *chunk, int fd)
     return chunk->written_bytes < CHUNK_WRITTEN_MAX;
 }
 
+bool
+chunk_made(const struct chunk *chunk)
+{
+    return chunk->reply.out.size > 0 || chunk->reply.out.failed;
+}
+
 void
 chunk_give(struct chunk *chunk, struct reply *session)
 {
@@ -75,6 +81,7 @@ chunk_give(struct chunk *chunk, struct reply *session)
         *from = empty;
     } else {
         buffer_add(to, from->data, from->size);
+        to->failed |= from->failed; /* part of it is missing */
         buffer_clear(from);
     }
     chunk->rows = 0;

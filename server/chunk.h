@@ -36,6 +36,8 @@ bool chunk_full(const struct chunk *chunk);
 /* To a socket that nobody else writes to now.  True: all of it is written, and
  * there may be more.  Faults are left to who writes the rest. */
 bool chunk_write(struct chunk *chunk, int fd);
+/* Whether there is something to give: bytes, or that memory ran out. */
+bool chunk_made(const struct chunk *chunk);
 /* On the loop: appends it to what the session sends, which may have had other
  * packets since the begin.  Then it is empty. */
 void chunk_give(struct chunk *chunk, struct reply *session);

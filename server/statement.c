@@ -323,9 +323,9 @@ pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
         if (st->chunk.written_bytes > 0 ||
-            (st->chunk.reply.out.size > 0 && !session_output_full(st->session)))
+            (chunk_made(&st->chunk) && !session_output_full(st->session)))
             give_chunk(st);
-        if (st->chunk.reply.out.size > 0) {
+        if (chunk_made(&st->chunk)) {
             note_full(st, true);
             return; /* statement_resume goes on */
         }
