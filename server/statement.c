@@ -314,7 +314,7 @@ may_step(struct statement *st)
     return !session_output_full(s) ||
            (!st->pump.cursor->instant && !st->pump.cancelled &&
             st->made == st->pump.rows.count &&
-            session_unsent(s) <= 2 * REPLY_FULL);
+            session_unsent(s) <= 2 * (size_t)REPLY_FULL);
 }
 
 /* Sends and steps until the client is full, the cursor waits, or the end. */

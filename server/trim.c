@@ -9,6 +9,7 @@
 void
 trim_prepare(void)
 {
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
     (void)mallopt(M_ARENA_MAX, TRIM_HEAPS);
 }
 
