@@ -31,7 +31,6 @@
 #include "server.h"
 #include "state_dir.h"
 #include "tls_context.h"
-#include "trim.h"
 #include "users.h"
 
 enum { SIGNALS = 3 };
@@ -500,7 +499,6 @@ daemon_run(const struct arguments *arguments)
     config_faults_init(&faults);
     descriptors_prepare();
     workers_prepare();
-    trim_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
     } else {

@@ -6,13 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void
-trim_prepare(void)
-{
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
-    (void)mallopt(M_ARENA_MAX, TRIM_HEAPS);
-}
-
 /* 0: unknown. */
 static size_t
 bytes_in_memory(void)

@@ -14,9 +14,8 @@
 #include "workers.h"
 
 enum {
-    TRIM_MS = 2000,        /* from the first that was freed until a trim */
-    TRIM_BYTES = 24 << 20, /* with less in memory it is not worth it */
-    TRIM_HEAPS = 2         /* of the C library, for all threads */
+    TRIM_MS = 2000,       /* from the first that was freed until a trim */
+    TRIM_BYTES = 24 << 20 /* with less in memory it is not worth it */
 };
 
 struct trim {
@@ -26,8 +25,6 @@ struct trim {
     bool closed;
 };
 
-/* Before there are other threads. */
-void trim_prepare(void);
 void trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers);
 void trim_close(struct trim *trim);
 
