@@ -83,6 +83,14 @@ void *inference_alloc(struct inference *p, size_t size);
  * or p->lost. */
 struct result_type infer_expression(struct inference *p);
 struct result_type infer_widened(struct result_type a, struct result_type b);
+bool infer_is_integer(struct result_type t);
+
+/* infer_call.c: from their first word on.  An interval that is added to from,
+ * or taken from it. */
+struct result_type infer_case(struct inference *p);
+struct result_type infer_cast(struct inference *p);
+struct result_type infer_call(struct inference *p);
+struct result_type infer_interval(struct inference *p, struct result_type from);
 
 /* infer_variable.c; a user variable's place is behind it afterwards, and
  * behind what is assigned to it. */

@@ -1,0 +1,239 @@
+/* infer_call.c - the types of CASE, CAST, INTERVAL and calls of functions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inference.h"
+#include "select_functions.h"
+
+static struct result_type
+of(enum column_type type)
+{
+    return result_type_of(type);
+}
+
+struct result_type
+infer_case(struct inference *p)
+{
+    struct result_type out = of(COLUMN_NULL);
+
+    p->at++;
+    if (!inference_is(p, "WHEN"))
+        infer_expression(p);
+    while (!p->lost && inference_accept(p, "WHEN")) {
+        infer_expression(p);
+        if (!inference_accept(p, "THEN"))
+            p->lost = true;
+        else
+            out = infer_widened(out, infer_expression(p));
+    }
+    if (!p->lost && inference_accept(p, "ELSE"))
+        out = infer_widened(out, infer_expression(p));
+    if (!inference_accept(p, "END"))
+        p->lost = true;
+    return out;
+}
+
+/* The type that a CAST names, with the digits of DECIMAL(p, s). */
+static struct result_type
+cast_type(const struct inference *p)
+{
+    static const struct {
+        const char *word;
+        enum column_type type;
+        uint16_t flags;
+    } types[] = {
+        {"BINARY", COLUMN_BLOB, 0},
+        {"DATE", COLUMN_DATE, 0},
+        {"DATETIME", COLUMN_DATETIME, 0},
+        {"DECIMAL", COLUMN_DECIMAL, 0},
+        {"DEC", COLUMN_DECIMAL, 0},
+        {"DOUBLE", COLUMN_DOUBLE, 0},
+        {"FLOAT", COLUMN_DOUBLE, 0},
+        {"INTEGER", COLUMN_BIGINT, 0},
+        {"NUMERIC", COLUMN_DECIMAL, 0},
+        {"REAL", COLUMN_DOUBLE, 0},
+        {"SIGNED", COLUMN_BIGINT, 0},
+        {"TIME", COLUMN_TIME, 0},
+        {"TIMESTAMP", COLUMN_DATETIME, 0},
+        {"UNSIGNED", COLUMN_BIGINT, 0}, /* what it holds has 63 bits */
+    };
+    const struct piece *here = inference_here(p);
+    struct result_type out = of(COLUMN_TEXT);
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (token_is(&here->token, types[i].word)) {
+            out = of(types[i].type);
+            out.flags = types[i].flags;
+        }
+    if (out.type == COLUMN_DECIMAL && p->at + 5 < p->count &&
+        token_is_operator(&here[1].token, "(") &&
+        token_is_operator(&here[3].token, ",") &&
+        here[4].token.kind == TOKEN_INTEGER)
+        out.decimals = (uint8_t)(strtoul(here[4].token.text.data, NULL, 10) %
+                                 (DECIMALS_MAX + 1));
+    return out;
+}
+
+/* CAST(x AS type), CONVERT(x, type), CONVERT(x USING charset) */
+struct result_type
+infer_cast(struct inference *p)
+{
+    struct result_type out = of(COLUMN_TEXT);
+    size_t end;
+
+    p->at++;
+    end = inference_here(p)->match;
+    p->at++;
+    infer_expression(p);
+    if (inference_accept(p, "AS") || inference_accept_operator(p, ","))
+        out = cast_type(p);
+    if (!p->no_memory)
+        p->lost = false;
+    p->at = end;
+    inference_accept_operator(p, ")");
+    return out;
+}
+
+/* DATE + INTERVAL: days stay a date, shorter units make it a time. */
+static struct result_type
+moved(struct result_type from, struct span unit)
+{
+    static const char *const days[] = {"DAY",     "WEEK", "MONTH",
+                                       "QUARTER", "YEAR", "YEAR_MONTH"};
+
+    if (from.type == COLUMN_DATE) {
+        for (size_t i = 0; i < sizeof(days) / sizeof(days[0]); i++)
+            if (span_is_nocase(unit, days[i]))
+                return from;
+        return of(COLUMN_DATETIME);
+    }
+    if (from.type == COLUMN_TIMESTAMP)
+        return of(COLUMN_DATETIME);
+    return from.type == COLUMN_DATETIME || from.type == COLUMN_TIME
+               ? from
+               : of(COLUMN_TEXT);
+}
+
+/* INTERVAL x unit: behind a value that it moves. */
+struct result_type
+infer_interval(struct inference *p, struct result_type from)
+{
+    p->at++;
+    infer_expression(p);
+    if (inference_here(p)->token.kind == TOKEN_WORD) {
+        from = moved(from, inference_here(p)->token.text);
+        p->at++;
+    }
+    return from;
+}
+
+struct arguments {
+    size_t count;
+    struct result_type first, all, behind_first;
+};
+
+/* From behind "(" on, as far as they are understood. */
+static struct arguments
+arguments(struct inference *p)
+{
+    struct arguments out = {0, of(COLUMN_NULL), of(COLUMN_NULL),
+                            of(COLUMN_NULL)};
+    struct result_type type;
+
+    while (inference_here(p)->word == WORD_QUANTIFIER)
+        p->at++;
+    do {
+        if (out.count == 1 && inference_is(p, "INTERVAL")) {
+            out.first = out.all = infer_interval(p, out.first);
+            continue;
+        }
+        if (inference_is_operator(p, ")"))
+            break;
+        type = infer_expression(p);
+        if (p->lost)
+            type = of(COLUMN_TEXT);
+        if (out.count++ == 0)
+            out.first = type;
+        else
+            out.behind_first = infer_widened(out.behind_first, type);
+        out.all = infer_widened(out.all, type);
+    } while (!p->lost && inference_accept_operator(p, ","));
+    return out;
+}
+
+static struct result_type
+returned(enum function_type type, const struct arguments *a)
+{
+    switch (type) {
+    case RETURNS_BIGINT:
+        return of(COLUMN_BIGINT);
+    case RETURNS_DOUBLE:
+        return of(COLUMN_DOUBLE);
+    case RETURNS_DATE:
+        return of(COLUMN_DATE);
+    case RETURNS_TIME:
+        return of(COLUMN_TIME);
+    case RETURNS_DATETIME:
+        return of(COLUMN_DATETIME);
+    case RETURNS_ARGUMENTS:
+        return a->all;
+    case RETURNS_BRANCHES:
+        return a->behind_first;
+    case RETURNS_FIRST:
+        return a->first;
+    case RETURNS_NUMBER:
+        return of(infer_is_integer(a->all) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+    case RETURNS_TEXT:
+        break;
+    }
+    return of(COLUMN_TEXT);
+}
+
+/* What is read as syntax, and so is in no table of functions. */
+static bool
+find_syntax(struct span name, enum function_type *type)
+{
+    static const struct {
+        const char *name;
+        enum function_type type;
+    } list[] = {
+        {"adddate", RETURNS_FIRST},   {"date_add", RETURNS_FIRST},
+        {"date_sub", RETURNS_FIRST},  {"extract", RETURNS_BIGINT},
+        {"subdate", RETURNS_FIRST},   {"timestampdiff", RETURNS_BIGINT},
+        {"position", RETURNS_BIGINT}, {"mod", RETURNS_NUMBER},
+    };
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (span_is_nocase(name, list[i].name)) {
+            *type = list[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* name(...), CURRENT_DATE; then OVER, of a window. */
+struct result_type
+infer_call(struct inference *p)
+{
+    struct span name = inference_name(p, &inference_here(p)->token);
+    enum function_type type = RETURNS_TEXT;
+    struct arguments given = {0, of(COLUMN_NULL), of(COLUMN_NULL),
+                              of(COLUMN_NULL)};
+    size_t end;
+
+    if (!function_find(name, &type))
+        find_syntax(name, &type);
+    p->at++;
+    if (inference_is_operator(p, "(")) {
+        end = inference_here(p)->match;
+        p->at++;
+        given = arguments(p);
+        if (!p->no_memory)
+            p->lost = false;
+        p->at = end;
+        inference_accept_operator(p, ")");
+    }
+    if (inference_accept(p, "OVER"))
+        inference_skip(p);
+    return returned(type, &given);
+}
