@@ -122,7 +122,7 @@ static void
 recycle(struct session *s)
 {
     if (s->state != SESSION_RUNNING || s->tls || s->reply.out.data ||
-        s->writing.capacity > 2 * REPLY_FULL) {
+        s->writing.capacity > (size_t)2 * REPLY_FULL) {
         buffer_fini(&s->writing);
         return;
     }

@@ -140,17 +140,18 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
     struct cursor *cursor = NULL;
 
     o->arena = how.arena;
-    o->statement = &statement;
     if (!o->arena) {
         error_memory(err, "the statement");
         return NULL;
     }
+    o->statement = &statement;
     if (statement_parse(text, &how, &statement, err) == 0 &&
         privilege_check(o->session->who.privileges,
                         statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
     *parameters = statement.parameters;
     arena_free(o->arena);
+    o->statement = NULL;
     return cursor;
 }
 

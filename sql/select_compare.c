@@ -338,6 +338,12 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int64(c, rows);
 }
 
+static char
+lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
 static void
 call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -352,9 +358,7 @@ call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         buffer_format(&text, "%zu:", part.size);
         for (size_t k = 0; k < part.size; k++)
-            buffer_char(&text, part.data[k] >= 'A' && part.data[k] <= 'Z'
-                                   ? (char)(part.data[k] - 'A' + 'a')
-                                   : part.data[k]);
+            buffer_char(&text, lower(part.data[k]));
     }
     function_buffer(c, &text);
 }

@@ -185,8 +185,9 @@ call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
             buffer_char(&out, '\n');
         buffer_char(&out, base64_digits[bits >> 18]);
         buffer_char(&out, base64_digits[bits >> 12 & 63]);
-        buffer_char(&out, left > 1 ? base64_digits[bits >> 6 & 63] : '=');
-        buffer_char(&out, left > 2 ? base64_digits[bits & 63] : '=');
+        buffer_char(&out,
+                    (char)(left > 1 ? base64_digits[bits >> 6 & 63] : '='));
+        buffer_char(&out, (char)(left > 2 ? base64_digits[bits & 63] : '='));
     }
     function_buffer(c, &out);
 }

@@ -297,7 +297,7 @@ offset(struct span zone, int64_t *micros)
     zone.data++;
     zone.size--;
     if (!moment_parse_time(zone, &t) || t.kind != MOMENT_TIME ||
-        t.micros > 14 * 3600 * MOMENT_SECOND)
+        t.micros > (int64_t)14 * 3600 * MOMENT_SECOND)
         return false;
     *micros = negative ? -t.micros : t.micros;
     return true;
