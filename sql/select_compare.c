@@ -341,7 +341,7 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
 static char
 lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 /* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
