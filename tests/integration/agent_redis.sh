@@ -147,6 +147,7 @@ sleep 0.3
 kill -KILL $redis
 wait $watcher
 expect "killed" "ended=1" "$(cat "$WORK/watch")"
+sleep 0.2 # the watcher may hear of the end before the listener is closed
 CONNECT_MS=0 agent hello >/dev/null
 expect "nobody there" 3 $?
 
