@@ -28,13 +28,6 @@ const struct catalog_table table_show_explain = {
     CATALOG_HIDDEN,           "explain", "",
     CATALOG_COLUMNS(columns), 0,         catalog_nothing};
 
-static void
-nulls(struct rowset *out, size_t count)
-{
-    while (count-- > 0)
-        rowset_null(out);
-}
-
 /* The name behind "SCAN " or "SEARCH ", or false. */
 static bool
 table_read(const char *detail, struct span *name)
@@ -57,7 +50,7 @@ add_table(struct rowset *out, struct span name)
     rowset_bytes(out, name.data, name.size);
     rowset_null(out);
     rowset_text(out, "ALL");
-    nulls(out, 4);
+    rowset_nulls(out, 4);
     rowset_int(out, ROWS); /* as select_vtab.c estimates */
     rowset_text(out, "100.00");
     rowset_null(out);
@@ -68,7 +61,7 @@ add_no_table(struct rowset *out)
 {
     rowset_int(out, 1);
     rowset_text(out, "SIMPLE");
-    nulls(out, 9);
+    rowset_nulls(out, 9);
     rowset_text(out, "No tables used");
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "clock.h"
 #include "errors.h"
 #include "memory.h"
 
@@ -56,6 +57,26 @@ void
 rowset_null(struct rowset *set)
 {
     next_cell(set);
+}
+
+void
+rowset_nulls(struct rowset *set, size_t count)
+{
+    while (count-- > 0)
+        rowset_null(set);
+}
+
+void
+rowset_time(struct rowset *set, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT];
+
+    if (wall_ms <= 0) {
+        rowset_null(set);
+        return;
+    }
+    clock_text(wall_ms, text, sizeof(text));
+    rowset_text(set, text);
 }
 
 void

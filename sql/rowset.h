@@ -30,6 +30,9 @@ void rowset_init(struct rowset *set, size_t columns);
 void rowset_fini(struct rowset *set); /* zeroed struct is fine */
 
 void rowset_null(struct rowset *set);
+void rowset_nulls(struct rowset *set, size_t count);
+/* Milliseconds of the wall clock; 0 and less, not known: NULL. */
+void rowset_time(struct rowset *set, int64_t wall_ms);
 void rowset_int(struct rowset *set, int64_t value);
 void rowset_double(struct rowset *set, double value);
 void rowset_text(struct rowset *set, const char *text); /* copied */

@@ -35,32 +35,11 @@ state_name(enum node_state state)
     return names[state];
 }
 
-/* Of a time that is not known, NULL. */
-static void
-add_time(struct rowset *out, int64_t wall_ms)
-{
-    char text[CLOCK_TEXT];
-
-    if (wall_ms <= 0) {
-        rowset_null(out);
-        return;
-    }
-    clock_text(wall_ms, text, sizeof(text));
-    rowset_text(out, text);
-}
-
 /* As StarRocks has it. */
 static void
 add_word(struct rowset *out, bool truth)
 {
     rowset_text(out, truth ? "true" : "false");
-}
-
-static void
-add_nulls(struct rowset *out, size_t count)
-{
-    while (count-- > 0)
-        rowset_null(out);
 }
 
 /* Why profiling cannot be switched on here, or "". */
@@ -87,7 +66,7 @@ produce_nodes(const struct catalog_scope *scope, struct rowset *out)
     rowset_int(out, node->port);
     rowset_text(out, "self");
     rowset_int(out, status.state == NODE_CONNECTED);
-    add_time(out, status.since_ms);
+    rowset_time(out, status.since_ms);
     rowset_text(out, HW_VERSION);
     rowset_text(out, state_name(status.state));
 }
@@ -116,12 +95,12 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 
     controller_status(scope->session->node->controller, &status);
     rowset_text(out, state_name(status.state));
-    add_time(out, status.since_ms);
+    rowset_time(out, status.since_ms);
     if (status.state == NODE_CONNECTED) {
         rowset_int(out, hello->active != 0);
-        add_time(out, hello->active_since_ms);
+        rowset_time(out, hello->active_since_ms);
     } else {
-        add_nulls(out, 2);
+        rowset_nulls(out, 2);
     }
     if (hello->opt_prof && hello->lg_sample <= LG_SAMPLE_MAX)
         rowset_int(out, (int64_t)1 << hello->lg_sample);
@@ -169,22 +148,22 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
     controller_status(node->controller, &status);
     rowset_int(out, node->id);
     rowset_text(out, node->address);
-    add_nulls(out, 4); /* ports */
-    add_time(out, status.state == NODE_CONNECTED ? status.hello.started_ms
-                                                 : node->started_ms);
-    add_time(out, status.state == NODE_CONNECTED ? clock_wall_ms()
-                                                 : status.since_ms);
+    rowset_nulls(out, 4); /* ports */
+    rowset_time(out, status.state == NODE_CONNECTED ? status.hello.started_ms
+                                                    : node->started_ms);
+    rowset_time(out, status.state == NODE_CONNECTED ? clock_wall_ms()
+                                                    : status.since_ms);
     add_word(out, status.state == NODE_CONNECTED);
     add_word(out, false); /* SystemDecommissioned */
     add_word(out, false); /* ClusterDecommissioned */
-    add_nulls(out, 6);    /* tablets, capacities */
+    rowset_nulls(out, 6); /* tablets, capacities */
     rowset_text(out,
                 status.state == NODE_CONNECTED ? "" : explain(&status, &why));
     rowset_text(out, HW_VERSION);
     rowset_text(out, "");
-    add_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */
+    rowset_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */
     rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
-    add_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
+    rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
     rowset_text(out, "");
     rowset_text(out, "");
 }

@@ -30,13 +30,6 @@
 #include "schema_types.h"
 #include "sql_session.h"
 
-static void
-nulls(struct rowset *out, size_t count)
-{
-    while (count-- > 0)
-        rowset_null(out);
-}
-
 /* ---- databases ---- */
 
 static void
@@ -144,9 +137,9 @@ add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
         rowset_int(out, 10);
         rowset_null(out);
     }
-    nulls(out, 7); /* rows, lengths, AUTO_INCREMENT */
+    rowset_nulls(out, 7); /* rows, lengths, AUTO_INCREMENT */
     rowset_text(out, created);
-    nulls(out, 2);
+    rowset_nulls(out, 2);
     rowset_text(out, CATALOG_COLLATION);
     rowset_null(out);
     rowset_text(out, "");

@@ -21,19 +21,6 @@
 #include "sql_session.h"
 
 static void
-add_time(struct rowset *out, int64_t wall_ms)
-{
-    char text[CLOCK_TEXT];
-
-    if (wall_ms <= 0) {
-        rowset_null(out);
-        return;
-    }
-    clock_text(wall_ms, text, sizeof(text));
-    rowset_text(out, text);
-}
-
-static void
 add_count(struct rowset *out, uint64_t count)
 {
     rowset_int(out, count < INT64_MAX ? (int64_t)count : INT64_MAX);
@@ -52,14 +39,14 @@ add_snapshot(struct rowset *out, const struct snapshot *snapshot, uint32_t node)
     int64_t age_ms = clock_wall_ms() - snapshot->taken_ms;
 
     rowset_text(out, snapshot->name);
-    add_time(out, snapshot->taken_ms);
+    rowset_time(out, snapshot->taken_ms);
     rowset_int(out, age_ms > 0 ? age_ms / 1000 : 0);
     rowset_int(out, node);
     rowset_int(out, snapshot->hello.pid);
     rowset_text(out, profile->program);
     rowset_text(out, snapshot->hello.version);
     add_count(out, profile->rate);
-    add_time(out, snapshot->hello.active_since_ms);
+    rowset_time(out, snapshot->hello.active_since_ms);
     add_count(out, profile->samples);
     add_count(out, profile->stack_count);
     add_estimate(out, profile->bytes);
