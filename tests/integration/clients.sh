@@ -93,8 +93,8 @@ run_mysqlslap() {
             --create-schema=heapwire --query='SELECT * FROM nodes')"
 }
 
-run_pymysql() { client PyMySQL 'tcp tls socket' $python $here/pymysql_client.py; }
-run_mysqlclient() { client mysqlclient 'tcp tls socket' $python $here/mysqlclient_client.py; }
+run_pymysql() { client PyMySQL 'tcp tls socket' $python $here/dbapi_client.py pymysql; }
+run_mysqlclient() { client mysqlclient 'tcp tls socket' $python $here/dbapi_client.py MySQLdb; }
 run_mysqli() { client mysqli 'tcp tls socket' php $here/mysqli_client.php; }
 run_pdo() { client PDO 'tcp tls socket' php $here/pdo_client.php; }
 run_dbd() { client DBD::mysql 'tcp tls socket' /usr/bin/perl $here/dbd_client.pl; }

@@ -1,18 +1,22 @@
-"""mysqlclient (MySQLdb), over MariaDB's Connector/C."""
+"""PyMySQL or mysqlclient (MySQLdb), as the argument says: neither prepares,
+parameters are put into the text."""
 import hashlib
+import importlib
 import os
 import sys
 
-import MySQLdb
-
+driver = importlib.import_module(sys.argv[1])
 HAS = "System.print(HeapProf.getInstance().has_enable())"
 env = os.environ
 account = {"user": env["HW_USER"], "password": env["HW_PASSWORD"],
            "charset": "utf8mb4"}
 tcp = {"host": "127.0.0.1", "port": int(env["HW_PORT"]), **account}
+tls = {"ca": env["HW_CA"]}
+if driver.__name__ == "pymysql":
+    tls["check_hostname"] = False
 ways = {
     "tcp": tcp,
-    "tls": {**tcp, "ssl": {"ca": env["HW_CA"]}},
+    "tls": {**tcp, "ssl": tls},
     "socket": {"unix_socket": env["HW_SOCKET"], **account},
 }
 
@@ -23,7 +27,7 @@ def rows(cursor, sql, values=None):
 
 
 for way, options in ways.items():
-    connection = MySQLdb.connect(**options)
+    connection = driver.connect(**options)
     cursor = connection.cursor()
     if way == "tls":
         assert rows(cursor, "SHOW STATUS LIKE 'Ssl_cipher'")[0][1]
@@ -39,7 +43,7 @@ for way, options in ways.items():
     try:
         rows(cursor, "ADMIN EXECUTE ON 10001 'System.print(nonsense)'")
         sys.exit("a wrong script succeeded")
-    except MySQLdb.MySQLError as error:
+    except driver.MySQLError as error:
         print(way, "error", error.args[0])
     print(way, "after", rows(cursor, "SELECT 1")[0][0])
     connection.ping()
