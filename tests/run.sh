@@ -68,7 +68,7 @@ part floors floors
 part tidy tidy
 export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
 for preset in release asan tsan; do
-    part "unit-$preset" ctest --preset "$preset" --no-tests=error
+    part "unit-$preset" ctest --preset "$preset" -j 2 --no-tests=error
 done
 
 for preset in asan tsan; do
