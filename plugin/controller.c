@@ -101,9 +101,10 @@ greet(struct controller *c)
 }
 
 static int
-run_switch(struct controller *c, bool on, struct error *err)
+run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
 {
-    struct agent_request request = {.op = AGENT_SET_ACTIVE, .number = on};
+    struct agent_request request = {
+        .op = AGENT_SET_ACTIVE, .number = on, .seconds = seconds};
     struct node_answer answer;
 
     return node_call(&c->node, &request, &answer, err);
@@ -151,17 +152,18 @@ run_job(struct controller *c, struct job *job)
     int rc;
 
     memset(&err, 0, sizeof(err));
-    if (job_is_dump(job->kind)) {
+    if (job_is_dump(job->request.kind)) {
         rc = run_dump(c, job, &err);
         if (rc == 0)
             return;
-    } else if (job->kind == JOB_GET_ACTIVE) {
+    } else if (job->request.kind == JOB_GET_ACTIVE) {
         rc = run_get_active(c, &result.active, &err);
-    } else if (job->kind == JOB_STATS) {
+    } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
     } else {
-        rc = run_switch(c, job->kind == JOB_ENABLE, &err);
+        rc = run_switch(c, job->request.kind == JOB_ENABLE,
+                        job->request.seconds, &err);
         greet(c); /* active since, number of changes */
     }
     publish_status(c);
@@ -396,14 +398,14 @@ can_serve(const struct node_status *status, enum job_kind kind,
 }
 
 struct ticket *
-controller_submit(struct controller *c, enum job_kind kind, struct waker waker,
-                  struct error *err)
+controller_submit(struct controller *c, const struct job_request *request,
+                  struct waker waker, struct error *err)
 {
     struct ticket *ticket = NULL;
 
     pthread_mutex_lock(&c->jobs.lock);
-    if (can_serve(&c->status, kind, err))
-        ticket = jobs_attach(&c->jobs, kind, waker, err);
+    if (can_serve(&c->status, request->kind, err))
+        ticket = jobs_attach(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)
         wake_channel(c);

@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "snapshot.h"
 #include "waker.h"
 
 struct controller;
 struct error;
-struct snapshot;
 struct stats;
 struct ticket;
 
@@ -54,8 +54,9 @@ void controller_status(struct controller *controller, struct node_status *out);
 
 enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
-    JOB_ENABLE,
+    JOB_ENABLE,     /* for request.seconds; 0: until told otherwise */
     JOB_DISABLE,
+    JOB_RESET,    /* forgets all samples; request.lg_sample from now on */
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
@@ -65,6 +66,15 @@ enum job_kind {
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };
+
+/* Texts are copied; what a kind does not use is 0. */
+struct job_request {
+    enum job_kind kind;
+    const char *name; /* of JOB_SNAPSHOT; NULL: one is made up */
+    enum snapshot_cause cause;
+    const char *reason; /* or NULL */
+    uint32_t seconds, lg_sample;
+};
 
 struct job_result {
     bool active;
@@ -76,8 +86,8 @@ struct job_result {
  * jemalloc, ...), told at once.  A ticket that shares a recent answer has it
  * already, and its waker is not called: poll before waiting. */
 struct ticket *controller_submit(struct controller *controller,
-                                 enum job_kind kind, struct waker waker,
-                                 struct error *err);
+                                 const struct job_request *request,
+                                 struct waker waker, struct error *err);
 
 enum ticket_state { TICKET_WAITING, TICKET_DONE, TICKET_FAILED };
 

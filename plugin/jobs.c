@@ -2,6 +2,8 @@
 #include "jobs.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "clock.h"
 #include "memory.h"
@@ -56,7 +58,7 @@ job_is_dump(enum job_kind kind)
 static bool
 is_change(enum job_kind kind)
 {
-    return kind == JOB_ENABLE || kind == JOB_DISABLE;
+    return kind == JOB_ENABLE || kind == JOB_DISABLE || kind == JOB_RESET;
 }
 
 static bool
@@ -82,7 +84,8 @@ shareable(struct jobs *jobs, enum job_kind kind)
     if (kind == JOB_STATS) {
         if (is_recent(jobs, jobs->recent_stats))
             return jobs->recent_stats;
-        if (is_recent(jobs, jobs->running) && jobs->running->kind == kind)
+        if (is_recent(jobs, jobs->running) &&
+            jobs->running->request.kind == kind)
             return jobs->running;
     }
     if (kind == JOB_RECENT) {
@@ -90,7 +93,8 @@ shareable(struct jobs *jobs, enum job_kind kind)
             return jobs->recent_dump;
         if (is_recent(jobs, jobs->resolving))
             return jobs->resolving;
-        if (is_recent(jobs, jobs->running) && job_is_dump(jobs->running->kind))
+        if (is_recent(jobs, jobs->running) &&
+            job_is_dump(jobs->running->request.kind))
             return jobs->running;
     }
     return NULL;
@@ -100,16 +104,18 @@ shareable(struct jobs *jobs, enum job_kind kind)
  * was given up by all who asked; it never joins one that runs, whose answer may
  * be older than the request. */
 static struct job *
-joinable(struct jobs *jobs, enum job_kind kind)
+joinable(struct jobs *jobs, const struct job_request *request)
 {
     struct job *last = jobs->queue;
+    enum job_kind kind = request->kind;
 
     while (last && last->next)
         last = last->next;
-    if (!last)
-        return NULL;
-    if (job_is_dump(kind) ? job_is_dump(last->kind)
-                          : is_read(kind) && last->kind == kind)
+    if (!last || (request->kind == JOB_SNAPSHOT && last->keep &&
+                  strcmp(request->name ? request->name : "", last->name) != 0))
+        return NULL; /* none, or kept under another name */
+    if (job_is_dump(kind) ? job_is_dump(last->request.kind)
+                          : is_read(kind) && last->request.kind == kind)
         return last;
     return NULL;
 }
@@ -124,8 +130,14 @@ queue_length(const struct jobs *jobs)
     return length;
 }
 
+static void
+copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from ? from : "");
+}
+
 static struct job *
-enqueue(struct jobs *jobs, enum job_kind kind, struct error *err)
+enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
 {
     struct job **end = &jobs->queue, *job;
 
@@ -141,7 +153,7 @@ enqueue(struct jobs *jobs, enum job_kind kind, struct error *err)
         error_memory(err, "a request to the node");
         return NULL;
     }
-    job->kind = kind;
+    job->request = *request;
     job->references = 1;
     while (*end)
         end = &(*end)->next;
@@ -149,28 +161,38 @@ enqueue(struct jobs *jobs, enum job_kind kind, struct error *err)
     return job;
 }
 
+static void
+keep_as(struct job *job, const struct job_request *request)
+{
+    job->keep = true;
+    job->request.cause = request->cause;
+    copy_text(job->name, sizeof(job->name), request->name);
+    copy_text(job->reason, sizeof(job->reason), request->reason);
+}
+
 struct ticket *
-jobs_attach(struct jobs *jobs, enum job_kind kind, struct waker waker,
-            struct error *err)
+jobs_attach(struct jobs *jobs, const struct job_request *request,
+            struct waker waker, struct error *err)
 {
     struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
-    struct job *job = shareable(jobs, kind);
+    struct job *job = shareable(jobs, request->kind);
 
     if (!ticket) {
         error_memory(err, "a request to the node");
         return NULL;
     }
     if (!job)
-        job = joinable(jobs, kind);
+        job = joinable(jobs, request);
     if (!job)
-        job = enqueue(jobs, kind, err);
+        job = enqueue(jobs, request, err);
     if (!job) {
         mem_free(ticket);
         return NULL;
     }
     /* Who asks for a change sees nothing from before it afterwards. */
-    jobs->generation += is_change(kind);
-    job->keep |= kind == JOB_SNAPSHOT;
+    jobs->generation += is_change(request->kind);
+    if (request->kind == JOB_SNAPSHOT && !job->keep)
+        keep_as(job, request);
     job->references++;
     ticket->jobs = jobs;
     ticket->job = job;
@@ -194,11 +216,11 @@ take_any(struct jobs *jobs)
     for (struct job **at = &jobs->queue; *at; at = &(*at)->next) {
         struct job *job = *at;
 
-        if (job_is_dump(job->kind) && jobs->resolving) {
+        if (job_is_dump(job->request.kind) && jobs->resolving) {
             dump_waits = true;
             continue;
         }
-        if (dump_waits && !is_read(job->kind))
+        if (dump_waits && !is_read(job->request.kind))
             return NULL;
         *at = job->next;
         job->next = NULL;
@@ -251,10 +273,11 @@ jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
         jobs->running = NULL;
     if (jobs->resolving == job)
         jobs->resolving = NULL;
-    jobs->generation += is_change(job->kind);
-    if (!failure && job_is_dump(job->kind))
+    jobs->generation += is_change(job->request.kind);
+    if (!failure && job_is_dump(job->request.kind))
         keep_recent(&jobs->recent_dump, job);
-    if (!failure && job->kind == JOB_STATS && !job->result.stats->failure)
+    if (!failure && job->request.kind == JOB_STATS &&
+        !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);
     for (struct ticket *t = job->tickets; t; t = t->next)
         t->waker.wake(t->waker.arg);
@@ -352,6 +375,7 @@ ticket_progress(struct ticket *ticket, struct job_progress *out)
         [JOB_GET_ACTIVE] = "Asking the database",
         [JOB_ENABLE] = "Switching profiling on",
         [JOB_DISABLE] = "Switching profiling off",
+        [JOB_RESET] = "Forgetting all samples",
         [JOB_STATS] = "Reading statistics"};
     struct jobs *jobs = ticket->jobs;
     struct job *job = ticket->job;
@@ -361,10 +385,10 @@ ticket_progress(struct ticket *ticket, struct job_progress *out)
     begun = job == jobs->running || job == jobs->resolving || job->finished;
     if (begun) {
         *out = (struct job_progress){1, 1, 0, ""};
-        if (job_is_dump(job->kind))
+        if (job_is_dump(job->request.kind))
             dump_stage(job, out);
         else
-            out->text = texts[job->kind];
+            out->text = texts[job->request.kind];
         if (job->finished)
             out->percent = 100;
     }

@@ -20,7 +20,8 @@
 #include "errors.h"
 
 struct job {
-    enum job_kind kind;
+    struct job_request request; /* its texts are these: */
+    char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
     bool keep; /* some ticket asked for a kept snapshot */
     bool finished, failed;
     struct job_result result; /* the job's own references */
@@ -47,7 +48,7 @@ void jobs_init(struct jobs *jobs);
 void jobs_fini(struct jobs *jobs); /* without the lock */
 
 /* A ticket for such a job: a recent one, one that waits, or a new one. */
-struct ticket *jobs_attach(struct jobs *jobs, enum job_kind kind,
+struct ticket *jobs_attach(struct jobs *jobs, const struct job_request *request,
                            struct waker waker, struct error *err);
 
 /* The next job that may run and is waited for, or NULL; it is then running. */

@@ -1,6 +1,9 @@
 /* snapshot.c - see snapshot.h. */
 #include "snapshot.h"
 
+#include <string.h>
+
+#include "errors.h"
 #include "memory.h"
 #include "profile.h"
 
@@ -30,4 +33,50 @@ snapshot_unref(struct snapshot *snapshot)
         return;
     profile_free(snapshot->profile);
     mem_free(snapshot);
+}
+
+bool
+snapshot_is_name(const char *name, size_t size)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+    if (size == 0 || size > SNAPSHOT_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!memchr(allowed, name[i], sizeof(allowed) - 1))
+            return false;
+    return true;
+}
+
+int
+snapshot_comparable(const struct snapshot *snapshot,
+                    const struct snapshot *base, struct error *err)
+{
+    const struct agent_hello *a = &snapshot->hello, *b = &base->hello;
+
+    if (strcmp(a->boot_id, b->boot_id) != 0 || a->pid != b->pid ||
+        a->start_ticks != b->start_ticks) {
+        error_set(err, ER_UNKNOWN,
+                  "snapshots %s (pid %d) and %s (pid %d) are of different "
+                  "processes; say force(true) to compare them nevertheless",
+                  snapshot->name, a->pid, base->name, b->pid);
+        return -1;
+    }
+    if (snapshot->profile->rate != base->profile->rate) {
+        error_set(err, ER_UNKNOWN,
+                  "snapshots %s and %s have different sample rates (%llu and "
+                  "%llu bytes); say force(true) to compare them nevertheless",
+                  snapshot->name, base->name,
+                  (unsigned long long)snapshot->profile->rate,
+                  (unsigned long long)base->profile->rate);
+        return -1;
+    }
+    if (a->resets != b->resets) {
+        error_set(err, ER_UNKNOWN,
+                  "the profile was reset between %s and %s; say force(true) "
+                  "to compare them nevertheless",
+                  base->name, snapshot->name);
+        return -1;
+    }
+    return 0;
 }

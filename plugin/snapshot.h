@@ -6,18 +6,39 @@
 #ifndef HW_SNAPSHOT_H
 #define HW_SNAPSHOT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "stats.h"
 
-enum { SNAPSHOT_NAME_MAX = 64 };
+enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 
+struct error;
 struct profile;
+
+enum snapshot_cause {
+    SNAPSHOT_ASKED,
+    SNAPSHOT_MARK, /* the node took it by itself: memory passed a mark */
+    SNAPSHOT_SCHEDULE,
+    SNAPSHOT_IMPORTED
+};
+
+/* Of that moment, bytes. */
+struct snapshot_memory {
+    struct stats_figure allocated, active, metadata, resident, mapped, retained;
+    struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
+};
 
 struct snapshot {
     char name[SNAPSHOT_NAME_MAX + 1]; /* [a-z0-9_]{1,64} */
     int64_t taken_ms;                 /* wall clock */
-    struct agent_hello hello;         /* incarnation, rate, active since, ... */
+    uint32_t node_id;
+    enum snapshot_cause cause;
+    char reason[SNAPSHOT_REASON_MAX + 1]; /* which mark, ...; "" */
+    struct agent_hello hello; /* incarnation, rate, active since, ... */
+    struct snapshot_memory memory;
     struct profile *profile;
     int references; /* atomic */
 };
@@ -25,5 +46,13 @@ struct snapshot {
 struct snapshot *snapshot_new(void); /* one reference; NULL: no memory */
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
 void snapshot_unref(struct snapshot *snapshot); /* NULL is fine */
+
+/* [a-z0-9_]{1,64}: no name is ever a path. */
+bool snapshot_is_name(const char *name, size_t size);
+
+/* Why the two cannot be compared (other process, rate, or a reset between
+ * them); -1 with *err. */
+int snapshot_comparable(const struct snapshot *snapshot,
+                        const struct snapshot *base, struct error *err);
 
 #endif

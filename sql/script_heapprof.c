@@ -84,7 +84,9 @@ await(struct script_call *call, enum job_kind kind, struct job_result *result,
     enum ticket_state state;
 
     if (!*ticket) {
-        *ticket = controller_submit(call->controller, kind, call->waker, err);
+        *ticket = controller_submit(call->controller,
+                                    &(struct job_request){.kind = kind},
+                                    call->waker, err);
         if (!*ticket)
             return STEP_FAIL;
         watch_begin(call->watch, *ticket, kind == JOB_PROFILE);

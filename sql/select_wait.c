@@ -114,7 +114,9 @@ look(struct select_wait *wait, enum job_kind kind, struct ticket **place,
     enum ticket_state state;
 
     if (!*place) {
-        ticket = controller_submit(wait->controller, kind, wait->waker, err);
+        ticket = controller_submit(wait->controller,
+                                   &(struct job_request){.kind = kind},
+                                   wait->waker, err);
         if (!ticket)
             return TICKET_FAILED;
         set_ticket(wait, place, ticket);

@@ -20,7 +20,7 @@
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
 
 enum {
-    AGENT_PROTOCOL = 1, /* raised by what an older end would misread */
+    AGENT_PROTOCOL = 2, /* raised by what an older end would misread */
     AGENT_NAME_MAX = 64,
     AGENT_PATH_MAX = 1024,
     AGENT_TEXT_MAX = 256,
@@ -30,10 +30,13 @@ enum {
 enum agent_op {
     AGENT_HELLO = 1,  /* fills reply.hello */
     AGENT_GET_ACTIVE, /* value = prof.active */
-    AGENT_SET_ACTIVE, /* number = 0 or 1; also prof.thread_active_init */
-    AGENT_DUMP,       /* memfds: the profile, /proc/self/maps taken after it */
-    AGENT_OBJECT,     /* number = device, inode: fds: that mapped file */
-    AGENT_STATS       /* memfd: statistics, lines "name value" */
+    /* number = 0 or 1; also prof.thread_active_init.  seconds: off again
+     * after so many, by itself; 0: never. */
+    AGENT_SET_ACTIVE,
+    AGENT_DUMP,   /* memfds: the profile, /proc/self/maps taken after it */
+    AGENT_OBJECT, /* number = device, inode: fds: that mapped file */
+    AGENT_STATS,  /* memfd: statistics, lines "name value" */
+    AGENT_RESET   /* number = lg_sample: forgets all samples */
 };
 
 enum agent_status {
@@ -61,7 +64,9 @@ struct agent_hello {
     uint32_t config_prof, opt_prof, active;
     uint32_t lg_sample;
     uint32_t changes;        /* times we switched profiling */
+    uint32_t resets;         /* times we reset the profile */
     int64_t active_since_ms; /* wall clock; 0 while inactive */
+    int64_t active_until_ms; /* switches itself off then; 0: does not */
     int64_t started_ms;      /* when the agent began to serve */
 };
 
@@ -70,6 +75,7 @@ struct agent_request {
     uint64_t id; /* echoed; the client never reuses one */
     uint64_t number;
     uint64_t inode;
+    uint64_t seconds;
     char name[AGENT_NAME_MAX];
 };
 

@@ -20,6 +20,7 @@
 #include "names.h"
 #include "profile.h"
 #include "symbolizer.h"
+#include "view_options.h"
 
 enum { EXIT_USAGE = 2, PATH_BYTES = 4096 };
 
@@ -63,7 +64,7 @@ static const char usage[] =
 
 struct command {
     bool dot, done; /* done: answered already */
-    struct graph_options options;
+    struct view_options options;
     const char *binary, *profile;
 };
 
@@ -106,7 +107,7 @@ take_fraction(const char *text, double *out)
 static int
 take_flag(struct command *command, int flag, const char *word)
 {
-    struct graph_options *options = &command->options;
+    struct view_options *options = &command->options;
 
     switch (flag) {
     case FLAG_DOT:
@@ -143,7 +144,7 @@ parse_command(int argc, char **argv, struct command *command)
 {
     int flag;
 
-    command->options = graph_defaults;
+    command->options = view_defaults;
     opterr = 0;
     for (;;) {
         const char *word = optind < argc ? argv[optind] : "";

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "graph.h"
 #include "profile.h"
+#include "view_options.h"
 
 enum { WEIGHT_MAX = 100000 }; /* graphviz crashed on larger ones */
 
@@ -175,7 +176,7 @@ add_edge(struct buffer *out, const struct graph *graph,
 }
 
 int
-profile_dot(const struct profile *profile, const struct graph_options *options,
+profile_dot(const struct profile *profile, const struct view_options *options,
             struct buffer *out, struct error *err)
 {
     struct graph *graph = graph_new(profile, options, err);

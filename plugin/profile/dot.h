@@ -8,16 +8,16 @@
 
 struct buffer;
 struct error;
-struct graph_options;
+struct view_options;
 struct profile;
 
 enum { DOT_NAME_MAX = 1024 }; /* longer names end in "..." */
 
 /* Appends the graph, one line per node and edge, to out.  options NULL:
- * graph_defaults.  A profile without samples gives a graph without nodes whose
+ * view_defaults.  A profile without samples gives a graph without nodes whose
  * legend says so.  -1 with *err without memory or past out's ceiling. */
 int profile_dot(const struct profile *profile,
-                const struct graph_options *options, struct buffer *out,
+                const struct view_options *options, struct buffer *out,
                 struct error *err);
 
 #endif

@@ -16,14 +16,13 @@
 #include "profile.h"
 #include "stack_names.h"
 #include "texts.h"
+#include "view_options.h"
 
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
     EDGES_FIRST = 1024, /* a power of two */
     EDGES_MAX = 1 << 24
 };
-
-const struct graph_options graph_defaults = {80, .005, .001, 8, false};
 
 /* A function; the index is its number in the texts. */
 struct weight {
@@ -34,7 +33,7 @@ struct weight {
 
 struct builder {
     const struct profile *profile;
-    struct graph_options options;
+    struct view_options options;
     struct graph *graph;
     struct stack_names names;
     struct weight *weights;
@@ -274,13 +273,13 @@ build(struct builder *b)
 }
 
 struct graph *
-graph_new(const struct profile *profile, const struct graph_options *options,
+graph_new(const struct profile *profile, const struct view_options *options,
           struct error *err)
 {
     struct builder b = {.profile = profile};
     int rc = -1;
 
-    b.options = options ? *options : graph_defaults;
+    b.options = options ? *options : view_defaults;
     b.graph = mem_zalloc(1, sizeof(*b.graph));
     if (b.graph)
         b.graph->arena = arena_new(GRAPH_MEMORY_MAX);

@@ -14,17 +14,7 @@
 struct arena;
 struct error;
 struct profile;
-
-struct graph_options {
-    uint32_t nodecount;    /* at most so many nodes */
-    double nodefraction;   /* drop nodes of at most this part of the total */
-    double edgefraction;   /* drop edges of at most this part of the total */
-    uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
-    bool allocator_frames; /* keep them, as jeprof does: see allocator.h */
-};
-
-/* 80, .005, .001, 8, false: jeprof's */
-extern const struct graph_options graph_defaults;
+struct view_options;
 
 /* Values are bytes in use. */
 struct graph_node {
@@ -49,10 +39,10 @@ struct graph {
     struct arena *arena;
 };
 
-/* options NULL: graph_defaults.  The graph does not need the profile any
+/* options NULL: view_defaults.  The graph does not need the profile any
  * more.  NULL with *err without memory or past the ceiling. */
 struct graph *graph_new(const struct profile *profile,
-                        const struct graph_options *options, struct error *err);
+                        const struct view_options *options, struct error *err);
 void graph_free(struct graph *graph); /* NULL is fine */
 
 #endif

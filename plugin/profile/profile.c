@@ -184,6 +184,7 @@ profile_new(const struct heap_dump *dump, const struct names *names,
         goto out;
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
+    profile->memory = "";
     if (origin)
         profile->origin = *origin;
     profile->program = arena_strndup(profile->arena, program, strlen(program));

@@ -25,10 +25,26 @@ struct profile_origin {
     int64_t active_since_ms; /* wall clock; 0: profiling was not active */
 };
 
+/* Objects and bytes. */
+struct profile_sampled {
+    uint64_t objects, bytes;
+};
+
 struct profile_stack {
     const uint32_t *locations; /* indices into the profile's; leaf first */
     uint32_t depth;
-    double objects, bytes; /* in use, estimated */
+    double objects, bytes; /* in use, estimated; of a difference signed */
+    double objects_ever, bytes_ever; /* allocated; 0 without prof_accum */
+    double variance; /* of bytes: the square of their standard error */
+    struct profile_sampled in_use, ever; /* as the dump had them; of a
+                                            difference 0 */
+};
+
+/* A file that was mapped, for those who read the profile elsewhere. */
+struct profile_module {
+    uint64_t start, end, offset; /* as struct mapping */
+    const char *path;
+    const char *build_id; /* hexadecimal; "" unknown */
 };
 
 struct profile {
@@ -39,10 +55,18 @@ struct profile {
     const struct profile_stack *stacks; /* distinct, in the dump's order */
     size_t stack_count;
     double objects, bytes; /* of all stacks */
-    uint64_t samples;      /* the objects that were seen */
-    uint64_t rate;         /* mean bytes between two samples */
-    bool truncated;        /* the dump was cut off */
-    const char *note;      /* what could not be named, and why; "" */
+    double objects_ever, bytes_ever;
+    uint64_t samples; /* the objects that were seen */
+    uint64_t rate;    /* mean bytes between two samples */
+    bool truncated;   /* the dump was cut off */
+    bool accumulated; /* the dump counted what was ever allocated */
+    bool difference;  /* made by profile_diff */
+    const struct profile_module *modules; /* executable ones, ascending */
+    size_t module_count;
+    const char *note; /* what could not be named, and why; "" */
+    /* What the allocator, the kernel and the profile say of the memory, in
+     * one line (reconciliation.h); "" offline. */
+    const char *memory;
     struct arena *arena;
 };
 

@@ -20,6 +20,7 @@
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"
+#include "view_options.h"
 
 enum { FIELDS_MAX = 1 + 3 * NAMES_INLINE_MAX, TAG = sizeof("<>") - 1 + 16 };
 
@@ -63,7 +64,7 @@ add_line(struct names *names, char *line)
 }
 
 static void
-set_option(struct graph_options *options, const char *text)
+set_option(struct view_options *options, const char *text)
 {
     const char *value = strchr(text, '=');
 
@@ -86,7 +87,7 @@ set_option(struct graph_options *options, const char *text)
 int
 main(int argc, char **argv)
 {
-    struct graph_options options = graph_defaults;
+    struct view_options options = view_defaults;
     struct buffer text, symbols, out;
     struct heap_dump *dump;
     struct profile *profile;

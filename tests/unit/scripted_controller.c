@@ -57,8 +57,9 @@ controller_status(struct controller *controller, struct node_status *out)
 }
 
 struct ticket *
-controller_submit(struct controller *controller, enum job_kind kind,
-                  struct waker waker, struct error *err)
+controller_submit(struct controller *controller,
+                  const struct job_request *request, struct waker waker,
+                  struct error *err)
 {
     struct ticket *ticket;
 
@@ -74,7 +75,7 @@ controller_submit(struct controller *controller, enum job_kind kind,
         error_memory(err, "a ticket");
         return NULL;
     }
-    ticket->kind = kind;
+    ticket->kind = request->kind;
     ticket->state = scripted.answer == ANSWER_DONE   ? FINISHED
                     : scripted.answer == ANSWER_FAIL ? FAILED
                                                      : OPEN;
@@ -122,6 +123,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         scripted.active = true;
         break;
     case JOB_DISABLE:
+    case JOB_RESET:
         scripted.active = false;
         break;
     case JOB_PROFILE:
@@ -193,7 +195,7 @@ ticket_progress(struct ticket *ticket, struct job_progress *out)
 
 /* In the renderer's place: these tests are not about graphs. */
 int
-profile_dot(const struct profile *profile, const struct graph_options *options,
+profile_dot(const struct profile *profile, const struct view_options *options,
             struct buffer *out, struct error *err)
 {
     (void)profile;

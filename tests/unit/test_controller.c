@@ -25,7 +25,8 @@ START_TEST(without_an_agent_every_request_fails_at_once)
 
     ck_assert_ptr_nonnull(mkdtemp(dir));
     c = start_controller(dir);
-    ck_assert_ptr_null(controller_submit(c, JOB_GET_ACTIVE, waker, &err));
+    ck_assert_ptr_null(controller_submit(
+        c, &(struct job_request){.kind = JOB_GET_ACTIVE}, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "no database"));
     controller_stop(c);
     rmdir(dir);
@@ -47,11 +48,13 @@ START_TEST(profiling_is_switched_and_read)
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
     for (int on = 1; on >= 0; on--) {
-        ticket =
-            controller_submit(c, on ? JOB_ENABLE : JOB_DISABLE, waker, &err);
+        ticket = controller_submit(
+            c, &(struct job_request){.kind = on ? JOB_ENABLE : JOB_DISABLE},
+            waker, &err);
         ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
         ticket_free(ticket);
-        ticket = controller_submit(c, JOB_GET_ACTIVE, waker, &err);
+        ticket = controller_submit(
+            c, &(struct job_request){.kind = JOB_GET_ACTIVE}, waker, &err);
         ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
         ck_assert_int_eq(result.active, on);
         ticket_free(ticket);
@@ -83,11 +86,13 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     controller_status(c, &status);
     ck_assert(!status.profiled);
     agent_set(&agent, &agent.mute, true);
-    tickets[0] = controller_submit(c, kinds[0], waker, &err);
+    tickets[0] = controller_submit(c, &(struct job_request){.kind = kinds[0]},
+                                   waker, &err);
     while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
         usleep(10000);
     for (int i = 1; i < 7; i++)
-        tickets[i] = controller_submit(c, kinds[i], waker, &err);
+        tickets[i] = controller_submit(
+            c, &(struct job_request){.kind = kinds[i]}, waker, &err);
     agent_set(&agent, &agent.mute, false);
     for (int i = 0; i < 7; i++) {
         struct job_result result = {0};
@@ -134,7 +139,8 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
     start = clock_ms();
-    ticket = controller_submit(c, JOB_GET_ACTIVE, waker, &err);
+    ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
+                               waker, &err);
     ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert_ptr_nonnull(strstr(err.text, "not responding since"));
@@ -142,7 +148,8 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
 
     /* What the kernel knows, and why there is no more. */
     start = clock_ms();
-    ticket = controller_submit(c, JOB_STATS, waker, &err);
+    ticket = controller_submit(c, &(struct job_request){.kind = JOB_STATS},
+                               waker, &err);
     ck_assert_ptr_nonnull(ticket);
     ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
     ck_assert_uint_lt(clock_ms() - start, 1000);
@@ -156,7 +163,8 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     before = agent_count(&agent, AGENT_GET_ACTIVE) +
              agent_count(&agent, AGENT_HELLO);
     for (int i = 0; i < 100; i++) {
-        ck_assert_ptr_null(controller_submit(c, JOB_PROFILE, waker, &err));
+        ck_assert_ptr_null(controller_submit(
+            c, &(struct job_request){.kind = JOB_PROFILE}, waker, &err));
         usleep(2000);
     }
     ck_assert_uint_lt(clock_ms() - start, 2000);
@@ -166,7 +174,8 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
 
     agent_set(&agent, &agent.mute, false);
     wait_for_state(c, NODE_CONNECTED);
-    ticket = controller_submit(c, JOB_GET_ACTIVE, waker, &err);
+    ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
+                               waker, &err);
     ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
     ticket_free(ticket);
     controller_stop(c);
@@ -189,9 +198,12 @@ START_TEST(a_cancelled_wait_leaves_the_job_to_others)
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
-    ticket_free(controller_submit(c, JOB_PROFILE, waker, &err));
-    one = controller_submit(c, JOB_PROFILE, waker, &err);
-    two = controller_submit(c, JOB_PROFILE, waker, &err);
+    ticket_free(controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
+                                  waker, &err));
+    one = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
+                            waker, &err);
+    two = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
+                            waker, &err);
     ticket_free(one);
     agent_set(&agent, &agent.mute, false);
     ck_assert_int_eq(wait_for(two, &woken, &result, &err), TICKET_DONE);
@@ -217,16 +229,19 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
-    first = controller_submit(c, JOB_PROFILE, waker, &err);
+    first = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
+                              waker, &err);
     while (agent_count(&agent, AGENT_DUMP) == 0)
         usleep(10000);
     for (int i = 0; i < 200; i++) {
-        ticket = controller_submit(c, JOB_PROFILE, waker, &err);
+        ticket = controller_submit(
+            c, &(struct job_request){.kind = JOB_PROFILE}, waker, &err);
         ck_assert_msg(ticket != NULL, "%d: %s", i, err.text);
         ticket_free(ticket);
     }
     for (int i = 0; i < 200; i++) { /* what changes things is not joined */
-        ticket = controller_submit(c, JOB_ENABLE, waker, &err);
+        ticket = controller_submit(c, &(struct job_request){.kind = JOB_ENABLE},
+                                   waker, &err);
         if (!ticket)
             break;
         ticket_free(ticket);
@@ -255,7 +270,8 @@ START_TEST(an_ended_database_is_told_with_its_time)
     wait_for_state(c, NODE_CONNECTED);
     agent_stop(&agent);
     wait_for_state(c, NODE_GONE);
-    ck_assert_ptr_null(controller_submit(c, JOB_ENABLE, waker, &err));
+    ck_assert_ptr_null(controller_submit(
+        c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "ended at 20"));
     controller_stop(c);
 }
@@ -293,7 +309,8 @@ START_TEST(what_jemalloc_cannot_do_is_said)
     pthread_mutex_unlock(&agent.lock);
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
-    ticket = controller_submit(c, allocators[_i].kind, waker, &err);
+    ticket = controller_submit(
+        c, &(struct job_request){.kind = allocators[_i].kind}, waker, &err);
     if (allocators[_i].says) {
         ck_assert_ptr_null(ticket);
         ck_assert_msg(strstr(err.text, allocators[_i].says) != NULL, "%s",

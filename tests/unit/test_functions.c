@@ -7,6 +7,7 @@
 #include "profile_fixture.h"
 #include "suite.h"
 #include "texts.h"
+#include "view_options.h"
 
 static const struct fixture_name names[] = {
     {0x1000, "malloc", false, NULL, 0},
@@ -147,7 +148,8 @@ END_TEST
 
 START_TEST(the_graph_says_the_same)
 {
-    static const struct graph_options all = {1000, 0, 0, 1000, false};
+    static const struct view_options all = {.nodecount = 1000,
+                                            .maxdegree = 1000};
     struct error err = {0};
     struct graph *graph;
 

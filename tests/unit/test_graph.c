@@ -2,6 +2,7 @@
 #include "graph.h"
 #include "profile_fixture.h"
 #include "suite.h"
+#include "view_options.h"
 
 static const struct fixture_name functions[] = {
     {0x1000, "malloc", false, NULL, 0},
@@ -18,7 +19,7 @@ static const struct fixture_name functions[] = {
     {0}};
 
 static struct graph *
-graph_of(const char *stacks, const struct graph_options *options)
+graph_of(const char *stacks, const struct view_options *options)
 {
     char text[8192];
     struct profile *profile;
@@ -141,7 +142,7 @@ START_TEST(allocator_frames_go_unless_wanted)
                                  "t*: 1: 500 [0: 0]\n"
                                  "@ 0xa000\n"
                                  "t*: 1: 300 [0: 0]\n";
-    struct graph_options keep = graph_defaults;
+    struct view_options keep = view_defaults;
     struct graph *graph = graph_of(stacks, NULL);
 
     ck_assert_uint_eq(graph->node_count, 1);
@@ -162,7 +163,7 @@ START_TEST(nodes_are_dropped_at_the_fraction_and_past_the_count)
     static const char stacks[] = "@ 0x1000 0x2001\nt*: 1: 990 [0: 0]\n"
                                  "@ 0x1000 0x3001\nt*: 1: 6 [0: 0]\n"
                                  "@ 0x1000 0x4001\nt*: 1: 5 [0: 0]\n";
-    struct graph_options options = graph_defaults;
+    struct view_options options = view_defaults;
     struct graph *graph = graph_of(stacks, NULL);
 
     /* floor(0.005 * 1001) = 5: c's 5.03 (estimated) stays above it. */
@@ -173,7 +174,7 @@ START_TEST(nodes_are_dropped_at_the_fraction_and_past_the_count)
     graph = graph_of(stacks, &options);
     ck_assert_uint_eq(graph->node_count, 1);
     graph_free(graph);
-    options = graph_defaults;
+    options = view_defaults;
     options.nodecount = 2;
     graph = graph_of(stacks, &options);
     ck_assert_uint_eq(graph->node_count, 2);
@@ -189,7 +190,7 @@ END_TEST
 
 START_TEST(ties_are_broken_by_name)
 {
-    struct graph_options options = graph_defaults;
+    struct view_options options = view_defaults;
     struct graph *graph;
 
     options.nodecount = 2;
@@ -214,7 +215,7 @@ START_TEST(edges_are_dropped_unless_a_node_needs_them)
                                  "t*: 1: 50 [0: 0]\n"
                                  "@ 0x1000 0x4001 0x5001\n"
                                  "t*: 1: 60 [0: 0]\n";
-    struct graph_options options = graph_defaults;
+    struct view_options options = view_defaults;
     struct graph *graph;
 
     options.nodefraction = 0;

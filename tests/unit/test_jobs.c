@@ -42,7 +42,8 @@ submit(enum job_kind kind)
 {
     struct waker waker = {post, &woken};
     struct error err = {0};
-    struct ticket *ticket = controller_submit(c, kind, waker, &err);
+    struct ticket *ticket =
+        controller_submit(c, &(struct job_request){.kind = kind}, waker, &err);
 
     ck_assert_msg(ticket != NULL, "%s", err.text);
     return ticket;

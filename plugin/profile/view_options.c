@@ -1,0 +1,56 @@
+/* view_options.c - see view_options.h. */
+#include "view_options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct view_options view_defaults = {.nodecount = 80,
+                                           .nodefraction = .005,
+                                           .edgefraction = .001,
+                                           .maxdegree = 8};
+
+static const char *const measures[] = {"inuse_space", "inuse_objects",
+                                       "alloc_space", "alloc_objects"};
+static const char *const granularities[] = {"functions", "lines", "files",
+                                            "addresses"};
+
+static bool
+find(const char *const *words, size_t count, const char *word, unsigned *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+measure_parse(const char *word, enum measure *out)
+{
+    unsigned i;
+
+    if (!find(measures, sizeof(measures) / sizeof(measures[0]), word, &i))
+        return false;
+    *out = (enum measure)i;
+    return true;
+}
+
+bool
+granularity_parse(const char *word, enum granularity *out)
+{
+    unsigned i;
+
+    if (!find(granularities, sizeof(granularities) / sizeof(granularities[0]),
+              word, &i))
+        return false;
+    *out = (enum granularity)i;
+    return true;
+}
+
+bool
+measure_is_space(enum measure measure)
+{
+    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_ALLOC_SPACE;
+}

@@ -1,0 +1,34 @@
+/*
+ * snapshot_file.h - a snapshot as bytes: what the store writes, and what is
+ * exported and imported.
+ *
+ * Self-contained: samples, frames with names, modules with build-ids, node,
+ * times, rate, jemalloc's version.  The layout stands in snapshot_file.c.
+ * Decoding trusts nothing: every count and offset is checked, checksums first.
+ */
+#ifndef HW_SNAPSHOT_FILE_H
+#define HW_SNAPSHOT_FILE_H
+
+#include <stddef.h>
+
+struct buffer;
+struct error;
+struct snapshot;
+struct store_entry;
+
+enum { SNAPSHOT_FILE_MAX = 256 << 20, SNAPSHOT_FILE_HEAD_MAX = 16384 };
+
+int snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
+                    struct error *err);
+/* One reference, or NULL with *err. */
+struct snapshot *snapshot_decode(const void *bytes, size_t size,
+                                 struct error *err);
+/* Its head alone: the first SNAPSHOT_FILE_HEAD_MAX bytes do. */
+int snapshot_decode_head(const void *bytes, size_t size,
+                         struct store_entry *out, struct error *err);
+/* Such a file, or a raw jemalloc profile (heap_v2), whose addresses stay
+ * numbers where its modules cannot be read: an imported snapshot, nameless. */
+struct snapshot *snapshot_import(const void *bytes, size_t size,
+                                 struct error *err);
+
+#endif

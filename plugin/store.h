@@ -1,0 +1,73 @@
+/*
+ * store.h - the snapshots that are kept: in memory and, where there is a
+ * directory, on disk, so that they outlive heapwired and the database.
+ *
+ * One file a snapshot (snapshot_file.h), complete or not there at all.  All
+ * functions are callable from any thread and may wait for the disk: not for
+ * the event loop.  Has a lock of its own, the last to be taken.
+ */
+#ifndef HW_STORE_H
+#define HW_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+
+struct buffer;
+struct error;
+struct store;
+
+enum { STORE_COUNT_MAX = 256 /* whatever the options say */ };
+
+struct store_options {
+    const char *dir; /* NULL: memory alone; made 0700 where missing */
+    uint32_t count;  /* of snapshots */
+    uint64_t bytes;  /* of their files, or of memory without a directory */
+    int64_t age_ms;  /* older ones go; 0: none does */
+};
+extern const struct store_options store_defaults;
+
+/* What is told of a snapshot without reading it whole. */
+struct store_entry {
+    char name[SNAPSHOT_NAME_MAX + 1];
+    int64_t taken_ms;
+    uint32_t node_id;
+    enum snapshot_cause cause;
+    char reason[SNAPSHOT_REASON_MAX + 1];
+    bool pinned;   /* is not let go for newer ones */
+    bool on_disk;  /* survives */
+    uint64_t size; /* bytes there, or in memory */
+    struct agent_hello hello;
+    struct snapshot_memory memory;
+    uint64_t rate, samples, stacks;
+    double bytes, objects;
+    bool truncated;
+    char note[256];
+};
+
+/* Damaged files are passed over and told to log (NULL: nobody).  NULL with
+ * *err. */
+struct store *store_open(const struct store_options *options,
+                         void (*log)(const char *line), struct error *err);
+void store_close(struct store *store); /* NULL is fine */
+
+/* A name that no other has: "heap_20261121_151347_1". */
+void store_make_name(struct store *store, struct snapshot *snapshot);
+
+/* Keeps it under its name and lets the oldest that are not pinned go, as far
+ * as the ceilings ask for it.  When -1 with *err nothing has changed: the name
+ * is taken, the disk is full, all others are pinned, ... */
+int store_add(struct store *store, struct snapshot *snapshot,
+              struct error *err);
+/* A new reference, or NULL with *err. */
+struct snapshot *store_get(struct store *store, const char *name,
+                           struct error *err);
+int store_delete(struct store *store, const char *name, struct error *err);
+int store_pin(struct store *store, const char *name, bool pinned,
+              struct error *err);
+/* Oldest first, at most max; how many. */
+size_t store_list(struct store *store, struct store_entry *out, size_t max);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * view.h - the forms in which a profile can be had, each by its name.
+ *
+ * What the script language, SQL functions and heapwire-prof offer is this
+ * table.
+ */
+#ifndef HW_VIEW_H
+#define HW_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "view_options.h"
+
+struct buffer;
+struct error;
+struct profile;
+
+struct view_form {
+    const char *name; /* "dot", "text", ... */
+    bool binary;      /* not lines of text */
+    /* Whether what it shows depends on by(), focus(), ...: raw does not. */
+    bool takes_options;
+    int (*render)(const struct profile *profile,
+                  const struct view_options *options, struct buffer *out,
+                  struct error *err);
+};
+
+extern const struct view_form view_forms[];
+extern const size_t view_form_count;
+
+const struct view_form *view_form_find(const char *name); /* or NULL */
+
+#endif
