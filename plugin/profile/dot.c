@@ -117,6 +117,25 @@ add_emptiness(struct buffer *out, const struct profile_origin *origin)
     }
 }
 
+/* A line for each of its parts. */
+static void
+add_memory(struct buffer *out, const char *memory)
+{
+    size_t left = strlen(memory), size;
+
+    for (; left > 0; memory += size, left -= size) {
+        if (left > 2 && memory[0] == ';' && memory[1] == ' ') {
+            buffer_text(out, "\\l");
+            size = 2;
+        } else {
+            size = character(memory, left);
+            add_character(out, memory, size);
+            size = size ? size : 1;
+        }
+    }
+    buffer_text(out, "\\l");
+}
+
 static void
 add_head(struct buffer *out, const struct profile *profile,
          const struct graph *graph)
@@ -135,6 +154,8 @@ add_head(struct buffer *out, const struct profile *profile,
                   megabytes(graph->edge_limit));
     if (profile->samples == 0)
         add_emptiness(out, &profile->origin);
+    if (*profile->memory)
+        add_memory(out, profile->memory);
     if (profile->truncated)
         buffer_text(out, "The profile was cut off\\l");
     if (*profile->note) {

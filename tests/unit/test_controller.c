@@ -191,7 +191,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
         ticket_free(tickets[i]);
     }
     snapshot_unref(first);
-    ck_assert_str_eq(agent.order, "ddsd");
+    ck_assert_str_eq(agent.order, "dtdtsdt");
     controller_status(c, &status);
     ck_assert(status.profiled);
     first = controller_snapshot(c, name, &err);
