@@ -105,6 +105,25 @@ add_legend(struct buffer *out, const char *line)
     buffer_text(out, "\\l");
 }
 
+/* A line for each of its parts. */
+static void
+add_memory(struct buffer *out, const char *memory)
+{
+    size_t left = strlen(memory), size;
+
+    for (; left > 0; memory += size, left -= size) {
+        if (left > 2 && memory[0] == ';' && memory[1] == ' ') {
+            buffer_text(out, "\\l");
+            size = 2;
+        } else {
+            size = character(memory, left);
+            add_character(out, memory, size);
+            size = size ? size : 1;
+        }
+    }
+    buffer_text(out, "\\l");
+}
+
 static void
 add_head(struct buffer *out, const struct profile *profile,
          const struct graph *graph, const struct view_options *options)
@@ -131,7 +150,8 @@ add_head(struct buffer *out, const struct profile *profile,
         buffer_format(out, "%s\\l", why);
     if (profile->truncated)
         buffer_text(out, "The profile was cut off\\l");
-    add_legend(out, profile->memory);
+    if (*profile->memory)
+        add_memory(out, profile->memory);
     add_legend(out, profile->note);
     buffer_text(out, "\"];\n");
 }
