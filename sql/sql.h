@@ -19,6 +19,7 @@ struct column;
 struct controller;
 struct cursor;
 struct error;
+struct history;
 struct sql_session;
 struct value;
 
@@ -115,6 +116,7 @@ struct sql_node {
     int64_t started_ms;             /* wall clock */
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
+    struct history *history; /* NULL: there is none */
     struct sql_host host;
 };
 

@@ -30,8 +30,8 @@ static const struct {
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
      "Tables_in_heapwire\naudit_log\nheap_frames\nheap_functions\nheap_stacks\n"
-     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nnodes\nprofiler\n"
-     "sessions\nsettings\nsnapshots\nusers"},
+     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"
+     "nodes\nprofiler\nsessions\nsettings\nsnapshots\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
