@@ -495,11 +495,11 @@ finish(struct daemon *d)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    watch_stop(d->watch);
+    controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
-    watch_stop(d->watch);
-    controller_stop(d->controller);
     audit_forget();
     if (d->log_open)
         log_close();
