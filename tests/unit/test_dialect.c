@@ -33,7 +33,7 @@ static const struct {
      "a|b|c|d\n#1|#1|#1|#0"},
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
-    {"select mod(7, 2.25) x", "x\n~0.25"},
+    {"select mod(7, 2.25) x", "x\n0.25"},
     {"select 8 ^ 2 * 3 x", "x\n#30"},
     {"select !1 + 1 x", "x\n#1"},
     {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},
@@ -203,6 +203,8 @@ END_TEST
 START_TEST(select_into_sets_user_variables)
 {
     ck_assert_str_eq(harness_run(&h, "SELECT SLEEP(0) INTO @__Sleep;"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select 0.1 + 0.2 into @d"), "OK");
+    ck_assert_str_eq(harness_run(&h, "select @d x"), "x\n~0.3");
     ck_assert_str_eq(harness_run(&h, "select 1, 'b' into @a, @b"), "OK");
     ck_assert_str_eq(harness_run(&h, "select @a + 1 x, @b y, @__Sleep z"),
                      "x|y|z\n#2|b|#0");
