@@ -13,7 +13,7 @@
 #include "reader.h"
 #include "snapshot_file.h"
 
-static const char magic[8] = "HWSNAP\r\n";
+static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
 enum {
     VERSION = 1,
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
