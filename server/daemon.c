@@ -32,6 +32,7 @@
 #include "state_dir.h"
 #include "tls_context.h"
 #include "users.h"
+#include "view_cache.h"
 
 enum { SIGNALS = 3 };
 
@@ -40,6 +41,7 @@ struct daemon {
     struct config config;
     struct state_dir state;
     struct controller *controller;
+    struct view_cache *views;
     uv_loop_t loop;
     struct server server;
     struct listener local, tcp;
@@ -377,7 +379,9 @@ start_controller(struct daemon *d, struct error *err)
         return -1;
     }
     d->controller = controller_start(&options, err);
-    return d->controller ? 0 : -1;
+    if (d->controller)
+        d->views = view_cache_start(d->controller, VIEW_THREADS, err);
+    return d->views ? 0 : -1;
 }
 
 static int
@@ -385,7 +389,8 @@ start_server(struct daemon *d, struct error *err)
 {
     struct sql_node node = {.id = d->config.node_id,
                             .started_ms = clock_wall_ms(),
-                            .controller = d->controller};
+                            .controller = d->controller,
+                            .views = d->views};
 
     if (uv_loop_init(&d->loop) != 0) {
         error_set(err, ER_UNKNOWN, "cannot make an event loop");
@@ -476,6 +481,7 @@ finish(struct daemon *d)
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
+    view_cache_stop(d->views);
     controller_stop(d->controller);
     audit_forget();
     if (d->log_open)

@@ -21,6 +21,7 @@ struct cursor;
 struct error;
 struct sql_session;
 struct value;
+struct view_cache;
 
 enum {
     SQL_NAME_MAX = 64, /* characters of a user or database name */
@@ -115,6 +116,7 @@ struct sql_node {
     int64_t started_ms;             /* wall clock */
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
+    struct view_cache *views;
     struct sql_host host;
 };
 

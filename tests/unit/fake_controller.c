@@ -1,6 +1,7 @@
 /* fake_controller.c - a node whose database has never been seen. */
 #include "controller.h"
 #include "errors.h"
+#include "view_cache.h"
 
 #include <string.h>
 
@@ -25,4 +26,19 @@ controller_status(struct controller *controller, struct node_status *out)
 {
     (void)controller;
     memset(out, 0, sizeof(*out));
+}
+
+struct view_cache *
+view_cache_start(struct controller *controller, unsigned threads,
+                 struct error *err)
+{
+    (void)threads;
+    (void)err;
+    return (struct view_cache *)controller;
+}
+
+void
+view_cache_stop(struct view_cache *cache)
+{
+    (void)cache;
 }
