@@ -110,6 +110,52 @@ run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
     return node_call(&c->node, &request, &answer, err);
 }
 
+/* Whether some kept snapshot would become one that nothing can be compared
+ * with.  Fills its name. */
+static bool
+find_baseline(struct controller *c, char *name, size_t size)
+{
+    const struct agent_hello *now = &c->node.status.hello;
+    struct snapshot *kept[KEPT_MAX];
+    bool found = false;
+    size_t count;
+
+    pthread_mutex_lock(&c->jobs.lock);
+    count = kept_list(&c->kept, kept, KEPT_MAX);
+    pthread_mutex_unlock(&c->jobs.lock);
+    for (size_t i = 0; i < count; i++) {
+        if (node_same_incarnation(&kept[i]->hello, now) &&
+            kept[i]->hello.resets == now->resets) {
+            snprintf(name, size, "%s", kept[i]->name);
+            found = true;
+        }
+        snapshot_unref(kept[i]);
+    }
+    return found;
+}
+
+static int
+run_reset(struct controller *c, const struct job_request *wanted,
+          struct error *err)
+{
+    struct agent_request request = {
+        .op = AGENT_RESET,
+        .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
+        .force = wanted->force};
+    struct node_answer answer;
+    char name[SNAPSHOT_NAME_MAX + 1];
+
+    if (!wanted->force && find_baseline(c, name, sizeof(name))) {
+        error_set(err, ER_UNKNOWN,
+                  "a reset forgets all samples: snapshot %s and others of this "
+                  "process could not be compared with later ones any more; "
+                  "delete them first, or force it",
+                  name);
+        return -1;
+    }
+    return node_call(&c->node, &request, &answer, err);
+}
+
 static int
 run_get_active(struct controller *c, bool *active, struct error *err)
 {
@@ -161,6 +207,9 @@ run_job(struct controller *c, struct job *job)
     } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
+    } else if (job->request.kind == JOB_RESET) {
+        rc = run_reset(c, &job->request, &err);
+        greet(c); /* the rate, number of resets */
     } else {
         rc = run_switch(c, job->request.kind == JOB_ENABLE,
                         job->request.seconds, &err);
@@ -404,7 +453,8 @@ controller_submit(struct controller *c, const struct job_request *request,
     struct ticket *ticket = NULL;
 
     pthread_mutex_lock(&c->jobs.lock);
-    if (can_serve(&c->status, request->kind, err))
+    if (node_status_check_request(request, err) == 0 &&
+        can_serve(&c->status, request->kind, err))
         ticket = jobs_attach(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)
