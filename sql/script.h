@@ -84,7 +84,6 @@ struct script_work {
 struct script_host {
     struct controller *controller;
     struct view_cache *views;
-    const char *user;
     struct waker waker;
 };
 

@@ -2,6 +2,7 @@
 #include "script_methods.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sql.h"
 #include "view.h"
@@ -83,27 +84,25 @@ static const struct script_method rows[] = {
             SCRIPT_PURE, call                                                  \
     }
     {"Profile", "of", "s", true, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,
-     SCRIPT_PURE, profile_of},
+     SCRIPT_PURE, chain_of},
     {"Profile", "now", "", true, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,
-     SCRIPT_INSTANT, profile_now},
-    PROFILE("base", "s", profile_base),
-    PROFILE("by", "s", profile_by),
-    PROFILE("granularity", "s", profile_granularity),
-    PROFILE("focus", "s", profile_option),
-    PROFILE("ignore", "s", profile_option),
-    PROFILE("nodecount", "n", profile_option),
-    PROFILE("nodefraction", "n", profile_option),
-    PROFILE("edgefraction", "n", profile_option),
-    PROFILE("maxdegree", "n", profile_option),
-    PROFILE("show_bytes", "|b", profile_option),
-    PROFILE("allocator_frames", "|b", profile_option),
-    PROFILE("by_growth", "|b", profile_option),
-    PROFILE("force", "|b", profile_option),
+     SCRIPT_INSTANT, chain_now},
+    PROFILE("base", "s", chain_base),
+    PROFILE("by", "s", chain_by),
+    PROFILE("granularity", "s", chain_granularity),
+    PROFILE("focus", "s", chain_option),
+    PROFILE("ignore", "s", chain_option),
+    PROFILE("nodecount", "n", chain_option),
+    PROFILE("nodefraction", "n", chain_option),
+    PROFILE("edgefraction", "n", chain_option),
+    PROFILE("maxdegree", "n", chain_option),
+    PROFILE("show_bytes", "|b", chain_option),
+    PROFILE("allocator_frames", "|b", chain_option),
+    PROFILE("by_growth", "|b", chain_option),
+    PROFILE("force", "|b", chain_option),
 #undef PROFILE
-    {"Profile", "top", "n", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
-     SCRIPT_SLOW, profile_top},
     {"Profile", "export", "", false, SCRIPT_BYTES, PRIVILEGE_PROFILE,
-     SCRIPT_SLOW, profile_export},
+     SCRIPT_SLOW, chain_export},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -118,17 +117,19 @@ struct script_method
 script_method(size_t i)
 {
     const struct view_form *form;
+    bool counts;
 
     if (i < ROWS)
         return rows[i];
     form = &view_forms[i - ROWS];
+    counts = strcmp(form->name, "top") == 0;
     return (struct script_method){.class_name = "Profile",
                                   .name = form->name,
-                                  .takes = "",
+                                  .takes = counts ? "|n" : "",
                                   .returns = form->binary ? SCRIPT_BYTES
                                                           : SCRIPT_STRING,
                                   .privilege = PRIVILEGE_PROFILE,
                                   .kind = SCRIPT_SLOW,
-                                  .call = profile_view,
+                                  .call = chain_view,
                                   .form = form};
 }

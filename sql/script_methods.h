@@ -20,8 +20,8 @@ enum step heapprof_dump_dot(struct script_call *call, struct error *err);
 
 enum { VIEW_COUNT_MAX = 1000000 /* of nodecount, maxdegree, top */ };
 
-/* script_profile.c: what an instance of Profile shows. */
-struct profile_choice {
+/* script_chain.c: what an instance of Profile shows. */
+struct chain {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": */
     struct snapshot *now;             /* this one; the script's reference */
     char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
@@ -29,17 +29,16 @@ struct profile_choice {
     struct view_options options;
 };
 
-enum step profile_of(struct script_call *call, struct error *err);
-enum step profile_now(struct script_call *call, struct error *err);
-enum step profile_base(struct script_call *call, struct error *err);
-enum step profile_by(struct script_call *call, struct error *err);
-enum step profile_granularity(struct script_call *call, struct error *err);
-enum step profile_option(struct script_call *call, struct error *err);
+enum step chain_of(struct script_call *call, struct error *err);
+enum step chain_now(struct script_call *call, struct error *err);
+enum step chain_base(struct script_call *call, struct error *err);
+enum step chain_by(struct script_call *call, struct error *err);
+enum step chain_granularity(struct script_call *call, struct error *err);
+enum step chain_option(struct script_call *call, struct error *err);
 
 /* script_views.c */
-enum step profile_view(struct script_call *call, struct error *err);
-enum step profile_top(struct script_call *call, struct error *err);
-enum step profile_export(struct script_call *call, struct error *err);
+enum step chain_view(struct script_call *call, struct error *err);
+enum step chain_export(struct script_call *call, struct error *err);
 /* The view as the call's result: DONE, WAIT or FAIL. */
 enum step script_view(struct script_call *call,
                       const struct view_request *request, struct error *err);

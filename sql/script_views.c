@@ -1,4 +1,4 @@
-/* script_views.c - Profile's forms: a choice to a view's text or bytes. */
+/* script_views.c - Profile's forms: a chain to a view's text or bytes. */
 #include "script_methods.h"
 
 #include "errors.h"
@@ -23,42 +23,32 @@ script_view(struct script_call *call, const struct view_request *request,
 static struct view_request
 request_of(const struct script_call *call)
 {
-    const struct profile_choice *choice = call->receiver->state;
+    const struct chain *chain = call->receiver->state;
 
-    return (struct view_request){.name = choice->now ? NULL : choice->name,
-                                 .snapshot = choice->now,
-                                 .base = *choice->base ? choice->base : NULL,
-                                 .force = choice->force,
-                                 .options = &choice->options};
+    return (struct view_request){.name = chain->now ? NULL : chain->name,
+                                 .snapshot = chain->now,
+                                 .base = *chain->base ? chain->base : NULL,
+                                 .force = chain->force,
+                                 .options = &chain->options};
 }
 
+/* top(n): of so many. */
 enum step
-profile_view(struct script_call *call, struct error *err)
+chain_view(struct script_call *call, struct error *err)
 {
     struct view_request request = request_of(call);
+    struct view_options options = *request.options;
 
+    if (call->argument_count > 0 &&
+        script_count(call, 0, 1, VIEW_COUNT_MAX, &options.nodecount, err) != 0)
+        return STEP_FAIL;
+    request.options = &options;
     request.form = call->method->form;
     return script_view(call, &request, err);
 }
 
 enum step
-profile_top(struct script_call *call, struct error *err)
-{
-    struct view_request request = request_of(call);
-    struct view_options options = *request.options;
-
-    if (script_count(call, 0, 1, VIEW_COUNT_MAX, &options.nodecount, err) != 0)
-        return STEP_FAIL;
-    request.options = &options;
-    request.form = view_form_find("text");
-    if (request.form)
-        return script_view(call, &request, err);
-    error_set(err, ER_NOT_SUPPORTED, "there is no form 'text'");
-    return STEP_FAIL;
-}
-
-enum step
-profile_export(struct script_call *call, struct error *err)
+chain_export(struct script_call *call, struct error *err)
 {
     struct view_request request = request_of(call);
 

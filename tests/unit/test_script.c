@@ -27,8 +27,8 @@ static void
 set_up(void)
 {
     arena = arena_new(24 << 20);
-    host = (struct script_host){
-        .controller = scripted_reset(), .user = "admin", .waker = {wake, NULL}};
+    host = (struct script_host){.controller = scripted_reset(),
+                                .waker = {wake, NULL}};
     host.views = view_cache_start(host.controller, 0, &err);
     ck_assert_ptr_nonnull(host.views);
 }

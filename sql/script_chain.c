@@ -1,5 +1,5 @@
 /*
- * script_profile.c - Profile: which snapshot to show, and how.
+ * script_chain.c - Profile: which snapshot to show, and how.
  *
  * Every option gives a new instance; the one before stays as it was.
  */
@@ -52,40 +52,40 @@ script_snapshot_name(struct script_call *call, size_t i,
 }
 
 /* A copy of the receiver's, or of the defaults; it is the call's result. */
-static struct profile_choice *
-new_choice(struct script_call *call, struct error *err)
+static struct chain *
+new_chain(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = arena_alloc(call->arena, sizeof(*choice));
-    const struct profile_choice *old = call->receiver->state;
+    struct chain *chain = arena_alloc(call->arena, sizeof(*chain));
+    const struct chain *old = call->receiver->state;
 
-    if (!choice) {
+    if (!chain) {
         error_memory(err, "the script");
         return NULL;
     }
     if (old)
-        *choice = *old;
+        *chain = *old;
     else
-        choice->options = view_defaults;
-    script_return_instance(call, choice);
-    return choice;
+        chain->options = view_defaults;
+    script_return_instance(call, chain);
+    return chain;
 }
 
 enum step
-profile_of(struct script_call *call, struct error *err)
+chain_of(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = new_choice(call, err);
+    struct chain *chain = new_chain(call, err);
 
-    if (!choice || script_snapshot_name(call, 0, choice->name, err) != 0)
+    if (!chain || script_snapshot_name(call, 0, chain->name, err) != 0)
         return STEP_FAIL;
     return STEP_DONE;
 }
 
 /* Equal calls share one dump, up to where something changes the node. */
 enum step
-profile_now(struct script_call *call, struct error *err)
+chain_now(struct script_call *call, struct error *err)
 {
     struct job_result result = {0};
-    struct profile_choice *choice;
+    struct chain *chain;
     enum step step;
 
     if (!*call->now) {
@@ -95,19 +95,19 @@ profile_now(struct script_call *call, struct error *err)
             return step;
         *call->now = call->work->snapshot = result.snapshot;
     }
-    choice = new_choice(call, err);
-    if (!choice)
+    chain = new_chain(call, err);
+    if (!chain)
         return STEP_FAIL;
-    choice->now = *call->now;
+    chain->now = *call->now;
     return STEP_DONE;
 }
 
 enum step
-profile_base(struct script_call *call, struct error *err)
+chain_base(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = new_choice(call, err);
+    struct chain *chain = new_chain(call, err);
 
-    if (!choice || script_snapshot_name(call, 0, choice->base, err) != 0)
+    if (!chain || script_snapshot_name(call, 0, chain->base, err) != 0)
         return STEP_FAIL;
     return STEP_DONE;
 }
@@ -119,11 +119,11 @@ enum option_kind { OPTION_FLAG, OPTION_COUNT, OPTION_FRACTION, OPTION_PATTERN };
 static const struct option {
     const char *method;
     enum option_kind kind;
-    size_t at; /* in struct profile_choice */
+    size_t at; /* in struct chain */
 } option_table[] = {
 #define OPTION(name, kind)                                                     \
     {                                                                          \
-#name, kind, offsetof(struct profile_choice, options.name)             \
+#name, kind, offsetof(struct chain, options.name)                      \
     }
     OPTION(focus, OPTION_PATTERN),
     OPTION(ignore, OPTION_PATTERN),
@@ -134,7 +134,7 @@ static const struct option {
     OPTION(show_bytes, OPTION_FLAG),
     OPTION(allocator_frames, OPTION_FLAG),
     OPTION(by_growth, OPTION_FLAG),
-    {"force", OPTION_FLAG, offsetof(struct profile_choice, force)},
+    {"force", OPTION_FLAG, offsetof(struct chain, force)},
 #undef OPTION
 };
 
@@ -231,16 +231,16 @@ set_option(struct script_call *call, enum option_kind kind, void *field,
 }
 
 enum step
-profile_option(struct script_call *call, struct error *err)
+chain_option(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = new_choice(call, err);
+    struct chain *chain = new_chain(call, err);
     const struct option *option = option_table;
 
     while (strcmp(option->method, call->method->name) != 0)
         option++;
-    return choice ? set_option(call, option->kind, (char *)choice + option->at,
-                               err)
-                  : STEP_FAIL;
+    return chain
+               ? set_option(call, option->kind, (char *)chain + option->at, err)
+               : STEP_FAIL;
 }
 
 /* ---- words ---- */
@@ -271,28 +271,28 @@ fail_word(struct script_call *call, const char *allowed, struct error *err)
 }
 
 enum step
-profile_by(struct script_call *call, struct error *err)
+chain_by(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = new_choice(call, err);
+    struct chain *chain = new_chain(call, err);
     char room[WORD_MAX];
 
-    if (!choice)
+    if (!chain)
         return STEP_FAIL;
-    if (measure_parse(word(call, room), &choice->options.measure))
+    if (measure_parse(word(call, room), &chain->options.measure))
         return STEP_DONE;
     return fail_word(
         call, "inuse_space, inuse_objects, alloc_space, alloc_objects", err);
 }
 
 enum step
-profile_granularity(struct script_call *call, struct error *err)
+chain_granularity(struct script_call *call, struct error *err)
 {
-    struct profile_choice *choice = new_choice(call, err);
+    struct chain *chain = new_chain(call, err);
     char room[WORD_MAX];
 
-    if (!choice)
+    if (!chain)
         return STEP_FAIL;
-    if (granularity_parse(word(call, room), &choice->options.granularity))
+    if (granularity_parse(word(call, room), &chain->options.granularity))
         return STEP_DONE;
     return fail_word(call, "functions, lines, files, addresses", err);
 }
