@@ -25,9 +25,12 @@ script_line(struct span text, size_t offset)
 void
 script_place(struct span text, size_t offset, struct error *err)
 {
-    struct error cause = *err;
+    struct error cause;
     unsigned column = 1;
 
+    if (!err)
+        return;
+    cause = *err;
     for (size_t i = offset; i > 0 && text.data[i - 1] != '\n'; i--)
         column += ((unsigned char)text.data[i - 1] & 0xc0) != 0x80;
     error_set(err, cause.code, "script line %u, column %u: %s",
