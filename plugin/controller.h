@@ -42,6 +42,7 @@ struct node_status {
     bool profiled;            /* since this database connected */
     uint64_t samples;         /* of the last profile; while profiled */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 
 /* Starts the threads.  NULL with *err. */
