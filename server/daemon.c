@@ -33,6 +33,7 @@
 #include "store.h"
 #include "tls_context.h"
 #include "users.h"
+#include "view_cache.h"
 #include "watch.h"
 
 enum { SIGNALS = 3 };
@@ -42,6 +43,7 @@ struct daemon {
     struct config config;
     struct state_dir state;
     struct controller *controller;
+    struct view_cache *views;
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
@@ -398,7 +400,9 @@ start_controller(struct daemon *d, struct error *err)
         return -1;
     }
     d->controller = controller_start(&options, err);
-    return d->controller ? 0 : -1;
+    if (d->controller)
+        d->views = view_cache_start(d->controller, VIEW_THREADS, err);
+    return d->views ? 0 : -1;
 }
 
 static void
@@ -424,6 +428,7 @@ start_server(struct daemon *d, struct error *err)
     struct sql_node node = {.id = d->config.node_id,
                             .started_ms = clock_wall_ms(),
                             .controller = d->controller,
+                            .views = d->views,
                             .history = watch_history(d->watch)};
 
     if (uv_loop_init(&d->loop) != 0) {
@@ -514,6 +519,7 @@ finish(struct daemon *d)
         server_fini(&d->server);
     }
     watch_stop(d->watch);
+    view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);

@@ -511,19 +511,34 @@ statement_cancel(struct session *s, enum statement_end why)
     pump_cancel(&st->pump);
 }
 
-/* What SHOW PROCESSLIST says of it. */
+/* "Resolving names (2 of 4, 37%)" */
 static void
-tell_state(struct statement *st, const char *progress)
+describe(const struct progress *progress, char *out, size_t size)
+{
+    char percent[16] = "";
+
+    if (progress->percent > 0)
+        snprintf(percent, sizeof(percent), ", %u%%", progress->percent);
+    snprintf(out, size, "%.40s (%u of %u%s)", progress->text, progress->stage,
+             progress->stages, percent);
+}
+
+/* What SHOW PROCESSLIST says of it; progress NULL: nothing is known. */
+static void
+tell_state(struct statement *st, const struct progress *progress)
 {
     struct session *s = st->session;
     const char *state = "executing";
+    char text[sizeof(s->entry.state)];
 
-    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits)
+    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits) {
         state = "waiting for a worker";
-    else if (progress)
-        state = progress;
-    else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT)
+    } else if (progress) {
+        describe(progress, text, sizeof(text));
+        state = text;
+    } else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT) {
         state = "waiting for the node";
+    }
     registry_set_state(&s->server->registry, &s->entry, state);
 }
 
@@ -539,7 +554,7 @@ tell_progress(struct statement *st, uint64_t now_ms)
     bool known = cursor && cursor->ops->progress &&
                  cursor->ops->progress(cursor, &progress);
 
-    tell_state(st, progress.text);
+    tell_state(st, known ? &progress : NULL);
     if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
         st->columns_sent || st->request == REQUEST_ROWS || s->writing.data ||
         s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
