@@ -112,6 +112,50 @@ run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
     return node_call(&c->node, &request, &answer, err);
 }
 
+/* Whether no kept snapshot would become one that nothing can be compared
+ * with. */
+static int
+check_baselines(struct controller *c, struct error *err)
+{
+    const struct agent_hello *now = &c->node.status.hello;
+    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    size_t count;
+    int rc = 0;
+
+    if (!kept) {
+        error_memory(err, "the list of snapshots");
+        return -1;
+    }
+    count = store_list(c->store, kept, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (node_same_incarnation(&kept[i].hello, now) &&
+            kept[i].hello.resets == now->resets) {
+            error_set(err, ER_UNKNOWN,
+                      "a reset forgets all samples: snapshot %s and others of "
+                      "this process could not be compared with later ones any "
+                      "more; delete them first, or force it",
+                      kept[i].name);
+            rc = -1;
+        }
+    mem_free(kept);
+    return rc;
+}
+
+static int
+run_reset(struct controller *c, const struct job_request *wanted,
+          struct error *err)
+{
+    struct agent_request request = {
+        .op = AGENT_RESET,
+        .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
+        .force = wanted->force};
+    struct node_answer answer;
+
+    if (!wanted->force && check_baselines(c, err) != 0)
+        return -1;
+    return node_call(&c->node, &request, &answer, err);
+}
+
 static int
 run_get_active(struct controller *c, bool *active, struct error *err)
 {
@@ -163,6 +207,9 @@ run_job(struct controller *c, struct job *job)
     } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
+    } else if (job->request.kind == JOB_RESET) {
+        rc = run_reset(c, &job->request, &err);
+        greet(c); /* the rate, number of resets */
     } else {
         rc = run_switch(c, job->request.kind == JOB_ENABLE,
                         job->request.seconds, &err);
@@ -466,7 +513,8 @@ controller_submit(struct controller *c, const struct job_request *request,
     if (request->name && store_check_name(c->store, request->name, err) != 0)
         return NULL; /* told before the work, not after it */
     pthread_mutex_lock(&c->jobs.lock);
-    if (can_serve(&c->status, request->kind, err))
+    if (node_status_check_request(request, err) == 0 &&
+        can_serve(&c->status, request->kind, err))
         ticket = jobs_attach(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)

@@ -46,6 +46,7 @@ struct node_status {
     bool profiled;            /* since this database connected */
     uint64_t samples;         /* of the last profile; while profiled */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 
 /* Starts the threads.  NULL with *err. */
@@ -60,7 +61,9 @@ enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
     JOB_ENABLE,     /* for request.seconds; 0: until told otherwise */
     JOB_DISABLE,
-    JOB_RESET,    /* forgets all samples; request.lg_sample from now on */
+    /* Forgets all samples; request.lg_sample from now on.  Makes what is kept
+     * of this process incomparable with what comes: see request.force. */
+    JOB_RESET,
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
@@ -77,7 +80,9 @@ struct job_request {
     const char *name; /* of JOB_SNAPSHOT; NULL: one is made up */
     enum snapshot_cause cause;
     const char *reason; /* or NULL */
-    uint32_t seconds, lg_sample;
+    uint32_t seconds;   /* at most AGENT_SECONDS_MAX */
+    uint32_t lg_sample; /* 0: as it is; else AGENT_LG_SAMPLE_MIN to _MAX */
+    bool force;         /* JOB_RESET: lg_sample from 1; kept snapshots or not */
 };
 
 struct job_result {

@@ -264,7 +264,7 @@ START_TEST(a_change_that_waits_already_ends_sharing)
     drop(finish(change));
     second = finish(two);
     ck_assert_ptr_ne(first.snapshot, second.snapshot);
-    ck_assert_str_eq(agent.order, "dsd");
+    ck_assert_str_eq(agent.order, "dtsdt");
     drop(first);
     drop(second);
 }
