@@ -112,25 +112,33 @@ run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
     return node_call(&c->node, &request, &answer, err);
 }
 
-/* Whether some kept snapshot would become one that nothing can be compared
- * with.  Fills its name. */
-static bool
-find_baseline(struct controller *c, char *name, size_t size)
+/* Whether no kept snapshot would become one that nothing can be compared
+ * with. */
+static int
+check_baselines(struct controller *c, struct error *err)
 {
     const struct agent_hello *now = &c->node.status.hello;
-    struct store_entry *list = mem_alloc(STORE_COUNT_MAX * sizeof(*list));
-    size_t count = list ? store_list(c->store, list, STORE_COUNT_MAX) : 0;
-    bool found = false;
+    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    size_t count;
+    int rc = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        if (!node_same_incarnation(&list[i].hello, now) ||
-            list[i].hello.resets != now->resets)
-            continue;
-        snprintf(name, size, "%s", list[i].name);
-        found = true;
+    if (!kept) {
+        error_memory(err, "the list of snapshots");
+        return -1;
     }
-    mem_free(list);
-    return found;
+    count = store_list(c->store, kept, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (node_same_incarnation(&kept[i].hello, now) &&
+            kept[i].hello.resets == now->resets) {
+            error_set(err, ER_UNKNOWN,
+                      "a reset forgets all samples: snapshot %s and others of "
+                      "this process could not be compared with later ones any "
+                      "more; delete them first, or force it",
+                      kept[i].name);
+            rc = -1;
+        }
+    mem_free(kept);
+    return rc;
 }
 
 static int
@@ -142,16 +150,9 @@ run_reset(struct controller *c, const struct job_request *wanted,
         .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
         .force = wanted->force};
     struct node_answer answer;
-    char name[SNAPSHOT_NAME_MAX + 1];
 
-    if (!wanted->force && find_baseline(c, name, sizeof(name))) {
-        error_set(err, ER_UNKNOWN,
-                  "a reset forgets all samples: snapshot %s and others of this "
-                  "process could not be compared with later ones any more; "
-                  "delete them first, or force it",
-                  name);
+    if (!wanted->force && check_baselines(c, err) != 0)
         return -1;
-    }
     return node_call(&c->node, &request, &answer, err);
 }
 

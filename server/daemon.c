@@ -237,8 +237,10 @@ leave_root(void *arg, const struct account *account)
     struct daemon *d = arg;
     struct error err;
 
-    /* Our socket has a name: that is safe while the directory is root's. */
-    if (listener_give(&d->local, account->uid, account->gid, &err) != 0) {
+    /* These have names: that is safe while the directory is root's. */
+    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
+        store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -253,9 +255,7 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (store_give(controller_store(d->controller), account->uid, account->gid,
-                   &err) != 0 ||
-        become(account, &err) != 0) {
+    if (become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -376,7 +376,7 @@ find_symbolizer(char *out, size_t size)
 static void
 log_text(const char *line)
 {
-    log_fault("%s", line);
+    log_line("%s", line);
 }
 
 static int
@@ -403,12 +403,6 @@ start_controller(struct daemon *d, struct error *err)
     if (d->controller)
         d->views = view_cache_start(d->controller, VIEW_THREADS, err);
     return d->views ? 0 : -1;
-}
-
-static void
-log_event(const char *line)
-{
-    log_line("%s", line);
 }
 
 static int
