@@ -410,7 +410,7 @@ start_watch(struct daemon *d, struct error *err)
 {
     struct watch_options options = {.state_dir = d->config.state_dir,
                                     .rules = marks_defaults,
-                                    .log = log_event};
+                                    .log = log_text};
 
     d->watch = watch_start(d->controller, &options, err);
     return d->watch ? 0 : -1;
