@@ -5,11 +5,13 @@
 
 #include "collapsed.h"
 #include "dot.h"
+#include "flamegraph.h"
 #include "pprof.h"
 
 const struct view_form view_forms[] = {
     {"dot", false, true, profile_dot},
     {"collapsed", false, true, profile_collapsed},
+    {"flamegraph", true, true, profile_flamegraph},
     {"pprof", true, true, profile_pprof},
 };
 
