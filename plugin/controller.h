@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "guard.h"
+#include "risks.h"
 #include "snapshot.h"
 #include "waker.h"
 
@@ -24,8 +26,10 @@ struct stats;
 struct ticket;
 
 struct controller_options {
-    const char *state_dir;  /* holds agent.sock */
-    const char *symbolizer; /* path of heapwire-symbolizer */
+    const char *state_dir;         /* holds agent.sock */
+    const char *symbolizer;        /* path of heapwire-symbolizer */
+    double budget_percent;         /* of profiling: struct guard_settings */
+    void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
 enum node_state {
@@ -39,9 +43,12 @@ struct node_status {
     enum node_state state;
     int64_t since_ms;         /* wall clock: in this state */
     bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
-    bool profiled;            /* since this database connected */
+    bool profiled;            /* since this database connected, or a reset */
     uint64_t samples;         /* of the last profile; while profiled */
+    int64_t profiled_ms;      /* wall clock: that profile */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    struct guard_report guard;
+    struct risk_options risks;
 };
 
 /* Starts the threads.  NULL with *err. */
