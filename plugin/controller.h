@@ -49,6 +49,7 @@ struct node_status {
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
     struct guard_report guard;
     struct risk_options risks;
+    int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 
 /* Starts the threads.  NULL with *err. */

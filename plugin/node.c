@@ -369,7 +369,7 @@ node_refresh(struct node *node)
                 enter(node, NODE_GONE);
             return false;
         }
-        node->peer = peer_of(node->fd);
+        node->peer = node->status.peer = peer_of(node->fd);
     }
     if (node->late_id) {
         got = receive(node->fd, &answer);

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "errors.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
+#include "view_options.h"
 
 /*
  * jeprof's: callbacks meet in one Run that calls everything and makes the
@@ -78,11 +80,27 @@ longest_stack(const struct profile *profile, const uint32_t *first)
     return longest;
 }
 
+static bool
+has_measure(const struct profile *profile, enum measure measure)
+{
+    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_INUSE_OBJECTS ||
+           profile->accumulated || profile->stack_count == 0;
+}
+
 int
 stack_names_init(struct stack_names *names, const struct profile *profile,
-                 bool jeprof_rule, struct arena *arena)
+                 const struct view_options *options, struct arena *arena,
+                 struct error *err)
 {
+    bool jeprof_rule = (options ? options : &view_defaults)->allocator_frames;
+
     memset(names, 0, sizeof(*names));
+    if (options && !has_measure(profile, options->measure)) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "the profile does not count what was ever allocated: that "
+                  "needs prof_accum:true in MALLOC_CONF of the process");
+        return -1;
+    }
     names->profile = profile;
     names->reach = jeprof_rule ? UINT32_MAX : ALLOCATOR_REACH;
     names->texts = texts_new(arena);
@@ -90,8 +108,10 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
         mem_zalloc(profile->location_count + 1, sizeof(*names->run_names));
     if (!names->texts || !names->run_names ||
         symbols_make(profile, jeprof_rule, arena, names->texts,
-                     &names->symbols) != 0)
+                     &names->symbols) != 0) {
+        error_memory(err, "the functions' names");
         return -1;
+    }
     /* Every location may yet add a Run#, and so may none. */
     names->texts_max =
         texts_count(names->texts) + (uint32_t)profile->location_count + 1;

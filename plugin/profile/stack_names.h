@@ -14,9 +14,11 @@
 #include "symbols.h"
 
 struct arena;
+struct error;
 struct profile;
 struct profile_stack;
 struct texts;
+struct view_options;
 
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */
@@ -35,10 +37,11 @@ struct stack_names {
     size_t longest;     /* frames of the longest stack */
 };
 
-/* jeprof_rule: which frames are the allocator's, see allocator.h.  Names live
- * in arena.  -1 without memory: fini it nevertheless. */
+/* options NULL: view_defaults.  Names live in arena.  -1 with *err (no memory,
+ * or a measure that the profile lacks): fini it nevertheless. */
 int stack_names_init(struct stack_names *names, const struct profile *profile,
-                     bool jeprof_rule, struct arena *arena);
+                     const struct view_options *options, struct arena *arena,
+                     struct error *err);
 void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 
 /*
