@@ -16,32 +16,35 @@ enum {
 void
 arguments_help(void)
 {
-    puts("usage: heapwired [options]\n"
-         "\n"
-         "Serves this node's heap profiler to MySQL clients.\n"
-         "\n"
-         "  --config FILE             [node] and [user NAME] sections; every\n"
-         "                            option below is a key of [node], too\n"
-         "  --node-id N               this node's number (10001)\n"
-         "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
-         "                            users; others than loopback require TLS\n"
-         "  --state-dir DIR           private directory of the node\n"
-         "  --socket PATH             unix socket (mysql.sock there)\n"
-         "  --user NAME               whom to become when started as root\n"
-         "  --exe PATH                the database's executable\n"
-         "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
-         "  --log stderr|syslog|PATH  (heapwired.log in the state directory)\n"
-         "  --statement-timeout S     seconds a statement may run (60)\n"
-         "  --max-connections N       sessions at once (1024)\n"
-         "  --idle-timeout S          seconds without a statement (28800)\n"
-         "  --login-failures N        in a row, before their address has to\n"
-         "                            wait (10); 0: never\n"
-         "  --tls-cert FILE           certificate, PEM, its chain behind it\n"
-         "  --tls-key FILE            its key (both: made in the state "
-         "directory)\n"
-         "  --require-tls yes|no      refuse TCP without TLS (no)\n"
-         "  --check                   examine all of this, print it, and exit\n"
-         "  --version, --help");
+    puts(
+        "usage: heapwired [options]\n"
+        "\n"
+        "Serves this node's heap profiler to MySQL clients.\n"
+        "\n"
+        "  --config FILE             [node] and [user NAME] sections; every\n"
+        "                            option below is a key of [node], too\n"
+        "  --node-id N               this node's number (10001)\n"
+        "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
+        "                            users; others than loopback require TLS\n"
+        "  --state-dir DIR           private directory of the node\n"
+        "  --socket PATH             unix socket (mysql.sock there)\n"
+        "  --user NAME               whom to become when started as root\n"
+        "  --exe PATH                the database's executable\n"
+        "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
+        "  --log stderr|syslog|PATH  (heapwired.log in the state directory)\n"
+        "  --statement-timeout S     seconds a statement may run (60)\n"
+        "  --max-connections N       sessions at once (1024)\n"
+        "  --idle-timeout S          seconds without a statement (28800)\n"
+        "  --login-failures N        in a row, before their address has to\n"
+        "                            wait (10); 0: never\n"
+        "  --tls-cert FILE           certificate, PEM, its chain behind it\n"
+        "  --tls-key FILE            its key (both: made in the state "
+        "directory)\n"
+        "  --require-tls yes|no      refuse TCP without TLS (no)\n"
+        "  --linger S                seconds that heapwire-run keeps it after\n"
+        "                            the database died (900); 0: none\n"
+        "  --check                   examine all of this, print it, and exit\n"
+        "  --version, --help");
 }
 
 /* getopt's table: one row per setting, and ours. */
@@ -57,9 +60,10 @@ fill_options(struct option *options)
     };
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        options[i] =
-            (struct option){setting_option(i), required_argument, NULL, (int)i};
-    memcpy(options + CONFIG_KEYS, extra, sizeof(extra));
+        if (setting_option(i))
+            *options++ = (struct option){setting_option(i), required_argument,
+                                         NULL, (int)i};
+    memcpy(options, extra, sizeof(extra));
 }
 
 int

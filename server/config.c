@@ -51,7 +51,16 @@ add_fault(struct config_faults *faults, const char *where, const char *what)
 
 /* The file */
 
-enum section { SECTION_OUTSIDE, SECTION_NODE, SECTION_USER, SECTION_WRONG };
+enum section {
+    SECTION_NODE, /* the first ones have a row in sections */
+    SECTION_SNAPSHOTS,
+    SECTIONS,
+    SECTION_OUTSIDE = SECTIONS,
+    SECTION_USER,
+    SECTION_WRONG
+};
+
+static const char *const sections[SECTIONS] = {"node", "snapshots"};
 
 struct parse {
     struct config *config;
@@ -60,7 +69,7 @@ struct parse {
     struct reader text;
     unsigned line;
     enum section section;
-    bool node_seen, keys_seen[CONFIG_KEYS];
+    bool sections_seen[SECTIONS], keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
     bool auth_seen, privileges_seen, connections_seen;
@@ -122,27 +131,52 @@ static void
 begin_section(struct parse *p, const char *name)
 {
     end_user(p);
-    if (strcmp(name, "node") == 0) {
-        if (p->node_seen)
-            fault(p, p->line, "[node] is there already");
-        p->node_seen = true;
-        p->section = SECTION_NODE;
-    } else if (strncmp(name, "user ", 5) == 0) {
+    for (enum section i = 0; i < SECTIONS; i++) {
+        if (strcmp(name, sections[i]) != 0)
+            continue;
+        if (p->sections_seen[i])
+            fault(p, p->line, "[%s] is there already", name);
+        p->sections_seen[i] = true;
+        p->section = i;
+        return;
+    }
+    if (strncmp(name, "user ", 5) == 0) {
         begin_user(p, name + 5 + strspn(name + 5, " \t"));
     } else {
         fault(p, p->line,
-              "unknown section [%s] (allowed: [node] and [user NAME])", name);
+              "unknown section [%s] (allowed: [node], [snapshots] and "
+              "[user NAME])",
+              name);
         p->section = SECTION_WRONG;
     }
 }
 
 static void
-node_key(struct parse *p, const char *key, const char *value)
+unknown_key(struct parse *p, const char *key)
+{
+    const char *section = sections[p->section];
+    char allowed[512] = "";
+
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
+        size_t size = strlen(allowed);
+
+        if (strcmp(section, setting_section(i)) == 0)
+            snprintf(allowed + size, sizeof(allowed) - size, "%s%s",
+                     size ? ", " : "", setting_key(i));
+    }
+    fault(p, p->line, "unknown key '%s' in [%s] (allowed: %s)", key, section,
+          allowed);
+}
+
+/* Of a section that has a row in sections. */
+static void
+section_key(struct parse *p, const char *key, const char *value)
 {
     struct error err;
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
-        if (strcmp(key, setting_key(i)) != 0)
+        if (strcmp(sections[p->section], setting_section(i)) != 0 ||
+            strcmp(key, setting_key(i)) != 0)
             continue;
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
@@ -151,12 +185,7 @@ node_key(struct parse *p, const char *key, const char *value)
         p->keys_seen[i] = true;
         return;
     }
-    fault(p, p->line,
-          "unknown key '%s' in [node] (allowed: id, listen, state_dir, "
-          "socket, user, exe, jemalloc, log, statement_timeout, "
-          "max_connections, idle_timeout, login_failures, tls_cert, tls_key, "
-          "require_tls)",
-          key);
+    unknown_key(p, key);
 }
 
 static void
@@ -201,7 +230,8 @@ on_key(void *arg, const char *section, const char *key, const char *value)
     (void)section; /* begin_section knows it, uncut */
     switch (p->section) {
     case SECTION_NODE:
-        node_key(p, key, value);
+    case SECTION_SNAPSHOTS:
+        section_key(p, key, value);
         break;
     case SECTION_USER:
         user_key(p, key, value);
@@ -282,7 +312,10 @@ int
 config_parse(struct config *config, const char *name, const char *text,
              size_t size, struct config_faults *faults)
 {
-    struct parse p = {.config = config, .faults = faults, .name = name};
+    struct parse p = {.config = config,
+                      .faults = faults,
+                      .name = name,
+                      .section = SECTION_OUTSIDE};
     unsigned before = faults->count;
     struct error err;
 

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "buffer.h"
+#include "marks.h"
 #include "setting.h"
 
 struct error;
@@ -35,7 +36,11 @@ enum {
     CONFIG_DEFAULT_IDLE_S = 28800, /* as MySQL's wait_timeout */
     CONFIG_IDLE_MAX_S = 365 * 24 * 3600,
     CONFIG_DEFAULT_LOGIN_FAILURES = 10,
-    CONFIG_LOGIN_FAILURES_MAX = 1000
+    CONFIG_LOGIN_FAILURES_MAX = 1000,
+    CONFIG_DEFAULT_LINGER_S = 900,
+    CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
+    CONFIG_EVERY_MIN_S = 10,
+    CONFIG_EVERY_MAX_S = 365 * 24 * 3600
 };
 
 struct config_address {
@@ -60,7 +65,9 @@ struct config {
     uint32_t max_connections;
     uint32_t idle_timeout_s;
     uint32_t login_failures; /* in a row, of an address; 0: any number */
-    struct users *users;     /* owned; see config_fini */
+    uint32_t linger_s;       /* heapwire-run's */
+    struct marks_rules marks;
+    struct users *users; /* owned; see config_fini */
 };
 
 /* Fault lines, newest last. */

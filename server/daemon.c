@@ -303,6 +303,7 @@ reload(struct daemon *d)
         else
             log_fault("the certificate stays as it was: %s", err.text);
         server_set_settings(&d->server, &d->config);
+        watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
@@ -393,7 +394,7 @@ static int
 start_watch(struct daemon *d, struct error *err)
 {
     struct watch_options options = {.state_dir = d->config.state_dir,
-                                    .rules = marks_defaults,
+                                    .rules = d->config.marks,
                                     .log = log_text};
 
     d->watch = watch_start(d->controller, &options, err);

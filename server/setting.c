@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "errors.h"
+#include "units.h"
 
 static int wrong(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -254,11 +255,98 @@ set_require_tls(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+static int
+set_linger(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_LINGER_MAX_S, &seconds) != 0)
+        return wrong(err,
+                     "must be a time such as 900 or 15m, at most %d seconds; "
+                     "0: not at all",
+                     CONFIG_LINGER_MAX_S);
+    c->linger_s = (uint32_t)seconds;
+    return 0;
+}
+
+/* "80, 90, 95", ascending, or "none". */
+static int
+set_at_percent(struct config *c, const char *value, struct error *err)
+{
+    struct marks_rules rules = c->marks;
+    const char *at = value;
+    char *end;
+
+    rules.percents = 0;
+    while (strcmp(value, "none") != 0) {
+        unsigned long percent = strtoul(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || percent < 1 || percent >= MARKS_CEILING ||
+            rules.percents == MARKS_MAX ||
+            (rules.percents > 0 &&
+             percent <= rules.at_percent[rules.percents - 1]))
+            goto wrong;
+        rules.at_percent[rules.percents++] = (uint8_t)percent;
+        end += strspn(end, " \t");
+        if (*end == '\0')
+            break;
+        if (*end != ',')
+            goto wrong;
+        at = end + 1 + strspn(end + 1, " \t");
+    }
+    c->marks = rules;
+    return 0;
+wrong:
+    return wrong(err,
+                 "must be at most %d percentages from 1 to %d, ascending, such "
+                 "as 80, 90, 95; or none",
+                 MARKS_MAX, MARKS_CEILING - 1);
+}
+
+static int
+set_growth(struct config *c, const char *value, struct error *err)
+{
+    if (units_bytes(value, 0, INT64_MAX, &c->marks.growth) == 0)
+        return 0;
+    return wrong(err, "must be a number of bytes such as 256M or 1G; 0: off");
+}
+
+static int
+set_every(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_EVERY_MAX_S, &seconds) != 0 ||
+        (seconds > 0 && seconds < CONFIG_EVERY_MIN_S))
+        return wrong(err,
+                     "must be a time such as 3600 or 1h, from %d to %d "
+                     "seconds; 0: off",
+                     CONFIG_EVERY_MIN_S, CONFIG_EVERY_MAX_S);
+    c->marks.every_ms = seconds * 1000;
+    return 0;
+}
+
+static int
+set_min_interval(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 1, CONFIG_EVERY_MAX_S, &seconds) != 0)
+        return wrong(err,
+                     "must be a time such as 60 or 1m, from 1 to %d seconds",
+                     CONFIG_EVERY_MAX_S);
+    c->marks.min_interval_ms = seconds * 1000;
+    return 0;
+}
+
+static const char in_snapshots[] = "snapshots";
+
 static const struct setting {
-    const char *key;    /* in [node] */
-    const char *option; /* on the command line */
+    const char *key;
+    const char *option; /* on the command line; NULL: in the file alone */
     int (*set)(struct config *config, const char *value, struct error *err);
     bool reloadable;
+    const char *section; /* NULL: node */
 } settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", set_id},
     [CONFIG_LISTEN] = {"listen", "listen", set_listen},
@@ -279,7 +367,20 @@ static const struct setting {
     [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key, true},
     [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls,
                             true},
+    [CONFIG_LINGER] = {"linger", "linger", set_linger},
+    [CONFIG_AT_PERCENT] = {"at_percent", NULL, set_at_percent, true,
+                           in_snapshots},
+    [CONFIG_GROWTH] = {"growth", NULL, set_growth, true, in_snapshots},
+    [CONFIG_EVERY] = {"every", NULL, set_every, true, in_snapshots},
+    [CONFIG_MIN_INTERVAL] = {"min_interval", NULL, set_min_interval, true,
+                             in_snapshots},
 };
+
+const char *
+setting_section(enum config_key key)
+{
+    return settings[key].section ? settings[key].section : "node";
+}
 
 const char *
 setting_key(enum config_key key)
@@ -309,6 +410,8 @@ setting_defaults(struct config *config)
     config->max_connections = CONFIG_DEFAULT_CONNECTIONS;
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
+    config->linger_s = CONFIG_DEFAULT_LINGER_S;
+    config->marks = marks_defaults;
     config->listen.port = CONFIG_DEFAULT_PORT;
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
@@ -351,6 +454,20 @@ setting_complete(struct config *config, struct error *err)
     return 0;
 }
 
+static void
+print_marks(const struct marks_rules *marks, FILE *out)
+{
+    fputs("snapshots.at_percent=", out);
+    for (size_t i = 0; i < marks->percents; i++)
+        fprintf(out, "%s%u", i ? ", " : "", marks->at_percent[i]);
+    fprintf(out,
+            "%s\nsnapshots.growth=%llu\nsnapshots.every=%llu\n"
+            "snapshots.min_interval=%llu\n",
+            marks->percents ? "" : "none", (unsigned long long)marks->growth,
+            (unsigned long long)marks->every_ms / 1000,
+            (unsigned long long)marks->min_interval_ms / 1000);
+}
+
 void
 setting_print(const struct config *c, FILE *out)
 {
@@ -368,13 +485,30 @@ setting_print(const struct config *c, FILE *out)
             "login_failures=%u\n",
             c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
             c->login_failures);
+    fprintf(out, "linger=%u\n", c->linger_s);
+    print_marks(&c->marks, out);
+}
+
+static bool
+is_printed_as(const struct setting *setting, struct span key)
+{
+    size_t size = setting->section ? strlen(setting->section) : 0;
+
+    if (!setting->section)
+        return span_is(key, setting->key);
+    if (key.size <= size || memcmp(key.data, setting->section, size) != 0 ||
+        key.data[size] != '.')
+        return false;
+    key.data += size + 1;
+    key.size -= size + 1;
+    return span_is(key, setting->key);
 }
 
 bool
 setting_is_reloadable(struct span key)
 {
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        if (span_is(key, settings[i].key))
+        if (is_printed_as(&settings[i], key))
             return settings[i].reloadable;
     return false;
 }
@@ -386,6 +520,7 @@ setting_reload(struct config *c, const struct config *from)
     c->idle_timeout_s = from->idle_timeout_s;
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
+    c->marks = from->marks;
 }
 
 void

@@ -44,7 +44,9 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column settings[] = {
-    {"name", &type_name, "Key of [node] in the configuration file"},
+    {"name", &type_name,
+     "Key in the configuration file; of other sections than [node] with "
+     "the section in front"},
     {"value", &type_text, "In force"},
     {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart"},
 };
