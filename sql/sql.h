@@ -117,6 +117,7 @@ struct sql_node {
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
     struct history *history; /* NULL: there is none */
+    const char *state_dir;   /* likewise */
     struct sql_host host;
 };
 
