@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "dot.h"
+#include "text.h"
 
 const struct view_form view_forms[] = {
     {"dot", false, true, profile_dot},
+    {"text", false, true, profile_text},
+    {"top", false, true, profile_top},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

@@ -21,8 +21,9 @@ arguments_help(void)
         "\n"
         "Serves this node's heap profiler to MySQL clients.\n"
         "\n"
-        "  --config FILE             [node] and [user NAME] sections; every\n"
-        "                            option below is a key of [node], too\n"
+        "  --config FILE             [node], [snapshots] and [user NAME]\n"
+        "                            sections; every option below is a key\n"
+        "                            there, too\n"
         "  --node-id N               this node's number (10001)\n"
         "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
         "                            users; others than loopback require TLS\n"
@@ -41,6 +42,17 @@ arguments_help(void)
         "  --tls-key FILE            its key (both: made in the state "
         "directory)\n"
         "  --require-tls yes|no      refuse TCP without TLS (no)\n"
+        "  --snapshots-keep N        snapshots that are kept (64)\n"
+        "  --snapshots-keep-bytes N  bytes of their files, all together (1G)\n"
+        "  --snapshots-keep-age S    seconds they stay (0: whatever their "
+        "age)\n"
+        "  --snapshots-at-percent N, N, ...\n"
+        "                            of memory, at which one is taken while\n"
+        "                            profiling is on (80, 90, 95); none\n"
+        "  --snapshots-growth N      and when memory has grown by so much (0)\n"
+        "  --snapshots-every S       and by the clock (0)\n"
+        "  --snapshots-min-interval S\n"
+        "                            between two of those (60)\n"
         "  --linger S                seconds that heapwire-run keeps it after\n"
         "                            the database died (900); 0: none\n"
         "  --check                   examine all of this, print it, and exit\n"
@@ -60,10 +72,9 @@ fill_options(struct option *options)
     };
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        if (setting_option(i))
-            *options++ = (struct option){setting_option(i), required_argument,
-                                         NULL, (int)i};
-    memcpy(options, extra, sizeof(extra));
+        options[i] =
+            (struct option){setting_option(i), required_argument, NULL, (int)i};
+    memcpy(options + CONFIG_KEYS, extra, sizeof(extra));
 }
 
 int

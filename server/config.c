@@ -51,16 +51,12 @@ add_fault(struct config_faults *faults, const char *where, const char *what)
 
 /* The file */
 
-enum section {
-    SECTION_NODE, /* the first ones have a row in sections */
-    SECTION_SNAPSHOTS,
-    SECTIONS,
-    SECTION_OUTSIDE = SECTIONS,
-    SECTION_USER,
-    SECTION_WRONG
-};
+enum section { SECTION_OUTSIDE, SECTION_KEYS, SECTION_USER, SECTION_WRONG };
 
-static const char *const sections[SECTIONS] = {"node", "snapshots"};
+/* Those that hold settings.  The keys of [node] stand for themselves, others
+ * behind "SECTION.". */
+static const char *const sections[] = {"node", "snapshots"};
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
     struct config *config;
@@ -69,6 +65,7 @@ struct parse {
     struct reader text;
     unsigned line;
     enum section section;
+    size_t keys; /* of SECTION_KEYS: which one */
     bool sections_seen[SECTIONS], keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
@@ -131,16 +128,15 @@ static void
 begin_section(struct parse *p, const char *name)
 {
     end_user(p);
-    for (enum section i = 0; i < SECTIONS; i++) {
-        if (strcmp(name, sections[i]) != 0)
-            continue;
-        if (p->sections_seen[i])
+    p->keys = 0;
+    while (p->keys < SECTIONS && strcmp(name, sections[p->keys]) != 0)
+        p->keys++;
+    if (p->keys < SECTIONS) {
+        if (p->sections_seen[p->keys])
             fault(p, p->line, "[%s] is there already", name);
-        p->sections_seen[i] = true;
-        p->section = i;
-        return;
-    }
-    if (strncmp(name, "user ", 5) == 0) {
+        p->sections_seen[p->keys] = true;
+        p->section = SECTION_KEYS;
+    } else if (strncmp(name, "user ", 5) == 0) {
         begin_user(p, name + 5 + strspn(name + 5, " \t"));
     } else {
         fault(p, p->line,
@@ -151,32 +147,47 @@ begin_section(struct parse *p, const char *name)
     }
 }
 
+/* What a setting is called in that section, or NULL: it is of another. */
+static const char *
+key_in(size_t section, enum config_key key)
+{
+    const char *name = setting_key(key), *dot = strchr(name, '.');
+    size_t size = dot ? (size_t)(dot - name) : 0;
+
+    if (section == 0)
+        return dot ? NULL : name;
+    return dot && strncmp(name, sections[section], size) == 0 &&
+                   sections[section][size] == '\0'
+               ? dot + 1
+               : NULL;
+}
+
 static void
 unknown_key(struct parse *p, const char *key)
 {
-    const char *section = sections[p->section];
     char allowed[512] = "";
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
+        const char *name = key_in(p->keys, i);
         size_t size = strlen(allowed);
 
-        if (strcmp(section, setting_section(i)) == 0)
+        if (name)
             snprintf(allowed + size, sizeof(allowed) - size, "%s%s",
-                     size ? ", " : "", setting_key(i));
+                     size ? ", " : "", name);
     }
-    fault(p, p->line, "unknown key '%s' in [%s] (allowed: %s)", key, section,
-          allowed);
+    fault(p, p->line, "unknown key '%s' in [%s] (allowed: %s)", key,
+          sections[p->keys], allowed);
 }
 
-/* Of a section that has a row in sections. */
 static void
-section_key(struct parse *p, const char *key, const char *value)
+setting_line(struct parse *p, const char *key, const char *value)
 {
     struct error err;
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
-        if (strcmp(sections[p->section], setting_section(i)) != 0 ||
-            strcmp(key, setting_key(i)) != 0)
+        const char *name = key_in(p->keys, i);
+
+        if (!name || strcmp(key, name) != 0)
             continue;
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
@@ -229,9 +240,8 @@ on_key(void *arg, const char *section, const char *key, const char *value)
 
     (void)section; /* begin_section knows it, uncut */
     switch (p->section) {
-    case SECTION_NODE:
-    case SECTION_SNAPSHOTS:
-        section_key(p, key, value);
+    case SECTION_KEYS:
+        setting_line(p, key, value);
         break;
     case SECTION_USER:
         user_key(p, key, value);
@@ -312,10 +322,7 @@ int
 config_parse(struct config *config, const char *name, const char *text,
              size_t size, struct config_faults *faults)
 {
-    struct parse p = {.config = config,
-                      .faults = faults,
-                      .name = name,
-                      .section = SECTION_OUTSIDE};
+    struct parse p = {.config = config, .faults = faults, .name = name};
     unsigned before = faults->count;
     struct error err;
 

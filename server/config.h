@@ -40,7 +40,8 @@ enum {
     CONFIG_DEFAULT_LINGER_S = 900,
     CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
     CONFIG_EVERY_MIN_S = 10,
-    CONFIG_EVERY_MAX_S = 365 * 24 * 3600
+    CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
+    CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
 };
 
 struct config_address {
@@ -65,8 +66,11 @@ struct config {
     uint32_t max_connections;
     uint32_t idle_timeout_s;
     uint32_t login_failures; /* in a row, of an address; 0: any number */
-    uint32_t linger_s;       /* heapwire-run's */
+    uint32_t keep;           /* snapshots */
+    uint64_t keep_bytes;
+    uint32_t keep_age_s; /* 0: whatever their age */
     struct marks_rules marks;
+    uint32_t linger_s;   /* heapwire-run's */
     struct users *users; /* owned; see config_fini */
 };
 

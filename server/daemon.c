@@ -31,6 +31,7 @@
 #include "memory.h"
 #include "server.h"
 #include "state_dir.h"
+#include "store.h"
 #include "tls_context.h"
 #include "users.h"
 #include "watch.h"
@@ -261,7 +262,9 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (become(account, &err) != 0) {
+    if (store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0 ||
+        become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -380,12 +383,28 @@ find_symbolizer(char *out, size_t size)
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
+static void
+log_text(const char *line)
+{
+    log_fault("%s", line);
+}
+
 static int
 start_controller(struct daemon *d, struct error *err)
 {
     char symbolizer[PATH_MAX];
-    struct controller_options options = {.state_dir = d->config.state_dir,
-                                         .symbolizer = symbolizer};
+    char snapshots[CONFIG_STATE_MAX + sizeof("/snapshots")];
+    struct controller_options options = {
+        .state_dir = d->config.state_dir,
+        .symbolizer = symbolizer,
+        .node_id = d->config.node_id,
+        .store = {.dir = snapshots,
+                  .count = d->config.keep,
+                  .bytes = d->config.keep_bytes,
+                  .age_ms = (int64_t)d->config.keep_age_s * 1000},
+        .log = log_text};
+
+    snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
 
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
@@ -508,11 +527,11 @@ finish(struct daemon *d)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    watch_stop(d->watch);
+    controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
-    watch_stop(d->watch);
-    controller_stop(d->controller);
     audit_forget();
     if (d->log_open)
         log_close();

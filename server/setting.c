@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "config.h"
 #include "errors.h"
+#include "store.h"
 #include "units.h"
 
 static int wrong(struct error *err, const char *format, ...)
@@ -256,6 +258,37 @@ set_require_tls(struct config *c, const char *value, struct error *err)
 }
 
 static int
+set_keep(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 1, STORE_COUNT_MAX, &c->keep) != 0)
+        return wrong(err, "must be a number of snapshots from 1 to %d",
+                     STORE_COUNT_MAX);
+    return 0;
+}
+
+/* "1073741824", "1048576K", "1024M" or "1G" */
+static int
+set_keep_bytes(struct config *c, const char *value, struct error *err)
+{
+    if (units_bytes(value, 1, INT64_MAX, &c->keep_bytes) != 0)
+        return wrong(err,
+                     "must be a number of bytes, with K, M, G or T behind it "
+                     "or nothing");
+    return 0;
+}
+
+static int
+set_keep_age(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 0, CONFIG_AGE_MAX_S, &c->keep_age_s) != 0)
+        return wrong(err,
+                     "must be a number of seconds from 1 to %d, or 0 for any "
+                     "age",
+                     CONFIG_AGE_MAX_S);
+    return 0;
+}
+
+static int
 set_linger(struct config *c, const char *value, struct error *err)
 {
     uint64_t seconds;
@@ -339,14 +372,11 @@ set_min_interval(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
-static const char in_snapshots[] = "snapshots";
-
 static const struct setting {
-    const char *key;
-    const char *option; /* on the command line; NULL: in the file alone */
+    const char *key;    /* in [node]; or "SECTION.KEY" */
+    const char *option; /* on the command line */
     int (*set)(struct config *config, const char *value, struct error *err);
     bool reloadable;
-    const char *section; /* NULL: node */
 } settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", set_id},
     [CONFIG_LISTEN] = {"listen", "listen", set_listen},
@@ -367,20 +397,20 @@ static const struct setting {
     [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key, true},
     [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls,
                             true},
+    [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", set_keep},
+    [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
+                           set_keep_bytes},
+    [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
+                         set_keep_age},
+    [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
+                           set_at_percent, true},
+    [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", set_growth,
+                       true},
+    [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", set_every, true},
+    [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
+                             set_min_interval, true},
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
-    [CONFIG_AT_PERCENT] = {"at_percent", NULL, set_at_percent, true,
-                           in_snapshots},
-    [CONFIG_GROWTH] = {"growth", NULL, set_growth, true, in_snapshots},
-    [CONFIG_EVERY] = {"every", NULL, set_every, true, in_snapshots},
-    [CONFIG_MIN_INTERVAL] = {"min_interval", NULL, set_min_interval, true,
-                             in_snapshots},
 };
-
-const char *
-setting_section(enum config_key key)
-{
-    return settings[key].section ? settings[key].section : "node";
-}
 
 const char *
 setting_key(enum config_key key)
@@ -410,9 +440,12 @@ setting_defaults(struct config *config)
     config->max_connections = CONFIG_DEFAULT_CONNECTIONS;
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
+    config->listen.port = CONFIG_DEFAULT_PORT;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
     config->marks = marks_defaults;
-    config->listen.port = CONFIG_DEFAULT_PORT;
+    config->keep = store_defaults.count;
+    config->keep_bytes = store_defaults.bytes;
+    config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
 }
@@ -485,30 +518,19 @@ setting_print(const struct config *c, FILE *out)
             "login_failures=%u\n",
             c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
             c->login_failures);
-    fprintf(out, "linger=%u\n", c->linger_s);
+    fprintf(out,
+            "snapshots.keep=%u\nsnapshots.keep_bytes=%" PRIu64
+            "\nsnapshots.keep_age=%u\n",
+            c->keep, c->keep_bytes, c->keep_age_s);
     print_marks(&c->marks, out);
-}
-
-static bool
-is_printed_as(const struct setting *setting, struct span key)
-{
-    size_t size = setting->section ? strlen(setting->section) : 0;
-
-    if (!setting->section)
-        return span_is(key, setting->key);
-    if (key.size <= size || memcmp(key.data, setting->section, size) != 0 ||
-        key.data[size] != '.')
-        return false;
-    key.data += size + 1;
-    key.size -= size + 1;
-    return span_is(key, setting->key);
+    fprintf(out, "linger=%u\n", c->linger_s);
 }
 
 bool
 setting_is_reloadable(struct span key)
 {
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        if (is_printed_as(&settings[i], key))
+        if (span_is(key, settings[i].key))
             return settings[i].reloadable;
     return false;
 }

@@ -28,18 +28,20 @@ enum config_key {
     CONFIG_TLS_CERT,
     CONFIG_TLS_KEY,
     CONFIG_REQUIRE_TLS,
-    CONFIG_LINGER,
-    /* [snapshots] */
+    CONFIG_KEEP,
+    CONFIG_KEEP_BYTES,
+    CONFIG_KEEP_AGE,
     CONFIG_AT_PERCENT,
     CONFIG_GROWTH,
     CONFIG_EVERY,
     CONFIG_MIN_INTERVAL,
+    CONFIG_LINGER,
     CONFIG_KEYS
 };
 
-const char *setting_section(enum config_key key); /* "node", ... */
-const char *setting_key(enum config_key key);     /* in its section */
-const char *setting_option(enum config_key key);  /* behind "--"; or NULL */
+/* In [node]; or "SECTION.KEY". */
+const char *setting_key(enum config_key key);
+const char *setting_option(enum config_key key); /* behind "--" */
 
 /* -1 with *err: what is allowed. */
 int setting_apply(struct config *config, enum config_key key, const char *value,
@@ -55,15 +57,14 @@ int setting_complete(struct config *config, struct error *err);
 /* A number of connections, of the node or of a user.  -1 with *err. */
 int setting_connections(const char *value, uint32_t *out, struct error *err);
 
-/* Does SIGHUP put another value in force?  key: as setting_print has it. */
+/* Does SIGHUP put another value in force? */
 bool setting_is_reloadable(struct span key);
 /* Takes the reloadable ones of from, but for TLS's files. */
 void setting_reload(struct config *config, const struct config *from);
 /* The same for those that are in force once they have been read. */
 void setting_reload_tls(struct config *config, const struct config *from);
 
-/* key=value lines, in the order that --check prints; keys of other sections
- * than [node] as "section.key". */
+/* key=value lines, in the order that --check prints. */
 void setting_print(const struct config *config, FILE *out);
 
 #endif

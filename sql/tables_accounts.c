@@ -44,9 +44,7 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column settings[] = {
-    {"name", &type_name,
-     "Key in the configuration file; of other sections than [node] with "
-     "the section in front"},
+    {"name", &type_name, "Key of [node], or of the section before its dot"},
     {"value", &type_text, "In force"},
     {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart"},
 };

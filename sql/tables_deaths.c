@@ -16,11 +16,10 @@
 #include "controller.h"
 #include "deaths.h"
 #include "history.h"
-#include "kept.h"
 #include "memory.h"
 #include "rowset.h"
-#include "snapshot.h"
 #include "sql_session.h"
+#include "store.h"
 
 enum { FIGURES = 7, SLACK_MS = 2000 };
 
@@ -75,17 +74,19 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
     add_figure(out, last.resident);
 }
 
+/* kept: oldest first. */
 static void
-add_snapshot(struct rowset *out, struct snapshot *const *kept, size_t count,
+add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
              const struct death *death)
 {
     while (count-- > 0) {
-        const struct agent_hello *hello = &kept[count]->hello;
+        const struct agent_hello *hello = &kept[count].hello;
 
         if (hello->pid == death->pid &&
             hello->start_ticks == death->start_ticks &&
-            kept[count]->taken_ms <= death->at_ms) {
-            rowset_text(out, kept[count]->name);
+            kept[count].cause != SNAPSHOT_IMPORTED &&
+            kept[count].taken_ms <= death->at_ms) {
+            rowset_text(out, kept[count].name);
             return;
         }
     }
@@ -97,14 +98,16 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_node *node = scope->session->node;
     struct death *deaths = mem_zalloc(DEATHS_MAX, sizeof(*deaths));
-    struct snapshot *kept[KEPT_MAX];
-    size_t count = 0, snapshots;
+    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    size_t count = 0, snapshots = 0;
 
-    if (!deaths)
+    if (!deaths || !kept)
         out->failed = true;
     else if (node->state_dir)
         count = deaths_read(node->state_dir, deaths, DEATHS_MAX);
-    snapshots = controller_snapshots(node->controller, kept, KEPT_MAX);
+    if (count > 0)
+        snapshots = store_list(controller_store(node->controller), kept,
+                               STORE_COUNT_MAX);
     for (size_t i = 0; i < count; i++) {
         rowset_time(out, deaths[i].at_ms);
         rowset_int(out, deaths[i].pid);
@@ -114,8 +117,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
         add_last(out, node->history, &deaths[i]);
         add_snapshot(out, kept, snapshots, &deaths[i]);
     }
-    while (snapshots > 0)
-        snapshot_unref(kept[--snapshots]);
+    mem_free(kept);
     mem_free(deaths);
 }
 
