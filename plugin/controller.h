@@ -16,6 +16,7 @@
 
 #include "agent_protocol.h"
 #include "snapshot.h"
+#include "store.h"
 #include "waker.h"
 
 struct controller;
@@ -26,6 +27,9 @@ struct ticket;
 struct controller_options {
     const char *state_dir;  /* holds agent.sock */
     const char *symbolizer; /* path of heapwire-symbolizer */
+    uint32_t node_id;
+    struct store_options store;
+    void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
 enum node_state {
@@ -112,12 +116,7 @@ struct job_progress {
 };
 bool ticket_progress(struct ticket *ticket, struct job_progress *out);
 
-/* References to the kept snapshots, oldest first; at most max.  Returns how
- * many. */
-size_t controller_snapshots(struct controller *controller,
-                            struct snapshot **out, size_t max);
-/* A kept snapshot by name (a new reference), or NULL with *err. */
-struct snapshot *controller_snapshot(struct controller *controller,
-                                     const char *name, struct error *err);
+/* The snapshots that are kept; as long as the controller is. */
+struct store *controller_store(struct controller *controller);
 
 #endif

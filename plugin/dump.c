@@ -9,6 +9,7 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "mappings.h"
+#include "modules.h"
 #include "names.h"
 #include "node.h"
 #include "objects.h"
@@ -132,7 +133,7 @@ static struct names *
 name_addresses(const struct dump *dump, const struct heap_dump *heap,
                struct arena *arena, struct objects *objects,
                struct symbolizer *symbolizer, struct dump_progress *progress,
-               struct error *err)
+               struct mappings *maps, struct error *err)
 {
     struct resolve_request request = {.addresses = heap->addresses,
                                       .count = heap->address_count,
@@ -142,12 +143,11 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
                                       .open_object = open_object,
                                       .arg = objects};
     struct names *names = NULL;
-    struct mappings maps;
 
-    if (mappings_parse(arena, dump->maps.data, dump->maps.size, &maps, NULL,
+    if (mappings_parse(arena, dump->maps.data, dump->maps.size, maps, NULL,
                        err) != 0)
         return NULL;
-    request.maps = &maps;
+    request.maps = maps;
     __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
                      __ATOMIC_RELAXED);
     if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
@@ -190,6 +190,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     struct snapshot *snapshot = snapshot_new(), *made = NULL;
     struct heap_dump *heap = NULL;
     struct names *names = NULL;
+    struct mappings maps;
 
     if (!arena || !snapshot) {
         error_memory(err, "a snapshot");
@@ -199,13 +200,15 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     heap = heap_dump_parse(dump->text.data, dump->text.size, err);
     if (!heap)
         goto out;
-    names =
-        name_addresses(dump, heap, arena, objects, symbolizer, progress, err);
+    names = name_addresses(dump, heap, arena, objects, symbolizer, progress,
+                           &maps, err);
     if (!names)
         goto out;
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
-    if (!snapshot->profile || add_memory(dump, snapshot, err) != 0)
+    if (!snapshot->profile ||
+        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
+        add_memory(dump, snapshot, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;

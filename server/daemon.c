@@ -30,6 +30,7 @@
 #include "memory.h"
 #include "server.h"
 #include "state_dir.h"
+#include "store.h"
 #include "tls_context.h"
 #include "users.h"
 #include "view_cache.h"
@@ -252,7 +253,9 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (become(account, &err) != 0) {
+    if (store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0 ||
+        become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -370,12 +373,28 @@ find_symbolizer(char *out, size_t size)
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
+static void
+log_text(const char *line)
+{
+    log_fault("%s", line);
+}
+
 static int
 start_controller(struct daemon *d, struct error *err)
 {
     char symbolizer[PATH_MAX];
-    struct controller_options options = {.state_dir = d->config.state_dir,
-                                         .symbolizer = symbolizer};
+    char snapshots[CONFIG_STATE_MAX + sizeof("/snapshots")];
+    struct controller_options options = {
+        .state_dir = d->config.state_dir,
+        .symbolizer = symbolizer,
+        .node_id = d->config.node_id,
+        .store = {.dir = snapshots,
+                  .count = d->config.keep,
+                  .bytes = d->config.keep_bytes,
+                  .age_ms = (int64_t)d->config.keep_age_s * 1000},
+        .log = log_text};
+
+    snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
 
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
@@ -383,7 +402,7 @@ start_controller(struct daemon *d, struct error *err)
     }
     d->controller = controller_start(&options, err);
     if (d->controller)
-        d->views = view_cache_start(d->controller, VIEW_THREADS, err);
+        d->views = view_cache_start(controller_store(d->controller), VIEW_THREADS, err);
     return d->views ? 0 : -1;
 }
 

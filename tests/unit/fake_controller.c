@@ -1,24 +1,26 @@
 /* fake_controller.c - a node whose database has never been seen. */
 #include "controller.h"
 #include "errors.h"
-#include "view_cache.h"
 
 #include <string.h>
 
 static char fake;
+static struct store *store;
 
 struct controller *
 controller_start(const struct controller_options *options, struct error *err)
 {
     (void)options;
-    (void)err;
-    return (struct controller *)&fake;
+    store = store_open(&store_defaults, NULL, err);
+    return store ? (struct controller *)&fake : NULL;
 }
 
 void
 controller_stop(struct controller *controller)
 {
     (void)controller;
+    store_close(store);
+    store = NULL;
 }
 
 void
@@ -28,17 +30,9 @@ controller_status(struct controller *controller, struct node_status *out)
     memset(out, 0, sizeof(*out));
 }
 
-struct view_cache *
-view_cache_start(struct controller *controller, unsigned threads,
-                 struct error *err)
+struct store *
+controller_store(struct controller *controller)
 {
-    (void)threads;
-    (void)err;
-    return (struct view_cache *)controller;
-}
-
-void
-view_cache_stop(struct view_cache *cache)
-{
-    (void)cache;
+    (void)controller;
+    return store;
 }

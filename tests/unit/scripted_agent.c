@@ -186,7 +186,8 @@ struct controller *
 start_controller(const char *dir)
 {
     struct controller_options options = {.state_dir = dir,
-                                         .symbolizer = "/nonexistent"};
+                                         .symbolizer = "/nonexistent",
+                                         .store = store_defaults};
     struct error err;
     struct controller *controller = controller_start(&options, &err);
 

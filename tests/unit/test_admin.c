@@ -9,7 +9,8 @@
 #include "suite.h"
 #include "view_cache.h"
 
-#define PROF "HeapProf.getInstance()."
+#define PROF   "HeapProf.getInstance()."
+#define LISTED "SELECT name FROM heapwire.snapshots lists those that are"
 
 static struct harness h;
 
@@ -80,9 +81,9 @@ static const struct {
      "6|ERROR|node not found"},
     {"ADMIN EXECUTE ON 5, 10001 '" PROF "to_dot_format(\"heap_9\")'",
      "node_id|status|result\n5|ERROR|node not found\n"
-     "10001|ERROR|script line 1: no snapshot named 'heap_9'"},
+     "10001|ERROR|script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_9\")'",
-     "1105/HY000 script line 1: no snapshot named 'heap_9'"},
+     "1105/HY000 script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 5, 10001 'System.'",
      "1064/42000 script line 1, column 8: a method's name is expected here"},
     {"ADMIN EXECUTE ON ALL 'Foo.x()'",
@@ -262,7 +263,7 @@ static void
 render_on_a_thread(void)
 {
     view_cache_stop(h.node.views);
-    h.node.views = view_cache_start(h.node.controller, 1, &h.error);
+    h.node.views = view_cache_start(scripted.store, 1, &h.error);
     ck_assert_ptr_nonnull(h.node.views);
 }
 
@@ -311,6 +312,7 @@ START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
     ck_assert(h.cursor->ops->progress(h.cursor, &progress));
     ck_assert_uint_eq(progress.stages, 3);
     render_on_a_thread();
+    scripted_keep("heap_1");
     scripted.on_render = look;
     harness_open(&h,
                  "ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_1\")'");

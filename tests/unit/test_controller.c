@@ -194,10 +194,10 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     ck_assert_str_eq(agent.order, "dtdtsdt");
     controller_status(c, &status);
     ck_assert(status.profiled);
-    first = controller_snapshot(c, name, &err);
+    first = store_get(controller_store(c), name, &err);
     ck_assert_ptr_nonnull(first);
     snapshot_unref(first);
-    ck_assert_ptr_null(controller_snapshot(c, "heap_x", &err));
+    ck_assert_ptr_null(store_get(controller_store(c), "heap_x", &err));
     controller_stop(c);
     agent_stop(&agent);
 }

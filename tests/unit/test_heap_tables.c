@@ -75,16 +75,13 @@ set_up_large(void)
 {
     harness_init(&h, PRIVILEGE_ALL);
     scripted.profile = make_large;
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("large");
+    scripted_keep("large");
 }
 
 static void
 tear_down(void)
 {
     harness_fini(&h);
-    for (size_t i = 0; i < scripted.kept_count; i++)
-        snapshot_unref(scripted.kept[i]);
-    scripted.kept_count = 0;
     ck_assert_int_eq(scripted.tickets, 0);
 }
 
@@ -174,7 +171,7 @@ END_TEST
 
 START_TEST(snapshots_are_listed)
 {
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     scripted.status.profiled = true; /* later, and not kept */
     scripted.status.samples = 7;
     ck_assert_str_eq(harness_run(&h, "select samples from heapwire.profiler"),
