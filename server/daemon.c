@@ -395,7 +395,6 @@ start_controller(struct daemon *d, struct error *err)
         .log = log_text};
 
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
-
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
         return -1;
@@ -407,7 +406,7 @@ start_controller(struct daemon *d, struct error *err)
 }
 
 static void
-log_text(const char *line)
+log_event(const char *line)
 {
     log_line("%s", line);
 }
@@ -417,7 +416,7 @@ start_watch(struct daemon *d, struct error *err)
 {
     struct watch_options options = {.state_dir = d->config.state_dir,
                                     .rules = marks_defaults,
-                                    .log = log_text};
+                                    .log = log_event};
 
     d->watch = watch_start(d->controller, &options, err);
     return d->watch ? 0 : -1;
