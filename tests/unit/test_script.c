@@ -29,9 +29,9 @@ set_up(void)
     arena = arena_new(24 << 20);
     host = (struct script_host){.controller = scripted_reset(),
                                 .waker = {wake, NULL}};
-    scripted_keep("heap_1");
-    host.views = view_cache_start(host.controller, 0, &err);
+    host.views = view_cache_start(scripted.store, 0, &err);
     ck_assert_ptr_nonnull(host.views);
+    scripted_keep("heap_1");
 }
 
 static void
