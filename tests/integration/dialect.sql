@@ -216,6 +216,8 @@ SELECT @j := 'x', CONCAT(@j, 'y'), @j := NULL, @j
 SELECT 1 := 2
 SELECT @k :=
 -- What differs on purpose
+-- ours: 1235
+SELECT a, COUNT(*) FROM (SELECT 1 AS a) t GROUP BY a WITH ROLLUP
 -- ours: 0|1.5
 SELECT 0.1 + 0.2 = 0.3, CONCAT(1.50)
 -- ours: 1305

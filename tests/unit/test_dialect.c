@@ -159,6 +159,7 @@ static const struct {
      "union select 2) t group by a)",
      ER_SUBQUERY_ROWS},
     {"select 1 in ()", ER_PARSE},
+    {"select id from heapwire.nodes group by id with rollup", ER_NOT_SUPPORTED},
     {"select 1 union select 1, 2", ER_COLUMN_COUNT},
     {"select 1 from (select 1)", ER_DERIVED_ALIAS},
     {"select 1 from heapwire.nodes where sum(id) > 1", ER_GROUP_FUNCTION},
