@@ -29,16 +29,24 @@ script_blame(struct script_call *call, size_t i)
 }
 
 int
+script_check_name(struct span name, struct error *err)
+{
+    if (snapshot_is_name(name.data, name.size))
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
+              "snapshot() returns one",
+              shown(name), name.data, SNAPSHOT_NAME_MAX);
+    return -1;
+}
+
+int
 script_snapshot_name(struct script_call *call, size_t i,
                      char out[SNAPSHOT_NAME_MAX + 1], struct error *err)
 {
     struct span given = call->arguments[i].text;
 
-    if (!snapshot_is_name(given.data, given.size)) {
-        error_set(err, ER_UNKNOWN,
-                  "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
-                  "snapshot() returns one",
-                  shown(given), given.data, SNAPSHOT_NAME_MAX);
+    if (script_check_name(given, err) != 0) {
         script_blame(call, i);
         return -1;
     }
