@@ -390,21 +390,29 @@ store_make_name(struct store *store, struct snapshot *snapshot)
     pthread_mutex_unlock(&store->lock);
 }
 
+/* Whether there is no room for so many bytes, and letting go makes it. */
+static bool
+would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
+{
+    enum { SLACK = 1 << 16 /* what the file system needs besides */ };
+    uint64_t room = store_dir_room(&store->dir), wanted = bytes + SLACK;
+
+    return room < wanted && plan->bytes >= wanted - room;
+}
+
 /* The new one is safely there before old ones go.  Only where the disk has no
  * room for both do they go first, when that makes room enough. */
 static int
 write_file(struct store *store, struct held *held, const struct buffer *bytes,
            struct plan *plan, struct error *err)
 {
-    enum { SLACK = 1 << 16 /* blocks of metadata */ };
     int64_t *when = &held->entry.kept_ms;
     const char *name = held->entry.name;
     bool full;
 
     if (store_dir_write(&store->dir, name, bytes, when, &full, err) == 0)
         return 0;
-    if (!full ||
-        plan->bytes + store_dir_room(&store->dir) < bytes->size + SLACK)
+    if (!full || !would_help(store, plan, bytes->size))
         return -1;
     carry_out(store, plan);
     return store_dir_write(&store->dir, name, bytes, when, &full, err);
