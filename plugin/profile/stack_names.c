@@ -79,7 +79,8 @@ stack_names_get(struct stack_names *names, const struct profile_stack *stack,
 
     if (get_frames(names, stack, out, count, &marks) != 0)
         return -1;
-    if (names->filter.marks && !filter_shows(&names->filter, marks))
+    names->hidden = names->filter.marks && !filter_shows(&names->filter, marks);
+    if (names->hidden)
         *count = 0;
     return 0;
 }
