@@ -10,6 +10,12 @@
 
 static atomic_uint_fast64_t serials; /* a counter, and no more */
 
+uint64_t
+snapshot_serial(void)
+{
+    return atomic_fetch_add(&serials, 1) + 1;
+}
+
 struct snapshot *
 snapshot_new(void)
 {
@@ -17,7 +23,7 @@ snapshot_new(void)
 
     if (snapshot) {
         snapshot->references = 1;
-        snapshot->serial = atomic_fetch_add(&serials, 1) + 1;
+        snapshot->serial = snapshot_serial();
     }
     return snapshot;
 }

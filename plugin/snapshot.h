@@ -46,6 +46,7 @@ struct snapshot {
     int references; /* atomic */
 };
 
+uint64_t snapshot_serial(void);      /* a new one */
 struct snapshot *snapshot_new(void); /* one reference; NULL: no memory */
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
 void snapshot_unref(struct snapshot *snapshot); /* NULL is fine */

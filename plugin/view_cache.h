@@ -3,12 +3,13 @@
  *
  * Equal requests share one computation, on threads of the cache's own; those
  * of kept snapshots, which never change, are then answered from memory until
- * newer ones push them out.  A request gives a ticket; who frees it no longer
- * waits, and a computation for which nobody waits any more is cancelled.
+ * newer ones push them out (view_kept.h).  A request gives a ticket; who frees
+ * it no longer waits, and a computation for which nobody waits any more is
+ * cancelled.
  *
- * view_cache_submit may read the store: not on the event loop.  All else is
- * callable from any thread and does not block.  Has a lock of its own, under
- * which wakers are called; no other is taken under it but theirs.
+ * All functions are callable from any thread, and none blocks.  Has a lock of
+ * its own, under which wakers are called; no other is taken under it but
+ * theirs.
  */
 #ifndef HW_VIEW_CACHE_H
 #define HW_VIEW_CACHE_H
@@ -17,31 +18,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buffer.h"
 #include "controller.h"
+#include "view_kept.h"
 #include "waker.h"
 
 struct error;
+struct store;
 struct view_cache;
 struct view_form;
 struct view_options;
 struct view_ticket;
 
 enum {
-    VIEW_BYTES_MAX = 64 << 20,       /* of one view */
-    VIEW_CACHE_BYTES_MAX = 64 << 20, /* of all that are kept */
-    VIEW_CACHE_VIEW_MAX = 16 << 20,  /* larger ones are not kept */
-    VIEW_CACHE_COUNT_MAX = 512,      /* nor are more than these */
-    VIEW_JOBS_MAX = 64,              /* computations that wait or run */
+    VIEW_BYTES_MAX = 64 << 20, /* of one view */
+    VIEW_JOBS_MAX = 64,        /* computations that wait or run */
     VIEW_THREADS = 2
 };
-
-/* Immutable, shared by reference count (atomic). */
-struct view {
-    struct buffer bytes;
-    int references;
-};
-void view_unref(struct view *view); /* NULL is fine */
 
 struct view_request {
     const char *name;          /* of a kept snapshot, or else */
@@ -50,12 +42,12 @@ struct view_request {
     bool force;                /* compare what cannot be compared */
     /* NULL: the snapshot itself as a file (snapshot_file.h). */
     const struct view_form *form;
-    const struct view_options *options; /* copied, but for cancelled */
+    const struct view_options *options; /* NULL: the defaults; copied */
 };
 
 /* threads 0: submit computes.  NULL with *err. */
-struct view_cache *view_cache_start(struct controller *controller,
-                                    unsigned threads, struct error *err);
+struct view_cache *view_cache_start(struct store *store, unsigned threads,
+                                    struct error *err);
 /* Every ticket must have been freed.  NULL is fine. */
 void view_cache_stop(struct view_cache *cache);
 

@@ -31,6 +31,9 @@ extern const struct catalog_table table_snapshots;
 /* tables_history.c */
 extern const struct catalog_table table_memory_history;
 
+/* tables_deaths.c */
+extern const struct catalog_table table_deaths;
+
 /* tables_malloc.c */
 extern const struct catalog_table table_malloc_stats;
 extern const struct catalog_table table_malloc_bins;

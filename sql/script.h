@@ -111,8 +111,8 @@ enum script_kind {
 
 struct script_method {
     const char *class_name, *name;
-    /* A letter for each argument: s b n, * for any; those behind a bar may be
-     * left out. */
+    /* A letter for each argument: s, b, n, m for a snapshot's name, * for any;
+     * those behind a bar may be left out. */
     const char *takes;
     bool is_static;
     enum script_type returns; /* INSTANCE: of its own class */

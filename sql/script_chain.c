@@ -5,19 +5,15 @@
  */
 #include "script_methods.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include <math.h>
-#include <pcre2.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "arena.h"
 #include "errors.h"
+#include "pattern.h"
 
-enum {
-    SHOWN = 64,        /* bytes of a wrong word in its error */
-    PATTERN_MAX = 1000 /* bytes of a regular expression */
-};
+enum { SHOWN = 64 /* bytes of a wrong word in its error */ };
 
 static int
 shown(struct span text)
@@ -33,16 +29,24 @@ script_blame(struct script_call *call, size_t i)
 }
 
 int
+script_check_name(struct span name, struct error *err)
+{
+    if (snapshot_is_name(name.data, name.size))
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
+              "snapshot() returns one",
+              shown(name), name.data, SNAPSHOT_NAME_MAX);
+    return -1;
+}
+
+int
 script_snapshot_name(struct script_call *call, size_t i,
                      char out[SNAPSHOT_NAME_MAX + 1], struct error *err)
 {
     struct span given = call->arguments[i].text;
 
-    if (!snapshot_is_name(given.data, given.size)) {
-        error_set(err, ER_UNKNOWN,
-                  "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
-                  "snapshot() returns one",
-                  shown(given), given.data, SNAPSHOT_NAME_MAX);
+    if (script_check_name(given, err) != 0) {
         script_blame(call, i);
         return -1;
     }
@@ -169,32 +173,15 @@ set_fraction(struct script_call *call, double *out, struct error *err)
     return STEP_DONE;
 }
 
-static int
-check_pattern(const char *pattern, char *why, size_t size)
-{
-    PCRE2_SIZE offset;
-    int failure;
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, strlen(pattern), 0,
-                                     &failure, &offset, NULL);
-
-    pcre2_code_free(code);
-    if (code)
-        return 0;
-    pcre2_get_error_message(failure, (PCRE2_UCHAR *)why, size);
-    return -1;
-}
-
 static enum step
 set_pattern(struct script_call *call, const char **out, struct error *err)
 {
     struct span given = call->arguments[0].text;
-    char why[128] = "";
+    struct pattern *pattern;
 
-    if (given.size == 0 || given.size > PATTERN_MAX ||
-        memchr(given.data, '\0', given.size)) {
-        error_set(err, ER_WRONG_ARGUMENTS,
-                  "%s takes a regular expression of 1 to %d bytes",
-                  call->method->name, PATTERN_MAX);
+    if (given.size == 0 || memchr(given.data, '\0', given.size)) {
+        error_set(err, ER_WRONG_ARGUMENTS, "%s takes a regular expression",
+                  call->method->name);
         return script_blame(call, 0);
     }
     *out = arena_strndup(call->arena, given.data, given.size);
@@ -202,11 +189,9 @@ set_pattern(struct script_call *call, const char **out, struct error *err)
         error_memory(err, "the script");
         return STEP_FAIL;
     }
-    if (check_pattern(*out, why, sizeof(why)) == 0)
-        return STEP_DONE;
-    error_set(err, ER_REGEX, "%s takes a regular expression: %s",
-              call->method->name, why);
-    return script_blame(call, 0);
+    pattern = pattern_new(call->method->name, *out, err);
+    pattern_free(pattern);
+    return pattern ? STEP_DONE : script_blame(call, 0);
 }
 
 static enum step

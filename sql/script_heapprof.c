@@ -35,27 +35,47 @@ heapprof_instance(struct script_call *call, struct error *err)
 }
 
 static enum step
-change(struct script_call *call, enum job_kind kind, struct error *err)
+change(struct script_call *call, const struct job_request *request,
+       struct error *err)
 {
     struct job_result result = {0};
-    enum step step = script_await(call, &(struct job_request){.kind = kind},
-                                  false, &result, err);
+    enum step step = script_await(call, request, false, &result, err);
 
     if (step == STEP_DONE)
         script_return_instance(call, NULL);
     return step;
 }
 
+/* enable_prof(seconds): off again after so many. */
 enum step
 heapprof_enable(struct script_call *call, struct error *err)
 {
-    return change(call, JOB_ENABLE, err);
+    struct job_request request = {.kind = JOB_ENABLE};
+
+    if (call->argument_count > 0 &&
+        script_count(call, 0, 1, AGENT_SECONDS_MAX, &request.seconds, err) != 0)
+        return STEP_FAIL;
+    return change(call, &request, err);
 }
 
 enum step
 heapprof_disable(struct script_call *call, struct error *err)
 {
-    return change(call, JOB_DISABLE, err);
+    return change(call, &(struct job_request){.kind = JOB_DISABLE}, err);
+}
+
+/* reset(lg_sample, force); lg_sample 0: as it is. */
+enum step
+heapprof_reset(struct script_call *call, struct error *err)
+{
+    struct job_request request = {.kind = JOB_RESET};
+
+    if (call->argument_count > 0 &&
+        script_count(call, 0, 0, AGENT_LG_SAMPLE_MAX, &request.lg_sample,
+                     err) != 0)
+        return STEP_FAIL;
+    request.force = call->argument_count > 1 && call->arguments[1].boolean;
+    return change(call, &request, err);
 }
 
 enum step
@@ -73,14 +93,25 @@ heapprof_has_enable(struct script_call *call, struct error *err)
     return step;
 }
 
+/* snapshot(name): a name that is taken is told before anything is dumped. */
 enum step
 heapprof_snapshot(struct script_call *call, struct error *err)
 {
+    struct store *store = controller_store(call->host->controller);
+    struct job_request request = {.kind = JOB_SNAPSHOT};
     struct job_result result = {0};
-    enum step step = script_await(
-        call, &(struct job_request){.kind = JOB_SNAPSHOT}, false, &result, err);
+    char room[SNAPSHOT_NAME_MAX + 1];
     const char *name;
+    enum step step;
 
+    if (call->argument_count > 0) {
+        if (script_snapshot_name(call, 0, room, err) != 0)
+            return STEP_FAIL;
+        if (!call->work->ticket && store_check_name(store, room, err) != 0)
+            return script_blame(call, 0);
+        request.name = room;
+    }
+    step = script_await(call, &request, false, &result, err);
     if (step != STEP_DONE)
         return step;
     call->work->snapshot = result.snapshot;

@@ -9,7 +9,7 @@
 
 struct view_request;
 
-/* script_heapprof.c: StarRocks' seven */
+/* script_heapprof.c: StarRocks' seven, and reset */
 enum step heapprof_instance(struct script_call *call, struct error *err);
 enum step heapprof_enable(struct script_call *call, struct error *err);
 enum step heapprof_disable(struct script_call *call, struct error *err);
@@ -17,6 +17,13 @@ enum step heapprof_has_enable(struct script_call *call, struct error *err);
 enum step heapprof_snapshot(struct script_call *call, struct error *err);
 enum step heapprof_to_dot(struct script_call *call, struct error *err);
 enum step heapprof_dump_dot(struct script_call *call, struct error *err);
+enum step heapprof_reset(struct script_call *call, struct error *err);
+
+/* script_snapshots.c */
+enum step heapprof_snapshots(struct script_call *call, struct error *err);
+enum step heapprof_describe(struct script_call *call, struct error *err);
+enum step heapprof_delete(struct script_call *call, struct error *err);
+enum step heapprof_pin(struct script_call *call, struct error *err);
 
 enum { VIEW_COUNT_MAX = 1000000 /* of nodecount, maxdegree, top */ };
 
@@ -53,6 +60,7 @@ enum step script_await_view(struct script_call *call,
                             const struct view_request *request,
                             struct error *err);
 
+int script_check_name(struct span name, struct error *err);
 /* Argument i, a snapshot's name, copied to out; -1: it cannot be one. */
 int script_snapshot_name(struct script_call *call, size_t i,
                          char out[SNAPSHOT_NAME_MAX + 1], struct error *err);

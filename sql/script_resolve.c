@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "errors.h"
+#include "script_methods.h"
 
 enum { NAME_SHOWN = 64 }; /* bytes of an unknown name in its error */
 
@@ -43,9 +44,8 @@ static const struct {
     enum script_type type;
     const char *name;
 } kinds[] = {
-    {'s', SCRIPT_STRING, "String"},
-    {'n', SCRIPT_NUMBER, "Num"},
-    {'b', SCRIPT_BOOL, "Bool"},
+    {'s', SCRIPT_STRING, "String"}, {'m', SCRIPT_STRING, "String"},
+    {'n', SCRIPT_NUMBER, "Num"},    {'b', SCRIPT_BOOL, "Bool"},
     {'*', SCRIPT_ANY, "_"},
 };
 
@@ -193,6 +193,11 @@ check_arguments(struct script_parser *p, const struct node *call)
             return fail_at(p, argument->offset, "%s takes a %s, not %s",
                            call->method.name, kinds[kind].name,
                            script_describe(argument));
+        if (kinds[kind].letter == 'm' && argument->done &&
+            script_check_name(argument->value.text, p->err) != 0) {
+            script_place(p->script->text, argument->offset, p->err);
+            return -1;
+        }
     }
     return 0;
 }

@@ -129,6 +129,7 @@ struct sql_node {
     struct controller *controller;
     struct view_cache *views;
     struct history *history; /* NULL: there is none */
+    const char *state_dir;   /* likewise */
     struct sql_host host;
 };
 

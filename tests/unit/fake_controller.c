@@ -1,7 +1,6 @@
 /* fake_controller.c - a node whose database has never been seen. */
 #include "controller.h"
 #include "errors.h"
-#include "view_cache.h"
 
 #include <string.h>
 
@@ -36,19 +35,4 @@ controller_store(struct controller *controller)
 {
     (void)controller;
     return store;
-}
-
-struct view_cache *
-view_cache_start(struct controller *controller, unsigned threads,
-                 struct error *err)
-{
-    (void)threads;
-    (void)err;
-    return (struct view_cache *)controller;
-}
-
-void
-view_cache_stop(struct view_cache *cache)
-{
-    (void)cache;
 }

@@ -113,7 +113,7 @@ harness_init(struct harness *h, uint32_t privileges)
     h->node.port = 9036;
     h->node.started_ms = 1795228260000;
     h->node.controller = scripted_reset();
-    h->node.views = view_cache_start(h->node.controller, 0, &h->error);
+    h->node.views = view_cache_start(scripted.store, 0, &h->error);
     ck_assert_ptr_nonnull(h->node.views);
     h->node.idle_timeout_s = 28800;
     h->node.max_connections = 5000;

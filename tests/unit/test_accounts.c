@@ -208,9 +208,9 @@ START_TEST(no_method_is_called_without_its_privilege)
     for (size_t i = 0; i < script_method_count(); i++) {
         struct script_method m = script_method(i);
         bool may = (m.privilege & ~has) == 0;
-        const char *argument = *m.takes == 's'   ? "\"a\""
-                               : *m.takes == 'n' ? "1"
-                                                 : "";
+        const char *argument = *m.takes == 's' || *m.takes == 'm' ? "\"a\""
+                               : *m.takes == 'n'                  ? "1"
+                                                                  : "";
 
         if (may || strcmp(m.class_name, "HeapProf") != 0)
             continue;

@@ -263,7 +263,7 @@ static void
 render_on_a_thread(void)
 {
     view_cache_stop(h.node.views);
-    h.node.views = view_cache_start(h.node.controller, 1, &h.error);
+    h.node.views = view_cache_start(scripted.store, 1, &h.error);
     ck_assert_ptr_nonnull(h.node.views);
 }
 
@@ -311,8 +311,8 @@ START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
     ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
     ck_assert(h.cursor->ops->progress(h.cursor, &progress));
     ck_assert_uint_eq(progress.stages, 3);
-    scripted_keep("heap_1");
     render_on_a_thread();
+    scripted_keep("heap_1");
     scripted.on_render = look;
     harness_open(&h,
                  "ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_1\")'");

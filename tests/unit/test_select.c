@@ -236,6 +236,7 @@ static const struct {
     {"select column_name, data_type, column_type, numeric_precision from "
      "information_schema.columns where column_type like 'tinyint%'",
      "column_name|data_type|column_type|numeric_precision\n"
+     "profiling|tinyint|tinyint(1)|#3\n"
      "inlined|tinyint|tinyint(1)|#3\nprofiling|tinyint|tinyint(1)|#3\n"
      "responsive|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
      "active|tinyint|tinyint(1)|#3\nreloadable|tinyint|tinyint(1)|#3\n"
