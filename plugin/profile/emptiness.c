@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "measured.h"
 #include "profile.h"
 #include "view_options.h"
 
@@ -11,7 +12,7 @@ static bool
 changed(const struct profile *profile, const struct view_options *options)
 {
     for (size_t i = 0; i < profile->stack_count; i++)
-        if (profile_value(&profile->stacks[i], options->measure) != 0)
+        if (measured_stack(&profile->stacks[i], options->measure) != 0)
             return true;
     return false;
 }

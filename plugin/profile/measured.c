@@ -50,7 +50,7 @@ int
 measured_check(const struct profile *profile, enum measure measure,
                struct error *err)
 {
-    if (profile->accumulated ||
+    if (profile->accumulated || profile->stack_count == 0 ||
         (measure != MEASURE_ALLOC_SPACE && measure != MEASURE_ALLOC_OBJECTS))
         return 0;
     error_set(err, ER_UNKNOWN,

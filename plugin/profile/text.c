@@ -11,12 +11,13 @@
 #include "emptiness.h"
 #include "errors.h"
 #include "figures.h"
+#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "view_options.h"
 #include "weights.h"
 
-enum { TEXT_MEMORY_MAX = 1 << 30 };
+enum { TEXT_MEMORY_MAX = 1 << 30, LINES_PER_LOOK = 1024 };
 
 /* A report while it is written. */
 struct report {
@@ -90,7 +91,7 @@ static void
 add_head(const struct report *r)
 {
     const struct profile *profile = r->profile;
-    double total = profile_total(profile, r->options->measure);
+    double total = measured_total(profile, r->options->measure);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
     if (*profile->memory) {
@@ -145,7 +146,7 @@ write_lines(const struct report *r, uint32_t limit)
 
     add_head(r);
     for (uint32_t i = 0; i < r->line_count && i < limit; i++) {
-        if (view_cancelled(r->options, i, r->err))
+        if (i % LINES_PER_LOOK == 0 && measured_go_on(r->options, r->err) != 0)
             return -1;
         sum += r->lines[i]->flat;
         add_line(r, r->lines[i], sum);
