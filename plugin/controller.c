@@ -4,10 +4,10 @@
  * Two threads.  The channel thread talks to the agent (node.c) and runs the
  * jobs (jobs.c); the resolver thread turns a taken dump into a snapshot.
  *
- * Locks: jobs.lock guards the jobs and tickets, status, dump and the kept
- * snapshots.  It is held while wakers run (they only post), never across I/O.
+ * Locks: jobs.lock guards the jobs and tickets, status and dump.  It is held
+ * while wakers run (they only post), never across I/O.
  * Order: a script's lock (sql/), jobs.lock, then whatever a waker takes;
- * objects.lock last.
+ * objects.lock and the store's last.
  */
 #include "controller.h"
 
@@ -25,7 +25,6 @@
 #include "errors.h"
 #include "files.h"
 #include "jobs.h"
-#include "kept.h"
 #include "memory.h"
 #include "node.h"
 #include "node_status.h"
@@ -34,6 +33,7 @@
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
+#include "store.h"
 #include "symbolizer.h"
 
 enum {
@@ -42,6 +42,7 @@ enum {
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
+    EXPIRE_S = 60, /* between looks for snapshots that are too old */
     STACK_BYTES = 1 << 20
 };
 
@@ -51,13 +52,14 @@ struct controller {
     struct node_status status; /* a copy of node.status */
     bool profiled;             /* status has the last profile's samples, too */
     uint64_t samples;
-    struct kept kept;
     bool stop; /* atomic: read without the lock too */
 
     pthread_cond_t resolver_work;
     struct node node; /* the channel thread's */
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
+    struct store *store;
+    uint32_t node_id;
     char *state_dir, *symbolizer_path;
     int wake_fd; /* eventfd: the channel thread has work */
     pthread_t channel, resolver;
@@ -107,6 +109,49 @@ run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
         .op = AGENT_SET_ACTIVE, .number = on, .seconds = seconds};
     struct node_answer answer;
 
+    return node_call(&c->node, &request, &answer, err);
+}
+
+/* Whether some kept snapshot would become one that nothing can be compared
+ * with.  Fills its name. */
+static bool
+find_baseline(struct controller *c, char *name, size_t size)
+{
+    const struct agent_hello *now = &c->node.status.hello;
+    struct store_entry *list = mem_alloc(STORE_COUNT_MAX * sizeof(*list));
+    size_t count = list ? store_list(c->store, list, STORE_COUNT_MAX) : 0;
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!node_same_incarnation(&list[i].hello, now) ||
+            list[i].hello.resets != now->resets)
+            continue;
+        snprintf(name, size, "%s", list[i].name);
+        found = true;
+    }
+    mem_free(list);
+    return found;
+}
+
+static int
+run_reset(struct controller *c, const struct job_request *wanted,
+          struct error *err)
+{
+    struct agent_request request = {
+        .op = AGENT_RESET,
+        .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
+        .force = wanted->force};
+    struct node_answer answer;
+    char name[SNAPSHOT_NAME_MAX + 1];
+
+    if (!wanted->force && find_baseline(c, name, sizeof(name))) {
+        error_set(err, ER_UNKNOWN,
+                  "a reset forgets all samples: snapshot %s and others of this "
+                  "process could not be compared with later ones any more; "
+                  "delete them first, or force it",
+                  name);
+        return -1;
+    }
     return node_call(&c->node, &request, &answer, err);
 }
 
@@ -161,6 +206,9 @@ run_job(struct controller *c, struct job *job)
     } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
+    } else if (job->request.kind == JOB_RESET) {
+        rc = run_reset(c, &job->request, &err);
+        greet(c); /* the rate, number of resets */
     } else {
         rc = run_switch(c, job->request.kind == JOB_ENABLE,
                         job->request.seconds, &err);
@@ -222,6 +270,20 @@ channel_main(void *arg)
 
 /* ---- the resolver thread ---- */
 
+/* Under the name that was asked for; others that wait for the job do not mind
+ * when that fails. */
+static int
+keep(struct controller *c, const struct job *job, struct snapshot *snapshot,
+     struct error *err)
+{
+    snapshot->cause = job->request.cause;
+    memcpy(snapshot->reason, job->reason, sizeof(snapshot->reason));
+    if (*job->name)
+        memcpy(snapshot->name, job->name, sizeof(snapshot->name));
+    return store_add(c->store, snapshot, err);
+}
+
+/* Nobody can ask for it to be kept any more once its dump is here. */
 static void
 resolve(struct controller *c, struct job *job)
 {
@@ -232,11 +294,15 @@ resolve(struct controller *c, struct job *job)
     snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer,
                                   &job->progress, &err);
     dump_fini(&c->dump);
+    if (snapshot) {
+        snapshot->node_id = c->node_id;
+        store_make_name(c->store, snapshot);
+        job->not_kept = job->keep && keep(c, job, snapshot, &err) != 0;
+    }
     pthread_mutex_lock(&c->jobs.lock);
     if (snapshot) {
-        kept_name(&c->kept, snapshot);
-        if (job->keep)
-            kept_add(&c->kept, snapshot);
+        if (job->not_kept)
+            job->error = err;
         job->result.snapshot = snapshot;
         c->profiled = true;
         c->samples = snapshot->profile->samples;
@@ -244,6 +310,22 @@ resolve(struct controller *c, struct job *job)
     jobs_finish(&c->jobs, job, snapshot ? NULL : &err);
     pthread_mutex_unlock(&c->jobs.lock);
     wake_channel(c);
+}
+
+/* Sleeps until there is work, or for a while.  Call with jobs.lock. */
+static void
+resolver_sleep(struct controller *c)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += EXPIRE_S;
+    if (pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until) !=
+        ETIMEDOUT)
+        return;
+    pthread_mutex_unlock(&c->jobs.lock);
+    store_expire(c->store);
+    pthread_mutex_lock(&c->jobs.lock);
 }
 
 static void *
@@ -262,7 +344,7 @@ resolver_main(void *arg)
         } else if (__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
             break;
         } else {
-            pthread_cond_wait(&c->resolver_work, &c->jobs.lock);
+            resolver_sleep(c);
         }
     }
     pthread_mutex_unlock(&c->jobs.lock);
@@ -295,6 +377,26 @@ start_thread(pthread_t *thread, const char *name, void *(*body)(void *),
     return 0;
 }
 
+/* A store that cannot be opened is no reason to serve nobody: what is kept is
+ * then kept in memory, as heapwire.snapshots says of each. */
+static struct store *
+open_store(const struct controller_options *options, struct error *err)
+{
+    struct store_options in_memory = options->store;
+    struct store *store = store_open(&options->store, options->log, err);
+    char line[ERROR_TEXT_MAX + 128];
+
+    if (store || !options->store.dir)
+        return store;
+    snprintf(line, sizeof(line),
+             "snapshots are kept in memory alone, until heapwired ends: %s",
+             err->text);
+    if (options->log)
+        options->log(line);
+    in_memory.dir = NULL;
+    return store_open(&in_memory, options->log, err);
+}
+
 struct controller *
 controller_start(const struct controller_options *options, struct error *err)
 {
@@ -321,6 +423,10 @@ controller_start(const struct controller_options *options, struct error *err)
         error_memory(err, "the controller");
         goto fail;
     }
+    c->node_id = options->node_id;
+    c->store = open_store(options, err);
+    if (!c->store)
+        goto fail;
     helper.program = c->symbolizer_path;
     helper.deadline_ms = NAMING_MS;
     c->symbolizer = symbolizer_new(&helper, err);
@@ -362,7 +468,7 @@ controller_stop(struct controller *c)
     if (!c)
         return;
     join_threads(c);
-    kept_fini(&c->kept);
+    store_close(c->store);
     symbolizer_free(c->symbolizer);
     objects_fini(&c->objects);
     node_fini(&c->node);
@@ -403,8 +509,11 @@ controller_submit(struct controller *c, const struct job_request *request,
 {
     struct ticket *ticket = NULL;
 
+    if (request->name && store_check_name(c->store, request->name, err) != 0)
+        return NULL; /* told before the work, not after it */
     pthread_mutex_lock(&c->jobs.lock);
-    if (can_serve(&c->status, request->kind, err))
+    if (node_status_check_request(request, err) == 0 &&
+        can_serve(&c->status, request->kind, err))
         ticket = jobs_attach(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)
@@ -412,29 +521,8 @@ controller_submit(struct controller *c, const struct job_request *request,
     return ticket;
 }
 
-size_t
-controller_snapshots(struct controller *c, struct snapshot **out, size_t max)
+struct store *
+controller_store(struct controller *c)
 {
-    size_t count;
-
-    pthread_mutex_lock(&c->jobs.lock);
-    count = kept_list(&c->kept, out, max);
-    pthread_mutex_unlock(&c->jobs.lock);
-    return count;
-}
-
-struct snapshot *
-controller_snapshot(struct controller *c, const char *name, struct error *err)
-{
-    struct snapshot *found;
-
-    pthread_mutex_lock(&c->jobs.lock);
-    found = kept_find(&c->kept, name);
-    pthread_mutex_unlock(&c->jobs.lock);
-    if (!found)
-        error_set(err, ER_UNKNOWN,
-                  "no snapshot named '%.64s' is kept (the newest %d are); "
-                  "HeapProf.getInstance().snapshot() takes one",
-                  name, KEPT_MAX);
-    return found;
+    return c->store;
 }

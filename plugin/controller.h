@@ -16,6 +16,7 @@
 
 #include "agent_protocol.h"
 #include "snapshot.h"
+#include "store.h"
 #include "waker.h"
 
 struct controller;
@@ -26,6 +27,9 @@ struct ticket;
 struct controller_options {
     const char *state_dir;  /* holds agent.sock */
     const char *symbolizer; /* path of heapwire-symbolizer */
+    uint32_t node_id;
+    struct store_options store;
+    void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
 enum node_state {
@@ -42,6 +46,7 @@ struct node_status {
     bool profiled;            /* since this database connected */
     uint64_t samples;         /* of the last profile; while profiled */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 
 /* Starts the threads.  NULL with *err. */
@@ -56,7 +61,9 @@ enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
     JOB_ENABLE,     /* for request.seconds; 0: until told otherwise */
     JOB_DISABLE,
-    JOB_RESET,    /* forgets all samples; request.lg_sample from now on */
+    /* Forgets all samples; request.lg_sample from now on.  Makes what is kept
+     * of this process incomparable with what comes: see request.force. */
+    JOB_RESET,
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
@@ -73,7 +80,9 @@ struct job_request {
     const char *name; /* of JOB_SNAPSHOT; NULL: one is made up */
     enum snapshot_cause cause;
     const char *reason; /* or NULL */
-    uint32_t seconds, lg_sample;
+    uint32_t seconds;   /* at most AGENT_SECONDS_MAX */
+    uint32_t lg_sample; /* 0: as it is; else AGENT_LG_SAMPLE_MIN to _MAX */
+    bool force;         /* JOB_RESET: lg_sample from 1; kept snapshots or not */
 };
 
 struct job_result {
@@ -107,12 +116,7 @@ struct job_progress {
 };
 bool ticket_progress(struct ticket *ticket, struct job_progress *out);
 
-/* References to the kept snapshots, oldest first; at most max.  Returns how
- * many. */
-size_t controller_snapshots(struct controller *controller,
-                            struct snapshot **out, size_t max);
-/* A kept snapshot by name (a new reference), or NULL with *err. */
-struct snapshot *controller_snapshot(struct controller *controller,
-                                     const char *name, struct error *err);
+/* The snapshots that are kept; as long as the controller is. */
+struct store *controller_store(struct controller *controller);
 
 #endif

@@ -9,14 +9,18 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "mappings.h"
+#include "modules.h"
 #include "names.h"
 #include "node.h"
 #include "objects.h"
 #include "profile.h"
+#include "reconciliation.h"
 #include "snapshot.h"
+#include "stats.h"
+#include "stats_take.h"
 #include "symbolizer.h"
 
-enum { MAPS_ARENA_BYTES = 64 << 20 };
+enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 1024 };
 
 void
 dump_fini(struct dump *dump)
@@ -75,6 +79,18 @@ out:
     return rc;
 }
 
+/* Not beside the dump but after it: both want the same locks. */
+static void
+take_memory(struct dump *dump, struct node *node)
+{
+    struct error unsaid;
+    struct stats *stats = stats_take(node, &unsaid);
+
+    if (stats)
+        reconciliation_take(stats, &dump->memory);
+    stats_unref(stats);
+}
+
 int
 dump_take(struct dump *dump, struct node *node, struct objects *objects,
           struct error *err)
@@ -95,6 +111,8 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
                          err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
+    if (rc == 0)
+        take_memory(dump, node);
     return rc;
 }
 
@@ -116,7 +134,7 @@ static struct names *
 name_addresses(const struct dump *dump, const struct heap_dump *heap,
                struct arena *arena, struct objects *objects,
                struct symbolizer *symbolizer, struct dump_progress *progress,
-               struct error *err)
+               struct mappings *maps, struct error *err)
 {
     struct resolve_request request = {.addresses = heap->addresses,
                                       .count = heap->address_count,
@@ -126,17 +144,38 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
                                       .open_object = open_object,
                                       .arg = objects};
     struct names *names = NULL;
-    struct mappings maps;
 
-    if (mappings_parse(arena, dump->maps.data, dump->maps.size, &maps, NULL,
+    if (mappings_parse(arena, dump->maps.data, dump->maps.size, maps, NULL,
                        err) != 0)
         return NULL;
-    request.maps = &maps;
+    request.maps = maps;
     __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
                      __ATOMIC_RELAXED);
     if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
         return NULL;
     return names;
+}
+
+/* In the profile itself: whoever shows it has the line at hand. */
+static int
+add_memory(const struct dump *dump, struct snapshot *snapshot,
+           struct error *err)
+{
+    struct profile *profile = snapshot->profile;
+    struct buffer line;
+    int rc = 0;
+
+    snapshot->memory = dump->memory;
+    buffer_init(&line, MEMORY_TEXT_MAX);
+    reconciliation_write(profile, &snapshot->memory, &line);
+    if (line.data && !line.failed)
+        profile->memory = arena_strndup(profile->arena, line.data, line.size);
+    if (line.failed || !profile->memory) {
+        error_memory(err, "a snapshot");
+        rc = -1;
+    }
+    buffer_fini(&line);
+    return rc;
 }
 
 struct snapshot *
@@ -152,6 +191,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     struct snapshot *snapshot = snapshot_new(), *made = NULL;
     struct heap_dump *heap = NULL;
     struct names *names = NULL;
+    struct mappings maps;
 
     if (!arena || !snapshot) {
         error_memory(err, "a snapshot");
@@ -161,13 +201,15 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     heap = heap_dump_parse(dump->text.data, dump->text.size, err);
     if (!heap)
         goto out;
-    names =
-        name_addresses(dump, heap, arena, objects, symbolizer, progress, err);
+    names = name_addresses(dump, heap, arena, objects, symbolizer, progress,
+                           &maps, err);
     if (!names)
         goto out;
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
-    if (!snapshot->profile)
+    if (!snapshot->profile ||
+        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
+        add_memory(dump, snapshot, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;

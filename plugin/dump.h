@@ -11,6 +11,7 @@
 
 #include "agent_protocol.h"
 #include "buffer.h"
+#include "snapshot.h"
 
 struct error;
 struct node;
@@ -25,11 +26,13 @@ enum {
 
 struct dump {
     struct buffer text, maps;
-    struct agent_hello hello; /* the latest greeting before the dump */
-    int64_t taken_ms;         /* wall clock */
+    struct agent_hello hello;      /* the latest greeting before the dump */
+    int64_t taken_ms;              /* wall clock */
+    struct snapshot_memory memory; /* taken right after it */
 };
 
-/* Dumps, copies, and makes sure that objects has every mapped file. */
+/* Dumps, copies, reads the statistics (what they lack stays unknown), and makes
+ * sure that objects has every mapped file. */
 int dump_take(struct dump *dump, struct node *node, struct objects *objects,
               struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */

@@ -16,6 +16,7 @@ struct ticket {
     struct jobs *jobs;
     struct job *job;
     struct waker waker;
+    bool keep;           /* asked for a kept snapshot */
     struct ticket *next; /* of the same job */
 };
 
@@ -100,6 +101,15 @@ shareable(struct jobs *jobs, enum job_kind kind)
     return NULL;
 }
 
+/* Two may share a kept snapshot that neither gave a name. */
+static bool
+can_share(const struct job *job, const struct job_request *request)
+{
+    return !request->name && !*job->name &&
+           request->cause == job->request.cause &&
+           strcmp(request->reason ? request->reason : "", job->reason) == 0;
+}
+
 /* A request joins the last waiting job if that answers it too, even one that
  * was given up by all who asked; it never joins one that runs, whose answer may
  * be older than the request. */
@@ -112,8 +122,8 @@ joinable(struct jobs *jobs, const struct job_request *request)
     while (last && last->next)
         last = last->next;
     if (!last || (request->kind == JOB_SNAPSHOT && last->keep &&
-                  strcmp(request->name ? request->name : "", last->name) != 0))
-        return NULL; /* none, or kept under another name */
+                  !can_share(last, request)))
+        return NULL;
     if (job_is_dump(kind) ? job_is_dump(last->request.kind)
                           : is_read(kind) && last->request.kind == kind)
         return last;
@@ -197,6 +207,7 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
     ticket->jobs = jobs;
     ticket->job = job;
     ticket->waker = waker;
+    ticket->keep = request->kind == JOB_SNAPSHOT;
     ticket->next = job->tickets;
     job->tickets = ticket;
     return ticket;
@@ -317,7 +328,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
     enum ticket_state state = TICKET_WAITING;
 
     pthread_mutex_lock(&jobs->lock);
-    if (job->finished && job->failed) {
+    if (job->finished && (job->failed || (ticket->keep && job->not_kept))) {
         *err = job->error;
         state = TICKET_FAILED;
     } else if (job->finished) {

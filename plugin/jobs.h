@@ -24,6 +24,7 @@ struct job {
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
     bool keep; /* some ticket asked for a kept snapshot */
     bool finished, failed;
+    bool not_kept;            /* all else is well; error says why */
     struct job_result result; /* the job's own references */
     struct error error;
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */

@@ -329,8 +329,8 @@ exchange(struct node *node, const struct agent_request *wanted,
     }
 }
 
-static bool
-same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
+bool
+node_same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
 {
     return a->pid == b->pid && a->start_ticks == b->start_ticks &&
            strcmp(a->boot_id, b->boot_id) == 0;
@@ -351,7 +351,7 @@ greet(struct node *node)
         disconnect(node);
         return false;
     }
-    changed = !same_incarnation(&node->status.hello, &answer.reply.hello);
+    changed = !node_same_incarnation(&node->status.hello, &answer.reply.hello);
     node->status.hello = answer.reply.hello;
     return changed;
 }
@@ -369,7 +369,7 @@ node_refresh(struct node *node)
                 enter(node, NODE_GONE);
             return false;
         }
-        node->peer = peer_of(node->fd);
+        node->peer = node->status.peer = peer_of(node->fd);
     }
     if (node->late_id) {
         got = receive(node->fd, &answer);

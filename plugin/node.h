@@ -40,6 +40,9 @@ struct node_answer {
 void node_init(struct node *node, const char *state_dir, int wake_fd,
                const bool *stop);
 void node_fini(struct node *node);
+/* Whether two greetings are of one process. */
+bool node_same_incarnation(const struct agent_hello *a,
+                           const struct agent_hello *b);
 void node_answer_close(struct node_answer *answer);
 
 /* Connects where it must, takes late answers and notices the end; never waits

@@ -85,3 +85,35 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
         return -1;
     }
 }
+
+int
+node_status_check_request(const struct job_request *request, struct error *err)
+{
+    uint32_t lg = request->lg_sample;
+
+    if (request->kind == JOB_ENABLE && request->seconds > AGENT_SECONDS_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "profiling can be switched on for at most %d seconds, not "
+                  "%u; without a number it stays on",
+                  AGENT_SECONDS_MAX, request->seconds);
+        return -1;
+    }
+    if (request->kind != JOB_RESET || lg == 0)
+        return 0;
+    if (lg > AGENT_LG_SAMPLE_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "lg_sample %u is a sample every 2^%u bytes: at most %d is "
+                  "allowed (19, 512 KiB, is what jemalloc starts with)",
+                  lg, lg, AGENT_LG_SAMPLE_MAX);
+        return -1;
+    }
+    if (lg < AGENT_LG_SAMPLE_MIN && !request->force) {
+        error_set(err, ER_WRONG_VALUE,
+                  "lg_sample %u is a sample every %u bytes: less than %d slows "
+                  "the database down and makes each sampled object a page or "
+                  "more; force it, if that is meant",
+                  lg, 1U << lg, AGENT_LG_SAMPLE_MIN);
+        return -1;
+    }
+    return 0;
+}

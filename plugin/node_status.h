@@ -17,4 +17,8 @@ int node_status_check(const struct node_status *status, struct error *err);
 int node_status_check_job(const struct node_status *status, enum job_kind kind,
                           struct error *err);
 
+/* Whether a request's numbers are such that an agent may be asked. */
+int node_status_check_request(const struct job_request *request,
+                              struct error *err);
+
 #endif

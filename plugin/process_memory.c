@@ -210,6 +210,50 @@ read_figure(const char *directory, size_t size, const char *name)
     return figure;
 }
 
+/* The number behind a word in a file of lines "word number". */
+static struct stats_figure
+read_line_of(const char *path, const char *word)
+{
+    struct stats_figure figure = {false, 0};
+    unsigned long long value;
+    char name[64];
+    FILE *file = fopen(path, "re");
+
+    while (file && fscanf(file, "%63s %llu", name, &value) == 2)
+        if (strcmp(name, word) == 0)
+            figure = (struct stats_figure){true, value};
+    if (file)
+        fclose(file);
+    return figure;
+}
+
+static struct stats_figure
+read_cache(const char *directory, size_t size, bool v2)
+{
+    struct stats_figure used, unused;
+    char path[4200];
+
+    snprintf(path, sizeof(path), "%.*s/memory.stat", (int)size, directory);
+    used = read_line_of(path, v2 ? "active_file" : "total_active_file");
+    unused = read_line_of(path, v2 ? "inactive_file" : "total_inactive_file");
+    return (struct stats_figure){used.known && unused.known,
+                                 used.value + unused.value};
+}
+
+struct stats_figure
+process_memory_oom_kills(const struct cgroup_place *place)
+{
+    struct stats_figure count = {false, 0};
+    char path[4200];
+
+    if (place) {
+        snprintf(path, sizeof(path), "%s/%s", place->path,
+                 place->v2 ? "memory.events" : "memory.oom_control");
+        count = read_line_of(path, "oom_kill");
+    }
+    return count.known ? count : read_line_of("/proc/vmstat", "oom_kill");
+}
+
 /* A parent's limit binds its children. */
 void
 cgroup_read(const struct cgroup_place *place, struct stats *stats)
@@ -217,7 +261,7 @@ cgroup_read(const struct cgroup_place *place, struct stats *stats)
     const char *current =
         place->v2 ? "memory.current" : "memory.usage_in_bytes";
     const char *maximum = place->v2 ? "memory.max" : "memory.limit_in_bytes";
-    size_t size = strlen(place->path);
+    size_t size = strlen(place->path), counted = size;
 
     stats->cgroup_current = read_figure(place->path, size, current);
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
@@ -227,12 +271,14 @@ cgroup_read(const struct cgroup_place *place, struct stats *stats)
                             limit.value < stats->cgroup_limit.value)) {
             stats->cgroup_limit = limit;
             stats->cgroup_current = read_figure(place->path, size, current);
+            counted = size;
         }
         if (size <= place->root_size)
-            return;
+            break;
         while (size > place->root_size && place->path[--size] != '/')
             ;
     }
+    stats->cgroup_cache = read_cache(place->path, counted, place->v2);
 }
 
 /* The whole file, NUL-terminated, or NULL. */
@@ -245,20 +291,37 @@ read_text(struct buffer *out, const char *path)
     return out->data;
 }
 
-void
-process_memory_read(pid_t pid, struct stats *stats)
+bool
+process_memory_place(pid_t pid, struct cgroup_place *out)
 {
     struct buffer cgroup, mounts;
-    struct cgroup_place place;
     const char *text, *mountinfo;
     char path[64];
+    bool found;
 
-    read_resident(pid, stats);
     snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
     text = read_text(&cgroup, path);
     mountinfo = read_text(&mounts, "/proc/self/mountinfo");
-    if (text && mountinfo && cgroup_find(text, mountinfo, &place))
-        cgroup_read(&place, stats);
+    found = text && mountinfo && cgroup_find(text, mountinfo, out);
     buffer_fini(&cgroup);
     buffer_fini(&mounts);
+    return found;
+}
+
+void
+process_memory_read_at(pid_t pid, const struct cgroup_place *place,
+                       struct stats *stats)
+{
+    read_resident(pid, stats);
+    if (place)
+        cgroup_read(place, stats);
+}
+
+void
+process_memory_read(pid_t pid, struct stats *stats)
+{
+    struct cgroup_place place;
+    bool found = process_memory_place(pid, &place);
+
+    process_memory_read_at(pid, found ? &place : NULL, stats);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct stats;
+#include "stats.h"
 
 /* Fills rss, rss_file and cgroup_*; what cannot be read stays unknown. */
 void process_memory_read(pid_t pid, struct stats *stats);
@@ -32,5 +32,15 @@ bool cgroup_find(const char *cgroup, const char *mountinfo,
 /* Fills cgroup_* from there: the smallest limit on the way up, and the use of
  * the cgroup that has it; without any limit the process's own use. */
 void cgroup_read(const struct cgroup_place *place, struct stats *stats);
+
+/* process_memory_read in two, for who reads often: where its cgroup is changes
+ * seldom.  place NULL: it has none that can be seen. */
+bool process_memory_place(pid_t pid, struct cgroup_place *out);
+void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
+                            struct stats *stats);
+
+/* How many processes of that cgroup the kernel has killed for want of memory;
+ * place NULL, or it does not tell: on the whole machine. */
+struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
 #endif

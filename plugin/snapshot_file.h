@@ -16,6 +16,7 @@ struct error;
 struct snapshot;
 struct store_entry;
 
+#define SNAPSHOT_FILE_MAGIC "HWSNAP\r\n" /* its first bytes */
 enum { SNAPSHOT_FILE_MAX = 256 << 20, SNAPSHOT_FILE_HEAD_MAX = 16384 };
 
 int snapshot_encode(const struct snapshot *snapshot, struct buffer *out,

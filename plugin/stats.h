@@ -49,6 +49,8 @@ struct stats {
     /* The kernel's: of the process, then of the cgroup that holds it and has
      * the smallest limit (no limit: the process's own). */
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
+    /* Of cgroup_current the file pages, which the kernel takes back first. */
+    struct stats_figure cgroup_cache;
     const struct stats_named *named; /* what is not of a bin or an arena */
     size_t named_count;
     const struct stats_bin *bins; /* ascending by index, so by size */

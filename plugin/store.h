@@ -3,8 +3,9 @@
  * directory, on disk, so that they outlive heapwired and the database.
  *
  * One file a snapshot (snapshot_file.h), complete or not there at all.  All
- * functions are callable from any thread and may wait for the disk: not for
- * the event loop.  Has a lock of its own, the last to be taken.
+ * functions are callable from any thread.  store_list and the two
+ * functions of names are quick; the others may wait for the disk: not for the
+ * event loop, and not under a lock.  The locks in here are the last of all.
  */
 #ifndef HW_STORE_H
 #define HW_STORE_H
@@ -12,14 +13,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "snapshot.h"
 
-struct buffer;
 struct error;
 struct store;
 
-enum { STORE_COUNT_MAX = 256 /* whatever the options say */ };
+enum {
+    STORE_COUNT_MAX = 256, /* whatever the options say */
+    /* Of decoded snapshots, which are read again from their files; without
+     * files of all. */
+    STORE_MEMORY_MAX = 256 << 20
+};
 
 struct store_options {
     const char *dir; /* NULL: memory alone; made 0700 where missing */
@@ -33,6 +39,7 @@ extern const struct store_options store_defaults;
 struct store_entry {
     char name[SNAPSHOT_NAME_MAX + 1];
     int64_t taken_ms;
+    int64_t kept_ms; /* since when it is here: the oldest go by that */
     uint32_t node_id;
     enum snapshot_cause cause;
     char reason[SNAPSHOT_REASON_MAX + 1];
@@ -55,6 +62,9 @@ void store_close(struct store *store); /* NULL is fine */
 
 /* A name that no other has: "heap_20261121_151347_1". */
 void store_make_name(struct store *store, struct snapshot *snapshot);
+/* Whether one may be kept under a name: -1 with *err when it is taken, or is
+ * no name. */
+int store_check_name(struct store *store, const char *name, struct error *err);
 
 /* Keeps it under its name and lets the oldest that are not pinned go, as far
  * as the ceilings ask for it.  When -1 with *err nothing has changed: the name
@@ -69,5 +79,10 @@ int store_pin(struct store *store, const char *name, bool pinned,
               struct error *err);
 /* Oldest first, at most max; how many. */
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
+/* Lets those go that are older than the options allow; now and then. */
+void store_expire(struct store *store);
+
+/* The files become another user's, who goes on with the store. */
+int store_give(struct store *store, uid_t uid, gid_t gid, struct error *err);
 
 #endif

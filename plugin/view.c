@@ -9,10 +9,13 @@
 #include "graphviz.h"
 #include "pprof.h"
 #include "raw.h"
+#include "text.h"
 #include "tree.h"
 
 const struct view_form view_forms[] = {
     {"dot", false, true, profile_dot},
+    {"text", false, true, profile_text},
+    {"top", false, true, profile_top},
     {"tree", false, true, profile_tree},
     {"collapsed", false, true, profile_collapsed},
     {"flamegraph", true, true, profile_flamegraph},

@@ -20,8 +20,9 @@ arguments_help(void)
          "\n"
          "Serves this node's heap profiler to MySQL clients.\n"
          "\n"
-         "  --config FILE             [node] and [user NAME] sections; every\n"
-         "                            option below is a key of [node], too\n"
+         "  --config FILE             [node], [snapshots] and [user NAME]\n"
+         "                            sections; every option below is a key\n"
+         "                            there, too\n"
          "  --node-id N               this node's number (10001)\n"
          "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
          "                            users; others than loopback require TLS\n"
@@ -40,6 +41,10 @@ arguments_help(void)
          "  --tls-key FILE            its key (both: made in the state "
          "directory)\n"
          "  --require-tls yes|no      refuse TCP without TLS (no)\n"
+         "  --snapshots-keep N        snapshots that are kept (64)\n"
+         "  --snapshots-keep-bytes N  bytes of their files, all together (1G)\n"
+         "  --snapshots-keep-age S    seconds they stay (0: whatever their "
+         "age)\n"
          "  --check                   examine all of this, print it, and exit\n"
          "  --version, --help");
 }

@@ -15,7 +15,7 @@
 #include "reply.h"
 
 enum {
-    CHUNK_BYTES = 64 * 1024, /* enough for one; the last row may be longer */
+    CHUNK_BYTES = 32 * 1024, /* enough for one; the last row may be longer */
     CHUNK_ROWS = 4096,       /* likewise: first rows are not kept back */
     CHUNK_WRITTEN_MAX = 8 * 1024 * 1024 /* then a worker is for others */
 };

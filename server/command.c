@@ -47,6 +47,7 @@ static void
 run_quit(struct session *s, struct span body)
 {
     (void)body;
+    s->quit = true;
     session_close(s);
 }
 
@@ -99,17 +100,18 @@ static void
 run_statistics(struct session *s, struct span body)
 {
     int64_t up_ms = clock_wall_ms() - s->server->node.started_ms;
-    uint64_t questions = registry_questions(&s->server->registry);
+    struct sql_counts counts;
     double seconds = up_ms > 1000 ? (double)up_ms / 1000 : 1;
     char text[256];
 
     (void)body;
+    registry_count(&s->server->registry, &counts);
     snprintf(text, sizeof(text),
              "Uptime: %" PRId64 "  Threads: %zu  Questions: %" PRIu64
              "  Slow queries: 0  Opens: 0  Flush tables: 1  Open tables: 0  "
              "Queries per second avg: %.3f",
-             up_ms > 0 ? up_ms / 1000 : 0, s->server->count, questions,
-             (double)questions / seconds);
+             up_ms > 0 ? up_ms / 1000 : 0, s->server->count, counts.questions,
+             (double)counts.questions / seconds);
     reply_text(&s->reply, text);
 }
 
@@ -227,8 +229,7 @@ count_question(struct session *s, int command)
 {
     if (command == COM_PING || command == COM_STATISTICS)
         return;
-    atomic_fetch_add_explicit(&s->server->registry.questions, 1,
-                              memory_order_relaxed);
+    registry_note(&s->server->registry.questions, 1);
 }
 
 void

@@ -51,7 +51,12 @@ add_fault(struct config_faults *faults, const char *where, const char *what)
 
 /* The file */
 
-enum section { SECTION_OUTSIDE, SECTION_NODE, SECTION_USER, SECTION_WRONG };
+enum section { SECTION_OUTSIDE, SECTION_KEYS, SECTION_USER, SECTION_WRONG };
+
+/* Those that hold settings.  The keys of [node] stand for themselves, others
+ * behind "SECTION.". */
+static const char *const sections[] = {"node", "snapshots"};
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
     struct config *config;
@@ -60,7 +65,8 @@ struct parse {
     struct reader text;
     unsigned line;
     enum section section;
-    bool node_seen, keys_seen[CONFIG_KEYS];
+    size_t keys; /* of SECTION_KEYS: which one */
+    bool sections_seen[SECTIONS], keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
     bool auth_seen, privileges_seen, connections_seen;
@@ -122,27 +128,66 @@ static void
 begin_section(struct parse *p, const char *name)
 {
     end_user(p);
-    if (strcmp(name, "node") == 0) {
-        if (p->node_seen)
-            fault(p, p->line, "[node] is there already");
-        p->node_seen = true;
-        p->section = SECTION_NODE;
+    p->keys = 0;
+    while (p->keys < SECTIONS && strcmp(name, sections[p->keys]) != 0)
+        p->keys++;
+    if (p->keys < SECTIONS) {
+        if (p->sections_seen[p->keys])
+            fault(p, p->line, "[%s] is there already", name);
+        p->sections_seen[p->keys] = true;
+        p->section = SECTION_KEYS;
     } else if (strncmp(name, "user ", 5) == 0) {
         begin_user(p, name + 5 + strspn(name + 5, " \t"));
     } else {
         fault(p, p->line,
-              "unknown section [%s] (allowed: [node] and [user NAME])", name);
+              "unknown section [%s] (allowed: [node], [snapshots] and "
+              "[user NAME])",
+              name);
         p->section = SECTION_WRONG;
     }
 }
 
+/* What a setting is called in that section, or NULL: it is of another. */
+static const char *
+key_in(size_t section, enum config_key key)
+{
+    const char *name = setting_key(key), *dot = strchr(name, '.');
+    size_t size = dot ? (size_t)(dot - name) : 0;
+
+    if (section == 0)
+        return dot ? NULL : name;
+    return dot && strncmp(name, sections[section], size) == 0 &&
+                   sections[section][size] == '\0'
+               ? dot + 1
+               : NULL;
+}
+
 static void
-node_key(struct parse *p, const char *key, const char *value)
+unknown_key(struct parse *p, const char *key)
+{
+    char allowed[512] = "";
+
+    for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
+        const char *name = key_in(p->keys, i);
+        size_t size = strlen(allowed);
+
+        if (name)
+            snprintf(allowed + size, sizeof(allowed) - size, "%s%s",
+                     size ? ", " : "", name);
+    }
+    fault(p, p->line, "unknown key '%s' in [%s] (allowed: %s)", key,
+          sections[p->keys], allowed);
+}
+
+static void
+setting_line(struct parse *p, const char *key, const char *value)
 {
     struct error err;
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
-        if (strcmp(key, setting_key(i)) != 0)
+        const char *name = key_in(p->keys, i);
+
+        if (!name || strcmp(key, name) != 0)
             continue;
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
@@ -151,12 +196,7 @@ node_key(struct parse *p, const char *key, const char *value)
         p->keys_seen[i] = true;
         return;
     }
-    fault(p, p->line,
-          "unknown key '%s' in [node] (allowed: id, listen, state_dir, "
-          "socket, user, exe, jemalloc, log, statement_timeout, "
-          "max_connections, idle_timeout, login_failures, tls_cert, tls_key, "
-          "require_tls)",
-          key);
+    unknown_key(p, key);
 }
 
 static void
@@ -200,8 +240,8 @@ on_key(void *arg, const char *section, const char *key, const char *value)
 
     (void)section; /* begin_section knows it, uncut */
     switch (p->section) {
-    case SECTION_NODE:
-        node_key(p, key, value);
+    case SECTION_KEYS:
+        setting_line(p, key, value);
         break;
     case SECTION_USER:
         user_key(p, key, value);

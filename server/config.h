@@ -35,7 +35,8 @@ enum {
     CONFIG_DEFAULT_IDLE_S = 28800, /* as MySQL's wait_timeout */
     CONFIG_IDLE_MAX_S = 365 * 24 * 3600,
     CONFIG_DEFAULT_LOGIN_FAILURES = 10,
-    CONFIG_LOGIN_FAILURES_MAX = 1000
+    CONFIG_LOGIN_FAILURES_MAX = 1000,
+    CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
 };
 
 struct config_address {
@@ -60,7 +61,10 @@ struct config {
     uint32_t max_connections;
     uint32_t idle_timeout_s;
     uint32_t login_failures; /* in a row, of an address; 0: any number */
-    struct users *users;     /* owned; see config_fini */
+    uint32_t keep;           /* snapshots */
+    uint64_t keep_bytes;
+    uint32_t keep_age_s; /* 0: whatever their age */
+    struct users *users; /* owned; see config_fini */
 };
 
 /* Fault lines, newest last. */

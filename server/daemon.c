@@ -30,8 +30,10 @@
 #include "memory.h"
 #include "server.h"
 #include "state_dir.h"
+#include "store.h"
 #include "tls_context.h"
 #include "users.h"
+#include "watch.h"
 
 enum { SIGNALS = 3 };
 
@@ -40,6 +42,7 @@ struct daemon {
     struct config config;
     struct state_dir state;
     struct controller *controller;
+    struct watch *watch;
     uv_loop_t loop;
     struct server server;
     struct listener local, tcp;
@@ -240,6 +243,7 @@ leave_root(void *arg, const struct account *account)
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         give_certificate(d, account) != 0 ||
+        watch_give(d->watch, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         give_agents_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
@@ -247,7 +251,9 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (become(account, &err) != 0) {
+    if (store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0 ||
+        become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -365,13 +371,28 @@ find_symbolizer(char *out, size_t size)
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
+static void
+log_text(const char *line)
+{
+    log_fault("%s", line);
+}
+
 static int
 start_controller(struct daemon *d, struct error *err)
 {
     char symbolizer[PATH_MAX];
-    struct controller_options options = {.state_dir = d->config.state_dir,
-                                         .symbolizer = symbolizer};
+    char snapshots[CONFIG_STATE_MAX + sizeof("/snapshots")];
+    struct controller_options options = {
+        .state_dir = d->config.state_dir,
+        .symbolizer = symbolizer,
+        .node_id = d->config.node_id,
+        .store = {.dir = snapshots,
+                  .count = d->config.keep,
+                  .bytes = d->config.keep_bytes,
+                  .age_ms = (int64_t)d->config.keep_age_s * 1000},
+        .log = log_text};
 
+    snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
         return -1;
@@ -380,12 +401,30 @@ start_controller(struct daemon *d, struct error *err)
     return d->controller ? 0 : -1;
 }
 
+static void
+log_event(const char *line)
+{
+    log_line("%s", line);
+}
+
+static int
+start_watch(struct daemon *d, struct error *err)
+{
+    struct watch_options options = {.state_dir = d->config.state_dir,
+                                    .rules = marks_defaults,
+                                    .log = log_event};
+
+    d->watch = watch_start(d->controller, &options, err);
+    return d->watch ? 0 : -1;
+}
+
 static int
 start_server(struct daemon *d, struct error *err)
 {
     struct sql_node node = {.id = d->config.node_id,
                             .started_ms = clock_wall_ms(),
-                            .controller = d->controller};
+                            .controller = d->controller,
+                            .history = watch_history(d->watch)};
 
     if (uv_loop_init(&d->loop) != 0) {
         error_set(err, ER_UNKNOWN, "cannot make an event loop");
@@ -452,7 +491,8 @@ start(struct daemon *d, struct error *err)
     if (log_open(d->config.log, err) != 0)
         return EX_CONFIG;
     d->log_open = true;
-    if (start_controller(d, err) != 0 || start_server(d, err) != 0)
+    if (start_controller(d, err) != 0 || start_watch(d, err) != 0 ||
+        start_server(d, err) != 0)
         return EX_OSERR;
     if (load_tls(d, &d->config, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
@@ -473,10 +513,11 @@ finish(struct daemon *d)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    watch_stop(d->watch);
+    controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
-    controller_stop(d->controller);
     audit_forget();
     if (d->log_open)
         log_close();

@@ -26,12 +26,12 @@ kill_session(void *arg, uint32_t id, bool query_only,
     return registry_kill(&server->registry, id, query_only, by, err);
 }
 
-static uint64_t
-count_questions(void *arg)
+static void
+count(void *arg, struct sql_counts *out)
 {
     struct server *server = arg;
 
-    return registry_questions(&server->registry);
+    registry_count(&server->registry, out);
 }
 
 /* false: not key=value */
@@ -105,7 +105,7 @@ host_init(struct server *server)
         .arg = server,
         .list_sessions = list_sessions,
         .kill = kill_session,
-        .count_questions = count_questions,
+        .count = count,
         .list_settings = list_settings,
         .list_users = list_users,
         .list_audit = list_audit,

@@ -15,6 +15,10 @@ registry_init(struct registry *r, struct waker killed)
     pthread_mutex_init(&r->lock, NULL);
     r->killed = killed;
     atomic_init(&r->questions, 0);
+    atomic_init(&r->failed_logins, 0);
+    atomic_init(&r->lost_clients, 0);
+    atomic_init(&r->received, 0);
+    atomic_init(&r->sent, 0);
 }
 
 void
@@ -53,6 +57,8 @@ registry_add(struct registry *r, struct registry_entry *e, const char *host)
     *(e->previous ? &e->previous->next : &r->first) = e;
     *(e->next ? &e->next->previous : &r->last) = e;
     r->count++;
+    r->added++;
+    r->most = r->count > r->most ? r->count : r->most;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -232,10 +238,24 @@ registry_kill(void *arg, uint32_t id, bool query_only,
     return rc;
 }
 
-uint64_t
-registry_questions(void *arg)
+static uint64_t
+noted(atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void
+registry_count(void *arg, struct sql_counts *out)
 {
     struct registry *r = arg;
 
-    return atomic_load_explicit(&r->questions, memory_order_relaxed);
+    pthread_mutex_lock(&r->lock);
+    out->connections = r->added;
+    out->most_connections = r->most;
+    pthread_mutex_unlock(&r->lock);
+    out->questions = noted(&r->questions);
+    out->failed_logins = noted(&r->failed_logins);
+    out->lost_clients = noted(&r->lost_clients);
+    out->received = noted(&r->received);
+    out->sent = noted(&r->sent);
 }

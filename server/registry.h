@@ -43,7 +43,11 @@ struct registry {
     uint32_t last_id;
     size_t count;
     struct waker killed; /* something was killed: see registry_take_kill */
-    atomic_uint_fast64_t questions; /* a counter: relaxed */
+    size_t most;         /* that count was */
+    uint64_t added;
+    /* counters: relaxed, and the loop alone writes them */
+    atomic_uint_fast64_t questions, failed_logins, lost_clients;
+    atomic_uint_fast64_t received, sent;
 };
 
 void registry_init(struct registry *r, struct waker killed);
@@ -80,6 +84,15 @@ size_t registry_count_user(struct registry *r, const char *user,
 size_t registry_list(void *arg, struct sql_session_row *out, size_t max);
 int registry_kill(void *arg, uint32_t id, bool query_only,
                   const struct sql_identity *by, struct error *err);
-uint64_t registry_questions(void *arg);
+void registry_count(void *arg, struct sql_counts *out);
+
+/* One of the counters; on the loop. */
+static inline void
+registry_note(atomic_uint_fast64_t *counter, uint64_t more)
+{
+    atomic_store_explicit(
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+        memory_order_relaxed);
+}
 
 #endif

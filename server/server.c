@@ -107,6 +107,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     registry_init(&server->registry, wake_waker(&server->killed));
     server_learn_name(server);
     server->node = *node;
+    server->node.max_connections = (uint32_t)server->max;
     host_init(server);
     return 0;
 }

@@ -78,6 +78,10 @@ session_close(struct session *s)
         return;
     session_enter(s, SESSION_CLOSED);
     login_given_up(s);
+    if (!s->quit)
+        registry_note(s->sql ? &s->server->registry.lost_clients
+                             : &s->server->registry.failed_logins,
+                      1);
     uv_close(&s->io.handle, on_closed);
     statement_abandon(s);
 }
@@ -200,6 +204,7 @@ flush(struct session *s)
         session_close(s);
         return;
     }
+    registry_note(&s->server->registry.sent, s->writing.size);
     if (s->writing.size == 0 || wrote_at_once(s))
         return;
     bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
@@ -428,6 +433,7 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         end_of_input(s);
         return;
     }
+    registry_note(&s->server->registry.received, (uint64_t)n);
     if (s->state == SESSION_CLOSING)
         return;
     if (is_too_much(s, (size_t)n)) {

@@ -73,6 +73,7 @@ struct session {
     bool reading, counted; /* counted: in server->logins */
     bool shut;             /* no more will be written */
     bool ended;            /* no more will be read */
+    bool quit;             /* it said so itself */
     bool handle_closed;    /* libuv has let go */
 
     uint8_t nonce[AUTH_NONCE];

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "config.h"
 #include "errors.h"
+#include "store.h"
 
 static int wrong(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -254,8 +256,53 @@ set_require_tls(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+static int
+set_keep(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 1, STORE_COUNT_MAX, &c->keep) != 0)
+        return wrong(err, "must be a number of snapshots from 1 to %d",
+                     STORE_COUNT_MAX);
+    return 0;
+}
+
+/* "1073741824", "1048576K", "1024M" or "1G" */
+static int
+set_keep_bytes(struct config *c, const char *value, struct error *err)
+{
+    static const char units[] = "KMGT";
+    char *end = NULL;
+    const char *unit;
+    unsigned long long n = 0;
+    unsigned shift = 0;
+
+    errno = 0;
+    if (*value >= '0' && *value <= '9')
+        n = strtoull(value, &end, 10);
+    if (end && *end && (unit = strchr(units, *end)) != NULL) {
+        shift = 10 * ((unsigned)(unit - units) + 1);
+        end++;
+    }
+    if (!end || *end || errno || n == 0 || n > UINT64_MAX >> (shift + 1))
+        return wrong(err,
+                     "must be a number of bytes, with K, M, G or T behind it "
+                     "or nothing");
+    c->keep_bytes = (uint64_t)n << shift;
+    return 0;
+}
+
+static int
+set_keep_age(struct config *c, const char *value, struct error *err)
+{
+    if (parse_number(value, 0, CONFIG_AGE_MAX_S, &c->keep_age_s) != 0)
+        return wrong(err,
+                     "must be a number of seconds from 1 to %d, or 0 for any "
+                     "age",
+                     CONFIG_AGE_MAX_S);
+    return 0;
+}
+
 static const struct setting {
-    const char *key;    /* in [node] */
+    const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line */
     int (*set)(struct config *config, const char *value, struct error *err);
     bool reloadable;
@@ -279,6 +326,11 @@ static const struct setting {
     [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key, true},
     [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls,
                             true},
+    [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", set_keep},
+    [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
+                           set_keep_bytes},
+    [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
+                         set_keep_age},
 };
 
 const char *
@@ -310,6 +362,9 @@ setting_defaults(struct config *config)
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
+    config->keep = store_defaults.count;
+    config->keep_bytes = store_defaults.bytes;
+    config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
 }
@@ -368,6 +423,10 @@ setting_print(const struct config *c, FILE *out)
             "login_failures=%u\n",
             c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
             c->login_failures);
+    fprintf(out,
+            "snapshots.keep=%u\nsnapshots.keep_bytes=%" PRIu64
+            "\nsnapshots.keep_age=%u\n",
+            c->keep, c->keep_bytes, c->keep_age_s);
 }
 
 bool

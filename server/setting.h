@@ -28,10 +28,14 @@ enum config_key {
     CONFIG_TLS_CERT,
     CONFIG_TLS_KEY,
     CONFIG_REQUIRE_TLS,
+    CONFIG_KEEP,
+    CONFIG_KEEP_BYTES,
+    CONFIG_KEEP_AGE,
     CONFIG_KEYS
 };
 
-const char *setting_key(enum config_key key);    /* in [node] */
+/* In [node]; or "SECTION.KEY". */
+const char *setting_key(enum config_key key);
 const char *setting_option(enum config_key key); /* behind "--" */
 
 /* -1 with *err: what is allowed. */

@@ -37,6 +37,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_malloc_bins,
     &table_malloc_stats,
     &table_memory,
+    &table_memory_history,
     &table_nodes,
     &table_profiler,
     &table_sessions,

@@ -28,6 +28,9 @@ extern const struct catalog_table table_heap_stacks;
 /* tables_snapshots.c */
 extern const struct catalog_table table_snapshots;
 
+/* tables_history.c */
+extern const struct catalog_table table_memory_history;
+
 /* tables_malloc.c */
 extern const struct catalog_table table_malloc_stats;
 extern const struct catalog_table table_malloc_bins;

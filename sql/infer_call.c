@@ -130,14 +130,47 @@ infer_interval(struct inference *p, struct result_type from)
 struct arguments {
     size_t count;
     struct result_type first, all, behind_first;
+    size_t digits; /* of ROUND(x, digits), a literal */
+    bool has_digits;
 };
+
+static struct arguments
+no_arguments(void)
+{
+    struct arguments out = {.first = of(COLUMN_NULL)};
+
+    out.all = out.behind_first = out.first;
+    return out;
+}
+
+static void
+find_digits(const struct inference *p, struct arguments *out)
+{
+    const struct piece *here = inference_here(p);
+
+    out->has_digits = here->token.kind == TOKEN_INTEGER &&
+                      here->token.text.size <= 2 &&
+                      token_is_operator(&here[1].token, ")");
+    if (out->has_digits)
+        out->digits = strtoul(here->token.text.data, NULL, 10);
+}
+
+/* ROUND(x), ROUND(x, 2); what is not known from the text stays a DOUBLE. */
+static struct result_type
+rounded(const struct arguments *a)
+{
+    if (infer_is_integer(a->first))
+        return of(COLUMN_BIGINT);
+    if (!infer_is_exact(a->first) || (a->count > 1 && !a->has_digits))
+        return of(COLUMN_DOUBLE);
+    return infer_decimal(a->count > 1 ? a->digits : 0);
+}
 
 /* From behind "(" on, as far as they are understood. */
 static struct arguments
 arguments(struct inference *p)
 {
-    struct arguments out = {0, of(COLUMN_NULL), of(COLUMN_NULL),
-                            of(COLUMN_NULL)};
+    struct arguments out = no_arguments();
     struct result_type type;
 
     while (inference_here(p)->word == WORD_QUANTIFIER)
@@ -149,6 +182,8 @@ arguments(struct inference *p)
         }
         if (inference_is_operator(p, ")"))
             break;
+        if (out.count == 1)
+            find_digits(p, &out);
         type = infer_expression(p);
         if (p->lost)
             type = of(COLUMN_TEXT);
@@ -182,7 +217,15 @@ returned(enum function_type type, const struct arguments *a)
     case RETURNS_FIRST:
         return a->first;
     case RETURNS_NUMBER:
-        return of(infer_is_integer(a->all) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+        return infer_is_integer(a->all) ? of(COLUMN_BIGINT)
+               : infer_is_exact(a->all) ? a->all
+                                        : of(COLUMN_DOUBLE);
+    case RETURNS_ROUNDED:
+        return rounded(a);
+    case RETURNS_AVERAGE:
+        return infer_is_exact(a->first)
+                   ? infer_decimal(a->first.decimals + QUOTIENT_DECIMALS)
+                   : of(COLUMN_DOUBLE);
     case RETURNS_TEXT:
         break;
     }
@@ -217,8 +260,7 @@ infer_call(struct inference *p)
 {
     struct span name = inference_name(p, &inference_here(p)->token);
     enum function_type type = RETURNS_TEXT;
-    struct arguments given = {0, of(COLUMN_NULL), of(COLUMN_NULL),
-                              of(COLUMN_NULL)};
+    struct arguments given = no_arguments();
     size_t end;
 
     if (!function_find(name, &type))

@@ -19,6 +19,24 @@ infer_is_integer(struct result_type t)
            t.type == COLUMN_NULL;
 }
 
+/* Without decimals it may be an unsigned one, which fits no double. */
+bool
+infer_is_exact(struct result_type t)
+{
+    return infer_is_integer(t) || (t.type == COLUMN_DECIMAL && t.decimals > 0);
+}
+
+struct result_type
+infer_decimal(size_t decimals)
+{
+    struct result_type out = of(COLUMN_DECIMAL);
+
+    if (decimals > EXACT_DIGITS_MAX)
+        return of(COLUMN_DOUBLE);
+    out.decimals = (uint8_t)decimals;
+    return out;
+}
+
 static bool
 is_number(struct result_type t)
 {
@@ -50,6 +68,8 @@ infer_widened(struct result_type a, struct result_type b)
         return out;
     if (infer_is_integer(a) && infer_is_integer(b))
         return of(COLUMN_BIGINT);
+    if (infer_is_exact(a) && infer_is_exact(b))
+        return infer_decimal(out.decimals);
     if (is_number(a) && is_number(b))
         return of(COLUMN_DOUBLE);
     if (is_day(a) && is_day(b))
@@ -90,6 +110,20 @@ integer(const struct token *token)
         return of(COLUMN_DOUBLE); /* as SQLite reads it */
     out.width = (uint32_t)token->text.size;
     return out;
+}
+
+/* 1.50 has two decimals; 1.5e0 is none. */
+static struct result_type
+decimal(const struct token *token)
+{
+    const char *point = memchr(token->text.data, '.', token->text.size);
+    const char *end = token->text.data + token->text.size;
+
+    if (!point || token->text.size - 1 > EXACT_DIGITS_MAX ||
+        memchr(token->text.data, 'e', token->text.size) ||
+        memchr(token->text.data, 'E', token->text.size))
+        return of(COLUMN_DOUBLE);
+    return infer_decimal((size_t)(end - point - 1));
 }
 
 /* 'a' 'b' is one. */
@@ -214,7 +248,7 @@ operand(struct inference *p)
         out = integer(token);
         break;
     case TOKEN_DECIMAL:
-        out = of(COLUMN_DOUBLE);
+        out = decimal(token);
         break;
     case TOKEN_HEX:
         out = of(COLUMN_BLOB);
@@ -326,9 +360,28 @@ unary(struct inference *p)
         return of(COLUMN_DECIMAL);
     if (binary)
         return of(COLUMN_BLOB);
-    if (!negated)
-        return out;
+    if (!negated || infer_is_exact(out))
+        return infer_is_integer(out) && negated ? of(COLUMN_BIGINT) : out;
     return of(infer_is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+}
+
+/* A sum has the decimals of the longer, a product those of both, a quotient
+ * four more than what is divided. */
+static struct result_type
+calculated(const struct operation *op, struct result_type left,
+           struct result_type right)
+{
+    size_t more =
+        left.decimals > right.decimals ? left.decimals : right.decimals;
+
+    if (!infer_is_exact(left) || !infer_is_exact(right))
+        return of(COLUMN_DOUBLE);
+    if (op->class == OPERATOR_DIVIDE)
+        return infer_decimal(left.decimals + QUOTIENT_DECIMALS);
+    if (infer_is_integer(left) && infer_is_integer(right))
+        return of(COLUMN_BIGINT);
+    return infer_decimal(op->text[0] == '*' ? left.decimals + right.decimals
+                                            : more);
 }
 
 static struct result_type
@@ -354,11 +407,8 @@ applied(struct inference *p, const struct operation *op,
     right = infix(p, op->binds + 1);
     switch (op->class) {
     case OPERATOR_SUM:
-        return of(infer_is_integer(left) && infer_is_integer(right)
-                      ? COLUMN_BIGINT
-                      : COLUMN_DOUBLE);
     case OPERATOR_DIVIDE:
-        return of(COLUMN_DOUBLE);
+        return calculated(op, left, right);
     case OPERATOR_PIPES:
         return of(variable_sql_mode(p->job->session, "PIPES_AS_CONCAT")
                       ? COLUMN_TEXT

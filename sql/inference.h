@@ -7,7 +7,11 @@
 
 enum {
     INFERENCE_DEPTH_MAX = 1000, /* calls within calls; then it is lost */
-    DECIMALS_MAX = 30           /* of a DECIMAL */
+    DECIMALS_MAX = 30,          /* of a DECIMAL */
+    /* Ours are SQLite's doubles, and these their digits: what has more behind
+     * the point, or is written with more, is DOUBLE. */
+    EXACT_DIGITS_MAX = 15,
+    QUOTIENT_DECIMALS = 4 /* that "/" and AVG add */
 };
 
 struct piece { /* a token, read once */
@@ -84,6 +88,9 @@ void *inference_alloc(struct inference *p, size_t size);
 struct result_type infer_expression(struct inference *p);
 struct result_type infer_widened(struct result_type a, struct result_type b);
 bool infer_is_integer(struct result_type t);
+/* What arithmetic makes a DECIMAL of. */
+bool infer_is_exact(struct result_type t);
+struct result_type infer_decimal(size_t decimals);
 
 /* infer_call.c: from their first word on.  An interval that is added to from,
  * or taken from it. */

@@ -61,6 +61,7 @@ open_parenthesis(struct rewriter *r)
     inner = &r->levels[++r->depth];
     memset(inner, 0, sizeof(*inner));
     inner->wrapped = query;
+    inner->scalar = !query && rewriter_is_scalar(r, outer);
     inner->is_call = r->call_follows;
     inner->window = r->window_follows;
     inner->special = r->special_follows;
@@ -99,6 +100,7 @@ close_parenthesis(struct rewriter *r)
     bool derived = level->derived && level->select > 0;
     bool is_row = level->is_row && !level->is_call;
     bool is_binary = level->is_binary;
+    size_t listed = level->is_query || level->wrapped ? 0 : level->listed + 1;
 
     if (r->depth == 0)
         return rewriter_fail(r);
@@ -107,6 +109,7 @@ close_parenthesis(struct rewriter *r)
         return -1;
     if (rewriter_select_end(r) != 0 || rewriter_call_close(r) != 0)
         return -1;
+    rewriter_scalar_end(r);
     r->cte_count = level->cte_count;
     r->depth--;
     level = rewriter_top(r);
@@ -120,6 +123,7 @@ close_parenthesis(struct rewriter *r)
         rewriter_label_note(level, &r->token);
     if (is_row && level->operand.kind == OPERAND_OTHER)
         level->operand.kind = OPERAND_ROW;
+    level->operand.listed = listed;
     if (is_binary && level->operand.kind == OPERAND_OTHER)
         level->operand.kind = OPERAND_BINARY;
     rewriter_emit(r, ")");
@@ -133,6 +137,8 @@ comma(struct rewriter *r)
 
     rewriter_expression_end(r);
     level->is_row = true;
+    level->columns += level->clause == CLAUSE_LIST;
+    level->listed++;
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
         return -1;
     if (level->clause == CLAUSE_FROM)

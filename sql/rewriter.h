@@ -28,6 +28,7 @@ struct operand {
     enum operand_kind kind;
     size_t start;   /* in sql */
     unsigned depth; /* of the expression */
+    size_t listed;  /* expressions in the parentheses that it is */
 };
 
 struct operator;
@@ -71,6 +72,12 @@ struct level {
     bool wrapped;   /* a SELECT in parentheses of its own */
     bool after_union;
     bool derived;       /* in a FROM: a SELECT of it needs an alias */
+    bool is_query;      /* SELECT, VALUES or TABLE was there, */
+    bool is_compound;   /* and UNION, */
+    bool is_short;      /* and LIMIT 1 */
+    bool scalar;        /* a query in it is one value */
+    size_t columns;     /* of its SELECT, as far as they are listed */
+    size_t listed;      /* commas, at this depth */
     const char *where;  /* the clause, as faults name it */
     bool window, frame; /* OVER (, its ROWS or RANGE */
     bool interval;      /* DATE_ADD: INTERVAL was there */
@@ -81,6 +88,7 @@ struct level {
     /* Of its SELECT: */
     size_t select, having; /* in sql: where they start */
     bool has_group, has_aggregate, has_having;
+    bool has_over, has_from;
     bool counts;      /* SQL_CALC_FOUND_ROWS was there */
     bool windows;     /* in its WINDOW */
     bool conditional; /* HAVING filters rows, not groups */
@@ -103,7 +111,10 @@ struct mark {
     const char *source, *where;
 };
 
-enum { REWRITE_PENDING_MAX = 1024 /* operators that wait at once */ };
+enum {
+    REWRITE_PENDING_MAX = 1024, /* operators that wait at once */
+    REWRITE_LISTED_MAX = 90     /* hw_in's: SQLite's functions take 100 */
+};
 
 struct rewriter {
     const struct rewrite *job;
@@ -171,6 +182,10 @@ int rewriter_limit(struct rewriter *r);
 int rewriter_into(struct rewriter *r);
 int rewriter_locking(struct rewriter *r);
 int rewriter_index_hint(struct rewriter *r);
+
+/* rewriter_subquery.c: behind "(" of an expression; before ")". */
+bool rewriter_is_scalar(const struct rewriter *r, const struct level *outer);
+void rewriter_scalar_end(struct rewriter *r);
 
 /* rewriter_emit.c */
 void rewriter_emit(struct rewriter *r, const char *text);

@@ -86,6 +86,8 @@ limit_number(struct rewriter *r)
 
     rewriter_advance(r);
     digits = r->token.text;
+    rewriter_top(r)->is_short =
+        digits.size == 1 && (digits.data[0] == '0' || digits.data[0] == '1');
     if (r->token.kind == TOKEN_PARAMETER) {
         rewriter_emit(r, "hw_limit(?)");
         r->parameters++;
@@ -115,6 +117,8 @@ may_follow_limit(const struct token *token)
 int
 rewriter_limit(struct rewriter *r)
 {
+    bool is_short;
+
     if (rewriter_top(r)->counts || (r->counts && r->depth == 0)) {
         error_set(r->err, ER_NOT_SUPPORTED,
                   "This version of heapwire doesn't yet support "
@@ -126,11 +130,16 @@ rewriter_limit(struct rewriter *r)
     rewriter_emit(r, "LIMIT");
     if (limit_number(r) != 0)
         return -1;
+    is_short = rewriter_top(r)->is_short;
     if (token_is_operator(&r->ahead, ",") || token_is(&r->ahead, "OFFSET")) {
+        bool offset = token_is(&r->ahead, "OFFSET");
+
         rewriter_advance(r);
         rewriter_emit_span(r, r->token.text);
         if (limit_number(r) != 0)
             return -1;
+        if (offset)
+            rewriter_top(r)->is_short = is_short;
     }
     if (may_follow_limit(&r->ahead))
         return 0;

@@ -186,12 +186,47 @@ how_compared(enum operand_kind left, enum operand_kind right)
     return left == OPERAND_BINARY || right == OPERAND_BINARY ? ",1" : "";
 }
 
+/* x IN (a, b).  A column knows how it compares, and a SELECT's does; to others
+ * it is told, or they are compared one by one, as texts or as numbers. */
+static void
+close_in(struct rewriter *r, struct pending *p)
+{
+    enum operand_kind left = p->left.kind;
+    size_t listed = rewriter_top(r)->operand.listed, at = p->middle;
+
+    if (left != OPERAND_COLUMN && left != OPERAND_ROW && listed > 0 &&
+        listed <= REWRITE_LISTED_MAX) {
+        while (at < r->sql->size && r->sql->data[at] == ' ')
+            at++;
+        if (at < r->sql->size) /* its parenthesis becomes the call's */
+            r->sql->data[at] = ',';
+        if (p->negated)
+            buffer_char(r->sql, ')');
+        rewriter_insert(r, p->left.start,
+                        left == OPERAND_HEX      ? " hw_in(2,"
+                        : left == OPERAND_BINARY ? " hw_in(1,"
+                                                 : " hw_in(0,");
+        if (p->negated)
+            rewriter_insert(r, p->left.start, " (NOT");
+        return;
+    }
+    rewriter_insert(r, p->middle, p->negated ? " NOT IN" : " IN");
+    if (left == OPERAND_STRING || left == OPERAND_OTHER) {
+        rewriter_insert(r, p->middle, ") COLLATE NOCASE");
+        rewriter_insert(r, p->left.start, " (");
+    }
+}
+
 static void
 close_binary(struct rewriter *r, struct pending *p)
 {
     struct operand *right = &rewriter_top(r)->operand;
     char text[40];
 
+    if (p->op->shape == SHAPE_IN) {
+        close_in(r, p);
+        return;
+    }
     if (p->op->shape == SHAPE_INTERVAL) { /* its unit never came */
         rewriter_insert(r, p->middle, " ,");
         buffer_char(r->sql, ')');
@@ -306,7 +341,7 @@ push(struct rewriter *r, const struct operator* op, bool binary)
     level->negated = false;
     level->operand.kind = OPERAND_NONE;
     level->operand.start = r->sql->size;
-    level->operand.depth = 0;
+    level->operand.depth = level->operand.listed = 0;
     return 0;
 }
 
@@ -328,20 +363,6 @@ continue_between(struct rewriter *r)
         reduce(r);
     }
     return false;
-}
-
-/* x IN (...): a left side without a collation gets one; rows are VALUES. */
-static void
-prepare_in(struct rewriter *r)
-{
-    struct level *level = rewriter_top(r);
-
-    r->rows_follow = level->operand.kind == OPERAND_ROW;
-    if (level->operand.kind == OPERAND_STRING ||
-        level->operand.kind == OPERAND_OTHER) {
-        buffer_text(r->sql, ") COLLATE NOCASE");
-        rewriter_insert(r, level->operand.start, " (");
-    }
 }
 
 /* = ANY (SELECT ...) and <> ALL (SELECT ...) are IN and NOT IN. */
@@ -381,7 +402,7 @@ binary(struct rewriter *r, const struct operator* op)
     if (!op)
         return rewriter_fail(r);
     if (op->shape == SHAPE_IN) {
-        prepare_in(r);
+        r->rows_follow = rewriter_top(r)->operand.kind == OPERAND_ROW;
         if (!token_is_operator(&r->ahead, "(")) {
             /* SQLite would take a table's name, too */
             rewriter_advance(r);

@@ -194,7 +194,7 @@ from(struct rewriter *r)
         return -1;
     if (dual)
         rewriter_advance(r);
-    level->expects_table = !dual;
+    level->expects_table = level->has_from = !dual;
     return 0;
 }
 
@@ -219,6 +219,9 @@ select(struct rewriter *r)
     level->clause = CLAUSE_LIST;
     level->expects_table = level->after_union = level->windows = false;
     level->has_group = level->has_aggregate = level->conditional = false;
+    level->has_over = level->has_from = false;
+    level->is_query = true;
+    level->columns = 1;
     level->count = 0;
     level->select = r->sql->size + 1;
     level->where = "field list";
@@ -240,7 +243,7 @@ compound(struct rewriter *r, const char *out)
         return -1;
     if (rewriter_select_end(r) != 0)
         return -1;
-    level->after_union = true;
+    level->after_union = level->is_compound = true;
     level->clause = CLAUSE_NONE;
     level->expects_table = false;
     rewriter_emit(r, out);
@@ -321,7 +324,7 @@ table(struct rewriter *r)
         return rewriter_fail(r);
     rewriter_emit(r, "SELECT * FROM");
     level->clause = CLAUSE_FROM;
-    level->expects_table = true;
+    level->expects_table = level->has_from = level->is_query = true;
     return 0;
 }
 
@@ -332,6 +335,7 @@ values(struct rewriter *r)
         return rewriter_fail(r);
     rewriter_emit(r, "VALUES");
     rewriter_top(r)->clause = CLAUSE_REST;
+    rewriter_top(r)->is_query = rewriter_top(r)->has_from = true;
     return 0;
 }
 
@@ -352,6 +356,7 @@ over(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
+    level->has_over = true;
     rewriter_emit(r, "OVER");
     r->window_follows = token_is_operator(&r->ahead, "(");
     if (r->window_follows || !is_name(&r->ahead))

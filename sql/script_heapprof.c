@@ -12,6 +12,7 @@
 #include "dot.h"
 #include "errors.h"
 #include "snapshot.h"
+#include "store.h"
 
 enum { NAME_SHOWN = 100 }; /* bytes of a wrong name in its error */
 
@@ -212,7 +213,7 @@ heapprof_to_dot(struct script_call *call, struct error *err)
     }
     memcpy(name, given.data, given.size);
     name[given.size] = '\0';
-    snapshot = controller_snapshot(call->controller, name, err);
+    snapshot = store_get(controller_store(call->controller), name, err);
     if (!snapshot)
         return STEP_FAIL;
     step = render(call, snapshot, err);

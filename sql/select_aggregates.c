@@ -359,7 +359,48 @@ finish_bits(sqlite3_context *c)
     function_unsigned(c, bits ? bits->value : 0);
 }
 
+/* ---- the value of a scalar subquery ---- */
+
+struct only {
+    sqlite3_value *value; /* a copy */
+    bool found;
+};
+
+static void
+step_one(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct only *only = sqlite3_aggregate_context(c, sizeof(*only));
+
+    (void)argc;
+    if (!only) {
+        sqlite3_result_error_nomem(c);
+        return;
+    }
+    if (only->found) {
+        sqlite3_result_error(c, "Subquery returns more than 1 row", -1);
+        return;
+    }
+    only->found = true;
+    only->value = sqlite3_value_dup(argv[0]);
+    if (!only->value)
+        sqlite3_result_error_nomem(c);
+}
+
+/* Of no row: NULL. */
+static void
+finish_one(sqlite3_context *c)
+{
+    struct only *only = sqlite3_aggregate_context(c, 0);
+
+    if (!only || !only->value)
+        return;
+    sqlite3_result_value(c, only->value);
+    sqlite3_value_free(only->value);
+    only->value = NULL;
+}
+
 const struct function aggregate_functions[] = {
+    {"hw_one", 1, 1, step_one, RETURNS_FIRST, finish_one},
     {"hw_group_concat", 5, FUNCTION_ANY, step_group, RETURNS_TEXT,
      finish_group},
     {"std", 1, 1, step_spread, RETURNS_DOUBLE, finish_deviation},

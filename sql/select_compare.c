@@ -112,6 +112,27 @@ call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, 1);
 }
 
+/* hw_in(how, x, a, b, ...) */
+static void
+call_in(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    enum compare_how compare = (enum compare_how)sqlite3_value_int(argv[0]);
+    bool null = false;
+
+    if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
+        return;
+    for (int i = 2; i < argc; i++) {
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL) {
+            null = true;
+        } else if (function_compare(argv[1], argv[i], compare) == 0) {
+            sqlite3_result_int(c, 1);
+            return;
+        }
+    }
+    if (!null)
+        sqlite3_result_int(c, 0);
+}
+
 static void
 call_strcmp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -372,6 +393,7 @@ const struct function compare_functions[] = {
     {"hw_ge", 2, 3, call_ge, RETURNS_BIGINT},
     {"hw_is", 2, 3, call_is, RETURNS_BIGINT},
     {"hw_between", 3, 4, call_between, RETURNS_BIGINT},
+    {"hw_in", 3, FUNCTION_ANY, call_in, RETURNS_BIGINT},
     {"hw_binary", 1, 1, call_binary, RETURNS_TEXT},
     {"hw_xor", 2, 2, call_xor, RETURNS_BIGINT},
     {"hw_bit_and", 2, 2, call_bit_and, RETURNS_BIGINT},

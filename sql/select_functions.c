@@ -25,7 +25,7 @@ static const struct {
     const char *name;
     enum function_type type;
 } builtins[] = {
-    {"avg", RETURNS_DOUBLE},
+    {"avg", RETURNS_AVERAGE},
     {"char", RETURNS_TEXT}, /* rewritten, as those below */
     {"group_concat", RETURNS_TEXT},
     {"json_arrayagg", RETURNS_TEXT},

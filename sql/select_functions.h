@@ -29,7 +29,9 @@ enum function_type {
     RETURNS_ARGUMENTS, /* what holds all its arguments: COALESCE */
     RETURNS_BRANCHES,  /* likewise, all but the first: IF */
     RETURNS_FIRST,     /* as its first argument: NULLIF */
-    RETURNS_NUMBER     /* BIGINT of integers alone, else DOUBLE: SUM, MOD */
+    RETURNS_NUMBER,    /* of integers alone, and of decimals, the same: SUM */
+    RETURNS_ROUNDED,   /* likewise, with the decimals of the second: ROUND */
+    RETURNS_AVERAGE    /* DECIMAL, with four decimals more; or DOUBLE */
 };
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };
@@ -75,6 +77,9 @@ bool function_is_number(sqlite3_value *value);
 double function_real(sqlite3_value *value);
 /* Rounded, and within the range. */
 int64_t function_integer(sqlite3_value *value);
+/* To places behind the point: half away from zero of the digits that people
+ * see, not of its binary neighbour. */
+double function_round(double x, int places);
 /* A byte without case: ASCII's alone have any. */
 unsigned char function_fold(char c);
 /* Without case and blanks at the end, as the default collation has it. */

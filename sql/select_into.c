@@ -1,6 +1,7 @@
 /* select_into.c - see select_into.h: nothing is set until all was read. */
 #include "select_into.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cursor.h"
@@ -22,12 +23,29 @@ struct into_cursor {
     struct value room[]; /* ROWS_AT_ONCE rows */
 };
 
+/* A DECIMAL is sent as a text, and kept as a number. */
+static struct value
+kept(const struct column *column, const struct value *value)
+{
+    struct value out = {.type = VALUE_DOUBLE};
+    char text[400]; /* the largest double has 309 digits */
+
+    if (column->type != COLUMN_DECIMAL || column->decimals == 0 ||
+        value->type != VALUE_TEXT || value->size >= sizeof(text))
+        return *value;
+    memcpy(text, value->data, value->size);
+    text[value->size] = '\0';
+    out.real = strtod(text, NULL);
+    return out;
+}
+
 static int
 keep_row(struct into_cursor *c, const struct value *row, struct error *err)
 {
     for (size_t i = 0; i < c->count; i++) {
+        struct value given = kept(&c->rows->columns[i], &row[i]);
         struct session_value *value =
-            session_value_new(NULL, c->names[i], &row[i], err);
+            session_value_new(NULL, c->names[i], &given, err);
 
         if (!value)
             return -1;

@@ -157,10 +157,8 @@ decimals(int argc, sqlite3_value **argv)
                                : (int)n;
 }
 
-/* An exact decimal with the digits that the number is written with: half away
- * from zero of what people see, not of its binary neighbour. */
-static double
-round_to(double x, int places)
+double
+function_round(double x, int places)
 {
     double scale = pow(10, abs(places)), scaled, rounded;
     char text[40];
@@ -185,7 +183,7 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
         return;
     }
-    y = round_to(function_real(argv[0]), places);
+    y = function_round(function_real(argv[0]), places);
     if (is_integer(argv[0]))
         whole(c, y);
     else
@@ -297,7 +295,7 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argc;
     places = places < 0 ? 0 : places;
     snprintf(digits, sizeof(digits), "%.*f", places,
-             round_to(function_real(argv[0]), places));
+             function_round(function_real(argv[0]), places));
     if (*p == '-')
         text[at++] = *p++;
     whole_size = strcspn(p, ".");
@@ -340,8 +338,8 @@ const struct function number_functions[] = {
     {"ceil", 1, 1, call_ceil, RETURNS_BIGINT},
     {"ceiling", 1, 1, call_ceil, RETURNS_BIGINT},
     {"floor", 1, 1, call_floor, RETURNS_BIGINT},
-    {"round", 1, 2, call_round, RETURNS_NUMBER},
-    {"truncate", 2, 2, call_truncate, RETURNS_NUMBER},
+    {"round", 1, 2, call_round, RETURNS_ROUNDED},
+    {"truncate", 2, 2, call_truncate, RETURNS_ROUNDED},
     {"sqrt", 1, 1, call_sqrt, RETURNS_DOUBLE},
     {"exp", 1, 1, call_exp, RETURNS_DOUBLE},
     {"ln", 1, 1, call_ln, RETURNS_DOUBLE},

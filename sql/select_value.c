@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "select_functions.h"
 
 /* Made here: what the arena has. */
 static int
@@ -94,8 +95,9 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
                         (int64_t)sqlite3_column_int64(statement, i),
                         decimals ? "." : "", decimals, 0);
     else
-        size = snprintf(text, sizeof(text), "%.*f", decimals,
-                        sqlite3_column_double(statement, i));
+        size = snprintf(
+            text, sizeof(text), "%.*f", decimals,
+            function_round(sqlite3_column_double(statement, i), decimals));
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
         size--; /* %0*d writes a digit at least */
     return add_bytes(arena, text, (size_t)size, out);

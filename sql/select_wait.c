@@ -11,6 +11,7 @@
 #include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
+#include "store.h"
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
@@ -274,7 +275,8 @@ pin_kept(struct handle *handle, const char *name)
         lower[i] =
             (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
     lower[i] = '\0';
-    snapshot = controller_snapshot(wait->controller, lower, &handle->failure);
+    snapshot =
+        store_get(controller_store(wait->controller), lower, &handle->failure);
     if (!snapshot)
         return NULL;
     add_pin(wait, snapshot, snapshot->name);

@@ -19,6 +19,7 @@ struct column;
 struct controller;
 struct cursor;
 struct error;
+struct history;
 struct sql_session;
 struct value;
 
@@ -89,6 +90,15 @@ struct sql_audit_row {
     char text[SQL_AUDIT_TEXT_MAX + 1];
 };
 
+/* Since the start. */
+struct sql_counts {
+    uint64_t questions, connections;
+    uint64_t most_connections; /* at once */
+    uint64_t failed_logins;    /* and connections that never logged in */
+    uint64_t lost_clients;     /* that logged in and said no farewell */
+    uint64_t received, sent;   /* bytes */
+};
+
 /* What statements need of the server.  Callable from any thread.  The lists
  * copy at most max rows and return how many. */
 struct sql_host {
@@ -99,7 +109,7 @@ struct sql_host {
      * own user and by PRIVILEGE_ADMIN.  1094 unknown, 1095 not the owner. */
     int (*kill)(void *arg, uint32_t id, bool query_only,
                 const struct sql_identity *by, struct error *err);
-    uint64_t (*count_questions)(void *arg);
+    void (*count)(void *arg, struct sql_counts *out);
     size_t (*list_settings)(void *arg, struct sql_setting_row *out, size_t max);
     size_t (*list_users)(void *arg, struct sql_user_row *out, size_t max);
     /* Newest first. */
@@ -113,8 +123,10 @@ struct sql_node {
     atomic_ushort port;             /* told once bound, which may be later */
     atomic_bool requires_tls;       /* of TCP; a reload may change it */
     int64_t started_ms;             /* wall clock */
+    uint32_t max_connections;
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
+    struct history *history; /* NULL: there is none */
     struct sql_host host;
 };
 

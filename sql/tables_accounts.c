@@ -44,7 +44,7 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column settings[] = {
-    {"name", &type_name, "Key of [node] in the configuration file"},
+    {"name", &type_name, "Key of [node], or of the section before its dot"},
     {"value", &type_text, "In force"},
     {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart"},
 };

@@ -1,4 +1,5 @@
 /* tables_show.c - what only SHOW lists: variables, status, warnings. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +49,6 @@ const struct catalog_table table_show_variables = {
     produce_variables};
 
 static uint64_t
-count_questions(const struct sql_session *session)
-{
-    return session->node->host.count_questions(session->node->host.arg);
-}
-
-static uint64_t
 count_sessions(const struct sql_session *session)
 {
     struct sql_session_row *rows;
@@ -69,18 +64,6 @@ count_uptime(const struct sql_session *session)
     int64_t ms = clock_wall_ms() - session->node->started_ms;
 
     return ms > 0 ? (uint64_t)ms / 1000 : 0;
-}
-
-/* Ids of connections are given in order. */
-static uint64_t
-count_connections(const struct sql_session *session)
-{
-    struct sql_session_row *rows;
-    size_t count = sessions_list(session, &rows);
-    uint64_t last = count > 0 ? rows[count - 1].id : 0;
-
-    mem_free(rows);
-    return last;
 }
 
 static uint64_t
@@ -107,45 +90,62 @@ tell_tls_version(const struct sql_session *session)
     return session->who.tls_version;
 }
 
-/* A number, or a text; neither: nothing is counted, for there is none. */
+#define COUNT(field) offsetof(struct sql_counts, field)
+
+/* What the server counts, what is asked of others, or a text; none of them:
+ * nothing is counted, for there is none. */
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
     const char *(*tell)(const struct sql_session *session); /* NULL: "" */
+    size_t counted; /* 1 past its place in struct sql_counts */
 } statuses[] = {
-    {"Connections", count_connections, NULL},
-    {"Created_tmp_disk_tables", NULL, NULL},
-    {"Created_tmp_files", NULL, NULL},
-    {"Flush_commands", NULL, NULL},
-    {"Open_files", NULL, NULL},
-    {"Open_tables", NULL, NULL},
-    {"Opened_tables", NULL, NULL},
-    {"Queries", count_questions, NULL},
-    {"Questions", count_questions, NULL},
-    {"Slow_queries", NULL, NULL},
-    {"Ssl_cipher", NULL, tell_cipher},
-    {"Ssl_version", NULL, tell_tls_version},
-    {"Threads_cached", NULL, NULL},
-    {"Threads_connected", count_sessions, NULL},
-    {"Threads_running", count_running, NULL},
-    {"Uptime", count_uptime, NULL},
-    {"Uptime_since_flush_status", count_uptime, NULL},
+    {"Aborted_clients", NULL, NULL, 1 + COUNT(lost_clients)},
+    {"Aborted_connects", NULL, NULL, 1 + COUNT(failed_logins)},
+    {"Bytes_received", NULL, NULL, 1 + COUNT(received)},
+    {"Bytes_sent", NULL, NULL, 1 + COUNT(sent)},
+    {"Connections", NULL, NULL, 1 + COUNT(connections)},
+    {"Created_tmp_disk_tables", NULL, NULL, 0},
+    {"Created_tmp_files", NULL, NULL, 0},
+    {"Flush_commands", NULL, NULL, 0},
+    {"Max_used_connections", NULL, NULL, 1 + COUNT(most_connections)},
+    {"Open_files", NULL, NULL, 0},
+    {"Open_tables", NULL, NULL, 0},
+    {"Opened_tables", NULL, NULL, 0},
+    {"Queries", NULL, NULL, 1 + COUNT(questions)},
+    {"Questions", NULL, NULL, 1 + COUNT(questions)},
+    {"Slow_queries", NULL, NULL, 0},
+    {"Ssl_cipher", NULL, tell_cipher, 0},
+    {"Ssl_version", NULL, tell_tls_version, 0},
+    {"Threads_cached", NULL, NULL, 0},
+    {"Threads_connected", count_sessions, NULL, 0},
+    {"Threads_running", count_running, NULL, 0},
+    {"Uptime", count_uptime, NULL, 0},
+    {"Uptime_since_flush_status", count_uptime, NULL, 0},
 };
 
 static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
+    const struct sql_host *host = &scope->session->node->host;
+    struct sql_counts counts;
+
+    host->count(host->arg, &counts);
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        uint64_t number = 0;
         const char *text = NULL;
-        char number[32] = "0";
+        char digits[32];
 
         if (statuses[i].count)
-            snprintf(number, sizeof(number), "%llu",
-                     (unsigned long long)statuses[i].count(scope->session));
+            number = statuses[i].count(scope->session);
+        if (statuses[i].counted)
+            memcpy(&number, (const char *)&counts + statuses[i].counted - 1,
+                   sizeof(number));
         if (statuses[i].tell)
             text = statuses[i].tell(scope->session);
+        snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
         rowset_text(out, statuses[i].name);
-        rowset_text(out, text ? text : statuses[i].tell ? "" : number);
+        rowset_text(out, text ? text : statuses[i].tell ? "" : digits);
     }
 }
 

@@ -14,11 +14,11 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "controller.h"
-#include "kept.h"
-#include "profile.h"
+#include "errors.h"
+#include "memory.h"
 #include "rowset.h"
-#include "snapshot.h"
 #include "sql_session.h"
+#include "store.h"
 
 static void
 add_count(struct rowset *out, uint64_t count)
@@ -33,39 +33,44 @@ add_estimate(struct rowset *out, double estimate)
 }
 
 static void
-add_snapshot(struct rowset *out, const struct snapshot *snapshot, uint32_t node)
+add_snapshot(struct rowset *out, const struct store_entry *entry)
 {
-    const struct profile *profile = snapshot->profile;
-    int64_t age_ms = clock_wall_ms() - snapshot->taken_ms;
+    int64_t age_ms = clock_wall_ms() - entry->taken_ms;
 
-    rowset_text(out, snapshot->name);
-    rowset_time(out, snapshot->taken_ms);
+    rowset_text(out, entry->name);
+    rowset_time(out, entry->taken_ms);
     rowset_int(out, age_ms > 0 ? age_ms / 1000 : 0);
-    rowset_int(out, node);
-    rowset_int(out, snapshot->hello.pid);
-    rowset_text(out, profile->program);
-    rowset_text(out, snapshot->hello.version);
-    add_count(out, profile->rate);
-    rowset_time(out, snapshot->hello.active_since_ms);
-    add_count(out, profile->samples);
-    add_count(out, profile->stack_count);
-    add_estimate(out, profile->bytes);
-    add_estimate(out, profile->objects);
-    rowset_int(out, profile->truncated);
-    rowset_text(out, profile->note);
+    rowset_int(out, entry->node_id);
+    rowset_int(out, entry->hello.pid);
+    rowset_text(out, entry->hello.exe);
+    rowset_text(out, entry->hello.version);
+    add_count(out, entry->rate);
+    rowset_time(out, entry->hello.active_since_ms);
+    add_count(out, entry->samples);
+    add_count(out, entry->stacks);
+    add_estimate(out, entry->bytes);
+    add_estimate(out, entry->objects);
+    rowset_int(out, entry->truncated);
+    rowset_text(out, entry->note);
 }
 
 static void
 produce(const struct catalog_scope *scope, struct rowset *out)
 {
-    const struct sql_node *node = scope->session->node;
-    struct snapshot *list[KEPT_MAX];
-    size_t count = controller_snapshots(node->controller, list, KEPT_MAX);
+    struct store *store = controller_store(scope->session->node->controller);
+    struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
+    struct error err;
+    size_t count;
 
-    for (size_t i = 0; i < count; i++) {
-        add_snapshot(out, list[i], node->id);
-        snapshot_unref(list[i]);
+    if (!list) {
+        error_memory(&err, "the list of snapshots");
+        rowset_fail(out, &err);
+        return;
     }
+    count = store_list(store, list, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count; i++)
+        add_snapshot(out, &list[i]);
+    mem_free(list);
 }
 
 static const struct catalog_column snapshots[] = {

@@ -47,6 +47,13 @@ compute_machine(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_max_connections(const struct sql_session *session, char *out,
+                        size_t size)
+{
+    snprintf(out, size, "%" PRIu32, session->node->max_connections);
+}
+
+static void
 compute_port(const struct sql_session *session, char *out, size_t size)
 {
     snprintf(out, size, "%u", session->node->port);
@@ -152,6 +159,8 @@ const struct variable variables[] = {
     BOOL_READ("lower_case_file_system", "0"),
     INT_READ("lower_case_table_names", "0"),
     INT_READ("max_allowed_packet", "16777216"),
+    COMPUTED("max_connections", VARIABLE_INT, ACCESS_READ,
+             compute_max_connections),
     INT("max_execution_time", "0"),
     INT("max_join_size", NO_LIMIT),
     INT("net_buffer_length", "16384"),

@@ -24,7 +24,14 @@ enum {
     AGENT_NAME_MAX = 64,
     AGENT_PATH_MAX = 1024,
     AGENT_TEXT_MAX = 256,
-    AGENT_FDS_MAX = 2
+    AGENT_FDS_MAX = 2,
+    AGENT_SECONDS_MAX = 366 * 86400,
+    /* Of AGENT_RESET.  Below the first every allocation is unwound, nearly:
+     * wants force.  Past the second a thread may have drawn so long a way to
+     * its next sample that it will never see a smaller rate. */
+    AGENT_LG_SAMPLE_MIN = 16,
+    AGENT_LG_SAMPLE_MAX = 30,
+    AGENT_LG_SAMPLE_SAME = 255 /* as it is */
 };
 
 enum agent_op {
@@ -36,7 +43,8 @@ enum agent_op {
     AGENT_DUMP,   /* memfds: the profile, /proc/self/maps taken after it */
     AGENT_OBJECT, /* number = device, inode: fds: that mapped file */
     AGENT_STATS,  /* memfd: statistics, lines "name value" */
-    AGENT_RESET   /* number = lg_sample: forgets all samples */
+    /* Forgets all samples; number = lg_sample from now on. */
+    AGENT_RESET
 };
 
 enum agent_status {
@@ -76,7 +84,7 @@ struct agent_request {
     uint64_t number;
     uint64_t inode;
     uint64_t seconds;
-    char name[AGENT_NAME_MAX];
+    uint64_t force;
 };
 
 struct agent_reply {

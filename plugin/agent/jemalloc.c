@@ -3,13 +3,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "agent.h"
 
-enum { PROBE_BYTES = 4096 };
+enum { PROBE_BYTES = 4096, RETRY_MS = 1000 };
 
 /* A prefix is in a name because the program calls it so: those come first. */
 static const struct build {
@@ -124,7 +125,7 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
         return error;
     /* The program may have switched it by itself. */
     if (!*active)
-        jemalloc->active_since_ms = 0;
+        jemalloc->active_since_ms = jemalloc->until_ms = 0;
     else if (jemalloc->active_since_ms == 0)
         jemalloc->active_since_ms = agent_wall_ms();
     return 0;
@@ -133,7 +134,7 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 /* Threads copy thread_active_init when they are born: a thread born while it
  * is false is never sampled again, so switching off leaves it alone. */
 int
-jemalloc_set_active(struct jemalloc *jemalloc, bool active)
+jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
 {
     mallctl_fn *mallctl = jemalloc->mallctl;
     bool was, init = read_bool(mallctl, "prof.thread_active_init");
@@ -149,7 +150,37 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active)
         return error;
     }
     jemalloc->changes += was != active;
+    jemalloc->until_ms =
+        active && seconds ? agent_monotonic_ms() + (int64_t)seconds * 1000 : 0;
     return jemalloc_get_active(jemalloc, &was);
+}
+
+int
+jemalloc_expire(struct jemalloc *jemalloc)
+{
+    int64_t left;
+
+    if (jemalloc->until_ms == 0)
+        return -1;
+    left = jemalloc->until_ms - agent_monotonic_ms();
+    if (left > 0)
+        return left < INT_MAX ? (int)left : INT_MAX;
+    if (jemalloc_set_active(jemalloc, false, 0) == 0)
+        return -1;
+    jemalloc->until_ms = agent_monotonic_ms() + RETRY_MS;
+    return RETRY_MS;
+}
+
+int
+jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
+{
+    size_t lg = lg_sample;
+    bool same = lg_sample == AGENT_LG_SAMPLE_SAME;
+    int error = jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
+                                  same ? 0 : sizeof(lg));
+
+    jemalloc->resets += error == 0;
+    return error;
 }
 
 int
@@ -194,5 +225,9 @@ jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
     jemalloc_get_active(jemalloc, &active);
     hello->active = active;
     hello->changes = jemalloc->changes;
+    hello->resets = jemalloc->resets;
     hello->active_since_ms = jemalloc->active_since_ms;
+    if (jemalloc->until_ms != 0)
+        hello->active_until_ms =
+            agent_wall_ms() + jemalloc->until_ms - agent_monotonic_ms();
 }

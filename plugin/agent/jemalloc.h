@@ -22,7 +22,8 @@ struct jemalloc {
     const char *conf_name; /* the variable that this build reads */
     bool config_prof, opt_prof;
     int64_t active_since_ms; /* wall clock; 0 while inactive */
-    uint32_t changes;
+    int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
+    uint32_t changes, resets;
     int64_t epoch_ms; /* monotonic: statistics are as of then */
 };
 
@@ -39,7 +40,14 @@ enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
-int jemalloc_set_active(struct jemalloc *jemalloc, bool active);
+/* seconds: off again by jemalloc_expire after so many; 0: never. */
+int jemalloc_set_active(struct jemalloc *jemalloc, bool active,
+                        uint32_t seconds);
+/* Switches off what is due.  Milliseconds until there is something to do, or
+ * -1. */
+int jemalloc_expire(struct jemalloc *jemalloc);
+/* Forgets all samples. */
+int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);

@@ -129,14 +129,34 @@ op_set_active(struct agent *agent, const struct agent_request *request,
     int error;
 
     (void)passed;
-    if (request->number > 1) {
+    if (request->number > 1 || request->seconds > AGENT_SECONDS_MAX) {
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    error = jemalloc_set_active(&agent->jemalloc, request->number == 1);
+    error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
+                                (uint32_t)request->seconds);
     reply->value = request->number;
     if (error != 0)
         fail(reply, error, "mallctl prof.active");
+}
+
+static void
+op_reset(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct passed *passed)
+{
+    uint64_t lg = request->number;
+    int error;
+
+    (void)passed;
+    if (lg != AGENT_LG_SAMPLE_SAME &&
+        (lg > AGENT_LG_SAMPLE_MAX ||
+         (lg < AGENT_LG_SAMPLE_MIN && !request->force))) {
+        fail(reply, EINVAL, "lg_sample is out of range");
+        return;
+    }
+    error = jemalloc_reset(&agent->jemalloc, (uint32_t)lg);
+    if (error != 0)
+        fail(reply, error, "mallctl prof.reset");
 }
 
 static int
@@ -281,6 +301,7 @@ static const struct operation {
     [AGENT_DUMP] = {op_dump, NEEDS_PROFILING},
     [AGENT_OBJECT] = {op_object, NEEDS_NOTHING},
     [AGENT_STATS] = {op_stats, NEEDS_JEMALLOC},
+    [AGENT_RESET] = {op_reset, NEEDS_PROFILING},
 };
 
 /* Why this process cannot do what an operation needs. */
@@ -358,7 +379,7 @@ serve(struct agent *agent)
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
 
-        if (poll(polled, 2, -1) < 0) {
+        if (poll(polled, 2, jemalloc_expire(&agent->jemalloc)) < 0) {
             if (errno == EINTR || errno == ENOMEM)
                 continue;
             return;
@@ -396,6 +417,7 @@ agent_serve(void *arg)
     struct agent agent = {
         .channel = {
             .directory = -1, .lock = -1, .listener = -1, .connection = -1}};
+    int left_ms;
 
     pthread_setname_np(pthread_self(), "heapwire");
     if (start->survivor)
@@ -422,5 +444,8 @@ agent_serve(void *arg)
     agent.started_ms = agent_wall_ms();
     serve(&agent);
     channel_close(&agent.channel);
+    /* Nobody can be told any more, but what is due is done. */
+    while ((left_ms = jemalloc_expire(&agent.jemalloc)) >= 0)
+        poll(NULL, 0, left_ms);
     return NULL;
 }

@@ -72,6 +72,9 @@ static const struct figure whole[] = {
     {"opt.prof_gdump", BOOL},
     {"opt.prof_final", BOOL},
     {"opt.prof_leak", BOOL},
+    {"opt.prof_leak_error", BOOL},
+    {"opt.prof_bt_max", U32},
+    {"opt.abort", BOOL},
     {"prof.active", BOOL},
     {"prof.thread_active_init", BOOL},
     {"prof.lg_sample", SIZE},
@@ -85,7 +88,8 @@ static const struct figure sizes_of_bin[] = {
 };
 
 /* Of all arenas together. */
-#define BINS "stats.arenas.4096.bins"
+#define BINS   "stats.arenas.4096.bins"
+#define LARGES "stats.arenas.4096.lextents"
 
 static const struct figure of_bin[] = {
     {"nmalloc", U64},  {"ndalloc", U64},   {"nrequests", U64},
@@ -204,6 +208,44 @@ count_of(struct writer *w, const char *name)
     return count;
 }
 
+static uint64_t
+value_of(struct writer *w, const char *name, size_t size)
+{
+    uint64_t value = 0; /* little-endian or of 8 bytes */
+
+    return jemalloc_read(w->mallctl, name, &value, size) == 0 ? value : 0;
+}
+
+/* "<sizes>.<i>.size" times "<counts>.<i>.nrequests", of all i. */
+static uint64_t
+bytes_requested(struct writer *w, const char *number, const char *sizes,
+                const char *counts)
+{
+    unsigned count = count_of(w, number);
+    char name[AGENT_NAME_MAX];
+    uint64_t bytes = 0, size;
+
+    for (unsigned i = 0; i < count && i < BINS_MAX; i++) {
+        snprintf(name, sizeof(name), "%s.%u.size", sizes, i);
+        size = value_of(w, name, sizeof(size_t));
+        snprintf(name, sizeof(name), "%s.%u.nrequests", counts, i);
+        bytes += size * value_of(w, name, sizeof(uint64_t));
+    }
+    return bytes;
+}
+
+/* What was ever allocated: of its growth every 2^lg_sample'th byte is sampled
+ * while profiling is on.  jemalloc has no such figure itself. */
+static void
+allocated_ever(struct writer *w)
+{
+    line(w, "heapwire.allocated_ever %llu\n",
+         (unsigned long long)(bytes_requested(w, "arenas.nbins", "arenas.bin",
+                                              BINS) +
+                              bytes_requested(w, "arenas.nlextents",
+                                              "arenas.lextent", LARGES)));
+}
+
 /* An arena that no thread has used yet has nothing to tell. */
 static bool
 initialised(struct writer *w, unsigned arena)
@@ -264,6 +306,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
     w.used = 0;
     for (size_t i = 0; i < COUNT(whole); i++)
         one(&w, whole[i].name, whole[i].type);
+    allocated_ever(&w);
     bins = count_of(&w, "arenas.nbins");
     for (unsigned i = 0; i < bins && i < BINS_MAX; i++) {
         numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));

@@ -24,6 +24,7 @@ static const struct {
     {ER_TOO_MANY_ROWS, "42000"},
     {ER_COLUMN_COUNT, "21000"},
     {ER_OPERAND_COLUMNS, "21000"},
+    {ER_SUBQUERY_ROWS, "21000"},
     {ER_DERIVED_ALIAS, "42000"},
     {ER_AMBIGUOUS_FIELD, "23000"},
     {ER_BAD_FIELD, "42S22"},

@@ -6,19 +6,14 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "clock.h"
+#include "emptiness.h"
 #include "errors.h"
+#include "figures.h"
 #include "graph.h"
 #include "profile.h"
 #include "view_options.h"
 
 enum { WEIGHT_MAX = 100000 }; /* graphviz crashed on larger ones */
-
-static double
-megabytes(double bytes)
-{
-    return bytes / 1048576.0;
-}
 
 /* The size of the UTF-8 character at s, or 0 when it is none. */
 static size_t
@@ -101,78 +96,103 @@ add_name(struct buffer *out, const char *name, bool label)
         buffer_text(out, "...");
 }
 
-/* jeprof knows no profile without samples. */
 static void
-add_emptiness(struct buffer *out, const struct profile_origin *origin)
+add_legend(struct buffer *out, const char *line)
 {
-    char since[CLOCK_TEXT];
+    if (*line == '\0')
+        return;
+    add_name(out, line, false);
+    buffer_text(out, "\\l");
+}
 
-    if (!origin->live) {
-        buffer_text(out, "nothing sampled\\l");
-    } else if (origin->active_since_ms == 0) {
-        buffer_text(out, "profiling is not active\\l");
-    } else {
-        clock_text(origin->active_since_ms, since, sizeof(since));
-        buffer_format(out, "nothing sampled since %s UTC (active)\\l", since);
+/* A line for each of its parts. */
+static void
+add_memory(struct buffer *out, const char *memory)
+{
+    size_t left = strlen(memory), size;
+
+    for (; left > 0; memory += size, left -= size) {
+        if (left > 2 && memory[0] == ';' && memory[1] == ' ') {
+            buffer_text(out, "\\l");
+            size = 2;
+        } else {
+            size = character(memory, left);
+            add_character(out, memory, size);
+            size = size ? size : 1;
+        }
     }
+    buffer_text(out, "\\l");
 }
 
 static void
 add_head(struct buffer *out, const struct profile *profile,
-         const struct graph *graph)
+         const struct graph *graph, const struct view_options *options)
 {
+    const char *unit = figure_unit(options);
+    char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
+
     buffer_text(out, "digraph \"");
     add_name(out, profile->program, false);
-    buffer_format(out, "; %.1f MB\" {\n", megabytes(graph->total));
+    buffer_format(out, "; %s %s\" {\n",
+                  figure_value(graph->total, options, value), unit);
     buffer_text(out, "node [width=0.375,height=0.25];\n");
     buffer_text(out, "Legend [shape=box,fontsize=24,shape=plaintext,label=\"");
     add_name(out, profile->program, false);
-    buffer_format(out, "\\lTotal MB: %.1f\\l", megabytes(graph->total));
-    buffer_format(out, "Focusing on: %.1f\\l", megabytes(graph->focus));
-    buffer_format(out, "Dropped nodes with <= %.1f abs(MB)\\l",
-                  megabytes(graph->node_limit));
-    buffer_format(out, "Dropped edges with <= %.1f MB\\l",
-                  megabytes(graph->edge_limit));
-    if (profile->samples == 0)
-        add_emptiness(out, &profile->origin);
+    buffer_format(out, "\\lTotal %s: %s\\l", unit,
+                  figure_value(graph->total, options, value));
+    buffer_format(out, "Focusing on: %s\\l",
+                  figure_value(graph->focus, options, value));
+    buffer_format(out, "Dropped nodes with <= %s abs(%s)\\l",
+                  figure_value(graph->node_limit, options, value), unit);
+    buffer_format(out, "Dropped edges with <= %s %s\\l",
+                  figure_value(graph->edge_limit, options, value), unit);
+    if (*emptiness_text(profile, options, graph->node_count > 0, why))
+        buffer_format(out, "%s\\l", why);
     if (profile->truncated)
         buffer_text(out, "The profile was cut off\\l");
-    if (*profile->note) {
-        add_name(out, profile->note, false);
-        buffer_text(out, "\\l");
-    }
+    if (*profile->memory)
+        add_memory(out, profile->memory);
+    add_legend(out, profile->note);
     buffer_text(out, "\"];\n");
 }
 
 static void
-add_node(struct buffer *out, const struct graph *graph, uint32_t i)
+add_node(struct buffer *out, const struct graph *graph,
+         const struct view_options *options, uint32_t i)
 {
     const struct graph_node *node = &graph->nodes[i];
-    double size = 8 + 50.0 * sqrt(node->flat / graph->focus);
+    char value[FIGURE_TEXT], part[FIGURE_TEXT];
+    double size = 8;
 
+    if (graph->focus > 0)
+        size += 50.0 * sqrt(fabs(node->flat / graph->focus));
     buffer_format(out, "N%u [label=\"", i + 1);
     add_name(out, node->name, true);
-    buffer_format(out, "\\n%.1f (%.1f%%)", megabytes(node->flat),
-                  node->flat * 100.0 / graph->focus);
+    buffer_format(out, "\\n%s (%s)", figure_value(node->flat, options, value),
+                  figure_percent(node->flat, graph->focus, part));
     if (node->flat != node->cumulative)
-        buffer_format(out, "\\rof %.1f (%.1f%%)", megabytes(node->cumulative),
-                      node->cumulative * 100.0 / graph->focus);
+        buffer_format(out, "\\rof %s (%s)",
+                      figure_value(node->cumulative, options, value),
+                      figure_percent(node->cumulative, graph->focus, part));
     buffer_format(out, "\\r\",shape=box,fontsize=%.1f];\n", size);
 }
 
 static void
 add_edge(struct buffer *out, const struct graph *graph,
-         const struct graph_edge *edge)
+         const struct view_options *options, const struct graph_edge *edge)
 {
-    double width = fmin(3 * (edge->bytes / graph->focus), 1) * 2;
-    double weight = fmin(pow(edge->bytes, 0.7), WEIGHT_MAX);
+    double part = graph->focus != 0 ? fabs(edge->value / graph->focus) : 0;
+    double width = fmin(3 * part, 1) * 2;
+    double weight = fmin(pow(fabs(edge->value), 0.7), WEIGHT_MAX);
     bool inlined = strstr(graph->nodes[edge->callee].name, "(inline)");
+    char value[FIGURE_TEXT];
 
     buffer_format(out,
-                  "N%u -> N%u [label=%.1f, weight=%d, "
+                  "N%u -> N%u [label=%s, weight=%d, "
                   "style=\"setlinewidth(%f)%s\"];\n",
-                  edge->caller + 1, edge->callee + 1, megabytes(edge->bytes),
-                  (int)weight, width, inlined ? ",dashed" : "");
+                  edge->caller + 1, edge->callee + 1,
+                  figure_value(edge->value, options, value), (int)weight, width,
+                  inlined ? ",dashed" : "");
 }
 
 int
@@ -183,11 +203,13 @@ profile_dot(const struct profile *profile, const struct view_options *options,
 
     if (!graph)
         return -1;
-    add_head(out, profile, graph);
+    if (!options)
+        options = &view_defaults;
+    add_head(out, profile, graph, options);
     for (uint32_t i = 0; i < graph->node_count; i++)
-        add_node(out, graph, i);
+        add_node(out, graph, options, i);
     for (size_t i = 0; i < graph->edge_count; i++)
-        add_edge(out, graph, &graph->edges[i]);
+        add_edge(out, graph, options, &graph->edges[i]);
     buffer_text(out, "}\n");
     graph_free(graph);
     if (out->failed) {

@@ -9,6 +9,7 @@
 
 #include "buffer.h"
 #include "call_tree.h"
+#include "emptiness.h"
 #include "errors.h"
 #include "flamegraph_colors.h"
 #include "flamegraph_script.h"
@@ -34,8 +35,7 @@ enum {
     PAD = 3,
     NOTE_COLUMNS = 150,
     NOTES_MAX = 4,
-    TITLE_BYTES = 100,
-    FRAMES_PER_LOOK = 4096
+    TITLE_BYTES = 100
 };
 
 static const double narrowest = 0.1;   /* a frame */
@@ -155,13 +155,14 @@ height_of(const struct drawing *d, int bar)
 static void
 add_notes(struct drawing *d, int *y)
 {
-    char text[HEADLINE_TEXT];
+    char text[EMPTINESS_TEXT];
 
     *y = add_note(d, d->profile->memory, NOTE_BASE);
     *y = add_note(d, d->profile->note, *y);
     if (d->profile->truncated)
         *y = add_note(d, "The profile was cut off.", *y);
-    headline_emptiness(d->profile, text);
+    emptiness_text(d->profile, &d->options, d->tree->nodes[0].changed > 0,
+                   text);
     *y = add_note(d, text, *y);
 }
 
@@ -304,7 +305,7 @@ draw(struct drawing *d, struct error *err)
     add_head(d);
     buffer_text(d->out, "<g id=\"frames\">\n");
     for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
-        if (i % FRAMES_PER_LOOK == 0 && measured_go_on(&d->options, err) != 0)
+        if (view_cancelled(&d->options, i, err))
             return -1;
         if (is_drawn(d, &d->tree->nodes[i]))
             add_frame(d, i);

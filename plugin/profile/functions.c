@@ -127,14 +127,14 @@ order(struct builder *b)
 }
 
 static int
-build(struct builder *b)
+build(struct builder *b, struct error *err)
 {
     struct stack_names *names = &b->functions->names;
     int rc = -1;
 
     b->functions->arena = arena_new(FUNCTIONS_MEMORY_MAX);
-    if (!b->functions->arena ||
-        stack_names_init(names, b->profile, false, b->functions->arena) != 0)
+    if (!b->functions->arena || stack_names_init(names, b->profile, NULL,
+                                                 b->functions->arena, err) != 0)
         return -1;
     b->weights = mem_zalloc(names->texts_max, sizeof(*b->weights));
     b->seen = mem_zalloc(names->texts_max, sizeof(*b->seen));
@@ -153,7 +153,7 @@ functions_new(const struct profile *profile, struct error *err)
     struct builder b = {.profile = profile};
 
     b.functions = mem_zalloc(1, sizeof(*b.functions));
-    if (b.functions && build(&b) == 0)
+    if (b.functions && build(&b, err) == 0)
         return b.functions;
     error_memory(err, "the functions of a snapshot");
     functions_free(b.functions);

@@ -14,9 +14,8 @@
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
-#include "stack_names.h"
-#include "texts.h"
 #include "view_options.h"
+#include "weights.h"
 
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
@@ -24,55 +23,18 @@ enum {
     EDGES_MAX = 1 << 24
 };
 
-/* A function; the index is its number in the texts. */
-struct weight {
-    double flat, cumulative;
-    uint32_t seen; /* 1 + the stack that it was last met in */
-    uint32_t node; /* 1 + its index, once it is known to stay */
-};
-
 struct builder {
     const struct profile *profile;
     struct view_options options;
     struct graph *graph;
-    struct stack_names names;
-    struct weight *weights;
-    struct stack_frame *frames; /* of the stack at hand */
+    struct weights weights;
+    uint32_t *nodes; /* per text: 1 + its index, once it is known to stay */
+    struct error *err;
 
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
 };
-
-static int
-weigh_functions(struct builder *b)
-{
-    size_t count;
-
-    for (size_t i = 0; i < b->profile->stack_count; i++) {
-        const struct profile_stack *stack = &b->profile->stacks[i];
-        bool leaf = true;
-
-        if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
-            return -1;
-        for (size_t k = 0; k < count; k++) {
-            uint32_t name = b->frames[k].name;
-            struct weight *w = &b->weights[name];
-
-            /* Recursion counts once; "" is what no name was left of. */
-            if (w->seen == i + 1 || *texts_get(b->names.texts, name) == '\0')
-                continue;
-            w->seen = (uint32_t)i + 1;
-            w->cumulative += stack->bytes;
-            if (leaf) {
-                w->flat += stack->bytes;
-                b->graph->focus += stack->bytes;
-            }
-            leaf = false;
-        }
-    }
-    return 0;
-}
 
 struct ranked {
     double weight;
@@ -85,8 +47,9 @@ compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
 
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? 1 : -1;
+    /* Of a difference, what shrank much matters as what grew does. */
+    if (fabs(x->weight) != fabs(y->weight))
+        return fabs(x->weight) < fabs(y->weight) ? 1 : -1;
     return strcmp(x->name, y->name);
 }
 
@@ -94,29 +57,32 @@ static int
 choose_nodes(struct builder *b)
 {
     struct graph *graph = b->graph;
-    uint32_t texts = texts_count(b->names.texts), count = 0;
+    uint32_t texts = b->weights.count, count = 0;
     struct ranked *ranked = mem_zalloc(texts, sizeof(*ranked));
     struct graph_node *nodes;
     int rc = -1;
 
-    graph->node_limit = floor(b->options.nodefraction * graph->focus);
-    graph->edge_limit = floor(b->options.edgefraction * graph->focus);
+    graph->node_limit = trunc(b->options.nodefraction * graph->focus);
+    graph->edge_limit = trunc(b->options.edgefraction * graph->focus);
     if (!ranked)
         goto out;
-    for (uint32_t i = 0; i < texts; i++)
-        if (b->weights[i].cumulative > graph->node_limit)
-            ranked[count++] = (struct ranked){b->weights[i].cumulative,
-                                              texts_get(b->names.texts, i), i};
-    qsort(ranked, count, sizeof(*ranked), compare_ranked);
+    for (uint32_t i = 0; i < texts; i++) {
+        const struct weight *w = &b->weights.list[i];
+
+        if (w->name && fabs(w->cumulative) > graph->node_limit)
+            ranked[count++] = (struct ranked){w->cumulative, w->name, i};
+    }
+    if (count > 0)
+        qsort(ranked, count, sizeof(*ranked), compare_ranked);
     if (count > b->options.nodecount)
         count = b->options.nodecount;
     nodes = arena_alloc(graph->arena, count * sizeof(*nodes));
     if (!nodes)
         goto out;
     for (uint32_t i = 0; i < count; i++) {
-        struct weight *w = &b->weights[ranked[i].text];
+        const struct weight *w = &b->weights.list[ranked[i].text];
 
-        w->node = i + 1;
+        b->nodes[ranked[i].text] = i + 1;
         nodes[i] = (struct graph_node){ranked[i].name, w->flat, w->cumulative};
     }
     graph->nodes = nodes;
@@ -168,7 +134,7 @@ grow_edges(struct builder *b)
 }
 
 static int
-add_call(struct builder *b, uint32_t caller, uint32_t callee, double bytes)
+add_call(struct builder *b, uint32_t caller, uint32_t callee, double value)
 {
     uint32_t *slot;
 
@@ -179,7 +145,7 @@ add_call(struct builder *b, uint32_t caller, uint32_t callee, double bytes)
         b->edges[b->edge_count++] = (struct graph_edge){caller, callee, 0};
         *slot = b->edge_count;
     }
-    b->edges[*slot - 1].bytes += bytes;
+    b->edges[*slot - 1].value += value;
     return 0;
 }
 
@@ -191,14 +157,17 @@ weigh_calls(struct builder *b)
 
     for (size_t i = 0; i < b->profile->stack_count; i++) {
         const struct profile_stack *stack = &b->profile->stacks[i];
+        double value = profile_value(stack, b->options.measure);
         uint32_t callee = 0, caller;
 
-        if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
+        if (view_cancelled(&b->options, i, b->err) ||
+            stack_names_get(&b->weights.names, stack, b->weights.frames,
+                            &count) != 0)
             return -1;
         for (size_t k = 0; k < count; k++, callee = caller) {
-            caller = b->weights[b->frames[k].name].node;
+            caller = b->nodes[b->weights.frames[k].name];
             if (caller && callee &&
-                add_call(b, caller - 1, callee - 1, stack->bytes) != 0)
+                add_call(b, caller - 1, callee - 1, value) != 0)
                 return -1;
         }
     }
@@ -212,8 +181,8 @@ compare_edges(const void *a, const void *b, void *arg)
     const struct graph_node *nodes = ((struct graph *)arg)->nodes;
     int order;
 
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
     order = strcmp(nodes[x->caller].name, nodes[y->caller].name);
     return order ? order : strcmp(nodes[x->callee].name, nodes[y->callee].name);
 }
@@ -240,7 +209,7 @@ choose_edges(struct builder *b)
         const struct graph_edge *edge = &b->edges[i];
 
         if (in[edge->callee] > 0 &&
-            (edge->bytes <= graph->edge_limit ||
+            (fabs(edge->value) <= graph->edge_limit ||
              out[edge->caller] >= b->options.maxdegree ||
              in[edge->callee] >= b->options.maxdegree))
             continue;
@@ -260,14 +229,12 @@ out:
 static int
 build(struct builder *b)
 {
-    if (stack_names_init(&b->names, b->profile, b->options.allocator_frames,
-                         b->graph->arena) != 0)
+    if (weights_init(&b->weights, b->profile, &b->options, b->graph->arena,
+                     b->err) != 0)
         return -1;
-    b->weights = mem_zalloc(b->names.texts_max, sizeof(*b->weights));
-    b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));
-    if (!b->weights || !b->frames)
-        return -1;
-    if (weigh_functions(b) != 0 || choose_nodes(b) != 0 || weigh_calls(b) != 0)
+    b->graph->focus = b->weights.focus;
+    b->nodes = mem_zalloc(b->weights.count, sizeof(*b->nodes));
+    if (!b->nodes || choose_nodes(b) != 0 || weigh_calls(b) != 0)
         return -1;
     return choose_edges(b);
 }
@@ -276,7 +243,8 @@ struct graph *
 graph_new(const struct profile *profile, const struct view_options *options,
           struct error *err)
 {
-    struct builder b = {.profile = profile};
+    struct error failure = {0};
+    struct builder b = {.profile = profile, .err = &failure};
     int rc = -1;
 
     b.options = options ? *options : view_defaults;
@@ -284,16 +252,18 @@ graph_new(const struct profile *profile, const struct view_options *options,
     if (b.graph)
         b.graph->arena = arena_new(GRAPH_MEMORY_MAX);
     if (b.graph && b.graph->arena) {
-        b.graph->total = profile->bytes;
+        b.graph->total = profile_total(profile, b.options.measure);
         rc = build(&b);
     }
-    stack_names_fini(&b.names);
-    mem_free(b.weights);
-    mem_free(b.frames);
+    weights_fini(&b.weights);
+    mem_free(b.nodes);
     mem_free(b.edges);
     mem_free(b.slots);
     if (rc != 0) {
-        error_memory(err, "the call graph");
+        if (failure.code == 0)
+            error_memory(&failure, "the call graph");
+        if (err)
+            *err = failure;
         graph_free(b.graph);
         return NULL;
     }

@@ -16,7 +16,7 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Values are bytes in use. */
+/* Values are of the measure that was asked for; of a difference signed. */
 struct graph_node {
     const char *name;  /* short function name, perhaps with " (inline)" */
     double flat;       /* allocated by it */
@@ -25,7 +25,7 @@ struct graph_node {
 
 struct graph_edge {
     uint32_t caller, callee; /* indices of nodes */
-    double bytes;
+    double value;
 };
 
 struct graph {
@@ -35,12 +35,13 @@ struct graph {
     size_t edge_count;
     double total;                  /* of the profile */
     double focus;                  /* of the stacks that have any frame left */
-    double node_limit, edge_limit; /* dropped at or below, bytes */
+    double node_limit, edge_limit; /* dropped at or below */
     struct arena *arena;
 };
 
 /* options NULL: view_defaults.  The graph does not need the profile any
- * more.  NULL with *err without memory or past the ceiling. */
+ * more.  NULL with *err without memory, past the ceiling, cancelled, or for a
+ * measure that the profile lacks. */
 struct graph *graph_new(const struct profile *profile,
                         const struct view_options *options, struct error *err);
 void graph_free(struct graph *graph); /* NULL is fine */

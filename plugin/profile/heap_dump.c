@@ -209,7 +209,7 @@ parse_stack(struct parser *p, struct reader r)
 }
 
 static int
-add_stack(struct parser *p, uint64_t objects, uint64_t bytes)
+add_stack(struct parser *p, const struct heap_stack *counts)
 {
     struct heap_dump *dump = p->dump;
     struct heap_stack *grown;
@@ -227,8 +227,10 @@ add_stack(struct parser *p, uint64_t objects, uint64_t bytes)
         dump->stacks = grown;
         p->stack_room = room;
     }
-    dump->stacks[dump->stack_count++] =
-        (struct heap_stack){p->stack, p->depth, objects, bytes};
+    grown = &dump->stacks[dump->stack_count++];
+    *grown = *counts;
+    grown->addresses = p->stack;
+    grown->depth = p->depth;
     return 0;
 }
 
@@ -237,7 +239,7 @@ static int
 parse_counts(struct parser *p, struct reader r)
 {
     bool all_threads = take(&r, '*');
-    uint64_t objects, bytes;
+    struct heap_stack counts = {0};
 
     if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
         return 0; /* some other word with a t */
@@ -245,21 +247,21 @@ parse_counts(struct parser *p, struct reader r)
         decimal(&r);
     expect(&r, ':');
     skip_blanks(&r);
-    objects = decimal(&r);
+    counts.objects = decimal(&r);
     expect(&r, ':');
     skip_blanks(&r);
-    bytes = decimal(&r);
+    counts.bytes = decimal(&r);
     skip_blanks(&r);
     expect(&r, '[');
     skip_blanks(&r);
-    decimal(&r);
+    counts.objects_ever = decimal(&r);
     expect(&r, ':');
     skip_blanks(&r);
-    decimal(&r);
+    counts.bytes_ever = decimal(&r);
     expect(&r, ']');
     if (r.failed)
         return fail(p, "impossible counts");
-    return p->in_stack && all_threads ? add_stack(p, objects, bytes) : 0;
+    return p->in_stack && all_threads ? add_stack(p, &counts) : 0;
 }
 
 static int

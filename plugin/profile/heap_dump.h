@@ -9,7 +9,8 @@
  *     MAPPED_LIBRARIES:
  *     <what /proc/self/maps said>
  *
- * Keeps what is in use, summed over threads.  Lines of no known form are
+ * Keeps the sums over threads.  What was ever allocated is counted with
+ * opt.prof_accum only and 0 otherwise.  Lines of no known form are
  * skipped, as jeprof does; known ones with impossible numbers are errors.
  * Counts are as sampled: profile.h estimates the truth from them.
  */
@@ -32,9 +33,10 @@ enum {
 };
 
 struct heap_stack {
-    uint32_t *addresses; /* indices into the dump's; leaf first */
-    uint32_t depth;      /* may be 0: the unwinder found nothing */
-    uint64_t objects, bytes;
+    uint32_t *addresses;     /* indices into the dump's; leaf first */
+    uint32_t depth;          /* may be 0: the unwinder found nothing */
+    uint64_t objects, bytes; /* in use */
+    uint64_t objects_ever, bytes_ever;
 };
 
 struct heap_dump {

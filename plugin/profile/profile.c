@@ -27,6 +27,45 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
     return 1 / (chance > 0 ? chance : ratio); /* tiny ones round to 0 */
 }
 
+double
+profile_value(const struct profile_stack *stack, enum measure measure)
+{
+    const double values[] = {
+        [MEASURE_INUSE_SPACE] = stack->bytes,
+        [MEASURE_INUSE_OBJECTS] = stack->objects,
+        [MEASURE_ALLOC_SPACE] = stack->bytes_ever,
+        [MEASURE_ALLOC_OBJECTS] = stack->objects_ever,
+    };
+
+    return values[measure];
+}
+
+double
+profile_total(const struct profile *profile, enum measure measure)
+{
+    const double totals[] = {
+        [MEASURE_INUSE_SPACE] = profile->bytes,
+        [MEASURE_INUSE_OBJECTS] = profile->objects,
+        [MEASURE_ALLOC_SPACE] = profile->bytes_ever,
+        [MEASURE_ALLOC_OBJECTS] = profile->objects_ever,
+    };
+
+    return totals[measure];
+}
+
+void
+profile_add_up(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        const struct profile_stack *stack = &profile->stacks[i];
+
+        profile->objects += stack->objects;
+        profile->bytes += stack->bytes;
+        profile->objects_ever += stack->objects_ever;
+        profile->bytes_ever += stack->bytes_ever;
+    }
+}
+
 static const char *
 keep_text(struct texts *texts, const char *text)
 {
@@ -132,6 +171,52 @@ place_stack(struct profile *profile, struct profile_stack *list,
     return 0;
 }
 
+static void
+add_saturated(uint64_t *to, uint64_t n)
+{
+    if (__builtin_add_overflow(*to, n, to))
+        *to = UINT64_MAX;
+}
+
+static void
+add_sampled(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
+{
+    add_saturated(&to->objects, objects);
+    add_saturated(&to->bytes, bytes);
+}
+
+/*
+ * Each of the n objects that were sampled had the chance p = 1/scale to be,
+ * and stands for w = scale * its bytes.  Such a sum has the variance
+ * n * w * w * (1 - p), estimated from the sample itself.
+ */
+static double
+variance_of(uint64_t objects, uint64_t bytes, double scale)
+{
+    double each;
+
+    if (objects == 0)
+        return 0;
+    each = (double)bytes * scale / (double)objects;
+    return (double)objects * each * each * (1 - 1 / scale);
+}
+
+static void
+add_counts(struct profile_stack *to, const struct heap_stack *from,
+           uint64_t rate)
+{
+    double scale = profile_scale(from->objects, from->bytes, rate);
+    double ever = profile_scale(from->objects_ever, from->bytes_ever, rate);
+
+    to->objects += (double)from->objects * scale;
+    to->bytes += (double)from->bytes * scale;
+    to->objects_ever += (double)from->objects_ever * ever;
+    to->bytes_ever += (double)from->bytes_ever * ever;
+    to->variance += variance_of(from->objects, from->bytes, scale);
+    add_sampled(&to->in_use, from->objects, from->bytes);
+    add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
+}
+
 /* Estimates first and adds then, as jeprof does when a stack repeats. */
 static int
 copy_stacks(struct profile *profile, const struct heap_dump *dump)
@@ -150,21 +235,15 @@ copy_stacks(struct profile *profile, const struct heap_dump *dump)
         goto out;
     for (size_t i = 0; i < dump->stack_count; i++) {
         const struct heap_stack *from = &dump->stacks[i];
-        double scale = profile_scale(from->objects, from->bytes, dump->rate);
-        double objects = (double)from->objects * scale;
-        double bytes = (double)from->bytes * scale;
 
         if (place_stack(profile, list, slots, capacity - 1, from, &place) != 0)
             goto out;
-        place->objects += objects;
-        place->bytes += bytes;
-        profile->objects += objects;
-        profile->bytes += bytes;
-        if (__builtin_add_overflow(profile->samples, from->objects,
-                                   &profile->samples))
-            profile->samples = UINT64_MAX;
+        add_counts(place, from, dump->rate);
+        add_saturated(&profile->samples, from->objects);
+        profile->accumulated |= from->objects_ever > 0;
     }
     profile->stacks = list;
+    profile_add_up(profile);
     rc = 0;
 out:
     mem_free(slots);

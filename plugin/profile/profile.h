@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "names.h"
+#include "view_options.h"
 
 struct arena;
 struct error;
@@ -35,7 +36,10 @@ struct profile_stack {
     uint32_t depth;
     double objects, bytes; /* in use, estimated; of a difference signed */
     double objects_ever, bytes_ever; /* allocated; 0 without prof_accum */
-    double variance; /* of bytes: the square of their standard error */
+    /* Of bytes, the square of their standard error: of what happened to be
+     * sampled.  Of a difference the sum of both sides', which is too much by
+     * what the same objects have in common, never too little. */
+    double variance;
     struct profile_sampled in_use, ever; /* as the dump had them; of a
                                             difference 0 */
 };
@@ -77,6 +81,13 @@ struct profile *profile_new(const struct heap_dump *dump,
                             const struct profile_origin *origin,
                             struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
+
+/* What one stack, and all of them, weigh. */
+double profile_value(const struct profile_stack *stack, enum measure measure);
+double profile_total(const struct profile *profile, enum measure measure);
+
+/* For those who make profiles: fills the totals, which were 0. */
+void profile_add_up(struct profile *profile);
 
 /*
  * What count samples of bytes in all stand for, when each byte allocated had

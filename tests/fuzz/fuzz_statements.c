@@ -276,7 +276,7 @@ START_TEST(statements_in_pieces_are_answered_somehow)
     harness_init(&all, PRIVILEGE_ALL);
     scripted.profile = make_profile;
     scripted.stats = make_stats;
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("kept");
+    scripted_keep("kept");
     for (uint64_t i = 0; i < rounds; i++) {
         struct span text = mutate(room);
         char *exact = mem_alloc(text.size + 1);

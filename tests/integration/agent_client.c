@@ -1,12 +1,12 @@
 /*
  * agent_client.c - talk to an agent by hand, for the integration tests.
  *
- * agent_client DIR hello | active | enable | disable | stat NAME
- *              dump FILE MAPS | object MAJOR:MINOR INODE FILE
- *              watch SECONDS | short | badop
- * Prints key=value lines.  Exit status: 0 answered with OK, 1 refused or
- * failed (told on stdout), 2 usage, 3 no agent there, 4 no answer in time.
- * The environment: CONNECT_MS (5000), ANSWER_MS (5000).
+ * agent_client DIR hello | active | enable | enable_for SECONDS | disable
+ *              stats FILE | reset LG | reset_forced LG | dump FILE MAPS |
+ * object MAJOR:MINOR INODE FILE watch SECONDS | short | badop Prints key=value
+ * lines.  Exit status: 0 answered with OK, 1 refused or failed (told on
+ * stdout), 2 usage, 3 no agent there, 4 no answer in time. The environment:
+ * CONNECT_MS (5000), ANSWER_MS (5000).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,6 +126,8 @@ print_hello(const struct agent_hello *h)
            h->config_prof, h->opt_prof, h->active, h->lg_sample);
     printf("changes=%u\nactive_since=%lld\nstarted=%lld\n", h->changes,
            (long long)h->active_since_ms, (long long)h->started_ms);
+    printf("resets=%u\nactive_until=%lld\n", h->resets,
+           (long long)h->active_until_ms);
     printf("address=%llx\n", (unsigned long long)h->mallctl_address);
 }
 
@@ -170,6 +172,27 @@ run_value(struct exchange *x, char **args)
     rc = ask(x, sizeof(x->request));
     printf("value=%llu\n", (unsigned long long)x->reply.value);
     return rc;
+}
+
+static int
+run_enable_for(struct exchange *x, char **args)
+{
+    x->request.seconds = strtoull(args[0], NULL, 10);
+    return ask(x, sizeof(x->request));
+}
+
+static int
+run_reset(struct exchange *x, char **args)
+{
+    x->request.number = strtoull(args[0], NULL, 10);
+    return ask(x, sizeof(x->request));
+}
+
+static int
+run_reset_forced(struct exchange *x, char **args)
+{
+    x->request.force = 1;
+    return run_reset(x, args);
 }
 
 static int
@@ -240,6 +263,9 @@ static const struct command {
     {"hello", 0, AGENT_HELLO, 0, run_hello},
     {"active", 0, AGENT_GET_ACTIVE, 0, run_value},
     {"enable", 0, AGENT_SET_ACTIVE, 1, run_value},
+    {"enable_for", 1, AGENT_SET_ACTIVE, 1, run_enable_for},
+    {"reset", 1, AGENT_RESET, 0, run_reset},
+    {"reset_forced", 1, AGENT_RESET, 0, run_reset_forced},
     {"disable", 0, AGENT_SET_ACTIVE, 0, run_value},
     {"stats", 1, AGENT_STATS, 0, run_stats},
     {"dump", 2, AGENT_DUMP, 0, run_dump},

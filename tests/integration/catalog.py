@@ -1,6 +1,7 @@
 """What clients and their people ask of the catalog, over a node's socket."""
 import glob
 import re
+import socket
 import sys
 
 import pymysql
@@ -187,6 +188,34 @@ def needed_values(path):
         same(f"status {name}", True, name in status and int(status[name]) >= 0)
 
 
+def counted(path):
+    cursor = pymysql.connect(unix_socket=path, user="root").cursor()
+
+    def status():
+        return {name: int(value) for name, value in
+                ask(cursor, "SHOW GLOBAL STATUS")[1] if value.isdigit()}
+    before = status()
+    pymysql.connect(unix_socket=path, user="root").close()
+    pymysql.connect(unix_socket=path, user="root")._force_close()
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(path)
+    ask(cursor, "SELECT REPEAT('x', 100000)")
+    after, tries = status(), 100
+    while tries and after["Threads_connected"] > before["Threads_connected"]:
+        after, tries = status(), tries - 1
+    same("counted", (3, 1, 1), tuple(
+        after[name] - before[name] for name in
+        ("Connections", "Aborted_clients", "Aborted_connects")))
+    same("bytes", (True, True),
+         (100000 < after["Bytes_sent"] - before["Bytes_sent"] < 1000000,
+          0 < after["Bytes_received"] - before["Bytes_received"] < 10000))
+    same("most", True, after["Threads_connected"] <=
+         after["Max_used_connections"] <= after["Connections"])
+    most = ask(cursor, "SELECT @@max_connections, (SELECT value FROM "
+               "heapwire.settings WHERE name = 'max_connections')")[1][0]
+    same("max_connections", int(most[1]), most[0])
+
+
 def inspector(path):
     engine = sa.create_engine("mysql+pymysql://root@/heapwire?unix_socket=" +
                               path)
@@ -268,6 +297,7 @@ def sources(path):
 
 start_statements(sys.argv[1])
 needed_values(sys.argv[1])
+counted(sys.argv[1])
 inspector(sys.argv[1])
 sources(sys.argv[1])
 sys.exit(1 if failures else 0)

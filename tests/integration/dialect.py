@@ -1,5 +1,6 @@
 """Runs each statement of a file on MariaDB and on a node, and compares labels
-and values: numbers as numbers, NULL as NULL, errors by their code.
+and values: DECIMALs by each digit, other numbers as numbers, NULL as NULL,
+errors by their code.
 
 A line is a statement.  Before it, "-- ours: CODE" or "-- ours: VALUE" lines say
 where we differ on purpose: an error, or the first row's values between bars.
@@ -8,6 +9,7 @@ import decimal
 import sys
 
 import pymysql
+from pymysql.constants import FIELD_TYPE
 
 
 def text(value):
@@ -15,12 +17,14 @@ def text(value):
         if isinstance(value, bytes) else value
 
 
-def equal(a, b):
+def equal(a, b, exact):
     a, b = text(a), text(b)
     if a is None or b is None:
         return a is b
     if str(a) == str(b):
         return True
+    if exact:
+        return False
     try:
         x, y = float(decimal.Decimal(str(a))), float(decimal.Decimal(str(b)))
     except (decimal.InvalidOperation, ValueError):
@@ -33,7 +37,9 @@ def run(connection, statement):
     with connection.cursor() as cursor:
         try:
             cursor.execute(statement)
-            return [d[0] for d in cursor.description or ()], cursor.fetchall()
+            columns = cursor.description or ()
+            return ([d[0] for d in columns], cursor.fetchall(),
+                    [d[1] == FIELD_TYPE.NEWDECIMAL for d in columns])
         except pymysql.err.MySQLError as error:
             return error.args[0], error.args[1]
 
@@ -42,7 +48,7 @@ def same(a, b):
     if isinstance(a[0], int) or isinstance(b[0], int):
         return a[0] == b[0]
     return (a[0] == b[0] and len(a[1]) == len(b[1]) and
-            all(len(x) == len(y) and all(map(equal, x, y))
+            all(len(x) == len(y) and all(map(equal, x, y, a[2]))
                 for x, y in zip(a[1], b[1])))
 
 

@@ -478,17 +478,20 @@ def test_kill_connection(node):
 
 @both
 def test_statement_timeout(shared):
-    with Node(shared.program, settings="statement_timeout = 1\n") as node, \
+    with Node(shared.program, settings="statement_timeout = 2\n") as node, \
             local(node) as w:
         for text in shared.speech.endless[:2]:
             began = time.monotonic()
             text = refused(3024, "HY000", w.query, text)
             assert "maximum statement execution time" in text
-            assert 0.9 < time.monotonic() - began < 4
-        # What the client makes us wait does not count.
-        w.command(3, shared.speech.rows(50000).encode())
-        time.sleep(2)
-        assert len(w.result()) == 50000
+            assert time.monotonic() - began > 1.9
+        # What the client makes us wait does not count: few rows, which even a
+        # busy machine makes in time, but more than the kernel holds for it.
+        w.command(3, shared.speech.rows(20000).encode())
+        time.sleep(4)
+        with local(node) as watcher:
+            assert len(queries(watcher)) == 1
+        assert len(w.result()) == 20000
 
 
 @both

@@ -5,19 +5,22 @@
 #include <string.h>
 
 static char fake;
+static struct store *store;
 
 struct controller *
 controller_start(const struct controller_options *options, struct error *err)
 {
     (void)options;
-    (void)err;
-    return (struct controller *)&fake;
+    store = store_open(&store_defaults, NULL, err);
+    return store ? (struct controller *)&fake : NULL;
 }
 
 void
 controller_stop(struct controller *controller)
 {
     (void)controller;
+    store_close(store);
+    store = NULL;
 }
 
 void
@@ -25,4 +28,11 @@ controller_status(struct controller *controller, struct node_status *out)
 {
     (void)controller;
     memset(out, 0, sizeof(*out));
+}
+
+struct store *
+controller_store(struct controller *controller)
+{
+    (void)controller;
+    return store;
 }

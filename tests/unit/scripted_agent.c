@@ -36,6 +36,13 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
         reply.value = agent->hello.active;
     if (request->op == AGENT_SET_ACTIVE)
         agent->hello.active = (uint32_t)request->number;
+    if (request->op == AGENT_SET_ACTIVE)
+        agent->seconds = request->seconds;
+    if (request->op == AGENT_RESET) {
+        agent->hello.resets++;
+        agent->hello.lg_sample = (uint32_t)request->number;
+        agent->forced = request->force != 0;
+    }
     if (request->op == AGENT_STATS && !agent->statistics) {
         reply.status = AGENT_NOT_FOUND;
     } else if (request->op == AGENT_DUMP || request->op == AGENT_STATS) {
@@ -63,7 +70,7 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
 static void
 note(struct agent *agent, uint32_t op)
 {
-    static const char letters[] = "?hgsdot";
+    static const char letters[] = "?hgsdotr";
     size_t used = strlen(agent->order);
 
     agent->requests[op]++;
@@ -179,7 +186,8 @@ struct controller *
 start_controller(const char *dir)
 {
     struct controller_options options = {.state_dir = dir,
-                                         .symbolizer = "/nonexistent"};
+                                         .symbolizer = "/nonexistent",
+                                         .store = store_defaults};
     struct error err;
     struct controller *controller = controller_start(&options, &err);
 

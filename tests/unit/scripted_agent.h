@@ -21,7 +21,9 @@ struct agent {
     bool stop, mute; /* mute: reads, answers later */
     struct agent_hello hello;
     const char *statistics;        /* of AGENT_STATS; NULL: not found */
-    int requests[AGENT_STATS + 1]; /* counted by op */
+    uint64_t seconds;              /* of the last AGENT_SET_ACTIVE */
+    bool forced;                   /* the last AGENT_RESET */
+    int requests[AGENT_RESET + 1]; /* counted by op */
     char order[64];                /* ops as letters, hellos left out */
 };
 

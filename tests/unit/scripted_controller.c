@@ -2,12 +2,15 @@
 #include "scripted_controller.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "dot.h"
+#include "arena.h"
 #include "buffer.h"
+#include "dot.h"
 #include "errors.h"
 #include "memory.h"
+#include "profile.h"
 #include "snapshot.h"
 
 struct scripted scripted;
@@ -25,8 +28,13 @@ struct controller *
 scripted_reset(void)
 {
     struct agent_hello *hello = &scripted.status.hello;
+    struct error err;
 
+    store_close(scripted.store);
     memset(&scripted, 0, sizeof(scripted));
+    scripted.store = store_open(&store_defaults, NULL, &err);
+    if (!scripted.store)
+        abort();
     waiting = NULL;
     scripted.status.state = NODE_CONNECTED;
     scripted.status.since_ms = 1795228267000;
@@ -84,6 +92,22 @@ controller_submit(struct controller *controller,
     return ticket;
 }
 
+static struct profile *
+no_profile(void)
+{
+    struct profile *profile = mem_zalloc(1, sizeof(*profile));
+
+    if (!profile)
+        return NULL;
+    profile->program = profile->note = profile->memory = "";
+    profile->rate = 1;
+    profile->arena = arena_new(SIZE_MAX);
+    if (profile->arena)
+        return profile;
+    profile_free(profile);
+    return NULL;
+}
+
 struct snapshot *
 scripted_snapshot(const char *name)
 {
@@ -93,10 +117,16 @@ scripted_snapshot(const char *name)
         return NULL;
     snprintf(snapshot->name, sizeof(snapshot->name), "%s", name);
     snapshot->taken_ms = 1795228267000;
+    snapshot->node_id = 10001;
     snapshot->hello = scripted.status.hello;
-    if (scripted.profile)
-        snapshot->profile = scripted.profile();
-    return snapshot;
+    snapshot->profile = scripted.profile ? scripted.profile() : no_profile();
+    if (snapshot->profile) {
+        snprintf(snapshot->hello.exe, sizeof(snapshot->hello.exe), "%s",
+                 snapshot->profile->program);
+        return snapshot;
+    }
+    snapshot_unref(snapshot);
+    return NULL;
 }
 
 static struct snapshot *
@@ -157,30 +187,23 @@ ticket_free(struct ticket *ticket)
     mem_free(ticket);
 }
 
-struct snapshot *
-controller_snapshot(struct controller *controller, const char *name,
-                    struct error *err)
+struct store *
+controller_store(struct controller *controller)
 {
     (void)controller;
-    for (size_t i = 0; i < scripted.kept_count; i++)
-        if (strcmp(scripted.kept[i]->name, name) == 0)
-            return snapshot_ref(scripted.kept[i]);
-    if (scripted.kept_count == 0 && strcmp(name, "heap_1") == 0)
-        return make_snapshot();
-    error_set(err, ER_UNKNOWN, "no snapshot named '%s'", name);
-    return NULL;
+    return scripted.store;
 }
 
-size_t
-controller_snapshots(struct controller *controller, struct snapshot **out,
-                     size_t max)
+struct snapshot *
+scripted_keep(const char *name)
 {
-    size_t count = scripted.kept_count < max ? scripted.kept_count : max;
+    struct snapshot *snapshot = scripted_snapshot(name);
+    struct error err;
 
-    (void)controller;
-    for (size_t i = 0; i < count; i++)
-        out[i] = snapshot_ref(scripted.kept[i]);
-    return count;
+    if (!snapshot || store_add(scripted.store, snapshot, &err) != 0)
+        abort();
+    snapshot_unref(snapshot);
+    return snapshot;
 }
 
 bool

@@ -22,12 +22,10 @@ struct stats;
 
 struct scripted {
     struct node_status status;
-    enum answer answer;  /* to every job */
-    bool active;         /* what enable and disable switch */
-    bool fail_snapshots; /* whatever the answer to others is */
-    /* Snapshots that are kept, from oldest; the test's references. */
-    struct snapshot *kept[8];
-    size_t kept_count;
+    enum answer answer;               /* to every job */
+    bool active;                      /* what enable and disable switch */
+    bool fail_snapshots;              /* whatever the answer to others is */
+    struct store *store;              /* in memory; emptied by scripted_reset */
     struct profile *(*profile)(void); /* of a new snapshot; NULL: none */
     struct stats *(*stats)(void);     /* likewise */
     void (*on_render)(void);          /* called by the renderer, or NULL */
@@ -41,8 +39,10 @@ extern struct scripted scripted;
 
 /* Connected to a redis with profiling possible and off. */
 struct controller *scripted_reset(void);
-/* A snapshot of that name, of scripted.profile. */
+/* A snapshot of that name, of scripted.profile; one reference. */
 struct snapshot *scripted_snapshot(const char *name);
+/* Likewise, and kept in the store, whose it is. */
+struct snapshot *scripted_keep(const char *name);
 /* What waits is answered, and its waker called. */
 void scripted_finish(bool ok);
 

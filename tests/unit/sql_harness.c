@@ -55,11 +55,11 @@ host_kill(void *arg, uint32_t id, bool query_only,
     return 0;
 }
 
-static uint64_t
-count_questions(void *arg)
+static void
+count(void *arg, struct sql_counts *out)
 {
     (void)arg;
-    return 42;
+    *out = (struct sql_counts){42, 9, 3, 2, 1, 1000, 2000};
 }
 
 static size_t
@@ -113,9 +113,10 @@ harness_init(struct harness *h, uint32_t privileges)
     h->node.started_ms = 1795228260000;
     h->node.controller = scripted_reset();
     h->node.idle_timeout_s = 28800;
-    h->node.host = (struct sql_host){
-        h,          list_sessions, host_kill, count_questions, list_settings,
-        list_users, list_audit};
+    h->node.max_connections = 5000;
+    h->node.host = (struct sql_host){h,         list_sessions, host_kill,
+                                     count,     list_settings, list_users,
+                                     list_audit};
     h->session = sql_session_new(&h->node, &who, 7);
     ck_assert_ptr_nonnull(h->session);
     buffer_init(&h->answer, ANSWER_MAX);

@@ -1,9 +1,11 @@
-/* suite.h - the main() that every unit test shares. */
+/* suite.h - what every unit test shares: main(), and how long work took. */
 #ifndef HW_SUITE_H
 #define HW_SUITE_H
 
 #include <check.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 static inline int
 suite_run(Suite *suite)
@@ -15,6 +17,16 @@ suite_run(Suite *suite)
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Of this thread's own work, in milliseconds: a busy machine adds nothing. */
+static inline uint64_t
+suite_cpu_ms(void)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 #endif

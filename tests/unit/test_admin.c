@@ -7,7 +7,8 @@
 #include "sql_harness.h"
 #include "suite.h"
 
-#define PROF "HeapProf.getInstance()."
+#define PROF   "HeapProf.getInstance()."
+#define LISTED "SELECT name FROM heapwire.snapshots lists those that are"
 
 static struct harness h;
 
@@ -78,9 +79,9 @@ static const struct {
      "6|ERROR|node not found"},
     {"ADMIN EXECUTE ON 5, 10001 '" PROF "to_dot_format(\"heap_9\")'",
      "node_id|status|result\n5|ERROR|node not found\n"
-     "10001|ERROR|script line 1: no snapshot named 'heap_9'"},
+     "10001|ERROR|script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_9\")'",
-     "1105/HY000 script line 1: no snapshot named 'heap_9'"},
+     "1105/HY000 script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 5, 10001 'System.'",
      "1064/42000 script line 1, column 8: a method's name is expected here"},
     {"ADMIN EXECUTE ON ALL 'Foo.x()'",
@@ -286,6 +287,7 @@ START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
     ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
     ck_assert(h.cursor->ops->progress(h.cursor, &progress));
     ck_assert_uint_eq(progress.stages, 3);
+    scripted_keep("heap_1");
     scripted.on_render = look;
     harness_open(&h,
                  "ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_1\")'");

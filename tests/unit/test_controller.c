@@ -64,6 +64,88 @@ START_TEST(profiling_is_switched_and_read)
 }
 END_TEST
 
+/* What became of a request: its error's text, or "". */
+static const char *
+outcome(struct controller *c, const struct job_request *request)
+{
+    static struct error err;
+    struct job_result result = {0};
+    struct ticket *ticket;
+    sem_t woken;
+    struct waker waker = {post, &woken};
+
+    memset(&err, 0, sizeof(err));
+    sem_init(&woken, 0, 0);
+    ticket = controller_submit(c, request, waker, &err);
+    if (ticket && wait_for(ticket, &woken, &result, &err) == TICKET_DONE)
+        snapshot_unref(result.snapshot);
+    ticket_free(ticket);
+    return err.text;
+}
+
+START_TEST(profiling_is_switched_on_for_a_while)
+{
+    struct job_request request = {.kind = JOB_ENABLE, .seconds = 30};
+    struct agent agent;
+    struct controller *c;
+
+    agent_start(&agent);
+    c = start_controller(agent.dir);
+    wait_for_state(c, NODE_CONNECTED);
+    ck_assert_str_eq(outcome(c, &request), "");
+    ck_assert_uint_eq(agent.seconds, 30);
+    request.seconds = AGENT_SECONDS_MAX + 1;
+    ck_assert_ptr_nonnull(strstr(outcome(c, &request), "at most 31622400"));
+    ck_assert_int_eq(agent_count(&agent, AGENT_SET_ACTIVE), 1);
+    controller_stop(c);
+    agent_stop(&agent);
+}
+END_TEST
+
+START_TEST(a_reset_spares_kept_snapshots_and_sane_rates_unless_forced)
+{
+    static const struct {
+        struct job_request request;
+        const char *says;
+        unsigned lg; /* that the agent is asked for; 0: not asked */
+    } steps[] = {
+        {{.kind = JOB_RESET, .lg_sample = 20}, "", 20},
+        {{.kind = JOB_RESET}, "", AGENT_LG_SAMPLE_SAME},
+        {{.kind = JOB_RESET, .lg_sample = 15}, "every 32768 bytes", 0},
+        {{.kind = JOB_RESET, .lg_sample = 15, .force = true}, "", 15},
+        {{.kind = JOB_RESET, .lg_sample = 31, .force = true}, "at most 30", 0},
+        {{.kind = JOB_SNAPSHOT}, "", 0},
+        {{.kind = JOB_RESET, .lg_sample = 20}, "snapshot heap_", 0},
+        {{.kind = JOB_RESET, .lg_sample = 20, .force = true}, "", 20},
+        /* Those of before the last reset are lost already. */
+        {{.kind = JOB_RESET, .lg_sample = 19}, "", 19},
+    };
+    struct node_status status;
+    struct agent agent;
+    struct controller *c;
+    unsigned resets = 0;
+
+    agent_start(&agent);
+    c = start_controller(agent.dir);
+    wait_for_state(c, NODE_CONNECTED);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        const char *said = outcome(c, &steps[i].request);
+
+        ck_assert_msg(*steps[i].says ? strstr(said, steps[i].says) != NULL
+                                     : *said == '\0',
+                      "%zu: %s", i, said);
+        resets += steps[i].lg != 0;
+        ck_assert_int_eq(agent_count(&agent, AGENT_RESET), resets);
+        controller_status(c, &status);
+        ck_assert_uint_eq(status.hello.resets, resets);
+        if (steps[i].lg != 0)
+            ck_assert_uint_eq(status.hello.lg_sample, steps[i].lg);
+    }
+    controller_stop(c);
+    agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(requests_join_the_next_dump_and_changes_separate_them)
 {
     static const enum job_kind kinds[] = {
@@ -109,13 +191,13 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
         ticket_free(tickets[i]);
     }
     snapshot_unref(first);
-    ck_assert_str_eq(agent.order, "ddsd");
+    ck_assert_str_eq(agent.order, "dtdtsdt");
     controller_status(c, &status);
     ck_assert(status.profiled);
-    first = controller_snapshot(c, name, &err);
+    first = store_get(controller_store(c), name, &err);
     ck_assert_ptr_nonnull(first);
     snapshot_unref(first);
-    ck_assert_ptr_null(controller_snapshot(c, "heap_x", &err));
+    ck_assert_ptr_null(store_get(controller_store(c), "heap_x", &err));
     controller_stop(c);
     agent_stop(&agent);
 }
@@ -333,6 +415,9 @@ main(void)
     tcase_set_timeout(tc, 30);
     tcase_add_test(tc, without_an_agent_every_request_fails_at_once);
     tcase_add_test(tc, profiling_is_switched_and_read);
+    tcase_add_test(tc, profiling_is_switched_on_for_a_while);
+    tcase_add_test(tc,
+                   a_reset_spares_kept_snapshots_and_sane_rates_unless_forced);
     tcase_add_test(tc, requests_join_the_next_dump_and_changes_separate_them);
     tcase_add_test(tc, a_late_agent_is_left_alone_and_taken_back);
     tcase_add_test(tc, a_cancelled_wait_leaves_the_job_to_others);

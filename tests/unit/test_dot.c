@@ -140,6 +140,24 @@ START_TEST(a_profile_that_was_cut_off_says_so)
 }
 END_TEST
 
+START_TEST(the_line_on_memory_is_in_the_legend_in_its_parts)
+{
+    struct profile *profile =
+        fixture_profile("heap_v2/1\n@ 1\nt*: 1: 1 [0: 0]\n", NULL, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    profile->memory = "profile 1.0 MB; active \"2\\\n\xff\"; RSS 3.0; ";
+    ck_assert_int_eq(profile_dot(profile, NULL, &out, &err), 0);
+    ck_assert_msg(strstr(out.data, "\\lprofile 1.0 MB\\lactive \\\"2\\\\??\\\""
+                                   "\\lRSS 3.0; \\l") != NULL,
+                  "%s", out.data);
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(the_outputs_ceiling_is_an_error)
 {
     struct profile *profile =
@@ -168,6 +186,7 @@ main(void)
     tcase_add_loop_test(tc, a_profile_without_samples_says_so, 0,
                         sizeof(empties) / sizeof(empties[0]));
     tcase_add_test(tc, a_profile_that_was_cut_off_says_so);
+    tcase_add_test(tc, the_line_on_memory_is_in_the_legend_in_its_parts);
     tcase_add_test(tc, the_outputs_ceiling_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -109,6 +109,8 @@ START_TEST(every_allocation_may_fail)
             refused++;
         } else {
             ck_assert_uint_eq(snapshot->profile->stack_count, 1);
+            ck_assert_ptr_nonnull(strstr(snapshot->profile->memory,
+                                         "MB (1 sample, profiling is not"));
             for (size_t i = 0; i < snapshot->profile->location_count; i++)
                 named +=
                     strcmp(snapshot->profile->locations[i].frames->function,

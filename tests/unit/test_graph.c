@@ -51,7 +51,7 @@ check_edge(const struct graph *graph, size_t i, const char *caller,
     ck_assert_uint_lt(i, graph->edge_count);
     ck_assert_str_eq(graph->nodes[graph->edges[i].caller].name, caller);
     ck_assert_str_eq(graph->nodes[graph->edges[i].callee].name, callee);
-    ck_assert_double_eq_tol(graph->edges[i].bytes, bytes, 1e-6);
+    ck_assert_double_eq_tol(graph->edges[i].value, bytes, 1e-6);
 }
 
 START_TEST(flat_and_cumulative_are_weighed)

@@ -264,7 +264,7 @@ START_TEST(a_change_that_waits_already_ends_sharing)
     drop(finish(change));
     second = finish(two);
     ck_assert_ptr_ne(first.snapshot, second.snapshot);
-    ck_assert_str_eq(agent.order, "dsd");
+    ck_assert_str_eq(agent.order, "dtsdt");
     drop(first);
     drop(second);
 }
@@ -308,17 +308,14 @@ END_TEST
 
 START_TEST(kept_snapshots_are_listed_oldest_first)
 {
-    struct snapshot *list[4] = {NULL};
+    struct store_entry list[4];
     struct job_result one = run(JOB_SNAPSHOT), two = run(JOB_SNAPSHOT);
 
     drop(run(JOB_PROFILE)); /* not kept */
-    ck_assert_uint_eq(controller_snapshots(c, list, 4), 2);
-    ck_assert_ptr_eq(list[0], one.snapshot);
-    ck_assert_ptr_eq(list[1], two.snapshot);
-    snapshot_unref(list[0]);
-    snapshot_unref(list[1]);
-    ck_assert_uint_eq(controller_snapshots(c, list, 1), 1);
-    snapshot_unref(list[0]);
+    ck_assert_uint_eq(store_list(controller_store(c), list, 4), 2);
+    ck_assert_str_eq(list[0].name, one.snapshot->name);
+    ck_assert_str_eq(list[1].name, two.snapshot->name);
+    ck_assert_uint_eq(store_list(controller_store(c), list, 1), 1);
     drop(one);
     drop(two);
 }

@@ -28,6 +28,7 @@ set_up(void)
 {
     arena = arena_new(24 << 20);
     scripted_reset();
+    scripted_keep("heap_1");
 }
 
 static void

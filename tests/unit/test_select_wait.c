@@ -49,9 +49,6 @@ static void
 tear_down(void)
 {
     harness_fini(&h);
-    for (size_t i = 0; i < scripted.kept_count; i++)
-        snapshot_unref(scripted.kept[i]);
-    scripted.kept_count = 0;
     ck_assert_int_eq(scripted.tickets, 0);
 }
 
@@ -300,9 +297,9 @@ END_TEST
 
 START_TEST(kept_snapshots_are_read_without_the_node)
 {
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     stacks = 2;
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_b");
+    scripted_keep("heap_b");
     scripted.answer = ANSWER_REFUSE; /* it is gone */
     ck_assert_str_eq(harness_run(&h, "select snapshot, sum(bytes) from "
                                      "heapwire.heap_stacks where snapshot in "
@@ -348,9 +345,9 @@ static const char *const by_name[] = {
 
 START_TEST(names_come_from_anywhere)
 {
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     stacks = 2;
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_b");
+    scripted_keep("heap_b");
     ck_assert_str_eq(harness_run(&h, by_name[_i]),
                      "name|n\nheap_a|#4\nheap_b|#2");
     ck_assert_uint_eq(scripted.submitted, 0);
@@ -360,7 +357,7 @@ END_TEST
 START_TEST(the_fresh_one_beside_a_kept_one)
 {
     stacks = 2;
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     stacks = 4;
     ck_assert_str_eq(
         harness_run(&h, "select n.function, n.cum_bytes - k.cum_bytes more "
@@ -384,7 +381,7 @@ START_TEST(a_name_may_be_a_parameter)
     struct span span = {text, sizeof(text) - 1};
     struct waker nobody = {NULL, NULL};
 
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     buffer_clear(&h.answer);
     h.cursor = sql_open(h.session, span, &parameters, nobody, &h.error);
     ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
@@ -396,13 +393,15 @@ END_TEST
 
 START_TEST(an_unknown_name_is_an_error)
 {
-    scripted.kept[scripted.kept_count++] = scripted_snapshot("heap_a");
+    scripted_keep("heap_a");
     ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
                                      "where snapshot = 'heap_z'"),
-                     "1105/HY000 no snapshot named 'heap_z'");
+                     "1105/HY000 no snapshot named 'heap_z' is kept; SELECT "
+                     "name FROM heapwire.snapshots lists those that are");
     ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
                                      "where snapshot = ''"),
-                     "1105/HY000 no snapshot named ''");
+                     "1105/HY000 no snapshot named '' is kept; SELECT "
+                     "name FROM heapwire.snapshots lists those that are");
     ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_functions "
                                      "where snapshot = null"),
                      "1");
@@ -417,7 +416,7 @@ START_TEST(snapshots_of_one_statement_have_a_ceiling)
     for (int i = 0; i < 8; i++) {
         char name[] = {'s', (char)('a' + i), '\0'};
 
-        scripted.kept[scripted.kept_count++] = scripted_snapshot(name);
+        scripted_keep(name);
     }
     ck_assert_str_eq(harness_run(&h, "select count(distinct snapshot) n from "
                                      "heapwire.heap_stacks where snapshot in "

@@ -30,8 +30,8 @@ static const struct {
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
      "Tables_in_heapwire\naudit_log\nheap_frames\nheap_functions\nheap_stacks\n"
-     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nnodes\nprofiler\n"
-     "sessions\nsettings\nsnapshots\nusers"},
+     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"
+     "nodes\nprofiler\nsessions\nsettings\nsnapshots\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
@@ -69,6 +69,14 @@ static const struct {
      "Variable_name|Value\nSsl_cipher|"},
     {"SHOW /*!50002 GLOBAL */ STATUS LIKE 'Quest%'",
      "Variable_name|Value\nQuestions|42"},
+    {"SHOW STATUS WHERE Value > 0 AND Variable_name NOT LIKE 'Upt%'",
+     "Variable_name|Value\nAborted_clients|1\nAborted_connects|2\n"
+     "Bytes_received|1000\nBytes_sent|2000\nConnections|9\n"
+     "Max_used_connections|3\nQueries|42\nQuestions|42\n"
+     "Threads_connected|2\nThreads_running|1"},
+    {"SHOW VARIABLES LIKE 'max\\_conn%'",
+     "Variable_name|Value\nmax_connections|5000"},
+    {"SELECT @@max_connections x", "x\n#5000"},
     {"SHOW STATUS WHERE Variable_name = 'Threads_connected'",
      "Variable_name|Value\nThreads_connected|2"},
     {"SHOW WARNINGS", "Level|Code|Message"},

@@ -35,12 +35,12 @@ static const struct {
 } cases[] = {
     /* literals */
     {"select 1, -1, +1, 1.5, 1e3, 'x', \"x\", 'a' 'b', null, true, false",
-     "bigint bigint bigint double double text text text null bigint bigint"},
+     "bigint bigint bigint decimal double text text text null bigint bigint"},
     {"select 9223372036854775807, 9223372036854775808, 0x41, x'41', _utf8'x'",
      "bigint double blob blob text"},
     /* operators */
     {"select 1 + 1, 1 + 1.5, 7 / 2, 7 div 2, 7.5 div 2, 7 % 4, 7 mod 4, 2 * 3",
-     "bigint double double bigint bigint bigint bigint bigint"},
+     "bigint decimal decimal bigint bigint bigint bigint bigint"},
     {"select 1 = 1, 'a' < 'b', 1 <> 2, null <=> null, 1 and 0, not 1, !1",
      "bigint bigint bigint bigint bigint bigint bigint"},
     {"select 'a' like 'b', 'a' not like 'b', 1 in (1, 2), 1 not in (1), "
@@ -49,15 +49,15 @@ static const struct {
     {"select 1 | 2, 1 & 2, 1 << 2, ~1, '1' + 1, -'1', 1 + null, 1 || 0",
      "bigint bigint bigint decimal double double bigint bigint"},
     {"select 1 + 2 = 3, 1.5 > 1 and 2, 1 + 2 * 1.5, (1 + 2) * 3, (1.5)",
-     "bigint bigint double bigint double"},
+     "bigint bigint decimal bigint decimal"},
     {"select @a := 1, @a, @b := @a + 1.5, @b, @c := 'x', @c, @unset, @a := "
      "'y', @a",
-     "bigint bigint double double text text text text text"},
+     "bigint bigint decimal decimal text text text text text"},
     {"select 'a' collate utf8mb4_bin, binary 'a', 'x' x, 1 'y', 2 as `z`",
      "text blob text bigint bigint"},
     {"(select 1 a, 'x') union (select 2, now()) order by a limit 1",
      "bigint text"},
-    {"(select 1.5) union all (select 2)", "double"},
+    {"(select 1.5) union all (select 2)", "decimal"},
     {"select 1 union (select 2 union select 3)", "bigint"},
     {"((select curdate()))", "date"},
     {"select date '2026-01-31', time '10:00', timestamp '2026-01-31', "
@@ -78,17 +78,17 @@ static const struct {
      "text bigint text text text text"},
     {"select if(1, 1, 2), if(1, 1, 2.5), if(1, 1, 'a'), ifnull(null, 1), "
      "coalesce(null, 1.5), nullif(1, 2), coalesce(null, now())",
-     "bigint double text bigint double bigint datetime"},
+     "bigint decimal text bigint decimal bigint datetime"},
     {"select abs(-1), abs(1.5), round(1), round(1.5), ceil(1.5), floor(1), "
      "sqrt(4)",
-     "bigint double bigint double bigint bigint double"},
+     "bigint decimal bigint decimal bigint bigint double"},
     {"select count(*), count(distinct id), sum(id), avg(id), max(id), "
      "max(user), min(id + 1), sum(id + 0.5) from heapwire.sessions",
-     "bigint bigint bigint double bigint text bigint double"},
+     "bigint bigint bigint decimal bigint text bigint decimal"},
     {"select case when 1 then 2 end, case 1 when 1 then 'a' else 2 end, "
      "case when 1 then null else 1.5 end, case when 1 then case when 1 then 1 "
      "end end",
-     "bigint text double bigint"},
+     "bigint text decimal bigint"},
     {"select cast('1' as signed), cast(1 as char(9)), cast(1 as "
      "decimal(10,2)), cast('2026-01-01' as date), cast('x' as binary), "
      "cast(now() as datetime), cast('10:00:00' as time), cast(1 as double)",
@@ -131,16 +131,16 @@ static const struct {
     {"select * from (select * from (select id from heapwire.nodes) a) b",
      "bigint"},
     {"with c as (select 1 as n, 'a' as s) select s, n, n / 2 from c",
-     "text bigint double"},
+     "text bigint decimal"},
     {"with a(x) as (select 1), b(y) as (select x + 0.5 from a) select x, y "
      "from a, b",
-     "bigint double"},
+     "bigint decimal"},
     {"with recursive c(n) as (select 1 union all select n + 1 from c where n "
      "< 3) select n, n * n, hex(n) from c",
      "bigint bigint text"},
     {"with recursive c(n) as (select 1 union all select n * 1.5 from c where "
      "n < 3) select n from c",
-     "double"},
+     "decimal"},
     {"with recursive d as (select cast('2026-01-01' as date) as day) select "
      "day from d",
      "date"},
@@ -148,14 +148,14 @@ static const struct {
      "(select n.since from heapwire.sessions limit 1) from heapwire.nodes n",
      "bigint text bigint datetime"},
     /* unions */
-    {"select 1 union select 2.5", "double"},
+    {"select 1 union select 2.5", "decimal"},
     {"select null union all select 'a'", "text"},
     {"select id from heapwire.nodes union select 'a'", "text"},
     {"select 1, 'a' union select 2, 'b' union all select 3, 'c' limit 1",
      "bigint text"},
     /* no rows */
     {"select 1, 'a', 1.5, now() from dual where 1 = 0",
-     "bigint text double datetime"},
+     "bigint text decimal datetime"},
     {"select max(id), count(*) from heapwire.nodes where id < 0",
      "bigint bigint"},
     {"show processlist", NULL},
@@ -250,11 +250,21 @@ static const struct {
     const char *query, *answer;
 } values[] = {
     {"select 7 div 2 d, 7/2 q, 6/2 r, sum(1) s, avg(2) a, round(2) o",
-     "d|q|r|s|a|o\n#3|~3.5|~3|#1|~2|#2"},
+     "d|q|r|s|a|o\n#3|3.5000|3.0000|#1|2.0000|#2"},
     {"select if(1, 1, 'a') a, if(0, 1, 'a') b, if(1, 1, 2.5) c",
-     "a|b|c\n1|a|~1"},
+     "a|b|c\n1|a|1.0"},
     {"select 1 as x union all select 2.5 union all select 3",
-     "x\n~1\n~2.5\n~3"},
+     "x\n1.0\n2.5\n3.0"},
+    {"select 0.1 + 0.2 a, 1.50 * 2 b, -1 / 32 c, 1.5e0 + 1 d, ~0 e, "
+     "1.00000000000001 f, 1.0000000000000001 g",
+     "a|b|c|d|e|f|g\n0.3|3.00|-0.0313|~2.5|18446744073709551615|"
+     "1.00000000000001|~1"},
+    {"select avg(n) a, avg(n * 0.5) b, sum(n * 0.5) c, avg(n * 1e0) d from "
+     "(select 1 n union all select 2) t",
+     "a|b|c|d\n1.5000|0.75000|1.5|~1.5"},
+    {"select round(7 / 2, 3) a, round(1.25, 1) b, truncate(1.999, 1) c, "
+     "round(7 / 2, 1 + 1) d, 1 / 0 e",
+     "a|b|c|d|e\n3.500|1.3|1.9|~3.5|\\N"},
     {"select 1 as x union all select 'a'", "x\n1\na"},
     {"select cast(1 as decimal(10,2)) a, cast(1.005 as decimal(5,1)) b, "
      "cast(7 as decimal) c, cast(-3 as decimal(9,3)) d",

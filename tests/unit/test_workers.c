@@ -65,17 +65,30 @@ ask(int i, const char *owner)
     workers_run(&workers, &jobs[i].job);
 }
 
-/* Of the jobs from first on, how many have a worker, once that holds still. */
+static bool
+has_worker(int i)
+{
+    bool has = false;
+
+    for (int k = 0; k < WORKERS; k++)
+        has |= workers.running[k] == &jobs[i].job;
+    return has;
+}
+
+/* Of the jobs from first on, how many have begun, as whoever has a worker does
+ * sooner or later. */
 static unsigned
 begun(int first, int count)
 {
-    const struct timespec nap = {0, 50 * 1000000};
+    const struct timespec nap = {0, 1000000};
     unsigned n = 0;
 
     uv_run(&loop, UV_RUN_NOWAIT);
-    nanosleep(&nap, NULL);
-    for (int i = first; i < first + count; i++)
+    for (int i = first; i < first + count; i++) {
+        while (has_worker(i) && !atomic_load(&jobs[i].begun))
+            nanosleep(&nap, NULL);
         n += atomic_load(&jobs[i].begun);
+    }
     return n;
 }
 

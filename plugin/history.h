@@ -1,0 +1,66 @@
+/*
+ * history.h - the database's memory over the last hours, a sample a second.
+ *
+ * A ring of fixed size, in memory and, where there is a directory, in the file
+ * "history" there: each sample is one write of its own, so it outlives
+ * heapwired, the database and the machine, and a torn one is passed over.
+ *
+ * One thread adds; any thread reads.
+ */
+#ifndef HW_HISTORY_H
+#define HW_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "stats.h"
+
+enum {
+    HISTORY_SAMPLES = 6 * 3600,
+    HISTORY_RECORD = 128, /* bytes of one, and of the file's head */
+    HISTORY_FILE_MAX = (HISTORY_SAMPLES + 1) * HISTORY_RECORD
+};
+
+#define HISTORY_FILE "history"
+
+/* Figures that nobody took then are not known. */
+struct history_sample {
+    int64_t at_ms; /* wall clock */
+    /* Which database: its pid and the start of it, as the agent told them. */
+    int32_t pid;
+    uint64_t start_ticks;
+    int64_t started_ms;
+    bool profiling;    /* was on */
+    bool unresponsive; /* it did not answer */
+    struct stats_figure rss, cgroup_current, cgroup_cache, cgroup_limit;
+    struct stats_figure allocated, active, metadata, resident, mapped, retained;
+};
+
+struct history;
+
+/* dir NULL: in memory alone.  What lies there and is no history of ours is
+ * renamed to "history.damaged"; that, and whatever keeps the file from being
+ * written, is told to log (NULL: nobody).  NULL without memory. */
+struct history *history_open(const char *dir, void (*log)(const char *line));
+void history_close(struct history *history); /* NULL is fine */
+
+/* May wait for the disk. */
+void history_add(struct history *history, const struct history_sample *sample);
+
+/* Oldest first, at most max, from the sample of number *next on (0: the first)
+ * and moves *next behind the last; how many: 0 at the end, or where history is
+ * NULL. */
+size_t history_read(struct history *history, uint64_t *next,
+                    struct history_sample *out, size_t max);
+
+/* The latest sample of that database, not after until_ms; what the allocator
+ * did not tell just then is of the sample before that has it.  false: none. */
+bool history_last(struct history *history, int32_t pid, uint64_t start_ticks,
+                  int64_t until_ms, struct history_sample *out);
+
+/* Makes the file another user's.  -1 with errno. */
+int history_give(struct history *history, uid_t uid, gid_t gid);
+
+#endif

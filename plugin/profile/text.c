@@ -1,0 +1,195 @@
+/* text.c - see text.h. */
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "clean_text.h"
+#include "emptiness.h"
+#include "errors.h"
+#include "figures.h"
+#include "memory.h"
+#include "profile.h"
+#include "view_options.h"
+#include "weights.h"
+
+enum { TEXT_MEMORY_MAX = 1 << 30 };
+
+/* A report while it is written. */
+struct report {
+    const struct profile *profile;
+    const struct view_options *options;
+    struct weights weights;
+    const struct weight **lines; /* in order */
+    uint32_t line_count;
+    struct buffer *out;
+    struct error *err;
+};
+
+static int
+compare_flat(const void *a, const void *b)
+{
+    const struct weight *x = *(const struct weight *const *)a;
+    const struct weight *y = *(const struct weight *const *)b;
+
+    if (x->flat != y->flat)
+        return x->flat < y->flat ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static int
+compare_growth(const void *a, const void *b)
+{
+    const struct weight *x = *(const struct weight *const *)a;
+    const struct weight *y = *(const struct weight *const *)b;
+
+    if (x->flat != y->flat || x->cumulative == y->cumulative)
+        return compare_flat(a, b);
+    return x->cumulative < y->cumulative ? 1 : -1;
+}
+
+static int
+order(struct report *r)
+{
+    const struct weights *weights = &r->weights;
+
+    r->lines = mem_zalloc(weights->count, sizeof(const struct weight *));
+    if (!r->lines) {
+        error_memory(r->err, "the report");
+        return -1;
+    }
+    for (uint32_t i = 0; i < weights->count; i++)
+        if (weights->list[i].name &&
+            (weights->list[i].flat != 0 || weights->list[i].cumulative != 0))
+            r->lines[r->line_count++] = &weights->list[i];
+    if (r->line_count > 0)
+        qsort(r->lines, r->line_count, sizeof(const struct weight *),
+              r->options->by_growth ? compare_growth : compare_flat);
+    return 0;
+}
+
+static void
+add_name(struct buffer *out, const char *name)
+{
+    char text[TEXT_NAME_MAX + 1];
+    size_t size = strnlen(name, TEXT_NAME_MAX);
+
+    for (int i = 0; name[size] && i < 3; i++)
+        if (((unsigned char)name[size] & 0xc0) == 0x80)
+            size--; /* between characters */
+    clean_text((struct span){name, size}, text);
+    buffer_text(out, text);
+    if (name[size])
+        buffer_text(out, "...");
+}
+
+static void
+add_head(const struct report *r)
+{
+    const struct profile *profile = r->profile;
+    double total = profile_total(profile, r->options->measure);
+    char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
+
+    if (*profile->memory) {
+        add_name(r->out, profile->memory);
+        buffer_char(r->out, '\n');
+    }
+    if (total != 0)
+        buffer_format(r->out, "Total: %s %s\n",
+                      figure_value(total, r->options, value),
+                      figure_unit(r->options));
+    emptiness_text(profile, r->options, r->line_count > 0, why);
+    if (*why)
+        buffer_format(r->out, "%s\n", why);
+}
+
+static const char *
+noise_mark(const struct report *r, double value, double variance)
+{
+    bool bytes = r->options->measure == MEASURE_INUSE_SPACE;
+
+    if (!r->options->by_growth)
+        return "";
+    return r->profile->difference && bytes && value != 0 &&
+                   fabs(value) < 2 * sqrt(variance)
+               ? "~"
+               : " ";
+}
+
+static void
+add_line(const struct report *r, const struct weight *w, double sum)
+{
+    double total = r->weights.focus;
+    char flat[FIGURE_TEXT], flat_part[FIGURE_TEXT], sum_part[FIGURE_TEXT];
+    char all[FIGURE_TEXT], all_part[FIGURE_TEXT];
+
+    buffer_format(r->out, "%8s%s %6s %6s %8s%s %6s ",
+                  figure_value(w->flat, r->options, flat),
+                  noise_mark(r, w->flat, w->flat_variance),
+                  figure_percent(w->flat, total, flat_part),
+                  figure_percent(sum, total, sum_part),
+                  figure_value(w->cumulative, r->options, all),
+                  noise_mark(r, w->cumulative, w->cumulative_variance),
+                  figure_percent(w->cumulative, total, all_part));
+    add_name(r->out, w->name);
+    buffer_char(r->out, '\n');
+}
+
+static int
+write_lines(const struct report *r, uint32_t limit)
+{
+    double sum = 0;
+
+    add_head(r);
+    for (uint32_t i = 0; i < r->line_count && i < limit; i++) {
+        if (view_cancelled(r->options, i, r->err))
+            return -1;
+        sum += r->lines[i]->flat;
+        add_line(r, r->lines[i], sum);
+    }
+    if (!r->out->failed)
+        return 0;
+    error_set(r->err, ER_OUT_OF_MEMORY,
+              "the report is larger than %zu bytes or memory ran out",
+              r->out->max);
+    return -1;
+}
+
+static int
+render(const struct profile *profile, const struct view_options *options,
+       uint32_t limit, struct buffer *out, struct error *err)
+{
+    struct report r = {.profile = profile, .out = out, .err = err};
+    struct arena *arena = arena_new(TEXT_MEMORY_MAX);
+    int rc = -1;
+
+    r.options = options ? options : &view_defaults;
+    if (!arena)
+        error_memory(err, "the report");
+    else if (weights_init(&r.weights, profile, r.options, arena, err) == 0 &&
+             order(&r) == 0)
+        rc = write_lines(&r, limit);
+    weights_fini(&r.weights);
+    mem_free(r.lines);
+    arena_free(arena);
+    return rc;
+}
+
+int
+profile_text(const struct profile *profile, const struct view_options *options,
+             struct buffer *out, struct error *err)
+{
+    return render(profile, options, UINT32_MAX, out, err);
+}
+
+int
+profile_top(const struct profile *profile, const struct view_options *options,
+            struct buffer *out, struct error *err)
+{
+    return render(profile, options,
+                  options ? options->nodecount : view_defaults.nodecount, out,
+                  err);
+}

@@ -1,0 +1,36 @@
+/*
+ * text.h - a profile as lines of text, as "jeprof --text" writes it.
+ *
+ *     Total: 114.7 MB
+ *         80.1  69.8%  69.8%     80.1  69.8% grow
+ *          ...
+ *
+ * The columns are what a function allocated itself (most first), its part of
+ * the total, the sum of the parts so far, what it and all it called allocated,
+ * its part, and the name.  What the profile says of itself (memory, why it is
+ * empty) stands before; a profile in a file says nothing.
+ *
+ * With options->by_growth, ties of the first column are ordered by the second
+ * number, and a '~' after a number of a difference says that it is less than
+ * two standard errors: it may well be that other objects happened to be
+ * sampled.  Only bytes in use have standard errors.
+ */
+#ifndef HW_TEXT_H
+#define HW_TEXT_H
+
+struct buffer;
+struct error;
+struct profile;
+struct view_options;
+
+enum { TEXT_NAME_MAX = 1024 }; /* longer names end in "..." */
+
+/* All functions; or the first options->nodecount.  -1 with *err. */
+int profile_text(const struct profile *profile,
+                 const struct view_options *options, struct buffer *out,
+                 struct error *err);
+int profile_top(const struct profile *profile,
+                const struct view_options *options, struct buffer *out,
+                struct error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* reconciliation.c - see reconciliation.h. */
+#include "reconciliation.h"
+
+#include <math.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "profile.h"
+#include "snapshot.h"
+#include "stats.h"
+
+/* Two standard errors: a gap within them is no gap. */
+#define NOISE_SIGMAS 2.0
+
+static double
+megabytes(double bytes)
+{
+    return bytes / 1048576.0;
+}
+
+/* Figures are unsigned; their gaps are not. */
+static double
+gap(struct stats_figure larger, struct stats_figure smaller)
+{
+    return megabytes((double)larger.value - (double)smaller.value);
+}
+
+void
+reconciliation_take(const struct stats *stats, struct snapshot_memory *out)
+{
+    *out = (struct snapshot_memory){.allocated = stats->allocated,
+                                    .active = stats->active,
+                                    .metadata = stats->metadata,
+                                    .resident = stats->resident,
+                                    .mapped = stats->mapped,
+                                    .retained = stats->retained,
+                                    .rss = stats->rss,
+                                    .rss_file = stats->rss_file,
+                                    .cgroup_current = stats->cgroup_current,
+                                    .cgroup_limit = stats->cgroup_limit};
+}
+
+static void
+write_profile(const struct profile *profile, struct buffer *out)
+{
+    char since[CLOCK_TEXT];
+
+    buffer_format(
+        out, "profile %.1f MB (%llu sample%s", megabytes(profile->bytes),
+        (unsigned long long)profile->samples, profile->samples == 1 ? "" : "s");
+    if (profile->origin.active_since_ms > 0) {
+        clock_text(profile->origin.active_since_ms, since, sizeof(since));
+        buffer_format(out, " since %s UTC)", since);
+    } else {
+        buffer_text(out, ", profiling is not active)");
+    }
+}
+
+/* What the profile lacks of what is allocated, or has too much. */
+static void
+write_allocated(const struct profile *profile, struct stats_figure allocated,
+                struct buffer *out)
+{
+    double missing = megabytes((double)allocated.value - profile->bytes);
+    double noise = profile->samples > 0 ? megabytes(profile->bytes) /
+                                              sqrt((double)profile->samples)
+                                        : 0;
+
+    buffer_format(
+        out, " of %.1f MB allocated: ", megabytes((double)allocated.value));
+    if (profile->samples == 0)
+        buffer_text(out, "nothing is sampled");
+    else if (fabs(missing) <= NOISE_SIGMAS * noise)
+        buffer_format(out, "as near as so many samples tell (+-%.1f)", noise);
+    else if (missing > 0)
+        buffer_format(out,
+                      "%.1f allocated while profiling was off, or noise "
+                      "(+-%.1f)",
+                      missing, noise);
+    else
+        buffer_format(out, "%.1f too much: noise (+-%.1f), or freed since",
+                      -missing, noise);
+}
+
+static void
+write_allocator(const struct snapshot_memory *m, struct buffer *out)
+{
+    if (m->active.known)
+        buffer_format(out, "; active %.1f", megabytes((double)m->active.value));
+    if (m->active.known && m->allocated.known)
+        buffer_format(out, ": %.1f free parts of pages in use",
+                      gap(m->active, m->allocated));
+    if (!m->resident.known)
+        return;
+    buffer_format(out, "; resident %.1f", megabytes((double)m->resident.value));
+    if (!m->active.known)
+        return;
+    buffer_format(out, ": %.1f ", gap(m->resident, m->active));
+    if (m->metadata.known)
+        buffer_format(out, "metadata (%.1f) and ",
+                      megabytes((double)m->metadata.value));
+    buffer_text(out, "free pages not given back yet");
+}
+
+static void
+write_kernel(const struct snapshot_memory *m, struct buffer *out)
+{
+    double outside = gap(m->rss, m->resident);
+    double files = megabytes((double)m->rss_file.value);
+
+    if (!m->rss.known)
+        return;
+    buffer_format(out, "; RSS %.1f", megabytes((double)m->rss.value));
+    if (!m->resident.known)
+        return;
+    if (outside < 0) {
+        buffer_format(out,
+                      ": %.1f of jemalloc's is swapped out or was never "
+                      "touched",
+                      -outside);
+        return;
+    }
+    if (m->rss_file.known && files > outside) {
+        buffer_format(out,
+                      ": %.1f of files, and jemalloc's figure has pages that "
+                      "were never touched",
+                      files);
+        return;
+    }
+    buffer_format(out, ": %.1f outside jemalloc (", outside);
+    if (m->rss_file.known)
+        buffer_format(out, "files %.1f, ", files);
+    buffer_text(out, "thread stacks, other mappings)");
+}
+
+static void
+write_cgroup(const struct snapshot_memory *m, struct buffer *out)
+{
+    if (m->cgroup_current.known)
+        buffer_format(out, "; cgroup %.1f",
+                      megabytes((double)m->cgroup_current.value));
+    if (m->cgroup_limit.known)
+        buffer_format(out, "%s limit %.1f",
+                      m->cgroup_current.known ? " of" : "; cgroup",
+                      megabytes((double)m->cgroup_limit.value));
+    else if (m->cgroup_current.known)
+        buffer_text(out, ", no limit");
+}
+
+void
+reconciliation_write(const struct profile *profile,
+                     const struct snapshot_memory *memory, struct buffer *out)
+{
+    write_profile(profile, out);
+    if (memory->allocated.known)
+        write_allocated(profile, memory->allocated, out);
+    write_allocator(memory, out);
+    write_kernel(memory, out);
+    write_cgroup(memory, out);
+}

@@ -1,0 +1,29 @@
+/*
+ * reconciliation.h - one line that says how a profile's total, the allocator's
+ * figures, the kernel's and the limit go together, and what lies between them.
+ *
+ * Pure.
+ */
+#ifndef HW_RECONCILIATION_H
+#define HW_RECONCILIATION_H
+
+struct buffer;
+struct profile;
+struct snapshot_memory;
+struct stats;
+
+/* The figures that a snapshot keeps. */
+void reconciliation_take(const struct stats *stats,
+                         struct snapshot_memory *out);
+
+/*
+ * Appends "profile 114.7 MB (1204 samples since 2026-11-21 12:01:13 UTC) of
+ * 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...".  Parts
+ * between "; "; MB are 1048576 bytes, as in jeprof's reports.  Unknown figures
+ * are left out.
+ */
+void reconciliation_write(const struct profile *profile,
+                          const struct snapshot_memory *memory,
+                          struct buffer *out);
+
+#endif

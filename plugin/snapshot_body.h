@@ -1,0 +1,24 @@
+/*
+ * snapshot_body.h - the profile of a snapshot file, not packed.
+ *
+ * Its layout stands in snapshot_file.c.
+ */
+#ifndef HW_SNAPSHOT_BODY_H
+#define HW_SNAPSHOT_BODY_H
+
+#include <stddef.h>
+
+struct buffer;
+struct error;
+struct profile;
+
+enum { SNAPSHOT_BODY_MAX = 256 << 20 /* bytes, unpacked */ };
+
+int snapshot_body_encode(const struct profile *profile, struct buffer *out,
+                         struct error *err);
+/* All but what the head has: rate, samples, bytes, objects, truncated.  NULL
+ * with *err. */
+struct profile *snapshot_body_decode(const void *bytes, size_t size,
+                                     struct error *err);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * snapshot_file.c - see snapshot_file.h.
+ *
+ * A head and a body; all numbers little-endian, "n" MySQL's length-encoded
+ * integer, "text" n and so many bytes without a NUL, "f8" the bits of a
+ * double.
+ *
+ * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
+ *     8    "HWSNAP\r\n"
+ *     u4   version: 1; another one is not read
+ *     u4   bytes of the head
+ *     u8   bytes of the body, packed
+ *     u8   bytes of the body, unpacked
+ *     u4   CRC-32 of the packed body
+ *     ...  what a list tells: the fields of struct store_entry
+ *     u4   CRC-32 of the head up to here
+ *
+ * Body, packed by zlib's deflate (snapshot_body.c):
+ *     n    texts, then each: text; below, "t" is n, the number of a text
+ *     u1   1 live, 2 accumulated
+ *     u8   taken, u8 active since: milliseconds since 1970
+ *     f8   objects ever, f8 bytes ever
+ *     t    program, t note, t memory line
+ *     n    locations, each:
+ *              n address less the one before, u1 1 in the allocator, 2 has a
+ *              symbol, t module, n offset in it, [t symbol, n its start],
+ *              n frames, each: t function, t file, n line
+ *     n    stacks, each:
+ *              n depth, so many n: numbers of locations, leaf first,
+ *              n objects, n bytes sampled in use, n objects, n bytes ever,
+ *              f8 objects, f8 bytes estimated in use, f8 objects, f8 bytes
+ *              ever, f8 variance
+ *     n    modules, each: u8 start, u8 end, u8 offset, t path, t build-id
+ */
+#include "snapshot_file.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "profile.h"
+#include "snapshot.h"
+#include "snapshot_body.h"
+#include "snapshot_head.h"
+
+enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
+
+static voidpf
+zlib_alloc(voidpf arg, uInt items, uInt size)
+{
+    (void)arg;
+    return mem_zalloc(items, size);
+}
+
+static void
+zlib_free(voidpf arg, voidpf block)
+{
+    (void)arg;
+    mem_free(block);
+}
+
+static int
+pack(const struct buffer *body, struct buffer *out, struct error *err)
+{
+    z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free};
+    size_t bound;
+    char *place;
+    int rc = -1;
+
+    if (deflateInit(&stream, Z_BEST_SPEED) != Z_OK) {
+        error_memory(err, "packing a snapshot");
+        return -1;
+    }
+    bound = deflateBound(&stream, body->size);
+    place = buffer_reserve(out, bound);
+    if (!place) {
+        error_memory(err, "a snapshot's file");
+        goto out;
+    }
+    stream.next_in = (Bytef *)body->data;
+    stream.avail_in = (uInt)body->size;
+    stream.next_out = (Bytef *)place;
+    stream.avail_out = (uInt)bound;
+    if (deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+        error_set(err, ER_UNKNOWN, "the snapshot could not be packed");
+        goto out;
+    }
+    buffer_claim(out, bound - stream.avail_out);
+    rc = 0;
+out:
+    deflateEnd(&stream);
+    return rc;
+}
+
+int
+snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
+                struct error *err)
+{
+    struct snapshot_body place = {0};
+    struct buffer body, packed, head;
+    int rc = -1;
+
+    buffer_init(&body, SNAPSHOT_BODY_MAX);
+    buffer_init(&packed, SNAPSHOT_FILE_MAX - SNAPSHOT_FILE_HEAD_MAX);
+    buffer_init(&head, SNAPSHOT_FILE_HEAD_MAX);
+    if (snapshot->profile->difference) {
+        error_set(err, ER_UNKNOWN, "a difference is no snapshot to keep");
+        goto out;
+    }
+    if (snapshot_body_encode(snapshot->profile, &body, err) != 0 ||
+        pack(&body, &packed, err) != 0)
+        goto out;
+    place.packed = packed.size;
+    place.size = body.size;
+    place.checksum =
+        (uint32_t)crc32(0, (const Bytef *)packed.data, (uInt)packed.size);
+    snapshot_head_encode(snapshot, &place, &head);
+    if (!head.failed) {
+        buffer_add(out, head.data, head.size);
+        buffer_add(out, packed.data, packed.size);
+    }
+    if (head.failed || out->failed) {
+        error_memory(err, "a snapshot's file");
+        goto out;
+    }
+    rc = 0;
+out:
+    buffer_fini(&body);
+    buffer_fini(&packed);
+    buffer_fini(&head);
+    return rc;
+}
+
+static int
+unpack(const void *bytes, const struct snapshot_body *body, char *out,
+       struct error *err)
+{
+    z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free};
+    int rc;
+
+    stream.next_in = (Bytef *)bytes;
+    stream.avail_in = (uInt)body->packed;
+    if (inflateInit(&stream) != Z_OK) {
+        error_memory(err, "a snapshot");
+        return -1;
+    }
+    stream.next_out = (Bytef *)out;
+    stream.avail_out = (uInt)body->size;
+    rc = inflate(&stream, Z_FINISH);
+    inflateEnd(&stream);
+    if (rc == Z_MEM_ERROR) {
+        error_memory(err, "a snapshot");
+        return -1;
+    }
+    if (rc != Z_STREAM_END || stream.avail_in || stream.avail_out) {
+        error_set(err, ER_UNKNOWN, "its body is not what its head says");
+        return -1;
+    }
+    return 0;
+}
+
+/* The body's bytes, the caller's to free, or NULL with *err. */
+static char *
+check_body(const void *bytes, size_t size, const struct snapshot_head *head,
+           struct error *err)
+{
+    const struct snapshot_body *body = &head->body;
+    const char *packed = (const char *)bytes + head->size;
+    char *unpacked;
+
+    if (size != head->size + body->packed) {
+        error_set(err, ER_UNKNOWN, "it is %s",
+                  size < head->size + body->packed ? "cut off"
+                                                   : "longer than it says");
+        return NULL;
+    }
+    if (body->checksum != crc32(0, (const Bytef *)packed, (uInt)body->packed)) {
+        error_set(err, ER_UNKNOWN, "its body is damaged");
+        return NULL;
+    }
+    if (body->size > SNAPSHOT_BODY_MAX ||
+        body->size > (body->packed + 1) * DEFLATE_RATIO_MAX) {
+        error_set(err, ER_UNKNOWN, "its body is not what its head says");
+        return NULL;
+    }
+    unpacked = mem_alloc(body->size + 1); /* never 0 bytes */
+    if (!unpacked)
+        error_memory(err, "a snapshot");
+    else if (unpack(packed, body, unpacked, err) == 0)
+        return unpacked;
+    mem_free(unpacked);
+    return NULL;
+}
+
+static void
+take_entry(struct snapshot *snapshot, const struct store_entry *entry)
+{
+    memcpy(snapshot->name, entry->name, sizeof(snapshot->name));
+    snapshot->taken_ms = entry->taken_ms;
+    snapshot->node_id = entry->node_id;
+    snapshot->cause = entry->cause;
+    memcpy(snapshot->reason, entry->reason, sizeof(snapshot->reason));
+    snapshot->hello = entry->hello;
+    snapshot->memory = entry->memory;
+    snapshot->profile->rate = entry->rate;
+    snapshot->profile->samples = entry->samples;
+    snapshot->profile->bytes = entry->bytes;
+    snapshot->profile->objects = entry->objects;
+    snapshot->profile->truncated = entry->truncated;
+}
+
+struct snapshot *
+snapshot_decode(const void *bytes, size_t size, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    struct snapshot_head head;
+    char *body;
+
+    if (snapshot_head_decode(bytes, size, &head, err) != 0)
+        return NULL;
+    body = check_body(bytes, size, &head, err);
+    if (!body)
+        return NULL;
+    snapshot = snapshot_new();
+    if (!snapshot) {
+        error_memory(err, "a snapshot");
+        goto out;
+    }
+    snapshot->profile = snapshot_body_decode(body, head.body.size, err);
+    if (!snapshot->profile) {
+        snapshot_unref(snapshot);
+        snapshot = NULL;
+        goto out;
+    }
+    if (head.entry.stacks != snapshot->profile->stack_count) {
+        error_set(err, ER_UNKNOWN, "its body is not what its head says");
+        snapshot_unref(snapshot);
+        snapshot = NULL;
+        goto out;
+    }
+    take_entry(snapshot, &head.entry);
+out:
+    mem_free(body);
+    return snapshot;
+}
+
+int
+snapshot_decode_head(const void *bytes, size_t size, struct store_entry *out,
+                     struct error *err)
+{
+    struct snapshot_head head;
+
+    if (snapshot_head_decode(bytes, size, &head, err) != 0)
+        return -1;
+    *out = head.entry;
+    return 0;
+}

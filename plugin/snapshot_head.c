@@ -1,0 +1,276 @@
+/* snapshot_head.c - see snapshot_head.h. */
+#include "snapshot_head.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "profile.h"
+#include "reader.h"
+#include "snapshot_file.h"
+
+static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
+enum {
+    VERSION = 1,
+    FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
+    CHECKSUM = 4                   /* behind all */
+};
+
+void
+snapshot_describe(const struct snapshot *snapshot, struct store_entry *out)
+{
+    const struct profile *profile = snapshot->profile;
+
+    memset(out, 0, sizeof(*out));
+    memcpy(out->name, snapshot->name, sizeof(out->name));
+    out->taken_ms = snapshot->taken_ms;
+    out->node_id = snapshot->node_id;
+    out->cause = snapshot->cause;
+    memcpy(out->reason, snapshot->reason, sizeof(out->reason));
+    out->hello = snapshot->hello;
+    out->memory = snapshot->memory;
+    out->rate = profile->rate;
+    out->samples = profile->samples;
+    out->stacks = profile->stack_count;
+    out->bytes = profile->bytes;
+    out->objects = profile->objects;
+    out->truncated = profile->truncated;
+    snprintf(out->note, sizeof(out->note), "%s", profile->note);
+}
+
+/* The fields of an entry in the file's order: the same for both ways. */
+enum kind { TEXT, U32, U64, REAL, BOOL, FIGURE };
+
+#define FIELD(kind, member)                                                    \
+    {                                                                          \
+        kind, offsetof(struct store_entry, member),                            \
+            sizeof(((struct store_entry *)NULL)->member)                       \
+    }
+
+static const struct field {
+    enum kind kind;
+    size_t offset, size;
+} fields[] = {
+    FIELD(TEXT, name),
+    FIELD(U64, taken_ms),
+    FIELD(U32, node_id),
+    FIELD(U32, cause),
+    FIELD(TEXT, reason),
+    FIELD(U32, hello.pid),
+    FIELD(U32, hello.uid),
+    FIELD(U64, hello.start_ticks),
+    FIELD(TEXT, hello.boot_id),
+    FIELD(TEXT, hello.exe),
+    FIELD(U32, hello.allocator),
+    FIELD(TEXT, hello.mallctl),
+    FIELD(U64, hello.mallctl_address),
+    FIELD(TEXT, hello.version),
+    FIELD(TEXT, hello.malloc_conf_name),
+    FIELD(U32, hello.secure),
+    FIELD(U32, hello.config_prof),
+    FIELD(U32, hello.opt_prof),
+    FIELD(U32, hello.active),
+    FIELD(U32, hello.lg_sample),
+    FIELD(U32, hello.changes),
+    FIELD(U32, hello.resets),
+    FIELD(U64, hello.active_since_ms),
+    FIELD(U64, hello.active_until_ms),
+    FIELD(U64, hello.started_ms),
+    FIELD(FIGURE, memory.allocated),
+    FIELD(FIGURE, memory.active),
+    FIELD(FIGURE, memory.metadata),
+    FIELD(FIGURE, memory.resident),
+    FIELD(FIGURE, memory.mapped),
+    FIELD(FIGURE, memory.retained),
+    FIELD(FIGURE, memory.rss),
+    FIELD(FIGURE, memory.rss_file),
+    FIELD(FIGURE, memory.cgroup_current),
+    FIELD(FIGURE, memory.cgroup_limit),
+    FIELD(U64, rate),
+    FIELD(U64, samples),
+    FIELD(U64, stacks),
+    FIELD(REAL, bytes),
+    FIELD(REAL, objects),
+    FIELD(BOOL, truncated),
+    FIELD(TEXT, note),
+};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+static void
+encode_field(struct buffer *out, const struct field *field, const char *from)
+{
+    struct stats_figure figure;
+    uint32_t u32;
+    uint64_t u64;
+    bool yes;
+
+    switch (field->kind) {
+    case TEXT:
+        buffer_lenenc_bytes(out, from, strnlen(from, field->size - 1));
+        break;
+    case U32:
+        memcpy(&u32, from, sizeof(u32));
+        buffer_u32(out, u32);
+        break;
+    case U64:
+    case REAL: /* its bits */
+        memcpy(&u64, from, sizeof(u64));
+        buffer_u64(out, u64);
+        break;
+    case BOOL:
+        memcpy(&yes, from, sizeof(yes));
+        buffer_u8(out, yes);
+        break;
+    case FIGURE:
+        memcpy(&figure, from, sizeof(figure));
+        buffer_u8(out, figure.known);
+        buffer_u64(out, figure.value);
+        break;
+    }
+}
+
+static void
+decode_text(struct reader *r, char *to, size_t size)
+{
+    struct span text = reader_lenenc_bytes(r);
+
+    if (text.size >= size || memchr(text.data, 0, text.size))
+        r->failed = true;
+    else
+        memcpy(to, text.data, text.size);
+}
+
+static bool
+decode_bool(struct reader *r)
+{
+    uint8_t byte = reader_u8(r);
+
+    r->failed |= byte > 1;
+    return byte == 1;
+}
+
+static void
+decode_field(struct reader *r, const struct field *field, char *to)
+{
+    struct stats_figure figure = {0};
+    uint32_t u32;
+    uint64_t u64;
+    double real;
+    bool yes;
+
+    switch (field->kind) {
+    case TEXT:
+        decode_text(r, to, field->size);
+        break;
+    case U32:
+        u32 = reader_u32(r);
+        memcpy(to, &u32, sizeof(u32));
+        break;
+    case U64:
+        u64 = reader_u64(r);
+        memcpy(to, &u64, sizeof(u64));
+        break;
+    case REAL:
+        u64 = reader_u64(r);
+        memcpy(&real, &u64, sizeof(real));
+        r->failed |= !isfinite(real) || real < 0;
+        memcpy(to, &real, sizeof(real));
+        break;
+    case BOOL:
+        yes = decode_bool(r);
+        memcpy(to, &yes, sizeof(yes));
+        break;
+    case FIGURE:
+        figure.known = decode_bool(r);
+        figure.value = reader_u64(r);
+        memcpy(to, &figure, sizeof(figure));
+        break;
+    }
+}
+
+void
+snapshot_head_encode(const struct snapshot *snapshot,
+                     const struct snapshot_body *body, struct buffer *out)
+{
+    struct store_entry entry;
+    struct buffer rest;
+
+    snapshot_describe(snapshot, &entry);
+    buffer_init(&rest, SNAPSHOT_FILE_HEAD_MAX - FRAME - CHECKSUM);
+    buffer_u64(&rest, body->packed);
+    buffer_u64(&rest, body->size);
+    buffer_u32(&rest, body->checksum);
+    for (size_t i = 0; i < FIELDS; i++)
+        encode_field(&rest, &fields[i],
+                     (const char *)&entry + fields[i].offset);
+    buffer_add(out, magic, sizeof(magic));
+    buffer_u32(out, VERSION);
+    buffer_u32(out, (uint32_t)(FRAME + rest.size + CHECKSUM));
+    buffer_add(out, rest.data, rest.size);
+    out->failed |= rest.failed;
+    if (!out->failed)
+        buffer_u32(
+            out, (uint32_t)crc32(0, (const Bytef *)out->data, (uInt)out->size));
+    buffer_fini(&rest);
+}
+
+/* What a correct checksum does not vouch for: somebody may have made it. */
+static bool
+makes_sense(const struct snapshot_head *head)
+{
+    const struct store_entry *e = &head->entry;
+
+    return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
+           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0;
+}
+
+int
+snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
+                     struct error *err)
+{
+    struct reader r = reader_of(bytes, size);
+    struct span start = reader_bytes(&r, sizeof(magic));
+    uint32_t version = reader_u32(&r), length = reader_u32(&r), checksum;
+
+    if (start.size != sizeof(magic) ||
+        memcmp(start.data, magic, sizeof(magic)) != 0) {
+        error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
+        return -1;
+    }
+    if (version != VERSION && !r.failed) {
+        error_set(err, ER_UNKNOWN,
+                  "its version is %u, and this heapwire knows version %d",
+                  version, VERSION);
+        return -1;
+    }
+    if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||
+        length < FRAME + CHECKSUM) {
+        error_set(err, ER_UNKNOWN, "its head is cut off");
+        return -1;
+    }
+    r = reader_of((const char *)bytes + length - CHECKSUM, CHECKSUM);
+    checksum = reader_u32(&r);
+    if (checksum != crc32(0, (const Bytef *)bytes, (uInt)(length - CHECKSUM))) {
+        error_set(err, ER_UNKNOWN, "its head is damaged");
+        return -1;
+    }
+    memset(out, 0, sizeof(*out));
+    r = reader_of((const char *)bytes + FRAME, length - FRAME - CHECKSUM);
+    out->body.packed = reader_u64(&r);
+    out->body.size = reader_u64(&r);
+    out->body.checksum = reader_u32(&r);
+    for (size_t i = 0; i < FIELDS; i++)
+        decode_field(&r, &fields[i], (char *)&out->entry + fields[i].offset);
+    out->size = length;
+    if (!reader_done(&r) || !makes_sense(out) ||
+        out->body.packed > SNAPSHOT_FILE_MAX - length) {
+        error_set(err, ER_UNKNOWN, "its head makes no sense");
+        return -1;
+    }
+    out->entry.size = length + out->body.packed;
+    return 0;
+}

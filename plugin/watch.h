@@ -1,0 +1,41 @@
+/*
+ * watch.h - the thread that looks at the database's memory each second.
+ *
+ * Writes the history, and takes snapshots by itself where marks.h says so.
+ * Asks the controller as everybody does and never waits for an answer.
+ */
+#ifndef HW_WATCH_H
+#define HW_WATCH_H
+
+#include <sys/types.h>
+
+#include "marks.h"
+
+struct controller;
+struct error;
+struct history;
+struct watch;
+
+struct watch_options {
+    const char *state_dir; /* NULL: the history is in memory alone */
+    struct marks_rules rules;
+    void (*log)(const char *line); /* NULL: nobody */
+};
+
+/* The controller outlives it.  NULL with *err. */
+struct watch *watch_start(struct controller *controller,
+                          const struct watch_options *options,
+                          struct error *err);
+/* Wakes and joins.  NULL is fine. */
+void watch_stop(struct watch *watch);
+
+/* Lives as long as the watch. */
+struct history *watch_history(struct watch *watch);
+
+/* Other rules from now on. */
+void watch_set_rules(struct watch *watch, const struct marks_rules *rules);
+
+/* Its file becomes another user's.  -1 with errno. */
+int watch_give(struct watch *watch, uid_t uid, gid_t gid);
+
+#endif

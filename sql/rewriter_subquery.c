@@ -1,0 +1,47 @@
+/*
+ * rewriter_subquery.c - a SELECT where a value stands has one row at most.
+ *
+ * SQLite takes the first of many.  So what may have many is read by hw_one(),
+ * an aggregate which fails at the second.
+ */
+#include "rewriter.h"
+
+bool
+rewriter_is_scalar(const struct rewriter *r, const struct level *outer)
+{
+    static const char *const words[] = {"EXISTS", "IN",  "ANY",
+                                        "SOME",   "ALL", "OVER"};
+    const struct pending *last;
+
+    if (r->call_follows || outer->expects_table || outer->clause == CLAUSE_WITH)
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (token_is(&r->previous, words[i]))
+            return false;
+    last = r->pending_count > outer->pending_base
+               ? &r->pending[r->pending_count - 1]
+               : NULL;
+    return !last || last->left.kind != OPERAND_ROW;
+}
+
+static bool
+may_have_rows(const struct level *level)
+{
+    if (level->is_short)
+        return false;
+    if (level->is_compound || level->has_group)
+        return true;
+    return level->has_from && (!level->has_aggregate || level->has_over);
+}
+
+void
+rewriter_scalar_end(struct rewriter *r)
+{
+    const struct level *level = rewriter_top(r);
+
+    if (!level->scalar || !level->is_query || level->columns > 1 ||
+        !may_have_rows(level))
+        return;
+    buffer_text(r->sql, ") SELECT hw_one(v) FROM hw_rows");
+    rewriter_insert(r, level->content, " WITH hw_rows(v) AS (");
+}

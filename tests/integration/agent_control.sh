@@ -1,0 +1,87 @@
+#!/bin/sh
+# Profiling that ends by itself and samples that are forgotten, in a real
+# redis-server with the agent in it; nobody is connected meanwhile.
+. "$(dirname "$0")/agent.inc"
+sock=$WORK/redis.sock
+cli() { redis-cli -s "$sock" "$@"; }
+
+with_agent "$REDIS" redis-server --port 0 --unixsocket "$sock" --save '' \
+    --dir "$WORK" >"$WORK/log" 2>&1 &
+redis=$!
+started $redis
+eventually 10 cli ping >/dev/null 2>&1 || fail "redis does not start"
+load() {
+    redis-benchmark -s "$sock" -n 40000 -r 40000 -d 200 -P 16 -q -t set,lpush \
+        >/dev/null
+}
+is() { [ "$(agent_field "$1")" = "$2" ]; }
+
+now_ms() { date +%s%3N; }
+
+# near WHAT WANTED GOT: within 300 ms
+near() {
+    [ $(($2 - $3)) -lt 300 ] && [ $(($3 - $2)) -lt 300 ] ||
+        fail "$1: wanted about $2, got $3"
+}
+
+agent enable_for 2 >/dev/null || fail "enable_for"
+near "until" $(($(now_ms) + 2000)) "$(agent_field active_until)"
+expect "on" 1 "$(agent_field active)"
+sleep 1.5
+expect "still on" 1 "$(agent_field active)"
+sleep 1 # with no connection open
+expect "off by itself" "0 0 0 2" "$(agent hello >"$WORK/hello"
+    for key in active active_since active_until changes; do
+        field $key <"$WORK/hello"
+    done | tr '\n' ' ' | sed 's/ $//')"
+
+# Each enable sets the time anew, without a number to never.
+agent enable_for 1 >/dev/null
+agent enable_for 3 >/dev/null
+near "prolonged" $(($(now_ms) + 3000)) "$(agent_field active_until)"
+sleep 1.5
+expect "prolonged: on" 1 "$(agent_field active)"
+agent enable >/dev/null
+expect "no end" "1 0" "$(agent_field active) $(agent_field active_until)"
+agent enable_for 1 >/dev/null
+agent disable >/dev/null
+expect "cancelled" "0 0" "$(agent_field active) $(agent_field active_until)"
+agent enable >/dev/null
+sleep 1.3
+expect "an old end does nothing" 1 "$(agent_field active)"
+agent enable_for 99999999999 | grep -q status=6 || fail "too long a time"
+
+# While a connection is open and idle, it ends, too.
+agent enable_for 1 >/dev/null
+agent watch 3 >/dev/null
+expect "off beside an idle connection" 0 "$(agent_field active)"
+
+# A reset forgets what was sampled and changes the rate.
+agent enable >/dev/null
+load
+samples() { # of a new dump: its first line, and objects in its second
+    agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump"
+    head -n 1 "$WORK/heap"
+    sed -n '2s/.*t\*: \([0-9]*\):.*/\1/p' "$WORK/heap"
+}
+before=$(samples | tail -n 1)
+[ "$before" -gt 5 ] || fail "only $before samples"
+agent reset 17 >/dev/null || fail "reset"
+expect "the rate, resets" "17 1" "$(agent_field lg_sample) $(agent_field resets)"
+expect "all forgotten" "heap_v2/131072
+0" "$(samples)"
+cli flushall >/dev/null
+load
+after=$(samples | tail -n 1)
+[ "$after" -gt $((before * 2)) ] || fail "$after samples at 4 times $before"
+agent reset 255 >/dev/null || fail "reset, the rate as it is"
+expect "as it was" "17 2" "$(agent_field lg_sample) $(agent_field resets)"
+for lg in 15 0 31 64 254 18446744073709551615; do
+    agent reset $lg | grep -q "text=lg_sample is out of range" ||
+        fail "reset $lg"
+done
+agent reset_forced 31 >/dev/null && fail "reset_forced 31"
+agent reset_forced 12 >/dev/null || fail "reset_forced 12"
+expect "forced" "12 3" "$(agent_field lg_sample) $(agent_field resets)"
+agent disable >/dev/null
+cli ping >/dev/null || fail "redis"

@@ -1,0 +1,138 @@
+/* test_reconciliation.c - what lies between the figures of a node's memory. */
+#include <string.h>
+
+#include "buffer.h"
+#include "profile.h"
+#include "reconciliation.h"
+#include "snapshot.h"
+#include "stats.h"
+#include "suite.h"
+
+#define MB(n)                                                                  \
+    {                                                                          \
+        true, (uint64_t)((n)*1048576.0)                                        \
+    }
+
+enum { SINCE_MS = 1000 }; /* 1970-01-01 00:00:01 */
+
+static const struct {
+    double bytes; /* MB, of the profile */
+    uint64_t samples;
+    int64_t since_ms;
+    struct snapshot_memory memory;
+    const char *line;
+} cases[] = {
+    /* all there is */
+    {100,
+     2500,
+     SINCE_MS,
+     {.allocated = MB(120.5),
+      .active = MB(130.25),
+      .metadata = MB(4),
+      .resident = MB(140.5),
+      .rss = MB(190.75),
+      .rss_file = MB(30),
+      .cgroup_current = MB(300),
+      .cgroup_limit = MB(2048)},
+     "profile 100.0 MB (2500 samples since 1970-01-01 00:00:01 UTC) of 120.5 "
+     "MB allocated: 20.5 allocated while profiling was off, or noise (+-2.0); "
+     "active 130.2: 9.8 free parts of pages in use; resident 140.5: 10.2 "
+     "metadata (4.0) and free pages not given back yet; RSS 190.8: 50.2 "
+     "outside jemalloc (files 30.0, thread stacks, other mappings); cgroup "
+     "300.0 of limit 2048.0"},
+    /* within the noise: no gap is told */
+    {100,
+     400,
+     SINCE_MS,
+     {.allocated = MB(109)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 109.0 MB "
+     "allocated: as near as so many samples tell (+-5.0)"},
+    {100,
+     400,
+     0,
+     {.allocated = MB(50)},
+     "profile 100.0 MB (400 samples, profiling is not active) of 50.0 MB "
+     "allocated: 50.0 too much: noise (+-5.0), or freed since"},
+    {0,
+     0,
+     SINCE_MS,
+     {.allocated = MB(50), .active = MB(60)},
+     "profile 0.0 MB (0 samples since 1970-01-01 00:00:01 UTC) of 50.0 MB "
+     "allocated: nothing is sampled; active 60.0: 10.0 free parts of pages in "
+     "use"},
+    /* swapped out; no limit */
+    {0,
+     0,
+     0,
+     {.resident = MB(100), .rss = MB(60), .cgroup_current = MB(70)},
+     "profile 0.0 MB (0 samples, profiling is not active); resident 100.0; RSS "
+     "60.0: 40.0 of jemalloc's is swapped out or was never touched; cgroup "
+     "70.0, no limit"},
+    {0,
+     0,
+     0,
+     {.resident = MB(100), .rss = MB(105), .rss_file = MB(9)},
+     "profile 0.0 MB (0 samples, profiling is not active); resident 100.0; RSS "
+     "105.0: 9.0 of files, and jemalloc's figure has pages that were never "
+     "touched"},
+    /* only the kernel's, or nothing at all */
+    {0,
+     0,
+     0,
+     {.rss = MB(60), .cgroup_limit = MB(70)},
+     "profile 0.0 MB (0 samples, profiling is not active); RSS 60.0; cgroup "
+     "limit 70.0"},
+    {0,
+     0,
+     0,
+     {{false, 0}},
+     "profile 0.0 MB (0 samples, profiling is not active)"},
+};
+
+START_TEST(every_gap_is_told_with_what_explains_it)
+{
+    struct profile profile = {
+        .bytes = cases[_i].bytes * 1048576.0,
+        .samples = cases[_i].samples,
+        .origin = {.live = true, .active_since_ms = cases[_i].since_ms}};
+    struct buffer line;
+
+    buffer_init(&line, 1024);
+    reconciliation_write(&profile, &cases[_i].memory, &line);
+    ck_assert_str_eq(line.data, cases[_i].line);
+    buffer_fini(&line);
+}
+END_TEST
+
+START_TEST(a_snapshot_keeps_the_figures)
+{
+    struct snapshot_memory memory;
+    struct stats stats = {.allocated = MB(1),
+                          .active = MB(2),
+                          .metadata = MB(3),
+                          .resident = MB(4),
+                          .mapped = MB(5),
+                          .retained = MB(6),
+                          .rss = MB(7),
+                          .rss_file = MB(8),
+                          .cgroup_current = MB(9)};
+
+    reconciliation_take(&stats, &memory);
+    ck_assert_uint_eq(memory.retained.value, 6 << 20);
+    ck_assert_uint_eq(memory.cgroup_current.value, 9 << 20);
+    ck_assert(memory.allocated.known && !memory.cgroup_limit.known);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("reconciliation");
+    TCase *tc = tcase_create("reconciliation");
+
+    tcase_add_loop_test(tc, every_gap_is_told_with_what_explains_it, 0,
+                        sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tc, a_snapshot_keeps_the_figures);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
