@@ -33,7 +33,7 @@ enum {
     BAR = 30, /* reset, details, search */
     FOOT = 34,
     PAD = 3,
-    NOTE_COLUMNS = 150,
+    NOTE_COLUMNS = 100,
     NOTES_MAX = 4,
     TITLE_BYTES = 100
 };
@@ -185,8 +185,11 @@ add_head(struct drawing *d)
                   "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
                   "<style>%s</style>\n"
                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                  "<g id=\"head\"><rect width=\"100%%\" height=\"%d\" "
+                  "fill=\"#fff\" fill-opacity=\".92\"/>\n"
                   "<text id=\"title\" class=\"middle\" x=\"%d\" y=\"%d\">",
-                  WIDTH, height, WIDTH, height, style, WIDTH / 2, TITLE_BASE);
+                  WIDTH, height, WIDTH, height, style, bar + BAR - FRAME,
+                  WIDTH / 2, TITLE_BASE);
     buffer_clear(&d->figures);
     headline_add(&d->figures, d->profile, &d->options, TITLE_BYTES);
     if (d->figures.size)
@@ -200,9 +203,10 @@ add_head(struct drawing *d)
         "<text id=\"details\" x=\"%d\" y=\"%d\"> </text>\n"
         "<text id=\"search\" class=\"button right\" x=\"%d\" y=\"%d\" "
         "style=\"display:none\">Search (Ctrl-F)</text>\n"
-        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n",
+        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n"
+        "</g>\n",
         MARGIN, bar + 8, MARGIN + 90, bar + 8, WIDTH - MARGIN, bar + 8,
-        WIDTH - MARGIN, height - 12);
+        WIDTH - MARGIN, TITLE_BASE);
     buffer_format(out, "<text class=\"note\" x=\"%d\" y=\"%d\">", MARGIN,
                   height - 12);
     buffer_format(out, "Width: %s%s%s",
