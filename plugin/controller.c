@@ -118,21 +118,18 @@ static bool
 find_baseline(struct controller *c, char *name, size_t size)
 {
     const struct agent_hello *now = &c->node.status.hello;
-    struct snapshot *kept[KEPT_MAX];
+    struct store_entry *list = mem_alloc(STORE_COUNT_MAX * sizeof(*list));
+    size_t count = list ? store_list(c->store, list, STORE_COUNT_MAX) : 0;
     bool found = false;
-    size_t count;
 
-    pthread_mutex_lock(&c->jobs.lock);
-    count = kept_list(&c->kept, kept, KEPT_MAX);
-    pthread_mutex_unlock(&c->jobs.lock);
     for (size_t i = 0; i < count; i++) {
-        if (node_same_incarnation(&kept[i]->hello, now) &&
-            kept[i]->hello.resets == now->resets) {
-            snprintf(name, size, "%s", kept[i]->name);
-            found = true;
-        }
-        snapshot_unref(kept[i]);
+        if (!node_same_incarnation(&list[i].hello, now) ||
+            list[i].hello.resets != now->resets)
+            continue;
+        snprintf(name, size, "%s", list[i].name);
+        found = true;
     }
+    mem_free(list);
     return found;
 }
 

@@ -3,13 +3,17 @@
 
 #include <string.h>
 
+#include "collapsed.h"
 #include "dot.h"
+#include "pprof.h"
 #include "text.h"
 
 const struct view_form view_forms[] = {
     {"dot", false, true, profile_dot},
     {"text", false, true, profile_text},
     {"top", false, true, profile_top},
+    {"collapsed", false, true, profile_collapsed},
+    {"pprof", true, true, profile_pprof},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

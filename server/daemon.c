@@ -405,19 +405,12 @@ start_controller(struct daemon *d, struct error *err)
         .log = log_text};
 
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
-
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
         return -1;
     }
     d->controller = controller_start(&options, err);
     return d->controller ? 0 : -1;
-}
-
-static void
-log_text(const char *line)
-{
-    log_line("%s", line);
 }
 
 static int
