@@ -136,6 +136,18 @@ count_kills(const struct supervisor *s)
     return process_memory_oom_kills(s->placed ? &s->place : NULL);
 }
 
+/* What was asked for, but the database of a script. */
+static const char *
+name_of(const struct plan *plan)
+{
+    char resolved[PATH_MAX];
+
+    if (!plan->exe ||
+        (realpath(plan->program, resolved) && strcmp(resolved, plan->exe) == 0))
+        return plan->program;
+    return plan->exe;
+}
+
 /* The database is this process now: the one we started, or what it left. */
 static void
 note_database(struct supervisor *s, pid_t pid)
@@ -153,8 +165,7 @@ note_database(struct supervisor *s, pid_t pid)
     s->started_ms = clock_ms();
     s->placed = process_memory_place(getpid(), &s->place);
     s->death.oom_before = count_kills(s);
-    snprintf(s->death.program, sizeof(s->death.program), "%s",
-             plan->exe ? plan->exe : plan->program);
+    snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
 
 static bool

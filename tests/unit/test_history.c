@@ -336,6 +336,7 @@ main(void)
     Suite *suite = suite_create("history");
     TCase *tc = tcase_create("history");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, samples_outlive_who_took_them);
     tcase_add_test(tc, the_newest_stay);
