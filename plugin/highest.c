@@ -30,9 +30,13 @@ rise(struct highest *highest, const struct highest_pin *pin,
 
     if (same && pin->rss < now->rss)
         return false;
-    *dropped = same ? *now : highest->before;
-    if (!same)
+    dropped->name[0] = '\0';
+    if (same) {
+        *dropped = *now;
+    } else if (now->name[0]) {
+        *dropped = highest->before;
         highest->before = *now;
+    }
     *now = *pin;
     return true;
 }
@@ -61,9 +65,13 @@ highest_note(struct highest *highest, struct store *store,
 {
     struct highest_pin pin =
         pin_of(snapshot->name, &snapshot->hello, &snapshot->memory);
-    struct highest before = *highest;
     struct highest_pin dropped;
+    struct highest before;
 
+    if (highest->now.name[0] &&
+        store_pin(store, highest->now.name, true, NULL) != 0)
+        highest->now.name[0] = '\0'; /* somebody deleted it */
+    before = *highest;
     if (!rise(highest, &pin, &dropped))
         return;
     if (store_pin(store, pin.name, true, NULL) != 0)

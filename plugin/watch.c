@@ -164,6 +164,8 @@ sample(struct watch *w, const struct node_status *status,
     if (status->peer != 0)
         process_memory_read_at(status->peer,
                                place_of(w, status->peer, clock_ms()), &kernel);
+    if (status->peer != 0 && !kernel.rss.known)
+        return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
     out->pid = hello->pid;
     out->start_ticks = hello->start_ticks;
