@@ -76,6 +76,8 @@ struct level {
     bool is_compound;   /* and UNION, */
     bool is_short;      /* and LIMIT 1 */
     bool scalar;        /* a query in it is one value */
+    bool in_list;       /* of IN */
+    bool bare;          /* it is written without its parentheses */
     size_t columns;     /* of its SELECT, as far as they are listed */
     size_t listed;      /* commas, at this depth */
     const char *where;  /* the clause, as faults name it */
