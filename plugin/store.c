@@ -60,7 +60,7 @@ on_found(void *arg, const struct store_file *file)
         on_odd(store, file->name, err.text);
     } else if (held->entry.size != file->size) {
         on_odd(store, file->name, "it is cut off");
-    } else if (store_find(store, file->name)) {
+    } else if (store_held(store, file->name)) {
         on_odd(store, file->name, "it is there twice, pinned and not");
     } else {
         memcpy(held->entry.name, file->name, sizeof(held->entry.name));
@@ -146,7 +146,7 @@ store_close(struct store *store)
 static struct held *
 find_or_tell(struct store *store, const char *name, struct error *err)
 {
-    struct held *held = store_find(store, name);
+    struct held *held = store_held(store, name);
 
     if (!held)
         error_set(err, ER_UNKNOWN,
@@ -163,7 +163,7 @@ decoded(struct store *store, const char *name)
     struct held *held;
 
     pthread_mutex_lock(&store->lock);
-    held = store_find(store, name);
+    held = store_held(store, name);
     if (held && held->snapshot) {
         snapshot = snapshot_ref(held->snapshot);
         store_use(store, held);
