@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "measured.h"
 #include "profile.h"
 #include "view_options.h"
 
@@ -12,7 +11,7 @@ static bool
 changed(const struct profile *profile, const struct view_options *options)
 {
     for (size_t i = 0; i < profile->stack_count; i++)
-        if (measured_stack(&profile->stacks[i], options->measure) != 0)
+        if (profile_value(&profile->stacks[i], options->measure) != 0)
             return true;
     return false;
 }

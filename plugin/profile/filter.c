@@ -6,7 +6,6 @@
 #include "buffer.h"
 #include "errors.h"
 #include "granularity.h"
-#include "measured.h"
 #include "memory.h"
 #include "pattern.h"
 #include "profile.h"
@@ -14,7 +13,7 @@
 #include "texts.h"
 #include "view_options.h"
 
-enum { PLACE_MAX = 1 << 20, LOCATIONS_PER_LOOK = 64 };
+enum { PLACE_MAX = 1 << 20 };
 
 /* One pattern while it is matched against all. */
 struct matcher {
@@ -107,8 +106,7 @@ match_all(struct matcher *m, const char *what, const char *text, uint8_t mark,
         goto out;
     }
     for (size_t i = 0; i < m->profile->location_count; i++)
-        if ((i % LOCATIONS_PER_LOOK == 0 &&
-             measured_go_on(m->options, m->err) != 0) ||
+        if (view_cancelled(m->options, i, m->err) ||
             match_location(m, i, mark, marks) != 0)
             goto out;
     rc = 0;

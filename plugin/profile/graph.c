@@ -12,7 +12,6 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "view_options.h"
@@ -21,8 +20,7 @@
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
     EDGES_FIRST = 1024, /* a power of two */
-    EDGES_MAX = 1 << 24,
-    STACKS_PER_LOOK = 1024
+    EDGES_MAX = 1 << 24
 };
 
 struct builder {
@@ -159,11 +157,10 @@ weigh_calls(struct builder *b)
 
     for (size_t i = 0; i < b->profile->stack_count; i++) {
         const struct profile_stack *stack = &b->profile->stacks[i];
-        double value = measured_stack(stack, b->options.measure);
+        double value = profile_value(stack, b->options.measure);
         uint32_t callee = 0, caller;
 
-        if ((i % STACKS_PER_LOOK == 0 &&
-             measured_go_on(&b->options, b->err) != 0) ||
+        if (view_cancelled(&b->options, i, b->err) ||
             stack_names_get(&b->weights.names, stack, b->weights.frames,
                             &count) != 0)
             return -1;
@@ -255,7 +252,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     if (b.graph)
         b.graph->arena = arena_new(GRAPH_MEMORY_MAX);
     if (b.graph && b.graph->arena) {
-        b.graph->total = measured_total(profile, b.options.measure);
+        b.graph->total = profile_total(profile, b.options.measure);
         rc = build(&b);
     }
     weights_fini(&b.weights);

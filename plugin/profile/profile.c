@@ -27,6 +27,32 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
     return 1 / (chance > 0 ? chance : ratio); /* tiny ones round to 0 */
 }
 
+double
+profile_value(const struct profile_stack *stack, enum measure measure)
+{
+    const double values[] = {
+        [MEASURE_INUSE_SPACE] = stack->bytes,
+        [MEASURE_INUSE_OBJECTS] = stack->objects,
+        [MEASURE_ALLOC_SPACE] = stack->bytes_ever,
+        [MEASURE_ALLOC_OBJECTS] = stack->objects_ever,
+    };
+
+    return values[measure];
+}
+
+double
+profile_total(const struct profile *profile, enum measure measure)
+{
+    const double totals[] = {
+        [MEASURE_INUSE_SPACE] = profile->bytes,
+        [MEASURE_INUSE_OBJECTS] = profile->objects,
+        [MEASURE_ALLOC_SPACE] = profile->bytes_ever,
+        [MEASURE_ALLOC_OBJECTS] = profile->objects_ever,
+    };
+
+    return totals[measure];
+}
+
 void
 profile_add_up(struct profile *profile)
 {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "names.h"
+#include "view_options.h"
 
 struct arena;
 struct error;
@@ -81,6 +82,10 @@ struct profile *profile_new(const struct heap_dump *dump,
                             const struct profile_origin *origin,
                             struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
+
+/* What one stack, and all of them, weigh. */
+double profile_value(const struct profile_stack *stack, enum measure measure);
+double profile_total(const struct profile *profile, enum measure measure);
 
 /* For those who make profiles: fills the totals, which were 0; copies a
  * location with its names, which texts keeps in arena.  -1: no memory. */

@@ -6,7 +6,6 @@
 
 #include "errors.h"
 #include "granularity.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
@@ -126,6 +125,13 @@ name_runs(struct stack_names *names)
     return rc;
 }
 
+static bool
+has_measure(const struct profile *profile, enum measure measure)
+{
+    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_INUSE_OBJECTS ||
+           profile->accumulated || profile->stack_count == 0;
+}
+
 int
 stack_names_init(struct stack_names *names, const struct profile *profile,
                  const struct view_options *options, struct arena *arena,
@@ -134,8 +140,12 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
     if (!options)
         options = &view_defaults;
     memset(names, 0, sizeof(*names));
-    if (measured_check(profile, options->measure, err) != 0)
+    if (!has_measure(profile, options->measure)) {
+        error_set(err, ER_UNKNOWN,
+                  "the profile does not count what was ever allocated: that "
+                  "needs prof_accum:true in MALLOC_CONF of the process");
         return -1;
+    }
     names->profile = profile;
     names->granularity = options->granularity;
     names->reach = options->allocator_frames ? UINT32_MAX : ALLOCATOR_REACH;

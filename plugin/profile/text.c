@@ -11,13 +11,12 @@
 #include "emptiness.h"
 #include "errors.h"
 #include "figures.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "view_options.h"
 #include "weights.h"
 
-enum { TEXT_MEMORY_MAX = 1 << 30, LINES_PER_LOOK = 1024 };
+enum { TEXT_MEMORY_MAX = 1 << 30 };
 
 /* A report while it is written. */
 struct report {
@@ -91,7 +90,7 @@ static void
 add_head(const struct report *r)
 {
     const struct profile *profile = r->profile;
-    double total = measured_total(profile, r->options->measure);
+    double total = profile_total(profile, r->options->measure);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
     if (*profile->memory) {
@@ -146,7 +145,7 @@ write_lines(const struct report *r, uint32_t limit)
 
     add_head(r);
     for (uint32_t i = 0; i < r->line_count && i < limit; i++) {
-        if (i % LINES_PER_LOOK == 0 && measured_go_on(r->options, r->err) != 0)
+        if (view_cancelled(r->options, i, r->err))
             return -1;
         sum += r->lines[i]->flat;
         add_line(r, r->lines[i], sum);

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "errors.h"
+
+enum { CANCEL_EVERY = 1024 }; /* a power of two */
+
 const struct view_options view_defaults = {.nodecount = 80,
                                            .nodefraction = .005,
                                            .edgefraction = .001,
@@ -51,4 +55,15 @@ bool
 measure_is_space(enum measure measure)
 {
     return measure == MEASURE_INUSE_SPACE || measure == MEASURE_ALLOC_SPACE;
+}
+
+bool
+view_cancelled(const struct view_options *options, size_t i, struct error *err)
+{
+    /* The flag alone matters: nothing else is read because of it. */
+    if (i % CANCEL_EVERY != 0 || !options->cancelled ||
+        !atomic_load_explicit(options->cancelled, memory_order_relaxed))
+        return false;
+    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    return true;
 }

@@ -9,7 +9,10 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct error;
 
 enum measure {
     MEASURE_INUSE_SPACE, /* bytes */
@@ -55,5 +58,9 @@ bool granularity_parse(const char *word, enum granularity *out);
 
 /* Whether it counts bytes. */
 bool measure_is_space(enum measure measure);
+
+/* Whether to stop, looked at now and then as i counts up; fills *err. */
+bool view_cancelled(const struct view_options *options, size_t i,
+                    struct error *err);
 
 #endif

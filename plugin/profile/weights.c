@@ -4,20 +4,17 @@
 #include <string.h>
 
 #include "errors.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
 #include "view_options.h"
-
-enum { STACKS_PER_LOOK = 1024 };
 
 static void
 add_stack(struct weights *weights, const struct profile_stack *stack,
           const struct view_options *options, size_t *seen, size_t mark,
           size_t count)
 {
-    double value = measured_stack(stack, options->measure);
+    double value = profile_value(stack, options->measure);
     double variance =
         options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
     bool leaf = true;
@@ -50,7 +47,7 @@ weigh(struct weights *weights, const struct profile *profile,
     size_t count;
 
     for (size_t i = 0; i < profile->stack_count; i++) {
-        if (i % STACKS_PER_LOOK == 0 && measured_go_on(options, err) != 0)
+        if (view_cancelled(options, i, err))
             return -1;
         if (stack_names_get(&weights->names, &profile->stacks[i],
                             weights->frames, &count) != 0) {

@@ -1,7 +1,6 @@
 /* test_profile.c - estimates from samples, and a profile owns its parts. */
 #include <math.h>
 
-#include "measured.h"
 #include "profile_fixture.h"
 #include "suite.h"
 
@@ -111,9 +110,9 @@ START_TEST(what_was_ever_allocated_is_kept)
     ck_assert_uint_eq(profile->stacks[1].in_use.bytes, 64);
     ck_assert_double_eq_tol(profile->bytes_ever,
                             3523084.814264 + 6819088.546888, 1e-5);
-    ck_assert_double_eq_tol(measured_total(profile, MEASURE_ALLOC_OBJECTS),
+    ck_assert_double_eq_tol(profile_total(profile, MEASURE_ALLOC_OBJECTS),
                             3.523085 + 13254.807283, 1e-5);
-    ck_assert_double_eq_tol(measured_total(profile, MEASURE_INUSE_OBJECTS),
+    ck_assert_double_eq_tol(profile_total(profile, MEASURE_INUSE_OBJECTS),
                             8192.50001, 1e-5);
     profile_free(profile);
     profile =
