@@ -15,8 +15,8 @@ tests="check clang clang-format clang-tidy libclang-rt-14-dev git
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
     strace openssl libmariadb-dev php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
-    python3-pandas default-jdk-headless libmariadb-java"
-clients="golang-go golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
+    python3-pandas default-jdk-headless libmariadb-java golang-go"
+clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 

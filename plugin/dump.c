@@ -105,13 +105,14 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
         return -1;
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
-    take_memory(dump, node);
     if (node_read_memory(answer.fds[0], &dump->text, "the heap profile", err) ==
             0 &&
         node_read_memory(answer.fds[1], &dump->maps, "the node's mappings",
                          err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
+    if (rc == 0)
+        take_memory(dump, node);
     return rc;
 }
 

@@ -60,10 +60,11 @@ on_found(void *arg, const struct store_file *file)
         on_odd(store, file->name, err.text);
     } else if (held->entry.size != file->size) {
         on_odd(store, file->name, "it is cut off");
-    } else if (store_find(store, file->name)) {
+    } else if (store_held(store, file->name)) {
         on_odd(store, file->name, "it is there twice, pinned and not");
     } else {
         memcpy(held->entry.name, file->name, sizeof(held->entry.name));
+        held->entry.serial = snapshot_serial();
         held->entry.kept_ms = file->written_ms;
         held->entry.pinned = file->pinned;
         held->entry.on_disk = true;
@@ -141,11 +142,11 @@ store_close(struct store *store)
 
 /* ---- the rest ---- */
 
-/* The held one, or NULL with *err.  Call with disk. */
+/* The held one, or NULL with *err.  Call with a lock. */
 static struct held *
 find_or_tell(struct store *store, const char *name, struct error *err)
 {
-    struct held *held = store_find(store, name);
+    struct held *held = store_held(store, name);
 
     if (!held)
         error_set(err, ER_UNKNOWN,
@@ -162,7 +163,7 @@ decoded(struct store *store, const char *name)
     struct held *held;
 
     pthread_mutex_lock(&store->lock);
-    held = store_find(store, name);
+    held = store_held(store, name);
     if (held && held->snapshot) {
         snapshot = snapshot_ref(held->snapshot);
         store_use(store, held);
@@ -192,6 +193,7 @@ read_file(struct store *store, struct held *held, struct error *err)
         goto out;
     }
     memcpy(snapshot->name, entry->name, sizeof(snapshot->name));
+    snapshot->serial = entry->serial;
     pthread_mutex_lock(&store->lock);
     held->snapshot = snapshot_ref(snapshot);
     store_use(store, held);
@@ -250,6 +252,20 @@ store_pin(struct store *store, const char *name, bool pinned, struct error *err)
     }
     pthread_mutex_unlock(&store->disk);
     return rc;
+}
+
+int
+store_find(struct store *store, const char *name, struct store_entry *out,
+           struct error *err)
+{
+    struct held *held;
+
+    pthread_mutex_lock(&store->lock);
+    held = find_or_tell(store, name, err);
+    if (held)
+        *out = held->entry;
+    pthread_mutex_unlock(&store->lock);
+    return held ? 0 : -1;
 }
 
 size_t

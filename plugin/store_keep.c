@@ -123,7 +123,7 @@ store_make_name(struct store *store, struct snapshot *snapshot)
                  "heap_%04d%02d%02d_%02d%02d%02d_%u", tm.tm_year + 1900,
                  tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                  ++store->serial);
-    while (store_find(store, snapshot->name));
+    while (store_held(store, snapshot->name));
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -161,7 +161,7 @@ is_taken(struct store *store, const char *name)
     bool taken;
 
     pthread_mutex_lock(&store->lock);
-    taken = store_find(store, name) != NULL;
+    taken = store_held(store, name) != NULL;
     pthread_mutex_unlock(&store->lock);
     return taken;
 }
@@ -226,6 +226,7 @@ store_add(struct store *store, struct snapshot *snapshot, struct error *err)
     if (to_disk && snapshot_encode(snapshot, &bytes, err) != 0)
         goto out;
     snapshot_describe(snapshot, &held->entry);
+    held->entry.serial = snapshot->serial;
     held->entry.kept_ms = clock_wall_ms();
     held->entry.on_disk = to_disk;
     held->entry.size = to_disk ? bytes.size : store_memory_of(snapshot);

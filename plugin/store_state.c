@@ -34,7 +34,7 @@ held_free(struct held *held)
 }
 
 struct held *
-store_find(const struct store *store, const char *name)
+store_held(const struct store *store, const char *name)
 {
     for (size_t i = 0; i < store->count; i++)
         if (strcmp(store->list[i]->entry.name, name) == 0)

@@ -38,7 +38,7 @@ void store_say(const struct store *store, const char *format, ...)
 void held_free(struct held *held); /* NULL is fine */
 
 /* Call with a lock; NULL: no such name. */
-struct held *store_find(const struct store *store, const char *name);
+struct held *store_held(const struct store *store, const char *name);
 
 /* Out of the list and of memory, not of the directory.  Call with both. */
 void store_forget(struct store *store, const struct held *held);

@@ -11,14 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "buffer.h"
+#include "filter.h"
 #include "symbols.h"
+#include "view_options.h"
 
 struct arena;
 struct error;
 struct profile;
 struct profile_stack;
 struct texts;
-struct view_options;
 
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */
@@ -30,23 +32,29 @@ struct stack_names {
     const struct profile *profile; /* borrowed */
     struct texts *texts;
     struct symbols symbols;
-    uint32_t *run_names; /* per location, the last for none: 1 + a text */
+    struct filter filter;
+    enum granularity granularity;
+    uint32_t *runs; /* per location, the last for none: the number of the Run
+                       that calls it, from 1 */
     uint32_t run_count;
+    struct buffer scratch;
     uint32_t reach;     /* of allocator.h */
     uint32_t texts_max; /* no stack makes them more */
     size_t longest;     /* frames of the longest stack */
 };
 
 /* options NULL: view_defaults.  Names live in arena.  -1 with *err (no memory,
- * or a measure that the profile lacks): fini it nevertheless. */
+ * a bad focus or ignore, a measure that the profile lacks, cancelled): fini it
+ * nevertheless. */
 int stack_names_init(struct stack_names *names, const struct profile *profile,
                      const struct view_options *options, struct arena *arena,
                      struct error *err);
 void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 
 /*
- * The frames of a stack, leaf first: at most names->longest.  -1 without
- * memory; a stack that was named once needs none any more.
+ * The frames of a stack, leaf first: at most names->longest, and none of a
+ * stack that is not in focus.  -1 without memory; a stack that was named once
+ * needs none any more.
  */
 int stack_names_get(struct stack_names *names,
                     const struct profile_stack *stack, struct stack_frame *out,

@@ -7,9 +7,11 @@
 #include "arena.h"
 #include "buffer.h"
 #include "function_name.h"
+#include "granularity.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
+#include "view_options.h"
 
 enum { NAME_BYTES_MAX = 16 << 20 };
 
@@ -20,6 +22,7 @@ struct draft {
 
 struct maker {
     const struct profile *profile;
+    enum granularity granularity;
     struct texts *texts;
     struct buffer scratch;
     struct draft *drafts; /* per frame */
@@ -169,8 +172,8 @@ is_run(const char *name)
 }
 
 static int
-name_frame(struct maker *m, const struct draft *draft, bool inlined,
-           uint32_t *name, bool *run)
+name_function(struct maker *m, const struct draft *draft, bool inlined,
+              uint32_t *name, bool *run)
 {
     uint32_t unique = m->unique[draft->full_name];
 
@@ -181,8 +184,26 @@ name_frame(struct maker *m, const struct draft *draft, bool inlined,
         buffer_text(&m->scratch, " (inline)");
         return add_scratch(m, name);
     }
-    *run = is_run(texts_get(m->texts, *name));
+    *run = is_run(texts_get(m->texts, *name)) &&
+           m->granularity != GRANULARITY_FILES;
     return 0;
+}
+
+/* What a Run is called depends on the stack: see stack_names.c. */
+static int
+name_frame(struct maker *m, const struct location *location, uint32_t i,
+           const struct draft *draft, uint32_t *name, bool *run)
+{
+    bool inlined = i + 1 < location->frame_count;
+
+    if (name_function(m, draft, inlined, name, run) != 0)
+        return -1;
+    if (m->granularity == GRANULARITY_FUNCTIONS || *run)
+        return 0;
+    buffer_clear(&m->scratch);
+    granularity_name(&m->scratch, m->granularity, texts_get(m->texts, *name),
+                     &location->frames[i], location->address);
+    return add_scratch(m, name);
 }
 
 static struct allocator_part
@@ -234,26 +255,31 @@ draft_all(struct maker *m, const uint32_t *first)
 }
 
 static int
-name_all(struct maker *m, const uint32_t *first, uint32_t *names, bool *runs)
+name_all(struct maker *m, const uint32_t *first, uint32_t *names,
+         uint32_t *short_names, bool *runs)
 {
     for (size_t i = 0; i < m->profile->location_count; i++)
-        for (uint32_t k = first[i]; k < first[i + 1]; k++)
-            if (name_frame(m, &m->drafts[k], k + 1 < first[i + 1], &names[k],
-                           &runs[k]) != 0)
+        for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+            short_names[k] = m->drafts[k].short_name;
+            if (name_frame(m, &m->profile->locations[i], k - first[i],
+                           &m->drafts[k], &names[k], &runs[k]) != 0)
                 return -1;
+        }
     return 0;
 }
 
 int
-symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
+symbols_make(const struct profile *profile, const struct view_options *options,
              struct arena *arena, struct texts *texts, struct symbols *out)
 {
-    struct maker m = {.profile = profile, .texts = texts};
+    struct maker m = {.profile = profile,
+                      .granularity = options->granularity,
+                      .texts = texts};
     size_t locations = profile->location_count, count;
     uint32_t *first = arena_alloc(arena, (locations + 1) * sizeof(*first));
     struct allocator_part *parts =
         arena_alloc(arena, locations * sizeof(*parts));
-    uint32_t *names;
+    uint32_t *names, *short_names;
     bool *runs;
     int rc = -1;
 
@@ -265,8 +291,9 @@ symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
     m.shortened =
         mem_zalloc((size_t)first[locations] * 5, sizeof(*m.shortened));
     names = arena_alloc(arena, first[locations] * sizeof(*names));
+    short_names = arena_alloc(arena, first[locations] * sizeof(*short_names));
     runs = arena_alloc(arena, first[locations] * sizeof(*runs));
-    if (!m.drafts || !m.shortened || !names || !runs ||
+    if (!m.drafts || !m.shortened || !names || !short_names || !runs ||
         draft_all(&m, first) != 0)
         goto out;
     count = texts_count(texts);
@@ -274,12 +301,12 @@ symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
     m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
     m.unique = mem_zalloc(count, sizeof(*m.unique));
     if (!m.seen || !m.ambiguous || !m.unique || tell_apart(&m, first) != 0 ||
-        name_all(&m, first, names, runs) != 0)
+        name_all(&m, first, names, short_names, runs) != 0)
         goto out;
     for (size_t i = 0; i < locations; i++)
         parts[i] = part_of(&m, &profile->locations[i], &m.drafts[first[i]],
-                           jeprof_allocator_rule);
-    *out = (struct symbols){first, names, runs, parts};
+                           options->allocator_frames);
+    *out = (struct symbols){first, names, short_names, runs, parts};
     rc = 0;
 out:
     buffer_fini(&m.scratch);

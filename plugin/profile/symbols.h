@@ -2,7 +2,8 @@
  * symbols.h - what the frames of a profile are called in a graph.
  *
  * jeprof's naming: short function names, "(inline)" after inlined ones, and
- * "name@address" where functions of one short name have different symbols.
+ * "name@address" where functions of one short name have different symbols;
+ * at the granularity that was asked for (granularity.h).
  */
 #ifndef HW_SYMBOLS_H
 #define HW_SYMBOLS_H
@@ -15,19 +16,22 @@
 struct arena;
 struct profile;
 struct texts;
+struct view_options;
 
 struct symbols {
     /* Frames of location i: first[i] up to first[i + 1], innermost first. */
     const uint32_t *first;
-    const uint32_t *names; /* per frame: number in the texts */
-    const bool *runs;      /* per frame: named after its callee instead */
+    const uint32_t *names;       /* per frame: number in the texts */
+    const uint32_t *short_names; /* the function alone, likewise */
+    const bool *runs;            /* per frame: named after its callee instead */
     /* Per location, by the rule that was asked for. */
     const struct allocator_part *parts;
 };
 
 /* Names all frames of profile; everything lives in arena and texts.  -1
  * without memory. */
-int symbols_make(const struct profile *profile, bool jeprof_allocator_rule,
-                 struct arena *arena, struct texts *texts, struct symbols *out);
+int symbols_make(const struct profile *profile,
+                 const struct view_options *options, struct arena *arena,
+                 struct texts *texts, struct symbols *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "errors.h"
@@ -13,7 +14,7 @@
 #include "profile.h"
 
 /* What an address (as written in the dump) is called.  Inlined frames are
- * separated by '|', innermost first. */
+ * separated by '|', innermost first; each may be "function\037file\037line". */
 struct fixture_name {
     uint64_t address;
     const char *functions;
@@ -32,8 +33,15 @@ fixture_add(struct names *names, const struct fixture_name *from)
 
     ck_assert_uint_lt(strlen(from->functions), sizeof(text));
     strcpy(text, from->functions);
-    while ((function = strsep(&rest, "|")))
-        frames[count++] = (struct frame){function, "", 0};
+    while ((function = strsep(&rest, "|"))) {
+        char *place = function, *file, *line;
+
+        strsep(&place, "\037");
+        file = strsep(&place, "\037");
+        line = strsep(&place, "\037");
+        frames[count++] = (struct frame){
+            function, file, line ? (uint32_t)strtoul(line, NULL, 10) : 0};
+    }
     for (uint64_t less = 0; less < 2; less++) {
         ck_assert_int_eq(names_add(names, from->address - less, frames, count,
                                    from->in_allocator),

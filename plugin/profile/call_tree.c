@@ -1,0 +1,309 @@
+/* call_tree.c - see call_tree.h. */
+#include "call_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "hash.h"
+#include "measured.h"
+#include "memory.h"
+#include "profile.h"
+#include "stack_names.h"
+#include "texts.h"
+#include "view_options.h"
+
+enum {
+    TREE_MEMORY_MAX = 1 << 30,
+    NODES_FIRST = 1024, /* a power of two */
+    NODES_MAX = 1 << 23,
+    NAME_BYTES_MAX = 1 << 20,
+    STACKS_PER_LOOK = 4096 /* between two looks at cancelled */
+};
+
+const char call_tree_nameless[] = "(no frames)";
+
+struct builder {
+    const struct profile *profile;
+    const struct view_options *options;
+    struct error *err;
+    struct call_tree *tree;
+    struct stack_names names;
+    struct stack_frame *frames; /* of the stack at hand */
+    uint32_t *full;             /* per frame of symbols: 1 + a text */
+    bool full_names;
+    struct buffer scratch;
+
+    uint32_t *texts; /* per node: its name's number */
+    uint32_t *slots; /* node by hash, the root for none; twice node_room */
+    uint32_t node_room;
+};
+
+static uint32_t *
+slot_of(const struct builder *b, uint32_t parent, uint32_t text)
+{
+    uint32_t mask = b->node_room * 2 - 1;
+    uint64_t key = (uint64_t)parent << 32 | text;
+    uint32_t i = (uint32_t)hash_mix(hash_seed(b), key) & mask;
+
+    for (; b->slots[i]; i = (i + 1) & mask)
+        if (b->tree->nodes[b->slots[i]].parent == parent &&
+            b->texts[b->slots[i]] == text)
+            break;
+    return &b->slots[i];
+}
+
+static int
+grow(struct builder *b)
+{
+    uint32_t room = b->node_room ? b->node_room * 2 : NODES_FIRST;
+    struct call_tree_node *nodes;
+    uint32_t *texts, *slots;
+
+    if (room > NODES_MAX)
+        return -1;
+    nodes = mem_realloc(b->tree->nodes, room * sizeof(*nodes));
+    if (!nodes)
+        return -1;
+    b->tree->nodes = nodes;
+    texts = mem_realloc(b->texts, room * sizeof(*texts));
+    if (!texts)
+        return -1;
+    b->texts = texts;
+    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
+    if (!slots)
+        return -1;
+    mem_free(b->slots);
+    b->slots = slots;
+    b->node_room = room;
+    for (uint32_t i = 1; i < b->tree->count; i++)
+        *slot_of(b, nodes[i].parent, texts[i]) = i;
+    return 0;
+}
+
+static int
+descend(struct builder *b, uint32_t text, const char *name, uint32_t *at)
+{
+    struct call_tree *tree = b->tree;
+    uint32_t *slot;
+
+    if (tree->count == b->node_room && grow(b) != 0)
+        return -1;
+    slot = slot_of(b, *at, text);
+    if (*slot == 0) {
+        tree->nodes[tree->count] = (struct call_tree_node){
+            .name = name, .parent = *at, .depth = tree->nodes[*at].depth + 1};
+        b->texts[tree->count] = text;
+        *slot = tree->count++;
+    }
+    *at = *slot;
+    return 0;
+}
+
+/* The name of a frame as its symbol has it. */
+static int
+full_name(struct builder *b, const struct stack_frame *frame, uint32_t *text)
+{
+    const struct location *location = &b->profile->locations[frame->location];
+    uint32_t *known =
+        &b->full[b->names.symbols.first[frame->location] + frame->frame];
+
+    if (*known == 0) {
+        buffer_clear(&b->scratch);
+        buffer_text(&b->scratch, location->frames[frame->frame].function);
+        if (frame->frame + 1 < location->frame_count)
+            buffer_text(&b->scratch, "[inline]");
+        if (b->scratch.failed || texts_add(b->names.texts, b->scratch.data,
+                                           b->scratch.size, known) != 0)
+            return -1;
+        ++*known;
+    }
+    *text = *known - 1;
+    return 0;
+}
+
+static int
+add_stack(struct builder *b, const struct profile_stack *stack)
+{
+    double weight = measured_stack(stack, b->options->measure);
+    struct call_tree_node *node;
+    uint32_t at = 0, text;
+    const char *name;
+    size_t count;
+
+    if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
+        return -1;
+    for (size_t i = count; i-- > 0;) {
+        text = b->frames[i].name;
+        if (b->full_names && full_name(b, &b->frames[i], &text) != 0)
+            return -1;
+        name = texts_get(b->names.texts, text);
+        if (*name && descend(b, text, name, &at) != 0)
+            return -1;
+    }
+    if (at == 0 && descend(b, UINT32_MAX, call_tree_nameless, &at) != 0)
+        return -1;
+    node = &b->tree->nodes[at];
+    node->self += weight;
+    if (measure_is_space(b->options->measure))
+        node->variance += stack->variance;
+    return 0;
+}
+
+/* Children come after their parents. */
+static void
+add_up(struct call_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        tree->nodes[i].total = tree->nodes[i].self;
+        tree->nodes[i].changed = fabs(tree->nodes[i].self);
+    }
+    for (uint32_t i = tree->count; i-- > 1;) {
+        struct call_tree_node *node = &tree->nodes[i];
+        struct call_tree_node *parent = &tree->nodes[node->parent];
+
+        parent->total += node->total;
+        parent->changed += node->changed;
+        parent->variance += node->variance;
+        tree->heaviest = fmax(tree->heaviest, fabs(node->total));
+    }
+    tree->heaviest = fmax(tree->heaviest, fabs(tree->nodes[0].total));
+}
+
+static int
+compare_by_name(const void *a, const void *b, void *arg)
+{
+    const struct call_tree_node *nodes = arg;
+    const struct call_tree_node *x = &nodes[*(const uint32_t *)a];
+    const struct call_tree_node *y = &nodes[*(const uint32_t *)b];
+
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int
+compare_heaviest(const void *a, const void *b, void *arg)
+{
+    const struct call_tree_node *nodes = arg;
+    const struct call_tree_node *x = &nodes[*(const uint32_t *)a];
+    const struct call_tree_node *y = &nodes[*(const uint32_t *)b];
+
+    if (x->parent == y->parent && fabs(x->total) != fabs(y->total))
+        return fabs(x->total) > fabs(y->total) ? -1 : 1;
+    return compare_by_name(a, b, arg);
+}
+
+static int
+compare_growth(const void *a, const void *b, void *arg)
+{
+    const struct call_tree_node *nodes = arg;
+    const struct call_tree_node *x = &nodes[*(const uint32_t *)a];
+    const struct call_tree_node *y = &nodes[*(const uint32_t *)b];
+
+    if (x->parent == y->parent && x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return compare_by_name(a, b, arg);
+}
+
+static int
+link_children(struct call_tree *tree, enum call_tree_order order,
+              const struct view_options *options)
+{
+    int (*compare)(const void *, const void *, void *) =
+        order == CALL_TREE_BY_NAME ? compare_by_name
+        : options->by_growth       ? compare_growth
+                                   : compare_heaviest;
+    uint32_t count = tree->count - 1;
+    uint32_t *sorted = mem_zalloc(tree->count, sizeof(*sorted));
+
+    if (!sorted)
+        return -1;
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = i + 1;
+    qsort_r(sorted, count, sizeof(*sorted), compare, tree->nodes);
+    for (uint32_t i = count; i-- > 0;) {
+        struct call_tree_node *node = &tree->nodes[sorted[i]];
+
+        node->next = tree->nodes[node->parent].child;
+        tree->nodes[node->parent].child = sorted[i];
+    }
+    mem_free(sorted);
+    return 0;
+}
+
+static int
+build(struct builder *b, enum call_tree_order order)
+{
+    const struct profile *profile = b->profile;
+
+    if (stack_names_init(&b->names, profile, b->options, b->tree->arena,
+                         b->err) != 0 ||
+        grow(b) != 0)
+        return -1;
+    b->tree->nodes[0] = (struct call_tree_node){.name = ""};
+    b->tree->count = 1;
+    b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));
+    b->full = mem_zalloc(b->names.symbols.first[profile->location_count],
+                         sizeof(*b->full));
+    if (!b->frames || !b->full)
+        return -1;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        if (i % STACKS_PER_LOOK == 0 && measured_go_on(b->options, b->err) != 0)
+            return -1;
+        if (add_stack(b, &profile->stacks[i]) != 0)
+            return -1;
+    }
+    add_up(b->tree);
+    return link_children(b->tree, order, b->options);
+}
+
+struct call_tree *
+call_tree_new(const struct profile *profile, const struct view_options *options,
+              enum call_tree_names names, enum call_tree_order order,
+              struct error *err)
+{
+    struct error why = {0};
+    struct builder b = {.profile = profile, .err = &why};
+    int rc = -1;
+
+    b.options = options ? options : &view_defaults;
+    b.full_names = names == CALL_TREE_FULL &&
+                   b.options->granularity == GRANULARITY_FUNCTIONS;
+    if (measured_check(profile, b.options->measure, err) != 0)
+        return NULL;
+    buffer_init(&b.scratch, NAME_BYTES_MAX);
+    b.tree = mem_zalloc(1, sizeof(*b.tree));
+    if (b.tree)
+        b.tree->arena = arena_new(TREE_MEMORY_MAX);
+    if (b.tree && b.tree->arena) {
+        rc = build(&b, order);
+        stack_names_fini(&b.names);
+    }
+    mem_free(b.frames);
+    mem_free(b.full);
+    mem_free(b.texts);
+    mem_free(b.slots);
+    buffer_fini(&b.scratch);
+    if (rc == 0)
+        return b.tree;
+    call_tree_free(b.tree);
+    if (why.code)
+        error_set(err, why.code, "%s", why.text);
+    else
+        error_memory(err, "the call tree");
+    return NULL;
+}
+
+void
+call_tree_free(struct call_tree *tree)
+{
+    if (!tree)
+        return;
+    mem_free(tree->nodes);
+    arena_free(tree->arena);
+    mem_free(tree);
+}

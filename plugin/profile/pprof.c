@@ -1,0 +1,501 @@
+/*
+ * pprof.c - see pprof.h.
+ *
+ * Readers match locations by number, so they may come after the samples: one
+ * walk over the stacks writes samples and notes what they use, and the tables
+ * follow.
+ */
+#include "pprof.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "gzip.h"
+#include "hash.h"
+#include "measured.h"
+#include "memory.h"
+#include "profile.h"
+#include "protobuf.h"
+#include "shown_name.h"
+#include "stack_names.h"
+#include "texts.h"
+#include "view_options.h"
+
+enum {
+    PPROF_MEMORY_MAX = 1 << 30,
+    PPROF_BYTES_MAX = 512 << 20, /* before they are packed */
+    STACKS_PER_LOOK = 4096,
+    SAMPLE_TYPES = 4
+};
+
+/* Fields of profile.proto. */
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6,
+    PROFILE_TIME_NANOS = 9,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+    VALUE_TYPE = 1,
+    VALUE_UNIT = 2,
+    SAMPLE_LOCATIONS = 1,
+    SAMPLE_VALUES = 2,
+    MAPPING_ID = 1,
+    MAPPING_START = 2,
+    MAPPING_LIMIT = 3,
+    MAPPING_OFFSET = 4,
+    MAPPING_FILE = 5,
+    MAPPING_BUILD_ID = 6,
+    MAPPING_HAS_FUNCTIONS = 7,
+    MAPPING_HAS_FILES = 8,
+    MAPPING_HAS_LINES = 9,
+    MAPPING_HAS_INLINED = 10,
+    LOCATION_ID = 1,
+    LOCATION_MAPPING = 2,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    LINE_LINE = 2,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_SYSTEM_NAME = 3,
+    FUNCTION_FILE = 4
+};
+
+/* The order is that of the values; a row's place is its enum measure's. */
+static const struct {
+    enum measure measure;
+    const char *type, *unit;
+} sample_types[SAMPLE_TYPES] = {
+    {MEASURE_ALLOC_OBJECTS, "alloc_objects", "count"},
+    {MEASURE_ALLOC_SPACE, "alloc_space", "bytes"},
+    {MEASURE_INUSE_OBJECTS, "inuse_objects", "count"},
+    {MEASURE_INUSE_SPACE, "inuse_space", "bytes"},
+};
+
+struct function_key {
+    uint32_t name, system_name, file;
+};
+
+struct writer {
+    const struct profile *profile;
+    struct view_options options;
+    struct error *err;
+    struct arena *arena;
+    struct stack_names names;
+    struct stack_frame *frames;
+    struct texts *strings; /* number 0 is "" */
+
+    /* Locations of the file: one of the profile's from a frame on, for the
+     * allocator may end among its frames.  Its id is 1 + that frame's number
+     * among those of all locations. */
+    bool *used;
+
+    struct function_key *functions; /* their ids are 1 + the index */
+    uint32_t *function_slots;       /* 1 + index by hash */
+    uint32_t function_count;
+    uint64_t function_mask;
+
+    struct buffer out, message, inner, scratch;
+};
+
+/* The number of a text in the file's table. */
+static int
+add_string(struct writer *w, const char *text, uint32_t *number)
+{
+    buffer_clear(&w->scratch);
+    shown_name(text, PPROF_NAME_MAX, &w->scratch);
+    return w->scratch.failed
+               ? -1
+               : texts_add(w->strings, w->scratch.data ? w->scratch.data : "",
+                           w->scratch.size, number);
+}
+
+static int
+add_value_type(struct writer *w, uint32_t field, const char *type,
+               const char *unit)
+{
+    uint32_t type_text, unit_text;
+
+    if (add_string(w, type, &type_text) != 0 ||
+        add_string(w, unit, &unit_text) != 0)
+        return -1;
+    buffer_clear(&w->message);
+    protobuf_number(&w->message, VALUE_TYPE, type_text);
+    protobuf_number(&w->message, VALUE_UNIT, unit_text);
+    protobuf_bytes(&w->out, field, w->message.data, w->message.size);
+    return 0;
+}
+
+static bool
+has_type(const struct writer *w, size_t i)
+{
+    return w->profile->accumulated ||
+           sample_types[i].measure == MEASURE_INUSE_OBJECTS ||
+           sample_types[i].measure == MEASURE_INUSE_SPACE;
+}
+
+static int
+add_head(struct writer *w)
+{
+    uint32_t text;
+
+    for (size_t i = 0; i < SAMPLE_TYPES; i++) {
+        if (!has_type(w, i))
+            continue;
+        if (add_value_type(w, PROFILE_SAMPLE_TYPE, sample_types[i].type,
+                           sample_types[i].unit) != 0)
+            return -1;
+        if (sample_types[i].measure != w->options.measure)
+            continue;
+        if (add_string(w, sample_types[i].type, &text) != 0)
+            return -1;
+        protobuf_number(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE, text);
+    }
+    if (add_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes") != 0)
+        return -1;
+    protobuf_number(&w->out, PROFILE_PERIOD, w->profile->rate);
+    if (w->profile->origin.live)
+        protobuf_signed(&w->out, PROFILE_TIME_NANOS,
+                        w->profile->origin.taken_ms * 1000000);
+    return 0;
+}
+
+static int
+add_comment(struct writer *w, const char *comment)
+{
+    uint32_t text;
+
+    if (*comment == '\0')
+        return 0;
+    if (add_string(w, comment, &text) != 0)
+        return -1;
+    protobuf_number(&w->out, PROFILE_COMMENT, text);
+    return 0;
+}
+
+/* Beyond int64 there is nothing to be told. */
+static int64_t
+rounded(double value)
+{
+    return value >= 9e18    ? INT64_MAX
+           : value <= -9e18 ? INT64_MIN
+                            : (int64_t)llround(value);
+}
+
+static int
+add_sample(struct writer *w, const struct profile_stack *stack)
+{
+    uint32_t last = UINT32_MAX;
+    bool any = false;
+    size_t count;
+
+    if (stack_names_get(&w->names, stack, w->frames, &count) != 0)
+        return -1;
+    buffer_clear(&w->message);
+    buffer_clear(&w->inner);
+    for (size_t i = 0; i < SAMPLE_TYPES; i++) {
+        int64_t value;
+
+        if (!has_type(w, i))
+            continue;
+        value = rounded(measured_stack(stack, sample_types[i].measure));
+        any |= value != 0;
+        protobuf_varint(&w->inner, (uint64_t)value);
+    }
+    if (!any)
+        return 0;
+    protobuf_bytes(&w->message, SAMPLE_VALUES, w->inner.data, w->inner.size);
+    buffer_clear(&w->inner);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t location = w->frames[i].location, id;
+
+        if (i > 0 && w->frames[i].frame > 0 && location == last)
+            continue; /* of the same location as the frame before */
+        last = location;
+        id = w->names.symbols.first[location] + w->frames[i].frame;
+        w->used[id] = true;
+        protobuf_varint(&w->inner, (uint64_t)id + 1);
+    }
+    if (w->inner.size)
+        protobuf_bytes(&w->message, SAMPLE_LOCATIONS, w->inner.data,
+                       w->inner.size);
+    protobuf_bytes(&w->out, PROFILE_SAMPLE, w->message.data, w->message.size);
+    return 0;
+}
+
+static int
+add_samples(struct writer *w)
+{
+    const struct profile *profile = w->profile;
+
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        if (i % STACKS_PER_LOOK == 0 &&
+            measured_go_on(&w->options, w->err) != 0)
+            return -1;
+        if (add_sample(w, &profile->stacks[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Symbols are resolved: readers need not look for the files. */
+static int
+add_mapping(struct writer *w, size_t id, const struct profile_module *module)
+{
+    uint32_t path, build_id;
+
+    if (add_string(w, module->path, &path) != 0 ||
+        add_string(w, module->build_id, &build_id) != 0)
+        return -1;
+    buffer_clear(&w->message);
+    protobuf_number(&w->message, MAPPING_ID, id);
+    protobuf_number(&w->message, MAPPING_START, module->start);
+    protobuf_number(&w->message, MAPPING_LIMIT, module->end);
+    protobuf_number(&w->message, MAPPING_OFFSET, module->offset);
+    protobuf_number(&w->message, MAPPING_FILE, path);
+    protobuf_number(&w->message, MAPPING_BUILD_ID, build_id);
+    protobuf_number(&w->message, MAPPING_HAS_FUNCTIONS, 1);
+    protobuf_number(&w->message, MAPPING_HAS_FILES, 1);
+    protobuf_number(&w->message, MAPPING_HAS_LINES, 1);
+    protobuf_number(&w->message, MAPPING_HAS_INLINED, 1);
+    protobuf_bytes(&w->out, PROFILE_MAPPING, w->message.data, w->message.size);
+    return 0;
+}
+
+/* Without any, pprof would make one up and try to read its file. */
+static int
+add_mappings(struct writer *w)
+{
+    const struct profile *profile = w->profile;
+    struct profile_module all = {
+        .end = UINT64_MAX, .path = profile->program, .build_id = ""};
+
+    if (profile->module_count == 0)
+        return add_mapping(w, 1, &all);
+    for (size_t i = 0; i < profile->module_count; i++)
+        if (add_mapping(w, i + 1, &profile->modules[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static size_t
+mapping_of(const struct profile *profile, uint64_t address)
+{
+    size_t low = 0, high = profile->module_count;
+
+    if (high == 0)
+        return 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (profile->modules[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->module_count && profile->modules[low].start <= address
+               ? low + 1
+               : 0;
+}
+
+static int
+function_of(struct writer *w, const struct function_key *key, uint32_t *id)
+{
+    uint64_t i = hash_mix(hash_mix(hash_seed(w), key->name),
+                          (uint64_t)key->system_name << 32 | key->file);
+
+    for (i &= w->function_mask; w->function_slots[i];
+         i = (i + 1) & w->function_mask) {
+        const struct function_key *other =
+            &w->functions[w->function_slots[i] - 1];
+
+        if (other->name == key->name && other->file == key->file &&
+            other->system_name == key->system_name)
+            break;
+    }
+    if (w->function_slots[i] == 0) {
+        w->functions[w->function_count++] = *key;
+        w->function_slots[i] = w->function_count;
+    }
+    *id = w->function_slots[i];
+    return 0;
+}
+
+/* The graph's name without what pprof itself says of inlined ones. */
+static int
+add_function_name(struct writer *w, uint32_t frame, bool inlined,
+                  const char *full, uint32_t *number)
+{
+    static const char suffix[] = " (inline)";
+    const char *name = texts_get(w->names.texts, w->names.symbols.names[frame]);
+    size_t size = strlen(name), end = sizeof(suffix) - 1;
+
+    if (inlined && size > end && strcmp(name + size - end, suffix) == 0)
+        size -= end;
+    buffer_clear(&w->inner);
+    buffer_add(&w->inner, name, size);
+    if (w->inner.failed)
+        return -1;
+    return add_string(w, size ? w->inner.data : full, number);
+}
+
+static int
+add_line(struct writer *w, const struct location *location, uint32_t frame,
+         uint32_t number)
+{
+    const struct frame *from = &location->frames[frame];
+    struct function_key key;
+    uint32_t id;
+
+    if (add_function_name(w, number, frame + 1 < location->frame_count,
+                          from->function, &key.name) != 0 ||
+        add_string(w, from->function, &key.system_name) != 0 ||
+        add_string(w, from->file, &key.file) != 0 ||
+        function_of(w, &key, &id) != 0)
+        return -1;
+    buffer_clear(&w->inner);
+    protobuf_number(&w->inner, LINE_FUNCTION, id);
+    protobuf_number(&w->inner, LINE_LINE, from->line);
+    protobuf_bytes(&w->message, LOCATION_LINE, w->inner.data, w->inner.size);
+    return 0;
+}
+
+static int
+add_location(struct writer *w, size_t i, uint32_t from)
+{
+    const struct location *location = &w->profile->locations[i];
+    uint32_t first = w->names.symbols.first[i];
+
+    buffer_clear(&w->message);
+    protobuf_number(&w->message, LOCATION_ID, (uint64_t)first + from + 1);
+    protobuf_number(&w->message, LOCATION_MAPPING,
+                    mapping_of(w->profile, location->address));
+    protobuf_number(&w->message, LOCATION_ADDRESS, location->address);
+    for (uint32_t k = from; k < location->frame_count; k++)
+        if (add_line(w, location, k, first + k) != 0)
+            return -1;
+    protobuf_bytes(&w->out, PROFILE_LOCATION, w->message.data, w->message.size);
+    return 0;
+}
+
+static int
+add_locations(struct writer *w)
+{
+    const struct profile *profile = w->profile;
+
+    for (size_t i = 0; i < profile->location_count; i++)
+        for (uint32_t k = 0; k < profile->locations[i].frame_count; k++)
+            if (w->used[w->names.symbols.first[i] + k] &&
+                add_location(w, i, k) != 0)
+                return -1;
+    return 0;
+}
+
+static void
+add_functions(struct writer *w)
+{
+    for (uint32_t i = 0; i < w->function_count; i++) {
+        const struct function_key *key = &w->functions[i];
+
+        buffer_clear(&w->message);
+        protobuf_number(&w->message, FUNCTION_ID, (uint64_t)i + 1);
+        protobuf_number(&w->message, FUNCTION_NAME, key->name);
+        protobuf_number(&w->message, FUNCTION_SYSTEM_NAME, key->system_name);
+        protobuf_number(&w->message, FUNCTION_FILE, key->file);
+        protobuf_bytes(&w->out, PROFILE_FUNCTION, w->message.data,
+                       w->message.size);
+    }
+}
+
+static void
+add_strings(struct writer *w)
+{
+    for (uint32_t i = 0; i < texts_count(w->strings); i++) {
+        const char *text = texts_get(w->strings, i);
+
+        protobuf_bytes(&w->out, PROFILE_STRING, text, strlen(text));
+    }
+}
+
+static int
+write_all(struct writer *w)
+{
+    const struct profile *profile = w->profile;
+    size_t capacity = 16, frames;
+    uint32_t empty;
+
+    w->strings = texts_new(w->arena);
+    if (!w->strings || add_string(w, "", &empty) != 0 ||
+        stack_names_init(&w->names, profile, &w->options, w->arena, w->err) !=
+            0)
+        return -1;
+    frames = w->names.symbols.first[profile->location_count];
+    while (capacity < frames * 2)
+        capacity *= 2;
+    w->function_mask = capacity - 1;
+    w->frames = mem_zalloc(w->names.longest, sizeof(*w->frames));
+    w->used = arena_alloc(w->arena, frames * sizeof(*w->used));
+    w->functions = arena_alloc(w->arena, frames * sizeof(*w->functions));
+    w->function_slots = mem_zalloc(capacity, sizeof(*w->function_slots));
+    if (!w->frames || !w->used || !w->functions || !w->function_slots)
+        return -1;
+    if (add_head(w) != 0 || add_comment(w, profile->memory) != 0 ||
+        add_comment(w, profile->note) != 0 ||
+        add_comment(w, profile->truncated ? "The profile was cut off" : "") !=
+            0 ||
+        add_samples(w) != 0 || add_mappings(w) != 0 || add_locations(w) != 0)
+        return -1;
+    add_functions(w);
+    add_strings(w);
+    return w->out.failed || w->message.failed || w->inner.failed ? -1 : 0;
+}
+
+int
+profile_pprof(const struct profile *profile, const struct view_options *options,
+              struct buffer *out, struct error *err)
+{
+    struct error why = {0};
+    struct writer w = {.profile = profile, .err = &why};
+    int rc = -1;
+
+    w.options = options ? *options : view_defaults;
+    if (measured_check(profile, w.options.measure, err) != 0)
+        return -1;
+    buffer_init(&w.out, PPROF_BYTES_MAX);
+    buffer_init(&w.message, PPROF_BYTES_MAX);
+    buffer_init(&w.inner, PPROF_BYTES_MAX);
+    buffer_init(&w.scratch, 2 * PPROF_NAME_MAX);
+    w.arena = arena_new(PPROF_MEMORY_MAX);
+    if (w.arena) {
+        rc = write_all(&w);
+        stack_names_fini(&w.names);
+    }
+    if (rc == 0) {
+        gzip_add(out, w.out.data, w.out.size);
+        rc = out->failed ? -1 : 0;
+    }
+    mem_free(w.frames);
+    mem_free(w.function_slots);
+    texts_free(w.strings);
+    arena_free(w.arena);
+    buffer_fini(&w.out);
+    buffer_fini(&w.message);
+    buffer_fini(&w.inner);
+    buffer_fini(&w.scratch);
+    if (rc != 0 && why.code)
+        error_set(err, why.code, "%s", why.text);
+    else if (rc != 0)
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the pprof file is larger than %zu bytes or memory ran out",
+                  out->max);
+    return rc;
+}

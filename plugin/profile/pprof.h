@@ -1,0 +1,26 @@
+/*
+ * pprof.h - a profile as gzipped profile.proto, for "go tool pprof" and others.
+ *
+ * https://github.com/google/pprof/blob/main/proto/profile.proto
+ *
+ * Sample types: inuse_objects/count, inuse_space/bytes and, when they were
+ * counted, alloc_objects and alloc_space.  Values are estimates, rounded; of a
+ * difference signed.  Functions have the call graph's names, which readers show
+ * as they are, and their symbols' as system names.
+ */
+#ifndef HW_PPROF_H
+#define HW_PPROF_H
+
+struct buffer;
+struct error;
+struct profile;
+struct view_options;
+
+enum { PPROF_NAME_MAX = 16384 }; /* longer names are cut */
+
+/* Appends the file.  As profile_dot fails. */
+int profile_pprof(const struct profile *profile,
+                  const struct view_options *options, struct buffer *out,
+                  struct error *err);
+
+#endif
