@@ -20,7 +20,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -28,6 +27,7 @@
 #include "files.h"
 #include "hash.h"
 #include "memory.h"
+#include "own_file.h"
 #include "reader.h"
 
 enum {
@@ -217,18 +217,6 @@ take_samples(struct history *history, const uint8_t *bytes, size_t size)
     return wrong;
 }
 
-/* Our own, closed to others, and no second name of another file. */
-static bool
-is_ours(int fd, const char *dir)
-{
-    struct stat st, directory;
-
-    return fstat(fd, &st) == 0 && stat(dir, &directory) == 0 &&
-           S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-           (st.st_mode & (S_IRWXG | S_IRWXO)) == 0 &&
-           (st.st_uid == geteuid() || st.st_uid == directory.st_uid);
-}
-
 enum found { FOUND_HISTORY, FOUND_NOTHING, FOUND_OTHER };
 
 static enum found
@@ -239,8 +227,6 @@ load(struct history *history, const char *dir)
     struct buffer bytes;
     size_t wrong;
 
-    if (!is_ours(history->fd, dir))
-        return FOUND_OTHER;
     buffer_init(&bytes, HISTORY_FILE_MAX);
     if (fd_read_all(history->fd, &bytes, HISTORY_FILE, NULL) != 0)
         goto out;
@@ -262,31 +248,31 @@ out:
 }
 
 static int
-open_file(const char *path)
+open_file(const char *dir)
 {
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                0600);
+    return own_file_open(dir, HISTORY_FILE, O_RDWR | O_CREAT);
 }
 
 static void
-without_file(struct history *history, const char *path)
+without_file(struct history *history, const char *dir)
 {
     say(history,
-        "the history of memory is in memory alone: cannot write %s: %m", path);
+        "the history of memory is in memory alone: cannot write "
+        "%s/" HISTORY_FILE ": %m",
+        dir);
     fd_close(history->fd);
     history->fd = -1;
 }
 
 static bool
-set_aside(struct history *history, const char *path)
+set_aside(struct history *history, const char *dir)
 {
-    char aside[4200];
-
-    snprintf(aside, sizeof(aside), "%s.damaged", path);
-    if (rename(path, aside) != 0)
+    if (own_file_set_aside(dir, HISTORY_FILE) != 0)
         return false;
-    say(history, "%s is damaged or no history of this heapwire: renamed to %s",
-        path, aside);
+    say(history,
+        "%s/" HISTORY_FILE " is damaged or no history of this heapwire: "
+        "renamed to " HISTORY_FILE ".damaged",
+        dir);
     return true;
 }
 
@@ -306,25 +292,20 @@ use_file(struct history *history, const char *dir)
 {
     uint8_t head[HISTORY_RECORD];
     enum found found = FOUND_OTHER;
-    char path[4096];
-    int n = snprintf(path, sizeof(path), "%s/" HISTORY_FILE, dir);
 
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return;
-    history->fd = open_file(path);
+    history->fd = open_file(dir);
     if (history->fd >= 0)
         found = load(history, dir);
     if (found == FOUND_OTHER) {
+        bool foreign = history->fd >= 0 || own_file_is_foreign(errno);
+
         fd_close(history->fd);
-        history->fd = set_aside(history, path) ? open_file(path) : -1;
-        if (history->fd < 0 || !is_ours(history->fd, dir)) {
-            without_file(history, path);
-            return;
-        }
+        history->fd = foreign && set_aside(history, dir) ? open_file(dir) : -1;
     }
-    if (found != FOUND_HISTORY &&
-        (!make_head(head) || !write_record(history->fd, 0, head)))
-        without_file(history, path);
+    if (history->fd < 0 ||
+        (found != FOUND_HISTORY &&
+         (!make_head(head) || !write_record(history->fd, 0, head))))
+        without_file(history, dir);
 }
 
 /* ---- public ---- */
@@ -427,9 +408,15 @@ take_allocators(struct history_sample *out, const struct history_sample *from)
     out->retained = from->retained;
 }
 
+static bool
+same_database(const struct history_sample *a, const struct history_sample *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
 bool
-history_last(struct history *history, int32_t pid, uint64_t start_ticks,
-             int64_t until_ms, struct history_sample *out)
+history_last(struct history *history, int64_t from_ms, int64_t until_ms,
+             struct history_sample *out)
 {
     bool found = false;
 
@@ -442,12 +429,12 @@ history_last(struct history *history, int32_t pid, uint64_t start_ticks,
         size_t place = (number - 1) % HISTORY_SAMPLES;
         const struct history_sample *sample = &history->samples[place];
 
-        if (history->numbers[place] != number || sample->pid != pid ||
-            sample->start_ticks != start_ticks || sample->at_ms > until_ms)
+        if (history->numbers[place] != number || sample->at_ms < from_ms ||
+            sample->at_ms > until_ms)
             continue;
         if (!found)
             *out = *sample;
-        else
+        else if (same_database(out, sample))
             take_allocators(out, sample);
         found = true;
     }

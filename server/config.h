@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "buffer.h"
+#include "marks.h"
 #include "setting.h"
 
 struct error;
@@ -36,6 +37,10 @@ enum {
     CONFIG_IDLE_MAX_S = 365 * 24 * 3600,
     CONFIG_DEFAULT_LOGIN_FAILURES = 10,
     CONFIG_LOGIN_FAILURES_MAX = 1000,
+    CONFIG_DEFAULT_LINGER_S = 900,
+    CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
+    CONFIG_EVERY_MIN_S = 10,
+    CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
     CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
 };
 
@@ -64,6 +69,8 @@ struct config {
     uint32_t keep;           /* snapshots */
     uint64_t keep_bytes;
     uint32_t keep_age_s; /* 0: whatever their age */
+    struct marks_rules marks;
+    uint32_t linger_s;   /* heapwire-run's */
     struct users *users; /* owned; see config_fini */
 };
 

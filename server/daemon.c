@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "config.h"
 #include "controller.h"
+#include "deaths.h"
 #include "descriptors.h"
 #include "errors.h"
 #include "files.h"
@@ -33,6 +34,7 @@
 #include "store.h"
 #include "tls_context.h"
 #include "users.h"
+#include "view_cache.h"
 #include "watch.h"
 
 enum { SIGNALS = 3 };
@@ -42,6 +44,7 @@ struct daemon {
     struct config config;
     struct state_dir state;
     struct controller *controller;
+    struct view_cache *views;
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
@@ -229,21 +232,33 @@ give_certificate(const struct daemon *d, const struct account *account)
                : 0;
 }
 
+/* heapwire-run made them, as root. */
+static int
+give_evidence(const struct daemon *d, const struct account *account)
+{
+    return give_file(d->state.fd, DEATHS_FILE, account) != 0 ||
+                   give_file(d->state.fd, LINGER_FILE, account) != 0 ||
+                   watch_give(d->watch, account->uid, account->gid) != 0
+               ? -1
+               : 0;
+}
+
 static int
 leave_root(void *arg, const struct account *account)
 {
     struct daemon *d = arg;
     struct error err;
 
-    /* Our socket has a name: that is safe while the directory is root's. */
-    if (listener_give(&d->local, account->uid, account->gid, &err) != 0) {
+    /* These have names: that is safe while the directory is root's. */
+    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
+        store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
     if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
-        give_certificate(d, account) != 0 ||
-        watch_give(d->watch, account->uid, account->gid) != 0 ||
+        give_certificate(d, account) != 0 || give_evidence(d, account) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         give_agents_files(d->state.fd, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
@@ -251,9 +266,7 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (store_give(controller_store(d->controller), account->uid, account->gid,
-                   &err) != 0 ||
-        become(account, &err) != 0) {
+    if (become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -306,6 +319,7 @@ reload(struct daemon *d)
         else
             log_fault("the certificate stays as it was: %s", err.text);
         server_set_settings(&d->server, &d->config);
+        watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
@@ -374,7 +388,7 @@ find_symbolizer(char *out, size_t size)
 static void
 log_text(const char *line)
 {
-    log_fault("%s", line);
+    log_line("%s", line);
 }
 
 static int
@@ -386,6 +400,7 @@ start_controller(struct daemon *d, struct error *err)
         .state_dir = d->config.state_dir,
         .symbolizer = symbolizer,
         .node_id = d->config.node_id,
+        .budget_percent = 1,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,
@@ -398,21 +413,18 @@ start_controller(struct daemon *d, struct error *err)
         return -1;
     }
     d->controller = controller_start(&options, err);
-    return d->controller ? 0 : -1;
-}
-
-static void
-log_event(const char *line)
-{
-    log_line("%s", line);
+    if (d->controller)
+        d->views = view_cache_start(controller_store(d->controller),
+                                    VIEW_THREADS, err);
+    return d->views ? 0 : -1;
 }
 
 static int
 start_watch(struct daemon *d, struct error *err)
 {
     struct watch_options options = {.state_dir = d->config.state_dir,
-                                    .rules = marks_defaults,
-                                    .log = log_event};
+                                    .rules = d->config.marks,
+                                    .log = log_text};
 
     d->watch = watch_start(d->controller, &options, err);
     return d->watch ? 0 : -1;
@@ -424,7 +436,9 @@ start_server(struct daemon *d, struct error *err)
     struct sql_node node = {.id = d->config.node_id,
                             .started_ms = clock_wall_ms(),
                             .controller = d->controller,
-                            .history = watch_history(d->watch)};
+                            .views = d->views,
+                            .history = watch_history(d->watch),
+                            .state_dir = d->config.state_dir};
 
     if (uv_loop_init(&d->loop) != 0) {
         error_set(err, ER_UNKNOWN, "cannot make an event loop");
@@ -514,6 +528,7 @@ finish(struct daemon *d)
         server_fini(&d->server);
     }
     watch_stop(d->watch);
+    view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);

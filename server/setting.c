@@ -17,6 +17,7 @@
 #include "config.h"
 #include "errors.h"
 #include "store.h"
+#include "units.h"
 
 static int wrong(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -269,24 +270,10 @@ set_keep(struct config *c, const char *value, struct error *err)
 static int
 set_keep_bytes(struct config *c, const char *value, struct error *err)
 {
-    static const char units[] = "KMGT";
-    char *end = NULL;
-    const char *unit;
-    unsigned long long n = 0;
-    unsigned shift = 0;
-
-    errno = 0;
-    if (*value >= '0' && *value <= '9')
-        n = strtoull(value, &end, 10);
-    if (end && *end && (unit = strchr(units, *end)) != NULL) {
-        shift = 10 * ((unsigned)(unit - units) + 1);
-        end++;
-    }
-    if (!end || *end || errno || n == 0 || n > UINT64_MAX >> (shift + 1))
+    if (units_bytes(value, 1, INT64_MAX, &c->keep_bytes) != 0)
         return wrong(err,
                      "must be a number of bytes, with K, M, G or T behind it "
                      "or nothing");
-    c->keep_bytes = (uint64_t)n << shift;
     return 0;
 }
 
@@ -298,6 +285,90 @@ set_keep_age(struct config *c, const char *value, struct error *err)
                      "must be a number of seconds from 1 to %d, or 0 for any "
                      "age",
                      CONFIG_AGE_MAX_S);
+    return 0;
+}
+
+static int
+set_linger(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_LINGER_MAX_S, &seconds) != 0)
+        return wrong(err,
+                     "must be a time such as 900 or 15m, at most %d seconds; "
+                     "0: not at all",
+                     CONFIG_LINGER_MAX_S);
+    c->linger_s = (uint32_t)seconds;
+    return 0;
+}
+
+/* "80, 90, 95", ascending, or "none". */
+static int
+set_at_percent(struct config *c, const char *value, struct error *err)
+{
+    struct marks_rules rules = c->marks;
+    const char *at = value;
+    char *end;
+
+    rules.percents = 0;
+    while (strcmp(value, "none") != 0) {
+        unsigned long percent = strtoul(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || percent < 1 || percent >= MARKS_CEILING ||
+            rules.percents == MARKS_MAX ||
+            (rules.percents > 0 &&
+             percent <= rules.at_percent[rules.percents - 1]))
+            goto wrong;
+        rules.at_percent[rules.percents++] = (uint8_t)percent;
+        end += strspn(end, " \t");
+        if (*end == '\0')
+            break;
+        if (*end != ',')
+            goto wrong;
+        at = end + 1 + strspn(end + 1, " \t");
+    }
+    c->marks = rules;
+    return 0;
+wrong:
+    return wrong(err,
+                 "must be at most %d percentages from 1 to %d, ascending, such "
+                 "as 80, 90, 95; or none",
+                 MARKS_MAX, MARKS_CEILING - 1);
+}
+
+static int
+set_growth(struct config *c, const char *value, struct error *err)
+{
+    if (units_bytes(value, 0, INT64_MAX, &c->marks.growth) == 0)
+        return 0;
+    return wrong(err, "must be a number of bytes such as 256M or 1G; 0: off");
+}
+
+static int
+set_every(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_EVERY_MAX_S, &seconds) != 0 ||
+        (seconds > 0 && seconds < CONFIG_EVERY_MIN_S))
+        return wrong(err,
+                     "must be a time such as 3600 or 1h, from %d to %d "
+                     "seconds; 0: off",
+                     CONFIG_EVERY_MIN_S, CONFIG_EVERY_MAX_S);
+    c->marks.every_ms = seconds * 1000;
+    return 0;
+}
+
+static int
+set_min_interval(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 1, CONFIG_EVERY_MAX_S, &seconds) != 0)
+        return wrong(err,
+                     "must be a time such as 60 or 1m, from 1 to %d seconds",
+                     CONFIG_EVERY_MAX_S);
+    c->marks.min_interval_ms = seconds * 1000;
     return 0;
 }
 
@@ -331,6 +402,14 @@ static const struct setting {
                            set_keep_bytes},
     [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
                          set_keep_age},
+    [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
+                           set_at_percent, true},
+    [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", set_growth,
+                       true},
+    [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", set_every, true},
+    [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
+                             set_min_interval, true},
+    [CONFIG_LINGER] = {"linger", "linger", set_linger},
 };
 
 const char *
@@ -362,6 +441,8 @@ setting_defaults(struct config *config)
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
+    config->linger_s = CONFIG_DEFAULT_LINGER_S;
+    config->marks = marks_defaults;
     config->keep = store_defaults.count;
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
@@ -406,6 +487,20 @@ setting_complete(struct config *config, struct error *err)
     return 0;
 }
 
+static void
+print_marks(const struct marks_rules *marks, FILE *out)
+{
+    fputs("snapshots.at_percent=", out);
+    for (size_t i = 0; i < marks->percents; i++)
+        fprintf(out, "%s%u", i ? ", " : "", marks->at_percent[i]);
+    fprintf(out,
+            "%s\nsnapshots.growth=%llu\nsnapshots.every=%llu\n"
+            "snapshots.min_interval=%llu\n",
+            marks->percents ? "" : "none", (unsigned long long)marks->growth,
+            (unsigned long long)marks->every_ms / 1000,
+            (unsigned long long)marks->min_interval_ms / 1000);
+}
+
 void
 setting_print(const struct config *c, FILE *out)
 {
@@ -427,6 +522,8 @@ setting_print(const struct config *c, FILE *out)
             "snapshots.keep=%u\nsnapshots.keep_bytes=%" PRIu64
             "\nsnapshots.keep_age=%u\n",
             c->keep, c->keep_bytes, c->keep_age_s);
+    print_marks(&c->marks, out);
+    fprintf(out, "linger=%u\n", c->linger_s);
 }
 
 bool
@@ -445,6 +542,7 @@ setting_reload(struct config *c, const struct config *from)
     c->idle_timeout_s = from->idle_timeout_s;
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
+    c->marks = from->marks;
 }
 
 void

@@ -31,6 +31,9 @@ extern const struct catalog_table table_snapshots;
 /* tables_history.c */
 extern const struct catalog_table table_memory_history;
 
+/* tables_deaths.c */
+extern const struct catalog_table table_deaths;
+
 /* tables_malloc.c */
 extern const struct catalog_table table_malloc_stats;
 extern const struct catalog_table table_malloc_bins;
@@ -158,5 +161,9 @@ extern const struct catalog_table table_show_replicas;
 extern const struct catalog_table table_show_profiles;
 extern const struct catalog_table table_show_help;
 extern const struct catalog_table table_show_help_topic;
+
+/* An account of the configuration file; 1141 when there is none. */
+int grantee_find(const struct sql_session *session, struct span name,
+                 struct sql_identity *out, struct error *err);
 
 #endif

@@ -134,8 +134,8 @@ add_stack(struct builder *b, const struct profile_stack *stack)
 
     if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
         return -1;
-    if (count == 0 && b->names.filter.marks)
-        return 0; /* not in focus */
+    if (b->names.hidden)
+        return 0;
     for (size_t i = count; i-- > 0;) {
         text = b->frames[i].name;
         if (b->full_names && full_name(b, &b->frames[i], &text) != 0)

@@ -198,8 +198,8 @@ add_sample(struct writer *w, const struct profile_stack *stack)
 
     if (stack_names_get(&w->names, stack, w->frames, &count) != 0)
         return -1;
-    if (count == 0 && w->names.filter.marks)
-        return 0; /* not in focus */
+    if (w->names.hidden)
+        return 0;
     buffer_clear(&w->message);
     buffer_clear(&w->inner);
     for (size_t i = 0; i < SAMPLE_TYPES; i++) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "linger.h"
 #include "supervise.h"
 
 void
@@ -60,8 +61,8 @@ spawn(struct companion *companion)
     return error;
 }
 
-void
-companion_start(struct companion *companion)
+static void
+start_now(struct companion *companion)
 {
     int error = 0;
 
@@ -76,6 +77,19 @@ companion_start(struct companion *companion)
                     "runs without it\n");
 }
 
+void
+companion_start(struct companion *companion)
+{
+    const struct plan *plan = companion->plan;
+
+    if (plan->heapwired && plan->state_dir && linger_end_of(plan->state_dir)) {
+        companion->predecessor_ms = clock_ms() + PREDECESSOR_MS;
+        companion->restart_ms = clock_ms() + PREDECESSOR_STEP_MS;
+    } else {
+        start_now(companion);
+    }
+}
+
 int
 companion_tick(struct companion *companion)
 {
@@ -85,7 +99,13 @@ companion_tick(struct companion *companion)
         return -1;
     if (now < companion->restart_ms)
         return (int)(companion->restart_ms - now);
-    companion_start(companion);
+    if (now < companion->predecessor_ms &&
+        linger_end_of(companion->plan->state_dir)) {
+        companion->restart_ms = now + PREDECESSOR_STEP_MS;
+        return PREDECESSOR_STEP_MS;
+    }
+    companion->predecessor_ms = 0;
+    start_now(companion);
     return -1;
 }
 

@@ -17,6 +17,8 @@ enum {
     RESTARTS_MAX = 3,                /* after crashes ... */
     RESTARTS_WINDOW_MS = 600 * 1000, /* ... in this time */
     RESTART_DELAY_MS = 1000,
+    PREDECESSOR_MS = 15 * 1000, /* that it gets to end */
+    PREDECESSOR_STEP_MS = 50,
     RETRY_DELAY_MS = 60 * 1000 /* after EX_TEMPFAIL, such as a port in use */
 };
 
@@ -27,9 +29,13 @@ struct companion {
     uint64_t restarts[RESTARTS_MAX];
     unsigned restart_count;
     bool quiet; /* it has told its fault once already */
+    /* Monotonic: a predecessor that lingers is given way to until then; 0. */
+    uint64_t predecessor_ms;
 };
 
 void companion_init(struct companion *companion, const struct plan *plan);
+/* At once, or as soon as a lingering predecessor, which is told to, has ended;
+ * see companion_tick. */
 void companion_start(struct companion *companion);
 
 /* Starts it when that is due; milliseconds until it will be, or -1. */

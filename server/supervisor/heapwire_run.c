@@ -185,6 +185,9 @@ plan_heapwired(struct run *run)
     run->plan.heapwired = run->heapwired_path;
     run->plan.heapwired_argv = (char *const *)run->heapwired_argv;
     run->plan.heapwired_envp = run->heapwired.list;
+    run->plan.state_dir = run->options.value[SETTING_STATE_DIR];
+    run->plan.linger_ms =
+        strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }
 
 /* 0; or the status to exit with before anything was started. */

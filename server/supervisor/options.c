@@ -47,6 +47,9 @@ static const struct {
     [SETTING_TLS_KEY] = {"tls-key", "FILE", "tls_key", "its key"},
     [SETTING_REQUIRE_TLS] = {"require-tls", "yes|no", "require_tls",
                              "refuse TCP without TLS (no)"},
+    [SETTING_LINGER] = {"linger", "S", "linger",
+                        "seconds that heapwired serves on after the database "
+                        "died (900); 0: none"},
 };
 
 static void

@@ -25,6 +25,7 @@ enum setting {
     SETTING_TLS_CERT,
     SETTING_TLS_KEY,
     SETTING_REQUIRE_TLS,
+    SETTING_LINGER,
     SETTINGS
 };
 

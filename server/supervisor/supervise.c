@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,11 +19,20 @@
 
 #include "clock.h"
 #include "companion.h"
+#include "deaths.h"
+#include "errors.h"
+#include "files.h"
+#include "linger.h"
+#include "process_memory.h"
 
 enum {
     STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
     SETTLE_MS = 1000, /* for what is left to become a daemon or end */
     SETTLE_STEP_MS = 20,
+    /* What ends sooner has failed to start: there is no evidence to keep, and
+     * whoever starts it again is not to wait. */
+    LINGER_AFTER_MS = 10000,
+    LINGER_STEP_MS = 250,
     SIGNALLED = 128, /* the shell's: 128 + n */
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127
@@ -38,7 +48,14 @@ struct supervisor {
     pid_t session;  /* the database's */
     int asked;      /* the signal by which it was told to end; 0: none */
     int exit_status;
-    bool terminal; /* the database has it, from us */
+    bool terminal;      /* the database has it, from us */
+    struct death death; /* as far as it is known */
+    struct cgroup_place place;
+    bool placed;
+    uint64_t started_ms; /* monotonic: the database */
+    bool ended;          /* death is whole */
+    bool over;           /* a signal ended the linger */
+    int not_run;         /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
 };
 
@@ -69,34 +86,106 @@ block_signals(struct supervisor *s)
 }
 
 static void
-run_database(const struct supervisor *s)
+run_database(const struct supervisor *s, int not_run)
 {
     const struct plan *plan = s->plan;
+    int saved;
 
     setpgid(0, 0);
     if (s->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
     execve(plan->program, plan->argv, plan->envp);
+    saved = errno;
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
-    _exit(errno == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
+    (void)!write(not_run, &saved, sizeof(saved));
+    _exit(saved == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
 }
+
+/* ---- what is known of it ---- */
+
+static struct stats_figure
+count_kills(const struct supervisor *s)
+{
+    return process_memory_oom_kills(s->placed ? &s->place : NULL);
+}
+
+/* What was asked for, but the database of a script. */
+static const char *
+name_of(const struct plan *plan)
+{
+    char resolved[PATH_MAX];
+
+    if (!plan->exe ||
+        (realpath(plan->program, resolved) && strcmp(resolved, plan->exe) == 0))
+        return plan->program;
+    return plan->exe;
+}
+
+/* The database is this process now: the one we started, or what it left. */
+static void
+note_database(struct supervisor *s, pid_t pid)
+{
+    const struct plan *plan = s->plan;
+
+    s->database = pid;
+    s->death.pid = pid;
+    if (s->death.started_ms != 0)
+        return;
+    s->death.started_ms = clock_wall_ms();
+    s->started_ms = clock_ms();
+    s->placed = process_memory_place(getpid(), &s->place);
+    s->death.oom_before = count_kills(s);
+    snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
+}
+
+static bool
+was_run(const struct supervisor *s)
+{
+    int error;
+
+    return read(s->not_run, &error, sizeof(error)) <= 0;
+}
+
+static void
+note_death(struct supervisor *s, int status)
+{
+    struct death *death = &s->death;
+    struct error err;
+
+    death->at_ms = clock_wall_ms();
+    death->signalled = WIFSIGNALED(status);
+    death->code = death->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+    death->asked = s->asked;
+    death->oom_after = count_kills(s);
+    s->ended = was_run(s);
+    if (s->ended && s->plan->heapwired &&
+        deaths_append(s->plan->state_dir, death, &err) != 0)
+        fprintf(stderr, "heapwire-run: %s\n", err.text);
+}
+
+/* ---- the database ---- */
 
 static int
 start_database(struct supervisor *s)
 {
+    int ends[2] = {-1, -1};
     pid_t pid;
 
     s->terminal = tcgetpgrp(STDIN_FILENO) == getpgrp();
     s->session = getsid(0);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        ends[0] = ends[1] = -1; /* whether it could be run is then unsaid */
     pid = fork();
     if (pid == 0)
-        run_database(s);
+        run_database(s, ends[1]);
+    fd_close(ends[1]);
+    s->not_run = ends[0];
     if (pid < 0) {
         fprintf(stderr, "heapwire-run: cannot fork: %m\n");
         return -1;
     }
-    s->database = pid;
+    note_database(s, pid);
     return 0;
 }
 
@@ -190,10 +279,14 @@ database_ended(struct supervisor *s, int status)
     s->terminal = false;
     s->database = next;
     if (next != 0) {
+        note_database(s, next);
         s->session = getsid(next);
         if (s->asked)
             kill(next, s->asked);
-    } else if (WIFSIGNALED(status)) {
+        return;
+    }
+    note_death(s, status);
+    if (WIFSIGNALED(status)) {
         s->exit_status = SIGNALLED + WTERMSIG(status);
     } else {
         s->exit_status = WEXITSTATUS(status);
@@ -260,6 +353,9 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
         reap(s);
     else if (signal > 0 && s->database != 0)
         forward(s, signal);
+    else if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT ||
+             signal == SIGHUP)
+        s->over = true;
 }
 
 static void
@@ -283,10 +379,54 @@ stop_companion(struct supervisor *s)
     companion->pid = 0;
 }
 
+/* Whether heapwired is to serve on what is known of the database. */
+static bool
+is_to_linger(const struct supervisor *s)
+{
+    return s->plan->linger_ms > 0 && s->ended && !death_was_clean(&s->death) &&
+           s->companion.pid != 0 &&
+           clock_ms() - s->started_ms >= LINGER_AFTER_MS;
+}
+
+static void
+say_linger(const struct supervisor *s)
+{
+    char how[256];
+
+    death_describe(&s->death, how, sizeof(how));
+    fprintf(stderr,
+            "heapwire-run: %s (pid %d) %s; heapwired serves what is known of "
+            "it for %llu s more (SIGTERM ends that; --linger 0: not at all)\n",
+            s->death.program, s->death.pid, how,
+            (unsigned long long)s->plan->linger_ms / 1000);
+}
+
+/* Until time is over, a signal comes, a successor, or heapwired has ended for
+ * good.  The lock is to be let go when heapwired has ended. */
+static int
+linger(struct supervisor *s)
+{
+    uint64_t until = clock_ms() + s->plan->linger_ms, now;
+    int lock = linger_begin(s->plan->state_dir);
+
+    if (lock < 0 && errno == EWOULDBLOCK)
+        return -1;
+    say_linger(s);
+    while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&
+           (s->companion.pid != 0 || s->companion.restart_ms != 0)) {
+        companion_tick(&s->companion);
+        wait_for_signal(s, until - now < LINGER_STEP_MS ? (int)(until - now)
+                                                        : LINGER_STEP_MS);
+    }
+    return lock;
+}
+
 int
 supervise(const struct plan *plan)
 {
-    struct supervisor s = {.plan = plan, .exit_status = NOT_RUNNABLE};
+    struct supervisor s = {
+        .plan = plan, .exit_status = NOT_RUNNABLE, .not_run = -1};
+    int lock = -1;
 
     block_signals(&s);
     /* Orphans of the database come to us, whether or not we are PID 1. */
@@ -296,7 +436,11 @@ supervise(const struct plan *plan)
     if (start_database(&s) == 0) {
         while (s.database != 0)
             wait_for_signal(&s, companion_tick(&s.companion));
+        if (is_to_linger(&s))
+            lock = linger(&s);
     }
     stop_companion(&s);
+    fd_close(lock);
+    fd_close(s.not_run);
     return s.exit_status;
 }

@@ -1,11 +1,14 @@
 /*
- * supervise.h - run the database and heapwired until the database ends.
+ * supervise.h - run the database and heapwired until the database ends, and
+ * heapwired for some time more if that was no clean end.
  *
  * Single-threaded: signals are blocked and waited for, nothing runs in a
  * handler.
  */
 #ifndef HW_SUPERVISE_H
 #define HW_SUPERVISE_H
+
+#include <stdint.h>
 
 struct plan {
     /* The database. */
@@ -15,6 +18,8 @@ struct plan {
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;
+    const char *state_dir; /* where its end is recorded */
+    uint64_t linger_ms;    /* 0: heapwired ends with the database */
 };
 
 /* The exit status: the database's, 128 + n after signal n, or 126 or 127 when

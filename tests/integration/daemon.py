@@ -42,7 +42,10 @@ def test_check(directory):
         f"exe=/bin/sh\njemalloc=auto\nlog={state}/heapwired.log\n"
         "tls_cert=\ntls_key=\nrequire_tls=no\n")
     for line in ("statement_timeout=60", "max_connections=1024",
-                 "idle_timeout=28800", "login_failures=10"):
+                 "idle_timeout=28800", "login_failures=10",
+                 "linger=900", "snapshots.at_percent=80, 90, 95",
+                 "snapshots.growth=0", "snapshots.every=0",
+                 "snapshots.min_interval=60"):
         assert f"\n{line}\n" in done.stdout, done.stdout
     assert not os.path.exists(state), "--check made something"
     done = run("--check", "--state-dir", "x", cwd=directory)

@@ -18,6 +18,7 @@ same "no database" "NULL	root@localhost" "$(sql 'select DATABASE(), USER() limit
 same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "audit_log
+deaths
 heap_frames
 heap_functions
 heap_stacks

@@ -74,10 +74,53 @@ START_TEST(a_whole_file_is_read)
 }
 END_TEST
 
+START_TEST(marks_and_linger_are_read)
+{
+    setting_defaults(&config);
+    ck_assert_uint_eq(config.linger_s, 900);
+    ck_assert_uint_eq(config.marks.percents, 3);
+    ck_assert_uint_eq(config.marks.at_percent[2], 95);
+    ck_assert_uint_eq(config.marks.growth + config.marks.every_ms, 0);
+    ck_assert_uint_eq(config.marks.min_interval_ms, 60000);
+    ck_assert_int_eq(parse("[snapshots]\n"
+                           "at_percent = 50 ,70,  96\ngrowth = 256M\n"
+                           "every = 1h\nmin_interval = 5\n"
+                           "[node]\nlinger = 2m\n"),
+                     0);
+    ck_assert_uint_eq(config.linger_s, 120);
+    ck_assert_uint_eq(config.marks.percents, 3);
+    ck_assert_uint_eq(config.marks.at_percent[0], 50);
+    ck_assert_uint_eq(config.marks.at_percent[1], 70);
+    ck_assert_uint_eq(config.marks.at_percent[2], 96);
+    ck_assert_uint_eq(config.marks.growth, 256 << 20);
+    ck_assert_uint_eq(config.marks.every_ms, 3600000);
+    ck_assert_uint_eq(config.marks.min_interval_ms, 5000);
+    ck_assert_int_eq(parse("[snapshots]\nat_percent = none\n"), 0);
+    ck_assert_uint_eq(config.marks.percents, 0);
+}
+END_TEST
+
 static const struct {
     const char *text;
     const char *fault; /* begins so */
 } wrong[] = {
+    {"[snapshots]\n[snapshots]\n", "f:2: [snapshots] is there already"},
+    {"[snapshots]\nid = 1\n", "f:2: unknown key 'id' in [snapshots] (allow"},
+    {"[node]\nevery = 1\n", "f:2: unknown key 'every' in [node] (allowed: id"},
+    {"[snapshots]\nat_percent =\n", "f:2: at_percent = : must be at most 8"},
+    {"[snapshots]\nat_percent = 97\n", "f:2: at_percent = 97: must be at mo"},
+    {"[snapshots]\nat_percent = 0\n", "f:2: at_percent = 0: must be at most"},
+    {"[snapshots]\nat_percent = 80,\n", "f:2: at_percent = 80,: must be at "},
+    {"[snapshots]\nat_percent = 9,8\n", "f:2: at_percent = 9,8: must be at "},
+    {"[snapshots]\nat_percent = 8 9\n", "f:2: at_percent = 8 9: must be at "},
+    {"[snapshots]\nat_percent = 1,2,3,4,5,6,7,8,9\n", "f:2: at_percent = 1,"},
+    {"[snapshots]\ngrowth = 1MB\n", "f:2: growth = 1MB: must be a number of"},
+    {"[snapshots]\ngrowth = 9999999T\n", "f:2: growth = 9999999T: must be a"},
+    {"[snapshots]\nevery = 5\n", "f:2: every = 5: must be a time such as"},
+    {"[snapshots]\nevery = -5\n", "f:2: every = -5: must be a time such as"},
+    {"[snapshots]\nmin_interval = 0\n", "f:2: min_interval = 0: must be a t"},
+    {"[node]\nlinger = 1w\n", "f:2: linger = 1w: must be a time such as 900"},
+    {"[node]\nlinger = 8d\n", "f:2: linger = 8d: must be a time such as 900"},
     {"id = 1\n", "f:1: 'id' stands before the first section"},
     {"\n[nodes]\nid = x\n", "f:2: unknown section [nodes]"},
     {"[node\n", "f:1: the section's name has no ']'"},
@@ -330,6 +373,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
+    tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_test(tc, a_verifier_is_never_repeated);

@@ -1,0 +1,25 @@
+/*
+ * own_file.h - files in a directory that belongs to us, or to the user that we
+ * gave it to.
+ *
+ * Root must not be made to write elsewhere by who owns the directory: files are
+ * opened and made with the owner's rights.
+ */
+#ifndef HW_OWN_FILE_H
+#define HW_OWN_FILE_H
+
+#include <stdbool.h>
+
+/* dir/name, made 0600 where flags have O_CREAT.  -1 with errno; EPERM when it
+ * is not a regular file of the owner's (or our own) with one name, closed to
+ * others. */
+int own_file_open(const char *dir, const char *name, int flags);
+
+/* Whether that errno of own_file_open says that something else lies there. */
+bool own_file_is_foreign(int error);
+
+/* Renames dir/name to dir/name.damaged, replacing an older one.  -1 with
+ * errno. */
+int own_file_set_aside(const char *dir, const char *name);
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * deaths.c - see deaths.h.
+ *
+ * A line: a time for people, words "key=value", the program last.  Unknown keys
+ * are passed over.
+ */
+#include "deaths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "own_file.h"
+
+#define NEW_FILE DEATHS_FILE ".new"
+
+static const int64_t at_max_ms = 253402300799999; /* year 9999 */
+
+bool
+death_was_clean(const struct death *death)
+{
+    return (!death->signalled && death->code == 0) || death->asked != 0;
+}
+
+void
+death_describe(const struct death *death, char *out, size_t size)
+{
+    const char *name = death->signalled ? sigabbrev_np(death->code) : NULL;
+    uint64_t kills = death->oom_after.value - death->oom_before.value;
+    size_t used;
+
+    if (death->signalled)
+        snprintf(out, size, "was killed by signal %d (SIG%s)", death->code,
+                 name ? name : "?");
+    else
+        snprintf(out, size, "ended with status %d", death->code);
+    used = strlen(out);
+    if (death->asked)
+        snprintf(out + used, size - used, ", told to end by signal %d",
+                 death->asked);
+    used = strlen(out);
+    if (death->oom_before.known && death->oom_after.known &&
+        death->oom_after.value > death->oom_before.value)
+        snprintf(out + used, size - used,
+                 "; the kernel killed %" PRIu64 " process%s of its cgroup for "
+                 "want of memory while it ran",
+                 kills, kills == 1 ? "" : "es");
+}
+
+/* ---- lines ---- */
+
+static void
+add_figure(struct buffer *out, const char *key, struct stats_figure figure)
+{
+    if (figure.known)
+        buffer_format(out, "%s=%" PRIu64 " ", key, figure.value);
+}
+
+void
+death_format(const struct death *death, struct buffer *out)
+{
+    char at[CLOCK_TEXT];
+
+    clock_text(death->at_ms, at, sizeof(at));
+    buffer_format(out,
+                  "%s at=%" PRId64 " started=%" PRId64 " pid=%" PRId32
+                  " %s=%" PRId32 " asked=%" PRId32 " ",
+                  at, death->at_ms, death->started_ms, death->pid,
+                  death->signalled ? "signal" : "status", death->code,
+                  death->asked);
+    add_figure(out, "oom_before", death->oom_before);
+    add_figure(out, "oom_after", death->oom_after);
+    buffer_text(out, "program=");
+    for (const char *p = death->program; *p; p++)
+        buffer_char(out, (unsigned char)*p < ' ' || *p == 127 ? '?' : *p);
+}
+
+/* "key=123": false: another key.  A value that is no number is INT64_MIN. */
+static bool
+take_number(struct span word, const char *key, int64_t *out)
+{
+    size_t size = strlen(key);
+    char digits[24], *end;
+
+    if (word.size <= size || memcmp(word.data, key, size) != 0 ||
+        word.data[size] != '=')
+        return false;
+    *out = INT64_MIN;
+    word.data += size + 1;
+    word.size -= size + 1;
+    if (word.size == 0 || word.size >= sizeof(digits))
+        return true;
+    memcpy(digits, word.data, word.size);
+    digits[word.size] = '\0';
+    errno = 0;
+    *out = strtoll(digits, &end, 10);
+    if (*end || errno)
+        *out = INT64_MIN;
+    return true;
+}
+
+struct numbers {
+    int64_t at, started, pid, status, signal, asked, before, after;
+};
+
+static void
+take_word(struct span word, struct numbers *n)
+{
+    const struct {
+        const char *key;
+        int64_t *number;
+    } keys[] = {{"at", &n->at},
+                {"started", &n->started},
+                {"pid", &n->pid},
+                {"status", &n->status},
+                {"signal", &n->signal},
+                {"asked", &n->asked},
+                {"oom_before", &n->before},
+                {"oom_after", &n->after}};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (take_number(word, keys[i].key, keys[i].number))
+            return;
+}
+
+static bool
+is_within(int64_t value, int64_t max)
+{
+    return value >= 0 && value <= max;
+}
+
+static struct stats_figure
+figure_of(int64_t value)
+{
+    return (struct stats_figure){value >= 0, value >= 0 ? (uint64_t)value : 0};
+}
+
+static bool
+make_death(const struct numbers *n, struct death *out)
+{
+    if (!is_within(n->at, at_max_ms) || !is_within(n->started, at_max_ms) ||
+        !is_within(n->pid, INT32_MAX) || !is_within(n->asked, 128) ||
+        is_within(n->status, 255) == is_within(n->signal, 128))
+        return false;
+    out->at_ms = n->at;
+    out->started_ms = n->started;
+    out->pid = (int32_t)n->pid;
+    out->signalled = n->signal >= 0;
+    out->code = (int32_t)(out->signalled ? n->signal : n->status);
+    out->asked = (int32_t)n->asked;
+    out->oom_before = figure_of(n->before);
+    out->oom_after = figure_of(n->after);
+    return true;
+}
+
+bool
+death_parse(struct span line, struct death *out)
+{
+    static const char program[] = "program=";
+    const char *end = line.data + line.size;
+    const char *at = memmem(line.data, line.size, program, strlen(program));
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const char *name;
+
+    memset(out, 0, sizeof(*out));
+    if (!at || memchr(line.data, 0, line.size))
+        return false;
+    name = at + strlen(program);
+    if ((size_t)(end - name) >= sizeof(out->program))
+        return false;
+    memcpy(out->program, name, (size_t)(end - name));
+    for (const char *p = line.data; p < at;) {
+        const char *space = memchr(p, ' ', (size_t)(at - p));
+        struct span word = {p, (size_t)((space ? space : at) - p)};
+
+        take_word(word, &n);
+        p += word.size + 1;
+    }
+    return make_death(&n, out);
+}
+
+/* ---- the file ---- */
+
+static int
+write_all(int fd, const char *data, size_t size)
+{
+    ssize_t n = write(fd, data, size);
+
+    if (n >= 0 && (size_t)n != size)
+        errno = ENOSPC;
+    return n == (ssize_t)size ? 0 : -1;
+}
+
+/* The newest half of what is there, and the new line, as a new file. */
+static int
+rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    const char *half = old->data + old->size / 2;
+    const char *end = memchr(half, '\n', old->size - old->size / 2);
+    const char *kept = end ? end + 1 : old->data + old->size;
+    size_t keep = (size_t)(old->data + old->size - kept);
+    int fd, rc = -1;
+
+    snprintf(from, sizeof(from), "%s/" NEW_FILE, dir);
+    snprintf(to, sizeof(to), "%s/" DEATHS_FILE, dir);
+    unlink(from);
+    fd = own_file_open(dir, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL);
+    if (fd < 0)
+        return -1;
+    if (write_all(fd, kept, keep) == 0 &&
+        write_all(fd, line->data, line->size) == 0 && fsync(fd) == 0 &&
+        rename(from, to) == 0)
+        rc = 0;
+    fd_close(fd);
+    return rc;
+}
+
+/* A line that was torn by a crash is ended first. */
+static int
+append(int fd, const struct buffer *old, const struct buffer *line)
+{
+    bool torn = old->size > 0 && old->data[old->size - 1] != '\n';
+
+    if ((torn && write_all(fd, "\n", 1) != 0) ||
+        write_all(fd, line->data, line->size) != 0 || fsync(fd) != 0)
+        return -1;
+    return 0;
+}
+
+/* Something else that lies there is set aside, and what is far too large. */
+static int
+open_deaths(const char *dir)
+{
+    int flags = O_RDWR | O_CREAT | O_APPEND;
+    int fd = own_file_open(dir, DEATHS_FILE, flags);
+    bool foreign = fd < 0 && own_file_is_foreign(errno);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 2 * DEATHS_FILE_MAX)
+        foreign = true;
+    if (!foreign)
+        return fd;
+    fd_close(fd);
+    return own_file_set_aside(dir, DEATHS_FILE) == 0
+               ? own_file_open(dir, DEATHS_FILE, flags)
+               : -1;
+}
+
+int
+deaths_append(const char *dir, const struct death *death, struct error *err)
+{
+    struct buffer old, line;
+    int fd, rc = -1;
+
+    buffer_init(&old, 2 * (size_t)DEATHS_FILE_MAX);
+    buffer_init(&line, 2 * (size_t)DEATHS_LINE_MAX);
+    death_format(death, &line);
+    buffer_char(&line, '\n');
+    fd = open_deaths(dir);
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open %s/" DEATHS_FILE, dir);
+        goto out;
+    }
+    if (line.failed || fd_read_all(fd, &old, DEATHS_FILE, err) != 0) {
+        if (line.failed)
+            error_memory(err, "a line of " DEATHS_FILE);
+        goto out;
+    }
+    rc = old.size + line.size > DEATHS_FILE_MAX ? rewrite(dir, &old, &line)
+                                                : append(fd, &old, &line);
+    if (rc != 0)
+        error_sys(err, ER_UNKNOWN, "cannot write %s/" DEATHS_FILE, dir);
+out:
+    fd_close(fd);
+    buffer_fini(&old);
+    buffer_fini(&line);
+    return rc;
+}
+
+size_t
+deaths_read(const char *dir, struct death *out, size_t max)
+{
+    int fd = own_file_open(dir, DEATHS_FILE, O_RDONLY);
+    struct buffer text;
+    struct reader lines;
+    struct span line;
+    size_t count = 0;
+
+    buffer_init(&text, 2 * (size_t)DEATHS_FILE_MAX);
+    if (fd < 0 || fd_read_all(fd, &text, DEATHS_FILE, NULL) != 0)
+        goto out;
+    lines = reader_of(text.data ? text.data : "", text.size);
+    while (max > 0 && reader_line(&lines, &line)) {
+        if (count == max) { /* the oldest goes */
+            memmove(out, out + 1, (max - 1) * sizeof(*out));
+            count--;
+        }
+        count += death_parse(line, &out[count]);
+    }
+out:
+    fd_close(fd);
+    buffer_fini(&text);
+    return count;
+}

@@ -1,0 +1,59 @@
+/*
+ * deaths.h - how databases ended: the file "deaths" in the state directory.
+ *
+ * heapwire-run, their parent, appends a line when one has ended; heapwired
+ * reads.  Bounded: the oldest go.
+ */
+#ifndef HW_DEATHS_H
+#define HW_DEATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+#include "stats.h"
+
+struct buffer;
+struct error;
+
+enum {
+    DEATHS_FILE_MAX = 64 * 1024,
+    DEATHS_LINE_MAX = 1024,
+    DEATHS_MAX = 512, /* that are read */
+    DEATH_PROGRAM_MAX = 512
+};
+
+#define DEATHS_FILE "deaths"
+#define LINGER_FILE "linger" /* heapwire-run's, once the database has died */
+
+struct death {
+    int64_t at_ms;      /* wall clock */
+    int64_t started_ms; /* likewise */
+    int32_t pid;
+    bool signalled;
+    int32_t code;  /* of exit, or the signal */
+    int32_t asked; /* the signal that it was told to end by; 0: none */
+    /* Processes of its cgroup that the kernel killed for want of memory, until
+     * it was started and until it ended. */
+    struct stats_figure oom_before, oom_after;
+    char program[DEATH_PROGRAM_MAX];
+};
+
+/* Told to, or without a fault. */
+bool death_was_clean(const struct death *death);
+/* "was killed by signal 9 (Killed) ...": what follows the program's name. */
+void death_describe(const struct death *death, char *out, size_t size);
+
+/* A line, without its end; false: it is none. */
+bool death_parse(struct span line, struct death *out);
+void death_format(const struct death *death, struct buffer *out);
+
+/* On disk when it returns 0; -1 with *err. */
+int deaths_append(const char *dir, const struct death *death,
+                  struct error *err);
+/* The newest, oldest of them first, at most max; what is damaged is passed
+ * over.  How many. */
+size_t deaths_read(const char *dir, struct death *out, size_t max);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * tables_deaths.c - how databases ended.
+ *
+ * What is known of one is found by the time of its life: of a wrapper's the
+ * database is another process.
+ *
+ *     CREATE TABLE heapwire.deaths (
+ *         at datetime, pid bigint unsigned, started datetime,
+ *         program varchar(1024), how varchar(1024),
+ *         exit_status int, killed_by int, told_by int,  -- signals
+ *         oom_kills bigint,
+ *         sampled datetime, profiling tinyint(1), rss bigint,
+ *         cgroup_current bigint, cgroup_limit bigint, allocated bigint,
+ *         resident bigint,                              -- the last figures
+ *         last_snapshot varchar(64)
+ *     );
+ */
+#include "catalog_tables.h"
+#include "controller.h"
+#include "deaths.h"
+#include "history.h"
+#include "memory.h"
+#include "rowset.h"
+#include "sql_session.h"
+#include "store.h"
+
+enum { FIGURES = 7 };
+
+static void
+add_figure(struct rowset *out, struct stats_figure figure)
+{
+    if (figure.known && figure.value <= INT64_MAX)
+        rowset_int(out, (int64_t)figure.value);
+    else
+        rowset_null(out);
+}
+
+static void
+add_if(struct rowset *out, bool known, int64_t value)
+{
+    if (known)
+        rowset_int(out, value);
+    else
+        rowset_null(out);
+}
+
+static void
+add_how(struct rowset *out, const struct death *death)
+{
+    char how[512];
+
+    death_describe(death, how, sizeof(how));
+    rowset_text(out, how);
+    add_if(out, !death->signalled, death->code);
+    add_if(out, death->signalled, death->code);
+    add_if(out, death->asked != 0, death->asked);
+    add_if(out, death->oom_before.known && death->oom_after.known,
+           (int64_t)(death->oom_after.value - death->oom_before.value));
+}
+
+static void
+add_last(struct rowset *out, struct history *history, const struct death *death)
+{
+    struct history_sample last;
+
+    if (!history_last(history, death->started_ms, death->at_ms, &last)) {
+        rowset_nulls(out, FIGURES);
+        return;
+    }
+    rowset_time(out, last.at_ms);
+    rowset_int(out, last.profiling);
+    add_figure(out, last.rss);
+    add_figure(out, last.cgroup_current);
+    add_figure(out, last.cgroup_limit);
+    add_figure(out, last.allocated);
+    add_figure(out, last.resident);
+}
+
+/* kept: oldest first. */
+static void
+add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
+             const struct death *death)
+{
+    while (count-- > 0) {
+        if (kept[count].cause != SNAPSHOT_IMPORTED &&
+            kept[count].taken_ms >= death->started_ms &&
+            kept[count].taken_ms <= death->at_ms) {
+            rowset_text(out, kept[count].name);
+            return;
+        }
+    }
+    rowset_null(out);
+}
+
+static void
+produce(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_node *node = scope->session->node;
+    struct death *deaths = mem_zalloc(DEATHS_MAX, sizeof(*deaths));
+    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    size_t count = 0, snapshots = 0;
+
+    if (!deaths || !kept)
+        out->failed = true;
+    else if (node->state_dir)
+        count = deaths_read(node->state_dir, deaths, DEATHS_MAX);
+    if (count > 0)
+        snapshots = store_list(controller_store(node->controller), kept,
+                               STORE_COUNT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        rowset_time(out, deaths[i].at_ms);
+        rowset_int(out, deaths[i].pid);
+        rowset_time(out, deaths[i].started_ms);
+        rowset_text(out, deaths[i].program);
+        add_how(out, &deaths[i]);
+        add_last(out, node->history, &deaths[i]);
+        add_snapshot(out, kept, snapshots, &deaths[i]);
+    }
+    mem_free(kept);
+    mem_free(deaths);
+}
+
+static const struct catalog_column deaths[] = {
+    {"at", &type_time, "When it ended, UTC"},
+    {"pid", &type_ubigint, NULL},
+    {"started", &type_time, "UTC"},
+    {"program", &type_text, NULL},
+    {"how", &type_text, "In words"},
+    {"exit_status", &type_int, "NULL: it was killed"},
+    {"killed_by", &type_int, "The signal; NULL: it exited"},
+    {"told_by", &type_int,
+     "The signal by which heapwire-run had told it to end; NULL: it had not"},
+    {"oom_kills", &type_bigint,
+     "Processes of its cgroup that the kernel killed for want of memory while "
+     "it ran; NULL: not known"},
+    {"sampled", &type_time,
+     "When its memory was looked at last, UTC; NULL: not in memory_history"},
+    {"profiling", &type_boolean, "Whether it was on then"},
+    {"rss", &type_bigint, "Bytes, the last of memory_history"},
+    {"cgroup_current", &type_bigint, NULL},
+    {"cgroup_limit", &type_bigint, NULL},
+    {"allocated", &type_bigint, "The last that is known"},
+    {"resident", &type_bigint, "Likewise, by jemalloc's count"},
+    {"last_snapshot", &type_name, "The newest of its life that is kept"},
+};
+
+const struct catalog_table table_deaths = {
+    "heapwire",
+    "deaths",
+    "How databases of this node ended, oldest first",
+    CATALOG_COLUMNS(deaths),
+    PRIVILEGE_STATUS,
+    produce};
