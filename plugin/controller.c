@@ -29,6 +29,7 @@
 #include "node.h"
 #include "node_status.h"
 #include "objects.h"
+#include "oversight.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -52,10 +53,13 @@ struct controller {
     struct node_status status; /* a copy of node.status */
     bool profiled;             /* status has the last profile's samples, too */
     uint64_t samples;
-    bool stop; /* atomic: read without the lock too */
+    int64_t profiled_ms;
+    double frames; /* of the mean stack in it */
+    bool stop;     /* atomic: read without the lock too */
 
     pthread_cond_t resolver_work;
-    struct node node; /* the channel thread's */
+    struct node node; /* the channel thread's, and: */
+    struct oversight oversight;
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
     struct store *store;
@@ -90,15 +94,35 @@ greet(struct controller *c)
 {
     bool changed = node_refresh(&c->node);
 
-    if (changed)
+    if (changed) {
         objects_clear(&c->objects);
+        oversight_forget(&c->oversight, &c->node);
+    }
+    pthread_mutex_lock(&c->jobs.lock);
+    if (changed)
+        jobs_forget(&c->jobs);
+    if (changed || c->status.hello.resets != c->node.status.hello.resets)
+        c->profiled = false;
+    c->status = c->node.status;
+    jobs_expire(&c->jobs);
+    pthread_mutex_unlock(&c->jobs.lock);
+}
+
+/* What profiling costs; and its end, when that is too much. */
+static void
+oversee(struct controller *c)
+{
+    double frames;
+    bool ended;
+
+    pthread_mutex_lock(&c->jobs.lock);
+    frames = c->profiled ? c->frames : 0;
+    pthread_mutex_unlock(&c->jobs.lock);
+    ended = oversight_look(&c->oversight, &c->node, frames);
     pthread_mutex_lock(&c->jobs.lock);
     c->status = c->node.status;
-    if (changed) {
+    if (ended)
         jobs_forget(&c->jobs);
-        c->profiled = false;
-    }
-    jobs_expire(&c->jobs);
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
@@ -112,25 +136,33 @@ run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
     return node_call(&c->node, &request, &answer, err);
 }
 
-/* Whether some kept snapshot would become one that nothing can be compared
- * with.  Fills its name. */
-static bool
-find_baseline(struct controller *c, char *name, size_t size)
+/* Whether no kept snapshot would become one that nothing can be compared
+ * with. */
+static int
+check_baselines(struct controller *c, struct error *err)
 {
     const struct agent_hello *now = &c->node.status.hello;
-    struct store_entry *list = mem_alloc(STORE_COUNT_MAX * sizeof(*list));
-    size_t count = list ? store_list(c->store, list, STORE_COUNT_MAX) : 0;
-    bool found = false;
+    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    size_t count;
+    int rc = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        if (!node_same_incarnation(&list[i].hello, now) ||
-            list[i].hello.resets != now->resets)
-            continue;
-        snprintf(name, size, "%s", list[i].name);
-        found = true;
+    if (!kept) {
+        error_memory(err, "the list of snapshots");
+        return -1;
     }
-    mem_free(list);
-    return found;
+    count = store_list(c->store, kept, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (node_same_incarnation(&kept[i].hello, now) &&
+            kept[i].hello.resets == now->resets) {
+            error_set(err, ER_UNKNOWN,
+                      "a reset forgets all samples: snapshot %s and others of "
+                      "this process could not be compared with later ones any "
+                      "more; delete them first, or force it",
+                      kept[i].name);
+            rc = -1;
+        }
+    mem_free(kept);
+    return rc;
 }
 
 static int
@@ -142,16 +174,9 @@ run_reset(struct controller *c, const struct job_request *wanted,
         .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
         .force = wanted->force};
     struct node_answer answer;
-    char name[SNAPSHOT_NAME_MAX + 1];
 
-    if (!wanted->force && find_baseline(c, name, sizeof(name))) {
-        error_set(err, ER_UNKNOWN,
-                  "a reset forgets all samples: snapshot %s and others of this "
-                  "process could not be compared with later ones any more; "
-                  "delete them first, or force it",
-                  name);
+    if (!wanted->force && check_baselines(c, err) != 0)
         return -1;
-    }
     return node_call(&c->node, &request, &answer, err);
 }
 
@@ -213,6 +238,7 @@ run_job(struct controller *c, struct job *job)
         rc = run_switch(c, job->request.kind == JOB_ENABLE,
                         job->request.seconds, &err);
         greet(c); /* active since, number of changes */
+        oversee(c);
     }
     publish_status(c);
     pthread_mutex_lock(&c->jobs.lock);
@@ -256,6 +282,7 @@ channel_main(void *arg)
         if (c->node.status.state != NODE_CONNECTED ||
             clock_ms() >= greeted + GREET_MS) {
             greet(c);
+            oversee(c);
             greeted = clock_ms();
         }
         while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE) &&
@@ -283,6 +310,16 @@ keep(struct controller *c, const struct job *job, struct snapshot *snapshot,
     return store_add(c->store, snapshot, err);
 }
 
+static double
+mean_depth(const struct profile *profile)
+{
+    double frames = 0;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        frames += profile->stacks[i].depth;
+    return profile->stack_count ? frames / (double)profile->stack_count : 0;
+}
+
 /* Nobody can ask for it to be kept any more once its dump is here. */
 static void
 resolve(struct controller *c, struct job *job)
@@ -304,8 +341,11 @@ resolve(struct controller *c, struct job *job)
         if (job->not_kept)
             job->error = err;
         job->result.snapshot = snapshot;
-        c->profiled = true;
+        /* One of before a reset counts what is forgotten. */
+        c->profiled = snapshot->hello.resets == c->status.hello.resets;
         c->samples = snapshot->profile->samples;
+        c->profiled_ms = snapshot->taken_ms;
+        c->frames = mean_depth(snapshot->profile);
     }
     jobs_finish(&c->jobs, job, snapshot ? NULL : &err);
     pthread_mutex_unlock(&c->jobs.lock);
@@ -414,6 +454,8 @@ controller_start(const struct controller_options *options, struct error *err)
     c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
     node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
+    oversight_init(&c->oversight, options->budget_percent, options->log);
+    oversight_forget(&c->oversight, &c->node);
     c->status = c->node.status;
     if (c->wake_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
@@ -489,6 +531,7 @@ controller_status(struct controller *c, struct node_status *out)
     *out = c->status;
     out->profiled = c->profiled;
     out->samples = c->samples;
+    out->profiled_ms = c->profiled_ms;
     pthread_mutex_unlock(&c->jobs.lock);
 }
 

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "guard.h"
+#include "risks.h"
 #include "snapshot.h"
 #include "store.h"
 #include "waker.h"
@@ -29,6 +31,7 @@ struct controller_options {
     const char *symbolizer; /* path of heapwire-symbolizer */
     uint32_t node_id;
     struct store_options store;
+    double budget_percent;         /* of profiling: struct guard_settings */
     void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
@@ -43,9 +46,12 @@ struct node_status {
     enum node_state state;
     int64_t since_ms;         /* wall clock: in this state */
     bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
-    bool profiled;            /* since this database connected */
+    bool profiled;            /* since this database connected, or a reset */
     uint64_t samples;         /* of the last profile; while profiled */
+    int64_t profiled_ms;      /* wall clock: that profile */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    struct guard_report guard;
+    struct risk_options risks;
     int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 

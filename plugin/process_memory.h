@@ -16,6 +16,9 @@
 /* Fills rss, rss_file and cgroup_*; what cannot be read stays unknown. */
 void process_memory_read(pid_t pid, struct stats *stats);
 
+/* Milliseconds of CPU time that all its threads, ended ones, too, have used. */
+struct stats_figure process_cpu_ms(pid_t pid);
+
 /*
  * The directory that stands for a process's memory cgroup: from the texts of
  * its /proc/<pid>/cgroup and of our own /proc/self/mountinfo.  In front come

@@ -1,19 +1,30 @@
 /* snapshot.c - see snapshot.h. */
 #include "snapshot.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
 
+static atomic_uint_fast64_t serials; /* a counter, and no more */
+
+uint64_t
+snapshot_serial(void)
+{
+    return atomic_fetch_add(&serials, 1) + 1;
+}
+
 struct snapshot *
 snapshot_new(void)
 {
     struct snapshot *snapshot = mem_zalloc(1, sizeof(*snapshot));
 
-    if (snapshot)
+    if (snapshot) {
         snapshot->references = 1;
+        snapshot->serial = snapshot_serial();
+    }
     return snapshot;
 }
 

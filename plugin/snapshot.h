@@ -32,6 +32,9 @@ struct snapshot_memory {
 };
 
 struct snapshot {
+    /* No other of this heapwired's life has it; one that the store reads
+     * again keeps it. */
+    uint64_t serial;
     char name[SNAPSHOT_NAME_MAX + 1]; /* [a-z0-9_]{1,64} */
     int64_t taken_ms;                 /* wall clock */
     uint32_t node_id;
@@ -43,6 +46,7 @@ struct snapshot {
     int references; /* atomic */
 };
 
+uint64_t snapshot_serial(void);      /* a new one */
 struct snapshot *snapshot_new(void); /* one reference; NULL: no memory */
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
 void snapshot_unref(struct snapshot *snapshot); /* NULL is fine */

@@ -190,6 +190,7 @@ on_found(void *arg, const struct store_file *file)
         on_odd(store, file->name, "it is there twice, pinned and not");
     } else {
         memcpy(held->entry.name, file->name, sizeof(held->entry.name));
+        held->entry.serial = snapshot_serial();
         held->entry.kept_ms = file->written_ms;
         held->entry.pinned = file->pinned;
         held->entry.on_disk = true;
@@ -482,6 +483,7 @@ store_add(struct store *store, struct snapshot *snapshot, struct error *err)
     if (to_disk && snapshot_encode(snapshot, &bytes, err) != 0)
         goto out;
     snapshot_describe(snapshot, &held->entry);
+    held->entry.serial = snapshot->serial;
     held->entry.kept_ms = clock_wall_ms();
     held->entry.on_disk = to_disk;
     held->entry.size = to_disk ? bytes.size : memory_of(snapshot);
@@ -498,7 +500,7 @@ out:
 
 /* ---- the rest ---- */
 
-/* The held one, or NULL with *err.  Call with disk. */
+/* The held one, or NULL with *err.  Call with a lock. */
 static struct held *
 find_or_tell(struct store *store, const char *name, struct error *err)
 {
@@ -549,6 +551,7 @@ read_file(struct store *store, struct held *held, struct error *err)
         goto out;
     }
     memcpy(snapshot->name, entry->name, sizeof(snapshot->name));
+    snapshot->serial = entry->serial;
     pthread_mutex_lock(&store->lock);
     held->snapshot = snapshot_ref(snapshot);
     use(store, held);
@@ -608,6 +611,20 @@ store_pin(struct store *store, const char *name, bool pinned, struct error *err)
     }
     pthread_mutex_unlock(&store->disk);
     return rc;
+}
+
+int
+store_find(struct store *store, const char *name, struct store_entry *out,
+           struct error *err)
+{
+    struct held *held;
+
+    pthread_mutex_lock(&store->lock);
+    held = find_or_tell(store, name, err);
+    if (held)
+        *out = held->entry;
+    pthread_mutex_unlock(&store->lock);
+    return held ? 0 : -1;
 }
 
 size_t

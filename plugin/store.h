@@ -3,9 +3,10 @@
  * directory, on disk, so that they outlive heapwired and the database.
  *
  * One file a snapshot (snapshot_file.h), complete or not there at all.  All
- * functions are callable from any thread.  store_list and the two
- * functions of names are quick; the others may wait for the disk: not for the
- * event loop, and not under a lock.  The locks in here are the last of all.
+ * functions are callable from any thread.  store_list, store_find and
+ * the two functions of names are quick; the others may wait for the disk: not
+ * for the event loop, and not under a lock.  The locks in here are the last of
+ * all.
  */
 #ifndef HW_STORE_H
 #define HW_STORE_H
@@ -38,6 +39,7 @@ extern const struct store_options store_defaults;
 /* What is told of a snapshot without reading it whole. */
 struct store_entry {
     char name[SNAPSHOT_NAME_MAX + 1];
+    uint64_t serial; /* the snapshot's */
     int64_t taken_ms;
     int64_t kept_ms; /* since when it is here: the oldest go by that */
     uint32_t node_id;
@@ -77,6 +79,9 @@ struct snapshot *store_get(struct store *store, const char *name,
 int store_delete(struct store *store, const char *name, struct error *err);
 int store_pin(struct store *store, const char *name, bool pinned,
               struct error *err);
+/* What is told of one; -1 with *err when none has the name. */
+int store_find(struct store *store, const char *name, struct store_entry *out,
+               struct error *err);
 /* Oldest first, at most max; how many. */
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
 /* Lets those go that are older than the options allow; now and then. */

@@ -5,15 +5,23 @@
 
 #include "collapsed.h"
 #include "dot.h"
+#include "flamegraph.h"
+#include "graphviz.h"
 #include "pprof.h"
+#include "raw.h"
 #include "text.h"
+#include "tree.h"
 
 const struct view_form view_forms[] = {
     {"dot", false, true, profile_dot},
     {"text", false, true, profile_text},
     {"top", false, true, profile_top},
+    {"tree", false, true, profile_tree},
     {"collapsed", false, true, profile_collapsed},
+    {"flamegraph", true, true, profile_flamegraph},
+    {"svg", true, true, graphviz_svg},
     {"pprof", true, true, profile_pprof},
+    {"raw", false, false, profile_raw},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

@@ -34,6 +34,7 @@
 #include "store.h"
 #include "tls_context.h"
 #include "users.h"
+#include "view_cache.h"
 #include "watch.h"
 
 enum { SIGNALS = 3 };
@@ -43,6 +44,7 @@ struct daemon {
     struct config config;
     struct state_dir state;
     struct controller *controller;
+    struct view_cache *views;
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
@@ -247,8 +249,10 @@ leave_root(void *arg, const struct account *account)
     struct daemon *d = arg;
     struct error err;
 
-    /* Our socket has a name: that is safe while the directory is root's. */
-    if (listener_give(&d->local, account->uid, account->gid, &err) != 0) {
+    /* These have names: that is safe while the directory is root's. */
+    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
+        store_give(controller_store(d->controller), account->uid, account->gid,
+                   &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -262,9 +266,7 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (store_give(controller_store(d->controller), account->uid, account->gid,
-                   &err) != 0 ||
-        become(account, &err) != 0) {
+    if (become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -386,7 +388,7 @@ find_symbolizer(char *out, size_t size)
 static void
 log_text(const char *line)
 {
-    log_fault("%s", line);
+    log_line("%s", line);
 }
 
 static int
@@ -398,6 +400,7 @@ start_controller(struct daemon *d, struct error *err)
         .state_dir = d->config.state_dir,
         .symbolizer = symbolizer,
         .node_id = d->config.node_id,
+        .budget_percent = 1,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,
@@ -410,7 +413,9 @@ start_controller(struct daemon *d, struct error *err)
         return -1;
     }
     d->controller = controller_start(&options, err);
-    return d->controller ? 0 : -1;
+    if (d->controller)
+        d->views = view_cache_start(controller_store(d->controller), VIEW_THREADS, err);
+    return d->views ? 0 : -1;
 }
 
 static int
@@ -430,6 +435,7 @@ start_server(struct daemon *d, struct error *err)
     struct sql_node node = {.id = d->config.node_id,
                             .started_ms = clock_wall_ms(),
                             .controller = d->controller,
+                            .views = d->views,
                             .history = watch_history(d->watch),
                             .state_dir = d->config.state_dir};
 
@@ -521,6 +527,7 @@ finish(struct daemon *d)
         server_fini(&d->server);
     }
     watch_stop(d->watch);
+    view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
     if (d->loop_open)
         uv_loop_close(&d->loop);

@@ -38,28 +38,25 @@ find_quietly(struct session *s, struct reader *r)
     return r->failed ? NULL : prepared_find(s->prepared, id, "", NULL);
 }
 
+static void
+reply_description(struct session *s, struct span text,
+                  const struct sql_description *description)
+{
+    struct error err;
+    struct prepared *p = prepared_new(&s->prepared, &s->server->prepared, text,
+                                      description->parameter_count, &err);
+
+    if (p)
+        reply_prepared(&s->reply, p->id, p->parameter_count,
+                       description->columns, description->column_count);
+    else
+        reply_error(&s->reply, &err);
+}
+
 void
 prepared_prepare(struct session *s, struct span body)
 {
-    static const struct span none = {"", 0};
-    struct registry *registry = &s->server->registry;
-    struct sql_description description;
-    struct prepared *p = NULL;
-    struct error err;
-
-    registry_set_command(registry, &s->entry, "Prepare", "preparing", body,
-                         s->since_ms);
-    if (sql_describe(s->sql, body, &description, &err) == 0) {
-        p = prepared_new(&s->prepared, &s->server->prepared, body,
-                         description.parameter_count, &err);
-        if (p)
-            reply_prepared(&s->reply, p->id, p->parameter_count,
-                           description.columns, description.column_count);
-        sql_description_fini(&description);
-    }
-    if (!p)
-        reply_error(&s->reply, &err);
-    registry_set_command(registry, &s->entry, "Sleep", "", none, s->since_ms);
+    statement_describe(s, body, reply_description);
 }
 
 static bool
@@ -93,12 +90,12 @@ prepared_execute(struct session *s, struct span body)
                   "Malformed communication packet: COM_STMT_EXECUTE is cut "
                   "short");
     if (r.failed || (cursor && !has_room_for_cursor(p, &err)) ||
-        execute_values_decode(p, reader_rest(&r), &values, &err) != 0)
+        execute_values_decode(p, reader_rest(&r), &values, &err) != 0) {
         reply_error(&s->reply, &err);
-    else
-        statement_execute(s, p, &values.sql, cursor);
-    execute_values_fini(&values);
-    prepared_drop_long(p);
+        prepared_drop_long(p);
+        return;
+    }
+    statement_execute(s, p, &values, cursor);
 }
 
 void

@@ -24,6 +24,10 @@ on_worker(struct worker_job *job)
     struct pump *pump = pump_of(job);
     bool again;
 
+    if (pump->opens) {
+        pump->open(pump->arg);
+        return;
+    }
     do {
         pump->rows.count = 0;
         step(pump);
@@ -37,7 +41,16 @@ on_worked(struct worker_job *job)
     struct pump *pump = pump_of(job);
 
     pump->state = PUMP_IDLE;
+    pump->opens = false;
     pump->ready(pump->arg);
+}
+
+void
+pump_open(struct pump *pump)
+{
+    pump->opens = true;
+    pump->state = PUMP_STEPPING;
+    workers_run(pump->workers, &pump->job);
 }
 
 bool
@@ -71,7 +84,7 @@ on_wake(struct wake *wake)
     if (pump->state != PUMP_PARKED)
         return;
     pump->state = PUMP_IDLE;
-    if (pump_step(pump))
+    if (pump->opens || pump_step(pump))
         pump->ready(pump->arg);
 }
 
@@ -125,6 +138,8 @@ pump_start(struct pump *pump, struct cursor *cursor, struct error *err)
     pump->rows.capacity = rows;
     pump->cursor = cursor;
     pump->outcome = STEP_MORE;
+    if (pump->cancelled)
+        cursor->ops->cancel(cursor);
     return 0;
 }
 
@@ -141,12 +156,17 @@ pump_yield(struct pump *pump)
 void
 pump_cancel(struct pump *pump)
 {
-    if (!pump->cursor)
+    if (!pump->cursor && !pump->opens)
         return;
-    pump->cursor->ops->cancel(pump->cursor);
+    if (pump->cursor)
+        pump->cursor->ops->cancel(pump->cursor);
     if (pump->state == PUMP_STEPPING &&
-        workers_withdraw(pump->workers, &pump->job))
+        workers_withdraw(pump->workers, &pump->job)) {
         pump->state = PUMP_PARKED;
+        if (pump->opens)
+            error_set(&pump->error, ER_QUERY_INTERRUPTED,
+                      "Query execution was interrupted");
+    }
     if (!pump->cancelled && pump->state != PUMP_STEPPING)
         wake_waker(&pump->wake).wake(&pump->wake);
     pump->woken = true;

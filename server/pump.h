@@ -32,6 +32,8 @@ struct pump {
     struct error error; /* when outcome is STEP_FAIL */
     enum pump_state state;
     bool woken, cancelled;
+    bool opens;              /* a worker opens, or will */
+    void (*open)(void *arg); /* on the worker: see pump_open */
     bool one_by_one; /* rows of a worker's step, for take; before the start */
     void (*ready)(void *arg); /* a step that did not end at once has ended */
     /* NULL, or called on the worker after each of its steps, with the pump as
@@ -47,6 +49,11 @@ void pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
 struct waker pump_waker(struct pump *pump);
 /* Takes the cursor.  -1 with *err: out of memory, and the cursor is freed. */
 int pump_start(struct pump *pump, struct cursor *cursor, struct error *err);
+
+/* Before the start, once: has a worker call open, and then ready.  If it is
+ * cancelled before its turn comes, open is not called and error says so; later,
+ * the cursor is cancelled at its start. */
+void pump_open(struct pump *pump);
 
 /* True: stepped, see outcome.  False: ready will be called. */
 bool pump_step(struct pump *pump);

@@ -42,6 +42,12 @@ take_id(struct registry *r, uint32_t *id)
     return e;
 }
 
+static void
+set_state(struct registry_entry *e, const char *state)
+{
+    snprintf(e->state, sizeof(e->state), "%s", state);
+}
+
 void
 registry_add(struct registry *r, struct registry_entry *e, const char *host)
 {
@@ -49,7 +55,7 @@ registry_add(struct registry *r, struct registry_entry *e, const char *host)
     snprintf(e->user, sizeof(e->user), "unauthenticated user");
     snprintf(e->host, sizeof(e->host), "%s", host);
     e->command = "Connect";
-    e->state = "login";
+    set_state(e, "login");
     e->since_ms = clock_ms();
     pthread_mutex_lock(&r->lock);
     e->previous = take_id(r, &e->id);
@@ -119,7 +125,7 @@ registry_set_command(struct registry *r, struct registry_entry *e,
     old = e->info;
     e->info = copy;
     e->command = command;
-    e->state = state;
+    set_state(e, state);
     e->since_ms = now_ms;
     e->statement++;
     pthread_mutex_unlock(&r->lock);
@@ -130,10 +136,10 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
-    if (e->state == state)
+    if (strcmp(e->state, state) == 0)
         return; /* only the loop writes it */
     pthread_mutex_lock(&r->lock);
-    e->state = state;
+    set_state(e, state);
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -29,8 +29,8 @@ struct registry_entry {
     char host[SQL_HOST_MAX + 8];
     char database[SQL_NAME_MAX + 1];
     const char *command; /* static */
-    const char *state;   /* static */
-    char *info;          /* owned; NULL without a statement */
+    char state[64];
+    char *info; /* owned; NULL without a statement */
     uint64_t since_ms;
     uint64_t statement; /* counts them, so that a kill hits the one meant */
     uint64_t kill_statement;
@@ -67,7 +67,7 @@ void registry_set_database(struct registry *r, struct registry_entry *e,
 void registry_set_command(struct registry *r, struct registry_entry *e,
                           const char *command, const char *state,
                           struct span info, uint64_t now_ms);
-/* How far the command is: static.  The time in it goes on. */
+/* How far the command is: copied.  The time in it goes on. */
 void registry_set_state(struct registry *r, struct registry_entry *e,
                         const char *state);
 

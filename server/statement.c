@@ -17,41 +17,11 @@
 #include "prepared.h"
 #include "pump.h"
 #include "session.h"
+#include "statement_state.h"
 
 enum {
     STEPS_A_TURN = 16, /* then other sessions have theirs */
     PROGRESS_MS = 500  /* a statement this old tells how far it is */
-};
-
-/* What the client has asked for last. */
-enum request {
-    REQUEST_RESULT, /* all of it, whatever it is */
-    REQUEST_CURSOR, /* columns, and no row yet */
-    REQUEST_ROWS    /* some of a cursor's */
-};
-
-/* While the pump steps, the worker has what is marked so, and makes the next
- * chunk of the reply. */
-struct statement {
-    struct pump pump;
-    struct session *session;
-    struct prepared *prepared; /* rows are binary; NULL: they are texts */
-    enum request request;
-    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */
-    uint64_t started_ms;
-    uint64_t timeout_ms;
-    uint64_t deadline_ms;   /* moved on by what the client made us wait */
-    uint64_t full_since_ms; /* 0: the client takes what there is, and wants
-                               more */
-    size_t made;            /* rows of the pump's batch; the worker's */
-    bool columns_made;      /* the worker's */
-    struct chunk chunk; /* the worker's; empty when the pump is told to step */
-    int fd;             /* the session's socket, for the worker; or -1 */
-    bool writes;        /* the worker may, in this step */
-    uint64_t rows, bytes; /* given to the session */
-    bool columns_sent;
-    enum statement_end end;
-    struct audit audit;
 };
 
 static void
@@ -61,6 +31,7 @@ statement_free(struct statement *st)
         st->prepared->cursor = NULL;
         st->prepared->list->cursors--;
     }
+    statement_drop_opening(st);
     pump_fini(&st->pump);
     chunk_fini(&st->chunk);
     if (st->fd >= 0)
@@ -84,8 +55,8 @@ write_audit(struct statement *st, const struct error *error)
 }
 
 /* The reply is complete: error NULL for success. */
-static void
-finish(struct statement *st, const struct error *error)
+void
+statement_finish(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
     bool shutdown = st->end == END_SHUTDOWN;
@@ -97,8 +68,8 @@ finish(struct statement *st, const struct error *error)
     session_enter(s, shutdown ? SESSION_CLOSING : SESSION_READY);
 }
 
-static void
-fail(struct statement *st)
+void
+statement_fail(struct statement *st)
 {
     struct error err = st->pump.error;
 
@@ -110,7 +81,7 @@ fail(struct statement *st)
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_SHUTDOWN)
         error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
     reply_error(&st->session->reply, &err);
-    finish(st, &err);
+    statement_finish(st, &err);
 }
 
 static void
@@ -127,7 +98,7 @@ succeed(struct statement *st)
     else
         reply_ok(&s->reply, cursor->affected_rows,
                  cursor->info ? cursor->info : "");
-    finish(st, NULL);
+    statement_finish(st, NULL);
 }
 
 /* Columns go out with the first row: until then an error may stand alone. */
@@ -193,8 +164,8 @@ send_rows(struct statement *st)
 
 /* On the worker.  A row that cannot be sent is left: the loop will find so,
  * too, and says it. */
-static bool
-take_rows(void *arg)
+bool
+statement_take_rows(void *arg)
 {
     struct statement *st = arg;
     struct chunk *chunk = &st->chunk;
@@ -274,7 +245,7 @@ settle(struct statement *st)
     bool opening = st->request == REQUEST_CURSOR;
 
     if (all_sent && st->pump.outcome == STEP_FAIL) {
-        fail(st);
+        statement_fail(st);
     } else if (all_sent && st->pump.outcome == STEP_DONE && !opening) {
         make_columns(st, &st->session->reply);
         succeed(st);
@@ -318,8 +289,8 @@ may_step(struct statement *st)
 }
 
 /* Sends and steps until the client is full, the cursor waits, or the end. */
-static void
-pull(struct statement *st)
+void
+statement_pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
         if (st->chunk.written_bytes > 0 ||
@@ -331,7 +302,7 @@ pull(struct statement *st)
         }
         if (send_rows(st) != 0) {
             pump_cancel(&st->pump);
-            fail(st);
+            statement_fail(st);
             return;
         }
         if (settle(st))
@@ -346,12 +317,12 @@ pull(struct statement *st)
             return;
         }
         if (!pump_step(&st->pump))
-            return; /* on_ready goes on */
+            return; /* statement_ready goes on */
     }
 }
 
-static void
-on_ready(void *arg)
+void
+statement_ready(void *arg)
 {
     struct statement *st = arg;
     struct session *s = st->session;
@@ -362,13 +333,16 @@ on_ready(void *arg)
         session_released(s);
         return;
     }
-    pull(st);
+    if (st->opening)
+        statement_opened(st);
+    else
+        statement_pull(st);
     session_turn(s);
 }
 
 /* Of s->statement, which is not there yet or waits to be fetched from. */
-static void
-enter_running(struct statement *st, const char *command, struct span text)
+void
+statement_enter(struct statement *st, const char *command, struct span text)
 {
     struct session *s = st->session;
 
@@ -376,94 +350,6 @@ enter_running(struct statement *st, const char *command, struct span text)
                          text, s->since_ms);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
-}
-
-static struct statement *
-statement_new(struct session *s)
-{
-    struct statement *st = mem_zalloc(1, sizeof(*st));
-    struct error err;
-
-    if (!st) {
-        error_memory(&err, "a statement");
-        reply_error(&s->reply, &err);
-        return NULL;
-    }
-    st->session = s;
-    st->started_ms = clock_ms();
-    st->timeout_ms = (uint64_t)s->server->statement_timeout_s * 1000;
-    st->deadline_ms = st->started_ms + st->timeout_ms;
-    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
-              on_ready, st);
-    st->pump.take = take_rows;
-    st->pump.one_by_one = true;
-    st->fd = -1;
-    chunk_init(&st->chunk);
-    return st;
-}
-
-/* The session's own limit, of what it holds for. */
-static void
-limit_time(struct statement *st, const struct cursor *cursor)
-{
-    uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
-
-    if (!cursor->timed || most_ms == 0 || most_ms >= st->timeout_ms)
-        return;
-    st->timeout_ms = most_ms;
-    st->deadline_ms = st->started_ms + most_ms;
-}
-
-/* -1: it has failed, and the client has been told. */
-static int
-open_cursor(struct statement *st, struct span text,
-            const struct sql_parameters *parameters)
-{
-    struct cursor *cursor = sql_open(st->session->sql, text, parameters,
-                                     pump_waker(&st->pump), &st->pump.error);
-
-    if (cursor)
-        limit_time(st, cursor);
-    if (cursor && pump_start(&st->pump, cursor, &st->pump.error) == 0)
-        return 0;
-    fail(st);
-    return -1;
-}
-
-void
-statement_start(struct session *s, struct span text)
-{
-    struct statement *st = statement_new(s);
-
-    if (!st)
-        return;
-    audit_begin(&st->audit, text, NULL);
-    enter_running(st, "Query", text);
-    if (open_cursor(st, text, NULL) == 0)
-        pull(st);
-}
-
-void
-statement_execute(struct session *s, struct prepared *prepared,
-                  const struct sql_parameters *parameters, bool cursor)
-{
-    struct span text = {prepared->text, prepared->text_size};
-    struct statement *st = statement_new(s);
-
-    if (!st)
-        return;
-    st->prepared = prepared;
-    st->pump.one_by_one = !cursor; /* a fetch finds some made */
-    audit_begin(&st->audit, text, parameters);
-    enter_running(st, "Execute", text);
-    if (open_cursor(st, text, parameters) != 0)
-        return;
-    if (cursor && st->pump.cursor->column_count > 0) {
-        st->request = REQUEST_CURSOR;
-        prepared->cursor = st;
-        prepared->list->cursors++;
-    }
-    pull(st);
 }
 
 void
@@ -475,8 +361,8 @@ statement_fetch(struct prepared *prepared, uint32_t count)
     st->request = REQUEST_ROWS;
     st->wanted = count;
     note_full(st, false);
-    enter_running(st, "Fetch", text);
-    pull(st);
+    statement_enter(st, "Fetch", text);
+    statement_pull(st);
 }
 
 void
@@ -497,7 +383,7 @@ statement_resume(struct session *s)
 
     if (st && st->full_since_ms && st->pump.state == PUMP_IDLE &&
         !session_output_full(s))
-        pull(st);
+        statement_pull(st);
 }
 
 void
@@ -511,19 +397,34 @@ statement_cancel(struct session *s, enum statement_end why)
     pump_cancel(&st->pump);
 }
 
-/* What SHOW PROCESSLIST says of it. */
+/* "Resolving names (2 of 4, 37%)" */
 static void
-tell_state(struct statement *st, const char *progress)
+describe(const struct progress *progress, char *out, size_t size)
+{
+    char percent[16] = "";
+
+    if (progress->percent > 0)
+        snprintf(percent, sizeof(percent), ", %u%%", progress->percent);
+    snprintf(out, size, "%.40s (%u of %u%s)", progress->text, progress->stage,
+             progress->stages, percent);
+}
+
+/* What SHOW PROCESSLIST says of it; progress NULL: nothing is known. */
+static void
+tell_state(struct statement *st, const struct progress *progress)
 {
     struct session *s = st->session;
     const char *state = "executing";
+    char text[sizeof(s->entry.state)];
 
-    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits)
+    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits) {
         state = "waiting for a worker";
-    else if (progress)
-        state = progress;
-    else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT)
+    } else if (progress) {
+        describe(progress, text, sizeof(text));
+        state = text;
+    } else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT) {
         state = "waiting for the node";
+    }
     registry_set_state(&s->server->registry, &s->entry, state);
 }
 
@@ -539,7 +440,7 @@ tell_progress(struct statement *st, uint64_t now_ms)
     bool known = cursor && cursor->ops->progress &&
                  cursor->ops->progress(cursor, &progress);
 
-    tell_state(st, progress.text);
+    tell_state(st, known ? &progress : NULL);
     if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
         st->columns_sent || st->request == REQUEST_ROWS || s->writing.data ||
         s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
@@ -573,7 +474,7 @@ statement_abandon(struct session *s)
     write_audit(st, &gone);
     pump_cancel(&st->pump);
     if (st->pump.state == PUMP_STEPPING)
-        return; /* on_ready frees it */
+        return; /* statement_ready frees it */
     s->statement = NULL;
     statement_free(st);
 }

@@ -11,20 +11,31 @@
 
 #include "reader.h"
 
+struct execute_values;
 struct prepared;
 struct session;
-struct sql_parameters;
+struct sql_description;
 struct statement;
 
 /* Why a statement is cut short; the first reason counts. */
 enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
-/* COM_QUERY.  From SESSION_READY; text is borrowed for this call. */
+/* From SESSION_READY, with a packet under way, of which text may be a part: it
+ * is borrowed until session_release_packet. */
+/* COM_QUERY. */
 void statement_start(struct session *session, struct span text);
-/* COM_STMT_EXECUTE: rows are binary.  cursor: the first ones are made, and wait
- * in prepared->cursor for COM_STMT_FETCH.  It has none open. */
+/* COM_STMT_EXECUTE: rows are binary.  Takes the values, and long data.  cursor:
+ * the first rows are made, and wait in prepared->cursor for COM_STMT_FETCH.  It
+ * has none open. */
 void statement_execute(struct session *session, struct prepared *prepared,
-                       const struct sql_parameters *parameters, bool cursor);
+                       struct execute_values *values, bool cursor);
+
+/* Replies. */
+typedef void statement_described(struct session *session, struct span text,
+                                 const struct sql_description *description);
+/* COM_STMT_PREPARE: told is called with what text is, unless that fails. */
+void statement_describe(struct session *session, struct span text,
+                        statement_described *told);
 /* COM_STMT_FETCH: at most count rows of prepared->cursor, which is NULL once
  * there are no more. */
 void statement_fetch(struct prepared *prepared, uint32_t count);

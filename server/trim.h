@@ -14,8 +14,9 @@
 #include "workers.h"
 
 enum {
-    TRIM_MS = 2000,       /* from the first that was freed until a trim */
-    TRIM_BYTES = 24 << 20 /* with less in memory it is not worth it */
+    TRIM_MS = 2000,        /* from the first that was freed until a trim */
+    TRIM_BYTES = 24 << 20, /* with less in memory it is not worth it */
+    TRIM_ALONE = 1 << 20   /* a block so large is the kernel's once freed */
 };
 
 struct trim {

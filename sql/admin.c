@@ -30,6 +30,7 @@ struct admin_cursor {
     bool ran;
     struct span output; /* what of it is still to be sent */
     bool list;
+    bool bytes; /* the output is one value, not lines */
     const uint64_t *ids;
     size_t id_count, next; /* id */
     struct error failure;  /* list: why the script failed; code 0 */
@@ -44,6 +45,14 @@ static const struct column list_columns[] = {
     {"status", "", "", COLUMN_TEXT, 5, 0, 0},
     {"result", "", "", COLUMN_TEXT, CELL_MAX, 0, 0}};
 
+/* Of a script that prints bytes. */
+static const struct column value_columns[] = {
+    {"result", "", "", COLUMN_BLOB, SCRIPT_OUTPUT_MAX, 0, 0}};
+static const struct column list_value_columns[] = {
+    {"node_id", "", "", COLUMN_TEXT, ID_TEXT_MAX, 0, 0},
+    {"status", "", "", COLUMN_TEXT, 5, 0, 0},
+    {"result", "", "", COLUMN_BLOB, CELL_MAX, 0, 0}};
+
 static void
 set_text(struct value *out, const char *text, size_t size)
 {
@@ -53,7 +62,7 @@ set_text(struct value *out, const char *text, size_t size)
     out->size = size;
 }
 
-/* The output without its trailing empty lines. */
+/* The output without its trailing empty lines; bytes as they are. */
 static void
 take_output(struct admin_cursor *c)
 {
@@ -61,7 +70,8 @@ take_output(struct admin_cursor *c)
 
     c->output.data = output->data ? output->data : "";
     c->output.size = output->size;
-    while (c->output.size > 0 && c->output.data[c->output.size - 1] == '\n')
+    while (!c->bytes && c->output.size > 0 &&
+           c->output.data[c->output.size - 1] == '\n')
         c->output.size--;
 }
 
@@ -69,6 +79,11 @@ take_output(struct admin_cursor *c)
 static enum step
 send_lines(struct admin_cursor *c, struct rows *out)
 {
+    if (c->bytes) {
+        set_text(&out->values[out->count++], c->output.data, c->output.size);
+        out->values->type = VALUE_BLOB;
+        return STEP_DONE;
+    }
     while (out->count < out->capacity) {
         const char *newline = memchr(c->output.data, '\n', c->output.size);
         size_t size =
@@ -91,6 +106,13 @@ fit_cell(struct admin_cursor *c)
 
     if (c->output.size <= CELL_MAX)
         return;
+    if (c->bytes) {
+        error_set(&c->failure, ER_UNKNOWN,
+                  "the output is %zu bytes, more than the %d of a cell; ask "
+                  "this node alone",
+                  c->output.size, CELL_MAX);
+        return;
+    }
     while (size > 0 && ((unsigned char)c->output.data[size] & 0xc0) == 0x80)
         size--; /* not in the middle of a character */
     buffer_init(&c->cell, CELL_MAX + 100);
@@ -120,6 +142,7 @@ send_node(struct admin_cursor *c, struct value row[3])
     } else {
         set_text(&row[1], "OK", 2);
         set_text(&row[2], c->output.data, c->output.size);
+        row[2].type = c->bytes ? VALUE_BLOB : VALUE_TEXT;
     }
     c->next++;
 }
@@ -145,12 +168,13 @@ includes_self(const struct admin_cursor *c)
 static enum step
 run(struct admin_cursor *c, struct error *err)
 {
+    const struct script_host host = {c->node->controller, c->node->views,
+                                     c->cursor.waker};
     enum step step = STEP_DONE;
 
     if (c->ran || !includes_self(c))
         return STEP_DONE;
-    step = script_run(c->script, c->node->controller, c->cursor.waker,
-                      &c->failure);
+    step = script_run(c->script, &host, &c->failure);
     if (step == STEP_WAIT)
         return sql_cursor_wait(&c->cursor, err);
     c->ran = true;
@@ -213,6 +237,7 @@ prepare(struct admin_cursor *c, struct opening *o, struct error *err)
     c->script = script_parse(o->statement->admin.script, o->arena, err);
     if (!c->script)
         return -1;
+    c->bytes = script_prints_bytes(c->script);
     c->cursor.base.instant = !script_is_slow(c->script);
     return script_check(c->script, o->session->who.privileges, err);
 }
@@ -264,7 +289,9 @@ admin_open(struct opening *o, struct error *err)
         mem_free(c);
         return NULL;
     }
-    c->cursor.base.columns = c->list ? list_columns : line_columns;
+    c->cursor.base.columns = !c->bytes ? c->list ? list_columns : line_columns
+                             : c->list ? list_value_columns
+                                       : value_columns;
     c->cursor.base.column_count = c->list ? 3 : 1;
     c->arena = o->arena;
     o->arena = NULL;

@@ -20,11 +20,12 @@ struct stats;
 /* What a producer may need to know. */
 struct catalog_scope {
     const struct sql_session *session;
-    const char *database;              /* SHOW TABLES: of that one */
-    const struct catalog_table *table; /* SHOW COLUMNS, INDEX, ...: of that */
-    const char *label;                 /* SHOW's first column: NULL: its own */
-    bool full;                         /* SHOW FULL ... */
-    bool global;                       /* SHOW GLOBAL ... */
+    const char *database;               /* SHOW TABLES: of that one */
+    const struct catalog_table *table;  /* SHOW COLUMNS, INDEX, ...: of that */
+    const struct sql_identity *grantee; /* SHOW GRANTS: NULL: one's own */
+    const char *label;                  /* SHOW's first column: NULL: its own */
+    bool full;                          /* SHOW FULL ... */
+    bool global;                        /* SHOW GLOBAL ... */
     /* Of tables that need them, else NULL; borrowed, and they outlive the
      * statement's rows. */
     struct snapshot *snapshot;

@@ -162,4 +162,8 @@ extern const struct catalog_table table_show_profiles;
 extern const struct catalog_table table_show_help;
 extern const struct catalog_table table_show_help_topic;
 
+/* An account of the configuration file; 1141 when there is none. */
+int grantee_find(const struct sql_session *session, struct span name,
+                 struct sql_identity *out, struct error *err);
+
 #endif

@@ -62,6 +62,7 @@ open_parenthesis(struct rewriter *r)
     memset(inner, 0, sizeof(*inner));
     inner->wrapped = query;
     inner->scalar = !query && rewriter_is_scalar(r, outer);
+    inner->in_list = token_is(&r->previous, "IN");
     inner->is_call = r->call_follows;
     inner->window = r->window_follows;
     inner->special = r->special_follows;
@@ -100,6 +101,7 @@ close_parenthesis(struct rewriter *r)
     bool derived = level->derived && level->select > 0;
     bool is_row = level->is_row && !level->is_call;
     bool is_binary = level->is_binary;
+    bool bare;
     size_t listed = level->is_query || level->wrapped ? 0 : level->listed + 1;
 
     if (r->depth == 0)
@@ -110,6 +112,7 @@ close_parenthesis(struct rewriter *r)
     if (rewriter_select_end(r) != 0 || rewriter_call_close(r) != 0)
         return -1;
     rewriter_scalar_end(r);
+    bare = level->bare;
     r->cte_count = level->cte_count;
     r->depth--;
     level = rewriter_top(r);
@@ -126,7 +129,7 @@ close_parenthesis(struct rewriter *r)
     level->operand.listed = listed;
     if (is_binary && level->operand.kind == OPERAND_OTHER)
         level->operand.kind = OPERAND_BINARY;
-    rewriter_emit(r, ")");
+    rewriter_emit(r, bare ? "" : ")");
     return 0;
 }
 

@@ -76,6 +76,8 @@ struct level {
     bool is_compound;   /* and UNION, */
     bool is_short;      /* and LIMIT 1 */
     bool scalar;        /* a query in it is one value */
+    bool in_list;       /* of IN */
+    bool bare;          /* it is written without its parentheses */
     size_t columns;     /* of its SELECT, as far as they are listed */
     size_t listed;      /* commas, at this depth */
     const char *where;  /* the clause, as faults name it */
@@ -145,10 +147,13 @@ struct rewriter {
 struct level *rewriter_top(struct rewriter *r); /* the innermost */
 void rewriter_advance(struct rewriter *r);      /* the next token */
 
-/* rewriter_word.c: the token, a word; a name in backquotes. */
+/* rewriter_word.c: the token, a word. */
 int rewriter_word(struct rewriter *r);
+
+/* rewriter_name.c: the token, a word that is no keyword or in backquotes. */
 int rewriter_name(struct rewriter *r);
-bool rewriter_is_name(const struct token *token); /* no keyword */
+bool rewriter_is_name(const struct token *token);  /* no keyword */
+bool rewriter_may_name(const struct token *token); /* keywords, too */
 
 /* rewriter_operator.c */
 bool rewriter_wants_operand(struct rewriter *r);

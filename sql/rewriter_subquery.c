@@ -34,13 +34,33 @@ may_have_rows(const struct level *level)
     return level->has_from && (!level->has_aggregate || level->has_over);
 }
 
+/* x IN ((SELECT ...)) */
+static bool
+is_whole_list(const struct rewriter *r, const struct level *list,
+              const struct level *level)
+{
+    if (!list->in_list || list->listed > 0 || r->sql->failed ||
+        !token_is_operator(&r->ahead, ")"))
+        return false;
+    for (size_t i = list->content; i + 1 < level->content; i++)
+        if (r->sql->data[i] != ' ')
+            return false;
+    return true;
+}
+
 void
 rewriter_scalar_end(struct rewriter *r)
 {
-    const struct level *level = rewriter_top(r);
+    struct level *level = rewriter_top(r);
 
-    if (!level->scalar || !level->is_query || level->columns > 1 ||
-        !may_have_rows(level))
+    if (!level->scalar || !level->is_query)
+        return;
+    if (is_whole_list(r, level - 1, level)) {
+        r->sql->data[level->content - 1] = ' ';
+        level->bare = level[-1].is_query = true;
+        return;
+    }
+    if (level->columns > 1 || !may_have_rows(level))
         return;
     buffer_text(r->sql, ") SELECT hw_one(v) FROM hw_rows");
     rewriter_insert(r, level->content, " WITH hw_rows(v) AS (");

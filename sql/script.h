@@ -23,7 +23,12 @@ struct arena;
 struct controller;
 struct error;
 struct script;
+struct snapshot;
 struct ticket;
+struct view;
+struct view_cache;
+struct view_form;
+struct view_ticket;
 
 enum {
     SCRIPT_SIZE_MAX = 64 * 1024, /* bytes of text */
@@ -34,11 +39,12 @@ enum {
 };
 
 enum script_type {
-    SCRIPT_ANY, /* in the table only: takes anything, returns its argument */
+    SCRIPT_ANY, /* in the table only: it returns its argument */
     SCRIPT_NULL,
     SCRIPT_BOOL,
     SCRIPT_NUMBER,
     SCRIPT_STRING,
+    SCRIPT_BYTES, /* not text: printed alone, or not at all */
     SCRIPT_CLASS,
     SCRIPT_INSTANCE
 };
@@ -47,59 +53,79 @@ struct script_value {
     enum script_type type;
     bool boolean;
     double number;
-    struct span text;       /* STRING: borrowed from the script */
+    struct span text;       /* STRING and BYTES: borrowed from the script */
     const char *class_name; /* CLASS and INSTANCE */
+    const void *state;      /* INSTANCE: immutable, the script's; or NULL */
 };
 
 /*
  * How far the call that runs is, for other threads to look at.  lock guards the
- * rest and lies before the controller's; the ticket is taken out of here before
- * it is freed.
+ * rest and lies before the controller's and the cache's; a ticket is taken out
+ * of here before it is freed.
  */
 struct script_watch {
     pthread_mutex_t lock;
     struct ticket *ticket; /* waited for, or NULL */
-    bool renders;          /* after the ticket's stages comes one more */
-    bool rendering;        /* it is there */
-    unsigned stages;       /* while rendering */
+    struct view_ticket *view;
+    bool renders;    /* after the ticket's stages comes one more */
+    unsigned before; /* the view's, as many stages */
 };
 
 /* What a call in the script keeps while it waits and for what it returned. */
 struct script_work {
     struct ticket *ticket;
+    struct view_ticket *view_ticket;
+    struct view *view;
+    struct snapshot *snapshot;
     struct buffer text;
 };
 
-struct script_call {
+/* Where a script runs, and for whom. */
+struct script_host {
     struct controller *controller;
+    struct view_cache *views;
     struct waker waker;
+};
+
+struct script_call {
+    const struct script_host *host;
+    const struct script_method *method;
+    struct arena *arena;   /* the script's */
     struct buffer *output; /* what System.print writes */
-    const struct script_value *arguments;
+    const struct script_value *receiver, *arguments;
     size_t argument_count;
     struct script_work *work;
     struct script_watch *watch;
+    /* The fresh dump that all calls of the script share, borrowed; or NULL. */
+    struct snapshot **now;
+    size_t blamed; /* FAIL: the argument that is wrong, from 1; 0: none */
     struct script_value result; /* null unless set */
 };
 
 enum script_kind {
+    SCRIPT_PURE,     /* of its arguments alone: done while parsing, if known */
     SCRIPT_INSTANT,  /* never computes for long */
     SCRIPT_CHANGING, /* instant, and the node is different afterwards */
-    SCRIPT_SLOW      /* renders: not on the event loop */
+    SCRIPT_SLOW      /* reads the store or renders: not on the event loop */
 };
 
 struct script_method {
     const char *class_name, *name;
-    unsigned arity_min, arity_max;
+    /* A letter for each argument: s, b, n, m for a snapshot's name, * for any;
+     * those behind a bar may be left out. */
+    const char *takes;
     bool is_static;
-    enum script_type takes, returns;
-    uint32_t privilege; /* 0: none */
+    enum script_type returns; /* INSTANCE: of its own class */
+    uint32_t privilege;       /* 0: none */
     enum script_kind kind;
     /* DONE, WAIT (to be called again once woken) or FAIL. */
     enum step (*call)(struct script_call *call, struct error *err);
+    const struct view_form *form; /* that it gives; or NULL */
 };
 
-extern const struct script_method script_methods[];
-extern const size_t script_method_count;
+/* All there are, a class's together: the table and, of Profile, the forms. */
+size_t script_method_count(void);
+struct script_method script_method(size_t i);
 
 /* text must outlive the script.  NULL with 1064 and the script's line and
  * column. */
@@ -111,10 +137,12 @@ void script_free(struct script *script); /* NULL is fine */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
 bool script_is_slow(const struct script *script);
+/* Whether its output is no text but one value. */
+bool script_prints_bytes(const struct script *script);
 
 /* DONE, WAIT (run again once woken) or FAIL. */
-enum step script_run(struct script *script, struct controller *controller,
-                     struct waker waker, struct error *err);
+enum step script_run(struct script *script, const struct script_host *host,
+                     struct error *err);
 /* Any thread, until it is freed: false while there is nothing to tell. */
 bool script_progress(struct script *script, struct progress *out);
 const struct buffer *script_output(const struct script *script);

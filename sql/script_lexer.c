@@ -22,21 +22,33 @@ script_line(struct span text, size_t offset)
     return line;
 }
 
+void
+script_place(struct span text, size_t offset, struct error *err)
+{
+    struct error cause;
+    unsigned column = 1;
+
+    if (!err)
+        return;
+    cause = *err;
+    for (size_t i = offset; i > 0 && text.data[i - 1] != '\n'; i--)
+        column += ((unsigned char)text.data[i - 1] & 0xc0) != 0x80;
+    error_set(err, cause.code, "script line %u, column %u: %s",
+              script_line(text, offset), column, cause.text);
+}
+
 int
 script_error(struct span text, size_t offset, struct error *err,
              const char *format, ...)
 {
     char message[ERROR_TEXT_MAX];
-    unsigned column = 1;
     va_list args;
 
-    for (size_t i = offset; i > 0 && text.data[i - 1] != '\n'; i--)
-        column += ((unsigned char)text.data[i - 1] & 0xc0) != 0x80;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    error_set(err, ER_PARSE, "script line %u, column %u: %s",
-              script_line(text, offset), column, message);
+    error_set(err, ER_PARSE, "%s", message);
+    script_place(text, offset, err);
     return -1;
 }
 

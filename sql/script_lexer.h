@@ -40,6 +40,9 @@ int script_lex(struct script_lexer *lexer, struct script_token *out,
 int script_error(struct span text, size_t offset, struct error *err,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* The same before the error that is there, whose code stays. */
+void script_place(struct span text, size_t offset, struct error *err);
+
 unsigned script_line(struct span text, size_t offset); /* from 1 */
 
 #endif

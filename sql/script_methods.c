@@ -2,8 +2,10 @@
 #include "script_methods.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sql.h"
+#include "view.h"
 
 /* As Wren's Num.toString writes it. */
 static void
@@ -32,6 +34,7 @@ print_value(struct buffer *out, const struct script_value *value)
         print_number(out, value->number);
         break;
     case SCRIPT_STRING:
+    case SCRIPT_BYTES:
         buffer_add(out, value->text.data, value->text.size);
         break;
     case SCRIPT_CLASS:
@@ -52,29 +55,93 @@ system_print(struct script_call *call, struct error *err)
         print_value(call->output, &call->arguments[0]);
         call->result = call->arguments[0];
     }
-    buffer_char(call->output, '\n');
+    if (call->result.type != SCRIPT_BYTES)
+        buffer_char(call->output, '\n');
     return STEP_DONE;
 }
 
 /* A class's rows stand together. */
-const struct script_method script_methods[] = {
-    {"HeapProf", "getInstance", 0, 0, true, SCRIPT_ANY, SCRIPT_INSTANCE, 0,
-     SCRIPT_INSTANT, heapprof_instance},
-    {"HeapProf", "enable_prof", 0, 0, false, SCRIPT_ANY, SCRIPT_INSTANCE,
-     PRIVILEGE_CONTROL, SCRIPT_CHANGING, heapprof_enable},
-    {"HeapProf", "disable_prof", 0, 0, false, SCRIPT_ANY, SCRIPT_INSTANCE,
-     PRIVILEGE_CONTROL, SCRIPT_CHANGING, heapprof_disable},
-    {"HeapProf", "has_enable", 0, 0, false, SCRIPT_ANY, SCRIPT_BOOL,
-     PRIVILEGE_STATUS, SCRIPT_INSTANT, heapprof_has_enable},
-    {"HeapProf", "snapshot", 0, 0, false, SCRIPT_ANY, SCRIPT_STRING,
-     PRIVILEGE_PROFILE, SCRIPT_INSTANT, heapprof_snapshot},
-    {"HeapProf", "to_dot_format", 1, 1, false, SCRIPT_STRING, SCRIPT_STRING,
-     PRIVILEGE_PROFILE, SCRIPT_SLOW, heapprof_to_dot},
-    {"HeapProf", "dump_dot_snapshot", 0, 0, false, SCRIPT_ANY, SCRIPT_STRING,
+static const struct script_method rows[] = {
+    {"HeapProf", "getInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    {"HeapProf", "enable_prof", "|n", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_CHANGING, heapprof_enable},
+    {"HeapProf", "disable_prof", "", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_CHANGING, heapprof_disable},
+    {"HeapProf", "has_enable", "", false, SCRIPT_BOOL, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, heapprof_has_enable},
+    {"HeapProf", "snapshot", "|m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
+     SCRIPT_INSTANT, heapprof_snapshot},
+    {"HeapProf", "to_dot_format", "m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
+     SCRIPT_SLOW, heapprof_to_dot},
+    {"HeapProf", "dump_dot_snapshot", "", false, SCRIPT_STRING,
      PRIVILEGE_PROFILE, SCRIPT_SLOW, heapprof_dump_dot},
-    {"System", "print", 0, 1, true, SCRIPT_ANY, SCRIPT_ANY, 0, SCRIPT_INSTANT,
+    {"HeapProf", "reset", "|nb", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_CHANGING, heapprof_reset},
+    {"HeapProf", "snapshots", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, heapprof_snapshots},
+    {"HeapProf", "describe", "m", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, heapprof_describe},
+    {"HeapProf", "delete", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_SLOW, heapprof_delete},
+    {"HeapProf", "pin", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_SLOW, heapprof_pin},
+    {"HeapProf", "unpin", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
+     SCRIPT_SLOW, heapprof_pin},
+    {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_INSTANT,
      system_print},
+#define PROFILE(name, takes, call)                                             \
+    {                                                                          \
+        "Profile", name, takes, false, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,     \
+            SCRIPT_PURE, call                                                  \
+    }
+    {"Profile", "of", "m", true, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,
+     SCRIPT_PURE, chain_of},
+    {"Profile", "now", "", true, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,
+     SCRIPT_INSTANT, chain_now},
+    PROFILE("base", "m", chain_base),
+    PROFILE("by", "s", chain_by),
+    PROFILE("granularity", "s", chain_granularity),
+    PROFILE("focus", "s", chain_option),
+    PROFILE("ignore", "s", chain_option),
+    PROFILE("nodecount", "n", chain_option),
+    PROFILE("nodefraction", "n", chain_option),
+    PROFILE("edgefraction", "n", chain_option),
+    PROFILE("maxdegree", "n", chain_option),
+    PROFILE("show_bytes", "|b", chain_option),
+    PROFILE("allocator_frames", "|b", chain_option),
+    PROFILE("by_growth", "|b", chain_option),
+    PROFILE("force", "|b", chain_option),
+#undef PROFILE
+    {"Profile", "export", "", false, SCRIPT_BYTES, PRIVILEGE_PROFILE,
+     SCRIPT_SLOW, chain_export},
 };
 
-const size_t script_method_count =
-    sizeof(script_methods) / sizeof(script_methods[0]);
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+size_t
+script_method_count(void)
+{
+    return ROWS + view_form_count;
+}
+
+struct script_method
+script_method(size_t i)
+{
+    const struct view_form *form;
+    bool counts;
+
+    if (i < ROWS)
+        return rows[i];
+    form = &view_forms[i - ROWS];
+    counts = strcmp(form->name, "top") == 0;
+    return (struct script_method){.class_name = "Profile",
+                                  .name = form->name,
+                                  .takes = counts ? "|n" : "",
+                                  .returns = form->binary ? SCRIPT_BYTES
+                                                          : SCRIPT_STRING,
+                                  .privilege = PRIVILEGE_PROFILE,
+                                  .kind = SCRIPT_SLOW,
+                                  .call = chain_view,
+                                  .form = form};
+}

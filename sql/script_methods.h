@@ -2,8 +2,14 @@
 #ifndef HW_SCRIPT_METHODS_H
 #define HW_SCRIPT_METHODS_H
 
+#include "controller.h"
 #include "script.h"
+#include "snapshot.h"
+#include "view_options.h"
 
+struct view_request;
+
+/* script_heapprof.c: StarRocks' seven, and reset */
 enum step heapprof_instance(struct script_call *call, struct error *err);
 enum step heapprof_enable(struct script_call *call, struct error *err);
 enum step heapprof_disable(struct script_call *call, struct error *err);
@@ -11,5 +17,61 @@ enum step heapprof_has_enable(struct script_call *call, struct error *err);
 enum step heapprof_snapshot(struct script_call *call, struct error *err);
 enum step heapprof_to_dot(struct script_call *call, struct error *err);
 enum step heapprof_dump_dot(struct script_call *call, struct error *err);
+enum step heapprof_reset(struct script_call *call, struct error *err);
+
+/* script_snapshots.c */
+enum step heapprof_snapshots(struct script_call *call, struct error *err);
+enum step heapprof_describe(struct script_call *call, struct error *err);
+enum step heapprof_delete(struct script_call *call, struct error *err);
+enum step heapprof_pin(struct script_call *call, struct error *err);
+
+enum { VIEW_COUNT_MAX = 1000000 /* of nodecount, maxdegree, top */ };
+
+/* script_chain.c: what an instance of Profile shows. */
+struct chain {
+    char name[SNAPSHOT_NAME_MAX + 1]; /* "": */
+    struct snapshot *now;             /* this one; the script's reference */
+    char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
+    bool force;
+    struct view_options options;
+};
+
+enum step chain_of(struct script_call *call, struct error *err);
+enum step chain_now(struct script_call *call, struct error *err);
+enum step chain_base(struct script_call *call, struct error *err);
+enum step chain_by(struct script_call *call, struct error *err);
+enum step chain_granularity(struct script_call *call, struct error *err);
+enum step chain_option(struct script_call *call, struct error *err);
+
+/* script_views.c */
+enum step chain_view(struct script_call *call, struct error *err);
+enum step chain_export(struct script_call *call, struct error *err);
+/* The view as the call's result: DONE, WAIT or FAIL. */
+enum step script_view(struct script_call *call,
+                      const struct view_request *request, struct error *err);
+
+/* script_watch.c: asks for the job at the first call, looks at its ticket at
+ * each.  renders: a view of it comes next. */
+enum step script_await(struct script_call *call,
+                       const struct job_request *request, bool renders,
+                       struct job_result *result, struct error *err);
+/* Likewise, of a view: kept in the call's work once it is there. */
+enum step script_await_view(struct script_call *call,
+                            const struct view_request *request,
+                            struct error *err);
+
+int script_check_name(struct span name, struct error *err);
+/* Argument i, a snapshot's name, copied to out; -1: it cannot be one. */
+int script_snapshot_name(struct script_call *call, size_t i,
+                         char out[SNAPSHOT_NAME_MAX + 1], struct error *err);
+/* Argument i, a whole number; -1: it is none, or out of these bounds. */
+int script_count(struct script_call *call, size_t i, double least, double most,
+                 uint32_t *out, struct error *err);
+/* FAIL for the error that is set, about argument i. */
+enum step script_blame(struct script_call *call, size_t i);
+/* What is printed or joined: a String. */
+void script_return_text(struct script_call *call, const char *data,
+                        size_t size);
+void script_return_instance(struct script_call *call, const void *state);
 
 #endif

@@ -123,6 +123,8 @@ parse_name(struct script_parser *p)
         node->left = v->value;
         node->type = v->value->type;
         node->class_name = v->value->class_name;
+        node->done = v->value->done;
+        node->value = v->value->value;
         return advance(p) == 0 ? node : NULL;
     }
     if (!class_name) {
@@ -138,6 +140,7 @@ parse_name(struct script_parser *p)
 static struct node *
 parse_primary(struct script_parser *p)
 {
+    size_t offset = p->token.offset;
     struct node *node;
 
     switch (p->token.kind) {
@@ -158,6 +161,7 @@ parse_primary(struct script_parser *p)
             return NULL;
         }
         p->token.number = -p->token.number;
+        p->token.offset = offset;
         return literal(p, SCRIPT_NUMBER);
     }
     if (at(p, '(')) {
@@ -203,6 +207,47 @@ parse_arguments(struct script_parser *p, struct node *call)
     return advance(p);
 }
 
+/* Bytes are the whole result: nothing is printed beside them. */
+static int
+check_print(struct script_parser *p, const struct node *call)
+{
+    struct script *script = p->script;
+
+    if (call->method.returns != SCRIPT_ANY)
+        return 0;
+    script->prints++;
+    script->prints_bytes |= call->type == SCRIPT_BYTES;
+    if (!script->prints_bytes || script->prints == 1)
+        return 0;
+    return fail_at(p, call->offset,
+                   "a script that prints bytes can print nothing else");
+}
+
+/* Whether the call can be made already, and changes nothing. */
+static bool
+is_known(const struct node *call)
+{
+    bool known = call->method.kind == SCRIPT_PURE && call->left->done;
+
+    for (size_t i = 0; i < call->argument_count; i++)
+        known &= call->arguments[i]->done;
+    return known;
+}
+
+/* So that what is wrong is told before anything has run. */
+static int
+run_known(struct script_parser *p, struct node *call)
+{
+    static const struct script_host nobody;
+    if (script_call_node(p->script, &nobody, call, p->err) == STEP_DONE) {
+        call->done = true;
+        return 0;
+    }
+    if (!p->script->placed)
+        script_place(p->script->text, call->offset, p->err);
+    return -1;
+}
+
 /* .name(arguments) of receiver; the token is the dot. */
 static struct node *
 parse_call(struct script_parser *p, struct node *receiver)
@@ -236,7 +281,8 @@ parse_call(struct script_parser *p, struct node *receiver)
         return NULL;
     }
     if (advance_over(p, '(') != 0 || parse_arguments(p, call) != 0 ||
-        script_resolve(p, call, &name) != 0)
+        script_resolve(p, call, &name) != 0 || check_print(p, call) != 0 ||
+        (is_known(call) && run_known(p, call) != 0))
         return NULL;
     call->next_call = p->script->calls;
     p->script->calls = call;

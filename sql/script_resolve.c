@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "errors.h"
+#include "script_methods.h"
 
 enum { NAME_SHOWN = 64 }; /* bytes of an unknown name in its error */
 
@@ -16,9 +17,9 @@ shown(struct span name)
 const char *
 script_class(struct span name)
 {
-    for (size_t i = 0; i < script_method_count; i++)
-        if (span_is(name, script_methods[i].class_name))
-            return script_methods[i].class_name;
+    for (size_t i = 0; i < script_method_count(); i++)
+        if (span_is(name, script_method(i).class_name))
+            return script_method(i).class_name;
     return NULL;
 }
 
@@ -26,13 +27,67 @@ script_class(struct span name)
 static void
 list_classes(struct buffer *out)
 {
-    for (size_t i = 0; i < script_method_count; i++) {
-        const char *name = script_methods[i].class_name;
+    const char *last = "";
 
-        if (i > 0 && strcmp(name, script_methods[i - 1].class_name) == 0)
-            continue;
-        buffer_format(out, "%s%s", i ? ", " : "", name);
+    for (size_t i = 0; i < script_method_count(); i++) {
+        const char *name = script_method(i).class_name;
+
+        if (strcmp(name, last) != 0)
+            buffer_format(out, "%s%s", i ? ", " : "", name);
+        last = name;
     }
+}
+
+/* What a letter of takes stands for. */
+static const struct {
+    char letter;
+    enum script_type type;
+    const char *name;
+} kinds[] = {
+    {'s', SCRIPT_STRING, "String"}, {'m', SCRIPT_STRING, "String"},
+    {'n', SCRIPT_NUMBER, "Num"},    {'b', SCRIPT_BOOL, "Bool"},
+    {'*', SCRIPT_ANY, "_"},
+};
+
+/* The kind of argument i, or -1: it takes fewer. */
+static int
+kind_of(const struct script_method *m, size_t i)
+{
+    for (const char *c = m->takes; *c; c++) {
+        int kind = 0;
+
+        if (*c == '|')
+            continue;
+        if (i-- > 0)
+            continue;
+        while (kinds[kind].letter != *c)
+            kind++;
+        return kind;
+    }
+    return -1;
+}
+
+static bool
+takes_so_many(const struct script_method *m, size_t arguments)
+{
+    size_t most = strlen(m->takes), least = strcspn(m->takes, "|");
+
+    most -= least < most; /* the bar */
+    return arguments >= least && arguments <= most;
+}
+
+/* "reset(Num, [Bool])" */
+static void
+list_method(struct buffer *out, const struct script_method *m)
+{
+    size_t least = strcspn(m->takes, "|");
+    int kind;
+
+    buffer_format(out, "%s(", m->name);
+    for (size_t i = 0; (kind = kind_of(m, i)) >= 0; i++)
+        buffer_format(out, i < least ? "%s%s" : "%s[%s]", i ? ", " : "",
+                      kinds[kind].name);
+    buffer_text(out, ")");
 }
 
 static void
@@ -40,13 +95,13 @@ list_methods(struct buffer *out, const char *class_name, bool is_static)
 {
     bool any = false;
 
-    for (size_t i = 0; i < script_method_count; i++) {
-        const struct script_method *m = &script_methods[i];
+    for (size_t i = 0; i < script_method_count(); i++) {
+        struct script_method m = script_method(i);
 
-        if (strcmp(m->class_name, class_name) != 0 || m->is_static != is_static)
+        if (strcmp(m.class_name, class_name) != 0 || m.is_static != is_static)
             continue;
-        buffer_format(out, "%s%s(%s)", any ? ", " : "", m->name,
-                      m->arity_max ? "_" : "");
+        buffer_text(out, any ? ", " : "");
+        list_method(out, &m);
         any = true;
     }
     if (!any)
@@ -82,9 +137,10 @@ const char *
 script_describe(const struct node *node)
 {
     static const char *const names[] = {
-        [SCRIPT_NULL] = "Null",     [SCRIPT_BOOL] = "Bool",
-        [SCRIPT_NUMBER] = "Num",    [SCRIPT_STRING] = "String",
-        [SCRIPT_CLASS] = "a class", [SCRIPT_INSTANCE] = "an instance"};
+        [SCRIPT_NULL] = "Null",           [SCRIPT_BOOL] = "Bool",
+        [SCRIPT_NUMBER] = "Num",          [SCRIPT_STRING] = "String",
+        [SCRIPT_BYTES] = "bytes",         [SCRIPT_CLASS] = "a class",
+        [SCRIPT_INSTANCE] = "an instance"};
 
     return node->class_name ? node->class_name : names[node->type];
 }
@@ -108,31 +164,54 @@ fail_unknown_method(struct script_parser *p, const struct node *receiver,
     return -1;
 }
 
+static bool
+find_method(const struct node *call, struct span name,
+            struct script_method *out)
+{
+    const struct node *receiver = call->left;
+
+    for (size_t i = 0; i < script_method_count() && receiver->class_name; i++) {
+        *out = script_method(i);
+        if (strcmp(out->class_name, receiver->class_name) == 0 &&
+            out->is_static == (receiver->type == SCRIPT_CLASS) &&
+            span_is(name, out->name) &&
+            takes_so_many(out, call->argument_count))
+            return true;
+    }
+    return false;
+}
+
+static int
+check_arguments(struct script_parser *p, const struct node *call)
+{
+    for (size_t i = 0; i < call->argument_count; i++) {
+        const struct node *argument = call->arguments[i];
+        int kind = kind_of(&call->method, i);
+
+        if (kinds[kind].type != SCRIPT_ANY &&
+            kinds[kind].type != argument->type)
+            return fail_at(p, argument->offset, "%s takes a %s, not %s",
+                           call->method.name, kinds[kind].name,
+                           script_describe(argument));
+        if (kinds[kind].letter == 'm' && argument->done &&
+            script_check_name(argument->value.text, p->err) != 0) {
+            script_place(p->script->text, argument->offset, p->err);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int
 script_resolve(struct script_parser *p, struct node *call,
                const struct script_token *name)
 {
-    const struct node *receiver = call->left;
-    const struct script_method *m = NULL;
+    struct script_method *m = &call->method;
 
-    for (size_t i = 0; i < script_method_count && receiver->class_name; i++) {
-        const struct script_method *row = &script_methods[i];
-
-        if (strcmp(row->class_name, receiver->class_name) == 0 &&
-            row->is_static == (receiver->type == SCRIPT_CLASS) &&
-            span_is(name->text, row->name) &&
-            call->argument_count >= row->arity_min &&
-            call->argument_count <= row->arity_max)
-            m = row;
-    }
-    if (!m)
-        return fail_unknown_method(p, receiver, name, call->argument_count);
-    for (size_t i = 0; i < call->argument_count; i++)
-        if (m->takes != SCRIPT_ANY && call->arguments[i]->type != m->takes)
-            return fail_at(p, call->arguments[i]->offset,
-                           "%s takes a String, not %s", m->name,
-                           script_describe(call->arguments[i]));
-    call->method = m;
+    if (!find_method(call, name->text, m))
+        return fail_unknown_method(p, call->left, name, call->argument_count);
+    if (check_arguments(p, call) != 0)
+        return -1;
     call->type = m->returns;
     call->class_name = m->returns == SCRIPT_INSTANCE ? m->class_name : NULL;
     if (m->returns != SCRIPT_ANY)

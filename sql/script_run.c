@@ -7,13 +7,13 @@
 #include "controller.h"
 #include "errors.h"
 #include "script_lexer.h"
-#include "sql.h"
 #include "privileges.h"
+#include "snapshot.h"
+#include "view_cache.h"
 
 struct runner {
     struct script *script;
-    struct controller *controller;
-    struct waker waker;
+    const struct script_host *host;
     struct error *err;
 };
 
@@ -41,26 +41,43 @@ run_join(struct runner *r, struct node *node)
     return STEP_DONE;
 }
 
-static enum step
-run_call(struct runner *r, struct node *node)
+enum step
+script_call_node(struct script *script, const struct script_host *host,
+                 struct node *node, struct error *err)
 {
     struct script_value arguments[SCRIPT_ARGUMENTS_MAX];
-    struct script_call call = {.controller = r->controller,
-                               .waker = r->waker,
-                               .output = &r->script->output,
+    struct script_call call = {.host = host,
+                               .method = &node->method,
+                               .arena = script->arena,
+                               .output = &script->output,
+                               .receiver = &node->left->value,
                                .arguments = arguments,
                                .argument_count = node->argument_count,
                                .work = &node->work,
-                               .watch = &r->script->watch,
+                               .watch = &script->watch,
+                               .now = &script->now,
                                .result = {.type = SCRIPT_NULL}};
     enum step step;
 
     for (size_t i = 0; i < node->argument_count; i++)
         arguments[i] = node->arguments[i]->value;
-    step = node->method->call(&call, r->err);
+    step = node->method.call(&call, err);
     if (step == STEP_DONE)
         node->value = call.result;
+    if (step == STEP_DONE && node->method.kind == SCRIPT_CHANGING)
+        script->now = NULL;
+    if (step == STEP_FAIL && call.blamed > 0) {
+        script_place(script->text, node->arguments[call.blamed - 1]->offset,
+                     err);
+        script->placed = true;
+    }
     return step;
+}
+
+static enum step
+run_call(struct runner *r, struct node *node)
+{
+    return script_call_node(r->script, r->host, node, r->err);
 }
 
 /* Left to right, as Wren does: the receiver, the arguments, the call. */
@@ -117,10 +134,10 @@ add_line(const struct script *script, const struct node *statement,
 }
 
 enum step
-script_run(struct script *script, struct controller *controller,
-           struct waker waker, struct error *err)
+script_run(struct script *script, const struct script_host *host,
+           struct error *err)
 {
-    struct runner r = {script, controller, waker, err};
+    struct runner r = {script, host, err};
 
     while (script->current < script->statement_count) {
         struct node *statement = script->statements[script->current];
@@ -132,7 +149,7 @@ script_run(struct script *script, struct controller *controller,
                       SCRIPT_OUTPUT_MAX);
             step = STEP_FAIL;
         }
-        if (step == STEP_FAIL)
+        if (step == STEP_FAIL && !script->placed)
             add_line(script, statement, err);
         if (step != STEP_DONE)
             return step;
@@ -146,7 +163,7 @@ script_check(const struct script *script, uint32_t privileges,
              struct error *err)
 {
     for (const struct node *c = script->calls; c; c = c->next_call)
-        if (privilege_check(privileges, c->method->privilege, err) != 0)
+        if (privilege_check(privileges, c->method.privilege, err) != 0)
             return -1;
     return 0;
 }
@@ -155,31 +172,15 @@ bool
 script_is_slow(const struct script *script)
 {
     for (const struct node *c = script->calls; c; c = c->next_call)
-        if (c->method->kind == SCRIPT_SLOW)
+        if (c->method.kind == SCRIPT_SLOW)
             return true;
     return false;
 }
 
 bool
-script_progress(struct script *script, struct progress *out)
+script_prints_bytes(const struct script *script)
 {
-    struct script_watch *watch = &script->watch;
-    struct job_progress job;
-    bool found = false;
-
-    pthread_mutex_lock(&watch->lock);
-    if (watch->rendering) {
-        *out = (struct progress){watch->stages, watch->stages, 0, "Rendering"};
-        found = true;
-    } else if (watch->ticket && ticket_progress(watch->ticket, &job)) {
-        out->stage = job.stage;
-        out->stages = job.stages + watch->renders;
-        out->percent = job.percent;
-        out->text = job.text;
-        found = true;
-    }
-    pthread_mutex_unlock(&watch->lock);
-    return found;
+    return script->prints_bytes;
 }
 
 const struct buffer *
@@ -195,6 +196,9 @@ script_free(struct script *script)
         return;
     for (struct node *c = script->calls; c; c = c->next_call) {
         ticket_free(c->work.ticket);
+        view_ticket_free(c->work.view_ticket);
+        view_unref(c->work.view);
+        snapshot_unref(c->work.snapshot);
         buffer_fini(&c->work.text);
     }
     buffer_fini(&script->output);

@@ -16,7 +16,7 @@ struct node {
     size_t offset; /* in the script */
     unsigned depth;
     struct node *left, *right;
-    const struct script_method *method;
+    struct script_method method;
     struct node **arguments;
     size_t argument_count;
     enum script_type type;  /* known once parsed */
@@ -35,7 +35,17 @@ struct script {
     size_t current; /* statement */
     struct node *calls;
     struct script_watch watch;
+    struct snapshot *now; /* see struct script_call */
+    unsigned prints;      /* calls of System.print, */
+    bool prints_bytes;    /* one of which prints bytes */
+    bool placed;          /* an error says where already */
     struct buffer output;
 };
+
+/* script_run.c: calls it, of which the receiver and all arguments are there.
+ * DONE, WAIT or FAIL: an error about an argument says where it stands. */
+enum step script_call_node(struct script *script,
+                           const struct script_host *host, struct node *node,
+                           struct error *err);
 
 #endif

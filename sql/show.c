@@ -63,20 +63,18 @@ find_table(const struct show *show, struct catalog_scope *scope,
     return -1;
 }
 
-/* One's own grants; others' are in heapwire.users. */
+/* One's own grants; ADMIN's to see are others', who come from anywhere. */
 static int
-find_user(const struct show *show, const struct catalog_scope *scope,
-          struct error *err)
+find_user(const struct show *show, struct catalog_scope *scope,
+          struct sql_identity *other, struct error *err)
 {
     if (!show->has_user || span_is(show->user, scope->session->who.user))
         return 0;
     if (privilege_check(scope->session->who.privileges, PRIVILEGE_ADMIN, err) !=
         0)
         return -1;
-    error_set(err, ER_NOT_SUPPORTED,
-              "This version of heapwire doesn't yet support 'SHOW GRANTS FOR "
-              "another user'; SELECT privileges FROM heapwire.users");
-    return -1;
+    scope->grantee = other;
+    return grantee_find(scope->session, show->user, other, err);
 }
 
 static int
@@ -93,7 +91,7 @@ find_engine(const struct show *show, struct error *err)
 
 static int
 find_subject(const struct show *show, struct catalog_scope *scope,
-             struct error *err)
+             struct sql_identity *other, struct error *err)
 {
     switch (show->subject) {
     case SHOW_OF_NODE:
@@ -105,7 +103,7 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     case SHOW_NAMED_TABLE:
         return find_table(show, scope, err);
     case SHOW_NAMED_USER:
-        return find_user(show, scope, err);
+        return find_user(show, scope, other, err);
     case SHOW_NAMED_ENGINE:
         break;
     }
@@ -135,7 +133,8 @@ static const char *
 label_of(const struct show *show, const struct catalog_scope *scope,
          char out[LABEL_MAX])
 {
-    const struct sql_identity *who = &scope->session->who;
+    const struct sql_identity *who =
+        scope->grantee ? scope->grantee : &scope->session->who;
     int used = 0;
 
     if (strcmp(show->what, "tables") == 0)
@@ -160,13 +159,14 @@ show_open(struct opening *o, struct error *err)
     const struct catalog_table *table = table_of(show, err);
     struct catalog_scope scope = {
         .session = o->session, .full = show->full, .global = show->global};
+    struct sql_identity other;
     struct rowset rows;
     char label[LABEL_MAX];
 
     if (!table ||
         privilege_check(o->session->who.privileges, table->privilege, err) !=
             0 ||
-        find_subject(show, &scope, err) != 0)
+        find_subject(show, &scope, &other, err) != 0)
         return NULL;
     scope.label = label_of(show, &scope, label);
     if (show->has_where)

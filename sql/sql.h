@@ -22,6 +22,7 @@ struct error;
 struct history;
 struct sql_session;
 struct value;
+struct view_cache;
 
 enum {
     SQL_NAME_MAX = 64, /* characters of a user or database name */
@@ -126,6 +127,7 @@ struct sql_node {
     uint32_t max_connections;
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
+    struct view_cache *views;
     struct history *history; /* NULL: there is none */
     const char *state_dir;   /* likewise */
     struct sql_host host;

@@ -14,8 +14,11 @@
  *
  * The host has these; what it lists is copied, then shown.
  */
+#include <string.h>
+
 #include "catalog_tables.h"
 #include "clock.h"
+#include "errors.h"
 #include "memory.h"
 #include "privileges.h"
 #include "rowset.h"
@@ -76,6 +79,35 @@ produce_users(const struct catalog_scope *scope, struct rowset *out)
         rowset_int(out, (int64_t)rows[i].connections);
     }
     mem_free(rows);
+}
+
+int
+grantee_find(const struct sql_session *session, struct span name,
+             struct sql_identity *out, struct error *err)
+{
+    const struct sql_host *host = &session->node->host;
+    struct sql_user_row *rows = mem_zalloc(USERS_MAX, sizeof(*rows));
+    size_t count = rows ? host->list_users(host->arg, rows, USERS_MAX) : 0;
+    int rc = -1;
+
+    for (size_t i = 0; i < count && rc != 0; i++) {
+        if (!span_is(name, rows[i].name))
+            continue;
+        *out = (struct sql_identity){.host = "%",
+                                     .privileges = rows[i].privileges};
+        memcpy(out->user, rows[i].name, sizeof(out->user));
+        rc = 0;
+    }
+    if (!rows)
+        error_memory(err, "the accounts");
+    else if (rc != 0)
+        error_set(err, ER_NONEXISTING_GRANT,
+                  "There is no such grant defined for user '%.*s' on host "
+                  "'%%': heapwire.users has the accounts",
+                  name.size < SQL_NAME_MAX ? (int)name.size : SQL_NAME_MAX,
+                  name.data);
+    mem_free(rows);
+    return rc;
 }
 
 static const struct catalog_column users[] = {

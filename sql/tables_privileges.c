@@ -27,7 +27,8 @@ enum { LIST_MAX = 128, LINE_MAX = 512 };
 static void
 produce_grants(const struct catalog_scope *scope, struct rowset *out)
 {
-    const struct sql_identity *who = &scope->session->who;
+    const struct sql_identity *who =
+        scope->grantee ? scope->grantee : &scope->session->who;
     char list[LIST_MAX], line[LINE_MAX];
 
     privileges_list(who->privileges, list, sizeof(list));

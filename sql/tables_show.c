@@ -9,6 +9,7 @@
 #include "rowset.h"
 #include "sql_session.h"
 #include "variables.h"
+#include "view_cache.h"
 
 static void
 add_variable(const struct catalog_scope *scope, const struct variable *variable,
@@ -78,6 +79,42 @@ count_running(const struct sql_session *session)
     return running;
 }
 
+static uint64_t
+count_bytes_kept(const struct sql_session *session)
+{
+    struct view_counts counts;
+
+    view_cache_count(session->node->views, &counts);
+    return counts.bytes;
+}
+
+static uint64_t
+count_cached(const struct sql_session *session)
+{
+    struct view_counts counts;
+
+    view_cache_count(session->node->views, &counts);
+    return counts.cached;
+}
+
+static uint64_t
+count_rendered(const struct sql_session *session)
+{
+    struct view_counts counts;
+
+    view_cache_count(session->node->views, &counts);
+    return counts.rendered;
+}
+
+static uint64_t
+count_shared(const struct sql_session *session)
+{
+    struct view_counts counts;
+
+    view_cache_count(session->node->views, &counts);
+    return counts.shared;
+}
+
 static const char *
 tell_cipher(const struct sql_session *session)
 {
@@ -109,6 +146,10 @@ static const struct {
     {"Created_tmp_files", NULL, NULL, 0},
     {"Flush_commands", NULL, NULL, 0},
     {"Max_used_connections", NULL, NULL, 1 + COUNT(most_connections)},
+    {"Heapwire_view_cache_bytes", count_bytes_kept, NULL, 0},
+    {"Heapwire_views_cached", count_cached, NULL, 0},
+    {"Heapwire_views_rendered", count_rendered, NULL, 0},
+    {"Heapwire_views_shared", count_shared, NULL, 0},
     {"Open_files", NULL, NULL, 0},
     {"Open_tables", NULL, NULL, 0},
     {"Opened_tables", NULL, NULL, 0},

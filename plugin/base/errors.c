@@ -23,6 +23,7 @@ static const struct {
     {ER_REGEX, "42000"},
     {ER_TOO_MANY_ROWS, "42000"},
     {ER_COLUMN_COUNT, "21000"},
+    {ER_NONEXISTING_GRANT, "42000"},
     {ER_OPERAND_COLUMNS, "21000"},
     {ER_SUBQUERY_ROWS, "21000"},
     {ER_DERIVED_ALIAS, "42000"},

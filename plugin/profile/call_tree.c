@@ -198,8 +198,25 @@ compare_heaviest(const void *a, const void *b, void *arg)
 }
 
 static int
-link_children(struct call_tree *tree, enum call_tree_order order)
+compare_growth(const void *a, const void *b, void *arg)
 {
+    const struct call_tree_node *nodes = arg;
+    const struct call_tree_node *x = &nodes[*(const uint32_t *)a];
+    const struct call_tree_node *y = &nodes[*(const uint32_t *)b];
+
+    if (x->parent == y->parent && x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return compare_by_name(a, b, arg);
+}
+
+static int
+link_children(struct call_tree *tree, enum call_tree_order order,
+              const struct view_options *options)
+{
+    int (*compare)(const void *, const void *, void *) =
+        order == CALL_TREE_BY_NAME ? compare_by_name
+        : options->by_growth       ? compare_growth
+                                   : compare_heaviest;
     uint32_t count = tree->count - 1;
     uint32_t *sorted = mem_zalloc(tree->count, sizeof(*sorted));
 
@@ -207,9 +224,7 @@ link_children(struct call_tree *tree, enum call_tree_order order)
         return -1;
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = i + 1;
-    qsort_r(sorted, count, sizeof(*sorted),
-            order == CALL_TREE_BY_NAME ? compare_by_name : compare_heaviest,
-            tree->nodes);
+    qsort_r(sorted, count, sizeof(*sorted), compare, tree->nodes);
     for (uint32_t i = count; i-- > 0;) {
         struct call_tree_node *node = &tree->nodes[sorted[i]];
 
@@ -243,7 +258,7 @@ build(struct builder *b, enum call_tree_order order)
             return -1;
     }
     add_up(b->tree);
-    return link_children(b->tree, order);
+    return link_children(b->tree, order, b->options);
 }
 
 struct call_tree *

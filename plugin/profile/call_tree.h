@@ -24,7 +24,10 @@ enum call_tree_names {
 };
 
 /* Siblings in which order. */
-enum call_tree_order { CALL_TREE_HEAVIEST, CALL_TREE_BY_NAME };
+enum call_tree_order {
+    CALL_TREE_HEAVIEST, /* or what grew most, where the options say so */
+    CALL_TREE_BY_NAME
+};
 
 struct call_tree_node {
     const char *name;             /* never ""; the root's is "" */

@@ -7,6 +7,15 @@
 #include "profile.h"
 #include "view_options.h"
 
+static bool
+changed(const struct profile *profile, const struct view_options *options)
+{
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (profile_value(&profile->stacks[i], options->measure) != 0)
+            return true;
+    return false;
+}
+
 const char *
 emptiness_text(const struct profile *profile,
                const struct view_options *options, bool shown,
@@ -21,6 +30,8 @@ emptiness_text(const struct profile *profile,
         snprintf(out, EMPTINESS_TEXT, "%s", "");
     else if (sampled && (options->focus || options->ignore))
         snprintf(out, EMPTINESS_TEXT, "no stack matches");
+    else if (sampled && profile->difference && !changed(profile, options))
+        snprintf(out, EMPTINESS_TEXT, "nothing changed");
     else if (sampled)
         snprintf(out, EMPTINESS_TEXT, "nothing is large enough to be shown");
     else if (!profile->origin.live)

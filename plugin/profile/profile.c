@@ -76,8 +76,8 @@ keep_text(struct texts *texts, const char *text)
     return texts_get(texts, number);
 }
 
-static int
-copy_location(struct arena *arena, struct texts *texts,
+int
+location_copy(struct arena *arena, struct texts *texts,
               const struct location *from, struct location *to)
 {
     struct frame *frames =
@@ -122,7 +122,7 @@ copy_locations(struct profile *profile, const struct heap_dump *dump,
                                     .module = ""};
 
         snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
-        if (copy_location(profile->arena, texts, named ? named : &nameless,
+        if (location_copy(profile->arena, texts, named ? named : &nameless,
                           &list[i]) != 0)
             goto out;
     }

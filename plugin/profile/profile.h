@@ -18,6 +18,7 @@
 struct arena;
 struct error;
 struct heap_dump;
+struct texts;
 
 /* Where a live profile came from; an offline one does not know. */
 struct profile_origin {
@@ -86,8 +87,11 @@ void profile_free(struct profile *profile); /* NULL is fine */
 double profile_value(const struct profile_stack *stack, enum measure measure);
 double profile_total(const struct profile *profile, enum measure measure);
 
-/* For those who make profiles: fills the totals, which were 0. */
+/* For those who make profiles: fills the totals, which were 0; copies a
+ * location with its names, which texts keeps in arena.  -1: no memory. */
 void profile_add_up(struct profile *profile);
+int location_copy(struct arena *arena, struct texts *texts,
+                  const struct location *from, struct location *to);
 
 /*
  * What count samples of bytes in all stand for, when each byte allocated had

@@ -12,10 +12,10 @@ const struct view_options view_defaults = {.nodecount = 80,
                                            .edgefraction = .001,
                                            .maxdegree = 8};
 
-static const char *const measures[] = {"inuse_space", "inuse_objects",
-                                       "alloc_space", "alloc_objects"};
-static const char *const granularities[] = {"functions", "lines", "files",
-                                            "addresses"};
+const char *const measure_words[] = {"inuse_space", "inuse_objects",
+                                     "alloc_space", "alloc_objects"};
+const char *const granularity_words[] = {"functions", "lines", "files",
+                                         "addresses"};
 
 static bool
 find(const char *const *words, size_t count, const char *word, unsigned *out)
@@ -34,7 +34,7 @@ measure_parse(const char *word, enum measure *out)
 {
     unsigned i;
 
-    if (!find(measures, sizeof(measures) / sizeof(measures[0]), word, &i))
+    if (!find(measure_words, MEASURE_COUNT, word, &i))
         return false;
     *out = (enum measure)i;
     return true;
@@ -45,8 +45,7 @@ granularity_parse(const char *word, enum granularity *out)
 {
     unsigned i;
 
-    if (!find(granularities, sizeof(granularities) / sizeof(granularities[0]),
-              word, &i))
+    if (!find(granularity_words, GRANULARITY_COUNT, word, &i))
         return false;
     *out = (enum granularity)i;
     return true;

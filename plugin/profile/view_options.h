@@ -47,7 +47,12 @@ struct view_options {
 /* in use bytes by function, 80, .005, .001, 8: jeprof's */
 extern const struct view_options view_defaults;
 
-/* By jeprof's words: "inuse_space", ...; "functions", ...  false: unknown. */
+/* jeprof's words: "inuse_space", ...; "functions", ... */
+enum { MEASURE_COUNT = 4, GRANULARITY_COUNT = 4 };
+extern const char *const measure_words[MEASURE_COUNT];
+extern const char *const granularity_words[GRANULARITY_COUNT];
+
+/* By them.  false: unknown. */
 bool measure_parse(const char *word, enum measure *out);
 bool granularity_parse(const char *word, enum granularity *out);
 

@@ -170,8 +170,13 @@ def test_bad_parameters(node):
 
 
 def test_long_data(node):
+    for text in ("SELECT ?, ?", "SELECT ?, ?" + " " * 5000):
+        long_data_of(node, text)
+
+
+def long_data_of(node, text):
     with local(node) as w:
-        st = w.prepare("SELECT ?, ?")
+        st = w.prepare(text)
         after = b"\1" + struct.pack("<HH", 0xFC, 0xFD)
 
         def run(bits=0, data=text_value("end")[1]):

@@ -51,10 +51,12 @@ MAPPED_LIBRARIES:
 HEAP
 head -c 90 "$dir/one.heap" >"$dir/cut.heap"
 
-expect 0 "Usage: heapwire-prof --dot" --help
+expect 0 "Usage: heapwire-prof --FORM" --help
 expect 0 "--edgefraction=F" --help
+expect 0 " --dot --text --top" --help
+expect 0 " --functions --lines --files --addresses" --help
 expect 0 "heapwire-prof 0." --version
-expect 2 "unknown flag --svg; the flags are --dot --allocator-frames" --svg a b
+expect 2 "unknown flag --gv; see --help" --gv a b
 silent_stdout
 expect 2 "unknown flag --node" --dot --node=3 a b
 expect 2 "a value is missing: --nodecount" --dot --nodecount
@@ -64,7 +66,8 @@ expect 2 "not a fraction from 0 to 1: 2" --dot --nodefraction=2 a b
 expect 2 "not a fraction from 0 to 1: nan" --dot --edgefraction=nan a b
 expect 2 "needs BINARY and PROFILE" --dot /bin/true
 expect 2 "needs BINARY and PROFILE" --dot /bin/true a b
-expect 2 "nothing to show: say --dot" /bin/true a
+expect 2 "nothing to show: say --dot, --text" /bin/true a
+expect 2 "one form at a time, not also --text" --dot --text /bin/true a
 
 expect 1 "$dir/none.heap" --dot /bin/true "$dir/none.heap"
 silent_stdout
@@ -78,7 +81,7 @@ valid_dot
 expect 0 'Total MB: 2.' --dot /bin/true "$dir/one.heap"
 valid_dot
 expect 0 'The profile was cut off\l' --dot /bin/true "$dir/cut.heap"
-grep -qF "heapwire-prof: the profile was cut off" "$dir/err" || failed=1
+grep -qF "heapwire-prof: $dir/cut.heap was cut off" "$dir/err" || failed=1
 valid_dot
 # Whatever the order of flags and names, and as jeprof spells them.
 expect 0 'digraph "/bin/true; 2.' /bin/true "$dir/one.heap" --dot \
@@ -88,10 +91,35 @@ if grep -q '^N1' "$dir/out"; then
     failed=1
 fi
 
+# The other forms, measures and filters; the graph's own are jeprof.sh's.
+expect 0 "Total: 2.0 MB" --text /bin/true "$dir/one.heap"
+expect 0 " 100.0% 0x401000" --text /bin/true "$dir/one.heap"
+expect 0 "Total: 2136279 B" --text --show_bytes /bin/true "$dir/one.heap"
+expect 0 "Total: 1 objects" --top --inuse_objects /bin/true "$dir/one.heap"
+expect 1 "prof_accum:true" --text --alloc_space /bin/true "$dir/one.heap"
+silent_stdout
+expect 0 "0000000000401000" --text --addresses /bin/true "$dir/one.heap"
+expect 0 "no stack matches" --text --focus=nothing /bin/true "$dir/one.heap"
+expect 0 "no stack matches" --dot --ignore=. /bin/true "$dir/one.heap"
+expect 1 "focus: bad regular expression at offset 1" --text --focus='(' \
+    /bin/true "$dir/one.heap"
+silent_stdout
+
+# Differences.
+expect 0 "Total: 2.0 MB" --text --base="$dir/empty.heap" /bin/true \
+    "$dir/one.heap"
+expect 0 "Total: -2.0 MB" --text --base "$dir/one.heap" /bin/true \
+    "$dir/empty.heap"
+expect 0 "nothing changed" --text --by-growth --base "$dir/one.heap" /bin/true \
+    "$dir/one.heap"
+expect 1 "$dir/none.heap" --text --base "$dir/none.heap" /bin/true \
+    "$dir/one.heap"
+silent_stdout
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?
-if [ "$status" != 1 ] || ! grep -q "cannot write the graph" "$dir/err"; then
+if [ "$status" != 1 ] || ! grep -q "cannot write to stdout" "$dir/err"; then
     echo "/dev/full: status $status"
     failed=1
 fi

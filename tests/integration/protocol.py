@@ -494,6 +494,44 @@ def test_statement_timeout(shared):
         assert len(w.result()) == 20000
 
 
+def test_a_long_text_is_opened_by_a_worker(node):
+    """Which its user's other statements may all have."""
+    def waits(w):
+        return any(int(r[0]) == w.id and r[2] in (b"Query", b"Prepare")
+                   for r in watcher.query("SHOW PROCESSLIST"))
+
+    padding = " " * 200000
+    with local(node) as watcher, local(node) as w:
+        busy = [local(node) for _ in range(4)]
+        for b in busy:
+            b.command(3, b"SELECT block")
+        wait_for(lambda: len(queries(watcher)) == 4)
+        for what in (b"\x03SELECT rows 3", b"\x16SELECT ?"):
+            w.command(what[0], what[1:] + padding.encode())
+            wait_for(lambda: waits(w))
+            watcher.query(f"KILL QUERY {w.id}")
+            refused(1317, "70100", w.ok)
+        leaving = local(node)
+        leaving.command(3, b"SELECT rows 3" + padding.encode())
+        wait_for(lambda: waits(leaving))
+        watcher.query(f"KILL {leaving.id}")
+        assert leaving.closed()
+        assert watcher.query("SELECT 1") == [[b"1"]]
+        w.command(3, b"SELECT rows 3" + padding.encode())
+        w.sequence = 0
+        w.send(b"\x03SELECT 1")  # sent ahead
+        wait_for(lambda: waits(w))
+        for b in busy:
+            watcher.query(f"KILL {b.id}")
+        assert len(w.result()) == 3
+        w.sequence = 1
+        assert w.result() == [[b"1"]]
+        assert len(w.query("SELECT rows 3" + padding)) == 3
+        st = w.prepare("SELECT ?, ?" + padding)
+        assert w.execute(st, ((3, struct.pack("<i", 7)),
+                              (0xFD, b"\4text"))) == [[7, b"text"]]
+
+
 @both
 def test_change_user(node):
     def change(w, user, database=b""):

@@ -9,6 +9,7 @@
 
 #include "memory.h"
 #include "scripted_controller.h"
+#include "view_cache.h"
 
 enum { ANSWER_MAX = 256 << 20, PULLS_MAX = 10000000 };
 
@@ -112,6 +113,8 @@ harness_init(struct harness *h, uint32_t privileges)
     h->node.port = 9036;
     h->node.started_ms = 1795228260000;
     h->node.controller = scripted_reset();
+    h->node.views = view_cache_start(scripted.store, 0, &h->error);
+    ck_assert_ptr_nonnull(h->node.views);
     h->node.idle_timeout_s = 28800;
     h->node.max_connections = 5000;
     h->node.host = (struct sql_host){h,         list_sessions, host_kill,
@@ -127,6 +130,7 @@ harness_fini(struct harness *h)
 {
     harness_close(h);
     sql_session_free(h->session);
+    view_cache_stop(h->node.views);
     buffer_fini(&h->answer);
 }
 

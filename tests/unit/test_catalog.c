@@ -149,8 +149,11 @@ static const struct {
      "ON *.* TO `admin`@`localhost`\n"
      "GRANT SELECT ON `heapwire`.* TO `admin`@`localhost`"},
     {"SHOW GRANTS FOR 'other'@'%'",
-     "1235/42000 This version of heapwire doesn't yet support 'SHOW GRANTS "
-     "FOR another user'; SELECT privileges FROM heapwire.users"},
+     "1141/42000 There is no such grant defined for user 'other' on host '%': "
+     "heapwire.users has the accounts"},
+    {"SHOW GRANTS FOR 'ann'@'10.0.0.1'",
+     "Grants for ann@%\nGRANT STATUS ON *.* TO `ann`@`%`\n"
+     "GRANT SELECT ON `heapwire`.* TO `ann`@`%`"},
     {"SHOW STATUS LIKE 'Threads_%'",
      "Variable_name|Value\nThreads_cached|0\nThreads_connected|2\n"
      "Threads_running|1"},

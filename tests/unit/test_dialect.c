@@ -40,6 +40,12 @@ static const struct {
     {"select '1' in (1) a, 1 in ('2', '1') b, 1 not in (2, null) c, 'a' in "
      "('A') d, binary 'a' in ('A') e, 0x41 in ('A') f",
      "a|b|c|d|e|f\n#1|#1|\\N|#1|#0|#1"},
+    {"select 2 in ((select 1 union select 2)) a, 2 in ((select 1), 2) b, 3 in "
+     "((select 1)) c, 1 in ((select 1 union select 2) + 0) d",
+     "1242/21000 Subquery returns more than 1 row"},
+    {"select 2 in ((select 1 union select 2)) a, 2 in ((select 1), 2) b, 3 in "
+     "((select 1)) c",
+     "a|b|c\n#1|#1|#0"},
     {"select (select a from (select 1 a union select 2) t where a > 1) x",
      "x\n#2"},
     {"select (select a from (select 1 a union select 2) t where a > 2) x",
@@ -159,6 +165,7 @@ static const struct {
      "union select 2) t group by a)",
      ER_SUBQUERY_ROWS},
     {"select 1 in ()", ER_PARSE},
+    {"select id from heapwire.nodes group by id with rollup", ER_NOT_SUPPORTED},
     {"select 1 union select 1, 2", ER_COLUMN_COUNT},
     {"select 1 from (select 1)", ER_DERIVED_ALIAS},
     {"select 1 from heapwire.nodes where sum(id) > 1", ER_GROUP_FUNCTION},

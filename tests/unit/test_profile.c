@@ -88,6 +88,74 @@ START_TEST(names_are_copied)
 }
 END_TEST
 
+START_TEST(what_was_ever_allocated_is_kept)
+{
+    struct profile *profile = fixture_profile("heap_v2/524288\n"
+                                              "@ 0x1000 0x2001\n"
+                                              "  t*: 0: 0 [3: 3000000]\n"
+                                              "@ 0x1000\n"
+                                              "  t*: 1: 64 [13: 6688]\n",
+                                              list, NULL);
+
+    ck_assert(profile->accumulated);
+    ck_assert_uint_eq(profile->samples, 1);
+    ck_assert_double_eq(profile->stacks[0].bytes, 0);
+    ck_assert_double_eq(profile->stacks[0].variance, 0);
+    ck_assert_double_eq_tol(profile->stacks[0].bytes_ever, 3523084.814264,
+                            1e-6);
+    ck_assert_double_eq_tol(profile->stacks[0].objects_ever, 3.523085, 1e-6);
+    ck_assert_uint_eq(profile->stacks[0].ever.objects, 3);
+    ck_assert_uint_eq(profile->stacks[1].ever.bytes, 6688);
+    ck_assert_uint_eq(profile->stacks[1].in_use.objects, 1);
+    ck_assert_uint_eq(profile->stacks[1].in_use.bytes, 64);
+    ck_assert_double_eq_tol(profile->bytes_ever,
+                            3523084.814264 + 6819088.546888, 1e-5);
+    ck_assert_double_eq_tol(profile_total(profile, MEASURE_ALLOC_OBJECTS),
+                            3.523085 + 13254.807283, 1e-5);
+    ck_assert_double_eq_tol(profile_total(profile, MEASURE_INUSE_OBJECTS),
+                            8192.50001, 1e-5);
+    profile_free(profile);
+    profile =
+        fixture_profile("heap_v2/1\n@ 0x1000\nt*: 1: 1 [0: 0]\n", list, NULL);
+    ck_assert(!profile->accumulated);
+    profile_free(profile);
+}
+END_TEST
+
+/* n objects of 64 bytes, sampled by chance p: how far do the estimates lie
+ * from the truth, and how far does variance say? */
+START_TEST(the_variance_is_that_of_the_estimates)
+{
+    enum { ROUNDS = 400, OBJECTS = 100000 };
+    const double rate = 65536, chance = 1 - exp(-64 / rate);
+    double squares = 0, claimed = 0;
+    unsigned short seed[3] = {1, 2, 3};
+    char text[128];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct profile *profile;
+        unsigned sampled = 0;
+        double off;
+
+        /* As jemalloc does: exponential gaps between samples. */
+        for (double at = -log(1 - erand48(seed)) / -log(1 - chance);
+             at < OBJECTS; at += -log(1 - erand48(seed)) / -log(1 - chance))
+            sampled++;
+        snprintf(text, sizeof(text),
+                 "heap_v2/65536\n@ 0x1000\nt*: %u: %u "
+                 "[0: 0]\n",
+                 sampled, sampled * 64);
+        profile = fixture_profile(text, list, NULL);
+        off = profile->bytes - OBJECTS * 64.0;
+        squares += off * off;
+        claimed += profile->stacks[0].variance;
+        profile_free(profile);
+    }
+    ck_assert_msg(fabs(sqrt(squares / claimed) - 1) < 0.1, "%f",
+                  sqrt(squares / claimed));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -99,6 +167,8 @@ main(void)
     tcase_add_test(tc, hostile_counts_stay_finite);
     tcase_add_test(tc, equal_stacks_are_added_up);
     tcase_add_test(tc, names_are_copied);
+    tcase_add_test(tc, what_was_ever_allocated_is_kept);
+    tcase_add_test(tc, the_variance_is_that_of_the_estimates);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

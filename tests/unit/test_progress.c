@@ -11,6 +11,7 @@
 #include "scripted_agent.h"
 #include "sql.h"
 #include "suite.h"
+#include "view_cache.h"
 
 enum { STATEMENTS = 50 };
 
@@ -82,11 +83,14 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
 {
     static const struct sql_identity who = {"a", "b", PRIVILEGE_ALL};
     struct sql_session *session;
+    struct error err;
     pthread_t looker;
 
     sem_init(&woken, 0, 0);
     agent_start(&agent);
     node.controller = start_controller(agent.dir);
+    node.views = view_cache_start(controller_store(node.controller), VIEW_THREADS, &err);
+    ck_assert_ptr_nonnull(node.views);
     wait_for_state(node.controller, NODE_CONNECTED);
     session = sql_session_new(&node, &who, 1);
     ck_assert_int_eq(pthread_create(&looker, NULL, look, NULL), 0);
@@ -100,6 +104,7 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
     ck_assert_uint_gt(looks, 0);
     ck_assert_uint_gt(seen, 0);
     sql_session_free(session);
+    view_cache_stop(node.views);
     controller_stop(node.controller);
     agent_stop(&agent);
 }

@@ -9,8 +9,10 @@
 #include "scripted_controller.h"
 #include "sql.h"
 #include "suite.h"
+#include "view_cache.h"
 
 static struct arena *arena;
+static struct script_host host;
 static struct error err;
 static unsigned wakes;
 
@@ -21,19 +23,21 @@ wake(void *arg)
     wakes++;
 }
 
-static const struct waker waker = {wake, NULL};
-
 static void
 set_up(void)
 {
     arena = arena_new(24 << 20);
-    scripted_reset();
+    host = (struct script_host){.controller = scripted_reset(),
+                                .waker = {wake, NULL}};
+    host.views = view_cache_start(scripted.store, 0, &err);
+    ck_assert_ptr_nonnull(host.views);
     scripted_keep("heap_1");
 }
 
 static void
 tear_down(void)
 {
+    view_cache_stop(host.views);
     arena_free(arena);
     ck_assert_int_eq(scripted.tickets, 0);
 }
@@ -50,7 +54,7 @@ parse(const char *text)
 static enum step
 run(struct script *script)
 {
-    return script_run(script, NULL, waker, &err);
+    return script_run(script, &host, &err);
 }
 
 static const char *
@@ -117,6 +121,19 @@ static const struct {
      "digraph \"x\" {\nN1;\n}\n\n"},
     {"System.print(HeapProf.getInstance().dump_dot_snapshot())",
      "digraph \"x\" {\nN1;\n}\n\n"},
+    {"System.print(Profile.of(\"heap_1\").dot())",
+     "digraph \"x\" {\nN1;\n}\n\n"},
+    {"System.print(Profile.now().dot())", "digraph \"x\" {\nN1;\n}\n\n"},
+    {"System.print(Profile.of(\"heap_1\"))", "instance of Profile\n"},
+    {"System.print(Profile)", "Profile\n"},
+    {"System.print(Profile.of(\"heap_1\").focus(\"Block\").ignore(\"^x\")\n"
+     "  .by(\"inuse_objects\").granularity(\"lines\").nodecount(5)\n"
+     "  .nodefraction(0.1).edgefraction(0).maxdegree(2).show_bytes()\n"
+     "  .allocator_frames(true).by_growth(false).force().dot())",
+     "digraph \"x\" {\nN1;\n}\n\n"},
+    {"var h = HeapProf.getInstance()\n"
+     "System.print(Profile.of(h.snapshot()).by(\"alloc\" + \"_space\").dot())",
+     "digraph \"x\" {\nN1;\n}\n\n"},
 };
 
 START_TEST(scripts_write_what_wren_would)
@@ -158,15 +175,18 @@ static const struct {
     unsigned line, column;
     const char *message;
 } wrong[] = {
-    {"Foo.bar()", 1, 1, "unknown name 'Foo'; the classes are HeapProf, System"},
+    {"Foo.bar()", 1, 1,
+     "unknown name 'Foo'; the classes are HeapProf, System, "
+     "Profile"},
     {"\n  foo", 2, 3, "unknown name 'foo'"},
     {"System.print(x)", 1, 14, "unknown name 'x'"},
     {"HeapProf.enable()", 1, 10,
      "HeapProf has no method 'enable' with 0 arguments; it has getInstance()"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
-     "enable_prof(), disable_prof(), has_enable(), snapshot(), "
-     "to_dot_format(_), dump_dot_snapshot()"},
+     "enable_prof([Num]), disable_prof(), has_enable(), "
+     "snapshot([String]), to_dot_format(String), dump_dot_snapshot(), "
+     "reset([Num], [Bool]), snapshots(), describe(String), "},
     {"HeapProf.getInstance(1)", 1, 10, "with 1 argument;"},
     {"HeapProf.getInstance().has_enable(1)", 1, 24, "with 1 argument;"},
     {"HeapProf.getInstance().to_dot_format()", 1, 24, "with 0 arguments;"},
@@ -175,7 +195,7 @@ static const struct {
     {"\"a\".count()", 1, 5, "String has no method 'count'"},
     {"null.foo()", 1, 6, "Null has no method 'foo'"},
     {"1.foo()", 1, 3, "Num has no method 'foo'"},
-    {"System.print(1, 2)", 1, 8, "with 2 arguments; it has print(_)"},
+    {"System.print(1, 2)", 1, 8, "with 2 arguments; it has print([_])"},
     {"System.print", 1, 13, "a method is called with parentheses: print()"},
     {"System.print(1", 1, 15, "',' or ')' is expected here"},
     {"System.print(1,)", 1, 16, "an argument is expected here"},
@@ -213,6 +233,24 @@ static const struct {
     {"0xg", 1, 1, "not a number"},
     {"@", 1, 1, "a character that is no part of this language"},
     {"\x01", 1, 1, "a character that is no part of this language"},
+    {"Profile.of()", 1, 9,
+     "Profile has no method 'of' with 0 arguments; it "
+     "has of(String), now()"},
+    {"Profile.of(1)", 1, 12, "of takes a String, not Num"},
+    {"Profile.dot()", 1, 9, "Profile has no method 'dot'"},
+    {"Profile.of(\"a\").foo()", 1, 17, "it has base(String), by(String), "},
+    {"Profile.of(\"a\").by(1)", 1, 20, "by takes a String, not Num"},
+    {"Profile.of(\"a\").nodecount(\"1\")", 1, 27, "nodecount takes a Num"},
+    {"Profile.of(\"a\").force(1)", 1, 23, "force takes a Bool, not Num"},
+    {"System.print(Profile.of(\"a\").export())\nSystem.print()", 2, 8,
+     "a script that prints bytes can print nothing else"},
+    {"System.print(1)\nSystem.print(Profile.of(\"a\").export())", 2, 8,
+     "a script that prints bytes can print nothing else"},
+    {"var a = System.print(Profile.of(\"a\").export())\nSystem.print(a)", 2, 8,
+     "a script that prints bytes can print nothing else"},
+    {"Profile.of(\"a\").export() + \"a\"", 1, 26,
+     "+ joins two Strings, not bytes and String"},
+    {"Profile.of(\"a\").export().size()", 1, 26, "bytes has no method 'size'"},
 };
 
 START_TEST(wrong_scripts_say_where)
@@ -230,33 +268,99 @@ START_TEST(wrong_scripts_say_where)
 }
 END_TEST
 
+/* Told while parsing, as nothing else is needed to know. */
+static const struct {
+    const char *script;
+    unsigned line, column;
+    const char *message;
+} senseless[] = {
+    {"System.print(1)\n\nHeapProf.getInstance().to_dot_format(\"../x\")", 3, 38,
+     "'../x' is not a snapshot's name"},
+    {"HeapProf.getInstance().to_dot_format(\"\")", 1, 38,
+     "not a snapshot's name"},
+    {"HeapProf.getInstance().to_dot_format(\"heap_1\\0\")", 1, 38,
+     "not a snapshot's name"},
+    {"HeapProf.getInstance().to_dot_format(\"HEAP_1\")", 1, 38,
+     "not a snapshot's name"},
+    {"HeapProf.getInstance().snapshot(\"a b\")", 1, 33,
+     "not a snapshot's name"},
+    {"HeapProf.getInstance().delete(\"*\")", 1, 31, "not a snapshot's name"},
+    {"Profile.of(\"../a\")", 1, 12, "'../a' is not a snapshot's name"},
+    {"Profile.of(\"a\").base(\"\")", 1, 22, "'' is not a snapshot's name"},
+    {"Profile.of(\"a\").by(\"bytes\")", 1, 20,
+     "by takes one of inuse_space, inuse_objects, alloc_space, alloc_objects, "
+     "not 'bytes'"},
+    {"var p = Profile.of(\"a\")\n\np.granularity(\"x\").by(\"y\")", 3, 15,
+     "granularity takes one of functions, lines, files, addresses, not 'x'"},
+    {"Profile.of(\"a\").by(\"inuse_space\\0\")", 1, 20, "by takes one of"},
+    {"Profile.of(\"a\").focus(\"(\")", 1, 23,
+     "focus: bad regular expression at offset 1: missing closing "
+     "parenthesis"},
+    {"Profile.of(\"a\").ignore(\"\")", 1, 24,
+     "ignore takes a regular expression"},
+    {"Profile.of(\"a\").nodecount(0)", 1, 27,
+     "nodecount takes a whole number from 1 to 1000000"},
+    {"Profile.of(\"a\").nodecount(1.5)", 1, 27, "whole number"},
+    {"Profile.of(\"a\").maxdegree(1e999)", 1, 27, "whole number"},
+    {"Profile.of(\"a\").nodefraction(2)", 1, 30, "a number from 0 to 1"},
+    {"Profile.of(\"a\").edgefraction(-1)", 1, 30, "a number from 0 to 1"},
+};
+
+START_TEST(senseless_values_are_found_before_anything_runs)
+{
+    char text[400], place[64];
+
+    snprintf(text, sizeof(text), "HeapProf.getInstance().enable_prof();%s",
+             senseless[_i].script);
+    ck_assert_ptr_null(parse(text));
+    ck_assert_ptr_null(parse(senseless[_i].script));
+    snprintf(place, sizeof(place),
+             "script line %u, column %u: ", senseless[_i].line,
+             senseless[_i].column);
+    ck_assert_msg(strstr(err.text, place) == err.text, "%s", err.text);
+    ck_assert_msg(strstr(err.text, senseless[_i].message) != NULL, "%s",
+                  err.text);
+    ck_assert_uint_eq(scripted.submitted, 0);
+}
+END_TEST
+
+/* What is not known before is found when it is called. */
+START_TEST(senseless_values_that_are_made_say_where_too)
+{
+    struct script *script =
+        parse("var a = \"x\"\nProfile.of(a).by(a + a).dot()");
+
+    ck_assert_int_eq(run(script), STEP_FAIL);
+    ck_assert_uint_eq(err.code, ER_WRONG_ARGUMENTS);
+    ck_assert_str_eq(err.text,
+                     "script line 2, column 20: by takes one of inuse_space, "
+                     "inuse_objects, alloc_space, alloc_objects, not 'xx'");
+    script_free(script);
+}
+END_TEST
+
 static const struct {
     const char *script;
     unsigned line;
-    const char *message;
+    const char *place, *message;
 } failing[] = {
-    {"HeapProf.getInstance().to_dot_format(\"heap_2\")", 1,
+    {"HeapProf.getInstance().to_dot_format(\"heap_2\")", 1, ": ",
      "no snapshot named 'heap_2'"},
-    {"System.print(1)\n\nHeapProf.getInstance().to_dot_format(\"../x\")", 3,
-     "'../x' is not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"\")", 1, "not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"heap_1\\0\")", 1,
-     "not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"HEAP_1\")", 1,
-     "not a snapshot's name"},
+    {"Profile.of(\"heap_2\").dot()", 1, ": ", "no snapshot named 'heap_2'"},
 };
 
 START_TEST(failures_say_on_which_line)
 {
     struct script *script = parse(failing[_i].script);
-    char place[32];
+    char place[64];
 
     ck_assert_ptr_nonnull(script);
     ck_assert_int_eq(run(script), STEP_FAIL);
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
     ck_assert_str_eq(err.sqlstate, "HY000");
-    snprintf(place, sizeof(place), "script line %u: ", failing[_i].line);
-    ck_assert_ptr_eq(strstr(err.text, place), err.text);
+    snprintf(place, sizeof(place), "script line %u%s", failing[_i].line,
+             failing[_i].place);
+    ck_assert_msg(strstr(err.text, place) == err.text, "%s", err.text);
     ck_assert_ptr_nonnull(strstr(err.text, failing[_i].message));
     script_free(script);
 }
@@ -461,19 +565,47 @@ END_TEST
 
 /* ---- privileges: every method with every privilege ---- */
 
+static const struct {
+    const char *method, *argument;
+} words[] = {{"by", "\"alloc_space\""},
+             {"granularity", "\"files\""},
+             {"nodefraction", "0.5"},
+             {"edgefraction", "0.5"}};
+
+static const char *
+argument_of(const struct script_method *m)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i].method, m->name) == 0)
+            return words[i].argument;
+    return *m->takes == 's' || *m->takes == 'm' ? "\"heap_1\""
+           : *m->takes == 'n'                   ? "3"
+                                                : "";
+}
+
+/* Some call of it that can be parsed. */
+static void
+write_call(const struct script_method *m, char *out, size_t size)
+{
+    const char *instance = strcmp(m->class_name, "Profile") == 0
+                               ? "Profile.of(\"heap_1\")"
+                               : "HeapProf.getInstance()";
+
+    snprintf(out, size, "%s.%s(%s)", m->is_static ? m->class_name : instance,
+             m->name, argument_of(m));
+}
+
 START_TEST(each_method_needs_its_privilege_and_no_other)
 {
-    const struct script_method *m = &script_methods[_i];
+    struct script_method m = script_method((size_t)_i);
     char text[200];
     struct script *script;
 
-    snprintf(text, sizeof(text), "%s%s.%s(%s)", m->class_name,
-             m->is_static ? "" : ".getInstance()", m->name,
-             m->arity_max ? "\"heap_1\"" : "");
+    write_call(&m, text, sizeof(text));
     script = parse(text);
     ck_assert_msg(script != NULL, "%s: %s", text, err.text);
     for (uint32_t has = 0; has <= PRIVILEGE_ALL; has++) {
-        bool enough = (m->privilege & ~has) == 0;
+        bool enough = (m.privilege & ~has) == 0;
 
         memset(&err, 0, sizeof(err));
         ck_assert_int_eq(script_check(script, has, &err), enough ? 0 : -1);
@@ -484,29 +616,38 @@ START_TEST(each_method_needs_its_privilege_and_no_other)
 END_TEST
 
 static const struct {
-    const char *method;
+    const char *class_name, *method;
     uint32_t privilege;
     enum script_kind kind;
 } expected[] = {
-    {"getInstance", 0, SCRIPT_INSTANT},
-    {"enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
-    {"disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
-    {"has_enable", PRIVILEGE_STATUS, SCRIPT_INSTANT},
-    {"snapshot", PRIVILEGE_PROFILE, SCRIPT_INSTANT},
-    {"to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
-    {"dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
-    {"print", 0, SCRIPT_INSTANT},
+    {"HeapProf", "getInstance", 0, SCRIPT_PURE},
+    {"HeapProf", "enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
+    {"HeapProf", "disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
+    {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_INSTANT},
+    {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_INSTANT},
+    {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"System", "print", 0, SCRIPT_INSTANT},
+    {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
+    {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_INSTANT},
+    {"Profile", "by", PRIVILEGE_PROFILE, SCRIPT_PURE},
+    {"Profile", "dot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"Profile", "export", PRIVILEGE_PROFILE, SCRIPT_SLOW},
 };
 
-START_TEST(the_table_is_the_agreed_one)
+START_TEST(the_table_has_what_was_agreed)
 {
-    ck_assert_uint_eq(script_method_count,
-                      sizeof(expected) / sizeof(expected[0]));
-    for (size_t i = 0; i < script_method_count; i++) {
-        ck_assert_str_eq(script_methods[i].name, expected[i].method);
-        ck_assert_uint_eq(script_methods[i].privilege, expected[i].privilege);
-        ck_assert_int_eq(script_methods[i].kind, expected[i].kind);
+    for (size_t i = 0; i < script_method_count(); i++) {
+        struct script_method m = script_method(i);
+
+        if (strcmp(m.class_name, expected[_i].class_name) != 0 ||
+            strcmp(m.name, expected[_i].method) != 0)
+            continue;
+        ck_assert_uint_eq(m.privilege, expected[_i].privilege);
+        ck_assert_int_eq(m.kind, expected[_i].kind);
+        return;
     }
+    ck_abort_msg("no %s.%s", expected[_i].class_name, expected[_i].method);
 }
 END_TEST
 
@@ -538,6 +679,9 @@ main(void)
     tcase_add_loop_test(tc, scripts_write_what_wren_would, 0, COUNT(good));
     tcase_add_loop_test(tc, scripts_may_end_anywhere, 0, COUNT(good));
     tcase_add_loop_test(tc, wrong_scripts_say_where, 0, COUNT(wrong));
+    tcase_add_loop_test(tc, senseless_values_are_found_before_anything_runs, 0,
+                        COUNT(senseless));
+    tcase_add_test(tc, senseless_values_that_are_made_say_where_too);
     tcase_add_loop_test(tc, failures_say_on_which_line, 0, COUNT(failing));
     tcase_add_loop_test(tc, a_wait_goes_on_where_it_stopped, 0, COUNT(waiting));
     tcase_add_loop_test(tc, a_job_may_fail_at_once_or_later, 0, COUNT(waiting));
@@ -549,8 +693,8 @@ main(void)
     tcase_add_test(tc, strings_cannot_double_for_ever);
     tcase_add_test(tc, output_has_a_ceiling);
     tcase_add_loop_test(tc, each_method_needs_its_privilege_and_no_other, 0,
-                        (int)script_method_count);
-    tcase_add_test(tc, the_table_is_the_agreed_one);
+                        (int)script_method_count());
+    tcase_add_loop_test(tc, the_table_has_what_was_agreed, 0, COUNT(expected));
     tcase_add_test(tc, nothing_runs_when_a_later_call_is_denied);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

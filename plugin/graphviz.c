@@ -1,0 +1,383 @@
+/* graphviz.c - see graphviz.h. */
+#include "graphviz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "dot.h"
+#include "errors.h"
+#include "files.h"
+#include "view_options.h"
+
+enum {
+    READ_BYTES = 1 << 16,
+    LOOK_MS = 50, /* between two looks at cancelled */
+    DEATH_MS = 2000,
+    REAP_STEP_MS = 2,
+    LOST_MAX = 16,
+    NICE = 10,
+    FIRST_OTHER = 3,
+    DESCRIPTORS = 64,
+    SOURCE_MAX = 64 << 20
+};
+
+static const rlim_t memory_max = (rlim_t)2 << 30;
+
+/* Where packages put it.  Never $PATH: heapwired's may be anybody's. */
+static const char *const places[] = {"/usr/bin/dot", "/usr/local/bin/dot",
+                                     "/bin/dot", "/opt/graphviz/bin/dot"};
+
+/* Killed, but not gone in time (a disk that hangs): reaped by a later run. */
+static _Atomic pid_t lost[LOST_MAX];
+
+struct child {
+    pid_t pid; /* 0: none, or reaped */
+    int socket;
+    int status;
+};
+
+const char *
+graphviz_program(void)
+{
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+static pid_t
+reap(pid_t pid, int *status)
+{
+    pid_t got;
+
+    do
+        got = waitpid(pid, status, WNOHANG);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static void
+reap_lost(void)
+{
+    for (size_t i = 0; i < LOST_MAX; i++) {
+        pid_t pid = atomic_exchange(&lost[i], 0);
+
+        if (pid > 0 && reap(pid, NULL) == 0)
+            atomic_store(&lost[i], pid);
+    }
+}
+
+/* True once it is gone; status stays what it was unless the child told it. */
+static bool
+await_death(struct child *child, uint64_t until)
+{
+    pid_t got;
+
+    while ((got = reap(child->pid, &child->status)) == 0) {
+        if (clock_ms() >= until)
+            return false;
+        (void)poll(NULL, 0, REAP_STEP_MS);
+    }
+    child->pid = 0;
+    return got > 0;
+}
+
+static void
+end(struct child *child)
+{
+    fd_close(child->socket);
+    child->socket = -1;
+    if (child->pid <= 0)
+        return;
+    /* Not reaped yet, so the number is still its own. */
+    (void)kill(child->pid, SIGKILL);
+    (void)await_death(child, clock_ms() + DEATH_MS);
+    for (size_t i = 0; child->pid > 0 && i < LOST_MAX; i++) {
+        pid_t none = 0;
+
+        if (atomic_compare_exchange_strong(&lost[i], &none, child->pid))
+            child->pid = 0;
+    }
+}
+
+static void
+limit(pid_t pid, __rlimit_resource_t what, rlim_t value)
+{
+    struct rlimit both = {value, value};
+
+    /* What a sandbox refuses is done without: there is the deadline. */
+    (void)prlimit(pid, what, &both, NULL);
+}
+
+static void
+limit_child(pid_t pid, uint32_t deadline_ms)
+{
+    static const char most[] = "1000";
+    char path[64];
+    int fd;
+
+    limit(pid, RLIMIT_AS, memory_max);
+    limit(pid, RLIMIT_CPU, deadline_ms / 1000 + 1);
+    limit(pid, RLIMIT_CORE, 0);
+    limit(pid, RLIMIT_NOFILE, DESCRIPTORS);
+    (void)setpriority(PRIO_PROCESS, (id_t)pid, NICE);
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, most, sizeof(most) - 1) < 0)
+        errno = 0; /* the limits have to do */
+    fd_close(fd);
+}
+
+/* No signal handler, mask, group, descriptor or variable of ours goes over. */
+static int
+spawn(const char *program, int socket, pid_t *pid)
+{
+    char *argv[] = {(char *)program, (char *)"-Tsvg", NULL};
+    char *environment[] = {(char *)"PATH=/usr/bin:/bin",
+                           (char *)"HOME=/nonexistent",
+                           (char *)"LC_ALL=C.UTF-8", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t all, none;
+    int rc;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&attributes);
+    if (rc != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return rc;
+    }
+    if ((rc = posix_spawn_file_actions_adddup2(&actions, socket, 0)) ||
+        (rc = posix_spawn_file_actions_adddup2(&actions, socket, 1)) ||
+        (rc = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
+                                               O_WRONLY, 0)) ||
+        (rc =
+             posix_spawn_file_actions_addclosefrom_np(&actions, FIRST_OTHER)) ||
+        (rc = posix_spawnattr_setsigdefault(&attributes, &all)) ||
+        (rc = posix_spawnattr_setsigmask(&attributes, &none)) ||
+        (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
+                                                        POSIX_SPAWN_SETSIGMASK |
+                                                        POSIX_SPAWN_SETPGROUP)))
+        goto out;
+    rc = posix_spawn(pid, program, &actions, &attributes, argv, environment);
+out:
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+static int
+start(struct child *child, const struct graphviz_run *run, struct error *err)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make a socket for graphviz");
+        return -1;
+    }
+    errno = spawn(run->program, pair[1], &child->pid);
+    if (errno != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot start graphviz's %s", run->program);
+        child->pid = 0;
+        fd_close(pair[0]);
+        fd_close(pair[1]);
+        return -1;
+    }
+    fd_close(pair[1]);
+    child->socket = pair[0];
+    limit_child(child->pid, run->deadline_ms);
+    return 0;
+}
+
+/* What may be sent now; 0 when all is, and the child's stdin is at its end. */
+static int
+send_some(struct child *child, const char *source, size_t size, size_t *done)
+{
+    ssize_t n = send(child->socket, source + *done, size - *done,
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0 && errno != EINTR && errno != EAGAIN)
+        return -1; /* it hung up: its status says why */
+    *done += n > 0 ? (size_t)n : 0;
+    if (*done == size)
+        (void)shutdown(child->socket, SHUT_WR);
+    return 0;
+}
+
+enum take { TAKE_MORE, TAKE_END, TAKE_FAILED };
+
+static enum take
+take_some(struct child *child, struct buffer *out, size_t from,
+          struct error *err)
+{
+    char *place;
+    ssize_t n;
+
+    if (out->size - from > GRAPHVIZ_OUTPUT_MAX) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the picture is larger than %d MB: show fewer nodes "
+                  "(nodecount, nodefraction), or take dot()'s source",
+                  GRAPHVIZ_OUTPUT_MAX >> 20);
+        return TAKE_FAILED;
+    }
+    place = buffer_reserve(out, READ_BYTES);
+    if (!place) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the picture is larger than %zu bytes or memory ran out",
+                  out->max);
+        return TAKE_FAILED;
+    }
+    n = recv(child->socket, place, READ_BYTES, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return TAKE_MORE;
+    if (n <= 0)
+        return TAKE_END;
+    buffer_claim(out, (size_t)n);
+    return TAKE_MORE;
+}
+
+static int
+check_time(const struct graphviz_run *run, uint64_t until, struct error *err)
+{
+    if (run->cancelled &&
+        atomic_load_explicit(run->cancelled, memory_order_relaxed)) {
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        return -1;
+    }
+    if (clock_ms() < until)
+        return 0;
+    error_set(err, ER_QUERY_TIMEOUT,
+              "graphviz needed more than %u seconds: show fewer nodes "
+              "(nodecount, nodefraction), or take dot()'s source",
+              run->deadline_ms / 1000);
+    return -1;
+}
+
+/* Sends and receives until the child closes its end. */
+static int
+talk(struct child *child, const struct graphviz_run *run, const char *source,
+     size_t size, uint64_t until, struct buffer *out, struct error *err)
+{
+    size_t done = 0, from = out->size;
+    enum take taken = TAKE_MORE;
+
+    while (taken == TAKE_MORE) {
+        struct pollfd fd = {child->socket,
+                            (short)(POLLIN | (done < size ? POLLOUT : 0)), 0};
+        int n;
+
+        if (check_time(run, until, err) != 0)
+            return -1;
+        n = poll(&fd, 1, LOOK_MS);
+        if (n < 0 && errno != EINTR) {
+            error_sys(err, ER_UNKNOWN, "cannot wait for graphviz");
+            return -1;
+        }
+        if (n > 0 && (fd.revents & POLLOUT) && done < size &&
+            send_some(child, source, size, &done) != 0)
+            done = size;
+        if (n > 0 && (fd.revents & (POLLIN | POLLHUP | POLLERR)))
+            taken = take_some(child, out, from, err);
+    }
+    return taken == TAKE_END ? 0 : -1;
+}
+
+static int
+check_answer(struct child *child, const char *answer, size_t size,
+             uint64_t until, struct error *err)
+{
+    static const char tail[] = "</svg>\n";
+    size_t end_size = sizeof(tail) - 1;
+
+    if (!await_death(child, until) && child->pid > 0) {
+        error_set(err, ER_QUERY_TIMEOUT, "graphviz did not end in time");
+        return -1;
+    }
+    if (WIFSIGNALED(child->status)) {
+        error_set(err, ER_UNKNOWN,
+                  "graphviz was killed by signal %d (it may have %u MB of "
+                  "memory): show fewer nodes, or take dot()'s source",
+                  WTERMSIG(child->status), (unsigned)(memory_max >> 20));
+        return -1;
+    }
+    if (WEXITSTATUS(child->status) != 0) {
+        error_set(err, ER_UNKNOWN,
+                  "graphviz ended with status %d: dot() gives the graph's "
+                  "source",
+                  WEXITSTATUS(child->status));
+        return -1;
+    }
+    if (size < end_size ||
+        memcmp(answer + size - end_size, tail, end_size) != 0) {
+        error_set(err, ER_UNKNOWN,
+                  "graphviz did not answer with a whole picture: dot() gives "
+                  "the graph's source");
+        return -1;
+    }
+    return 0;
+}
+
+int
+graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
+                struct buffer *out, struct error *err)
+{
+    uint64_t until = clock_ms() + run->deadline_ms;
+    struct child child = {.socket = -1};
+    size_t before = out->size;
+    int rc = -1;
+
+    reap_lost();
+    if (start(&child, run, err) == 0 &&
+        talk(&child, run, source, size, until, out, err) == 0)
+        rc = check_answer(&child, out->data + before, out->size - before, until,
+                          err);
+    end(&child);
+    if (rc != 0 && out->data) {
+        out->size = before;
+        out->data[before] = '\0';
+    }
+    return rc;
+}
+
+int
+graphviz_svg(const struct profile *profile, const struct view_options *options,
+             struct buffer *out, struct error *err)
+{
+    struct graphviz_run run = {.program = graphviz_program(),
+                               .deadline_ms = GRAPHVIZ_DEADLINE_MS,
+                               .cancelled =
+                                   options ? options->cancelled : NULL};
+    struct buffer source;
+    int rc;
+
+    if (!run.program) {
+        error_set(err, ER_NOT_SUPPORTED,
+                  "svg needs graphviz, which is not installed on this "
+                  "machine: install its package (apt install graphviz), or "
+                  "take dot()'s source and draw it elsewhere; flamegraph() "
+                  "needs no other program");
+        return -1;
+    }
+    buffer_init(&source, SOURCE_MAX);
+    rc = profile_dot(profile, options, &source, err);
+    if (rc == 0)
+        rc = graphviz_render(&run, source.data, source.size, out, err);
+    buffer_fini(&source);
+    return rc;
+}

@@ -1,0 +1,156 @@
+/* guard.c - see guard.h. */
+#include "guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * tests/bench/sample_cost.c on an EPYC with jemalloc 5.3.0 (libgcc's unwinder):
+ * 3.9 us at 4 frames, 7.4 at 16, 13.0 at 32, 23.5 at 64, 26 to 42 at 120, the
+ * other core busy.  A line through them.
+ */
+#define SAMPLE_BASE_US  2.5
+#define SAMPLE_FRAME_US 0.33
+
+enum {
+    FRAMES_GUESSED = 32,
+    SPAN_MIN_MS = 500, /* a shorter one tells nothing */
+    IDLE_MIN_MS = 2000,
+    IDLE_MAX_MS = 10000, /* then it begins anew */
+    METADATA_MIN = 64 << 20,
+    METADATA_SHARE = 20 /* or a twentieth of what is allocated */
+};
+
+double
+guard_sample_us(double frames)
+{
+    return SAMPLE_BASE_US +
+           SAMPLE_FRAME_US * (frames > 0 ? frames : FRAMES_GUESSED);
+}
+
+double
+guard_budget_cpus(const struct guard_settings *settings)
+{
+    unsigned begun = (settings->cpus + GUARD_CPUS - 1) / GUARD_CPUS;
+
+    return settings->budget_percent / 100.0 * (begun ? begun : 1);
+}
+
+/* What a count grew by in a second; false: not known. */
+static bool
+rate(struct stats_figure from, struct stats_figure to, int64_t span_ms,
+     double *out)
+{
+    if (!from.known || !to.known || to.value < from.value ||
+        span_ms < SPAN_MIN_MS)
+        return false;
+    *out = (double)(to.value - from.value) * 1000.0 / (double)span_ms;
+    return true;
+}
+
+static void
+read_idle(struct guard *guard, const struct guard_reading *now)
+{
+    struct guard_report *report = &guard->report;
+    int64_t span_ms = now->at_ms - guard->idle.at_ms;
+    double used;
+
+    guard->on = false;
+    guard->above = 0;
+    report->estimated = report->measured_since = false;
+    report->metadata_growth = 0;
+    if (guard->idle.at_ms != 0 && span_ms >= IDLE_MIN_MS &&
+        rate(guard->idle.cpu_ms, now->cpu_ms, span_ms, &used)) {
+        report->measured_before = true;
+        report->cpus_before = used / 1000.0;
+    }
+    if (guard->idle.at_ms == 0 || span_ms >= IDLE_MAX_MS)
+        guard->idle = *now;
+}
+
+static void
+estimate(struct guard *guard, const struct guard_reading *now)
+{
+    struct guard_report *report = &guard->report;
+    double used;
+
+    report->estimated =
+        rate(guard->last.allocated_ever, now->allocated_ever,
+             now->at_ms - guard->last.at_ms, &report->bytes_per_second);
+    report->sample_us = guard_sample_us(now->frames);
+    report->samples_per_second =
+        report->bytes_per_second / (double)(1ULL << (now->lg_sample & 63));
+    report->cpus = report->samples_per_second * report->sample_us / 1e6;
+    report->measured_since = rate(guard->first.cpu_ms, now->cpu_ms,
+                                  now->at_ms - guard->first.at_ms, &used);
+    if (report->measured_since)
+        report->cpus_since = used / 1000.0;
+    report->metadata_growth = 0;
+    if (guard->first.metadata.known && now->metadata.known &&
+        now->metadata.value > guard->first.metadata.value)
+        report->metadata_growth =
+            now->metadata.value - guard->first.metadata.value;
+}
+
+/* Whether this reading is above a limit, and which. */
+static bool
+is_above(const struct guard_report *report, const struct guard_reading *now,
+         char reason[GUARD_REASON_MAX])
+{
+    uint64_t metadata_max = METADATA_MIN;
+
+    if (now->allocated.known &&
+        now->allocated.value / METADATA_SHARE > metadata_max)
+        metadata_max = now->allocated.value / METADATA_SHARE;
+    if (report->estimated && report->cpus > report->budget_cpus) {
+        snprintf(reason, GUARD_REASON_MAX,
+                 "its estimated overhead, %.2f %% of a CPU (%.0f samples a "
+                 "second of %.1f MB a second, %.1f us each), was above the "
+                 "budget of %.2f %% in %d readings",
+                 report->cpus * 100, report->samples_per_second,
+                 report->bytes_per_second / 1048576.0, report->sample_us,
+                 report->budget_cpus * 100, GUARD_READINGS);
+        return true;
+    }
+    if (report->metadata_growth > metadata_max) {
+        snprintf(reason, GUARD_REASON_MAX,
+                 "the allocator's metadata has grown by %.1f MB since it is "
+                 "on, more than the %.1f MB that are allowed",
+                 (double)report->metadata_growth / 1048576.0,
+                 (double)metadata_max / 1048576.0);
+        return true;
+    }
+    return false;
+}
+
+bool
+guard_read(struct guard *guard, const struct guard_settings *settings,
+           const struct guard_reading *now)
+{
+    struct guard_report *report = &guard->report;
+    char reason[GUARD_REASON_MAX];
+
+    report->budget_cpus = guard_budget_cpus(settings);
+    if (!now->active) {
+        read_idle(guard, now);
+        return false;
+    }
+    if (!guard->on) {
+        guard->on = true;
+        guard->first = guard->last = *now;
+        guard->idle.at_ms = 0; /* begins anew once it is off */
+        return false;
+    }
+    if (now->at_ms - guard->last.at_ms < SPAN_MIN_MS)
+        return false;
+    estimate(guard, now);
+    guard->last = *now;
+    if (report->budget_cpus <= 0 || !is_above(report, now, reason)) {
+        guard->above = 0;
+        return false;
+    }
+    if (++guard->above < GUARD_READINGS)
+        return false;
+    memcpy(report->reason, reason, sizeof(report->reason));
+    return true;
+}

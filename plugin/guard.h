@@ -1,0 +1,74 @@
+/*
+ * guard.h - what profiling costs the database, and when that is too much.
+ *
+ * Pure: readings come in at any pace, figures and a verdict come out.
+ *
+ * The overhead is estimated: so many bytes are allocated in a second, each
+ * 2^lg_sample bytes give a sample, and a sample costs the thread that makes it
+ * guard_sample_us().  That was measured with tests/bench/sample_cost.c.  The
+ * CPU time that the process used before and since is measured, and told beside
+ * it; its load changes for other reasons, too, so nothing is decided by it.
+ */
+#ifndef HW_GUARD_H
+#define HW_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stats.h"
+
+enum {
+    GUARD_READINGS = 3, /* in a row above the budget, and profiling ends */
+    GUARD_REASON_MAX = 256,
+    GUARD_CPUS = 8 /* that budget_percent is of one for */
+};
+
+struct guard_settings {
+    /* Percent of one CPU, for every eight that the machine has or begins to
+     * have; 0: whatever it costs. */
+    double budget_percent;
+    unsigned cpus;
+};
+
+struct guard_reading {
+    int64_t at_ms; /* monotonic */
+    bool active;   /* while not, all but the CPU time may be unknown */
+    uint32_t lg_sample;
+    double frames; /* of the mean stack; 0: not known yet */
+    struct stats_figure allocated_ever, allocated, metadata; /* bytes */
+    struct stats_figure cpu_ms; /* of the process, ever */
+};
+
+/* What there is to tell.  CPUs: 1 is all the time of one. */
+struct guard_report {
+    bool estimated; /* the next four are known, as of the last two readings */
+    double bytes_per_second, samples_per_second, sample_us, cpus;
+    bool measured_before, measured_since;
+    double cpus_before, cpus_since; /* of the process: off, on */
+    double budget_cpus;             /* 0: none */
+    uint64_t metadata_growth;       /* bytes, since it is on */
+    int64_t switched_off_ms;        /* wall clock; 0: not by the guard */
+    char reason[GUARD_REASON_MAX];  /* of that; "" */
+};
+
+/* A zeroed struct has seen nothing yet. */
+struct guard {
+    struct guard_reading idle;        /* where cpus_before begins */
+    struct guard_reading first, last; /* since it is on */
+    bool on;
+    unsigned above; /* readings in a row */
+    struct guard_report report;
+};
+
+/* True when profiling is to be switched off: report.reason says why.  Once, or
+ * again if it stays on. */
+bool guard_read(struct guard *guard, const struct guard_settings *settings,
+                const struct guard_reading *reading);
+
+/* Microseconds that a sample costs, at stacks of so many frames; 0: a guess. */
+double guard_sample_us(double frames);
+
+double guard_budget_cpus(const struct guard_settings *settings);
+
+#endif

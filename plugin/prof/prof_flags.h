@@ -1,0 +1,31 @@
+/*
+ * prof_flags.h - what heapwire-prof was told to do: jeprof's flags.
+ *
+ * A flag for each form of view_forms, each measure and each granularity, and
+ * those of a table of their own.
+ */
+#ifndef HW_PROF_FLAGS_H
+#define HW_PROF_FLAGS_H
+
+#include <stdbool.h>
+
+#include "view_options.h"
+
+struct view_form;
+
+struct prof_command {
+    const struct view_form *form;
+    struct view_options options;
+    const char *base; /* a profile to subtract, or NULL */
+    char **arguments; /* the rest of the words */
+    int argument_count;
+    bool help, version; /* was asked for, and nothing else is to be done */
+};
+
+/* Borrows the words.  -1: said what is wrong to stderr. */
+int prof_flags_parse(int argc, char **argv, struct prof_command *out);
+
+/* To stdout. */
+void prof_flags_usage(void);
+
+#endif

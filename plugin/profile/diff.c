@@ -1,0 +1,394 @@
+/*
+ * diff.c - see diff.h.
+ *
+ * What makes two frames or two stacks the same is written as bytes, a key, and
+ * sets of keys number them.
+ */
+#include "diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "profile.h"
+#include "texts.h"
+
+enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20 };
+
+/* One of the two. */
+struct side {
+    const struct profile *profile;
+    double sign;
+    bool *moved;       /* per module: the other's is another build */
+    uint32_t *classes; /* per location: number of its key, then its index */
+};
+
+/* The locations of equal keys. */
+struct class
+{
+    const struct location *location; /* now's, where it has one */
+    uint32_t number;
+};
+
+struct differ {
+    struct side now, base;
+    struct profile *out;
+    struct profile_stack *stacks;
+    struct arena *scratch;
+    struct texts *keys, *stack_keys;
+    struct buffer key;
+};
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static void
+key_text(struct differ *d, const char *text)
+{
+    buffer_add(&d->key, text, strlen(text) + 1);
+}
+
+static int
+number_key(struct differ *d, struct texts *texts, uint32_t *number)
+{
+    if (d->key.failed)
+        return -1;
+    return texts_add(texts, d->key.data ? d->key.data : "", d->key.size,
+                     number);
+}
+
+/* ---- modules that were built anew ---- */
+
+static int
+number_module(struct differ *d, struct texts *texts,
+              const struct profile_module *module, bool with_build,
+              uint32_t *number)
+{
+    buffer_clear(&d->key);
+    key_text(d, base_name(module->path));
+    if (with_build)
+        key_text(d, module->build_id);
+    return number_key(d, texts, number);
+}
+
+/* A module has moved when the other side knows it, but not that build. */
+static int
+find_moved(struct differ *d, struct side *side, const struct profile *other)
+{
+    const struct profile *profile = side->profile;
+    struct texts *builds = texts_new(d->scratch);
+    struct texts *names = texts_new(d->scratch);
+    uint32_t build_count, name_count, build, name;
+    int rc = -1;
+
+    side->moved = mem_zalloc(profile->module_count, sizeof(*side->moved));
+    if (!builds || !names || !side->moved)
+        goto out;
+    for (size_t i = 0; i < other->module_count; i++)
+        if (*other->modules[i].build_id &&
+            (number_module(d, builds, &other->modules[i], true, &build) != 0 ||
+             number_module(d, names, &other->modules[i], false, &name) != 0))
+            goto out;
+    build_count = texts_count(builds);
+    name_count = texts_count(names);
+    for (size_t i = 0; i < profile->module_count; i++) {
+        const struct profile_module *module = &profile->modules[i];
+
+        if (number_module(d, builds, module, true, &build) != 0 ||
+            number_module(d, names, module, false, &name) != 0)
+            goto out;
+        side->moved[i] =
+            *module->build_id && name < name_count && build >= build_count;
+    }
+    rc = 0;
+out:
+    texts_free(builds);
+    texts_free(names);
+    return rc;
+}
+
+static bool
+is_moved(const struct side *side, uint64_t address)
+{
+    const struct profile *profile = side->profile;
+    size_t low = 0, high = profile->module_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (profile->modules[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->module_count &&
+           profile->modules[low].start <= address && side->moved[low];
+}
+
+/* ---- locations ---- */
+
+static int
+number_location(struct differ *d, const struct side *side,
+                const struct location *location, uint32_t *number)
+{
+    buffer_clear(&d->key);
+    if (*location->module && !is_moved(side, location->address)) {
+        key_text(d, "place");
+        key_text(d, location->module);
+        buffer_u64(&d->key, location->module_offset);
+    } else {
+        key_text(d, "names");
+        for (uint32_t i = 0; i < location->frame_count; i++) {
+            key_text(d, location->frames[i].function);
+            key_text(d, location->frames[i].file);
+        }
+    }
+    return number_key(d, d->keys, number);
+}
+
+static int
+classify(struct differ *d, struct side *side, struct class *classes)
+{
+    size_t count = side->profile->location_count;
+
+    side->classes = mem_zalloc(count, sizeof(*side->classes));
+    if (!side->classes)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct location *location = &side->profile->locations[i];
+        uint32_t number;
+
+        if (number_location(d, side, location, &number) != 0)
+            return -1;
+        side->classes[i] = number;
+        if (!classes[number].location)
+            classes[number] = (struct class){location, number};
+    }
+    return 0;
+}
+
+static int
+compare_classes(const void *a, const void *b)
+{
+    const struct class *x = a, *y = b;
+
+    if (x->location->address != y->location->address)
+        return x->location->address < y->location->address ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
+static void
+renumber(struct side *side, const uint32_t *index)
+{
+    for (size_t i = 0; i < side->profile->location_count; i++)
+        side->classes[i] = index[side->classes[i]];
+}
+
+/* One location per class, ascending by address as everywhere. */
+static int
+merge_locations(struct differ *d)
+{
+    size_t room =
+        d->now.profile->location_count + d->base.profile->location_count;
+    struct texts *texts = texts_new(d->out->arena);
+    struct class *classes = mem_zalloc(room, sizeof(*classes));
+    uint32_t *index = mem_zalloc(room, sizeof(*index)), count;
+    struct location *list;
+    int rc = -1;
+
+    if (!texts || !classes || !index || classify(d, &d->now, classes) != 0 ||
+        classify(d, &d->base, classes) != 0)
+        goto out;
+    count = texts_count(d->keys);
+    list = arena_alloc(d->out->arena, count * sizeof(*list));
+    if (!list)
+        goto out;
+    if (count > 0)
+        qsort(classes, count, sizeof(*classes), compare_classes);
+    for (uint32_t i = 0; i < count; i++) {
+        index[classes[i].number] = i;
+        if (location_copy(d->out->arena, texts, classes[i].location,
+                          &list[i]) != 0)
+            goto out;
+    }
+    renumber(&d->now, index);
+    renumber(&d->base, index);
+    d->out->locations = list;
+    d->out->location_count = count;
+    rc = 0;
+out:
+    texts_free(texts);
+    mem_free(classes);
+    mem_free(index);
+    return rc;
+}
+
+/* ---- stacks ---- */
+
+static void
+add_counts(struct profile_stack *to, const struct profile_stack *from,
+           double sign)
+{
+    to->objects += sign * from->objects;
+    to->bytes += sign * from->bytes;
+    to->objects_ever += sign * from->objects_ever;
+    to->bytes_ever += sign * from->bytes_ever;
+    to->variance += from->variance;
+}
+
+static int
+add_stacks(struct differ *d, const struct side *side)
+{
+    for (size_t i = 0; i < side->profile->stack_count; i++) {
+        const struct profile_stack *from = &side->profile->stacks[i];
+        size_t size = from->depth * sizeof(*from->locations);
+        struct profile_stack *to;
+        uint32_t number, *copy;
+
+        buffer_clear(&d->key);
+        for (uint32_t k = 0; k < from->depth; k++)
+            buffer_u32(&d->key, side->classes[from->locations[k]]);
+        if (number_key(d, d->stack_keys, &number) != 0)
+            return -1;
+        to = &d->stacks[number];
+        if (number == d->out->stack_count) {
+            copy = arena_alloc(d->out->arena, size);
+            if (!copy)
+                return -1;
+            for (uint32_t k = 0; k < from->depth; k++)
+                copy[k] = side->classes[from->locations[k]];
+            to->locations = copy;
+            to->depth = from->depth;
+            d->out->stack_count++;
+        }
+        add_counts(to, from, side->sign);
+    }
+    return 0;
+}
+
+static int
+merge_stacks(struct differ *d)
+{
+    size_t room = d->now.profile->stack_count + d->base.profile->stack_count;
+
+    d->stacks = arena_alloc(d->out->arena, room * sizeof(*d->stacks));
+    if (!d->stacks || add_stacks(d, &d->now) != 0 ||
+        add_stacks(d, &d->base) != 0)
+        return -1;
+    d->out->stacks = d->stacks;
+    profile_add_up(d->out);
+    return 0;
+}
+
+/* ---- all else ---- */
+
+static int
+copy_modules(struct profile *out, const struct profile *now)
+{
+    struct profile_module *list =
+        arena_alloc(out->arena, now->module_count * sizeof(*list));
+
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < now->module_count; i++) {
+        const struct profile_module *from = &now->modules[i];
+
+        list[i] = *from;
+        list[i].path =
+            arena_strndup(out->arena, from->path, strlen(from->path));
+        list[i].build_id =
+            arena_strndup(out->arena, from->build_id, strlen(from->build_id));
+        if (!list[i].path || !list[i].build_id)
+            return -1;
+    }
+    out->modules = list;
+    out->module_count = now->module_count;
+    return 0;
+}
+
+/* Or has nothing to count yet. */
+static bool
+counts_ever(const struct profile *profile)
+{
+    return profile->accumulated || profile->stack_count == 0;
+}
+
+static int
+copy_head(struct profile *out, const struct profile *now,
+          const struct profile *base)
+{
+    const char *note = *now->note ? now->note : base->note;
+
+    out->origin = now->origin;
+    out->rate = now->rate;
+    out->truncated = now->truncated || base->truncated;
+    out->accumulated = counts_ever(now) && counts_ever(base) &&
+                       (now->accumulated || base->accumulated);
+    out->difference = true;
+    if (__builtin_add_overflow(now->samples, base->samples, &out->samples))
+        out->samples = UINT64_MAX;
+    out->program =
+        arena_strndup(out->arena, now->program, strlen(now->program));
+    out->note = arena_strndup(out->arena, note, strlen(note));
+    out->memory = arena_strndup(out->arena, now->memory, strlen(now->memory));
+    if (!out->program || !out->note || !out->memory)
+        return -1;
+    return copy_modules(out, now);
+}
+
+static int
+make(struct differ *d)
+{
+    const struct profile *now = d->now.profile, *base = d->base.profile;
+
+    d->out = mem_zalloc(1, sizeof(*d->out));
+    if (!d->out)
+        return -1;
+    d->out->arena = arena_new(DIFF_MEMORY_MAX);
+    d->scratch = arena_new(DIFF_MEMORY_MAX);
+    if (!d->out->arena || !d->scratch)
+        return -1;
+    d->keys = texts_new(d->scratch);
+    d->stack_keys = texts_new(d->scratch);
+    if (!d->keys || !d->stack_keys || copy_head(d->out, now, base) != 0 ||
+        find_moved(d, &d->now, base) != 0 || find_moved(d, &d->base, now) != 0)
+        return -1;
+    return merge_locations(d) == 0 ? merge_stacks(d) : -1;
+}
+
+static void
+side_fini(struct side *side)
+{
+    mem_free(side->moved);
+    mem_free(side->classes);
+}
+
+struct profile *
+profile_diff(const struct profile *now, const struct profile *base,
+             struct error *err)
+{
+    struct differ d = {.now = {now, 1}, .base = {base, -1}};
+    int rc;
+
+    buffer_init(&d.key, KEY_MAX);
+    rc = make(&d);
+    buffer_fini(&d.key);
+    texts_free(d.keys);
+    texts_free(d.stack_keys);
+    arena_free(d.scratch);
+    side_fini(&d.now);
+    side_fini(&d.base);
+    if (rc == 0)
+        return d.out;
+    error_memory(err, "the difference of two profiles");
+    profile_free(d.out);
+    return NULL;
+}

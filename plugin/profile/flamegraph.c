@@ -1,0 +1,351 @@
+/* flamegraph.c - see flamegraph.h. */
+#include "flamegraph.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "call_tree.h"
+#include "errors.h"
+#include "flamegraph_colors.h"
+#include "flamegraph_script.h"
+#include "headline.h"
+#include "measured.h"
+#include "memory.h"
+#include "profile.h"
+#include "shown_name.h"
+#include "view_options.h"
+#include "xml_text.h"
+
+/* In pixels; the script and the style know them too. */
+enum {
+    WIDTH = 1200,
+    MARGIN = 10,
+    ROW = 17, /* a frame and the gap above it */
+    FRAME = 16,
+    TITLE_BASE = 28,
+    NOTE_BASE = 48,
+    NOTE_ROW = 16,
+    BAR = 30, /* reset, details, search */
+    FOOT = 34,
+    PAD = 3,
+    NOTE_COLUMNS = 150,
+    NOTES_MAX = 4,
+    TITLE_BYTES = 100,
+    FRAMES_PER_LOOK = 4096
+};
+
+static const double narrowest = 0.1;   /* a frame */
+static const double char_width = 7.25; /* of the monospaced font at 12 px */
+static const double gap = 0.5;         /* between two frames */
+
+struct drawing {
+    const struct profile *profile;
+    struct view_options options;
+    struct call_tree *tree;
+    struct buffer *out;
+    struct buffer name, figures; /* of the frame at hand, clean */
+    double *x;                   /* per node: where it begins, in weight */
+    double least;                /* weight of the narrowest frame drawn */
+    uint32_t drawn, dropped, deepest;
+    int top; /* of the highest frame */
+};
+
+static bool
+is_drawn(const struct drawing *d, const struct call_tree_node *node)
+{
+    return node->changed > 0 && node->changed >= d->least &&
+           node->depth <= FLAMEGRAPH_DEPTH_MAX;
+}
+
+/* A child is never wider than its parent, so what stays is a tree. */
+static void
+choose(struct drawing *d)
+{
+    const struct call_tree *tree = d->tree;
+    double frames = WIDTH - 2 * MARGIN;
+
+    d->least = tree->nodes[0].changed * narrowest / frames;
+    for (;; d->least *= 2) {
+        d->drawn = d->deepest = 0;
+        for (uint32_t i = 0; i < tree->count; i++) {
+            if (!is_drawn(d, &tree->nodes[i]))
+                continue;
+            d->drawn++;
+            if (tree->nodes[i].depth > d->deepest)
+                d->deepest = tree->nodes[i].depth;
+        }
+        if (d->drawn <= FLAMEGRAPH_FRAMES_MAX)
+            break;
+    }
+    d->dropped = tree->count - d->drawn;
+}
+
+/* Parents come before their children. */
+static void
+lay_out(struct drawing *d)
+{
+    const struct call_tree_node *nodes = d->tree->nodes;
+
+    for (uint32_t i = 0; i < d->tree->count; i++) {
+        double x = d->x[i];
+
+        for (uint32_t k = nodes[i].child; k; k = nodes[k].next) {
+            d->x[k] = x;
+            x += nodes[k].changed;
+        }
+    }
+}
+
+/* Lines of at most NOTE_COLUMNS, broken at blanks. */
+static int
+add_note(struct drawing *d, const char *note, int y)
+{
+    struct buffer *text = &d->name;
+    size_t at = 0;
+
+    buffer_clear(text);
+    shown_name(note, (size_t)NOTE_COLUMNS * NOTES_MAX, text);
+    if (text->failed)
+        d->out->failed = true;
+    while (!d->out->failed && at < text->size) {
+        size_t size = shown_fit(text->data + at, text->size - at, NOTE_COLUMNS);
+
+        if (at + size < text->size) {
+            const char *blank = memrchr(text->data + at, ' ', size);
+
+            if (blank && blank > text->data + at)
+                size = (size_t)(blank - (text->data + at)) + 1;
+        }
+        buffer_format(d->out, "<text class=\"note middle\" x=\"%d\" y=\"%d\">",
+                      WIDTH / 2, y);
+        xml_text(text->data + at, size, d->out);
+        buffer_text(d->out, "</text>\n");
+        at += size;
+        y += NOTE_ROW;
+    }
+    return y;
+}
+
+static const char style[] =
+    "text{font:12px ui-monospace,\"DejaVu Sans Mono\",Menlo,Consolas,"
+    "monospace;fill:#1b1b1b}\n"
+    "#title{font:600 17px system-ui,\"DejaVu Sans\",Verdana,sans-serif}\n"
+    ".note{fill:#666}\n"
+    ".middle{text-anchor:middle}\n"
+    ".right{text-anchor:end}\n"
+    ".button{cursor:pointer;fill:#0b5cad}\n"
+    ".button:hover{text-decoration:underline}\n"
+    ".wrong{fill:#c00}\n"
+    "#frames text{pointer-events:none}\n"
+    "#frames g{cursor:pointer}\n"
+    "#frames g:hover rect{stroke:#1b1b1b;stroke-width:1}\n"
+    "#frames .under{opacity:.55}\n";
+
+static int
+height_of(const struct drawing *d, int bar)
+{
+    return bar + BAR + (int)(d->deepest + 1) * ROW + FOOT;
+}
+
+/* The height is known only after the notes: they are drawn first, apart. */
+static void
+add_notes(struct drawing *d, int *y)
+{
+    char text[HEADLINE_TEXT];
+
+    *y = add_note(d, d->profile->memory, NOTE_BASE);
+    *y = add_note(d, d->profile->note, *y);
+    if (d->profile->truncated)
+        *y = add_note(d, "The profile was cut off.", *y);
+    headline_emptiness(d->profile, text);
+    *y = add_note(d, text, *y);
+}
+
+static void
+add_head(struct drawing *d)
+{
+    struct buffer notes, *out = d->out;
+    int bar, height;
+
+    buffer_init(&notes, 1 << 20);
+    d->out = &notes;
+    add_notes(d, &bar);
+    d->out = out;
+    bar = bar > NOTE_BASE ? bar + 4 : NOTE_BASE + 4;
+    height = height_of(d, bar);
+    d->top = bar + BAR - FRAME;
+    buffer_format(out,
+                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+                  "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
+                  "<style>%s</style>\n"
+                  "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                  "<text id=\"title\" class=\"middle\" x=\"%d\" y=\"%d\">",
+                  WIDTH, height, WIDTH, height, style, WIDTH / 2, TITLE_BASE);
+    buffer_clear(&d->figures);
+    headline_add(&d->figures, d->profile, &d->options, TITLE_BYTES);
+    if (d->figures.size)
+        xml_text(d->figures.data, d->figures.size, out);
+    buffer_text(out, "</text>\n");
+    buffer_add(out, notes.size ? notes.data : "", notes.size);
+    buffer_format(
+        out,
+        "<text id=\"reset\" class=\"button\" x=\"%d\" y=\"%d\" "
+        "style=\"display:none\">Reset zoom</text>\n"
+        "<text id=\"details\" x=\"%d\" y=\"%d\"> </text>\n"
+        "<text id=\"search\" class=\"button right\" x=\"%d\" y=\"%d\" "
+        "style=\"display:none\">Search (Ctrl-F)</text>\n"
+        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n",
+        MARGIN, bar + 8, MARGIN + 90, bar + 8, WIDTH - MARGIN, bar + 8,
+        WIDTH - MARGIN, height - 12);
+    buffer_format(out, "<text class=\"note\" x=\"%d\" y=\"%d\">", MARGIN,
+                  height - 12);
+    buffer_format(out, "Width: %s%s%s",
+                  d->profile->difference ? "how much changed, in " : "",
+                  measure_is_space(d->options.measure) ? "bytes " : "",
+                  measured_name(d->options.measure));
+    if (d->profile->difference)
+        buffer_text(out, "; red grew, blue shrank, grey is within noise");
+    if (d->dropped)
+        buffer_format(out, "; %u too narrow to show", d->dropped);
+    buffer_text(out, "</text>\n");
+    if (notes.failed || d->figures.failed)
+        out->failed = true;
+    buffer_fini(&notes);
+}
+
+/* What is shown of a frame beside its name. */
+static void
+add_figures(struct drawing *d, const struct call_tree_node *node)
+{
+    const struct call_tree_node *root = &d->tree->nodes[0];
+    bool difference = d->profile->difference;
+    char text[MEASURED_TEXT];
+
+    measured_text(node->total, &d->options, difference, text);
+    buffer_text(d->out, text);
+    if (measure_is_space(d->options.measure) && fabs(node->total) >= 1024 &&
+        !d->options.show_bytes)
+        buffer_format(d->out, " (%.0f bytes)", node->total);
+    if (!difference) {
+        buffer_format(d->out, ", %.2f%%", node->total * 100 / root->total);
+        if (node->child && node->self >= 0.5) {
+            measured_text(node->self, &d->options, false, text);
+            buffer_format(d->out, "\nitself %s", text);
+        }
+        return;
+    }
+    if (node->changed > fabs(node->total)) {
+        measured_text(node->changed, &d->options, false, text);
+        buffer_format(d->out, ", %s changed", text);
+    }
+    buffer_format(d->out, "\n%.2f%% of what changed",
+                  node->changed * 100 / root->changed);
+    if (flamegraph_is_noise(node))
+        buffer_text(d->out, ", within sampling noise");
+}
+
+static void
+add_label(struct drawing *d, double x, double width, int y)
+{
+    double room = (width - 2 * PAD) / char_width;
+    size_t columns = room < 0 ? 0 : (size_t)room, size = d->name.size;
+
+    if (columns < 3 || size == 0)
+        return;
+    buffer_format(d->out, "<text x=\"%.2f\" y=\"%d\">", x + PAD, y + 12);
+    if (shown_columns(d->name.data, size) <= columns) {
+        xml_text(d->name.data, size, d->out);
+    } else {
+        size = shown_fit(d->name.data, size, columns - 1);
+        xml_text(d->name.data, size, d->out);
+        buffer_text(d->out, "\xe2\x80\xa6");
+    }
+    buffer_text(d->out, "</text>");
+}
+
+static void
+add_frame(struct drawing *d, uint32_t i)
+{
+    const struct call_tree_node *node = &d->tree->nodes[i];
+    double scale = (WIDTH - 2 * MARGIN) / d->tree->nodes[0].changed;
+    double x = MARGIN + d->x[i] * scale;
+    double width = fmax(node->changed * scale - gap, narrowest);
+    int y = d->top + (int)(d->deepest - node->depth) * ROW + FRAME;
+    char color[FLAMEGRAPH_COLOR];
+
+    buffer_clear(&d->name);
+    shown_name(i == 0 ? "all" : node->name, FLAMEGRAPH_NAME_MAX, &d->name);
+    if (d->name.failed) {
+        d->out->failed = true;
+        return;
+    }
+    buffer_format(d->out, "<g data-x=\"%.12g\" data-w=\"%.12g\"><title>",
+                  d->x[i], node->changed);
+    xml_text(d->name.data, d->name.size, d->out);
+    buffer_char(d->out, '\n');
+    add_figures(d, node);
+    flamegraph_color(d->profile, d->tree, i, color);
+    buffer_format(d->out,
+                  "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
+                  "height=\"%d\" rx=\"1\" fill=\"%s\"/>",
+                  x, y, width, FRAME, color);
+    add_label(d, x, width, y);
+    buffer_text(d->out, "</g>\n");
+}
+
+static int
+draw(struct drawing *d, struct error *err)
+{
+    add_head(d);
+    buffer_text(d->out, "<g id=\"frames\">\n");
+    for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
+        if (i % FRAMES_PER_LOOK == 0 && measured_go_on(&d->options, err) != 0)
+            return -1;
+        if (is_drawn(d, &d->tree->nodes[i]))
+            add_frame(d, i);
+    }
+    buffer_text(d->out, "</g>\n<script><![CDATA[\n");
+    buffer_add(d->out, flamegraph_script, flamegraph_script_size);
+    buffer_text(d->out, "]]></script>\n</svg>\n");
+    if (!d->out->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the flame graph is larger than %zu bytes or memory ran out",
+              d->out->max);
+    return -1;
+}
+
+int
+profile_flamegraph(const struct profile *profile,
+                   const struct view_options *options, struct buffer *out,
+                   struct error *err)
+{
+    struct drawing d = {.profile = profile, .out = out};
+    int rc = -1;
+
+    d.options = options ? *options : view_defaults;
+    d.tree = call_tree_new(profile, &d.options, CALL_TREE_SHORT,
+                           CALL_TREE_BY_NAME, err);
+    if (!d.tree)
+        return -1;
+    buffer_init(&d.name, 4096);
+    buffer_init(&d.figures, 4096);
+    d.x = mem_zalloc(d.tree->count, sizeof(*d.x));
+    if (d.x) {
+        choose(&d);
+        lay_out(&d);
+        rc = draw(&d, err);
+    } else {
+        error_memory(err, "the flame graph");
+    }
+    mem_free(d.x);
+    buffer_fini(&d.name);
+    buffer_fini(&d.figures);
+    call_tree_free(d.tree);
+    return rc;
+}

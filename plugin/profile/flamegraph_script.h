@@ -1,0 +1,10 @@
+/* flamegraph_script.h - flamegraph.js, as the build embeds it. */
+#ifndef HW_FLAMEGRAPH_SCRIPT_H
+#define HW_FLAMEGRAPH_SCRIPT_H
+
+#include <stddef.h>
+
+extern const char flamegraph_script[]; /* NUL-terminated */
+extern const size_t flamegraph_script_size;
+
+#endif

@@ -1,0 +1,56 @@
+/* headline.c - see headline.h. */
+#include "headline.h"
+
+#include <stdio.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "mappings.h"
+#include "measured.h"
+#include "profile.h"
+#include "shown_name.h"
+
+void
+headline_add(struct buffer *out, const struct profile *profile,
+             const struct view_options *options, size_t max)
+{
+    char since[CLOCK_TEXT], text[MEASURED_TEXT];
+
+    shown_name(mapping_basename(profile->program), max, out);
+    if (profile->origin.live) {
+        clock_text(profile->origin.taken_ms, since, sizeof(since));
+        buffer_format(out, ", %s UTC", since);
+    }
+    measured_text(measured_total(profile, options->measure), options,
+                  profile->difference, text);
+    buffer_format(out, ": %s ", text);
+    if (measure_is_space(options->measure))
+        buffer_text(out, measured_name(options->measure));
+    else /* "3 objects" say so themselves */
+        buffer_text(out, options->measure == MEASURE_INUSE_OBJECTS
+                             ? "in use"
+                             : "allocated");
+    if (profile->difference)
+        buffer_text(out, " since the base");
+}
+
+void
+headline_emptiness(const struct profile *profile, char out[HEADLINE_TEXT])
+{
+    char since[CLOCK_TEXT];
+
+    out[0] = '\0';
+    if (profile->difference && profile->stack_count == 0) {
+        snprintf(out, HEADLINE_TEXT, "nothing changed");
+    } else if (profile->difference || profile->samples > 0) {
+        return;
+    } else if (!profile->origin.live) {
+        snprintf(out, HEADLINE_TEXT, "nothing sampled");
+    } else if (profile->origin.active_since_ms == 0) {
+        snprintf(out, HEADLINE_TEXT, "profiling is not active");
+    } else {
+        clock_text(profile->origin.active_since_ms, since, sizeof(since));
+        snprintf(out, HEADLINE_TEXT, "nothing sampled since %s UTC (active)",
+                 since);
+    }
+}

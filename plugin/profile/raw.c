@@ -1,0 +1,94 @@
+/* raw.c - see raw.h. */
+#include "raw.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "measured.h"
+#include "profile.h"
+#include "shown_name.h"
+#include "view_options.h"
+
+enum { PATH_BYTES = 4096, STACKS_PER_LOOK = 4096 };
+
+static void
+add_counts(struct buffer *out, const struct profile_sampled *in_use,
+           const struct profile_sampled *ever)
+{
+    buffer_format(out,
+                  "  t*: %" PRIu64 ": %" PRIu64 " [%" PRIu64 ": %" PRIu64 "]\n",
+                  in_use->objects, in_use->bytes, ever->objects, ever->bytes);
+}
+
+static void
+add_sampled(struct profile_sampled *to, const struct profile_sampled *more)
+{
+    to->objects += more->objects;
+    to->bytes += more->bytes;
+}
+
+/* Of callers, where the call returns to: see heap_dump.h. */
+static void
+add_stack(struct buffer *out, const struct profile *profile,
+          const struct profile_stack *stack)
+{
+    buffer_char(out, '@');
+    for (uint32_t i = 0; i < stack->depth; i++)
+        buffer_format(out, " 0x%" PRIx64,
+                      profile->locations[stack->locations[i]].address +
+                          (i > 0));
+    buffer_char(out, '\n');
+    add_counts(out, &stack->in_use, &stack->ever);
+}
+
+static void
+add_modules(struct buffer *out, const struct profile *profile)
+{
+    buffer_text(out, "\nMAPPED_LIBRARIES:\n");
+    for (size_t i = 0; i < profile->module_count; i++) {
+        const struct profile_module *module = &profile->modules[i];
+
+        buffer_format(out,
+                      "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
+                      module->start, module->end, module->offset);
+        shown_name(module->path, PATH_BYTES, out);
+        buffer_char(out, '\n');
+    }
+}
+
+int
+profile_raw(const struct profile *profile, const struct view_options *options,
+            struct buffer *out, struct error *err)
+{
+    struct profile_sampled in_use = {0}, ever = {0};
+
+    if (!options)
+        options = &view_defaults;
+    if (profile->difference) {
+        error_set(err, ER_UNKNOWN,
+                  "a difference cannot be written as raw: jemalloc's text "
+                  "holds samples, which only a snapshot has; write each of "
+                  "the two, and compare them with jeprof --base");
+        return -1;
+    }
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        add_sampled(&in_use, &profile->stacks[i].in_use);
+        add_sampled(&ever, &profile->stacks[i].ever);
+    }
+    buffer_format(out, "heap_v2/%" PRIu64 "\n", profile->rate);
+    add_counts(out, &in_use, &ever);
+    for (size_t i = 0; i < profile->stack_count && !out->failed; i++) {
+        if (i % STACKS_PER_LOOK == 0 && measured_go_on(options, err) != 0)
+            return -1;
+        add_stack(out, profile, &profile->stacks[i]);
+    }
+    add_modules(out, profile);
+    if (!out->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the raw profile is larger than %zu bytes or memory ran out",
+              out->max);
+    return -1;
+}

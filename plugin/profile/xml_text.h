@@ -1,0 +1,13 @@
+/* xml_text.h - text within XML. */
+#ifndef HW_XML_TEXT_H
+#define HW_XML_TEXT_H
+
+#include <stddef.h>
+
+struct buffer;
+
+/* Appends clean UTF-8 (shown_name.h) so that it is text and nothing else, in
+ * an element as in an attribute. */
+void xml_text(const char *text, size_t size, struct buffer *out);
+
+#endif

@@ -1,0 +1,398 @@
+/*
+ * view_cache.c - see view_cache.h.
+ *
+ * A job is in the cache's list while it waits or runs and can be joined.  Its
+ * tickets and that list, or the thread that runs it, hold references.
+ */
+#include "view_cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "errors.h"
+#include "memory.h"
+#include "view_work.h"
+
+enum { STACK_BYTES = 1 << 20 /* of a thread */ };
+
+struct view_job {
+    struct view_work work; /* first */
+    struct view_job *next; /* in the list */
+    bool running, finished, failed;
+    struct view *view;
+    struct error error;
+    struct view_ticket *tickets;
+    int references;
+};
+
+struct view_ticket {
+    struct view_cache *cache;
+    struct view_job *job; /* NULL: */
+    struct view *view;    /* it was in memory */
+    struct waker waker;
+    struct view_ticket *next; /* of the same job */
+};
+
+struct view_cache {
+    struct store *store;
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t work;
+    struct view_job *jobs; /* oldest first */
+    size_t job_count;
+    struct view_kept kept;
+    struct view_counts counts;
+    bool stop;
+    pthread_t threads[VIEW_THREADS];
+    unsigned thread_count;
+};
+
+/* ---- jobs: with the lock ---- */
+
+static void
+job_unref(struct view_job *job)
+{
+    if (--job->references > 0)
+        return;
+    view_unref(job->view);
+    view_work_fini(&job->work);
+    mem_free(job);
+}
+
+static void
+remove_job(struct view_cache *cache, struct view_job *job)
+{
+    struct view_job **at = &cache->jobs;
+
+    while (*at && *at != job)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* given up before */
+    *at = job->next;
+    cache->job_count--;
+    job_unref(job);
+}
+
+static struct view_job *
+find_job(struct view_cache *cache, const struct buffer *key)
+{
+    for (struct view_job *job = cache->jobs; job; job = job->next)
+        if (job->work.key.size == key->size &&
+            memcmp(job->work.key.data, key->data, key->size) == 0)
+            return job;
+    return NULL;
+}
+
+static struct view_job *
+next_job(struct view_cache *cache)
+{
+    for (struct view_job *job = cache->jobs; job; job = job->next)
+        if (!job->running)
+            return job;
+    return NULL;
+}
+
+static void
+finish(struct view_cache *cache, struct view_job *job)
+{
+    job->finished = true;
+    remove_job(cache, job);
+    cache->counts.rendered += !job->failed;
+    if (!job->failed && job->work.lasting)
+        view_kept_add(&cache->kept, &job->work.key, job->view);
+    for (struct view_ticket *t = job->tickets; t; t = t->next)
+        t->waker.wake(t->waker.arg);
+}
+
+/* Without the lock. */
+static void
+compute(struct view_cache *cache, struct view_job *job)
+{
+    struct view *view = view_new(VIEW_BYTES_MAX);
+
+    if (!view)
+        error_memory(&job->error, "a view");
+    else if (view_work_run(&job->work, cache->store, &view->bytes,
+                           &job->error) == 0)
+        job->view = view_ref(view);
+    job->failed = !job->view;
+    view_unref(view);
+}
+
+/* Gives up the lock meanwhile. */
+static void
+work(struct view_cache *cache, struct view_job *job)
+{
+    job->running = true;
+    job->references++;
+    pthread_mutex_unlock(&cache->lock);
+    compute(cache, job);
+    pthread_mutex_lock(&cache->lock);
+    finish(cache, job);
+    job_unref(job);
+}
+
+static void *
+thread_main(void *arg)
+{
+    struct view_cache *cache = arg;
+    struct view_job *job;
+
+    pthread_mutex_lock(&cache->lock);
+    while (!cache->stop) {
+        job = next_job(cache);
+        if (job)
+            work(cache, job);
+        else
+            pthread_cond_wait(&cache->work, &cache->lock);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return NULL;
+}
+
+/* ---- tickets ---- */
+
+static struct view_job *
+job_new(struct store *store, const struct view_request *request,
+        struct error *err)
+{
+    struct view_job *job = mem_zalloc(1, sizeof(*job));
+
+    if (!job) {
+        error_memory(err, "a view");
+        return NULL;
+    }
+    job->references = 1;
+    if (view_work_init(&job->work, store, request, err) == 0)
+        return job;
+    mem_free(job);
+    return NULL;
+}
+
+/* With the lock. */
+static void
+attach(struct view_ticket *ticket, struct view_job *job)
+{
+    ticket->job = job;
+    ticket->next = job->tickets;
+    job->tickets = ticket;
+    job->references++;
+}
+
+/* With the lock. */
+static int
+enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
+{
+    struct view_job **end = &cache->jobs;
+
+    if (cache->job_count >= VIEW_JOBS_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "%d views wait to be rendered already; try again later",
+                  VIEW_JOBS_MAX);
+        return -1;
+    }
+    while (*end)
+        end = &(*end)->next;
+    *end = job;
+    job->references++;
+    cache->job_count++;
+    pthread_cond_signal(&cache->work);
+    return 0;
+}
+
+/* With the lock: from memory, by a job that is there, or by this new one. */
+static int
+answer(struct view_cache *cache, struct view_ticket *ticket,
+       struct view_job *new, struct error *err)
+{
+    const struct buffer *key = &new->work.key;
+    struct view *kept =
+        new->work.lasting ? view_kept_find(&cache->kept, key) : NULL;
+    struct view_job *same = find_job(cache, key);
+
+    if (kept) {
+        ticket->view = view_ref(kept);
+        cache->counts.cached++;
+    } else if (same) {
+        attach(ticket, same);
+        cache->counts.shared++;
+    } else {
+        if (enqueue(cache, new, err) != 0)
+            return -1;
+        attach(ticket, new);
+        if (cache->thread_count == 0)
+            work(cache, new);
+    }
+    return 0;
+}
+
+struct view_ticket *
+view_cache_submit(struct view_cache *cache, const struct view_request *request,
+                  struct waker waker, struct error *err)
+{
+    struct view_ticket *ticket = mem_zalloc(1, sizeof(*ticket));
+    struct view_job *job = NULL;
+    int rc = -1;
+
+    if (!ticket) {
+        error_memory(err, "a view");
+        return NULL;
+    }
+    ticket->cache = cache;
+    ticket->waker = waker;
+    job = job_new(cache->store, request, err);
+    if (job) {
+        pthread_mutex_lock(&cache->lock);
+        rc = answer(cache, ticket, job, err);
+        job_unref(job);
+        pthread_mutex_unlock(&cache->lock);
+    }
+    if (rc == 0)
+        return ticket;
+    mem_free(ticket);
+    return NULL;
+}
+
+enum ticket_state
+view_ticket_poll(struct view_ticket *ticket, struct view **out,
+                 struct error *err)
+{
+    struct view_cache *cache = ticket->cache;
+    struct view_job *job = ticket->job;
+    enum ticket_state state = TICKET_WAITING;
+
+    if (!job) {
+        *out = view_ref(ticket->view);
+        return TICKET_DONE;
+    }
+    pthread_mutex_lock(&cache->lock);
+    if (job->finished && job->failed) {
+        *err = job->error;
+        state = TICKET_FAILED;
+    } else if (job->finished) {
+        *out = view_ref(job->view);
+        state = TICKET_DONE;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return state;
+}
+
+/* With the lock.  The last one to go cancels, and nobody joins then. */
+static void
+detach(struct view_cache *cache, struct view_ticket *ticket)
+{
+    struct view_job *job = ticket->job;
+    struct view_ticket **at = &job->tickets;
+
+    while (*at != ticket)
+        at = &(*at)->next;
+    *at = ticket->next;
+    if (!job->tickets && !job->finished) {
+        atomic_store(&job->work.cancelled, true);
+        remove_job(cache, job);
+    }
+    job_unref(job);
+}
+
+void
+view_ticket_free(struct view_ticket *ticket)
+{
+    if (!ticket)
+        return;
+    if (ticket->job) {
+        pthread_mutex_lock(&ticket->cache->lock);
+        detach(ticket->cache, ticket);
+        pthread_mutex_unlock(&ticket->cache->lock);
+    }
+    view_unref(ticket->view);
+    mem_free(ticket);
+}
+
+bool
+view_ticket_progress(struct view_ticket *ticket, struct job_progress *out)
+{
+    struct view_job *job = ticket->job;
+
+    if (!job)
+        return false;
+    view_work_progress(&job->work, out);
+    pthread_mutex_lock(&ticket->cache->lock);
+    if (!job->running)
+        out->text = "Waiting to be rendered";
+    pthread_mutex_unlock(&ticket->cache->lock);
+    return true;
+}
+
+void
+view_cache_count(struct view_cache *cache, struct view_counts *out)
+{
+    pthread_mutex_lock(&cache->lock);
+    *out = cache->counts;
+    out->views = cache->kept.count;
+    out->bytes = cache->kept.bytes;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* ---- start and stop ---- */
+
+static int
+start_thread(struct view_cache *cache, struct error *err)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&cache->threads[cache->thread_count], &attributes,
+                        thread_main, cache);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (rc != 0) {
+        errno = rc;
+        error_sys(err, ER_UNKNOWN, "cannot start a thread that renders");
+        return -1;
+    }
+    pthread_setname_np(cache->threads[cache->thread_count++], "hw-views");
+    return 0;
+}
+
+struct view_cache *
+view_cache_start(struct store *store, unsigned threads, struct error *err)
+{
+    struct view_cache *cache = mem_zalloc(1, sizeof(*cache));
+
+    if (!cache) {
+        error_memory(err, "the cache of views");
+        return NULL;
+    }
+    cache->store = store;
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_cond_init(&cache->work, NULL);
+    while (cache->thread_count < threads && cache->thread_count < VIEW_THREADS)
+        if (start_thread(cache, err) != 0) {
+            view_cache_stop(cache);
+            return NULL;
+        }
+    return cache;
+}
+
+void
+view_cache_stop(struct view_cache *cache)
+{
+    if (!cache)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    cache->stop = true;
+    pthread_cond_broadcast(&cache->work);
+    pthread_mutex_unlock(&cache->lock);
+    for (unsigned i = 0; i < cache->thread_count; i++)
+        pthread_join(cache->threads[i], NULL);
+    view_kept_fini(&cache->kept);
+    pthread_cond_destroy(&cache->work);
+    pthread_mutex_destroy(&cache->lock);
+    mem_free(cache);
+}

@@ -1,0 +1,75 @@
+/*
+ * view_cache.h - views of snapshots, each computed once for all who ask.
+ *
+ * Equal requests share one computation, on threads of the cache's own; those
+ * of kept snapshots, which never change, are then answered from memory until
+ * newer ones push them out (view_kept.h).  A request gives a ticket; who frees
+ * it no longer waits, and a computation for which nobody waits any more is
+ * cancelled.
+ *
+ * All functions are callable from any thread, and none blocks.  Has a lock of
+ * its own, under which wakers are called; no other is taken under it but
+ * theirs.
+ */
+#ifndef HW_VIEW_CACHE_H
+#define HW_VIEW_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller.h"
+#include "view_kept.h"
+#include "waker.h"
+
+struct error;
+struct store;
+struct view_cache;
+struct view_form;
+struct view_options;
+struct view_ticket;
+
+enum {
+    VIEW_BYTES_MAX = 64 << 20, /* of one view */
+    VIEW_JOBS_MAX = 64,        /* computations that wait or run */
+    VIEW_THREADS = 2
+};
+
+struct view_request {
+    const char *name;          /* of a kept snapshot, or else */
+    struct snapshot *snapshot; /* one that is not; borrowed */
+    const char *base;          /* a kept one's name; NULL: no difference */
+    bool force;                /* compare what cannot be compared */
+    /* NULL: the snapshot itself as a file (snapshot_file.h). */
+    const struct view_form *form;
+    const struct view_options *options; /* NULL: the defaults; copied */
+};
+
+/* threads 0: submit computes.  NULL with *err. */
+struct view_cache *view_cache_start(struct store *store, unsigned threads,
+                                    struct error *err);
+/* Every ticket must have been freed.  NULL is fine. */
+void view_cache_stop(struct view_cache *cache);
+
+/* NULL with *err.  The answer may be there already, and then the waker is not
+ * called: poll before waiting. */
+struct view_ticket *view_cache_submit(struct view_cache *cache,
+                                      const struct view_request *request,
+                                      struct waker waker, struct error *err);
+/* DONE gives *out, a reference, FAILED *err. */
+enum ticket_state view_ticket_poll(struct view_ticket *ticket,
+                                   struct view **out, struct error *err);
+/* Once this returns the waker is not called any more.  NULL is fine. */
+void view_ticket_free(struct view_ticket *ticket);
+/* As ticket_progress. */
+bool view_ticket_progress(struct view_ticket *ticket, struct job_progress *out);
+
+struct view_counts {
+    uint64_t rendered;   /* computations that succeeded */
+    uint64_t shared;     /* requests that joined another's computation */
+    uint64_t cached;     /* answered from memory */
+    size_t views, bytes; /* kept now */
+};
+void view_cache_count(struct view_cache *cache, struct view_counts *out);
+
+#endif

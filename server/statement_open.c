@@ -1,0 +1,190 @@
+/*
+ * statement_open.c - how a statement begins: see statement.h.
+ *
+ * To open one is to parse it, and a SELECT to compile it: a long text takes a
+ * tenth of a second, which is a worker's, not the loop's.  Meanwhile the
+ * session reads nothing, so that the packet stays where it is.
+ */
+#include <string.h>
+
+#include "clock.h"
+#include "cursor.h"
+#include "errors.h"
+#include "memory.h"
+#include "prepared.h"
+#include "session.h"
+#include "statement_state.h"
+
+enum { LONG_TEXT = 4096 /* bytes, that a worker opens */ };
+
+static const struct sql_parameters *
+parameters_of(const struct statement *st)
+{
+    return st->prepared ? &st->values.sql : NULL;
+}
+
+/* On the loop, or a worker. */
+static void
+open_text(void *arg)
+{
+    struct statement *st = arg;
+    struct sql_session *sql = st->session->sql;
+    struct error *err = &st->pump.error;
+
+    if (st->told)
+        st->described = sql_describe(sql, st->text, &st->description, err) == 0;
+    else
+        st->opened = sql_open(sql, st->text, parameters_of(st),
+                              pump_waker(&st->pump), err);
+}
+
+static struct statement *
+statement_new(struct session *s)
+{
+    struct statement *st = mem_zalloc(1, sizeof(*st));
+    struct error err;
+
+    if (!st) {
+        error_memory(&err, "a statement");
+        reply_error(&s->reply, &err);
+        return NULL;
+    }
+    st->session = s;
+    st->started_ms = clock_ms();
+    st->timeout_ms = (uint64_t)s->server->statement_timeout_s * 1000;
+    st->deadline_ms = st->started_ms + st->timeout_ms;
+    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
+              statement_ready, st);
+    st->pump.take = statement_take_rows;
+    st->pump.open = open_text;
+    st->pump.one_by_one = true;
+    st->fd = -1;
+    chunk_init(&st->chunk);
+    return st;
+}
+
+/* The session's own limit, of what it holds for. */
+static void
+limit_time(struct statement *st, const struct cursor *cursor)
+{
+    uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
+
+    if (!cursor->timed || most_ms == 0 || most_ms >= st->timeout_ms)
+        return;
+    st->timeout_ms = most_ms;
+    st->deadline_ms = st->started_ms + most_ms;
+}
+
+void
+statement_drop_opening(struct statement *st)
+{
+    if (!st->opening)
+        return;
+    st->opening = false;
+    if (st->described)
+        sql_description_fini(&st->description);
+    cursor_free(st->opened);
+    st->opened = NULL;
+    execute_values_fini(&st->values);
+    if (st->prepared)
+        prepared_drop_long(st->prepared);
+    if (st->session->kept)
+        session_release_packet(st->session);
+}
+
+/* True: it has a cursor.  False: it has failed, and the client knows. */
+static bool
+begin(struct statement *st)
+{
+    struct cursor *cursor = st->opened;
+
+    st->opened = NULL;
+    if (cursor)
+        limit_time(st, cursor);
+    if (!cursor || pump_start(&st->pump, cursor, &st->pump.error) != 0) {
+        statement_fail(st);
+        return false;
+    }
+    if (st->request == REQUEST_CURSOR && cursor->column_count == 0)
+        st->request = REQUEST_RESULT;
+    if (st->request == REQUEST_CURSOR) {
+        st->prepared->cursor = st;
+        st->prepared->list->cursors++;
+    }
+    return true;
+}
+
+void
+statement_opened(struct statement *st)
+{
+    if (!st->told) {
+        if (begin(st)) {
+            statement_drop_opening(st);
+            statement_pull(st);
+        }
+    } else if (st->described) {
+        st->told(st->session, st->text, &st->description);
+        statement_finish(st, NULL);
+    } else {
+        statement_fail(st);
+    }
+}
+
+/* Of st->text. */
+static void
+open_statement(struct statement *st, const char *command)
+{
+    st->opening = true;
+    statement_enter(st, command, st->text);
+    if (st->text.size >= LONG_TEXT) {
+        session_keep_packet(st->session);
+        pump_open(&st->pump);
+        return;
+    }
+    open_text(st);
+    statement_opened(st);
+}
+
+void
+statement_start(struct session *s, struct span text)
+{
+    struct statement *st = statement_new(s);
+
+    if (!st)
+        return;
+    st->text = text;
+    audit_begin(&st->audit, text, NULL);
+    open_statement(st, "Query");
+}
+
+void
+statement_describe(struct session *s, struct span text,
+                   statement_described *told)
+{
+    struct statement *st = statement_new(s);
+
+    if (!st)
+        return;
+    st->text = text;
+    st->told = told;
+    open_statement(st, "Prepare");
+}
+
+void
+statement_execute(struct session *s, struct prepared *prepared,
+                  struct execute_values *values, bool cursor)
+{
+    struct statement *st = statement_new(s);
+
+    if (!st) {
+        execute_values_fini(values);
+        return;
+    }
+    st->text = (struct span){prepared->text, prepared->text_size};
+    st->prepared = prepared;
+    st->values = *values;
+    st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
+    st->pump.one_by_one = !cursor; /* a fetch finds some made */
+    audit_begin(&st->audit, st->text, &values->sql);
+    open_statement(st, "Execute");
+}

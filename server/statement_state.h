@@ -1,0 +1,78 @@
+/*
+ * statement_state.h - what the two halves of statement.h share: the opening of
+ * a statement (statement_open.c), and its rows and end (statement.c).
+ */
+#ifndef HW_STATEMENT_STATE_H
+#define HW_STATEMENT_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit.h"
+#include "chunk.h"
+#include "execute_values.h"
+#include "pump.h"
+#include "sql.h"
+#include "statement.h"
+
+/* What the client has asked for last. */
+enum request {
+    REQUEST_RESULT, /* all of it, whatever it is */
+    REQUEST_CURSOR, /* columns, and no row yet */
+    REQUEST_ROWS    /* some of a cursor's */
+};
+
+/* While the pump steps, the worker has what is marked so, and makes the next
+ * chunk of the reply. */
+struct statement {
+    struct pump pump;
+    struct session *session;
+    struct prepared *prepared; /* rows are binary; NULL: they are texts */
+    enum request request;
+    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */
+    uint64_t started_ms;
+    uint64_t timeout_ms;
+    uint64_t deadline_ms;   /* moved on by what the client made us wait */
+    uint64_t full_since_ms; /* 0: the client takes what there is, and wants
+                               more */
+    size_t made;            /* rows of the pump's batch; the worker's */
+    bool columns_made;      /* the worker's */
+    struct chunk chunk; /* the worker's; empty when the pump is told to step */
+    int fd;             /* the session's socket, for the worker; or -1 */
+    bool writes;        /* the worker may, in this step */
+    uint64_t rows, bytes; /* given to the session */
+    bool columns_sent;
+    enum statement_end end;
+    struct audit audit;
+
+    /* While it is opened, which is a worker's for a long text: */
+    bool opening;
+    struct span text;             /* borrows the packet, or prepared */
+    struct execute_values values; /* likewise; its block is ours */
+    statement_described *told;    /* NULL: it is not just described */
+    bool described;
+    struct sql_description description; /* if so */
+    struct cursor *opened;
+};
+
+/* Makes it the session's, which it is not yet or waits to be fetched from. */
+void statement_enter(struct statement *st, const char *command,
+                     struct span text);
+/* The pump's: a worker's step has ended; its rows are made, on the worker. */
+void statement_ready(void *arg);
+bool statement_take_rows(void *arg);
+
+/* Sends and steps until the client is full, the cursor waits, or the end. */
+void statement_pull(struct statement *st);
+/* Says what the pump's error is.  Frees it. */
+void statement_fail(struct statement *st);
+/* The reply is complete: error NULL for success.  Frees it. */
+void statement_finish(struct statement *st, const struct error *error);
+
+/* The worker has opened it. */
+void statement_opened(struct statement *st);
+/* Gives back what only the opening needs; fine if there is none. */
+void statement_drop_opening(struct statement *st);
+
+#endif

@@ -1,0 +1,189 @@
+/* script_snapshots.c - HeapProf's methods of the snapshots that are kept. */
+#include "script_methods.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "memory.h"
+#include "store.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+static const double megabyte = 1 << 20;
+
+static struct store *
+store_of(const struct script_call *call)
+{
+    return controller_store(call->host->controller);
+}
+
+/* The call's text, which outlives it, as its result. */
+static enum step
+return_written(struct script_call *call, struct error *err)
+{
+    struct buffer *text = &call->work->text;
+
+    if (text->failed) {
+        error_memory(err, "a text about snapshots");
+        return STEP_FAIL;
+    }
+    script_return_text(call, text->data ? text->data : "", text->size);
+    return STEP_DONE;
+}
+
+static void
+list_one(struct buffer *out, const struct store_entry *entry, int width)
+{
+    char taken[CLOCK_TEXT];
+
+    clock_text(entry->taken_ms, taken, sizeof(taken));
+    buffer_format(out, "%-*s  %s  %10.1f MB  %8" PRIu64 " samples%s%s%s%s%s\n",
+                  width, entry->name, taken, entry->bytes / megabyte,
+                  entry->samples, entry->pinned ? "  pinned" : "",
+                  entry->on_disk ? "" : "  in memory alone",
+                  entry->truncated ? "  cut off" : "",
+                  *entry->reason ? "  " : "", entry->reason);
+}
+
+/* One line each, oldest first. */
+enum step
+heapprof_snapshots(struct script_call *call, struct error *err)
+{
+    struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
+    size_t count, width = 0;
+
+    if (!list) {
+        error_memory(err, "the list of snapshots");
+        return STEP_FAIL;
+    }
+    buffer_init(&call->work->text, TEXT_MAX);
+    count = store_list(store_of(call), list, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(list[i].name) > width)
+            width = strlen(list[i].name);
+    for (size_t i = 0; i < count; i++)
+        list_one(&call->work->text, &list[i], (int)width);
+    mem_free(list);
+    return return_written(call, err);
+}
+
+/* ---- describe ---- */
+
+static void
+say_time(struct buffer *out, const char *label, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT];
+
+    if (wall_ms <= 0)
+        return;
+    clock_text(wall_ms, text, sizeof(text));
+    buffer_format(out, "%s: %s UTC\n", label, text);
+}
+
+static void
+say_figure(struct buffer *out, const char *label,
+           const struct stats_figure *figure)
+{
+    if (figure->known)
+        buffer_format(out, "%s: %.1f MB\n", label,
+                      (double)figure->value / megabyte);
+}
+
+static void
+say_memory(struct buffer *out, const struct snapshot_memory *memory)
+{
+    say_figure(out, "allocated", &memory->allocated);
+    say_figure(out, "active", &memory->active);
+    say_figure(out, "metadata", &memory->metadata);
+    say_figure(out, "resident", &memory->resident);
+    say_figure(out, "mapped", &memory->mapped);
+    say_figure(out, "retained", &memory->retained);
+    say_figure(out, "rss", &memory->rss);
+    say_figure(out, "cgroup", &memory->cgroup_current);
+    say_figure(out, "cgroup limit", &memory->cgroup_limit);
+}
+
+static void
+say_text(struct buffer *out, const char *label, const char *text)
+{
+    if (*text)
+        buffer_format(out, "%s: %s\n", label, text);
+}
+
+static void
+describe(struct buffer *out, const struct store_entry *entry)
+{
+    static const char *const causes[] = {[SNAPSHOT_ASKED] = "it was asked for",
+                                         [SNAPSHOT_MARK] = "a mark was reached",
+                                         [SNAPSHOT_SCHEDULE] = "its time came",
+                                         [SNAPSHOT_IMPORTED] = "imported"};
+    const struct agent_hello *hello = &entry->hello;
+
+    buffer_format(out, "name: %s\n", entry->name);
+    say_time(out, "taken", entry->taken_ms);
+    buffer_format(out, "because: %s\n", causes[entry->cause]);
+    say_text(out, "reason", entry->reason);
+    buffer_format(out, "node: %" PRIu32 "\npid: %" PRId32 "\n", entry->node_id,
+                  hello->pid);
+    say_text(out, "program", hello->exe);
+    say_text(out, "jemalloc", hello->version);
+    buffer_format(out, "a sample every: %" PRIu64 " bytes\n", entry->rate);
+    say_time(out, "profiling since", hello->active_since_ms);
+    buffer_format(out,
+                  "resets before: %" PRIu32 "\nsamples: %" PRIu64
+                  "\nstacks: %" PRIu64 "\nin use: %.1f MB in %.0f objects\n",
+                  hello->resets, entry->samples, entry->stacks,
+                  entry->bytes / megabyte, entry->objects);
+    say_memory(out, &entry->memory);
+    buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
+                  entry->pinned ? "yes" : "no",
+                  entry->on_disk ? "on disk" : "in memory alone", entry->size);
+    if (entry->truncated)
+        buffer_text(out, "the dump was cut off\n");
+    say_text(out, "note", entry->note);
+}
+
+enum step
+heapprof_describe(struct script_call *call, struct error *err)
+{
+    char name[SNAPSHOT_NAME_MAX + 1];
+    struct store_entry entry;
+
+    if (script_snapshot_name(call, 0, name, err) != 0 ||
+        store_find(store_of(call), name, &entry, err) != 0)
+        return STEP_FAIL;
+    buffer_init(&call->work->text, TEXT_MAX);
+    describe(&call->work->text, &entry);
+    return return_written(call, err);
+}
+
+/* ---- changes ---- */
+
+enum step
+heapprof_delete(struct script_call *call, struct error *err)
+{
+    char name[SNAPSHOT_NAME_MAX + 1];
+
+    if (script_snapshot_name(call, 0, name, err) != 0 ||
+        store_delete(store_of(call), name, err) != 0)
+        return STEP_FAIL;
+    script_return_instance(call, NULL);
+    return STEP_DONE;
+}
+
+/* pin and unpin */
+enum step
+heapprof_pin(struct script_call *call, struct error *err)
+{
+    bool pinned = strcmp(call->method->name, "pin") == 0;
+    char name[SNAPSHOT_NAME_MAX + 1];
+
+    if (script_snapshot_name(call, 0, name, err) != 0 ||
+        store_pin(store_of(call), name, pinned, err) != 0)
+        return STEP_FAIL;
+    script_return_instance(call, NULL);
+    return STEP_DONE;
+}

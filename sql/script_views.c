@@ -1,0 +1,60 @@
+/* script_views.c - Profile's forms: a chain to a view's text or bytes. */
+#include "script_methods.h"
+
+#include "errors.h"
+#include "view.h"
+#include "view_cache.h"
+
+enum step
+script_view(struct script_call *call, const struct view_request *request,
+            struct error *err)
+{
+    enum step step = script_await_view(call, request, err);
+    const struct buffer *bytes;
+
+    if (step != STEP_DONE)
+        return step;
+    bytes = &call->work->view->bytes;
+    script_return_text(call, bytes->data ? bytes->data : "", bytes->size);
+    call->result.type = call->method->returns;
+    return STEP_DONE;
+}
+
+static struct view_request
+request_of(const struct script_call *call)
+{
+    const struct chain *chain = call->receiver->state;
+
+    return (struct view_request){.name = chain->now ? NULL : chain->name,
+                                 .snapshot = chain->now,
+                                 .base = *chain->base ? chain->base : NULL,
+                                 .force = chain->force,
+                                 .options = &chain->options};
+}
+
+/* top(n): of so many. */
+enum step
+chain_view(struct script_call *call, struct error *err)
+{
+    struct view_request request = request_of(call);
+    struct view_options options = *request.options;
+
+    if (call->argument_count > 0 &&
+        script_count(call, 0, 1, VIEW_COUNT_MAX, &options.nodecount, err) != 0)
+        return STEP_FAIL;
+    request.options = &options;
+    request.form = call->method->form;
+    return script_view(call, &request, err);
+}
+
+enum step
+chain_export(struct script_call *call, struct error *err)
+{
+    struct view_request request = request_of(call);
+
+    if (!request.base)
+        return script_view(call, &request, err);
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "export gives one snapshot: leave base() out");
+    return STEP_FAIL;
+}

@@ -1,0 +1,210 @@
+/* test_guard.c - what profiling is said to cost, and when it is ended. */
+#include <string.h>
+
+#include "guard.h"
+#include "suite.h"
+
+#define KNOWN(n)                                                               \
+    {                                                                          \
+        true, (uint64_t)(n)                                                    \
+    }
+#define MB 1048576.0
+
+enum { LG = 19 };
+
+static const struct guard_settings one_percent = {.budget_percent = 1,
+                                                  .cpus = 8};
+
+/* A reading at second s, after so many MB. */
+static struct guard_reading
+at(double s, double megabytes)
+{
+    return (struct guard_reading){.at_ms = 1000000 + (int64_t)(s * 1000),
+                                  .active = true,
+                                  .lg_sample = LG,
+                                  .frames = 10,
+                                  .allocated_ever = KNOWN(megabytes * MB),
+                                  .allocated = KNOWN(100 * MB),
+                                  .metadata = KNOWN(5 * MB)};
+}
+
+static bool
+reads(struct guard *guard, struct guard_reading reading)
+{
+    return guard_read(guard, &one_percent, &reading);
+}
+
+START_TEST(the_budget_is_of_each_eight_cpus_begun)
+{
+    static const struct {
+        double percent;
+        unsigned cpus;
+        double budget;
+    } budgets[] = {
+        {1, 1, .01},  {1, 2, .01},  {1, 8, .01},   {1, 9, .02},
+        {1, 64, .08}, {0, 64, 0.0}, {25, 16, 0.5}, {1, 0, .01},
+    };
+
+    for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+        struct guard_settings settings = {budgets[i].percent, budgets[i].cpus};
+
+        ck_assert_double_eq_tol(guard_budget_cpus(&settings), budgets[i].budget,
+                                1e-9);
+    }
+}
+END_TEST
+
+START_TEST(the_overhead_is_samples_times_what_one_costs)
+{
+    struct guard guard = {0};
+
+    ck_assert(!reads(&guard, at(0, 1000)));
+    ck_assert(!guard.report.estimated); /* two readings make one figure */
+    ck_assert(!reads(&guard, at(4, 1400)));
+    ck_assert(guard.report.estimated);
+    ck_assert_double_eq_tol(guard.report.bytes_per_second, 100 * MB, 1);
+    ck_assert_double_eq_tol(guard.report.samples_per_second, 200, 1e-6);
+    ck_assert_double_eq_tol(guard.report.sample_us, guard_sample_us(10), 1e-9);
+    ck_assert_double_eq_tol(guard.report.cpus, 200e-6 * guard_sample_us(10),
+                            1e-9);
+    ck_assert_double_eq_tol(guard.report.budget_cpus, .01, 1e-9);
+    /* A sample costs more where stacks are deep; not known is not free. */
+    ck_assert_double_gt(guard_sample_us(120), 2 * guard_sample_us(30));
+    ck_assert_double_gt(guard_sample_us(0), 5);
+}
+END_TEST
+
+START_TEST(only_readings_in_a_row_end_it)
+{
+    /* MB a second: 1000 are 2000 samples, 11.6 ms of CPU. */
+    static const double rates[] = {1000, 1000, 10, 1000, 1000, 1000};
+    struct guard guard = {0};
+    double megabytes = 0;
+    size_t i;
+
+    reads(&guard, at(0, 0));
+    for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        megabytes += rates[i] * 3;
+        if (reads(&guard, at(3 * (double)(i + 1), megabytes)))
+            break;
+        ck_assert_str_eq(guard.report.reason, "");
+    }
+    ck_assert_uint_eq(i, 5);
+    ck_assert_str_eq(guard.report.reason,
+                     "its estimated overhead, 1.16 % of a CPU (2000 samples a "
+                     "second of 1000.0 MB a second, 5.8 us each), was above "
+                     "the budget of 1.00 % in 3 readings");
+    /* It stays on: again. */
+    ck_assert(reads(&guard, at(21, megabytes + 3000)));
+}
+END_TEST
+
+START_TEST(without_a_budget_it_goes_on)
+{
+    struct guard_settings none = {.budget_percent = 0, .cpus = 4};
+    struct guard guard = {0};
+    struct guard_reading reading;
+
+    for (int i = 0; i < 10; i++) {
+        reading = at(i, i * 1e6);
+        reading.metadata.value = (uint64_t)(i * 1000 * MB);
+        ck_assert(!guard_read(&guard, &none, &reading));
+    }
+    ck_assert_double_gt(guard.report.cpus, 1);
+}
+END_TEST
+
+START_TEST(metadata_that_grows_ends_it)
+{
+    /* Its growth in MB, the heap in MB, and whether that is too much. */
+    static const struct {
+        double growth, heap;
+        bool ends;
+    } cases[] = {{63, 100, false},
+                 {65, 100, true},
+                 {65, 2000, false},
+                 {101, 2000, true}};
+    struct guard guard = {0};
+    bool ended = false;
+
+    reads(&guard, at(0, 0));
+    for (int i = 1; i <= GUARD_READINGS; i++) {
+        struct guard_reading reading = at(3 * i, 0);
+
+        reading.metadata.value += (uint64_t)(cases[_i].growth * MB);
+        reading.allocated.value = (uint64_t)(cases[_i].heap * MB);
+        ended = reads(&guard, reading);
+    }
+    ck_assert_int_eq(ended, cases[_i].ends);
+    ck_assert_uint_eq(guard.report.metadata_growth,
+                      (uint64_t)(cases[_i].growth * MB));
+    if (ended)
+        ck_assert_ptr_nonnull(
+            strstr(guard.report.reason, "metadata has grown by"));
+}
+END_TEST
+
+START_TEST(cpu_time_is_measured_before_and_since)
+{
+    struct guard guard = {0};
+    struct guard_reading reading = {.at_ms = 1000, .cpu_ms = KNOWN(5000)};
+
+    reads(&guard, reading);
+    ck_assert(!guard.report.measured_before);
+    reading.at_ms = 5000;
+    reading.cpu_ms.value = 7000; /* half a CPU */
+    reads(&guard, reading);
+    ck_assert(guard.report.measured_before);
+    ck_assert_double_eq_tol(guard.report.cpus_before, .5, 1e-9);
+    reading = at(0, 0);
+    reading.cpu_ms = (struct stats_figure)KNOWN(9000);
+    reads(&guard, reading);
+    reading = at(2, 0);
+    reading.cpu_ms = (struct stats_figure)KNOWN(11000);
+    reads(&guard, reading);
+    ck_assert(guard.report.measured_since && guard.report.measured_before);
+    ck_assert_double_eq_tol(guard.report.cpus_since, 1, 1e-9);
+    /* Off again: what was while it was on is no figure any more. */
+    reading.active = false;
+    reads(&guard, reading);
+    ck_assert(!guard.report.measured_since && !guard.report.estimated);
+}
+END_TEST
+
+START_TEST(figures_that_are_not_there_decide_nothing)
+{
+    struct guard guard = {0};
+    struct guard_reading reading;
+
+    reads(&guard, at(0, 1e6));
+    ck_assert(!reads(&guard, at(3, 1e3))); /* counts backwards */
+    ck_assert(!guard.report.estimated);
+    for (int i = 2; i < 8; i++) {
+        reading = at(3 * i, i * 1e6);
+        reading.allocated_ever.known = false;
+        reading.metadata.known = false;
+        ck_assert(!reads(&guard, reading));
+        ck_assert(!guard.report.estimated);
+    }
+    ck_assert(!reads(&guard, at(24.1, 1e9))); /* the one before has none */
+    ck_assert(!reads(&guard, at(24.2, 2e9))); /* too soon after it */
+    ck_assert(!guard.report.estimated);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("guard");
+    TCase *tc = tcase_create("guard");
+
+    tcase_add_test(tc, the_budget_is_of_each_eight_cpus_begun);
+    tcase_add_test(tc, the_overhead_is_samples_times_what_one_costs);
+    tcase_add_test(tc, only_readings_in_a_row_end_it);
+    tcase_add_test(tc, without_a_budget_it_goes_on);
+    tcase_add_loop_test(tc, metadata_that_grows_ends_it, 0, 4);
+    tcase_add_test(tc, cpu_time_is_measured_before_and_since);
+    tcase_add_test(tc, figures_that_are_not_there_decide_nothing);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

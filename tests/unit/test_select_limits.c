@@ -1,0 +1,220 @@
+/* test_select_limits.c - how much a SELECT may take, and cancelling it. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct harness h;
+
+static void
+set_up(void)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+}
+
+/* Late on the loop, a SELECT of constants begins anew on a worker: with all of
+ * its rows, and the types of its values. */
+START_TEST(a_long_select_of_constants_is_whole)
+{
+    struct buffer text;
+    struct value value;
+    struct rows rows = {&value, 0, 1};
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "select 7 in (7");
+    for (int i = 0; i < 60000; i++)
+        buffer_text(&text, ",1");
+    buffer_text(&text, ") as n");
+    harness_open(&h, text.data);
+    buffer_fini(&text);
+    ck_assert(h.cursor->instant);
+    ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_MORE);
+    ck_assert_uint_eq(rows.count, 0);
+    ck_assert(!h.cursor->instant);
+    ck_assert_int_ne(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_FAIL);
+    ck_assert_uint_eq(rows.count, 1);
+    ck_assert_int_eq(value.type, VALUE_INT);
+    ck_assert_int_eq(h.cursor->columns[0].type, COLUMN_BIGINT);
+}
+END_TEST
+
+static const char *
+run_repeated(const char *first, const char *part, size_t count,
+             const char *last)
+{
+    struct buffer text;
+    const char *answer;
+
+    buffer_init(&text, 64 << 20);
+    buffer_text(&text, first);
+    for (size_t i = 0; i < count; i++)
+        buffer_text(&text, part);
+    buffer_text(&text, last);
+    answer = harness_run(&h, text.data);
+    buffer_fini(&text);
+    return answer;
+}
+
+static const struct {
+    const char *open, *close;
+    size_t levels;
+    unsigned code;
+} nests[] = {
+    {"case when 1 then ", " end", 10, 0},
+    {"case when 1 then ", " end", 30, ER_STACK_OVERRUN},
+    {"case when 1 then ", " end", 150, ER_STACK_OVERRUN},
+    {"case when 1 then ", " end", 3000, ER_STACK_OVERRUN},
+    {"(select ", ")", 10, 0},
+    {"(select ", ")", 40, ER_STACK_OVERRUN},
+    {"(select ", ")", 150, ER_STACK_OVERRUN},
+    {"abs(", ")", 63, ER_STACK_OVERRUN},
+    {"not ", "", 600, ER_STACK_OVERRUN},
+    {"not ", "", 3000, ER_STACK_OVERRUN},
+};
+
+START_TEST(depth_is_not_called_a_typing_error)
+{
+    struct buffer text;
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "select ");
+    for (size_t i = 0; i < nests[_i].levels; i++)
+        buffer_text(&text, nests[_i].open);
+    buffer_char(&text, '1');
+    for (size_t i = 0; i < nests[_i].levels; i++)
+        buffer_text(&text, nests[_i].close);
+    harness_run(&h, text.data);
+    buffer_fini(&text);
+    ck_assert_uint_eq(h.error.code, nests[_i].code);
+}
+END_TEST
+
+START_TEST(queries_have_ceilings)
+{
+    run_repeated("select ", "(", 100000, "");
+    ck_assert_uint_eq(h.error.code, ER_STACK_OVERRUN);
+    run_repeated("select 1", "+1", 1000, "");
+    ck_assert_uint_eq(h.error.code, ER_STACK_OVERRUN);
+    run_repeated("select 1", "\nunion select 1", 1000, "");
+    ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
+    run_repeated("select 1", "\nunion select 1", 49, "");
+    ck_assert_uint_eq(h.error.code, 0);
+    run_repeated("select 1", ",1", 300, "");
+    ck_assert_uint_eq(h.error.code, ER_PARSE);
+    run_repeated("select '", "x", 16 << 20, "'");
+    ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
+    run_repeated("select length('", "x", 100000, "') as n");
+    ck_assert_str_eq(h.answer.data, "n\n#100000");
+    run_repeated("select length(", "replace(", 60, "");
+    ck_assert_uint_eq(h.error.code, ER_PARSE);
+    run_repeated("with a0 as (select 1)", ",b as (select 1)", 50, " select 1");
+    ck_assert_uint_eq(h.error.code, ER_PARSE);
+}
+END_TEST
+
+START_TEST(values_cannot_grow_for_ever)
+{
+    harness_run(&h, "with recursive c(n, t) as (select 1, 'xxxxxxxx' union "
+                    "all select n + 1, concat(t, t) from c where n < 60) "
+                    "select max(length(t)) from c");
+    ck_assert_uint_eq(h.error.code, ER_OUT_OF_MEMORY);
+}
+END_TEST
+
+START_TEST(sorting_cannot_take_all_memory)
+{
+    harness_run(&h, "with recursive c(n) as (select 1 union all select n + 1 "
+                    "from c) select concat(n, '" /* wide rows */
+                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                    "') t from c order by t desc");
+    ck_assert_uint_eq(h.error.code, ER_OUT_OF_SORT_MEMORY);
+    ck_assert_str_eq(harness_run(&h, "select 1"), "1\n#1");
+}
+END_TEST
+
+/* ---- cancelling ---- */
+
+static const char endless[] =
+    "with recursive c(n) as (select 1 union all select n + 1 from c) select "
+    "count(*) from c";
+
+static void *
+cancel_soon(void *arg)
+{
+    struct cursor *cursor = arg;
+
+    usleep(100000);
+    cursor->ops->cancel(cursor);
+    return NULL;
+}
+
+START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
+{
+    uint64_t start = clock_ms();
+    pthread_t thread;
+
+    ck_assert_ptr_nonnull(harness_open(&h, endless));
+    ck_assert_uint_lt(clock_ms() - start, 5000);
+    ck_assert(!h.cursor->instant);
+    pthread_create(&thread, NULL, cancel_soon, h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_str_eq(h.error.text, "Query execution was interrupted");
+}
+END_TEST
+
+START_TEST(cancelled_between_steps)
+{
+    harness_open(&h, "select 1");
+    h.cursor->ops->cancel(h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_str_eq(harness_run(&h, "select 1"), "1\n#1");
+}
+END_TEST
+
+START_TEST(expressions_of_set_are_short)
+{
+    static const char set[] =
+        "set @a = (with recursive c(n) as (select 1 union all select n + 1 "
+        "from c) select count(*) from c)";
+    uint64_t start = clock_ms();
+
+    harness_run(&h, set);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_TIMEOUT);
+    ck_assert_uint_lt(clock_ms() - start, 10000);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("select_limits");
+    TCase *tc = tcase_create("select_limits");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_long_select_of_constants_is_whole);
+    tcase_add_loop_test(tc, depth_is_not_called_a_typing_error, 0,
+                        COUNT(nests));
+    tcase_add_test(tc, queries_have_ceilings);
+    tcase_add_test(tc, values_cannot_grow_for_ever);
+    tcase_add_test(tc, sorting_cannot_take_all_memory);
+    tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
+    tcase_add_test(tc, cancelled_between_steps);
+    tcase_add_test(tc, expressions_of_set_are_short);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

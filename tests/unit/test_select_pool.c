@@ -1,0 +1,225 @@
+/* test_select_pool.c - handles and statements that sessions share. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "select_handle.h"
+#include "sql_harness.h"
+#include "suite.h"
+
+static struct harness h;
+
+static void
+set_up(void)
+{
+    harness_init(&h, PRIVILEGE_ALL);
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+}
+
+static struct sql_session *
+session_of(const char *user, uint32_t privileges)
+{
+    struct sql_identity who = {.host = "localhost", .privileges = privileges};
+    struct sql_session *session;
+
+    snprintf(who.user, sizeof(who.user), "%s", user);
+    session = sql_session_new(&h.node, &who, 8);
+    ck_assert_ptr_nonnull(session);
+    return session;
+}
+
+/* One user cannot take them all, and all cannot take more than there are. */
+START_TEST(handles_are_pooled_with_a_ceiling)
+{
+    struct sql_session *greedy = session_of("greedy", 0);
+    struct sql_session *other = session_of("other", 0);
+    struct sql_session *third = session_of("third", 0);
+    struct cursor *open[HANDLES_MAX];
+    struct waker nobody = {NULL, NULL};
+    struct span text = {"select 1", 8};
+    struct error err;
+
+    for (size_t i = 0; i < HANDLES_USER_MAX; i++) {
+        open[i] = sql_open(greedy, text, NULL, nobody, &err);
+        ck_assert_ptr_nonnull(open[i]);
+    }
+    ck_assert_ptr_null(sql_open(greedy, text, NULL, nobody, &err));
+    ck_assert_uint_eq(err.code, ER_UNKNOWN);
+    ck_assert_str_eq(err.text,
+                     "user 'greedy' has 64 SELECTs open already, as many as "
+                     "one user may; read one to its end or close it");
+    for (size_t i = HANDLES_USER_MAX; i < HANDLES_MAX; i++) {
+        open[i] = sql_open(other, text, NULL, nobody, &err);
+        ck_assert_ptr_nonnull(open[i]);
+    }
+    ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
+    ck_assert_str_eq(err.text,
+                     "96 SELECTs are being answered already; try again later");
+    cursor_free(open[0]);
+    open[0] = sql_open(third, text, NULL, nobody, &err);
+    ck_assert_ptr_nonnull(open[0]);
+    for (size_t i = 0; i < HANDLES_MAX; i++)
+        cursor_free(open[i]);
+    sql_session_free(greedy);
+    sql_session_free(other);
+    sql_session_free(third);
+    /* one that was read to its end holds none */
+    for (size_t i = 0; i < HANDLES_MAX; i++) {
+        harness_open_span(&h, text);
+        harness_pull(&h);
+        open[i] = h.cursor;
+        h.cursor = NULL;
+    }
+    ck_assert_str_eq(harness_run(&h, "select 2"), "2\n#2");
+    for (size_t i = 0; i < HANDLES_MAX; i++)
+        cursor_free(open[i]);
+}
+END_TEST
+
+/* ---- statements that are kept ---- */
+
+/* The very text that an admin has just run, on the handle that kept it. */
+START_TEST(a_kept_statement_opens_no_table_to_others)
+{
+    static const char nodes[] = "select id from heapwire.nodes";
+    static const char sessions[] = "select id from heapwire.sessions";
+    struct sql_session *mine = h.session;
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_str_eq(harness_run(&h, nodes), "id\n#10001");
+        ck_assert_str_eq(harness_run(&h, sessions), "id\n#7\n#8");
+        ck_assert_str_eq(harness_run(&h, "select user()"),
+                         "user()\nadmin@localhost");
+        h.session = session_of("guest", PRIVILEGE_PROFILE);
+        harness_run(&h, nodes);
+        ck_assert_uint_eq(h.error.code, ER_PRIVILEGE);
+        ck_assert_str_eq(harness_run(&h, sessions), "id");
+        ck_assert_str_eq(harness_run(&h, "select user()"),
+                         "user()\nguest@localhost");
+        sql_session_free(h.session);
+        h.session = mine;
+    }
+}
+END_TEST
+
+/* A statement of another's is run with what this one may read: nothing. */
+START_TEST(a_kept_statement_reads_what_this_one_may)
+{
+    struct catalog_scope scope = {.session = h.session};
+    static const char sql[] = "SELECT id FROM \"heapwire\".\"nodes\"";
+    struct span name = {"nodes", 5};
+    const struct catalog_table *nodes =
+        catalog_table("heapwire", name, &h.error);
+    struct handle *handle;
+    sqlite3_stmt *first, *statement;
+
+    for (int i = 0; i < 2; i++) {
+        handle = handle_acquire(&scope, &h.error);
+        ck_assert_ptr_nonnull(handle);
+        if (i == 0)
+            table_set_add(&handle->readable, catalog_index(nodes));
+        ck_assert_int_eq(handle_add_tables(handle), 0);
+        ck_assert_int_eq(
+            handle_prepare(handle, sql, sizeof(sql) - 1, &statement),
+            SQLITE_OK);
+        if (i == 0)
+            first = statement;
+        else
+            ck_assert_ptr_eq(statement, first);
+        ck_assert_int_eq(sqlite3_step(statement) & 0xff,
+                         i == 0 ? SQLITE_ROW : SQLITE_AUTH);
+        handle_put(handle, statement);
+        handle_release(handle);
+    }
+}
+END_TEST
+
+START_TEST(kept_statements_have_their_own_values)
+{
+    static const struct value given[] = {{VALUE_INT, NULL, 0, 7, 0},
+                                         {VALUE_TEXT, "x", 1, 0, 0}};
+    char text[64];
+
+    h.parameter_count = 1;
+    for (int i = 0; i < 4; i++) {
+        h.parameters = &given[i % 2];
+        ck_assert_str_eq(harness_run(&h, "select ?"), i % 2 ? "?\nx" : "?\n#7");
+    }
+    h.parameters = NULL;
+    for (int i = 0; i < 3 * STATEMENTS_KEPT; i++) {
+        snprintf(text, sizeof(text), "select %d as n", i % 50);
+        harness_run(&h, text);
+        snprintf(text, sizeof(text), "n\n#%d", i % 50);
+        ck_assert_str_eq(h.answer.data, text);
+    }
+    /* one that failed is as good as new */
+    harness_run(&h, "set @x = 1e300");
+    harness_run(&h, "select ceil(@x) as n");
+    ck_assert_uint_eq(h.error.code, ER_DATA_OUT_OF_RANGE);
+    harness_run(&h, "set @x = 1.5");
+    ck_assert_str_eq(harness_run(&h, "select ceil(@x) as n"), "n\n#2");
+}
+END_TEST
+
+/* In a statement that was kept for others; the name is no secret. */
+START_TEST(assigning_by_the_functions_name_harms_nobody)
+{
+    for (int i = 0; i < 3; i++) {
+        harness_fini(&h);
+        harness_init(&h, PRIVILEGE_ALL);
+        harness_run(&h, "select hw_assign('a', 8) x");
+        ck_assert(h.error.code == 0 || h.error.code == ER_FUNCTION_UNKNOWN);
+    }
+}
+END_TEST
+
+/* Sessions on many threads share the pool. */
+static void *
+select_much(void *arg)
+{
+    struct harness *mine = arg;
+
+    for (int i = 0; i < 200; i++)
+        harness_run(mine, "select count(*) from information_schema.columns c "
+                          "join heapwire.nodes n");
+    return NULL;
+}
+
+START_TEST(threads_share_the_pool)
+{
+    static struct harness each[4];
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        harness_init(&each[i], PRIVILEGE_ALL);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, select_much, &each[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_uint_eq(each[i].error.code, 0);
+        harness_fini(&each[i]);
+    }
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("select_pool");
+    TCase *tc = tcase_create("select_pool");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, handles_are_pooled_with_a_ceiling);
+    tcase_add_test(tc, a_kept_statement_opens_no_table_to_others);
+    tcase_add_test(tc, a_kept_statement_reads_what_this_one_may);
+    tcase_add_test(tc, kept_statements_have_their_own_values);
+    tcase_add_test(tc, assigning_by_the_functions_name_harms_nobody);
+    tcase_add_test(tc, threads_share_the_pool);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
