@@ -9,7 +9,7 @@
     const MARGIN = 10, PAD = 3, CHAR = 7.25, NARROWEST = 500;
     const byId = (id) => svg.querySelector('#' + id);
     const reset = byId('reset'), details = byId('details');
-    const search = byId('search'), matched = byId('matched');
+    const search = byId('search'), matched = byId('matched'), head = byId('head');
     const alone = svg === document.documentElement;
     let width = 1200, zoomed = null, pattern = null, box = null, input = null;
 
@@ -100,7 +100,7 @@
             covered += frame.x + frame.w - Math.max(frame.x, end);
             end = frame.x + frame.w;
         }
-        return root.w ? 100 * covered / root.w : 0;
+        return root ? 100 * covered / root.w : 0;
     }
 
     function say(text, wrong) {
@@ -152,7 +152,7 @@
                 'border:1px solid #888;border-radius:4px';
             input.addEventListener('input', () => find(input.value));
             box.append(input);
-            svg.append(box);
+            head.append(box);
         }
         box.setAttribute('x', width - MARGIN - 320);
         box.style.display = '';
@@ -199,7 +199,7 @@
         const frame = frameOf(event);
         const columns = Math.floor((width - 430 - 110) / CHAR);
         details.textContent = frame
-            ? fit(frame.name, Math.max(columns - frame.figures.length - 2, 20)) + '  ' +
+            ? fit(frame.name, Math.max(columns - frame.figures.length - 2, 20)) + ': ' +
                 frame.figures.replace(/\n/g, ', ')
             : '';
     });
@@ -217,6 +217,11 @@
         }
     });
     window.addEventListener('resize', resize);
+    // The head stays in sight, above what scrolls below it.
+    window.addEventListener('scroll', () => {
+        head.setAttribute('transform', `translate(0 ${alone ? Math.max(window.scrollY, 0) : 0})`);
+    });
+    svg.append(head);
     search.style.display = '';
     resize();
 })();
