@@ -414,7 +414,8 @@ start_controller(struct daemon *d, struct error *err)
     }
     d->controller = controller_start(&options, err);
     if (d->controller)
-        d->views = view_cache_start(controller_store(d->controller), VIEW_THREADS, err);
+        d->views = view_cache_start(controller_store(d->controller),
+                                    VIEW_THREADS, err);
     return d->views ? 0 : -1;
 }
 
