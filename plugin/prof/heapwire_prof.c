@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
+#include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
 #include "profile.h"
@@ -121,6 +122,10 @@ read_profile(const struct reading *reading, const char *path, struct error *err)
         goto out;
     warn(path, dump, names);
     profile = profile_new(dump, names, reading->binary, NULL, err);
+    if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
+        profile_free(profile);
+        profile = NULL;
+    }
 out:
     names_free(names);
     heap_dump_free(dump);
