@@ -75,10 +75,10 @@ death_format(const struct death *death, struct buffer *out)
     clock_text(death->at_ms, at, sizeof(at));
     buffer_format(out,
                   "%s at=%" PRId64 " started=%" PRId64 " pid=%" PRId32
-                  " ticks=%" PRIu64 " %s=%" PRId32 " asked=%" PRId32 " ",
+                  " %s=%" PRId32 " asked=%" PRId32 " ",
                   at, death->at_ms, death->started_ms, death->pid,
-                  death->start_ticks, death->signalled ? "signal" : "status",
-                  death->code, death->asked);
+                  death->signalled ? "signal" : "status", death->code,
+                  death->asked);
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
     buffer_text(out, "program=");
@@ -111,7 +111,7 @@ take_number(struct span word, const char *key, int64_t *out)
 }
 
 struct numbers {
-    int64_t at, started, pid, ticks, status, signal, asked, before, after;
+    int64_t at, started, pid, status, signal, asked, before, after;
 };
 
 static void
@@ -120,10 +120,13 @@ take_word(struct span word, struct numbers *n)
     const struct {
         const char *key;
         int64_t *number;
-    } keys[] = {{"at", &n->at},          {"started", &n->started},
-                {"pid", &n->pid},        {"ticks", &n->ticks},
-                {"status", &n->status},  {"signal", &n->signal},
-                {"asked", &n->asked},    {"oom_before", &n->before},
+    } keys[] = {{"at", &n->at},
+                {"started", &n->started},
+                {"pid", &n->pid},
+                {"status", &n->status},
+                {"signal", &n->signal},
+                {"asked", &n->asked},
+                {"oom_before", &n->before},
                 {"oom_after", &n->after}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -147,14 +150,12 @@ static bool
 make_death(const struct numbers *n, struct death *out)
 {
     if (!is_within(n->at, at_max_ms) || !is_within(n->started, at_max_ms) ||
-        !is_within(n->pid, INT32_MAX) || !is_within(n->ticks, INT64_MAX) ||
-        !is_within(n->asked, 128) ||
+        !is_within(n->pid, INT32_MAX) || !is_within(n->asked, 128) ||
         is_within(n->status, 255) == is_within(n->signal, 128))
         return false;
     out->at_ms = n->at;
     out->started_ms = n->started;
     out->pid = (int32_t)n->pid;
-    out->start_ticks = (uint64_t)n->ticks;
     out->signalled = n->signal >= 0;
     out->code = (int32_t)(out->signalled ? n->signal : n->status);
     out->asked = (int32_t)n->asked;
@@ -169,7 +170,7 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

@@ -31,7 +31,6 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
-    uint64_t start_ticks; /* as in history.h */
     bool signalled;
     int32_t code;  /* of exit, or the signal */
     int32_t asked; /* the signal that it was told to end by; 0: none */

@@ -408,9 +408,15 @@ take_allocators(struct history_sample *out, const struct history_sample *from)
     out->retained = from->retained;
 }
 
+static bool
+same_database(const struct history_sample *a, const struct history_sample *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
 bool
-history_last(struct history *history, int32_t pid, uint64_t start_ticks,
-             int64_t until_ms, struct history_sample *out)
+history_last(struct history *history, int64_t from_ms, int64_t until_ms,
+             struct history_sample *out)
 {
     bool found = false;
 
@@ -423,12 +429,12 @@ history_last(struct history *history, int32_t pid, uint64_t start_ticks,
         size_t place = (number - 1) % HISTORY_SAMPLES;
         const struct history_sample *sample = &history->samples[place];
 
-        if (history->numbers[place] != number || sample->pid != pid ||
-            sample->start_ticks != start_ticks || sample->at_ms > until_ms)
+        if (history->numbers[place] != number || sample->at_ms < from_ms ||
+            sample->at_ms > until_ms)
             continue;
         if (!found)
             *out = *sample;
-        else
+        else if (same_database(out, sample))
             take_allocators(out, sample);
         found = true;
     }

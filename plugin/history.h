@@ -55,10 +55,11 @@ void history_add(struct history *history, const struct history_sample *sample);
 size_t history_read(struct history *history, uint64_t *next,
                     struct history_sample *out, size_t max);
 
-/* The latest sample of that database, not after until_ms; what the allocator
- * did not tell just then is of the sample before that has it.  false: none. */
-bool history_last(struct history *history, int32_t pid, uint64_t start_ticks,
-                  int64_t until_ms, struct history_sample *out);
+/* The latest sample between the two times; what the allocator did not tell just
+ * then is of the latest that has it and is of the same database.  false:
+ * none. */
+bool history_last(struct history *history, int64_t from_ms, int64_t until_ms,
+                  struct history_sample *out);
 
 /* Makes the file another user's.  -1 with errno. */
 int history_give(struct history *history, uid_t uid, gid_t gid);

@@ -247,12 +247,6 @@ open_new(const struct store_dir *dir, const char *file)
     return fd;
 }
 
-static bool
-is_full(int error)
-{
-    return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
-
 int
 store_dir_write(struct store_dir *dir, const char *name,
                 const struct buffer *bytes, int64_t *written_ms, bool *full,
@@ -282,8 +276,9 @@ store_dir_write(struct store_dir *dir, const char *name,
         (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     return 0;
 fail:
-    *full = is_full(errno);
-    error_sys(err, ER_UNKNOWN, "cannot write %s/%s", dir->path, file);
+    *full = errno == ENOSPC;
+    error_sys(err, *full || errno == EDQUOT ? ER_DISK_FULL : ER_UNKNOWN,
+              "cannot write %s/%s", dir->path, file);
     fd_close(fd);
     remove_tmp(dir, tmp);
     return -1;

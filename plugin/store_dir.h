@@ -52,7 +52,7 @@ struct store_dir_scan {
 int store_dir_scan(struct store_dir *dir, const struct store_dir_scan *scan,
                    struct error *err);
 
-/* *full: for want of room, of blocks or of inodes. */
+/* *full: there is no space left. */
 int store_dir_write(struct store_dir *dir, const char *name,
                     const struct buffer *bytes, int64_t *written_ms, bool *full,
                     struct error *err);

@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "highest.h"
 #include "history.h"
 #include "memory.h"
 #include "process_memory.h"
@@ -44,6 +45,7 @@ struct watch {
 
     /* The thread's own. */
     struct marks marks;
+    struct highest highest;
     struct cgroup_place place;
     bool placed;
     int32_t placed_pid;
@@ -162,6 +164,8 @@ sample(struct watch *w, const struct node_status *status,
     if (status->peer != 0)
         process_memory_read_at(status->peer,
                                place_of(w, status->peer, clock_ms()), &kernel);
+    if (status->peer != 0 && !kernel.rss.known)
+        return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
     out->pid = hello->pid;
     out->start_ticks = hello->start_ticks;
@@ -243,6 +247,7 @@ take_snapshot(struct watch *w)
         return;
     }
     marks_taken(&w->marks, &w->snapshot_rules, &w->snapshot_now);
+    highest_note(&w->highest, controller_store(w->controller), result.snapshot);
     say(w, "took the snapshot %s by itself: %s", result.snapshot->name,
         w->snapshot_reason);
     snapshot_unref(result.snapshot);
@@ -331,6 +336,7 @@ watch_main(void *arg)
 {
     struct watch *w = arg;
 
+    highest_adopt(&w->highest, controller_store(w->controller));
     while (rest(w))
         look(w);
     return NULL;

@@ -1,6 +1,9 @@
 /*
  * tables_deaths.c - how databases ended.
  *
+ * What is known of one is found by the time of its life: of a wrapper's the
+ * database is another process.
+ *
  *     CREATE TABLE heapwire.deaths (
  *         at datetime, pid bigint unsigned, started datetime,
  *         program varchar(1024), how varchar(1024),
@@ -21,7 +24,7 @@
 #include "sql_session.h"
 #include "store.h"
 
-enum { FIGURES = 7, SLACK_MS = 2000 };
+enum { FIGURES = 7 };
 
 static void
 add_figure(struct rowset *out, struct stats_figure figure)
@@ -60,8 +63,7 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
 {
     struct history_sample last;
 
-    if (!history_last(history, death->pid, death->start_ticks,
-                      death->at_ms + SLACK_MS, &last)) {
+    if (!history_last(history, death->started_ms, death->at_ms, &last)) {
         rowset_nulls(out, FIGURES);
         return;
     }
@@ -80,11 +82,8 @@ add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
              const struct death *death)
 {
     while (count-- > 0) {
-        const struct agent_hello *hello = &kept[count].hello;
-
-        if (hello->pid == death->pid &&
-            hello->start_ticks == death->start_ticks &&
-            kept[count].cause != SNAPSHOT_IMPORTED &&
+        if (kept[count].cause != SNAPSHOT_IMPORTED &&
+            kept[count].taken_ms >= death->started_ms &&
             kept[count].taken_ms <= death->at_ms) {
             rowset_text(out, kept[count].name);
             return;
@@ -142,7 +141,7 @@ static const struct catalog_column deaths[] = {
     {"cgroup_limit", &type_bigint, NULL},
     {"allocated", &type_bigint, "The last that is known"},
     {"resident", &type_bigint, "Likewise, by jemalloc's count"},
-    {"last_snapshot", &type_name, "Its newest that is kept"},
+    {"last_snapshot", &type_name, "The newest of its life that is kept"},
 };
 
 const struct catalog_table table_deaths = {

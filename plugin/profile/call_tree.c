@@ -9,7 +9,6 @@
 #include "buffer.h"
 #include "errors.h"
 #include "hash.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "stack_names.h"
@@ -20,8 +19,7 @@ enum {
     TREE_MEMORY_MAX = 1 << 30,
     NODES_FIRST = 1024, /* a power of two */
     NODES_MAX = 1 << 23,
-    NAME_BYTES_MAX = 1 << 20,
-    STACKS_PER_LOOK = 4096 /* between two looks at cancelled */
+    NAME_BYTES_MAX = 1 << 20
 };
 
 const char call_tree_nameless[] = "(no frames)";
@@ -128,7 +126,7 @@ full_name(struct builder *b, const struct stack_frame *frame, uint32_t *text)
 static int
 add_stack(struct builder *b, const struct profile_stack *stack)
 {
-    double weight = measured_stack(stack, b->options->measure);
+    double weight = profile_value(stack, b->options->measure);
     struct call_tree_node *node;
     uint32_t at = 0, text;
     const char *name;
@@ -136,6 +134,8 @@ add_stack(struct builder *b, const struct profile_stack *stack)
 
     if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
         return -1;
+    if (b->names.hidden)
+        return 0;
     for (size_t i = count; i-- > 0;) {
         text = b->frames[i].name;
         if (b->full_names && full_name(b, &b->frames[i], &text) != 0)
@@ -252,7 +252,7 @@ build(struct builder *b, enum call_tree_order order)
     if (!b->frames || !b->full)
         return -1;
     for (size_t i = 0; i < profile->stack_count; i++) {
-        if (i % STACKS_PER_LOOK == 0 && measured_go_on(b->options, b->err) != 0)
+        if (view_cancelled(b->options, i, b->err))
             return -1;
         if (add_stack(b, &profile->stacks[i]) != 0)
             return -1;
@@ -273,8 +273,6 @@ call_tree_new(const struct profile *profile, const struct view_options *options,
     b.options = options ? options : &view_defaults;
     b.full_names = names == CALL_TREE_FULL &&
                    b.options->granularity == GRANULARITY_FUNCTIONS;
-    if (measured_check(profile, b.options->measure, err) != 0)
-        return NULL;
     buffer_init(&b.scratch, NAME_BYTES_MAX);
     b.tree = mem_zalloc(1, sizeof(*b.tree));
     if (b.tree)

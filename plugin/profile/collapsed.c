@@ -10,12 +10,11 @@
 #include "buffer.h"
 #include "call_tree.h"
 #include "errors.h"
-#include "measured.h"
 #include "memory.h"
 #include "shown_name.h"
 #include "view_options.h"
 
-enum { NAME_MAX_BYTES = 64 << 10, LINES_PER_LOOK = 4096 };
+enum { NAME_MAX_BYTES = 64 << 10 };
 
 static void
 add_name(struct buffer *out, const char *name)
@@ -68,7 +67,7 @@ add_lines(struct buffer *out, const struct call_tree *tree, uint32_t *leaves,
             leaves[count++] = i;
     qsort_r(leaves, count, sizeof(*leaves), compare_self, tree->nodes);
     for (uint32_t i = 0; i < count && !out->failed; i++) {
-        if (i % LINES_PER_LOOK == 0 && measured_go_on(options, err) != 0)
+        if (view_cancelled(options, i, err))
             return -1;
         add_line(out, tree, leaves[i], path);
     }

@@ -9,6 +9,7 @@
 
 #include "buffer.h"
 #include "call_tree.h"
+#include "emptiness.h"
 #include "errors.h"
 #include "flamegraph_colors.h"
 #include "flamegraph_script.h"
@@ -32,10 +33,9 @@ enum {
     BAR = 30, /* reset, details, search */
     FOOT = 34,
     PAD = 3,
-    NOTE_COLUMNS = 150,
+    NOTE_COLUMNS = 100,
     NOTES_MAX = 4,
-    TITLE_BYTES = 100,
-    FRAMES_PER_LOOK = 4096
+    TITLE_BYTES = 100
 };
 
 static const double narrowest = 0.1;   /* a frame */
@@ -81,7 +81,8 @@ choose(struct drawing *d)
         if (d->drawn <= FLAMEGRAPH_FRAMES_MAX)
             break;
     }
-    d->dropped = tree->count - d->drawn;
+    /* Of nothing, only the root is not drawn. */
+    d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->drawn : 0;
 }
 
 /* Parents come before their children. */
@@ -155,13 +156,14 @@ height_of(const struct drawing *d, int bar)
 static void
 add_notes(struct drawing *d, int *y)
 {
-    char text[HEADLINE_TEXT];
+    char text[EMPTINESS_TEXT];
 
     *y = add_note(d, d->profile->memory, NOTE_BASE);
     *y = add_note(d, d->profile->note, *y);
     if (d->profile->truncated)
         *y = add_note(d, "The profile was cut off.", *y);
-    headline_emptiness(d->profile, text);
+    emptiness_text(d->profile, &d->options, d->tree->nodes[0].changed > 0,
+                   text);
     *y = add_note(d, text, *y);
 }
 
@@ -184,8 +186,11 @@ add_head(struct drawing *d)
                   "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
                   "<style>%s</style>\n"
                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                  "<g id=\"head\"><rect width=\"100%%\" height=\"%d\" "
+                  "fill=\"#fff\" fill-opacity=\".92\"/>\n"
                   "<text id=\"title\" class=\"middle\" x=\"%d\" y=\"%d\">",
-                  WIDTH, height, WIDTH, height, style, WIDTH / 2, TITLE_BASE);
+                  WIDTH, height, WIDTH, height, style, bar + BAR - FRAME,
+                  WIDTH / 2, TITLE_BASE);
     buffer_clear(&d->figures);
     headline_add(&d->figures, d->profile, &d->options, TITLE_BYTES);
     if (d->figures.size)
@@ -199,9 +204,10 @@ add_head(struct drawing *d)
         "<text id=\"details\" x=\"%d\" y=\"%d\"> </text>\n"
         "<text id=\"search\" class=\"button right\" x=\"%d\" y=\"%d\" "
         "style=\"display:none\">Search (Ctrl-F)</text>\n"
-        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n",
+        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n"
+        "</g>\n",
         MARGIN, bar + 8, MARGIN + 90, bar + 8, WIDTH - MARGIN, bar + 8,
-        WIDTH - MARGIN, height - 12);
+        WIDTH - MARGIN, TITLE_BASE);
     buffer_format(out, "<text class=\"note\" x=\"%d\" y=\"%d\">", MARGIN,
                   height - 12);
     buffer_format(out, "Width: %s%s%s",
@@ -304,7 +310,7 @@ draw(struct drawing *d, struct error *err)
     add_head(d);
     buffer_text(d->out, "<g id=\"frames\">\n");
     for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
-        if (i % FRAMES_PER_LOOK == 0 && measured_go_on(&d->options, err) != 0)
+        if (view_cancelled(&d->options, i, err))
             return -1;
         if (is_drawn(d, &d->tree->nodes[i]))
             add_frame(d, i);

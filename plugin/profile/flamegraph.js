@@ -6,10 +6,10 @@
     const script = document.currentScript;
     const svg = script ? script.closest('svg') : document.documentElement;
     const space = 'http://www.w3.org/2000/svg';
-    const MARGIN = 10, PAD = 3, CHAR = 7.25, NARROWEST = 500;
+    const MARGIN = 10, PAD = 3, CHAR = 7.25, NARROWEST = 500, SCROLLBAR = 16;
     const byId = (id) => svg.querySelector('#' + id);
     const reset = byId('reset'), details = byId('details');
-    const search = byId('search'), matched = byId('matched');
+    const search = byId('search'), matched = byId('matched'), head = byId('head');
     const alone = svg === document.documentElement;
     let width = 1200, zoomed = null, pattern = null, box = null, input = null;
 
@@ -100,7 +100,7 @@
             covered += frame.x + frame.w - Math.max(frame.x, end);
             end = frame.x + frame.w;
         }
-        return root.w ? 100 * covered / root.w : 0;
+        return root ? 100 * covered / root.w : 0;
     }
 
     function say(text, wrong) {
@@ -152,7 +152,7 @@
                 'border:1px solid #888;border-radius:4px';
             input.addEventListener('input', () => find(input.value));
             box.append(input);
-            svg.append(box);
+            head.append(box);
         }
         box.setAttribute('x', width - MARGIN - 320);
         box.style.display = '';
@@ -170,9 +170,10 @@
 
     // As wide as the window, when the window is ours.
     function resize() {
-        if (alone)
-            width = Math.max(window.innerWidth || 1200, NARROWEST);
         const height = svg.viewBox.baseVal.height;
+        const bar = height > window.innerHeight ? SCROLLBAR : 0;
+        if (alone)
+            width = Math.max((window.innerWidth || 1200) - bar, NARROWEST);
         svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
         svg.setAttribute('width', width);
         for (const text of svg.querySelectorAll('.middle'))
@@ -199,7 +200,7 @@
         const frame = frameOf(event);
         const columns = Math.floor((width - 430 - 110) / CHAR);
         details.textContent = frame
-            ? fit(frame.name, Math.max(columns - frame.figures.length - 2, 20)) + '  ' +
+            ? fit(frame.name, Math.max(columns - frame.figures.length - 2, 20)) + ': ' +
                 frame.figures.replace(/\n/g, ', ')
             : '';
     });
@@ -217,6 +218,11 @@
         }
     });
     window.addEventListener('resize', resize);
+    // The head stays in sight, above what scrolls below it.
+    window.addEventListener('scroll', () => {
+        head.setAttribute('transform', `translate(0 ${alone ? Math.max(window.scrollY, 0) : 0})`);
+    });
+    svg.append(head);
     search.style.display = '';
     resize();
 })();

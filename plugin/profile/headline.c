@@ -1,8 +1,6 @@
 /* headline.c - see headline.h. */
 #include "headline.h"
 
-#include <stdio.h>
-
 #include "buffer.h"
 #include "clock.h"
 #include "mappings.h"
@@ -21,7 +19,7 @@ headline_add(struct buffer *out, const struct profile *profile,
         clock_text(profile->origin.taken_ms, since, sizeof(since));
         buffer_format(out, ", %s UTC", since);
     }
-    measured_text(measured_total(profile, options->measure), options,
+    measured_text(profile_total(profile, options->measure), options,
                   profile->difference, text);
     buffer_format(out, ": %s ", text);
     if (measure_is_space(options->measure))
@@ -32,25 +30,4 @@ headline_add(struct buffer *out, const struct profile *profile,
                              : "allocated");
     if (profile->difference)
         buffer_text(out, " since the base");
-}
-
-void
-headline_emptiness(const struct profile *profile, char out[HEADLINE_TEXT])
-{
-    char since[CLOCK_TEXT];
-
-    out[0] = '\0';
-    if (profile->difference && profile->stack_count == 0) {
-        snprintf(out, HEADLINE_TEXT, "nothing changed");
-    } else if (profile->difference || profile->samples > 0) {
-        return;
-    } else if (!profile->origin.live) {
-        snprintf(out, HEADLINE_TEXT, "nothing sampled");
-    } else if (profile->origin.active_since_ms == 0) {
-        snprintf(out, HEADLINE_TEXT, "profiling is not active");
-    } else {
-        clock_text(profile->origin.active_since_ms, since, sizeof(since));
-        snprintf(out, HEADLINE_TEXT, "nothing sampled since %s UTC (active)",
-                 since);
-    }
 }

@@ -8,14 +8,9 @@ struct buffer;
 struct profile;
 struct view_options;
 
-enum { HEADLINE_TEXT = 128 };
-
 /* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use"; the program
  * takes at most max bytes.  Clean (shown_name.h). */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
-
-/* Why it shows nothing; "" when it shows something. */
-void headline_emptiness(const struct profile *profile, char out[HEADLINE_TEXT]);
 
 #endif

@@ -4,39 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "errors.h"
-#include "profile.h"
-
-double
-measured_stack(const struct profile_stack *stack, enum measure measure)
-{
-    switch (measure) {
-    case MEASURE_INUSE_OBJECTS:
-        return stack->objects;
-    case MEASURE_ALLOC_SPACE:
-        return stack->bytes_ever;
-    case MEASURE_ALLOC_OBJECTS:
-        return stack->objects_ever;
-    default:
-        return stack->bytes;
-    }
-}
-
-double
-measured_total(const struct profile *profile, enum measure measure)
-{
-    switch (measure) {
-    case MEASURE_INUSE_OBJECTS:
-        return profile->objects;
-    case MEASURE_ALLOC_SPACE:
-        return profile->bytes_ever;
-    case MEASURE_ALLOC_OBJECTS:
-        return profile->objects_ever;
-    default:
-        return profile->bytes;
-    }
-}
-
 const char *
 measured_name(enum measure measure)
 {
@@ -44,30 +11,6 @@ measured_name(enum measure measure)
                                         "objects allocated"};
 
     return names[measure];
-}
-
-int
-measured_check(const struct profile *profile, enum measure measure,
-               struct error *err)
-{
-    if (profile->accumulated ||
-        (measure != MEASURE_ALLOC_SPACE && measure != MEASURE_ALLOC_OBJECTS))
-        return 0;
-    error_set(err, ER_UNKNOWN,
-              "this profile did not count what was ever allocated: start the "
-              "program with prof_accum:true in MALLOC_CONF, or ask for "
-              "inuse_space or inuse_objects");
-    return -1;
-}
-
-int
-measured_go_on(const struct view_options *options, struct error *err)
-{
-    if (!options->cancelled ||
-        !atomic_load_explicit(options->cancelled, memory_order_relaxed))
-        return 0;
-    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-    return -1;
 }
 
 void

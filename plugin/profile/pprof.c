@@ -15,7 +15,6 @@
 #include "errors.h"
 #include "gzip.h"
 #include "hash.h"
-#include "measured.h"
 #include "memory.h"
 #include "profile.h"
 #include "protobuf.h"
@@ -27,7 +26,6 @@
 enum {
     PPROF_MEMORY_MAX = 1 << 30,
     PPROF_BYTES_MAX = 512 << 20, /* before they are packed */
-    STACKS_PER_LOOK = 4096,
     SAMPLE_TYPES = 4
 };
 
@@ -200,6 +198,8 @@ add_sample(struct writer *w, const struct profile_stack *stack)
 
     if (stack_names_get(&w->names, stack, w->frames, &count) != 0)
         return -1;
+    if (w->names.hidden)
+        return 0;
     buffer_clear(&w->message);
     buffer_clear(&w->inner);
     for (size_t i = 0; i < SAMPLE_TYPES; i++) {
@@ -207,7 +207,7 @@ add_sample(struct writer *w, const struct profile_stack *stack)
 
         if (!has_type(w, i))
             continue;
-        value = rounded(measured_stack(stack, sample_types[i].measure));
+        value = rounded(profile_value(stack, sample_types[i].measure));
         any |= value != 0;
         protobuf_varint(&w->inner, (uint64_t)value);
     }
@@ -238,8 +238,7 @@ add_samples(struct writer *w)
     const struct profile *profile = w->profile;
 
     for (size_t i = 0; i < profile->stack_count; i++) {
-        if (i % STACKS_PER_LOOK == 0 &&
-            measured_go_on(&w->options, w->err) != 0)
+        if (view_cancelled(&w->options, i, w->err))
             return -1;
         if (add_sample(w, &profile->stacks[i]) != 0)
             return -1;
@@ -468,12 +467,11 @@ profile_pprof(const struct profile *profile, const struct view_options *options,
     int rc = -1;
 
     w.options = options ? *options : view_defaults;
-    if (measured_check(profile, w.options.measure, err) != 0)
-        return -1;
+    w.options.granularity = GRANULARITY_FUNCTIONS; /* pprof has its own */
     buffer_init(&w.out, PPROF_BYTES_MAX);
     buffer_init(&w.message, PPROF_BYTES_MAX);
     buffer_init(&w.inner, PPROF_BYTES_MAX);
-    buffer_init(&w.scratch, 2 * PPROF_NAME_MAX);
+    buffer_init(&w.scratch, (size_t)2 * PPROF_NAME_MAX);
     w.arena = arena_new(PPROF_MEMORY_MAX);
     if (w.arena) {
         rc = write_all(&w);

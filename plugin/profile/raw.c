@@ -6,12 +6,11 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "measured.h"
 #include "profile.h"
 #include "shown_name.h"
 #include "view_options.h"
 
-enum { PATH_BYTES = 4096, STACKS_PER_LOOK = 4096 };
+enum { PATH_BYTES = 4096 };
 
 static void
 add_counts(struct buffer *out, const struct profile_sampled *in_use,
@@ -80,7 +79,7 @@ profile_raw(const struct profile *profile, const struct view_options *options,
     buffer_format(out, "heap_v2/%" PRIu64 "\n", profile->rate);
     add_counts(out, &in_use, &ever);
     for (size_t i = 0; i < profile->stack_count && !out->failed; i++) {
-        if (i % STACKS_PER_LOOK == 0 && measured_go_on(options, err) != 0)
+        if (view_cancelled(options, i, err))
             return -1;
         add_stack(out, profile, &profile->stacks[i]);
     }

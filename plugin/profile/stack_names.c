@@ -78,7 +78,8 @@ stack_names_get(struct stack_names *names, const struct profile_stack *stack,
 
     if (get_frames(names, stack, out, count, &marks) != 0)
         return -1;
-    if (names->filter.marks && !filter_shows(&names->filter, marks))
+    names->hidden = names->filter.marks && !filter_shows(&names->filter, marks);
+    if (names->hidden)
         *count = 0;
     return 0;
 }
@@ -140,7 +141,7 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
         options = &view_defaults;
     memset(names, 0, sizeof(*names));
     if (!has_measure(profile, options->measure)) {
-        error_set(err, ER_WRONG_ARGUMENTS,
+        error_set(err, ER_UNKNOWN,
                   "the profile does not count what was ever allocated: that "
                   "needs prof_accum:true in MALLOC_CONF of the process");
         return -1;

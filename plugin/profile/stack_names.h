@@ -41,6 +41,7 @@ struct stack_names {
     uint32_t reach;     /* of allocator.h */
     uint32_t texts_max; /* no stack makes them more */
     size_t longest;     /* frames of the longest stack */
+    bool hidden;        /* the last stack is not in focus */
 };
 
 /* options NULL: view_defaults.  Names live in arena.  -1 with *err (no memory,
@@ -53,8 +54,8 @@ void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 
 /*
  * The frames of a stack, leaf first: at most names->longest, and none of a
- * stack that is not in focus.  -1 without memory; a stack that was named once
- * needs none any more.
+ * stack that is not in focus, which is hidden then.  -1 without memory; a stack
+ * that was named once needs none any more.
  */
 int stack_names_get(struct stack_names *names,
                     const struct profile_stack *stack, struct stack_frame *out,

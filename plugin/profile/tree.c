@@ -10,6 +10,7 @@
 
 #include "buffer.h"
 #include "call_tree.h"
+#include "emptiness.h"
 #include "errors.h"
 #include "headline.h"
 #include "measured.h"
@@ -237,9 +238,9 @@ add_note(struct printer *p, const char *note)
 }
 
 static void
-add_head(struct printer *p)
+add_head(struct printer *p, bool shown)
 {
-    char text[HEADLINE_TEXT];
+    char text[EMPTINESS_TEXT];
 
     headline_add(p->out, p->profile, &p->options, TREE_COLUMNS / 2);
     buffer_char(p->out, '\n');
@@ -247,7 +248,7 @@ add_head(struct printer *p)
     add_note(p, p->profile->note);
     if (p->profile->truncated)
         add_note(p, "The profile was cut off.");
-    headline_emptiness(p->profile, text);
+    emptiness_text(p->profile, &p->options, shown, text);
     add_note(p, text);
     if (p->profile->difference && p->tree->nodes[0].changed > 0)
         add_note(p, "Percents are of all that changed; ~ is within sampling "
@@ -264,8 +265,8 @@ print(struct printer *p, struct error *err)
         error_memory(err, "the tree");
         return -1;
     }
-    add_head(p);
     kept = look_below(p, 0, &folded, &only);
+    add_head(p, kept > 0);
     add_branches(p, 0, kept, &folded, 0);
     if (!p->out->failed)
         return 0;

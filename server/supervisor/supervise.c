@@ -104,36 +104,22 @@ run_database(const struct supervisor *s, int not_run)
 
 /* ---- what is known of it ---- */
 
-/* Its parent and when it was started, in ticks; false: there is none. */
-static bool
-read_stat(pid_t pid, pid_t *parent, uint64_t *start_ticks)
-{
-    unsigned long long start;
-    char path[64], text[1024], *at;
-    size_t n;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    n = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    at = strrchr(text, ')'); /* the name may hold anything */
-    if (!at || sscanf(at + 1,
-                      " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                      "%*s %*s %*s %*s %*s %*s %llu",
-                      parent, &start) != 2)
-        return false;
-    *start_ticks = start;
-    return true;
-}
-
 static struct stats_figure
 count_kills(const struct supervisor *s)
 {
     return process_memory_oom_kills(s->placed ? &s->place : NULL);
+}
+
+/* What was asked for, but the database of a script. */
+static const char *
+name_of(const struct plan *plan)
+{
+    char resolved[PATH_MAX];
+
+    if (!plan->exe ||
+        (realpath(plan->program, resolved) && strcmp(resolved, plan->exe) == 0))
+        return plan->program;
+    return plan->exe;
 }
 
 /* The database is this process now: the one we started, or what it left. */
@@ -141,20 +127,16 @@ static void
 note_database(struct supervisor *s, pid_t pid)
 {
     const struct plan *plan = s->plan;
-    pid_t parent;
 
     s->database = pid;
     s->death.pid = pid;
-    s->death.start_ticks = 0;
-    read_stat(pid, &parent, &s->death.start_ticks);
     if (s->death.started_ms != 0)
         return;
     s->death.started_ms = clock_wall_ms();
     s->started_ms = clock_ms();
     s->placed = process_memory_place(getpid(), &s->place);
     s->death.oom_before = count_kills(s);
-    snprintf(s->death.program, sizeof(s->death.program), "%s",
-             plan->exe ? plan->exe : plan->program);
+    snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
 
 static bool
@@ -218,10 +200,21 @@ take_terminal(struct supervisor *s)
 static pid_t
 parent_of(pid_t pid)
 {
-    uint64_t start;
-    pid_t parent;
+    char path[64], text[1024], *at;
+    size_t n;
+    FILE *file;
 
-    return read_stat(pid, &parent, &start) ? parent : -1;
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return -1;
+    n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    at = strrchr(text, ')'); /* the name may hold anything */
+    if (!at || strlen(at) < 4)
+        return -1;
+    return (pid_t)strtol(at + 4, NULL, 10); /* ") S <parent>" */
 }
 
 static bool

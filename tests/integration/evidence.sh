@@ -1,16 +1,43 @@
 #!/bin/sh
 # evidence.sh - what is left of a database that died: its memory's history, the
-# snapshots that the node took by itself, how it ended.
+# snapshots that the node took by itself, how it ended; read from the heapwired
+# that lingers, and from the next one.
 . tests/integration/lib.inc
 
-# A row a second, the allocator's figures soon.
-start_redis
 samples() {
-    sql 'select count(*) from heapwire.memory_history'
+    sql "select count(*) from heapwire.memory_history ${1:-}"
 }
 has_samples() {
     [ "$(samples)" -ge "$1" ]
 }
+taken() {
+    sed -n 's/.*took the snapshot \([a-z0-9_]*\) by itself: \(.*\)/\1 \2/p' \
+        "$work/node/heapwired.log"
+}
+has_taken() {
+    [ "$(taken | wc -l)" -ge "$1" ]
+}
+gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+populate() { # populate COUNT PREFIX
+    redis-cli -p "$redis_port" debug populate "$1" "$2" 1000 >/dev/null
+}
+
+cat >"$work/conf" <<END
+[node]
+listen = none
+[snapshots]
+at_percent = none
+growth = 8M
+min_interval = 1
+END
+chmod 600 "$work/conf"
+node_options="--config $work/conf --linger 600"
+
+# A row a second, the allocator's figures soon.
+start_redis --enable-debug-command yes
+began=$(milliseconds)
 wait_for 10 has_samples 3
 check
 [ "$(sql "select min(rss) > 1000000 and max(rss) < 1000000000
@@ -18,7 +45,103 @@ check
     and count(distinct at) = count(*) and max(profiling) = 0
     and min(responsive) = 1 from heapwire.memory_history")" = 1 ] ||
     fault "the history: $(sql 'select * from heapwire.memory_history')"
-same "the file" "600 2764928" "$(stat -c '%a %s' "$work/node/history" |
-    awk '{ print $1, ($2 > 128 && $2 <= 2764928) ? 2764928 : $2 }')"
+same "its file is nobody else's" 600 "$(stat -c %a "$work/node/history")"
+
+# Growth is seen only while profiling is on.
+populate 20000 before
+sleep 2.2
+same "no snapshot while profiling is off" "" "$(taken)"
+prof 'enable_prof()' >/dev/null
+sleep 1.2
+populate 20000 first
+wait_for 10 has_taken 1
+populate 20000 second
+wait_for 10 has_taken 2
+contains "why" "memory grew by " "$(taken | tail -n 1)"
+same "they are kept" "$(taken | cut -d' ' -f1 | sort)" \
+    "$(sql 'select name from heapwire.snapshots order by name')"
+contains "the settings" "snapshots.growth	8388608	1" \
+    "$(sql 'select * from heapwire.settings')"
+
+# A stopped database is unresponsive, and its memory is looked at on.
+kill -STOP "$redis"
+sleep 8
+kill -CONT "$redis"
+check
+[ "$(samples 'where not responsive')" -ge 1 ] || fault "no unresponsive sample"
+
+# Killed: heapwired lingers and tells.
+while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+kill -9 "$redis"
+wait_for 10 grep -q 'serves what is known' "$work/node.log"
+contains "heapwire-run says so" \
+    "redis-server (pid $redis) was killed by signal 9 (SIGKILL)" \
+    "$(sed 's,/[^ ]*/,,' "$work/node.log")"
+death="select pid, how, exit_status, killed_by, told_by, profiling, last_snapshot,
+    rss > 40000000, timestampdiff(second, sampled, at) between 0 and 3,
+    allocated > 1000000 from heapwire.deaths"
+told="$redis	was killed by signal 9 (SIGKILL)	NULL	9	NULL	1	\
+$(taken | tail -n 1 | cut -d' ' -f1)	1	1	1"
+wait_for 10 sql 'SELECT 1'
+same "how it died" "$told" "$(sql "$death")"
+history=$(samples)
+check
+sql 'select state from heapwire.nodes' | grep -q gone || fault "not gone"
+same "nothing more is sampled" "$history" "$(sleep 2; samples)"
+last=$(taken | tail -n 1 | cut -d' ' -f1)
+contains "the snapshots are served" digraph \
+    "$(prof "to_dot_format(\"$last\")" | head -n 1)"
+same "its files" "600 600" "$(stat -c %a "$work/node/deaths" "$work/node/linger" |
+    tr '\n' ' ' | sed 's/ $//')"
+
+# A signal ends it, with the database's status.
+kill "$run"
+status=0
+wait "$run" || status=$?
+same "the status" 137 "$status"
+check
+sql 'select 1' | grep -q ERROR || fault "heapwired is still there"
+
+# The next incarnation finds it all.
+start_redis --enable-debug-command yes
+began=$(milliseconds)
+same "the death is found" "$told" "$(sql "$death")"
+check
+[ "$(samples "where pid <> $redis")" = "$history" ] ||
+    fault "$history samples were there: $(samples "where pid <> $redis")"
+same "the snapshots are found" 2 "$(sql 'select count(*) from heapwire.snapshots')"
+
+# It dies, too, and a successor takes over at once.
+old=$run
+old_redis=$redis
+while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+kill -9 "$redis"
+wait_for 10 grep -q 'serves what is known' "$work/node.log"
+start_redis --enable-debug-command yes
+began=$(milliseconds)
+wait_for 10 gone "$old"
+status=0
+wait "$old" || status=$?
+same "the predecessor's status" 137 "$status"
+wait_for 20 prof 'has_enable()'
+same "two deaths" "$old_redis" \
+    "$(sql 'select max(pid) from heapwire.deaths where how like "was killed%"
+        and pid <> '"$(echo "$told" | cut -f1)")"
+wait_for 10 has_samples $((history + 5))
+
+# A clean end, and one that was asked for, do not linger.
+redis-cli -p "$redis_port" shutdown nosave || true
+wait_for 5 gone "$run"
+same "a clean end" 0 \
+    "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
+
+# linger = 0: it ends with the database.
+node_options="--config $work/conf --linger 0"
+start_redis --enable-debug-command yes
+began=$(milliseconds)
+while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+kill -9 "$redis"
+wait_for 5 gone "$run"
+same "four deaths" 4 "$(wc -l <"$work/node/deaths")"
 
 finish_test

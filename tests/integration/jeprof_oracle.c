@@ -1,28 +1,38 @@
 /*
- * jeprof_oracle.c - our graph from jeprof's own names.
+ * jeprof_oracle.c - our reports from jeprof's own names.
  *
- *     jeprof_oracle BINARY PROFILE SYMBOLS [--allocator-frames] [NAME=VALUE...]
+ *     jeprof_oracle RUNS DIRECTORY SYMBOLS BINARY PROFILE BASE
  *
- * SYMBOLS is what jeprof.sh makes a copy of jeprof write: a line per address,
- * tab separated: the address, then short name, file:line and full name of each
- * frame, the caller first.  With equal names, graphs must be equal, whatever
- * our symboliser says.
+ * RUNS and SYMBOLS are those of jeprof_runs.pl: a line per report (name, pair,
+ * flags), to be written to DIRECTORY; and a line per address, tab separated:
+ * the address, then short name, file:line and full name of each frame, the
+ * caller first.  With equal names, reports must be equal, whatever our
+ * symboliser says.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
-#include "dot.h"
+#include "diff.h"
 #include "errors.h"
 #include "files.h"
-#include "graph.h"
 #include "heap_dump.h"
 #include "names.h"
+#include "prof_flags.h"
 #include "profile.h"
-#include "view_options.h"
+#include "view.h"
 
-enum { FIELDS_MAX = 1 + 3 * NAMES_INLINE_MAX, TAG = sizeof("<>") - 1 + 16 };
+enum {
+    FIELDS_MAX = 1 + 3 * NAMES_INLINE_MAX,
+    TAG = sizeof("<>") - 1 + 16,
+    WORDS_MAX = 32
+};
+
+/* PROFILE, it less BASE, BASE less it; and BASE alone. */
+static const char *const pair_words[] = {"none", "base", "swap", "only"};
+
+enum { PAIRS = sizeof(pair_words) / sizeof(pair_words[0]) };
 
 /* jeprof appends "<address>" to a name that it has from nm. */
 static bool
@@ -32,6 +42,21 @@ has_tag(const char *name)
 
     return size > TAG && name[size - 1] == '>' && name[size - TAG] == '<' &&
            strspn(name + size - TAG + 1, "0123456789abcdef") == 16;
+}
+
+/* "main.c:12" is cut in two. */
+static void
+take_place(char *place, struct frame *frame)
+{
+    char *colon = strrchr(place, ':');
+
+    frame->file = "";
+    frame->line = 0;
+    if (!colon || strcmp(place, "??:0") == 0)
+        return;
+    *colon = '\0';
+    frame->file = place;
+    frame->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
 static int
@@ -55,72 +80,129 @@ add_line(struct names *names, char *line)
             symbol = full;
         }
         frames[count++].function = strcmp(full, "??") == 0 ? nameless : full;
-        frames[count - 1].file = "";
-        frames[count - 1].line = 0;
+        take_place(fields[i - 2], &frames[count - 1]);
     }
-    if (names_add(names, address, frames, count, false) != 0)
+    /* One module, so that differences tell places apart, as jeprof does. */
+    if (names_add(names, address, frames, count, false) != 0 ||
+        names_set_module(names, address, "all", address) != 0)
         return -1;
     return symbol ? names_set_symbol(names, address, symbol, start) : 0;
 }
 
-static void
-set_option(struct view_options *options, const char *text)
+static char *
+read_text(const char *path, struct buffer *text, struct error *err)
 {
-    const char *value = strchr(text, '=');
+    buffer_init(text, (size_t)1 << 30);
+    if (file_read_all(path, text, err) == 0)
+        return text->data ? text->data : "";
+    fprintf(stderr, "jeprof_oracle: %s\n", err->text);
+    exit(1);
+}
 
-    if (strcmp(text, "--allocator-frames") == 0)
-        options->allocator_frames = true;
-    else if (!value)
-        exit(2);
-    else if (strncmp(text, "--nodecount", value - text) == 0)
-        options->nodecount = (uint32_t)strtoul(value + 1, NULL, 10);
-    else if (strncmp(text, "--maxdegree", value - text) == 0)
-        options->maxdegree = (uint32_t)strtoul(value + 1, NULL, 10);
-    else if (strncmp(text, "--nodefraction", value - text) == 0)
-        options->nodefraction = strtod(value + 1, NULL);
-    else if (strncmp(text, "--edgefraction", value - text) == 0)
-        options->edgefraction = strtod(value + 1, NULL);
-    else
-        exit(2);
+static struct names *
+read_names(const char *path)
+{
+    struct names *names = names_new((size_t)1 << 30);
+    struct buffer text;
+    struct error err;
+    char *rest = read_text(path, &text, &err), *line;
+
+    while (names && (line = strsep(&rest, "\n")))
+        if (*line && add_line(names, line) != 0)
+            exit(1);
+    buffer_fini(&text);
+    return names;
+}
+
+static struct profile *
+read_profile(const char *binary, const char *path, const struct names *names)
+{
+    struct buffer text;
+    struct error err = {0};
+    struct heap_dump *dump;
+    struct profile *profile;
+
+    read_text(path, &text, &err);
+    dump = heap_dump_parse(text.data, text.size, &err);
+    profile = dump ? profile_new(dump, names, binary, NULL, &err) : NULL;
+    if (!profile) {
+        fprintf(stderr, "jeprof_oracle: %s: %s\n", path, err.text);
+        exit(1);
+    }
+    heap_dump_free(dump);
+    buffer_fini(&text);
+    return profile;
+}
+
+static struct profile *
+subtract(const struct profile *now, const struct profile *base)
+{
+    struct error err;
+    struct profile *difference = profile_diff(now, base, &err);
+
+    if (difference)
+        return difference;
+    fprintf(stderr, "jeprof_oracle: %s\n", err.text);
+    exit(1);
+}
+
+/* One line of RUNS. */
+static int
+run(char *line, const char *directory, const struct profile *const *pairs)
+{
+    char *words[WORDS_MAX] = {"jeprof_oracle", "--allocator-frames"};
+    struct prof_command command;
+    struct error err = {0};
+    struct buffer out;
+    char *name = strsep(&line, " "), *pair = strsep(&line, " "), path[4096];
+    int count = 2, rc = -1, i;
+    FILE *file;
+
+    while (count < WORDS_MAX - 1 && (words[count] = strsep(&line, " ")))
+        count++;
+    for (i = 0; i < PAIRS && (!pair || strcmp(pair_words[i], pair) != 0);)
+        i++;
+    if (i == PAIRS || prof_flags_parse(count, words, &command) != 0)
+        return -1;
+    buffer_init(&out, (size_t)1 << 30);
+    if (command.form->render(pairs[i], &command.options, &out, &err) != 0) {
+        fprintf(stderr, "jeprof_oracle: %s: %s\n", name, err.text);
+        goto out;
+    }
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    file = fopen(path, "w");
+    if (file && fwrite(out.data, 1, out.size, file) == out.size)
+        rc = 0;
+    if (!file || fclose(file) != 0)
+        rc = -1;
+out:
+    buffer_fini(&out);
+    return rc;
 }
 
 int
 main(int argc, char **argv)
 {
-    struct view_options options = view_defaults;
-    struct buffer text, symbols, out;
-    struct heap_dump *dump;
-    struct profile *profile;
-    struct names *names = names_new((size_t)1 << 30);
-    struct error err = {0};
+    const struct profile *pairs[PAIRS];
+    struct names *names;
+    struct buffer text;
+    struct error err;
     char *rest, *line;
 
-    if (argc < 4 || !names)
+    if (argc != 7)
         return 2;
-    for (int i = 4; i < argc; i++)
-        set_option(&options, argv[i]);
-    buffer_init(&text, (size_t)1 << 30);
-    buffer_init(&symbols, (size_t)1 << 30);
-    buffer_init(&out, (size_t)1 << 30);
-    if (file_read_all(argv[2], &text, &err) != 0 ||
-        file_read_all(argv[3], &symbols, &err) != 0 ||
-        !(dump = heap_dump_parse(text.data, text.size, &err)))
-        goto fail;
-    for (rest = symbols.data; (line = strsep(&rest, "\n"));)
-        if (*line && add_line(names, line) != 0)
-            goto fail;
-    if (!(profile = profile_new(dump, names, argv[1], NULL, &err)) ||
-        profile_dot(profile, &options, &out, &err) != 0)
-        goto fail;
-    fwrite(out.data, 1, out.size, stdout);
-    profile_free(profile);
-    heap_dump_free(dump);
+    names = read_names(argv[3]);
+    pairs[0] = read_profile(argv[4], argv[5], names);
+    pairs[PAIRS - 1] = read_profile(argv[4], argv[6], names);
+    pairs[1] = subtract(pairs[0], pairs[PAIRS - 1]);
+    pairs[2] = subtract(pairs[PAIRS - 1], pairs[0]);
     names_free(names);
+    rest = read_text(argv[1], &text, &err);
+    while ((line = strsep(&rest, "\n")))
+        if (*line && run(line, argv[2], pairs) != 0)
+            return 1;
     buffer_fini(&text);
-    buffer_fini(&symbols);
-    buffer_fini(&out);
+    for (int i = 0; i < PAIRS; i++)
+        profile_free((struct profile *)pairs[i]);
     return 0;
-fail:
-    fprintf(stderr, "jeprof_oracle: %s\n", err.text);
-    return 1;
 }

@@ -1,6 +1,9 @@
 #!/bin/sh
-# pictures.sh - collapsed stacks and pprof files of real programs, against those
-# who know: "jeprof --collapsed" and "go tool pprof".
+# pictures.sh - the forms of a profile, on real programs, against those who know:
+#   collapsed  "jeprof --collapsed"
+#   pprof      "go tool pprof -top" and our own text
+#   raw        "jeprof --text" on our text and on jemalloc's
+#   pictures   xmllint
 #
 # Usage: pictures.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
 # files.
@@ -25,8 +28,16 @@ trap 'exit 1' INT TERM
 for file in "$picture" /usr/bin/jeprof; do
     [ -x "$file" ] || { echo "pictures.sh: $file is missing" >&2; exit 1; }
 done
-command -v go >/dev/null || { echo "pictures.sh: no go" >&2; exit 1; }
-export PPROF_TMPDIR="$dir" HOME="$dir" GOTOOLCHAIN=local
+export PPROF_TMPDIR="$dir" PPROF_BINARY_PATH="$dir" GOTOOLCHAIN=local
+
+# Debian's is there as a program; other Gos make it anew.
+pprof() {
+    for _tool in /usr/lib/go-*/pkg/tool/*/pprof; do
+        [ ! -x "$_tool" ] || break
+    done
+    [ -x "$_tool" ] || _tool="go tool pprof"
+    $_tool "$@"
+}
 
 # A jeprof that writes its names to $HW_SYMBOLS on the way.
 sed 's/^  if (!defined(\$main::opt_thread)) {$/  HwSymbols($symbols);\n&/' \
@@ -53,22 +64,61 @@ check() { # what, command...
     fi
 }
 
+show() { # form, options... of the case at hand
+    _form=$1
+    shift
+    "$picture" "$_form" "$binary" "$profile" "$dir/symbols" "$@"
+}
+
 compare() { # case, binary, profile
+    binary=$2 profile=$3
     HW_SYMBOLS=$dir/symbols perl "$dir/jeprof" --collapsed "$2" "$3" \
         >"$dir/jeprof.collapsed" 2>"$dir/jeprof.err" || {
         cat "$dir/jeprof.err"
         exit 1
     }
-    "$picture" collapsed "$2" "$3" "$dir/symbols" --allocator-frames \
-        >"$dir/collapsed"
+    show collapsed --allocator-frames >"$dir/collapsed"
     check "$1, collapsed" "$here/collapsed_compare.py" \
         "$dir/jeprof.collapsed" "$dir/collapsed"
-    "$picture" pprof "$2" "$3" "$dir/symbols" --allocator-frames \
-        >"$dir/$1.pb.gz"
-    check "$1, pprof" go tool pprof -top -unit=B -nodecount=1000000 \
-        -nodefraction=0 -output="$dir/top" "$dir/$1.pb.gz"
-    [ ! -s "$dir/report" ] || ! grep -i 'error\|fail\|could not' "$dir/report" ||
-        failed=1
+
+    show pprof --live >"$dir/$1.pb.gz"
+    check "$1, gzip" gzip -t "$dir/$1.pb.gz"
+    pprof -top -unit=B -nodecount=1000000 -nodefraction=0 \
+        -output="$dir/top" "$dir/$1.pb.gz" 2>"$dir/pprof.err"
+    check "$1, pprof needs no binary" \
+        sh -c '! grep -iv "^Generating report" "$1"' sh "$dir/pprof.err"
+    show text --all --bytes >"$dir/text"
+    check "$1, pprof" "$here/pprof_compare.py" "$dir/top" "$dir/text"
+    pprof -comments "$dir/$1.pb.gz" >"$dir/comments" 2>&1
+    check "$1, pprof comments" grep "RSS 58.9 MB" "$dir/comments"
+
+    for form in flamegraph svg; do
+        for options in --live --signed; do
+            show $form $options >"$dir/$form.svg"
+            check "$1, $form $options" xmllint --noout --nonet "$dir/$form.svg"
+        done
+    done
+    show tree >"$dir/tree"
+    check "$1, tree" grep '  __libc_start_main' "$dir/tree"
+}
+
+# jeprof says of our jemalloc text what it said of jemalloc's.  It adds in the
+# order of its hashes, and so cuts bytes here and there, unless that is fixed.
+compare_raw() { # case
+    show raw >"$dir/raw.heap"
+    for file in "$profile" "$dir/raw.heap"; do
+        PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 \
+            perl "$dir/jeprof" --text --show_bytes "$binary" "$file" \
+            2>"$dir/jeprof.err" >"$dir/$(basename "$file").text" || {
+            cat "$dir/jeprof.err"
+            exit 1
+        }
+    done
+    check "$1, raw" cmp "$dir/$(basename "$profile").text" \
+        "$dir/raw.heap.text"
+    show raw --signed >"$dir/refused" 2>&1 && failed=1
+    check "$1, raw of a difference" grep "cannot be written as raw" \
+        "$dir/refused"
 }
 
 load() { # case, sampling, binary
@@ -86,6 +136,7 @@ compile() { # output, flags...
 case_sampled() {
     compile "$dir/load-sampled" -g -ljemalloc
     load sampled 12 "$dir/load-sampled"
+    HW_SYMBOLS=$dir/unused compare_raw sampled
 }
 
 case_inlined() {

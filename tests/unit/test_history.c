@@ -171,7 +171,7 @@ START_TEST(there_is_none_without_a_history)
     uint64_t next = 0;
 
     ck_assert_uint_eq(history_read(NULL, &next, &sample, 1), 0);
-    ck_assert(!history_last(NULL, 1, 1, INT64_MAX, &sample));
+    ck_assert(!history_last(NULL, 0, INT64_MAX, &sample));
     history_close(NULL);
 }
 END_TEST
@@ -310,22 +310,29 @@ START_TEST(hostile_numbers_do_no_harm)
 }
 END_TEST
 
-START_TEST(the_last_sample_of_a_database_is_found)
+START_TEST(the_last_sample_of_a_time_is_found)
 {
     struct history *history = history_open(NULL, NULL);
-    struct history_sample last;
+    const int64_t base_ms = (int64_t)AT_MS * 1000;
+    struct history_sample last, another = sample_of(30);
 
     add(history, 1, 25);
-    ck_assert(history_last(history, 4711, 99, INT64_MAX, &last));
+    ck_assert(history_last(history, 0, INT64_MAX, &last));
     ck_assert_uint_eq(last.rss.value, 25 * 4096);
     ck_assert_uint_eq(last.allocated.value, 20);
-    ck_assert(
-        history_last(history, 4711, 99, (AT_MS + 15) * (int64_t)1000, &last));
+    ck_assert(history_last(history, base_ms, base_ms + 15500, &last));
     ck_assert_uint_eq(last.rss.value, 15 * 4096);
     ck_assert_uint_eq(last.allocated.value, 10);
-    ck_assert(!history_last(history, 4712, 99, INT64_MAX, &last));
-    ck_assert(!history_last(history, 4711, 98, INT64_MAX, &last));
-    ck_assert(!history_last(history, 4711, 99, 1, &last));
+    ck_assert(history_last(history, base_ms + 21000, base_ms + 22000, &last));
+    ck_assert(!last.allocated.known);
+    ck_assert(!history_last(history, base_ms + 26000, INT64_MAX, &last));
+    ck_assert(!history_last(history, 0, 1, &last));
+    another.pid++;
+    another.allocated.known = false;
+    history_add(history, &another);
+    ck_assert(history_last(history, 0, INT64_MAX, &last));
+    ck_assert_int_eq(last.pid, another.pid);
+    ck_assert(!last.allocated.known);
     history_close(history);
 }
 END_TEST
@@ -336,6 +343,7 @@ main(void)
     Suite *suite = suite_create("history");
     TCase *tc = tcase_create("history");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, samples_outlive_who_took_them);
     tcase_add_test(tc, the_newest_stay);
@@ -346,7 +354,7 @@ main(void)
     tcase_add_test(tc, a_file_that_was_cut_off_keeps_its_beginning);
     tcase_add_loop_test(tc, what_is_no_history_is_set_aside, 0, 9);
     tcase_add_test(tc, hostile_numbers_do_no_harm);
-    tcase_add_test(tc, the_last_sample_of_a_database_is_found);
+    tcase_add_test(tc, the_last_sample_of_a_time_is_found);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -1,0 +1,109 @@
+/* store_state.c - see store_state.h. */
+#include "store_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "memory.h"
+#include "profile.h"
+
+void
+store_say(const struct store *store, const char *format, ...)
+{
+    char line[ERROR_TEXT_MAX + 256];
+    va_list args;
+
+    if (!store->log)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    store->log(line);
+}
+
+void
+held_free(struct held *held)
+{
+    if (!held)
+        return;
+    snapshot_unref(held->snapshot);
+    mem_free(held);
+}
+
+struct held *
+store_held(const struct store *store, const char *name)
+{
+    for (size_t i = 0; i < store->count; i++)
+        if (strcmp(store->list[i]->entry.name, name) == 0)
+            return store->list[i];
+    return NULL;
+}
+
+void
+store_forget(struct store *store, const struct held *held)
+{
+    size_t i = 0;
+
+    while (store->list[i] != held)
+        i++;
+    held_free(store->list[i]);
+    store->count--;
+    memmove(store->list + i, store->list + i + 1,
+            (store->count - i) * sizeof(store->list[0]));
+}
+
+uint64_t
+store_memory_of(const struct snapshot *snapshot)
+{
+    return arena_used(snapshot->profile->arena);
+}
+
+/* Lets decoded ones go that can be read again, but for the latest. */
+static void
+shrink(struct store *store)
+{
+    struct held *idle;
+    uint64_t sum;
+
+    do {
+        idle = NULL;
+        sum = 0;
+        for (size_t i = 0; i < store->count; i++) {
+            struct held *held = store->list[i];
+
+            if (!held->snapshot || !held->entry.on_disk)
+                continue;
+            sum += store_memory_of(held->snapshot);
+            if (held->used != store->uses && (!idle || held->used < idle->used))
+                idle = held;
+        }
+        if (sum <= STORE_MEMORY_MAX || !idle)
+            return;
+        snapshot_unref(idle->snapshot);
+        idle->snapshot = NULL;
+    } while (true);
+}
+
+void
+store_use(struct store *store, struct held *held)
+{
+    held->used = ++store->uses;
+    shrink(store);
+}
+
+int
+store_let_go(struct store *store, struct held *held, struct error *err)
+{
+    const struct store_entry *entry = &held->entry;
+
+    if (entry->on_disk &&
+        store_dir_remove(&store->dir, entry->name, entry->pinned, err) != 0)
+        return -1;
+    pthread_mutex_lock(&store->lock);
+    store_forget(store, held);
+    pthread_mutex_unlock(&store->lock);
+    return 0;
+}

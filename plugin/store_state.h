@@ -1,0 +1,55 @@
+/*
+ * store_state.h - what the store's files share: its state, and the small tools.
+ *
+ * Two locks.  disk is held across I/O and by whoever changes anything, so that
+ * what one has looked at stays so until it has done its work; lock guards the
+ * list for those who only look, and is never held across I/O.  disk first.
+ * Who holds one of them may look, who changes the list or what is held needs
+ * both.
+ */
+#ifndef HW_STORE_STATE_H
+#define HW_STORE_STATE_H
+
+#include <pthread.h>
+
+#include "store.h"
+#include "store_dir.h"
+
+struct held {
+    struct store_entry entry;
+    struct snapshot *snapshot; /* a reference, or NULL: in its file alone */
+    uint64_t used;             /* when it was asked for; a count */
+};
+
+struct store {
+    pthread_mutex_t disk, lock;
+    struct store_options options; /* its dir is not used */
+    struct store_dir dir;         /* fd -1: memory alone */
+    void (*log)(const char *line);
+    struct held *list[STORE_COUNT_MAX]; /* oldest first */
+    size_t count;
+    uint64_t uses;
+    unsigned serial; /* of made-up names */
+};
+
+void store_say(const struct store *store, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void held_free(struct held *held); /* NULL is fine */
+
+/* Call with a lock; NULL: no such name. */
+struct held *store_held(const struct store *store, const char *name);
+
+/* Out of the list and of memory, not of the directory.  Call with both. */
+void store_forget(struct store *store, const struct held *held);
+
+/* It was asked for just now: others are let out of memory before it, as far as
+ * the ceiling asks for it.  Call with lock. */
+void store_use(struct store *store, struct held *held);
+
+uint64_t store_memory_of(const struct snapshot *snapshot);
+
+/* Its file and all.  Call with disk. */
+int store_let_go(struct store *store, struct held *held, struct error *err);
+
+#endif

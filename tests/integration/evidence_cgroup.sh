@@ -1,0 +1,96 @@
+#!/bin/sh
+# evidence_cgroup.sh - a database that outgrows its cgroup's limit: snapshots at
+# the marks on the way, then the kernel's out-of-memory killer.
+. tests/integration/lib.inc
+
+limit=$((192 << 20))
+v1=/sys/fs/cgroup/memory/heapwire-test-$$
+v2=/sys/fs/cgroup/heapwire-test-$$
+group=
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+    mkdir "$v2" 2>/dev/null && group=$v2 && limit_file=memory.max
+else
+    mkdir "$v1" 2>/dev/null && group=$v1 && limit_file=memory.limit_in_bytes
+fi
+if [ -z "$group" ] || ! echo "$limit" 2>/dev/null >"$group/$limit_file"; then
+    [ -z "$group" ] || rmdir "$group"
+    echo "skipped: no memory cgroup can be made here"
+    finish_test
+    exit
+fi
+# Whoever is left in it goes with the test.
+drop_group() {
+    status=$?
+    while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
+    wait_for 5 rmdir "$group" || status=1
+    (exit "$status")
+    clean_up
+}
+trap drop_group EXIT
+
+cat >"$work/conf" <<END
+[node]
+listen = none
+linger = 10m
+[snapshots]
+at_percent = 50, 70, 90
+min_interval = 1
+END
+chmod 600 "$work/conf"
+redis_port=$(free_port)
+# Only the database is to be what the kernel chooses.
+sh -c 'echo $$ >"$0"; exec "$@"' "$group/cgroup.procs" "$bin/heapwire-run" \
+    --config "$work/conf" --state-dir "$work/node" -- \
+    redis-server --port "$redis_port" --bind 127.0.0.1 --save '' \
+    --dir "$work" --enable-debug-command yes --oom-score-adj yes \
+    --oom-score-adj-values 900 900 900 >"$work/node.log" 2>&1 &
+run=$!
+pids="$run $pids"
+wait_for 10 sql 'SELECT 1'
+wait_for 10 prof 'has_enable()'
+redis=$(redis_pid)
+began=$(milliseconds)
+prof 'enable_prof()' >/dev/null
+sleep 1.2
+
+taken() {
+    sed -n 's/.*took the snapshot \([a-z0-9_]*\) by itself: \(.*\)/\1 \2/p' \
+        "$work/node/heapwired.log"
+}
+# Ten megabytes at a time, slowly enough to be looked at.
+n=0
+while redis-cli -p "$redis_port" debug populate 8000 "k$n" 1200 >/dev/null 2>&1
+do
+    n=$((n + 1))
+    [ $n -lt 40 ] || break
+    [ $(($(milliseconds) - began)) -ge 10500 ] || [ $n -lt 15 ] || sleep 1
+    sleep 0.5
+done
+wait_for 10 grep -q 'serves what is known' "$work/node.log"
+echo "after $n times 10 MB:"
+taken
+contains "at half of it" "memory passed 50% of the cgroup's limit" "$(taken)"
+contains "and then" "memory passed 70% of the cgroup's limit" "$(taken)"
+same "how it died" \
+    "$redis	9	1	$limit	1	$(taken | tail -n 1 | cut -d' ' -f1)" \
+    "$(sql "select pid, killed_by, oom_kills, cgroup_limit,
+        rss > 0.7 * cgroup_limit, last_snapshot from heapwire.deaths")"
+contains "in words" "; the kernel killed 1 process of its cgroup for want of" \
+    "$(sql 'select how from heapwire.deaths')"
+same "it grew" 1 "$(sql "select max(cgroup_current) > 0.9 * $limit
+    and min(cgroup_current) < 0.5 * $limit and max(cgroup_limit) = $limit
+    and min(cgroup_limit) = $limit and max(cgroup_cache) is not null
+    from heapwire.memory_history")"
+contains "the last snapshot is served" digraph \
+    "$(prof "to_dot_format(\"$(taken | tail -n 1 | cut -d' ' -f1)\")" | head -n 1)"
+
+# All of it is on disk.
+kill "$run"
+status=0
+wait "$run" || status=$?
+same "the status" 137 "$status"
+start_redis
+same "the next incarnation" "9	1	$(taken | tail -n 1 | cut -d' ' -f1)" \
+    "$(sql 'select killed_by, oom_kills, last_snapshot from heapwire.deaths')"
+stop_node
+finish_test

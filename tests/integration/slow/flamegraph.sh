@@ -1,0 +1,35 @@
+#!/bin/sh
+# flamegraph.sh - flame graphs in headless Chromium: see flamegraph.py.
+#
+# BUILD is the build directory; SHOTS, where given, keeps the screenshots.
+set -eu
+
+top=$(pwd)
+build=${BUILD:-build/release}
+case $build in /*) ;; *) build=$top/$build ;; esac
+here=$top/tests/integration
+picture=$build/bin/picture
+
+[ -x "$picture" ] || { echo "flamegraph.sh: $picture is missing" >&2; exit 1; }
+sh docker/install.sh clients
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+mkdir -p "${SHOTS:-$dir/shots}"
+
+# A heap of some frames: an address, its short name, place and full name.
+"$here/slow/flamegraph_profiles.py" "$dir"
+# Names of files are shown as they are; those of functions lose what is in <>.
+for one in ordinary hostile empty; do
+    options=--live
+    [ $one != hostile ] || options="--live --files"
+    "$picture" flamegraph /usr/bin/db "$dir/$one.heap" "$dir/$one.names" \
+        $options >"$dir/$one.svg"
+    xmllint --noout --nonet "$dir/$one.svg"
+done
+"$picture" flamegraph /usr/bin/db "$dir/ordinary.heap" "$dir/ordinary.names" \
+    --signed >"$dir/difference.svg"
+timeout 300 "$here/slow/flamegraph.py" "$dir/ordinary.svg" \
+    "$dir/hostile.svg" "$dir/difference.svg" "$dir/empty.svg" \
+    "${SHOTS:-$dir/shots}"
+echo "flamegraph.sh: ok"

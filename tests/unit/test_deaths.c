@@ -1,0 +1,292 @@
+/* test_deaths.c - how databases ended, as lines of a file. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "deaths.h"
+#include "errors.h"
+#include "suite.h"
+
+static char dir[64], file[96], aside[96], other[96];
+
+static void
+set_up(void)
+{
+    snprintf(dir, sizeof(dir), "/tmp/hw-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(file, sizeof(file), "%s/deaths", dir);
+    snprintf(aside, sizeof(aside), "%s/deaths.damaged", dir);
+    snprintf(other, sizeof(other), "%s/other", dir);
+}
+
+static void
+tear_down(void)
+{
+    unlink(file);
+    unlink(aside);
+    unlink(other);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+
+static struct death
+death_of(int n)
+{
+    struct death death = {.at_ms = 1795228267000 + n,
+                          .started_ms = 1795228260000,
+                          .pid = 4711 + n,
+                          .signalled = n % 2,
+                          .code = n % 2 ? 9 : 3,
+                          .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
+                          .oom_after = {true, 7}};
+
+    snprintf(death.program, sizeof(death.program), "/usr/bin/a program=%d", n);
+    return death;
+}
+
+static void
+check_death(const struct death *got, int n)
+{
+    struct death expected = death_of(n);
+
+    ck_assert_int_eq(got->at_ms, expected.at_ms);
+    ck_assert_int_eq(got->started_ms, expected.started_ms);
+    ck_assert_int_eq(got->pid, expected.pid);
+    ck_assert_int_eq(got->signalled, expected.signalled);
+    ck_assert_int_eq(got->code, expected.code);
+    ck_assert_int_eq(got->asked, 0);
+    ck_assert_int_eq(got->oom_before.known, expected.oom_before.known);
+    ck_assert_uint_eq(got->oom_before.value, expected.oom_before.value);
+    ck_assert_uint_eq(got->oom_after.value, 7);
+    ck_assert_str_eq(got->program, expected.program);
+}
+
+static void
+append(int from, int to)
+{
+    struct error err;
+
+    for (int n = from; n <= to; n++) {
+        struct death death = death_of(n);
+
+        ck_assert_msg(deaths_append(dir, &death, &err) == 0, "%s", err.text);
+    }
+}
+
+static void
+write_file(const char *text, mode_t mode)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    ck_assert_int_eq(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+START_TEST(what_is_appended_is_read)
+{
+    struct death deaths[8];
+    struct stat st;
+
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 0);
+    append(0, 4);
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0600);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 5);
+    for (int n = 0; n < 5; n++)
+        check_death(&deaths[n], n);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 2), 2);
+    check_death(&deaths[0], 3);
+    check_death(&deaths[1], 4);
+}
+END_TEST
+
+START_TEST(the_oldest_go)
+{
+    static struct death deaths[DEATHS_MAX];
+    struct stat st;
+    size_t count;
+
+    append(0, 2000);
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_le(st.st_size, DEATHS_FILE_MAX);
+    count = deaths_read(dir, deaths, DEATHS_MAX);
+    ck_assert_uint_gt(count, 100);
+    for (size_t i = 0; i < count; i++)
+        check_death(&deaths[i], 2001 - (int)count + (int)i);
+}
+END_TEST
+
+START_TEST(a_torn_line_spoils_no_other)
+{
+    struct death deaths[8];
+
+    append(0, 1);
+    write_file("2026-11-21 02:31:07 at=1795228267000 started=17952", 0600);
+    append(2, 2);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 3);
+    for (int n = 0; n < 3; n++)
+        check_death(&deaths[n], n);
+}
+END_TEST
+
+#define LIFE "at=9 started=1 pid=3 "
+
+static const struct {
+    const char *line;
+    bool is_death;
+} lines[] = {
+    {LIFE "signal=9 asked=0 program=/x", true},
+    {LIFE "status=0 asked=15 program=", true},
+    {"whatever " LIFE "new=1 status=0 asked=0 program=x", true},
+    {"", false},
+    {"program=x", false},
+    {LIFE "signal=9 asked=0", false},
+    {LIFE "asked=0 program=x", false},
+    {LIFE "status=1 signal=9 asked=0 program=x", false},
+    {LIFE "status=256 asked=0 program=x", false},
+    {LIFE "signal=-9 asked=0 program=x", false},
+    {LIFE "signal=9x asked=0 program=x", false},
+    {LIFE "signal= asked=0 program=x", false},
+    {LIFE "signal=99999999999999999999999999 asked=0 program=x", false},
+    {"at=253402300800000 started=1 pid=3 status=0 asked=0 program=x", false},
+    {"at=9 started=1 pid=4294967296 status=0 asked=0 program=x", false},
+};
+
+START_TEST(a_line_is_a_death_or_none)
+{
+    struct span line = {lines[_i].line, strlen(lines[_i].line)};
+    struct death death;
+
+    ck_assert_int_eq(death_parse(line, &death), lines[_i].is_death);
+}
+END_TEST
+
+START_TEST(every_line_may_be_cut_off_anywhere)
+{
+    struct death death = death_of(3), got;
+    struct buffer line;
+
+    buffer_init(&line, DEATHS_LINE_MAX);
+    death_format(&death, &line);
+    for (size_t size = 0; size <= line.size; size++) {
+        struct span part = {line.data, size};
+
+        if (death_parse(part, &got))
+            ck_assert_int_eq(got.pid, death.pid);
+    }
+    check_death(&got, 3);
+    buffer_fini(&line);
+}
+END_TEST
+
+START_TEST(a_program_cannot_make_lines)
+{
+    struct death death = death_of(0), deaths[4];
+    struct error err;
+
+    snprintf(death.program, sizeof(death.program), "a\n" LIFE "b\033[1m");
+    ck_assert_int_eq(deaths_append(dir, &death, &err), 0);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 1);
+    ck_assert_str_eq(deaths[0].program, "a?" LIFE "b?[1m");
+}
+END_TEST
+
+START_TEST(what_is_no_file_of_ours_is_set_aside)
+{
+    struct death deaths[4];
+    struct stat st;
+    FILE *large;
+
+    if (_i == 0) {
+        ck_assert_int_eq(symlink(other, file), 0);
+    } else if (_i == 1) {
+        ck_assert_int_eq(mkfifo(file, 0600), 0);
+    } else if (_i == 2) {
+        write_file("x", 0644);
+    } else if (_i == 3) {
+        write_file("x", 0600);
+        ck_assert_int_eq(link(file, other), 0);
+    } else {
+        large = fopen(file, "we");
+        for (int i = 0; i < 3 * DEATHS_FILE_MAX; i++)
+            fputc('x', large);
+        fclose(large);
+        ck_assert_int_eq(chmod(file, 0600), 0);
+    }
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 0);
+    append(1, 2);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 2);
+    check_death(&deaths[1], 2);
+    ck_assert_int_eq(lstat(aside, &st), 0);
+    ck_assert_int_eq(lstat(other, &st), _i == 3 ? 0 : -1);
+}
+END_TEST
+
+static const struct {
+    struct death death;
+    const char *text;
+    bool clean;
+} ends[] = {
+    {{.code = 0}, "ended with status 0", true},
+    {{.code = 1}, "ended with status 1", false},
+    {{.code = 1, .asked = 15},
+     "ended with status 1, told to end by signal 15",
+     true},
+    {{.signalled = true, .code = 11},
+     "was killed by signal 11 (SIGSEGV)",
+     false},
+    {{.signalled = true, .code = 15, .asked = 15},
+     "was killed by signal 15 (SIGTERM), told to end by signal 15",
+     true},
+    {{.signalled = true,
+      .code = 9,
+      .oom_before = {true, 2},
+      .oom_after = {true, 3}},
+     "was killed by signal 9 (SIGKILL); the kernel killed 1 process of its "
+     "cgroup for want of memory while it ran",
+     false},
+    {{.signalled = true, .code = 9, .oom_after = {true, 3}},
+     "was killed by signal 9 (SIGKILL)",
+     false},
+    {{.signalled = true, .code = 100},
+     "was killed by signal 100 (SIG?)",
+     false},
+};
+
+START_TEST(an_end_is_told_in_words)
+{
+    char text[512], little[8];
+
+    death_describe(&ends[_i].death, text, sizeof(text));
+    ck_assert_str_eq(text, ends[_i].text);
+    ck_assert_int_eq(death_was_clean(&ends[_i].death), ends[_i].clean);
+    death_describe(&ends[_i].death, little, sizeof(little));
+    ck_assert_uint_eq(strlen(little), 7);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("deaths");
+    TCase *tc = tcase_create("deaths");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, what_is_appended_is_read);
+    tcase_add_test(tc, the_oldest_go);
+    tcase_add_test(tc, a_torn_line_spoils_no_other);
+    tcase_add_loop_test(tc, a_line_is_a_death_or_none, 0,
+                        sizeof(lines) / sizeof(lines[0]));
+    tcase_add_test(tc, every_line_may_be_cut_off_anywhere);
+    tcase_add_test(tc, a_program_cannot_make_lines);
+    tcase_add_loop_test(tc, what_is_no_file_of_ours_is_set_aside, 0, 5);
+    tcase_add_loop_test(tc, an_end_is_told_in_words, 0,
+                        sizeof(ends) / sizeof(ends[0]));
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
