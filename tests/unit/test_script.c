@@ -55,6 +55,8 @@ static const struct {
      "instance of HeapProf\n"},
     {"System.print(HeapProf.getInstance().disable_prof())",
      "instance of HeapProf\n"},
+    {"System.print(HeapProf.getInstance().enable_prof(60).reset(17, true))",
+     "instance of HeapProf\n"},
     {"System.print(HeapProf.getInstance().enable_prof().has_enable())",
      "true\n"},
     {"System.print(HeapProf.getInstance().snapshot())", "heap_1\n"},
@@ -128,7 +130,7 @@ static const struct {
      "HeapProf has no method 'enable' with 0 arguments; it has getInstance()"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
-     "enable_prof([Num]), disable_prof(), has_enable(), "
+     "enable_prof([Num]), disable_prof(), has_enable(), state(), "
      "snapshot([String]), to_dot_format(String), dump_dot_snapshot(), "
      "reset([Num], [Bool]), snapshots(), describe(String), "},
     {"HeapProf.getInstance(1)", 1, 10, "with 1 argument;"},
