@@ -70,6 +70,8 @@ static const struct script_method rows[] = {
      SCRIPT_CHANGING, heapprof_disable},
     {"HeapProf", "has_enable", "", false, SCRIPT_BOOL, PRIVILEGE_STATUS,
      SCRIPT_INSTANT, heapprof_has_enable},
+    {"HeapProf", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, heapprof_state},
     {"HeapProf", "snapshot", "|m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
      SCRIPT_INSTANT, heapprof_snapshot},
     {"HeapProf", "to_dot_format", "m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,

@@ -18,6 +18,7 @@ enum step heapprof_snapshot(struct script_call *call, struct error *err);
 enum step heapprof_to_dot(struct script_call *call, struct error *err);
 enum step heapprof_dump_dot(struct script_call *call, struct error *err);
 enum step heapprof_reset(struct script_call *call, struct error *err);
+enum step heapprof_state(struct script_call *call, struct error *err);
 
 /* script_snapshots.c */
 enum step heapprof_snapshots(struct script_call *call, struct error *err);

@@ -9,9 +9,12 @@ enum step
 script_view(struct script_call *call, const struct view_request *request,
             struct error *err)
 {
-    enum step step = script_await_view(call, request, err);
+    struct view_request owned = *request;
     const struct buffer *bytes;
+    enum step step;
 
+    owned.owner = call->host->user;
+    step = script_await_view(call, &owned, err);
     if (step != STEP_DONE)
         return step;
     bytes = &call->work->view->bytes;
