@@ -248,7 +248,8 @@ START_TEST(now_is_the_statements_fresh_snapshot)
         harness_run(&h, "select collapsed('now') a, collapsed('NOW', 'b', "
                         "'force') b, (select sum(bytes) from "
                         "heapwire.heap_stacks) c"),
-        "a|b|c\nmain;beta() 3000000\nmain;alpha() 2000000|main;alpha() -4000000|"
+        "a|b|c\nmain;beta() 3000000\nmain;alpha() 2000000|main;alpha() "
+        "-4000000|"
         "#5000000");
     ck_assert_uint_eq(scripted.submitted, 1);
     scripted.answer = ANSWER_WAIT;
@@ -257,7 +258,8 @@ START_TEST(now_is_the_statements_fresh_snapshot)
     ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
-    ck_assert_str_eq(h.answer.data, "\nmain;beta() 3000000\nmain;alpha() 2000000");
+    ck_assert_str_eq(h.answer.data,
+                     "\nmain;beta() 3000000\nmain;alpha() 2000000");
 }
 END_TEST
 
