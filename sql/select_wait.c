@@ -144,7 +144,7 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
 
     if (state == TICKET_DONE) {
         scope->snapshot = result.snapshot;
-        add_pin(wait, result.snapshot, SELECT_NOW);
+        add_pin(wait, result.snapshot, SNAPSHOT_NOW);
         wait->fetched |= NEED_FRESH;
         wait->wanted &= ~(unsigned)NEED_FRESH;
     } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
@@ -299,7 +299,7 @@ select_fresh(struct handle *handle, struct snapshot **out)
     int rc = select_need(handle, NEED_SNAPSHOT);
 
     if (rc == SQLITE_OK)
-        *out = find_pin(handle->wait, SELECT_NOW)->snapshot;
+        *out = find_pin(handle->wait, SNAPSHOT_NOW)->snapshot;
     return rc;
 }
 
@@ -313,8 +313,8 @@ select_pin(struct handle *handle, const char *name,
     if (!handle->wait)
         return select_cannot_wait(handle);
     if (!name)
-        name = SELECT_NOW;
-    if (strcasecmp(name, SELECT_NOW) == 0) {
+        name = SNAPSHOT_NOW;
+    if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
         rc = select_need(handle, NEED_SNAPSHOT);
         if (rc != SQLITE_OK)
             return rc;

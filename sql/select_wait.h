@@ -23,8 +23,6 @@ struct progress;
 struct sql_node;
 struct ticket;
 
-#define SELECT_NOW "now" /* what heap_* calls the fresh snapshot */
-
 enum {
     SELECT_SNAPSHOTS_MAX = 16, /* that one statement reads */
     /* SELECTs that wait at once: each holds a handle, and others must find one
@@ -36,7 +34,7 @@ enum {
 struct select_pin {
     struct snapshot *snapshot; /* a reference */
     struct functions *functions;
-    const char *label; /* SELECT_NOW or the snapshot's name */
+    const char *label; /* SNAPSHOT_NOW or the snapshot's name */
 };
 
 struct select_wait {
@@ -73,7 +71,7 @@ bool select_wait_progress(struct select_wait *wait, struct progress *out);
  * had.
  */
 int select_need(struct handle *handle, unsigned needs);
-/* The kept snapshot of that name; NULL or SELECT_NOW: the fresh one. */
+/* The kept snapshot of that name; NULL or SNAPSHOT_NOW: the fresh one. */
 int select_pin(struct handle *handle, const char *name,
                const struct select_pin **out);
 
