@@ -86,6 +86,15 @@ add_name(struct buffer *out, const char *name)
         buffer_text(out, "...");
 }
 
+static void
+add_remark(struct buffer *out, const char *text)
+{
+    if (*text == '\0')
+        return;
+    add_name(out, text);
+    buffer_char(out, '\n');
+}
+
 /* Whether numbers have standard errors to be compared with. */
 static bool
 has_noise(const struct report *r)
@@ -101,10 +110,11 @@ add_head(const struct report *r)
     double total = profile_total(profile, r->options->measure);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
-    if (*profile->memory) {
-        add_name(r->out, profile->memory);
-        buffer_char(r->out, '\n');
-    }
+    add_remark(r->out, profile->memory);
+    if (profile->truncated)
+        add_remark(r->out, "The profile was cut off");
+    if (profile->origin.live) /* heapwire-prof says it on stderr */
+        add_remark(r->out, profile->note);
     if (total != 0)
         buffer_format(r->out, "Total: %s %s\n",
                       figure_value(total, r->options, value),
