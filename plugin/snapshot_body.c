@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "buffer.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "heap_dump.h"
 #include "memory.h"
@@ -186,7 +187,7 @@ struct decoder {
     struct arena *arena;
     const char **texts;
     size_t text_count;
-    bool no_memory;
+    bool foreign, no_memory;
 };
 
 static void *
@@ -212,6 +213,18 @@ get_count(struct decoder *d, size_t least, size_t max)
     return (size_t)count;
 }
 
+static const char *
+copy_text(struct decoder *d, struct span text)
+{
+    char *copy = arena_strndup(d->arena, text.data, text.size);
+
+    if (!copy)
+        d->no_memory = d->r.failed = true;
+    else if (d->foreign)
+        clean_text(text, copy);
+    return copy;
+}
+
 static void
 get_texts(struct decoder *d)
 {
@@ -222,9 +235,7 @@ get_texts(struct decoder *d)
 
         if (memchr(text.data, 0, text.size))
             d->r.failed = true;
-        d->texts[i] = arena_strndup(d->arena, text.data, text.size);
-        if (!d->texts[i])
-            d->no_memory = d->r.failed = true;
+        d->texts[i] = copy_text(d, text);
     }
 }
 
@@ -394,10 +405,11 @@ get_profile(struct decoder *d, struct profile *profile)
 }
 
 struct profile *
-snapshot_body_decode(const void *bytes, size_t size, struct error *err)
+snapshot_body_decode(const void *bytes, size_t size, bool foreign,
+                     struct error *err)
 {
     struct profile *profile = mem_zalloc(1, sizeof(*profile));
-    struct decoder d = {.r = reader_of(bytes, size)};
+    struct decoder d = {.r = reader_of(bytes, size), .foreign = foreign};
 
     if (profile)
         profile->arena = d.arena = arena_new(PROFILE_BYTES_MAX);

@@ -6,6 +6,7 @@
 #ifndef HW_SNAPSHOT_BODY_H
 #define HW_SNAPSHOT_BODY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buffer;
@@ -16,9 +17,10 @@ enum { SNAPSHOT_BODY_MAX = 256 << 20 /* bytes, unpacked */ };
 
 int snapshot_body_encode(const struct profile *profile, struct buffer *out,
                          struct error *err);
-/* All but what the head has: rate, samples, bytes, objects, truncated.  NULL
- * with *err. */
+/* All but what the head has: rate, samples, bytes, objects, truncated.
+ * foreign: somebody else made it, and its texts are cleaned (clean_text.h).
+ * NULL with *err. */
 struct profile *snapshot_body_decode(const void *bytes, size_t size,
-                                     struct error *err);
+                                     bool foreign, struct error *err);
 
 #endif

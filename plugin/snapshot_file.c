@@ -38,6 +38,7 @@
 #include <zlib.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
@@ -211,8 +212,18 @@ take_entry(struct snapshot *snapshot, const struct store_entry *entry)
     snapshot->profile->truncated = entry->truncated;
 }
 
-struct snapshot *
-snapshot_decode(const void *bytes, size_t size, struct error *err)
+static void
+clean(char *text, size_t size)
+{
+    char dirty[AGENT_PATH_MAX];
+    struct span span = {dirty, strnlen(text, size - 1)};
+
+    memcpy(dirty, text, span.size);
+    clean_text(span, text);
+}
+
+static struct snapshot *
+decode(const void *bytes, size_t size, bool foreign, struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct snapshot_head head;
@@ -228,7 +239,8 @@ snapshot_decode(const void *bytes, size_t size, struct error *err)
         error_memory(err, "a snapshot");
         goto out;
     }
-    snapshot->profile = snapshot_body_decode(body, head.body.size, err);
+    snapshot->profile =
+        snapshot_body_decode(body, head.body.size, foreign, err);
     if (!snapshot->profile) {
         snapshot_unref(snapshot);
         snapshot = NULL;
@@ -243,6 +255,30 @@ snapshot_decode(const void *bytes, size_t size, struct error *err)
     take_entry(snapshot, &head.entry);
 out:
     mem_free(body);
+    return snapshot;
+}
+
+struct snapshot *
+snapshot_decode(const void *bytes, size_t size, struct error *err)
+{
+    return decode(bytes, size, false, err);
+}
+
+struct snapshot *
+snapshot_decode_foreign(const void *bytes, size_t size, struct error *err)
+{
+    struct snapshot *snapshot = decode(bytes, size, true, err);
+    struct agent_hello *hello;
+
+    if (!snapshot)
+        return NULL;
+    hello = &snapshot->hello;
+    clean(snapshot->reason, sizeof(snapshot->reason));
+    clean(hello->boot_id, sizeof(hello->boot_id));
+    clean(hello->exe, sizeof(hello->exe));
+    clean(hello->mallctl, sizeof(hello->mallctl));
+    clean(hello->version, sizeof(hello->version));
+    clean(hello->malloc_conf_name, sizeof(hello->malloc_conf_name));
     return snapshot;
 }
 

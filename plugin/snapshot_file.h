@@ -24,6 +24,10 @@ int snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
 /* One reference, or NULL with *err. */
 struct snapshot *snapshot_decode(const void *bytes, size_t size,
                                  struct error *err);
+/* Likewise of one that somebody else may have made: what its texts have that
+ * harms terminals and logs is gone. */
+struct snapshot *snapshot_decode_foreign(const void *bytes, size_t size,
+                                         struct error *err);
 /* Its head alone: the first SNAPSHOT_FILE_HEAD_MAX bytes do. */
 int snapshot_decode_head(const void *bytes, size_t size,
                          struct store_entry *out, struct error *err);

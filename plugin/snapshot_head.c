@@ -98,6 +98,11 @@ static const struct field {
     FIELD(BOOL, truncated),
     FIELD(TEXT, note),
 };
+/* Something was added there: add it here, and raise VERSION. */
+_Static_assert(sizeof(struct agent_hello) == 1344, "a field is missing");
+_Static_assert(sizeof(struct snapshot_memory) ==
+                   10 * sizeof(struct stats_figure),
+               "a field is missing");
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 static void

@@ -130,7 +130,7 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
     if (begins(bytes, size, "heap_v2/"))
         snapshot = import_raw(bytes, size, &why);
     else if (begins(bytes, size, SNAPSHOT_FILE_MAGIC))
-        snapshot = snapshot_decode(bytes, size, &why);
+        snapshot = snapshot_decode_foreign(bytes, size, &why);
     else {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "neither a snapshot of heapwire nor a heap profile of "

@@ -277,7 +277,8 @@ store_dir_write(struct store_dir *dir, const char *name,
     return 0;
 fail:
     *full = errno == ENOSPC;
-    error_sys(err, ER_UNKNOWN, "cannot write %s/%s", dir->path, file);
+    error_sys(err, *full || errno == EDQUOT ? ER_DISK_FULL : ER_UNKNOWN,
+              "cannot write %s/%s", dir->path, file);
     fd_close(fd);
     remove_tmp(dir, tmp);
     return -1;

@@ -105,6 +105,19 @@ finish(struct view_cache *cache, struct view_job *job)
         t->waker.wake(t->waker.arg);
 }
 
+/* It grows no more: what it does not need, others do. */
+static void
+fit(struct buffer *bytes)
+{
+    char *data = mem_realloc(bytes->data, bytes->size + 1);
+
+    if (!data)
+        return;
+    bytes->data = data;
+    bytes->data[bytes->size] = '\0';
+    bytes->capacity = bytes->size + 1;
+}
+
 /* Without the lock. */
 static void
 compute(struct view_cache *cache, struct view_job *job)
@@ -117,6 +130,8 @@ compute(struct view_cache *cache, struct view_job *job)
                            &job->error) == 0)
         job->view = view_ref(view);
     job->failed = !job->view;
+    if (job->view)
+        fit(&view->bytes);
     view_unref(view);
 }
 

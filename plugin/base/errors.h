@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum error_code {
+    ER_DISK_FULL = 1021,
     ER_OUT_OF_MEMORY = 1037,
     ER_OUT_OF_SORT_MEMORY = 1038,
     ER_TOO_MANY_CONNECTIONS = 1040,

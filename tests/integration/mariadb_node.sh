@@ -50,6 +50,13 @@ db "CREATE DATABASE t; USE t; CREATE TABLE x ENGINE=InnoDB
 contains "its graph" 'digraph "/usr/sbin/mariadbd' \
     "$(prof 'dump_dot_snapshot()')"
 
+name=$(prof 'snapshot()')
+same "a snapshot is kept" "$name" \
+    "$(sql 'select group_concat(name) from heapwire.snapshots')"
+same "in a file that is the database's user's, too" "mysql 700 mysql 600" \
+    "$(stat -c '%U %a' "$work/node/snapshots" \
+        "$work/node/snapshots/$name.snapshot" | paste -sd ' ')"
+
 kill -KILL "$(cat "$work/db/pid")"
 disabled() {
     [ "$(prof 'has_enable()')" = false ]
@@ -60,6 +67,23 @@ wait_for 20 db 'SELECT 1'
 sleep 1 # it has dropped root again
 same "enable the second" "instance of HeapProf" "$(prof 'enable_prof()')"
 same "heapwired stays" mysql "$(heapwired_user)"
+
+# As root again, and then not.
+heapwired=$(cat "$work/node/heapwired.lock")
+kill -KILL "$heapwired"
+another() {
+    [ "$(cat "$work/node/heapwired.lock")" != "$heapwired" ] &&
+        heapwired_is_mysql && sql 'SELECT 1'
+}
+wait_for 10 another
+contains "another heapwired has the snapshot" "digraph" \
+    "$(prof "to_dot_format(\"$name\")")"
+same "enable a third time" "instance of HeapProf" "$(prof 'enable_prof()')"
+later=$(prof 'snapshot()')
+same "and keeps one more" "$name,$later" \
+    "$(sql 'select group_concat(name order by taken) from heapwire.snapshots')"
+same "all the user's" "mysql 600 mysql 600" \
+    "$(stat -c '%U %a' "$work"/node/snapshots/*.snapshot | paste -sd ' ')"
 
 touch "$work/enough"
 kill "$(cat "$work/db/pid")"

@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -23,6 +24,48 @@ static char top[32], dir[64], path[256], told[4096];
 static struct store *store;
 static struct store_options options;
 static struct error err;
+
+/* What is done to files, in its order: 'f' a file is synced, 'd' a directory,
+ * 'r' one is renamed.  The call of that place fails, with *_error. */
+static char calls[64];
+static char failing_call;
+static int failing_error;
+
+int __wrap_fsync(int fd);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+                     unsigned flags);
+int __real_fsync(int fd);
+int __real_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+                     unsigned flags);
+
+static bool
+call_fails(char call)
+{
+    size_t size = strlen(calls);
+
+    if (size < sizeof(calls) - 1)
+        calls[size] = call;
+    errno = failing_error;
+    return call == failing_call;
+}
+
+int
+__wrap_fsync(int fd)
+{
+    struct stat st;
+
+    fstat(fd, &st);
+    return call_fails(S_ISDIR(st.st_mode) ? 'd' : 'f') ? -1 : __real_fsync(fd);
+}
+
+int
+__wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to,
+                 unsigned flags)
+{
+    return call_fails('r')
+               ? -1
+               : __real_renameat2(from_dir, from, to_dir, to, flags);
+}
 
 static void
 listen_to(const char *line)
@@ -664,6 +707,7 @@ START_TEST(a_full_disk_loses_nothing)
     ck_assert_int_eq(add_noise("a", 400000), 0);
     ck_assert_int_eq(add_noise("b", 400000), 0);
     ck_assert_int_eq(add_noise("c", 400000), -1);
+    ck_assert_int_eq(err.code, ER_DISK_FULL);
     ck_assert_ptr_nonnull(strstr(err.text, "No space left on device"));
     ck_assert(!exists("c.tmp") && !exists("c.snapshot"));
     ck_assert_str_eq(names(), "a b");
@@ -748,6 +792,136 @@ START_TEST(a_start_without_memory_removes_nothing)
     }
     ck_assert_uint_gt(n, 3);
     ck_assert_str_eq(names(), "a b");
+}
+END_TEST
+
+/* ---- what survives the machine ---- */
+
+START_TEST(a_file_is_synced_before_it_has_its_name)
+{
+    reopen();
+    memset(calls, 0, sizeof(calls));
+    add("a");
+    ck_assert_str_eq(calls, "frd");
+    memset(calls, 0, sizeof(calls));
+    ck_assert_int_eq(store_pin(store, "a", true, &err), 0);
+    ck_assert_str_eq(calls, "rd");
+    memset(calls, 0, sizeof(calls));
+    ck_assert_int_eq(store_delete(store, "a", &err), 0);
+    ck_assert_str_eq(calls, "d");
+}
+END_TEST
+
+START_TEST(what_cannot_be_synced_or_renamed_is_not_kept)
+{
+    static const char which[] = "frd";
+
+    reopen();
+    add("a");
+    failing_call = which[_i];
+    failing_error = EIO;
+    ck_assert_int_eq(try_add("b"), -1);
+    failing_call = 0;
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot write "));
+    ck_assert_ptr_nonnull(strstr(err.text, "Input/output error"));
+    ck_assert(!exists("b.tmp") && !exists("b.snapshot"));
+    ck_assert_str_eq(names(), "a");
+    add("b");
+    ck_assert_str_eq(names(), "a b");
+}
+END_TEST
+
+/* As on NFS. */
+START_TEST(a_file_system_that_cannot_rename_without_overwriting_links)
+{
+    reopen();
+    put("b.snapshot", "somebody's");
+    failing_call = 'r';
+    failing_error = EINVAL;
+    add("a");
+    ck_assert(exists("a.snapshot") && !exists("a.tmp"));
+    ck_assert_int_eq(try_add("b"), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "File exists"));
+    ck_assert_int_eq(store_pin(store, "a", true, &err), 0);
+    ck_assert(exists("a.pinned") && !exists("a.snapshot"));
+    failing_call = 0;
+    reopen();
+    ck_assert_str_eq(names(), "a*");
+    check_read("a");
+}
+END_TEST
+
+/* Writes without end, and tells the names of what was kept through fd. */
+static void
+write_until_killed(int fd)
+{
+    char name[] = "k_000000";
+    struct error why;
+
+    for (unsigned i = 0;; i++) {
+        struct snapshot *s = fixture_snapshot(name, 9);
+
+        snprintf(name, sizeof(name), "k_%06u", i % 1000000);
+        memcpy(s->name, name, sizeof(name));
+        if (store_add(store, s, &why) != 0 || write(fd, name, 8) != 8)
+            _exit(1);
+        if (i % 3 == 0)
+            store_pin(store, name, true, &why);
+        if (i % 3 == 0 && i % 4)
+            store_delete(store, name, &why);
+        snapshot_unref(s);
+    }
+}
+
+/* The last of those that were told of is there, all that is there is whole. */
+START_TEST(a_kill_leaves_whole_ones)
+{
+    enum { KILLS = 25 };
+    char last[9], name[9] = "";
+    struct store_entry *list = calloc(STORE_COUNT_MAX, sizeof(*list));
+    int unfinished = 0;
+
+    options.count = 8;
+    srand((unsigned)clock_ms());
+    for (int i = 0; i < KILLS; i++) {
+        int fds[2], status;
+        size_t count;
+        pid_t child;
+
+        reopen();
+        ck_assert_int_eq(pipe(fds), 0);
+        child = fork();
+        if (child == 0)
+            write_until_killed(fds[1]);
+        close(fds[1]);
+        usleep((useconds_t)(20000 + rand() % 60000)); /* NOLINT */
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFSIGNALED(status), "it failed before");
+        last[0] = '\0';
+        while (read(fds[0], name, 8) == 8)
+            memcpy(last, name, sizeof(last));
+        close(fds[0]);
+        for (int j = 0; j < 1000; j++) {
+            char tmp[32];
+
+            snprintf(tmp, sizeof(tmp), "k_%06d.tmp", j);
+            unfinished += exists(tmp);
+        }
+        reopen();
+        ck_assert_str_eq(told, "");
+        count = store_list(store, list, STORE_COUNT_MAX);
+        ck_assert_msg(*last == '\0' || atoi(last + 2) % 3 == 0 ||
+                          strstr(names(), last) != NULL,
+                      "%s is not among %s", last, names());
+        for (size_t j = 0; j < count; j++) {
+            check_read(list[j].name);
+            ck_assert_int_eq(store_delete(store, list[j].name, &err), 0);
+        }
+    }
+    printf("%d of %d kills met one that was being written\n", unfinished,
+           KILLS);
+    free(list);
 }
 END_TEST
 
@@ -836,6 +1010,11 @@ main(void)
     tcase_add_test(tc, a_full_disk_loses_nothing);
     tcase_add_test(tc, want_of_memory_changes_nothing);
     tcase_add_test(tc, a_start_without_memory_removes_nothing);
+    tcase_add_test(tc, a_file_is_synced_before_it_has_its_name);
+    tcase_add_loop_test(tc, what_cannot_be_synced_or_renamed_is_not_kept, 0, 3);
+    tcase_add_test(tc,
+                   a_file_system_that_cannot_rename_without_overwriting_links);
+    tcase_add_test(tc, a_kill_leaves_whole_ones);
     tcase_add_test(tc, many_work_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
