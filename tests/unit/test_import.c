@@ -146,6 +146,31 @@ START_TEST(calls_as_people_write_them)
 }
 END_TEST
 
+START_TEST(the_table_of_snapshots_tells_it)
+{
+    struct snapshot *snapshot = snapshot_import(RAW, sizeof(RAW) - 1, NULL);
+    struct error err;
+
+    call("raw1", RAW, sizeof(RAW) - 1);
+    snprintf(snapshot->name, sizeof(snapshot->name), "mark");
+    snprintf(snapshot->reason, sizeof(snapshot->reason), "80%% of the limit");
+    snapshot->cause = SNAPSHOT_MARK;
+    snapshot->memory.rss = (struct stats_figure){true, 123456};
+    snapshot->memory.cgroup_limit = (struct stats_figure){true, 1 << 30};
+    ck_assert_int_eq(store_add(scripted.store, snapshot, &err), 0);
+    ck_assert_int_eq(store_pin(scripted.store, "mark", true, &err), 0);
+    snapshot_unref(snapshot);
+    ck_assert_str_eq(
+        harness_run(&h, "select name, cause, reason, pinned, on_disk, size > 0 "
+                        "sized, rss_bytes, cgroup_limit, resident_bytes from "
+                        "heapwire.snapshots"),
+        "name|cause|reason|pinned|on_disk|sized|rss_bytes|cgroup_limit|"
+        "resident_bytes\n"
+        "raw1|imported||#0|#0|#1|\\N|\\N|\\N\n"
+        "mark|mark|80% of the limit|#1|#0|#1|#123456|#1073741824|\\N");
+}
+END_TEST
+
 START_TEST(a_name_is_taken_once)
 {
     call("raw1", RAW, sizeof(RAW) - 1);
@@ -210,6 +235,7 @@ main(void)
     tcase_add_test(t, a_raw_profile_is_imported);
     tcase_add_test(t, what_was_exported_is_imported);
     tcase_add_loop_test(t, calls_as_people_write_them, 0, COUNT(cases));
+    tcase_add_test(t, the_table_of_snapshots_tells_it);
     tcase_add_test(t, a_name_is_taken_once);
     tcase_add_test(t, it_needs_the_privilege);
     tcase_add_test(t, both_may_be_parameters);
