@@ -22,7 +22,7 @@
 #include "view_options.h"
 
 enum {
-    READ_BYTES = 1 << 16,
+    READ_BYTES = 1 << 14,
     LOOK_MS = 50, /* between two looks at cancelled */
     DEATH_MS = 2000,
     REAP_STEP_MS = 2,
@@ -101,8 +101,9 @@ end(struct child *child)
     child->socket = -1;
     if (child->pid <= 0)
         return;
-    /* Not reaped yet, so the number is still its own. */
-    (void)kill(child->pid, SIGKILL);
+    /* Not reaped yet, so the number is still its own and its group's: where
+     * dot is a script, what that started goes too. */
+    (void)kill(-child->pid, SIGKILL);
     (void)await_death(child, clock_ms() + DEATH_MS);
     for (size_t i = 0; child->pid > 0 && i < LOST_MAX; i++) {
         pid_t none = 0;
@@ -223,33 +224,23 @@ send_some(struct child *child, const char *source, size_t size, size_t *done)
 enum take { TAKE_MORE, TAKE_END, TAKE_FAILED };
 
 static enum take
-take_some(struct child *child, struct buffer *out, size_t from,
-          struct error *err)
+take_some(struct child *child, struct buffer *answer, struct error *err)
 {
-    char *place;
-    ssize_t n;
+    char piece[READ_BYTES];
+    ssize_t n = recv(child->socket, piece, sizeof(piece), MSG_DONTWAIT);
 
-    if (out->size - from > GRAPHVIZ_OUTPUT_MAX) {
-        error_set(err, ER_OUT_OF_MEMORY,
-                  "the picture is larger than %d MB: show fewer nodes "
-                  "(nodecount, nodefraction), or take dot()'s source",
-                  GRAPHVIZ_OUTPUT_MAX >> 20);
-        return TAKE_FAILED;
-    }
-    place = buffer_reserve(out, READ_BYTES);
-    if (!place) {
-        error_set(err, ER_OUT_OF_MEMORY,
-                  "the picture is larger than %zu bytes or memory ran out",
-                  out->max);
-        return TAKE_FAILED;
-    }
-    n = recv(child->socket, place, READ_BYTES, MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return TAKE_MORE;
     if (n <= 0)
         return TAKE_END;
-    buffer_claim(out, (size_t)n);
-    return TAKE_MORE;
+    buffer_add(answer, piece, (size_t)n);
+    if (!answer->failed)
+        return TAKE_MORE;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the picture is larger than %zu bytes or memory ran out: show "
+              "fewer nodes (nodecount, nodefraction), or take dot()'s source",
+              answer->max);
+    return TAKE_FAILED;
 }
 
 static int
@@ -272,9 +263,9 @@ check_time(const struct graphviz_run *run, uint64_t until, struct error *err)
 /* Sends and receives until the child closes its end. */
 static int
 talk(struct child *child, const struct graphviz_run *run, const char *source,
-     size_t size, uint64_t until, struct buffer *out, struct error *err)
+     size_t size, uint64_t until, struct buffer *answer, struct error *err)
 {
-    size_t done = 0, from = out->size;
+    size_t done = 0;
     enum take taken = TAKE_MORE;
 
     while (taken == TAKE_MORE) {
@@ -293,14 +284,14 @@ talk(struct child *child, const struct graphviz_run *run, const char *source,
             send_some(child, source, size, &done) != 0)
             done = size;
         if (n > 0 && (fd.revents & (POLLIN | POLLHUP | POLLERR)))
-            taken = take_some(child, out, from, err);
+            taken = take_some(child, answer, err);
     }
     return taken == TAKE_END ? 0 : -1;
 }
 
 static int
-check_answer(struct child *child, const char *answer, size_t size,
-             uint64_t until, struct error *err)
+check_answer(struct child *child, const struct buffer *answer, uint64_t until,
+             struct error *err)
 {
     static const char tail[] = "</svg>\n";
     size_t end_size = sizeof(tail) - 1;
@@ -323,8 +314,8 @@ check_answer(struct child *child, const char *answer, size_t size,
                   WEXITSTATUS(child->status));
         return -1;
     }
-    if (size < end_size ||
-        memcmp(answer + size - end_size, tail, end_size) != 0) {
+    if (answer->size < end_size ||
+        memcmp(answer->data + answer->size - end_size, tail, end_size) != 0) {
         error_set(err, ER_UNKNOWN,
                   "graphviz did not answer with a whole picture: dot() gives "
                   "the graph's source");
@@ -339,19 +330,24 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
 {
     uint64_t until = clock_ms() + run->deadline_ms;
     struct child child = {.socket = -1};
-    size_t before = out->size;
+    size_t room = out->max - out->size;
+    struct buffer answer;
     int rc = -1;
 
+    buffer_init(&answer,
+                room < GRAPHVIZ_OUTPUT_MAX ? room : GRAPHVIZ_OUTPUT_MAX);
     reap_lost();
     if (start(&child, run, err) == 0 &&
-        talk(&child, run, source, size, until, out, err) == 0)
-        rc = check_answer(&child, out->data + before, out->size - before, until,
-                          err);
+        talk(&child, run, source, size, until, &answer, err) == 0)
+        rc = check_answer(&child, &answer, until, err);
     end(&child);
-    if (rc != 0 && out->data) {
-        out->size = before;
-        out->data[before] = '\0';
+    if (rc == 0) {
+        buffer_add(out, answer.data, answer.size);
+        rc = out->failed ? -1 : 0;
+        if (rc != 0)
+            error_memory(err, "the picture");
     }
+    buffer_fini(&answer);
     return rc;
 }
 

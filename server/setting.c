@@ -373,6 +373,23 @@ set_min_interval(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+/* "0.5": digits, and at most one point among them. */
+static int
+set_budget(struct config *c, const char *value, struct error *err)
+{
+    size_t size = strspn(value, "0123456789.");
+    double percent = strtod(value, NULL);
+
+    if (size == 0 || value[size] || strchr(value, '.') != strrchr(value, '.') ||
+        strcmp(value, ".") == 0 || percent > CONFIG_BUDGET_MAX)
+        return wrong(err,
+                     "must be a number from 0 to %d: percent of one CPU for "
+                     "every eight of the machine; 0 for no budget",
+                     CONFIG_BUDGET_MAX);
+    c->budget_percent = percent;
+    return 0;
+}
+
 static const struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line */
@@ -411,6 +428,8 @@ static const struct setting {
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              set_min_interval, true},
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
+    [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
+                       set_budget},
 };
 
 const char *
@@ -442,6 +461,7 @@ setting_defaults(struct config *config)
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
+    config->budget_percent = CONFIG_DEFAULT_BUDGET;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
     config->marks = marks_defaults;
     config->keep = store_defaults.count;
@@ -525,6 +545,7 @@ setting_print(const struct config *c, FILE *out)
             c->keep, c->keep_bytes, c->keep_age_s);
     print_marks(&c->marks, out);
     fprintf(out, "linger=%u\n", c->linger_s);
+    fprintf(out, "profiler.budget_percent=%g\n", c->budget_percent);
 }
 
 bool

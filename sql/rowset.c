@@ -25,6 +25,7 @@ rowset_fini(struct rowset *set)
     arena_free(set->arena);
     mem_free(set->values);
     mem_free(set->why);
+    mem_free(set->taken);
     memset(set, 0, sizeof(*set));
 }
 
@@ -147,9 +148,21 @@ rowset_fail(struct rowset *set, const struct error *why)
         *set->why = *why;
 }
 
+void
+rowset_take(struct rowset *set, void *taken, size_t rows,
+            void (*cell)(const void *taken, size_t row, size_t column,
+                         struct value *out, char text[ROWSET_TEXT]))
+{
+    set->taken = taken;
+    set->taken_rows = rows;
+    set->cell = cell;
+}
+
 size_t
 rowset_rows(const struct rowset *set)
 {
+    if (set->cell)
+        return set->taken_rows;
     return set->columns ? set->filled / set->columns : 0;
 }
 
@@ -157,6 +170,18 @@ const struct value *
 rowset_row(const struct rowset *set, size_t row)
 {
     return set->values + row * set->columns;
+}
+
+void
+rowset_cell(const struct rowset *set, size_t row, size_t column,
+            struct value *out, char text[ROWSET_TEXT])
+{
+    if (!set->cell) {
+        *out = rowset_row(set, row)[column];
+        return;
+    }
+    memset(out, 0, sizeof(*out));
+    set->cell(set->taken, row, column, out, text);
 }
 
 int

@@ -17,6 +17,8 @@ enum {
     ROWSET_BYTES_MAX = 16 * 1024 * 1024 /* of texts */
 };
 
+enum { ROWSET_TEXT = 64 };
+
 struct rowset {
     struct arena *arena; /* of texts */
     struct value *values;
@@ -24,6 +26,11 @@ struct rowset {
     size_t filled, capacity; /* cells */
     bool failed;
     struct error *why; /* owned; NULL: it did not fit */
+    /* In place of values: see rowset_take. */
+    void *taken; /* owned */
+    size_t taken_rows;
+    void (*cell)(const void *taken, size_t row, size_t column,
+                 struct value *out, char text[ROWSET_TEXT]);
 };
 
 void rowset_init(struct rowset *set, size_t columns);
@@ -41,8 +48,19 @@ void rowset_value(struct rowset *set, const struct value *value);
 /* The table cannot be made: what rowset_done will say. */
 void rowset_fail(struct rowset *set, const struct error *why);
 
+/* Many rows that are made cell by cell when they are read, of taken, which is
+ * the set's from now on (mem_free).  out is NULL as it comes; its text may lie
+ * in text. */
+void rowset_take(struct rowset *set, void *taken, size_t rows,
+                 void (*cell)(const void *taken, size_t row, size_t column,
+                              struct value *out, char text[ROWSET_TEXT]));
+
 size_t rowset_rows(const struct rowset *set);
+/* Not of a set that was taken. */
 const struct value *rowset_row(const struct rowset *set, size_t row);
+/* Of either kind: text may be the cell's, until the next. */
+void rowset_cell(const struct rowset *set, size_t row, size_t column,
+                 struct value *out, char text[ROWSET_TEXT]);
 
 /* -1 with *err when something did not fit. */
 int rowset_done(const struct rowset *set, struct error *err);

@@ -285,9 +285,12 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
     sqlite3_destructor_type borrowed = SQLITE_STATIC; /* it outlives us */
     struct value value = {0};
+    char text[ROWSET_TEXT];
 
     if (cursor->rows) {
-        value = rowset_row(cursor->rows, cursor->row)[column];
+        rowset_cell(cursor->rows, cursor->row, (size_t)column, &value, text);
+        if (value.data == text)
+            borrowed = SQLITE_TRANSIENT;
     } else {
         cursor->place.walk->cell(&cursor->place, (size_t)column, &value);
         borrowed = SQLITE_TRANSIENT;

@@ -5,58 +5,96 @@
  *         at datetime, pid bigint unsigned, started datetime,
  *         profiling tinyint(1), responsive tinyint(1),
  *         rss bigint, cgroup_current bigint, cgroup_cache bigint,
- *         cgroup_limit bigint,                      -- the kernel's, each
- * second allocated bigint, active bigint, metadata bigint, resident bigint,
- *         mapped bigint, retained bigint            -- jemalloc's, each ten
- *     );
+ *         cgroup_limit bigint,
+ *         allocated bigint, active bigint, metadata bigint, resident bigint,
+ *         mapped bigint, retained bigint)
+ *
+ * The kernel's figures are of each second, jemalloc's of each ten.
  */
+#include <string.h>
+
 #include "catalog_tables.h"
+#include "clock.h"
 #include "history.h"
+#include "memory.h"
 #include "rowset.h"
 #include "sql_session.h"
 
-enum { SAMPLES_AT_ONCE = 64 };
+enum { AT, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
 
 static void
-add_figure(struct rowset *out, struct stats_figure figure)
+give_int(struct value *out, int64_t value)
 {
-    if (figure.known && figure.value <= INT64_MAX)
-        rowset_int(out, (int64_t)figure.value);
-    else
-        rowset_null(out);
+    out->type = VALUE_INT;
+    out->integer = value;
 }
 
 static void
-add_sample(struct rowset *out, const struct history_sample *sample)
+give_time(struct value *out, int64_t wall_ms, char text[ROWSET_TEXT])
 {
-    rowset_time(out, sample->at_ms);
-    rowset_int(out, sample->pid);
-    rowset_time(out, sample->started_ms);
-    rowset_int(out, sample->profiling);
-    rowset_int(out, !sample->unresponsive);
-    add_figure(out, sample->rss);
-    add_figure(out, sample->cgroup_current);
-    add_figure(out, sample->cgroup_cache);
-    add_figure(out, sample->cgroup_limit);
-    add_figure(out, sample->allocated);
-    add_figure(out, sample->active);
-    add_figure(out, sample->metadata);
-    add_figure(out, sample->resident);
-    add_figure(out, sample->mapped);
-    add_figure(out, sample->retained);
+    if (wall_ms <= 0)
+        return;
+    clock_text(wall_ms, text, ROWSET_TEXT);
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
 }
 
+static void
+give_figure(struct value *out, const struct history_sample *s, size_t i)
+{
+    const struct stats_figure *const figures[FIGURES] = {
+        &s->rss,       &s->cgroup_current, &s->cgroup_cache, &s->cgroup_limit,
+        &s->allocated, &s->active,         &s->metadata,     &s->resident,
+        &s->mapped,    &s->retained};
+
+    if (figures[i]->known && figures[i]->value <= INT64_MAX)
+        give_int(out, (int64_t)figures[i]->value);
+}
+
+static void
+cell(const void *taken, size_t row, size_t column, struct value *out,
+     char text[ROWSET_TEXT])
+{
+    const struct history_sample *sample =
+        (const struct history_sample *)taken + row;
+
+    switch (column) {
+    case AT:
+        give_time(out, sample->at_ms, text);
+        break;
+    case PID:
+        give_int(out, sample->pid);
+        break;
+    case STARTED:
+        give_time(out, sample->started_ms, text);
+        break;
+    case PROFILING:
+        give_int(out, sample->profiling);
+        break;
+    case RESPONSIVE:
+        give_int(out, !sample->unresponsive);
+        break;
+    default:
+        give_figure(out, sample, column - RSS);
+    }
+}
+
+/* Hours of seconds: a copy of the samples is a sixth of their cells. */
 static void
 produce(const struct catalog_scope *scope, struct rowset *out)
 {
     struct history *history = scope->session->node->history;
-    struct history_sample samples[SAMPLES_AT_ONCE];
+    struct history_sample *samples =
+        history ? mem_alloc(HISTORY_SAMPLES * sizeof(*samples)) : NULL;
     uint64_t next = 0;
-    size_t count;
 
-    while ((count = history_read(history, &next, samples, SAMPLES_AT_ONCE)) > 0)
-        for (size_t i = 0; i < count; i++)
-            add_sample(out, &samples[i]);
+    if (samples)
+        rowset_take(out, samples,
+                    history_read(history, &next, samples, HISTORY_SAMPLES),
+                    cell);
+    else if (history)
+        out->failed = true;
 }
 
 static const struct catalog_column memory_history[] = {

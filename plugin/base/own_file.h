@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 /* dir/name, made 0600 where flags have O_CREAT.  -1 with errno; EPERM when it
- * is not a regular file of the owner's (or our own) with one name, closed to
- * others. */
+ * is not a regular file with one name, closed to others, of the directory's
+ * owner or our own; for root, of anybody: the directory may have been another
+ * user's. */
 int own_file_open(const char *dir, const char *name, int flags);
 
 /* Whether that errno of own_file_open says that something else lies there. */

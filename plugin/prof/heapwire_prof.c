@@ -13,9 +13,12 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
+#include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
 #include "profile.h"
+#include "snapshot.h"
+#include "snapshot_file.h"
 #include "symbolizer.h"
 #include "view.h"
 
@@ -57,34 +60,34 @@ find_symbolizer(char *path, size_t size, struct error *err)
 
 /* What is shared by all profiles that are read. */
 struct reading {
-    const char *binary;
+    const char *binary; /* NULL: not given */
     char helper[PATH_BYTES];
-    struct symbolizer *symbolizer;
+    struct symbolizer *symbolizer; /* once it was needed */
 };
 
-static struct names *
-name_addresses(const struct reading *reading, const struct heap_dump *dump,
-               struct error *err)
-{
-    struct resolve_request request = {.maps = &dump->maps,
-                                      .addresses = dump->addresses,
-                                      .count = dump->address_count,
-                                      .program = reading->binary};
-    struct names *names = NULL;
+/* One of them: a raw one is ours, a snapshot's is the snapshot's. */
+struct loaded {
+    const struct profile *profile;
+    struct profile *owned;
+    struct snapshot *snapshot;
+};
 
-    if (symbolizer_resolve(reading->symbolizer, &request, &names, err) != 0)
-        return NULL;
-    return names;
+static void
+loaded_fini(struct loaded *loaded)
+{
+    profile_free(loaded->owned);
+    snapshot_unref(loaded->snapshot);
 }
 
 static int
-open_reading(struct reading *reading, const char *binary, struct error *err)
+start_symbolizer(struct reading *reading, struct error *err)
 {
     struct symbolizer_options options = {.program = reading->helper};
 
-    reading->binary = binary;
-    if (access(binary, R_OK) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot read %s", binary);
+    if (reading->symbolizer)
+        return 0;
+    if (access(reading->binary, R_OK) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot read %s", reading->binary);
         return -1;
     }
     if (find_symbolizer(reading->helper, sizeof(reading->helper), err) != 0)
@@ -93,73 +96,143 @@ open_reading(struct reading *reading, const char *binary, struct error *err)
     return reading->symbolizer ? 0 : -1;
 }
 
-static void
-warn(const char *path, const struct heap_dump *dump, const struct names *names)
+static struct names *
+name_addresses(struct reading *reading, const struct heap_dump *dump,
+               struct error *err)
 {
-    if (dump->truncated)
+    struct resolve_request request = {.maps = &dump->maps,
+                                      .addresses = dump->addresses,
+                                      .count = dump->address_count,
+                                      .program = reading->binary};
+    struct names *names = NULL;
+
+    if (start_symbolizer(reading, err) != 0 ||
+        symbolizer_resolve(reading->symbolizer, &request, &names, err) != 0)
+        return NULL;
+    return names;
+}
+
+static void
+warn(const char *path, bool truncated, const char *note)
+{
+    if (truncated)
         fprintf(stderr, "heapwire-prof: %s was cut off\n", path);
-    if (names_note(names)[0])
-        fprintf(stderr, "heapwire-prof: %s\n", names_note(names));
+    if (*note)
+        fprintf(stderr, "heapwire-prof: %s\n", note);
 }
 
 static struct profile *
-read_profile(const struct reading *reading, const char *path, struct error *err)
+read_raw(struct reading *reading, const char *path, const struct buffer *text,
+         struct error *err)
 {
-    struct heap_dump *dump = NULL;
+    struct heap_dump *dump = heap_dump_parse(text->data, text->size, err);
     struct names *names = NULL;
     struct profile *profile = NULL;
-    struct buffer text;
 
-    buffer_init(&text, profile_bytes_max);
-    if (file_read_all(path, &text, err) != 0)
-        goto out;
-    dump = heap_dump_parse(text.data, text.size, err);
     if (!dump)
+        return NULL;
+    if (!reading->binary) {
+        error_set(err, ER_UNKNOWN,
+                  "%s is jemalloc's own profile, without names: say "
+                  "BINARY, too, the program that wrote it",
+                  path);
         goto out;
+    }
     names = name_addresses(reading, dump, err);
-    if (!names)
-        goto out;
-    warn(path, dump, names);
-    profile = profile_new(dump, names, reading->binary, NULL, err);
+    if (names)
+        profile = profile_new(dump, names, reading->binary, NULL, err);
+    if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
+        profile_free(profile);
+        profile = NULL;
+    }
+    if (profile)
+        warn(path, profile->truncated, profile->note);
 out:
     names_free(names);
     heap_dump_free(dump);
-    buffer_fini(&text);
     return profile;
 }
 
-static struct profile *
-read_difference(const struct reading *reading, const char *path,
-                const char *base_path, struct error *err)
+static bool
+is_snapshot(const struct buffer *text)
 {
-    struct profile *now = read_profile(reading, path, err);
-    struct profile *base = NULL, *difference = NULL;
+    const size_t size = sizeof(SNAPSHOT_FILE_MAGIC) - 1;
 
-    if (!base_path || !now)
-        return now;
-    base = read_profile(reading, base_path, err);
-    if (base)
-        difference = profile_diff(now, base, err);
-    profile_free(base);
-    profile_free(now);
-    return difference;
+    return text->size >= size &&
+           memcmp(text->data, SNAPSHOT_FILE_MAGIC, size) == 0;
+}
+
+static int
+load(struct reading *reading, const char *path, struct loaded *out,
+     struct error *err)
+{
+    struct buffer text;
+
+    buffer_init(&text, profile_bytes_max);
+    if (file_read_all(path, &text, err) == 0) {
+        if (is_snapshot(&text))
+            out->snapshot = snapshot_decode(text.data, text.size, err);
+        else
+            out->owned = read_raw(reading, path, &text, err);
+    }
+    buffer_fini(&text);
+    out->profile = out->snapshot ? out->snapshot->profile : out->owned;
+    return out->profile ? 0 : -1;
+}
+
+/* As the node does, with what is said here instead. */
+static int
+check_comparable(const struct loaded *now, const struct loaded *base,
+                 struct error *err)
+{
+    struct error why = {0};
+
+    if (!now->snapshot || !base->snapshot ||
+        snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
+        return 0;
+    why.text[strcspn(why.text, ";")] = '\0';
+    error_set(err, ER_UNKNOWN, "%s; say --force to compare them nevertheless",
+              why.text);
+    return -1;
+}
+
+/* *difference: what to show in place of now, or NULL. */
+static int
+load_all(const struct prof_command *command, struct reading *reading,
+         struct loaded *now, struct profile **difference, struct error *err)
+{
+    const char *path = command->arguments[command->argument_count - 1];
+    struct loaded base = {0};
+    int rc = -1;
+
+    if (load(reading, path, now, err) != 0)
+        return -1;
+    if (!command->base)
+        return 0;
+    if (load(reading, command->base, &base, err) == 0 &&
+        (command->force || check_comparable(now, &base, err) == 0)) {
+        *difference = profile_diff(now->profile, base.profile, err);
+        rc = *difference ? 0 : -1;
+    }
+    loaded_fini(&base);
+    return rc;
 }
 
 static int
 run(const struct prof_command *command, struct error *err)
 {
     struct reading reading = {0};
-    struct profile *profile = NULL;
+    struct loaded now = {0};
+    struct profile *difference = NULL;
     struct buffer out;
     int rc = -1;
 
     buffer_init(&out, output_bytes_max);
-    if (open_reading(&reading, command->arguments[0], err) != 0)
-        goto out;
-    profile =
-        read_difference(&reading, command->arguments[1], command->base, err);
-    if (!profile ||
-        command->form->render(profile, &command->options, &out, err) != 0)
+    if (command->argument_count == 2)
+        reading.binary = command->arguments[0];
+    if (load_all(command, &reading, &now, &difference, err) != 0 ||
+        command->form->render(difference ? difference : now.profile,
+                              &command->options, &out, err) != 0)
         goto out;
     if (fwrite(out.data, 1, out.size, stdout) != out.size ||
         fflush(stdout) != 0) {
@@ -168,7 +241,8 @@ run(const struct prof_command *command, struct error *err)
     }
     rc = 0;
 out:
-    profile_free(profile);
+    profile_free(difference);
+    loaded_fini(&now);
     symbolizer_free(reading.symbolizer);
     buffer_fini(&out);
     return rc;
@@ -190,8 +264,10 @@ main(int argc, char **argv)
         puts("heapwire-prof " HW_VERSION);
         return EXIT_SUCCESS;
     }
-    if (command.argument_count != 2) {
-        fputs("heapwire-prof: needs BINARY and PROFILE; see --help\n", stderr);
+    if (command.argument_count < 1 || command.argument_count > 2) {
+        fputs("heapwire-prof: needs BINARY and PROFILE, or SNAPSHOT; see "
+              "--help\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (run(&command, &err) != 0) {

@@ -99,6 +99,15 @@ take_base(struct prof_command *c, const char *value, unsigned which)
 }
 
 static int
+take_force(struct prof_command *c, const char *value, unsigned which)
+{
+    (void)value;
+    (void)which;
+    c->force = true;
+    return 0;
+}
+
+static int
 take_focus(struct prof_command *c, const char *value, unsigned which)
 {
     (void)which;
@@ -189,6 +198,8 @@ take_version(struct prof_command *c, const char *value, unsigned which)
 
 static const struct flag own_flags[] = {
     {"base", "FILE", take_base, "show the difference from that profile"},
+    {"force", NULL, take_force,
+     "even if it is of another process, rate or reset"},
     {"focus", "REGEXP", take_focus, "only stacks that it matches in"},
     {"ignore", "REGEXP", take_ignore, "only stacks that it matches nowhere in"},
     {"nodecount", "N", take_nodecount, "at most N nodes, or lines of top [80]"},
@@ -303,7 +314,9 @@ prof_flags_usage(void)
 
     make_flags(&flags);
     puts("Usage: heapwire-prof --FORM [flags] BINARY PROFILE\n"
-         "Shows who holds the memory in a jemalloc heap profile (heap_v2).");
+         "       heapwire-prof --FORM [flags] SNAPSHOT\n"
+         "Shows who holds the memory: in a jemalloc heap profile (heap_v2) of "
+         "the program\nBINARY, or in a snapshot that heapwire exported.");
     print_kind("What to write to stdout:", &flags, 0, flags.forms);
     print_kind("What to count [inuse_space]:", &flags, flags.forms,
                flags.measures);

@@ -17,6 +17,7 @@ struct prof_command {
     const struct view_form *form;
     struct view_options options;
     const char *base; /* a profile to subtract, or NULL */
+    bool force;       /* subtract it, whatever it is of */
     char **arguments; /* the rest of the words */
     int argument_count;
     bool help, version; /* was asked for, and nothing else is to be done */

@@ -81,7 +81,8 @@ choose(struct drawing *d)
         if (d->drawn <= FLAMEGRAPH_FRAMES_MAX)
             break;
     }
-    d->dropped = tree->count - d->drawn;
+    /* Of nothing, only the root is not drawn. */
+    d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->drawn : 0;
 }
 
 /* Parents come before their children. */

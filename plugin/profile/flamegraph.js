@@ -6,7 +6,7 @@
     const script = document.currentScript;
     const svg = script ? script.closest('svg') : document.documentElement;
     const space = 'http://www.w3.org/2000/svg';
-    const MARGIN = 10, PAD = 3, CHAR = 7.25, NARROWEST = 500;
+    const MARGIN = 10, PAD = 3, CHAR = 7.25, NARROWEST = 500, SCROLLBAR = 16;
     const byId = (id) => svg.querySelector('#' + id);
     const reset = byId('reset'), details = byId('details');
     const search = byId('search'), matched = byId('matched'), head = byId('head');
@@ -170,9 +170,10 @@
 
     // As wide as the window, when the window is ours.
     function resize() {
-        if (alone)
-            width = Math.max(window.innerWidth || 1200, NARROWEST);
         const height = svg.viewBox.baseVal.height;
+        const bar = height > window.innerHeight ? SCROLLBAR : 0;
+        if (alone)
+            width = Math.max((window.innerWidth || 1200) - bar, NARROWEST);
         svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
         svg.setAttribute('width', width);
         for (const text of svg.querySelectorAll('.middle'))

@@ -17,7 +17,7 @@ bool flamegraph_is_noise(const struct call_tree_node *node);
 /* Functions of one name have one color; of a difference the color says which
  * way, and how much of all, it changed. */
 void flamegraph_color(const struct profile *profile,
-                      const struct call_tree *tree, uint32_t node,
+                      const struct call_tree *tree, uint32_t i,
                       char out[FLAMEGRAPH_COLOR]);
 
 #endif

@@ -471,7 +471,7 @@ profile_pprof(const struct profile *profile, const struct view_options *options,
     buffer_init(&w.out, PPROF_BYTES_MAX);
     buffer_init(&w.message, PPROF_BYTES_MAX);
     buffer_init(&w.inner, PPROF_BYTES_MAX);
-    buffer_init(&w.scratch, 2 * PPROF_NAME_MAX);
+    buffer_init(&w.scratch, (size_t)2 * PPROF_NAME_MAX);
     w.arena = arena_new(PPROF_MEMORY_MAX);
     if (w.arena) {
         rc = write_all(&w);

@@ -13,7 +13,7 @@ import sys
 
 INLINE = re.compile(r" \((partial-)?inline\)$")
 RUN = re.compile(r"^Run#\d+$|Callback.*::Run$")  # one per callee, here
-STACKS = 2000  # rounded by half a byte each
+STACKS = 200  # at most; rounded by half a byte each
 
 
 def top(path):
@@ -48,8 +48,8 @@ def main():
         flat, cum = theirs[name]
         flats = sum(f for f, _ in mine[name])
         cums = [c for _, c in mine[name]]
-        if abs(flat - flats) > STACKS or not (
-                max(cums) - STACKS <= cum <= sum(cums) + STACKS):
+        if abs(flat - flats) > STACKS / 2 or not (
+                max(cums) - STACKS / 2 <= cum <= sum(cums) + STACKS / 2):
             wrong.append(f"{name}: {flat} {cum} there, {mine[name]} here")
     for line in wrong[:20]:
         print(line)

@@ -64,7 +64,8 @@ expect 2 "not a count: -1" --dot --nodecount=-1 a b
 expect 2 "not a count: 8x" --dot --maxdegree=8x a b
 expect 2 "not a fraction from 0 to 1: 2" --dot --nodefraction=2 a b
 expect 2 "not a fraction from 0 to 1: nan" --dot --edgefraction=nan a b
-expect 2 "needs BINARY and PROFILE" --dot /bin/true
+expect 2 "needs BINARY and PROFILE" --dot
+expect 1 "is jemalloc's own profile, without names" --dot "$dir/one.heap"
 expect 2 "needs BINARY and PROFILE" --dot /bin/true a b
 expect 2 "nothing to show: say --dot, --text" /bin/true a
 expect 2 "one form at a time, not also --text" --dot --text /bin/true a
@@ -114,6 +115,22 @@ expect 0 "nothing changed" --text --by-growth --base "$dir/one.heap" /bin/true \
     "$dir/one.heap"
 expect 1 "$dir/none.heap" --text --base "$dir/none.heap" /bin/true \
     "$dir/one.heap"
+silent_stdout
+
+# Our own snapshots need no BINARY.
+"$build/bin/snapshot_driver" "$dir/one.heap" 7 >"$dir/seven"
+"$build/bin/snapshot_driver" "$dir/empty.heap" 7 >"$dir/empty"
+"$build/bin/snapshot_driver" "$dir/empty.heap" 8 >"$dir/eight"
+expect 0 ' all+0x1000' --text "$dir/seven"
+expect 0 'Total: 2.0 MB' --text /bin/true "$dir/seven"
+expect 0 'Total: -2.0 MB' --text --base "$dir/seven" "$dir/empty"
+expect 1 'of_8 (pid 8) are of different processes; say --force to' --text \
+    --base "$dir/eight" "$dir/seven"
+silent_stdout
+expect 0 'Total: 2.0 MB' --text --force --base "$dir/eight" "$dir/seven"
+expect 0 'Total: 2.0 MB' --text --base "$dir/eight" /bin/true "$dir/one.heap"
+head -c 200 "$dir/seven" >"$dir/part"
+expect 1 'heapwire-prof: ' --text "$dir/part"
 silent_stdout
 
 # A full disk is told.

@@ -26,6 +26,7 @@ malloc_arenas
 malloc_bins
 malloc_stats
 memory
+memory_history
 nodes
 profiler
 sessions

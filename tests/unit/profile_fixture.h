@@ -74,4 +74,19 @@ fixture_profile(const char *dump_text, const struct fixture_name *list,
     return profile;
 }
 
+/* Turns a profile into a difference in which every second stack shrank. */
+static inline void
+fixture_make_signed(struct profile *profile)
+{
+    struct profile_stack *stacks = (struct profile_stack *)profile->stacks;
+
+    profile->difference = true;
+    for (size_t i = 1; i < profile->stack_count; i += 2) {
+        profile->bytes -= 2 * stacks[i].bytes;
+        profile->objects -= 2 * stacks[i].objects;
+        stacks[i].bytes = -stacks[i].bytes;
+        stacks[i].objects = -stacks[i].objects;
+    }
+}
+
 #endif

@@ -89,6 +89,15 @@ START_TEST(how_many_snapshots_are_kept_is_read)
 }
 END_TEST
 
+START_TEST(the_budget_of_profiling_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_double_eq(config.budget_percent, 1);
+    ck_assert_int_eq(parse("[profiler]\nbudget_percent = 0.25\n"), 0);
+    ck_assert_double_eq(config.budget_percent, .25);
+}
+END_TEST
+
 START_TEST(marks_and_linger_are_read)
 {
     setting_defaults(&config);
@@ -142,6 +151,13 @@ static const struct {
     {"[snapshots]\nevery = 5\n", "f:2: every = 5: must be a time such as"},
     {"[snapshots]\nevery = -5\n", "f:2: every = -5: must be a time such as"},
     {"[snapshots]\nmin_interval = 0\n", "f:2: min_interval = 0: must be a t"},
+    {"[profiler]\nbudget_percent = -1\n", "f:2: budget_percent = -1: must be"},
+    {"[profiler]\nbudget_percent = 1e9\n", "f:2: budget_percent = 1e9: must"},
+    {"[profiler]\nbudget_percent = 801\n", "f:2: budget_percent = 801: must"},
+    {"[profiler]\nbudget_percent = 1.2.3\n", "f:2: budget_percent = 1.2.3:"},
+    {"[profiler]\nbudget_percent = .\n", "f:2: budget_percent = .: must be"},
+    {"[profiler]\nbudget_percent =\n", "f:2: budget_percent = : must be a"},
+    {"[profiler]\nlinger = 1\n", "f:2: unknown key 'linger' in [profiler] ("},
     {"[node]\nlinger = 1w\n", "f:2: linger = 1w: must be a time such as 900"},
     {"[node]\nlinger = 8d\n", "f:2: linger = 8d: must be a time such as 900"},
     {"id = 1\n", "f:1: 'id' stands before the first section"},
@@ -397,6 +413,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
     tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
+    tcase_add_test(tc, the_budget_of_profiling_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));

@@ -138,6 +138,55 @@ START_TEST(the_smallest_limit_on_the_way_up_counts)
 }
 END_TEST
 
+static const struct {
+    bool v2;
+    const char *stat, *events;        /* NULL: no such file */
+    struct stats_figure cache, kills; /* kills unknown: the machine's */
+} counts[] = {
+    {true,
+     "anon 9\nfile 7\ninactive_file 300\nactive_file 20\n",
+     "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 5\n",
+     {true, 320},
+     {true, 4}},
+    {false,
+     "cache 9\ninactive_file 1\ntotal_inactive_file 300\n"
+     "total_active_file 20\n",
+     "oom_kill_disable 0\nunder_oom 1\noom_kill 6\n",
+     {true, 320},
+     {true, 6}},
+    {true, "inactive_file 300\n", "oom 3\n", {false, 0}, {false, 0}},
+    {true, "active_file x\n\n", "", {false, 0}, {false, 0}},
+    {true, NULL, NULL, {false, 0}, {false, 0}},
+};
+
+START_TEST(file_pages_and_kills_are_counted)
+{
+    struct stats_figure machine = process_memory_oom_kills(NULL), kills;
+    char root[] = "/tmp/hw-test-XXXXXX", command[128];
+    struct cgroup_place place = {.v2 = counts[_i].v2};
+    struct stats stats = {0};
+
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    snprintf(place.path, sizeof(place.path), "%s", root);
+    place.root_size = strlen(root);
+    if (counts[_i].stat)
+        put(root, "memory.stat", counts[_i].stat);
+    if (counts[_i].events)
+        put(root, place.v2 ? "memory.events" : "memory.oom_control",
+            counts[_i].events);
+    cgroup_read(&place, &stats);
+    ck_assert_int_eq(stats.cgroup_cache.known, counts[_i].cache.known);
+    if (stats.cgroup_cache.known)
+        ck_assert_uint_eq(stats.cgroup_cache.value, counts[_i].cache.value);
+    kills = process_memory_oom_kills(&place);
+    ck_assert_uint_eq(kills.value, counts[_i].kills.known
+                                       ? counts[_i].kills.value
+                                       : machine.value);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    ck_assert_int_eq(system(command), 0); // NOLINT(concurrency-mt-unsafe)
+}
+END_TEST
+
 START_TEST(what_this_process_holds_is_as_proc_status_says)
 {
     struct stats stats = {0};
@@ -181,6 +230,8 @@ main(void)
     tcase_add_test(tc, a_path_longer_than_any_is_refused);
     tcase_add_loop_test(tc, the_smallest_limit_on_the_way_up_counts, 0,
                         sizeof(hierarchies) / sizeof(hierarchies[0]));
+    tcase_add_loop_test(tc, file_pages_and_kills_are_counted, 0,
+                        sizeof(counts) / sizeof(counts[0]));
     tcase_add_test(tc, what_this_process_holds_is_as_proc_status_says);
     tcase_add_test(tc, of_a_process_that_is_not_there_nothing_is_known);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,60 @@
+#!/bin/sh
+# evidence_mariadb.sh - a database that starts as root and drops it: what is left
+# of it belongs to its user, and is found again by the next start, as root.
+. tests/integration/lib.inc
+
+if [ "$(id -u)" != 0 ]; then
+    echo "evidence_mariadb.sh needs root: it is about leaving it"
+    exit 1
+fi
+chmod 755 "$work"
+mkdir "$work/db"
+mariadb-install-db --no-defaults --force --datadir="$work/db/data" --user=mysql \
+    --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
+    cat "$work/install.log"
+    exit 1
+}
+chown mysql "$work/db"
+
+start_database() {
+    start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
+        --datadir="$work/db/data" --socket="$work/db/db.sock" \
+        --skip-networking --pid-file="$work/db/pid"
+    began=$(milliseconds)
+    wait_for 20 prof 'has_enable()'
+    wait_for 20 owned_by_mysql
+}
+owned_by_mysql() {
+    [ "$(stat -c %U "$work/node")" = mysql ]
+}
+kill_database() {
+    while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+    database=$(cat "$work/db/pid")
+    kill -KILL "$database"
+    wait_for 10 grep -q "(pid $database) was killed by signal 9" "$work/node.log"
+}
+deaths="select count(*), min(rss > 50000000 and allocated > 10000000),
+    min(killed_by) from heapwire.deaths"
+
+start_database
+kill_database
+same "how it died" "1	1	9" "$(sql "$deaths")"
+same "whose the files are" "mysql mysql mysql" "$(cd "$work/node" &&
+    stat -c %U history deaths linger | tr '\n' ' ' | sed 's/ $//')"
+first=$(sql 'select count(*) from heapwire.memory_history')
+
+old=$run
+start_database
+check
+wait "$old" && fault "the first run told no failure"
+same "the next start finds it" "1	1	9" "$(sql "$deaths")"
+kill_database
+same "both" "2	1	9" "$(sql "$deaths")"
+check
+[ "$(sql 'select count(*) from heapwire.memory_history')" -ge $((first + 8)) ] ||
+    fault "the history: $(sql 'select pid, count(*) from
+        heapwire.memory_history group by 1')"
+check
+[ ! -e "$work/node/history.damaged" ] || fault "the history was set aside"
+kill "$run"
+finish_test

@@ -1,0 +1,206 @@
+/* test_graphviz.c - graphviz, and programs that behave worse than it. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "graphviz.h"
+#include "profile_fixture.h"
+#include "suite.h"
+#include "view_options.h"
+
+static char program[64];
+
+/* A shell script in the place of dot. */
+static void
+write_program(const char *script)
+{
+    FILE *file;
+
+    snprintf(program, sizeof(program), "/tmp/hw_graphviz.%d", (int)getpid());
+    file = fopen(program, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(fprintf(file, "#!/bin/sh\n%s\n", script), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(program, 0700), 0);
+}
+
+static int
+render(uint32_t deadline_ms, const atomic_bool *cancelled, const char *source,
+       size_t size, struct buffer *out, struct error *err)
+{
+    struct graphviz_run run = {program, deadline_ms, cancelled};
+    int rc = graphviz_render(&run, source, size, out, err);
+
+    unlink(program);
+    /* Whatever became of it, it is gone. */
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    return rc;
+}
+
+static const char graph[] = "digraph { a -> b }\n";
+
+START_TEST(what_it_answers_is_the_picture)
+{
+    struct error err = {0};
+    struct buffer out;
+
+    write_program("[ \"$*\" = -Tsvg ] && cat && echo '</svg>'");
+    buffer_init(&out, 1 << 20);
+    buffer_text(&out, "before ");
+    ck_assert_msg(render(10000, NULL, graph, sizeof(graph) - 1, &out, &err) ==
+                      0,
+                  "%s", err.text);
+    ck_assert_str_eq(out.data, "before digraph { a -> b }\n</svg>\n");
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(nothing_of_ours_goes_over)
+{
+    struct error err = {0};
+    struct buffer out;
+    int fd = open("/dev/null", O_RDONLY); /* not O_CLOEXEC, as others' may be */
+
+    ck_assert_int_ge(fd, 3);
+    ck_assert_int_eq(setenv("HW_SECRET", "password", 1), 0); // NOLINT
+    write_program("cat >/dev/null; env; ls /proc/self/fd | tr '\\n' ' '; "
+                  "echo nice $(cut -d' ' -f19 /proc/self/stat) '</svg>'");
+    buffer_init(&out, 1 << 20);
+    ck_assert_msg(render(10000, NULL, graph, sizeof(graph) - 1, &out, &err) ==
+                      0,
+                  "%s", err.text);
+    ck_assert_ptr_null(strstr(out.data, "HW_SECRET"));
+    ck_assert_ptr_nonnull(strstr(out.data, "LC_ALL=C.UTF-8"));
+    ck_assert_msg(strstr(out.data, "0 1 2 3 nice") != NULL, "%s", out.data);
+    buffer_fini(&out);
+    close(fd);
+}
+END_TEST
+
+START_TEST(large_sources_and_answers_do_not_block_each_other)
+{
+    static char source[4 << 20];
+    struct error err = {0};
+    struct buffer out;
+
+    memset(source, 'x', sizeof(source));
+    write_program("cat; echo '</svg>'");
+    buffer_init(&out, 8 << 20);
+    ck_assert_msg(render(20000, NULL, source, sizeof(source), &out, &err) == 0,
+                  "%s", err.text);
+    ck_assert_uint_eq(out.size, sizeof(source) + 7);
+    buffer_fini(&out);
+}
+END_TEST
+
+static const struct {
+    const char *script;
+    uint32_t deadline_ms;
+    size_t ceiling;
+    const char *says;
+} failures[] = {
+    {"sleep 60", 300, 1000, "graphviz needed more than 0 seconds"},
+    {"while :; do :; done", 300, 1000, "needed more than"},
+    {"exec >&-; sleep 60", 300, 1000, "graphviz needed more than"},
+    {"exec <&- >&-; sleep 60", 300, 1000, "graphviz did not end in time"},
+    {"trap '' TERM; sleep 60", 300, 1000, "needed more than"},
+    {"cat >/dev/null; exit 3", 10000, 1000, "ended with status 3"},
+    {"exit 0", 10000, 1000, "not answer with a whole picture"},
+    {"cat >/dev/null; echo '<svg>'", 10000, 1000, "a whole picture"},
+    {"kill -SEGV $$", 10000, 1000, "killed by signal 11"},
+    {"exec cat /dev/zero", 10000, 100000, "larger than 99994 bytes"},
+    {"exec cat /dev/zero", 30000, (size_t)1 << 30,
+     "larger than 67108864 bytes"},
+};
+
+START_TEST(what_goes_wrong_is_said_and_changes_nothing)
+{
+    struct error err = {0};
+    struct buffer out;
+    uint64_t before = clock_ms();
+
+    write_program(failures[_i].script);
+    buffer_init(&out, failures[_i].ceiling);
+    buffer_text(&out, "before");
+    ck_assert_int_eq(render(failures[_i].deadline_ms, NULL, graph,
+                            sizeof(graph) - 1, &out, &err),
+                     -1);
+    ck_assert_msg(strstr(err.text, failures[_i].says) != NULL, "%s", err.text);
+    ck_assert_str_eq(out.data, "before");
+    ck_assert_uint_lt(clock_ms() - before, failures[_i].deadline_ms + 5000);
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(one_who_asked_to_stop_is_obeyed)
+{
+    atomic_bool cancelled = true;
+    struct error err = {0};
+    struct buffer out;
+
+    write_program("sleep 60");
+    buffer_init(&out, 1000);
+    ck_assert_int_eq(
+        render(20000, &cancelled, graph, sizeof(graph) - 1, &out, &err), -1);
+    ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(a_program_that_is_not_there_is_named)
+{
+    struct graphviz_run run = {"/nonexistent/dot", 1000, NULL};
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1000);
+    ck_assert_int_eq(
+        graphviz_render(&run, graph, sizeof(graph) - 1, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot start graphviz's "
+                                           "/nonexistent/dot"));
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(a_profile_is_drawn_by_graphviz_itself)
+{
+    static const struct fixture_name names[] = {
+        {0x1001, "a\"];<script>--&", false, NULL, 0},
+        {0x2001, "main", false, NULL, 0},
+        {0}};
+    struct profile *profile = fixture_profile(
+        "heap_v2/1\n@ 0x1001 0x2001\nt*: 1: 1048576 [0: 0]\n", names, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    ck_assert_ptr_nonnull(graphviz_program());
+    ck_assert_msg(graphviz_svg(profile, NULL, &out, &err) == 0, "%s", err.text);
+    ck_assert_ptr_nonnull(strstr(out.data, ">main</text>"));
+    ck_assert_ptr_null(strstr(out.data, "<script"));
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("graphviz");
+    TCase *tc = tcase_create("graphviz");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, what_it_answers_is_the_picture);
+    tcase_add_test(tc, nothing_of_ours_goes_over);
+    tcase_add_test(tc, large_sources_and_answers_do_not_block_each_other);
+    tcase_add_loop_test(tc, what_goes_wrong_is_said_and_changes_nothing, 0,
+                        sizeof(failures) / sizeof(failures[0]));
+    tcase_add_test(tc, one_who_asked_to_stop_is_obeyed);
+    tcase_add_test(tc, a_program_that_is_not_there_is_named);
+    tcase_add_test(tc, a_profile_is_drawn_by_graphviz_itself);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

@@ -1,0 +1,82 @@
+/* test_raw.c - jemalloc's text from a profile, and a profile from it. */
+#include "buffer.h"
+#include "profile_fixture.h"
+#include "raw.h"
+#include "suite.h"
+
+static const char text[] = "heap_v2/524288\n"
+                           "  t*: 3: 1300 [6: 2600]\n"
+                           "@ 0x1000 0x2001 0x3001\n"
+                           "  t*: 2: 1000 [5: 2300]\n"
+                           "@ 0x1000 0x3001\n"
+                           "  t*: 1: 300 [1: 300]\n"
+                           "@\n"
+                           "  t*: 0: 0 [0: 0]\n"
+                           "\n"
+                           "MAPPED_LIBRARIES:\n"
+                           "00001000-00009000 r-xp 00000010 00:00 0 /bin/d b\n"
+                           "7f8bb0009000-7f8bb00af000 r-xp 00009000 00:00 0 "
+                           "/lib/a?b\n";
+
+static const struct profile_module modules[] = {
+    {0x1000, 0x9000, 0x10, "/bin/d b", "c0ffee"},
+    {0x7f8bb0009000, 0x7f8bb00af000, 0x9000, "/lib/a\nb", ""}};
+
+START_TEST(the_text_comes_back)
+{
+    struct profile *profile = fixture_profile(text, NULL, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    profile->modules = modules;
+    profile->module_count = 2;
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), 0);
+    ck_assert_str_eq(out.data, text);
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(a_difference_is_refused)
+{
+    struct profile *profile = fixture_profile(text, NULL, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    fixture_make_signed(profile);
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "jeprof --base"));
+    ck_assert_uint_eq(out.size, 0);
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(the_outputs_ceiling_is_an_error)
+{
+    struct profile *profile = fixture_profile(text, NULL, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 30);
+    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "larger than 30 bytes"));
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("raw");
+    TCase *tc = tcase_create("raw");
+
+    tcase_add_test(tc, the_text_comes_back);
+    tcase_add_test(tc, a_difference_is_refused);
+    tcase_add_test(tc, the_outputs_ceiling_is_an_error);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

@@ -1,0 +1,379 @@
+/*
+ * test_watch.c - what the watch asks of the node, and what becomes of the
+ * answers.  The node's database is this process; the controller is here.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "controller.h"
+#include "errors.h"
+#include "history.h"
+#include "memory.h"
+#include "profile.h"
+#include "stats.h"
+#include "store.h"
+#include "suite.h"
+#include "watch.h"
+
+enum { SOON_MS = 6000, STEP_US = 20000, GROWN = 24 << 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct node_status status;
+static unsigned stats_asked, snapshots_asked, snapshots_to_fail;
+static enum snapshot_cause cause;
+static char reason[SNAPSHOT_REASON_MAX + 1], said[1024];
+static bool refuse; /* every request */
+static struct store *store;
+
+struct ticket {
+    enum job_kind kind;
+    struct waker waker;
+    pthread_t answerer;
+};
+
+void
+controller_status(struct controller *controller, struct node_status *out)
+{
+    (void)controller;
+    pthread_mutex_lock(&lock);
+    *out = status;
+    pthread_mutex_unlock(&lock);
+}
+
+struct store *
+controller_store(struct controller *controller)
+{
+    (void)controller;
+    return store;
+}
+
+static void *
+answer(void *arg)
+{
+    struct ticket *ticket = arg;
+
+    ticket->waker.wake(ticket->waker.arg);
+    return NULL;
+}
+
+struct ticket *
+controller_submit(struct controller *controller,
+                  const struct job_request *request, struct waker waker,
+                  struct error *err)
+{
+    struct ticket *ticket;
+
+    (void)controller;
+    pthread_mutex_lock(&lock);
+    stats_asked += request->kind == JOB_STATS;
+    if (request->kind == JOB_SNAPSHOT) {
+        snapshots_asked++;
+        cause = request->cause;
+        snprintf(reason, sizeof(reason), "%s", request->reason);
+    }
+    pthread_mutex_unlock(&lock);
+    if (refuse) {
+        error_set(err, ER_UNKNOWN, "the node is not there");
+        return NULL;
+    }
+    ticket = mem_zalloc(1, sizeof(*ticket));
+    ticket->kind = request->kind;
+    ticket->waker = waker;
+    pthread_create(&ticket->answerer, NULL, answer, ticket);
+    return ticket;
+}
+
+static struct snapshot *
+make_snapshot(void)
+{
+    struct snapshot *snapshot = snapshot_new();
+    struct error err;
+
+    snapshot->profile = mem_zalloc(1, sizeof(*snapshot->profile));
+    snapshot->profile->arena = arena_new(SIZE_MAX);
+    snapshot->cause = SNAPSHOT_MARK;
+    snapshot->taken_ms = clock_wall_ms();
+    snapshot->memory.rss = (struct stats_figure){true, 5};
+    store_make_name(store, snapshot);
+    ck_assert_int_eq(store_add(store, snapshot, &err), 0);
+    return snapshot;
+}
+
+enum ticket_state
+ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+{
+    enum ticket_state state = TICKET_DONE;
+
+    if (ticket->kind == JOB_STATS) {
+        result->stats = stats_parse("stats.allocated 77\n", 19, err);
+        ck_assert_ptr_nonnull(result->stats);
+        return TICKET_DONE;
+    }
+    pthread_mutex_lock(&lock);
+    if (snapshots_to_fail > 0) {
+        snapshots_to_fail--;
+        error_set(err, ER_UNKNOWN, "the dump failed");
+        state = TICKET_FAILED;
+    } else {
+        result->snapshot = make_snapshot();
+    }
+    pthread_mutex_unlock(&lock);
+    return state;
+}
+
+void
+ticket_free(struct ticket *ticket)
+{
+    if (!ticket)
+        return;
+    pthread_join(ticket->answerer, NULL);
+    mem_free(ticket);
+}
+
+static void
+hear(const char *line)
+{
+    size_t size;
+
+    pthread_mutex_lock(&lock);
+    size = strlen(said);
+    snprintf(said + size, sizeof(said) - size, "%s\n", line);
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+set_up(void)
+{
+    struct error err;
+
+    store = store_open(&store_defaults, NULL, &err);
+    ck_assert_ptr_nonnull(store);
+    status = (struct node_status){.state = NODE_CONNECTED, .peer = getpid()};
+    status.hello.pid = 4711;
+    status.hello.start_ticks = 99;
+    status.hello.allocator = AGENT_OK;
+}
+
+static void
+tear_down(void)
+{
+    store_close(store);
+}
+
+static struct watch *
+start(const struct marks_rules *rules)
+{
+    struct watch_options options = {.rules = *rules, .log = hear};
+    struct error err;
+    struct watch *watch = watch_start(NULL, &options, &err);
+
+    ck_assert_ptr_nonnull(watch);
+    return watch;
+}
+
+/* Waits until there are count samples, and takes the last. */
+static void
+await_samples(struct watch *watch, size_t count, struct history_sample *last)
+{
+    struct history_sample samples[16];
+    uint64_t until = clock_ms() + SOON_MS, next;
+    size_t got = 0;
+
+    while (clock_ms() < until && got < count) {
+        usleep(STEP_US);
+        next = 0;
+        got = history_read(watch_history(watch), &next, samples, 16);
+    }
+    ck_assert_uint_ge(got, count);
+    *last = samples[got - 1];
+}
+
+static unsigned
+asked(const unsigned *counter)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&lock);
+    count = *counter;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+static void
+await_snapshots(unsigned count)
+{
+    uint64_t until = clock_ms() + SOON_MS;
+
+    while (clock_ms() < until && asked(&snapshots_asked) < count)
+        usleep(STEP_US);
+    ck_assert_uint_eq(asked(&snapshots_asked), count);
+}
+
+static void
+set_status(enum node_state state, bool active)
+{
+    pthread_mutex_lock(&lock);
+    status.state = state;
+    status.hello.active = active;
+    pthread_mutex_unlock(&lock);
+}
+
+START_TEST(each_second_is_sampled_and_the_allocator_seldom)
+{
+    struct watch *watch = start(&marks_defaults);
+    struct history_sample sample;
+
+    await_samples(watch, 3, &sample);
+    ck_assert(sample.rss.known);
+    ck_assert_uint_gt(sample.rss.value, 100000);
+    ck_assert_int_eq(sample.pid, 4711);
+    ck_assert(!sample.profiling && !sample.unresponsive);
+    ck_assert(!sample.allocated.known);
+    ck_assert(history_last(watch_history(watch), 0, INT64_MAX, &sample));
+    ck_assert_uint_eq(sample.allocated.value, 77);
+    ck_assert_uint_eq(asked(&stats_asked), 1);
+    ck_assert_uint_eq(asked(&snapshots_asked), 0);
+    watch_stop(watch);
+}
+END_TEST
+
+START_TEST(who_does_not_answer_is_not_asked)
+{
+    struct history_sample sample;
+    struct watch *watch;
+
+    set_status(NODE_UNRESPONSIVE, true);
+    watch = start(&marks_defaults);
+    await_samples(watch, 2, &sample);
+    ck_assert(sample.unresponsive && sample.rss.known);
+    ck_assert_uint_eq(asked(&stats_asked), 0);
+    watch_stop(watch);
+}
+END_TEST
+
+START_TEST(who_is_gone_is_not_sampled)
+{
+    struct history_sample sample;
+    uint64_t next = 0;
+    struct watch *watch;
+
+    set_status(NODE_GONE, true);
+    watch = start(&marks_defaults);
+    usleep(1300000);
+    ck_assert_uint_eq(history_read(watch_history(watch), &next, &sample, 1), 0);
+    watch_stop(watch);
+}
+END_TEST
+
+static char *
+grow(void)
+{
+    char *grown = malloc(GROWN);
+
+    ck_assert_ptr_nonnull(grown);
+    memset(grown, 1, GROWN);
+    return grown;
+}
+
+START_TEST(what_grows_is_taken_and_what_failed_once_more)
+{
+    static struct store_entry kept[4];
+    struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
+    struct history_sample sample;
+    struct watch *watch;
+    char *grown;
+
+    set_status(NODE_CONNECTED, true);
+    snapshots_to_fail = 1;
+    watch = start(&rules);
+    await_samples(watch, 1, &sample);
+    grown = grow();
+    await_snapshots(2);
+    ck_assert_int_eq(cause, SNAPSHOT_MARK);
+    ck_assert_int_eq(strncmp(reason, "memory grew by ", 15), 0);
+    await_samples(watch, 5, &sample);
+    ck_assert_uint_eq(asked(&snapshots_asked), 2);
+    watch_stop(watch);
+    ck_assert_uint_eq(store_list(store, kept, 4), 1);
+    ck_assert(kept[0].pinned);
+    ck_assert_ptr_nonnull(strstr(said, "the dump failed"));
+    ck_assert_ptr_nonnull(strstr(said, "by itself: memory grew by "));
+    free(grown);
+}
+END_TEST
+
+START_TEST(nothing_is_taken_while_profiling_is_off)
+{
+    struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
+    struct history_sample sample;
+    struct watch *watch = start(&rules);
+    char *grown;
+
+    await_samples(watch, 1, &sample);
+    grown = grow();
+    await_samples(watch, 3, &sample);
+    ck_assert_uint_eq(asked(&snapshots_asked), 0);
+    watch_stop(watch);
+    free(grown);
+}
+END_TEST
+
+START_TEST(other_rules_hold_from_now_on)
+{
+    struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
+    static const struct marks_rules none;
+    struct history_sample sample;
+    struct watch *watch;
+    char *grown;
+
+    set_status(NODE_CONNECTED, true);
+    watch = start(&none);
+    await_samples(watch, 1, &sample);
+    watch_set_rules(watch, &rules);
+    await_samples(watch, 3, &sample);
+    grown = grow();
+    await_snapshots(1);
+    watch_stop(watch);
+    free(grown);
+}
+END_TEST
+
+START_TEST(a_refusal_is_told)
+{
+    struct marks_rules rules = {.every_ms = 1000, .min_interval_ms = 1000};
+    struct history_sample sample;
+    struct watch *watch;
+
+    refuse = true;
+    set_status(NODE_CONNECTED, true);
+    watch = start(&rules);
+    await_snapshots(1);
+    await_samples(watch, 3, &sample);
+    ck_assert_int_eq(cause, SNAPSHOT_SCHEDULE);
+    watch_stop(watch);
+    ck_assert_ptr_nonnull(strstr(said, "(every 1 s): the node is not there"));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("watch");
+    TCase *tc = tcase_create("watch");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);
+    tcase_add_test(tc, who_does_not_answer_is_not_asked);
+    tcase_add_test(tc, who_is_gone_is_not_sampled);
+    tcase_add_test(tc, what_grows_is_taken_and_what_failed_once_more);
+    tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);
+    tcase_add_test(tc, other_rules_hold_from_now_on);
+    tcase_add_test(tc, a_refusal_is_told);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
