@@ -74,6 +74,15 @@ START_TEST(a_whole_file_is_read)
 }
 END_TEST
 
+START_TEST(the_budget_of_profiling_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_double_eq(config.budget_percent, 1);
+    ck_assert_int_eq(parse("[profiler]\nbudget_percent = 0.25\n"), 0);
+    ck_assert_double_eq(config.budget_percent, .25);
+}
+END_TEST
+
 START_TEST(how_many_snapshots_are_kept_is_read)
 {
     setting_defaults(&config);
@@ -86,15 +95,6 @@ START_TEST(how_many_snapshots_are_kept_is_read)
     ck_assert_uint_eq(config.keep, 256);
     ck_assert_uint_eq(config.keep_bytes, 2ull << 30);
     ck_assert_uint_eq(config.keep_age_s, 7 * 86400);
-}
-END_TEST
-
-START_TEST(the_budget_of_profiling_is_read)
-{
-    setting_defaults(&config);
-    ck_assert_double_eq(config.budget_percent, 1);
-    ck_assert_int_eq(parse("[profiler]\nbudget_percent = 0.25\n"), 0);
-    ck_assert_double_eq(config.budget_percent, .25);
 }
 END_TEST
 
@@ -412,8 +412,8 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
-    tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
     tcase_add_test(tc, the_budget_of_profiling_is_read);
+    tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
