@@ -141,15 +141,19 @@ compute(struct view_cache *cache, struct view_job *job)
 {
     struct view *view = view_new(VIEW_BYTES_MAX);
 
-    if (!view)
+    job->failed = true;
+    if (!view) {
         error_memory(&job->error, "a view");
-    else if (view_work_run(&job->work, cache->store, &view->bytes,
-                           &job->error) == 0)
-        job->view = view_ref(view);
-    job->failed = !job->view;
-    if (job->view)
-        fit(&view->bytes);
-    view_unref(view);
+        return;
+    }
+    job->failed =
+        view_work_run(&job->work, cache->store, &view->bytes, &job->error) != 0;
+    if (job->failed) {
+        view_unref(view);
+        return;
+    }
+    fit(&view->bytes);
+    job->view = view;
 }
 
 /* Gives up the lock meanwhile. */

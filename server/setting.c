@@ -271,20 +271,21 @@ static int
 set_keep_bytes(struct config *c, const char *value, struct error *err)
 {
     if (units_bytes(value, 1, INT64_MAX, &c->keep_bytes) != 0)
-        return wrong(err,
-                     "must be a number of bytes, with K, M, G or T behind it "
-                     "or nothing");
+        return wrong(err, "must be a number of bytes such as 1073741824 or 1G");
     return 0;
 }
 
 static int
 set_keep_age(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 0, CONFIG_AGE_MAX_S, &c->keep_age_s) != 0)
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_AGE_MAX_S, &seconds) != 0)
         return wrong(err,
-                     "must be a number of seconds from 1 to %d, or 0 for any "
-                     "age",
+                     "must be a time such as 86400 or 7d, at most %d seconds; "
+                     "0: whatever their age",
                      CONFIG_AGE_MAX_S);
+    c->keep_age_s = (uint32_t)seconds;
     return 0;
 }
 

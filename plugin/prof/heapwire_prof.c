@@ -139,21 +139,14 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
         goto out;
     }
     names = name_addresses(reading, dump, err);
-<<<<<<< HEAD
-    if (!names)
-        goto out;
-    warn(path, dump, names);
-    profile = profile_new(dump, names, reading->binary, NULL, err);
+    if (names)
+        profile = profile_new(dump, names, reading->binary, NULL, err);
     if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
         profile_free(profile);
         profile = NULL;
     }
-=======
-    if (names)
-        profile = profile_new(dump, names, reading->binary, NULL, err);
     if (profile)
         warn(path, profile->truncated, profile->note);
->>>>>>> main
 out:
     names_free(names);
     heap_dump_free(dump);

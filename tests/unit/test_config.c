@@ -83,6 +83,21 @@ START_TEST(the_budget_of_profiling_is_read)
 }
 END_TEST
 
+START_TEST(how_many_snapshots_are_kept_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_uint_eq(config.keep, 64);
+    ck_assert_uint_eq(config.keep_bytes, 1 << 30);
+    ck_assert_uint_eq(config.keep_age_s, 0);
+    ck_assert_int_eq(parse("[node]\nid = 3\n[snapshots]\nkeep = 256\n"
+                           "keep_bytes = 2G\nkeep_age = 7d\n"),
+                     0);
+    ck_assert_uint_eq(config.keep, 256);
+    ck_assert_uint_eq(config.keep_bytes, 2ull << 30);
+    ck_assert_uint_eq(config.keep_age_s, 7 * 86400);
+}
+END_TEST
+
 START_TEST(marks_and_linger_are_read)
 {
     setting_defaults(&config);
@@ -115,6 +130,14 @@ static const struct {
 } wrong[] = {
     {"[snapshots]\n[snapshots]\n", "f:2: [snapshots] is there already"},
     {"[snapshots]\nid = 1\n", "f:2: unknown key 'id' in [snapshots] (allow"},
+    {"[snapshots]\nkeep = 0\n", "f:2: keep = 0: must be a number of sna"},
+    {"[snapshots]\nkeep = 257\n", "f:2: keep = 257: must be a number of"},
+    {"[snapshots]\nkeep_bytes = 0\n", "f:2: keep_bytes = 0: must be a "},
+    {"[snapshots]\nkeep_bytes = 1GB\n", "f:2: keep_bytes = 1GB: must be"},
+    {"[snapshots]\nkeep_bytes = -1\n", "f:2: keep_bytes = -1: must be a"},
+    {"[snapshots]\nkeep_age = 11y\n", "f:2: keep_age = 11y: must be a ti"},
+    {"[node]\nsnapshots.keep = 1\n", "f:2: unknown key 'snapshots.keep'"},
+    {"[node]\nkeep = 1\n", "f:2: unknown key 'keep' in [node] (allowed"},
     {"[node]\nevery = 1\n", "f:2: unknown key 'every' in [node] (allowed: id"},
     {"[snapshots]\nat_percent =\n", "f:2: at_percent = : must be at most 8"},
     {"[snapshots]\nat_percent = 97\n", "f:2: at_percent = 97: must be at mo"},
@@ -390,6 +413,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
     tcase_add_test(tc, the_budget_of_profiling_is_read);
+    tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));

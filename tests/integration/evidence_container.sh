@@ -1,0 +1,60 @@
+#!/bin/sh
+# evidence_container.sh - heapwire-run as PID 1 of a container whose database
+# crashes, and the next container, which has the same state directory but cannot
+# see the first one's processes.
+. tests/integration/lib.inc
+
+if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
+    echo "skipped: no pid namespace can be made here"
+    finish_test
+    exit
+fi
+
+# container: a redis in a pid namespace of its own; $run is outside of it.
+container() {
+    redis_port=$(free_port)
+    unshare --pid --fork --mount-proc --kill-child "$bin/heapwire-run" \
+        --listen none --state-dir "$work/node" -- redis-server --save '' \
+        --port "$redis_port" --bind 127.0.0.1 --dir "$work" \
+        --enable-debug-command yes >"$work/node.log" 2>&1 &
+    run=$!
+    pids="$run $pids"
+    wait_for 15 prof 'has_enable()'
+    wait_for 10 redis-cli -p "$redis_port" ping
+    sleep 10.5
+}
+lingers() {
+    grep -q 'serves what is known' "$work/node.log"
+}
+gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+container
+redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
+wait_for 10 lingers
+how="select count(*), min(killed_by), min(rss > 5000000) from heapwire.deaths"
+same "how it died" "1	11	1" "$(sql "$how")"
+check
+gone "$run" && fault "the container has ended: no linger"
+old=$run
+
+container
+wait_for 10 gone "$old"
+status=0
+wait "$old" || status=$?
+same "the first one's status" 139 "$status"
+same "the second finds it" "1	11	1" "$(sql "$how")"
+check
+[ "$(sql 'select count(distinct started) from heapwire.memory_history')" = 2 ] ||
+    fault "the history: $(sql 'select pid, started, count(*) from
+        heapwire.memory_history group by 1, 2')"
+
+# docker stop, while it lingers: PID 1 gets SIGTERM.
+redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
+wait_for 10 lingers
+first=$(cat "/proc/$run/task/$run/children")
+kill "${first% }"
+wait_for 10 gone "$run"
+same "both are told" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
+finish_test
