@@ -63,6 +63,16 @@ same "they are kept" "$(taken | cut -d' ' -f1 | sort)" \
 contains "the settings" "snapshots.growth	8388608	1" \
     "$(sql 'select * from heapwire.settings')"
 
+sed -i 's/^growth = .*/growth = 1G/' "$work/conf"
+kill -HUP "$(cat "$work/node/heapwired.lock")"
+in_force() {
+    sql 'select * from heapwire.settings' | grep -q "snapshots.growth	1073741824"
+}
+wait_for 5 in_force
+populate 20000 third
+sleep 2.2
+same "a reload changes the marks" 2 "$(taken | wc -l)"
+
 # A stopped database is unresponsive, and its memory is looked at on.
 kill -STOP "$redis"
 sleep 8
