@@ -145,6 +145,17 @@ wait_for 5 gone "$run"
 same "a clean end" 0 \
     "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
 
+# The time is over.
+node_options="--config $work/conf --linger 2"
+start_redis --enable-debug-command yes
+began=$(milliseconds)
+while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+kill -9 "$redis"
+died=$(milliseconds)
+wait_for 10 gone "$run"
+check
+[ $(($(milliseconds) - died)) -ge 2000 ] || fault "it did not linger"
+
 # linger = 0: it ends with the database.
 node_options="--config $work/conf --linger 0"
 start_redis --enable-debug-command yes
@@ -152,6 +163,6 @@ began=$(milliseconds)
 while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
 kill -9 "$redis"
 wait_for 5 gone "$run"
-same "four deaths" 4 "$(wc -l <"$work/node/deaths")"
+same "five deaths" 5 "$(wc -l <"$work/node/deaths")"
 
 finish_test
