@@ -40,6 +40,7 @@
 enum {
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
+    ENDED_MS = 20,    /* that the agent has to end profiling by itself */
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
@@ -228,6 +229,8 @@ run_job(struct controller *c, struct job *job)
             return;
     } else if (job->request.kind == JOB_GET_ACTIVE) {
         rc = run_get_active(c, &result.active, &err);
+        if (rc == 0 && result.active != (c->node.status.hello.active != 0))
+            greet(c); /* the program itself switched it, or its time was over */
     } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
@@ -258,15 +261,31 @@ next_job(struct controller *c)
     return job;
 }
 
+/* Milliseconds until the node is to be greeted again; at most 0: now.  When
+ * profiling ends by itself, right after that. */
+static int64_t
+next_greeting(const struct controller *c, uint64_t greeted)
+{
+    const struct agent_hello *hello = &c->node.status.hello;
+    int64_t left = (int64_t)(greeted + GREET_MS - clock_ms()), ends;
+
+    if (hello->active && hello->active_until_ms > 0) {
+        ends = hello->active_until_ms + ENDED_MS - clock_wall_ms();
+        left = ends < left ? ends : left;
+    }
+    return left;
+}
+
 /* Sleeps until there is a job, an answer or end of the agent, or time is up. */
 static void
-channel_sleep(struct controller *c)
+channel_sleep(struct controller *c, uint64_t greeted)
 {
     bool connected = c->node.fd >= 0 && c->node.status.state == NODE_CONNECTED;
+    int64_t left = connected ? next_greeting(c, greeted) : CONNECT_MS;
     struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0}, {c->node.fd, POLLIN, 0}};
     uint64_t drained;
 
-    poll(polls, 2, connected ? GREET_MS : CONNECT_MS);
+    poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
     if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
         drained = 0; /* another wake-up took it: fine */
 }
@@ -280,7 +299,7 @@ channel_main(void *arg)
 
     while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
         if (c->node.status.state != NODE_CONNECTED ||
-            clock_ms() >= greeted + GREET_MS) {
+            next_greeting(c, greeted) <= 0) {
             greet(c);
             oversee(c);
             greeted = clock_ms();
@@ -288,7 +307,7 @@ channel_main(void *arg)
         while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE) &&
                (job = next_job(c)) != NULL)
             run_job(c, job);
-        channel_sleep(c);
+        channel_sleep(c, greeted);
         if (node_input_pending(&c->node))
             greeted = 0; /* the end of the connection, or a late one */
     }

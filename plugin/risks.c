@@ -18,7 +18,7 @@
 static const struct version_risk {
     unsigned from, to; /* inclusive */
     const char *text;
-} versions[] = {
+} bad_versions[] = {
     {OLDEST, VERSION(5, 1, 999),
      "this jemalloc is older than any that heapwire is tested with"},
     {VERSION(5, 2, 0), VERSION(5, 2, 1),
@@ -48,7 +48,7 @@ static const struct option_risk {
     const char *name;
     int64_t harmless;
     const char *text;
-} options[] = {
+} bad_options[] = {
     {"opt.prof_leak_error", 0,
      "opt.prof_leak_error is set: a dump may end the process with status 1"},
     {"opt.abort", 0,
@@ -70,8 +70,9 @@ static const struct option_risk {
      "back"},
 };
 
-enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
-_Static_assert(OPTIONS + sizeof(versions) / sizeof(versions[0]) <= RISKS_MAX,
+enum { OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
+_Static_assert(OPTIONS + sizeof(bad_versions) / sizeof(bad_versions[0]) <=
+                   RISKS_MAX,
                "every risk has room");
 
 /* 0: not one that can be read. */
@@ -95,14 +96,14 @@ risks_read_options(const struct stats *stats, struct risk_options *out)
         const struct stats_named *named = &stats->named[i];
 
         for (unsigned k = 0; k < OPTIONS; k++)
-            if (strcmp(named->name, options[k].name) == 0 && named->is_number &&
-                named->number != options[k].harmless)
+            if (strcmp(named->name, bad_options[k].name) == 0 &&
+                named->is_number && named->number != bad_options[k].harmless)
                 out->set |= 1U << k;
     }
 }
 
 size_t
-risks_list(const char *version, const struct risk_options *set,
+risks_list(const char *version, const struct risk_options *options,
            const char *out[RISKS_MAX])
 {
     unsigned number = parse_version(version);
@@ -111,13 +112,13 @@ risks_list(const char *version, const struct risk_options *set,
     if (number == 0)
         out[count++] = "this jemalloc's version cannot be read: its risks are "
                        "not known";
-    for (size_t i = 0; number && i < sizeof(versions) / sizeof(versions[0]);
-         i++)
-        if (number >= versions[i].from && number <= versions[i].to)
-            out[count++] = versions[i].text;
+    for (size_t i = 0;
+         number && i < sizeof(bad_versions) / sizeof(bad_versions[0]); i++)
+        if (number >= bad_versions[i].from && number <= bad_versions[i].to)
+            out[count++] = bad_versions[i].text;
     for (unsigned k = 0; k < OPTIONS; k++)
-        if (set->set & 1U << k)
-            out[count++] = options[k].text;
+        if (options->set & 1U << k)
+            out[count++] = bad_options[k].text;
     return count;
 }
 

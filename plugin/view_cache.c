@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
@@ -18,8 +19,9 @@
 enum { STACK_BYTES = 1 << 20 /* of a thread */ };
 
 struct view_job {
-    struct view_work work; /* first */
-    struct view_job *next; /* in the list */
+    struct view_work work;          /* first */
+    struct view_job *next;          /* in the list */
+    char owner[VIEW_OWNER_MAX + 1]; /* who asked first */
     bool running, finished, failed;
     struct view *view;
     struct error error;
@@ -45,7 +47,8 @@ struct view_cache {
     struct view_counts counts;
     bool stop;
     pthread_t threads[VIEW_THREADS];
-    unsigned thread_count;
+    unsigned thread_count; /* known once they have been started */
+    struct view_job *running[VIEW_THREADS]; /* even those given up */
 };
 
 /* ---- jobs: with the lock ---- */
@@ -84,11 +87,25 @@ find_job(struct view_cache *cache, const struct buffer *key)
     return NULL;
 }
 
+/* Threads that work, for this owner or (NULL) at all. */
+static unsigned
+busy(const struct view_cache *cache, const char *owner)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < cache->thread_count; i++)
+        sum += cache->running[i] &&
+               (!owner || strcmp(cache->running[i]->owner, owner) == 0);
+    return sum;
+}
+
 static struct view_job *
 next_job(struct view_cache *cache)
 {
+    unsigned free = cache->thread_count - busy(cache, NULL);
+
     for (struct view_job *job = cache->jobs; job; job = job->next)
-        if (!job->running)
+        if (!job->running && busy(cache, job->owner) < free)
             return job;
     return NULL;
 }
@@ -124,15 +141,19 @@ compute(struct view_cache *cache, struct view_job *job)
 {
     struct view *view = view_new(VIEW_BYTES_MAX);
 
-    if (!view)
+    job->failed = true;
+    if (!view) {
         error_memory(&job->error, "a view");
-    else if (view_work_run(&job->work, cache->store, &view->bytes,
-                           &job->error) == 0)
-        job->view = view_ref(view);
-    job->failed = !job->view;
-    if (job->view)
-        fit(&view->bytes);
-    view_unref(view);
+        return;
+    }
+    job->failed =
+        view_work_run(&job->work, cache->store, &view->bytes, &job->error) != 0;
+    if (job->failed) {
+        view_unref(view);
+        return;
+    }
+    fit(&view->bytes);
+    job->view = view;
 }
 
 /* Gives up the lock meanwhile. */
@@ -148,19 +169,35 @@ work(struct view_cache *cache, struct view_job *job)
     job_unref(job);
 }
 
+/* Where the thread notes its job. */
+static struct view_job **
+free_place(struct view_cache *cache)
+{
+    struct view_job **place = cache->running;
+
+    while (*place)
+        place++;
+    return place;
+}
+
 static void *
 thread_main(void *arg)
 {
     struct view_cache *cache = arg;
-    struct view_job *job;
+    struct view_job **place, *job;
 
     pthread_mutex_lock(&cache->lock);
     while (!cache->stop) {
         job = next_job(cache);
-        if (job)
-            work(cache, job);
-        else
+        if (!job) {
             pthread_cond_wait(&cache->work, &cache->lock);
+            continue;
+        }
+        place = free_place(cache);
+        *place = job;
+        work(cache, job);
+        *place = NULL;
+        pthread_cond_broadcast(&cache->work); /* owners have other shares */
     }
     pthread_mutex_unlock(&cache->lock);
     return NULL;
@@ -179,6 +216,8 @@ job_new(struct store *store, const struct view_request *request,
         return NULL;
     }
     job->references = 1;
+    snprintf(job->owner, sizeof(job->owner), "%s",
+             request->owner ? request->owner : "");
     if (view_work_init(&job->work, store, request, err) == 0)
         return job;
     mem_free(job);
@@ -379,6 +418,7 @@ struct view_cache *
 view_cache_start(struct store *store, unsigned threads, struct error *err)
 {
     struct view_cache *cache = mem_zalloc(1, sizeof(*cache));
+    int rc = 0;
 
     if (!cache) {
         error_memory(err, "the cache of views");
@@ -387,12 +427,15 @@ view_cache_start(struct store *store, unsigned threads, struct error *err)
     cache->store = store;
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->work, NULL);
-    while (cache->thread_count < threads && cache->thread_count < VIEW_THREADS)
-        if (start_thread(cache, err) != 0) {
-            view_cache_stop(cache);
-            return NULL;
-        }
-    return cache;
+    pthread_mutex_lock(&cache->lock);
+    while (rc == 0 && cache->thread_count < threads &&
+           cache->thread_count < VIEW_THREADS)
+        rc = start_thread(cache, err);
+    pthread_mutex_unlock(&cache->lock);
+    if (rc == 0)
+        return cache;
+    view_cache_stop(cache);
+    return NULL;
 }
 
 void

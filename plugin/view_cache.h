@@ -32,10 +32,14 @@ struct view_ticket;
 enum {
     VIEW_BYTES_MAX = 64 << 20, /* of one view */
     VIEW_JOBS_MAX = 64,        /* computations that wait or run */
-    VIEW_THREADS = 2
+    VIEW_THREADS = 8,
+    VIEW_OWNER_MAX = 64
 };
 
 struct view_request {
+    /* Who asks; NULL: nobody.  An owner gets another thread only while more are
+     * free than work for it already: nobody keeps all others waiting. */
+    const char *owner;
     const char *name;          /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */
     const char *base;          /* a kept one's name; NULL: no difference */

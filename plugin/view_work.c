@@ -5,6 +5,7 @@
 
 #include "diff.h"
 #include "errors.h"
+#include "graphviz.h"
 #include "memory.h"
 #include "profile.h"
 #include "snapshot.h"
@@ -235,6 +236,7 @@ view_work_progress(const struct view_work *work, struct job_progress *out)
                                         [VIEW_RENDERING] = "Rendering"};
     enum view_stage stage =
         atomic_load_explicit(&work->stage, memory_order_relaxed);
+    const struct view_form *form = work->request.form;
     bool loads = work->request.name != NULL;
 
     out->stages = 1u + loads + (work->request.base != NULL);
@@ -243,4 +245,6 @@ view_work_progress(const struct view_work *work, struct job_progress *out)
                                            : 1;
     out->percent = 0;
     out->text = texts[stage];
+    if (stage == VIEW_RENDERING && form && form->render == graphviz_svg)
+        out->text = "Drawing with graphviz";
 }

@@ -55,7 +55,7 @@ enum section { SECTION_OUTSIDE, SECTION_KEYS, SECTION_USER, SECTION_WRONG };
 
 /* Those that hold settings.  The keys of [node] stand for themselves, others
  * behind "SECTION.". */
-static const char *const sections[] = {"node", "snapshots"};
+static const char *const sections[] = {"node", "snapshots", "profiler"};
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
@@ -140,8 +140,8 @@ begin_section(struct parse *p, const char *name)
         begin_user(p, name + 5 + strspn(name + 5, " \t"));
     } else {
         fault(p, p->line,
-              "unknown section [%s] (allowed: [node], [snapshots] and "
-              "[user NAME])",
+              "unknown section [%s] (allowed: [node], [snapshots], "
+              "[profiler] and [user NAME])",
               name);
         p->section = SECTION_WRONG;
     }

@@ -39,6 +39,8 @@ enum {
     CONFIG_LOGIN_FAILURES_MAX = 1000,
     CONFIG_DEFAULT_LINGER_S = 900,
     CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
+    CONFIG_DEFAULT_BUDGET = 1,
+    CONFIG_BUDGET_MAX = 800, /* all CPUs, all the time */
     CONFIG_EVERY_MIN_S = 10,
     CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
     CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
@@ -70,8 +72,9 @@ struct config {
     uint64_t keep_bytes;
     uint32_t keep_age_s; /* 0: whatever their age */
     struct marks_rules marks;
-    uint32_t linger_s;   /* heapwire-run's */
-    struct users *users; /* owned; see config_fini */
+    uint32_t linger_s;     /* heapwire-run's */
+    double budget_percent; /* of profiling: plugin/guard.h; 0: none */
+    struct users *users;   /* owned; see config_fini */
 };
 
 /* Fault lines, newest last. */

@@ -400,7 +400,7 @@ start_controller(struct daemon *d, struct error *err)
         .state_dir = d->config.state_dir,
         .symbolizer = symbolizer,
         .node_id = d->config.node_id,
-        .budget_percent = 1,
+        .budget_percent = d->config.budget_percent,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,

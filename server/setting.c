@@ -271,20 +271,21 @@ static int
 set_keep_bytes(struct config *c, const char *value, struct error *err)
 {
     if (units_bytes(value, 1, INT64_MAX, &c->keep_bytes) != 0)
-        return wrong(err,
-                     "must be a number of bytes, with K, M, G or T behind it "
-                     "or nothing");
+        return wrong(err, "must be a number of bytes such as 1073741824 or 1G");
     return 0;
 }
 
 static int
 set_keep_age(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 0, CONFIG_AGE_MAX_S, &c->keep_age_s) != 0)
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_AGE_MAX_S, &seconds) != 0)
         return wrong(err,
-                     "must be a number of seconds from 1 to %d, or 0 for any "
-                     "age",
+                     "must be a time such as 86400 or 7d, at most %d seconds; "
+                     "0: whatever their age",
                      CONFIG_AGE_MAX_S);
+    c->keep_age_s = (uint32_t)seconds;
     return 0;
 }
 
@@ -372,6 +373,23 @@ set_min_interval(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+/* "0.5": digits, and at most one point among them. */
+static int
+set_budget(struct config *c, const char *value, struct error *err)
+{
+    size_t size = strspn(value, "0123456789.");
+    double percent = strtod(value, NULL);
+
+    if (size == 0 || value[size] || strchr(value, '.') != strrchr(value, '.') ||
+        strcmp(value, ".") == 0 || percent > CONFIG_BUDGET_MAX)
+        return wrong(err,
+                     "must be a number from 0 to %d: percent of one CPU for "
+                     "every eight of the machine; 0 for no budget",
+                     CONFIG_BUDGET_MAX);
+    c->budget_percent = percent;
+    return 0;
+}
+
 static const struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line */
@@ -410,6 +428,8 @@ static const struct setting {
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              set_min_interval, true},
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
+    [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
+                       set_budget},
 };
 
 const char *
@@ -441,6 +461,7 @@ setting_defaults(struct config *config)
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
+    config->budget_percent = CONFIG_DEFAULT_BUDGET;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
     config->marks = marks_defaults;
     config->keep = store_defaults.count;
@@ -524,6 +545,7 @@ setting_print(const struct config *c, FILE *out)
             c->keep, c->keep_bytes, c->keep_age_s);
     print_marks(&c->marks, out);
     fprintf(out, "linger=%u\n", c->linger_s);
+    fprintf(out, "profiler.budget_percent=%g\n", c->budget_percent);
 }
 
 bool

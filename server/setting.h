@@ -36,6 +36,7 @@ enum config_key {
     CONFIG_EVERY,
     CONFIG_MIN_INTERVAL,
     CONFIG_LINGER,
+    CONFIG_BUDGET,
     CONFIG_KEYS
 };
 

@@ -25,6 +25,7 @@ enum {
 struct admin_cursor {
     struct sql_cursor cursor;
     const struct sql_node *node;
+    const char *user;    /* the session's, which outlives the cursor */
     struct arena *arena; /* holds script and ids */
     struct script *script;
     bool ran;
@@ -169,7 +170,7 @@ static enum step
 run(struct admin_cursor *c, struct error *err)
 {
     const struct script_host host = {c->node->controller, c->node->views,
-                                     c->cursor.waker};
+                                     c->user, c->cursor.waker};
     enum step step = STEP_DONE;
 
     if (c->ran || !includes_self(c))
@@ -283,6 +284,7 @@ admin_open(struct opening *o, struct error *err)
     }
     sql_cursor_init(&c->cursor, &admin_ops, o->waker);
     c->node = o->session->node;
+    c->user = o->session->who.user;
     if (prepare(c, o, err) != 0 ||
         resolve_targets(c, &o->statement->admin, o->arena, err) != 0) {
         script_free(c->script);

@@ -4,6 +4,7 @@
 
 #include "inference.h"
 #include "select_functions.h"
+#include "view_cache.h"
 
 static struct result_type
 of(enum column_type type)
@@ -199,7 +200,17 @@ arguments(struct inference *p)
 static struct result_type
 returned(enum function_type type, const struct arguments *a)
 {
+    struct result_type out;
+
     switch (type) {
+    case RETURNS_LINES:
+        out = of(COLUMN_LONGTEXT);
+        out.width = VIEW_BYTES_MAX / 4; /* of utf8mb4's characters */
+        return out;
+    case RETURNS_BYTES:
+        out = of(COLUMN_BLOB);
+        out.width = VIEW_BYTES_MAX;
+        return out;
     case RETURNS_BIGINT:
         return of(COLUMN_BIGINT);
     case RETURNS_DOUBLE:

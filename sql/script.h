@@ -84,6 +84,7 @@ struct script_work {
 struct script_host {
     struct controller *controller;
     struct view_cache *views;
+    const char *user;
     struct waker waker;
 };
 

@@ -7,8 +7,12 @@
 
 #include <string.h>
 
+#include "errors.h"
+#include "profiler_state.h"
 #include "view.h"
 #include "view_cache.h"
+
+enum { STATE_TEXT_MAX = 16384 };
 
 void
 script_return_instance(struct script_call *call, const void *state)
@@ -151,4 +155,22 @@ heapprof_to_dot(struct script_call *call, struct error *err)
         return STEP_FAIL;
     request.name = name;
     return script_view(call, &request, err);
+}
+
+/* state(): all there is to tell of the profiler, in lines. */
+enum step
+heapprof_state(struct script_call *call, struct error *err)
+{
+    struct buffer *text = &call->work->text;
+    struct node_status status;
+
+    controller_status(call->host->controller, &status);
+    buffer_init(text, STATE_TEXT_MAX);
+    profiler_state_write(&status, text);
+    if (text->failed) {
+        error_memory(err, "the profiler's state");
+        return STEP_FAIL;
+    }
+    script_return_text(call, text->data, text->size);
+    return STEP_DONE;
 }

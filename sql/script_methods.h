@@ -5,7 +5,7 @@
 #include "controller.h"
 #include "script.h"
 #include "snapshot.h"
-#include "view_options.h"
+#include "view_choice.h"
 
 struct view_request;
 
@@ -18,6 +18,7 @@ enum step heapprof_snapshot(struct script_call *call, struct error *err);
 enum step heapprof_to_dot(struct script_call *call, struct error *err);
 enum step heapprof_dump_dot(struct script_call *call, struct error *err);
 enum step heapprof_reset(struct script_call *call, struct error *err);
+enum step heapprof_state(struct script_call *call, struct error *err);
 
 /* script_snapshots.c */
 enum step heapprof_snapshots(struct script_call *call, struct error *err);
@@ -25,22 +26,17 @@ enum step heapprof_describe(struct script_call *call, struct error *err);
 enum step heapprof_delete(struct script_call *call, struct error *err);
 enum step heapprof_pin(struct script_call *call, struct error *err);
 
-enum { VIEW_COUNT_MAX = 1000000 /* of nodecount, maxdegree, top */ };
-
 /* script_chain.c: what an instance of Profile shows. */
 struct chain {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": */
     struct snapshot *now;             /* this one; the script's reference */
     char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
-    bool force;
-    struct view_options options;
+    struct view_choice choice;
 };
 
 enum step chain_of(struct script_call *call, struct error *err);
 enum step chain_now(struct script_call *call, struct error *err);
 enum step chain_base(struct script_call *call, struct error *err);
-enum step chain_by(struct script_call *call, struct error *err);
-enum step chain_granularity(struct script_call *call, struct error *err);
 enum step chain_option(struct script_call *call, struct error *err);
 
 /* script_views.c */

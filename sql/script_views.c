@@ -9,9 +9,12 @@ enum step
 script_view(struct script_call *call, const struct view_request *request,
             struct error *err)
 {
-    enum step step = script_await_view(call, request, err);
+    struct view_request owned = *request;
     const struct buffer *bytes;
+    enum step step;
 
+    owned.owner = call->host->user;
+    step = script_await_view(call, &owned, err);
     if (step != STEP_DONE)
         return step;
     bytes = &call->work->view->bytes;
@@ -28,8 +31,8 @@ request_of(const struct script_call *call)
     return (struct view_request){.name = chain->now ? NULL : chain->name,
                                  .snapshot = chain->now,
                                  .base = *chain->base ? chain->base : NULL,
-                                 .force = chain->force,
-                                 .options = &chain->options};
+                                 .force = chain->choice.force,
+                                 .options = &chain->choice.options};
 }
 
 /* top(n): of so many. */
@@ -39,8 +42,8 @@ chain_view(struct script_call *call, struct error *err)
     struct view_request request = request_of(call);
     struct view_options options = *request.options;
 
-    if (call->argument_count > 0 &&
-        script_count(call, 0, 1, VIEW_COUNT_MAX, &options.nodecount, err) != 0)
+    if (call->argument_count > 0 && script_count(call, 0, 1, CHOICE_COUNT_MAX,
+                                                 &options.nodecount, err) != 0)
         return STEP_FAIL;
     request.options = &options;
     request.form = call->method->form;

@@ -60,8 +60,14 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
 
 /* A table needs something of the node: the next step begins anew, with it. */
 static enum step
-stop(struct select_cursor *c)
+stop(struct select_cursor *c, struct error *err)
 {
+    if (c->query.rewritten.assigns && c->wait.views.ticket) {
+        error_set(err, ER_NOT_SUPPORTED,
+                  "a SELECT that assigns variables cannot wait for a view: it "
+                  "would assign twice; read the view in another SELECT");
+        return STEP_FAIL;
+    }
     sqlite3_reset(c->query.statement);
     select_memory_forget(&c->query.handle->memory);
     c->again = c->given;
@@ -80,7 +86,7 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
         if (rc == SQLITE_DONE)
             return STEP_DONE;
         if (rc != SQLITE_ROW && select_wait_stopped(&c->wait))
-            return stop(c);
+            return stop(c, err);
         if (rc != SQLITE_ROW) {
             query_fail(&c->query, rc, err);
             return STEP_FAIL;
@@ -322,7 +328,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.timed = query->rewrite.form == REWRITE_SELECT;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
-    select_wait_init(&c->wait, o->session->node->controller, o->waker);
+    select_wait_init(&c->wait, o->session->node, o->waker);
     c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
     if (query->rewrite.form != REWRITE_EXPRESSIONS)

@@ -1,6 +1,7 @@
 /* select_functions.c - MySQL's functions: all tables, and what they share. */
 #include "select_functions.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,15 +11,25 @@
 #include "buffer.h"
 #include "memory.h"
 #include "select_handle.h"
+#include "select_views.h"
 
-static const struct function *const tables[] = {
-    session_functions,   compare_functions, number_functions, text_functions,
-    search_functions,    hash_functions,    time_functions,   date_functions,
-    interval_functions,  format_functions,  cast_functions,   measure_functions,
-    aggregate_functions,
-};
+enum { TABLE_COUNT = 14 };
 
-enum { TABLE_COUNT = sizeof(tables) / sizeof(tables[0]) };
+static const struct function *
+table(size_t i)
+{
+    static const struct function *const tables[] = {
+        session_functions,   compare_functions, number_functions,
+        text_functions,      search_functions,  hash_functions,
+        time_functions,      date_functions,    interval_functions,
+        format_functions,    cast_functions,    measure_functions,
+        aggregate_functions,
+    };
+
+    static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,
+                  "and the views");
+    return i < TABLE_COUNT - 1 ? tables[i] : view_functions();
+}
 
 /* SQLite's own that mean in MySQL what they mean there. */
 static const struct {
@@ -73,6 +84,12 @@ function_handle(sqlite3_context *c)
     return ((const struct function_use *)sqlite3_user_data(c))->handle;
 }
 
+const char *
+function_name(sqlite3_context *c)
+{
+    return ((const struct function_use *)sqlite3_user_data(c))->function->name;
+}
+
 bool
 function_charge(sqlite3_context *c, size_t bytes)
 {
@@ -82,17 +99,57 @@ function_charge(sqlite3_context *c, size_t bytes)
     return true;
 }
 
+/* Of time that grows with their arguments' size, and no faster: a view may be
+ * larger than any other value is. */
+static bool
+takes_views(const char *name)
+{
+    static const char *const names[] = {
+        "any_value", "ascii",        "bit_length", "char_length",
+        "charset",   "coercibility", "collation",  "character_length",
+        "crc32",     "hw_between",   "hw_binary",  "hw_cast",
+        "hw_eq",     "hw_ge",        "hw_gt",      "hw_in",
+        "hw_is",     "hw_le",        "hw_lt",      "hw_ne",
+        "if",        "isnull",       "left",       "length",
+        "md5",       "octet_length", "right",      "sha",
+        "sha1",      "sha2",         "strcmp",     "substring",
+        "to_base64"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void
+fail_large(sqlite3_context *c, size_t size)
+{
+    char text[200];
+
+    snprintf(text, sizeof(text),
+             "Incorrect arguments to %s: it takes values of at most %d bytes, "
+             "and this one has %zu",
+             function_name(c), SELECT_VALUE_MAX, size);
+    sqlite3_result_error(c, text, -1);
+}
+
 /* Numbers have a length only once they are texts, and are short. */
 static void
 call(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct function_use *use = sqlite3_user_data(c);
-    size_t bytes = 0;
+    size_t bytes = 0, largest = 0;
 
-    for (int i = 0; i < argc && use->handle->looks > 0; i++)
-        if (!function_is_number(argv[i]))
-            bytes += (size_t)sqlite3_value_bytes(argv[i]);
-    if (!function_charge(c, bytes))
+    for (int i = 0; i < argc; i++)
+        if (!function_is_number(argv[i])) {
+            size_t size = (size_t)sqlite3_value_bytes(argv[i]);
+
+            bytes += size;
+            largest = size > largest ? size : largest;
+        }
+    if (largest > SELECT_VALUE_MAX && !takes_views(use->function->name))
+        fail_large(c, largest);
+    else if (!function_charge(c, bytes))
         use->function->call(c, argc, argv);
 }
 
@@ -136,7 +193,7 @@ count_functions(void)
     size_t count = 0;
 
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = tables[t]; f->name; f++)
+        for (const struct function *f = table(t); f->name; f++)
             count++;
     return count;
 }
@@ -150,7 +207,7 @@ handle_add_functions(struct handle *handle)
     if (!use)
         return -1;
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = tables[t]; f->name; f++, use++) {
+        for (const struct function *f = table(t); f->name; f++, use++) {
             int from = f->most == FUNCTION_ANY ? FUNCTION_ANY : f->least;
 
             *use = (struct function_use){handle, f};
@@ -168,7 +225,7 @@ bool
 function_find(struct span name, enum function_type *type)
 {
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = tables[t]; f->name; f++)
+        for (const struct function *f = table(t); f->name; f++)
             if (span_is_nocase(name, f->name)) {
                 *type = f->type;
                 return true;

@@ -21,6 +21,8 @@ struct handle;
  * values are converted to that. */
 enum function_type {
     RETURNS_TEXT,
+    RETURNS_LINES, /* a view's text */
+    RETURNS_BYTES, /* a view's bytes */
     RETURNS_BIGINT,
     RETURNS_DOUBLE,
     RETURNS_DATE,
@@ -64,6 +66,7 @@ bool function_find(struct span name, enum function_type *type);
 
 /* Whose statement it is. */
 struct handle *function_handle(sqlite3_context *c);
+const char *function_name(sqlite3_context *c);
 /* For work past that on its arguments.  True: the statement has stopped, and
  * the function returns. */
 bool function_charge(sqlite3_context *c, size_t bytes);

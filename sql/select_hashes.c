@@ -174,7 +174,8 @@ call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    buffer_init(&out, SELECT_VALUE_MAX);
+    buffer_init(&out, (size_t)sqlite3_limit(sqlite3_context_db_handle(c),
+                                            SQLITE_LIMIT_LENGTH, -1));
     for (size_t i = 0; i < text.size; i += 3) {
         size_t left = text.size - i;
         uint32_t bits = (uint32_t)p[i] << 16 |

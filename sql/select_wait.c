@@ -18,13 +18,15 @@ enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 static atomic_int waiters; /* a count, and no more */
 
 void
-select_wait_init(struct select_wait *wait, struct controller *controller,
+select_wait_init(struct select_wait *wait, const struct sql_node *node,
                  struct waker waker)
 {
     memset(wait, 0, sizeof(*wait));
     pthread_mutex_init(&wait->lock, NULL);
-    wait->controller = controller;
+    wait->controller = node->controller;
     wait->waker = waker;
+    wait->views = (struct select_views){
+        .cache = node->views, .waker = waker, .lock = &wait->lock};
 }
 
 static void
@@ -81,6 +83,7 @@ select_wait_end(struct select_wait *wait)
         stats_unref(wait->stats);
     wait->stats = NULL;
     wait->fetched = wait->wanted = 0;
+    select_views_end(&wait->views);
 }
 
 void
@@ -95,7 +98,7 @@ select_wait_fini(struct select_wait *wait)
 bool
 select_wait_stopped(const struct select_wait *wait)
 {
-    return wait->wanted != 0;
+    return wait->wanted != 0 || wait->views.ticket;
 }
 
 /* Takes the snapshot. */
@@ -175,13 +178,18 @@ enum step
 select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
                  struct error *err)
 {
+    enum step view;
+
     if ((wait->wanted & NEED_STATS) &&
         look_for_stats(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
     if ((wait->wanted & NEED_FRESH) &&
         look_for_snapshot(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
-    if (wait->wanted)
+    view = select_views_step(&wait->views, err);
+    if (view == STEP_FAIL)
+        return STEP_FAIL;
+    if (wait->wanted || view == STEP_WAIT)
         return begin_waiting(wait, err) == 0 ? STEP_WAIT : STEP_FAIL;
     end_waiting(wait);
     return STEP_MORE;
@@ -196,7 +204,8 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
 
     pthread_mutex_lock(&wait->lock);
     ticket = wait->snapshot_ticket ? wait->snapshot_ticket : wait->stats_ticket;
-    known = ticket && ticket_progress(ticket, &job);
+    known = ticket ? ticket_progress(ticket, &job)
+                   : select_views_progress(&wait->views, &job);
     pthread_mutex_unlock(&wait->lock);
     if (known)
         *out = (struct progress){job.stage, job.stages, job.percent, job.text};
@@ -206,12 +215,13 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
 /* ---- for tables ---- */
 
 /* SET and KILL work their expressions out at once. */
-static int
-cannot_wait(struct handle *handle)
+int
+select_cannot_wait(struct handle *handle)
 {
     handle->failed = true;
     error_set(&handle->failure, ER_NOT_SUPPORTED,
-              "a table that waits for the node can be read by SELECT alone");
+              "what waits for the node, or for a view, can be read by SELECT "
+              "alone");
     return SQLITE_ERROR;
 }
 
@@ -235,7 +245,7 @@ select_need(struct handle *handle, unsigned needs)
     if (needs == 0)
         return SQLITE_OK;
     if (!wait)
-        return cannot_wait(handle);
+        return select_cannot_wait(handle);
     needs &= ~wait->fetched;
     if ((needs & NEED_TOTAL) && !has_total(handle)) {
         wait->fetched |= NEED_TOTAL;
@@ -284,6 +294,16 @@ pin_kept(struct handle *handle, const char *name)
 }
 
 int
+select_fresh(struct handle *handle, struct snapshot **out)
+{
+    int rc = select_need(handle, NEED_SNAPSHOT);
+
+    if (rc == SQLITE_OK)
+        *out = find_pin(handle->wait, SELECT_NOW)->snapshot;
+    return rc;
+}
+
+int
 select_pin(struct handle *handle, const char *name,
            const struct select_pin **out)
 {
@@ -291,7 +311,7 @@ select_pin(struct handle *handle, const char *name,
     int rc;
 
     if (!handle->wait)
-        return cannot_wait(handle);
+        return select_cannot_wait(handle);
     if (!name)
         name = SELECT_NOW;
     if (strcasecmp(name, SELECT_NOW) == 0) {

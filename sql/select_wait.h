@@ -14,11 +14,13 @@
 
 #include "catalog.h"
 #include "select_handle.h"
+#include "select_views.h"
 #include "waker.h"
 
 struct controller;
 struct functions;
 struct progress;
+struct sql_node;
 struct ticket;
 
 #define SELECT_NOW "now" /* what heap_* calls the fresh snapshot */
@@ -48,9 +50,10 @@ struct select_wait {
     struct stats *stats; /* a reference, or NULL */
     struct select_pin pins[SELECT_SNAPSHOTS_MAX];
     size_t pin_count;
+    struct select_views views;
 };
 
-void select_wait_init(struct select_wait *wait, struct controller *controller,
+void select_wait_init(struct select_wait *wait, const struct sql_node *node,
                       struct waker waker);
 /* Gives up what is awaited and what was fetched; the statement is over. */
 void select_wait_end(struct select_wait *wait);
@@ -65,12 +68,18 @@ enum step select_wait_step(struct select_wait *wait,
 bool select_wait_progress(struct select_wait *wait, struct progress *out);
 
 /*
- * For tables, SQLite's codes.  OK: it is there.  Another: xFilter returns it;
- * the statement stopped, or handle->failure says why it cannot be had.
+ * For tables and functions, SQLite's codes.  OK: it is there.  Another: xFilter
+ * returns it; the statement stopped, or handle->failure says why it cannot be
+ * had.
  */
 int select_need(struct handle *handle, unsigned needs);
 /* The kept snapshot of that name; NULL or SELECT_NOW: the fresh one. */
 int select_pin(struct handle *handle, const char *name,
                const struct select_pin **out);
+
+/* The fresh one, borrowed. */
+int select_fresh(struct handle *handle, struct snapshot **out);
+/* ERROR, where handle->wait is NULL. */
+int select_cannot_wait(struct handle *handle);
 
 #endif

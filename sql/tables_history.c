@@ -5,10 +5,11 @@
  *         at datetime, pid bigint unsigned, started datetime,
  *         profiling tinyint(1), responsive tinyint(1),
  *         rss bigint, cgroup_current bigint, cgroup_cache bigint,
- *         cgroup_limit bigint,                      -- the kernel's, each
- * second allocated bigint, active bigint, metadata bigint, resident bigint,
- *         mapped bigint, retained bigint            -- jemalloc's, each ten
- *     );
+ *         cgroup_limit bigint,
+ *         allocated bigint, active bigint, metadata bigint, resident bigint,
+ *         mapped bigint, retained bigint)
+ *
+ * The kernel's figures are of each second, jemalloc's of each ten.
  */
 #include <string.h>
 

@@ -9,20 +9,27 @@
  *     state varchar(64), since datetime, active tinyint(1),
  *     active_since datetime, sample_rate bigint unsigned,
  *     samples bigint unsigned, jemalloc_version varchar(64),
- *     allocator_symbol varchar(64), reason varchar(1024))
+ *     allocator_symbol varchar(64), reason varchar(1024),
+ *     profiling varchar(64), active_until datetime, changes bigint,
+ *     resets bigint, samples_at datetime, overhead double,
+ *     cpu_before double, cpu_since double, budget double,
+ *     guarded datetime, guard_reason varchar(1024), risks text)
  */
 #include <stdio.h>
 #include <unistd.h>
 
+#include "buffer.h"
 #include "catalog_tables.h"
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
 #include "node_status.h"
+#include "profiler_state.h"
 #include "rowset.h"
+#include "schema_types.h"
 #include "sql_session.h"
 
-enum { LG_SAMPLE_MAX = 62 };
+enum { LG_SAMPLE_MAX = 62, RISKS_TEXT_MAX = 8192 };
 
 static const char *
 state_name(enum node_state state)
@@ -86,6 +93,35 @@ const struct catalog_table table_nodes = {"heapwire",
 
 /* ---- heapwire.profiler ---- */
 
+/* A share of one CPU as percent. */
+static void
+add_percent(struct rowset *out, bool known, double cpus)
+{
+    if (known)
+        rowset_double(out, cpus * 100);
+    else
+        rowset_null(out);
+}
+
+static void
+add_cost(const struct node_status *status, struct rowset *out)
+{
+    const struct guard_report *guard = &status->guard;
+    struct buffer risks;
+
+    add_percent(out, guard->estimated, guard->cpus);
+    add_percent(out, guard->measured_before, guard->cpus_before);
+    add_percent(out, guard->measured_since, guard->cpus_since);
+    add_percent(out, guard->budget_cpus > 0, guard->budget_cpus);
+    rowset_time(out, guard->switched_off_ms);
+    rowset_text(out, guard->reason);
+    buffer_init(&risks, RISKS_TEXT_MAX);
+    profiler_state_risks(status, &risks);
+    out->failed |= risks.failed;
+    rowset_text(out, risks.data ? risks.data : "");
+    buffer_fini(&risks);
+}
+
 static void
 produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -113,6 +149,16 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     rowset_text(out, hello->version);
     rowset_text(out, hello->mallctl);
     rowset_text(out, explain(&status, &why));
+    rowset_text(out, profiler_state_word(profiler_state_of(&status)));
+    if (status.state == NODE_CONNECTED) {
+        rowset_time(out, hello->active_until_ms);
+        rowset_int(out, hello->changes);
+        rowset_int(out, hello->resets);
+    } else {
+        rowset_nulls(out, 3);
+    }
+    rowset_time(out, status.profiled ? status.profiled_ms : 0);
+    add_cost(&status, out);
 }
 
 static const struct catalog_column profiler[] = {
@@ -126,6 +172,25 @@ static const struct catalog_column profiler[] = {
     {"jemalloc_version", &type_name, NULL},
     {"allocator_symbol", &type_name, "What jemalloc is called in there"},
     {"reason", &type_text, "Why it cannot be switched on; empty: it can"},
+    {"profiling", &type_name,
+     "unknown; no jemalloc; jemalloc without profiling; opt.prof is off; "
+     "inactive; active, nothing sampled yet; active"},
+    {"active_until", &type_time,
+     "When it switches itself off, UTC; NULL: it does not"},
+    {"changes", &type_bigint, "How often it was switched"},
+    {"resets", &type_bigint, "How often all samples were forgotten"},
+    {"samples_at", &type_time, "The profile that samples is of; UTC"},
+    {"overhead", &type_double,
+     "Of profiling, now, estimated: percent of one CPU"},
+    {"cpu_before", &type_double,
+     "Of the whole process before profiling, measured: percent of one CPU"},
+    {"cpu_since", &type_double, "Likewise, since profiling is active"},
+    {"budget", &type_double,
+     "Above this overhead it is switched off: percent of one CPU; NULL: never"},
+    {"guarded", &type_time, "When that happened last; UTC"},
+    {"guard_reason", &type_text, "And why"},
+    {"risks", &type_plain_text,
+     "What is known to go wrong with this jemalloc and its options"},
 };
 
 const struct catalog_table table_profiler = {

@@ -239,11 +239,11 @@ bytes_requested(struct writer *w, const char *number, const char *sizes,
 static void
 allocated_ever(struct writer *w)
 {
-    line(w, "heapwire.allocated_ever %llu\n",
-         (unsigned long long)(bytes_requested(w, "arenas.nbins", "arenas.bin",
-                                              BINS) +
-                              bytes_requested(w, "arenas.nlextents",
-                                              "arenas.lextent", LARGES)));
+    unsigned long long bytes =
+        bytes_requested(w, "arenas.nbins", "arenas.bin", BINS);
+
+    bytes += bytes_requested(w, "arenas.nlextents", "arenas.lextent", LARGES);
+    line(w, "heapwire.allocated_ever %llu\n", bytes);
 }
 
 /* An arena that no thread has used yet has nothing to tell. */

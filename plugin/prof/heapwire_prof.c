@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
+#include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
 #include "profile.h"
@@ -140,6 +141,10 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
     names = name_addresses(reading, dump, err);
     if (names)
         profile = profile_new(dump, names, reading->binary, NULL, err);
+    if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
+        profile_free(profile);
+        profile = NULL;
+    }
     if (profile)
         warn(path, profile->truncated, profile->note);
 out:

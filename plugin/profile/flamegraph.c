@@ -113,14 +113,9 @@ add_note(struct drawing *d, const char *note, int y)
     if (text->failed)
         d->out->failed = true;
     while (!d->out->failed && at < text->size) {
-        size_t size = shown_fit(text->data + at, text->size - at, NOTE_COLUMNS);
+        size_t size =
+            shown_line(text->data + at, text->size - at, NOTE_COLUMNS);
 
-        if (at + size < text->size) {
-            const char *blank = memrchr(text->data + at, ' ', size);
-
-            if (blank && blank > text->data + at)
-                size = (size_t)(blank - (text->data + at)) + 1;
-        }
         buffer_format(d->out, "<text class=\"note middle\" x=\"%d\" y=\"%d\">",
                       WIDTH / 2, y);
         xml_text(text->data + at, size, d->out);

@@ -106,3 +106,14 @@ shown_columns(const char *text, size_t size)
         columns += is_wide(character(text + at, size - at, &bytes)) ? 2 : 1;
     return columns;
 }
+
+size_t
+shown_line(const char *text, size_t size, size_t columns)
+{
+    size_t fits = shown_fit(text, size, columns);
+    const char *blank = NULL;
+
+    if (fits < size)
+        blank = memrchr(text, ' ', fits);
+    return blank && blank > text ? (size_t)(blank - text) + 1 : fits;
+}

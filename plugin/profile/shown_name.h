@@ -22,4 +22,8 @@ size_t shown_columns(const char *text, size_t size);
 /* The bytes of the longest beginning of text that takes at most columns. */
 size_t shown_fit(const char *text, size_t size, size_t columns);
 
+/* Likewise, broken after a blank where there is one: a line of a longer text.
+ */
+size_t shown_line(const char *text, size_t size, size_t columns);
+
 #endif

@@ -87,20 +87,40 @@ add_name(struct buffer *out, const char *name)
 }
 
 static void
+add_remark(struct buffer *out, const char *text)
+{
+    if (*text == '\0')
+        return;
+    add_name(out, text);
+    buffer_char(out, '\n');
+}
+
+/* Whether numbers have standard errors to be compared with. */
+static bool
+has_noise(const struct report *r)
+{
+    return r->options->by_growth && r->profile->difference &&
+           r->options->measure == MEASURE_INUSE_SPACE;
+}
+
+static void
 add_head(const struct report *r)
 {
     const struct profile *profile = r->profile;
     double total = profile_total(profile, r->options->measure);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
-    if (*profile->memory) {
-        add_name(r->out, profile->memory);
-        buffer_char(r->out, '\n');
-    }
+    add_remark(r->out, profile->memory);
+    if (profile->truncated)
+        add_remark(r->out, "The profile was cut off");
+    if (profile->origin.live) /* heapwire-prof says it on stderr */
+        add_remark(r->out, profile->note);
     if (total != 0)
         buffer_format(r->out, "Total: %s %s\n",
                       figure_value(total, r->options, value),
                       figure_unit(r->options));
+    if (has_noise(r) && r->line_count > 0)
+        buffer_text(r->out, "~ less than two standard errors: may be chance\n");
     emptiness_text(profile, r->options, r->line_count > 0, why);
     if (*why)
         buffer_format(r->out, "%s\n", why);
@@ -109,14 +129,9 @@ add_head(const struct report *r)
 static const char *
 noise_mark(const struct report *r, double value, double variance)
 {
-    bool bytes = r->options->measure == MEASURE_INUSE_SPACE;
-
-    if (!r->options->by_growth)
+    if (!has_noise(r))
         return "";
-    return r->profile->difference && bytes && value != 0 &&
-                   fabs(value) < 2 * sqrt(variance)
-               ? "~"
-               : " ";
+    return value != 0 && fabs(value) < 2 * sqrt(variance) ? "~" : " ";
 }
 
 static void

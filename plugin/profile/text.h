@@ -7,13 +7,14 @@
  *
  * The columns are what a function allocated itself (most first), its part of
  * the total, the sum of the parts so far, what it and all it called allocated,
- * its part, and the name.  What the profile says of itself (memory, why it is
- * empty) stands before; a profile in a file says nothing.
+ * its part, and the name.  What the profile says of itself (memory, that it was
+ * cut off, what has no names, why it is empty) stands before; a whole one in a
+ * file says nothing.
  *
- * With options->by_growth, ties of the first column are ordered by the second
- * number, and a '~' after a number of a difference says that it is less than
- * two standard errors: it may well be that other objects happened to be
- * sampled.  Only bytes in use have standard errors.
+ * With options->by_growth, what grew equally itself is ordered by what it and
+ * all it called grew.  Of a difference of bytes in use, two columns more mark
+ * with a '~' what is less than two standard errors (profile_stack's variance):
+ * perhaps other objects happened to be sampled, and nothing grew.
  */
 #ifndef HW_TEXT_H
 #define HW_TEXT_H

@@ -24,7 +24,8 @@ enum {
     FIGURES = 22, /* columns of "   34.7 MB 100.0%  ~ " */
     STEP = 3,     /* of an indentation */
     STEP_BYTES = 8,
-    NOTE_BYTES = 600
+    NOTE_BYTES = 600,
+    NOTE_COLUMNS = 100
 };
 
 static const char here[] = "\xe2\x94\x9c\xe2\x94\x80 "; /* ├─ */
@@ -231,10 +232,16 @@ add_branches(struct printer *p, uint32_t at, uint32_t kept,
 static void
 add_note(struct printer *p, const char *note)
 {
-    if (*note == '\0')
-        return;
-    shown_name(note, NOTE_BYTES, p->out);
-    buffer_char(p->out, '\n');
+    size_t size;
+
+    buffer_clear(&p->name);
+    shown_name(note, NOTE_BYTES, &p->name);
+    p->out->failed |= p->name.failed;
+    for (size_t at = 0; !p->out->failed && at < p->name.size; at += size) {
+        size = shown_line(p->name.data + at, p->name.size - at, NOTE_COLUMNS);
+        buffer_add(p->out, p->name.data + at, size);
+        buffer_char(p->out, '\n');
+    }
 }
 
 static void

@@ -43,7 +43,7 @@ def test_check(directory):
         "tls_cert=\ntls_key=\nrequire_tls=no\n")
     for line in ("statement_timeout=60", "max_connections=1024",
                  "idle_timeout=28800", "login_failures=10",
-                 "linger=900", "snapshots.at_percent=80, 90, 95",
+                 "linger=900", "profiler.budget_percent=1", "snapshots.at_percent=80, 90, 95",
                  "snapshots.growth=0", "snapshots.every=0",
                  "snapshots.min_interval=60"):
         assert f"\n{line}\n" in done.stdout, done.stdout

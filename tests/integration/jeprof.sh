@@ -21,11 +21,12 @@ prof=$build/bin/heapwire-prof
 oracle=$build/bin/jeprof_oracle
 dir=$(mktemp -d)
 redis=
+other=
 failed=0
 all="--nodecount=100000 --nodefraction=0 --edgefraction=0 --maxdegree=100000"
 
 cleanup() {
-    [ -z "$redis" ] || kill -9 "$redis" 2>/dev/null || :
+    [ -z "$redis$other" ] || kill -9 $redis $other 2>/dev/null || :
     [ -n "${KEEP:-}" ] || rm -rf "$dir"
 }
 trap cleanup EXIT
@@ -90,9 +91,9 @@ ever-base.text base --text --alloc_space
 ever-base-objects.dot base --dot --alloc_objects
 RUNS
 
-jeprof() { # tools, symbols, output directory, binary, profile, base
+jeprof() { # tools, runs, output directory, binary, profile, base
     mkdir "$3"
-    JEPROF_TOOLS=$1 HW_SYMBOLS=$2 HW_RUNS=$dir/runs HW_OUT=$3 \
+    JEPROF_TOOLS=$1 HW_SYMBOLS=$3.symbols HW_RUNS=$2 HW_OUT=$3 \
         perl "$dir/jeprof" --dot ${6:+"--base=$6"} "$4" "$5" \
         >"$3.err" 2>&1 || { cat "$3.err"; return 1; }
 }
@@ -106,7 +107,7 @@ ours() { # output directory, binary, profile, base
         # shellcheck disable=SC2086
         "$prof" --allocator-frames $_flags $_base "$2" "$_now" >"$1/$_name" \
             2>"$dir/ours.err" || { cat "$dir/ours.err"; exit 1; }
-    done <"$dir/names"
+    done <"$at/names"
     [ ! -s "$dir/ours.err" ] || sort -u "$dir/ours.err"
 }
 
@@ -126,12 +127,14 @@ compare() { # case, binary, profile, base or "", lists of reports...
     shift 4
     at=$dir/$case
     mkdir "$at"
-    (cd "$dir" && cat few "$@") >"$dir/runs"
+    (cd "$dir" && cat few "$@") >"$at/runs"
     grep -E '^(default|all|lines|files|objects|filtered|base-lines)\.' \
-        "$dir/runs" >"$dir/names"
-    jeprof "$their_tools" "$at/symbols" "$at/theirs" "$binary" "$now" "$base"
+        "$at/runs" >"$at/names"
+    jeprof "$our_tools" "$at/names" "$at/tools" "$binary" "$now" "$base" &
+    other=$!
+    jeprof "$their_tools" "$at/runs" "$at/theirs" "$binary" "$now" "$base"
     mkdir "$at/oracle"
-    "$oracle" "$dir/runs" "$at/oracle" "$at/symbols" "$binary" "$now" \
+    "$oracle" "$at/runs" "$at/oracle" "$at/theirs.symbols" "$binary" "$now" \
         "${base:-$now}"
     must_be_equal "$case, graph" "$at/theirs" "$at/oracle"
     ours "$at/ours" "$binary" "$now" "$base"
@@ -140,8 +143,8 @@ compare() { # case, binary, profile, base or "", lists of reports...
     "$here/jeprof_compare.py" "$at/as-is" "$at/ours" >"$dir/report" || :
     echo "$case, as-is:"
     cat "$dir/report"
-    cp "$dir/names" "$dir/runs"
-    jeprof "$our_tools" "$at/symbols" "$at/tools" "$binary" "$now" "$base"
+    wait "$other"
+    other=
     must_be_equal "$case, names" "$at/tools" "$at/ours"
     "$prof" --dot "$binary" "$now" 2>/dev/null >"$at/plain.dot"
     if grep -E 'label="(lib|je_|_rjem_)?(jemalloc|malloc|calloc|realloc|operator\\nnew)' \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# pictures.sh - the forms of a profile, on real programs, against those who know:
-#   collapsed  "jeprof --collapsed"
+# pictures.sh - the forms of a profile, on real programs, against those who know
+# (collapsed stacks, text and dot: see jeprof.sh):
 #   pprof      "go tool pprof -top" and our own text
 #   raw        "jeprof --text" on our text and on jemalloc's
 #   pictures   xmllint
@@ -13,7 +13,7 @@ top=$(pwd)
 build=${BUILD:-build/release}
 case $build in /*) ;; *) build=$top/$build ;; esac
 here=$top/tests/integration
-picture=$build/bin/picture
+prof=$build/bin/heapwire-prof
 dir=$(mktemp -d)
 redis=
 failed=0
@@ -25,7 +25,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-for file in "$picture" /usr/bin/jeprof; do
+for file in "$prof" /usr/bin/jeprof; do
     [ -x "$file" ] || { echo "pictures.sh: $file is missing" >&2; exit 1; }
 done
 export PPROF_TMPDIR="$dir" PPROF_BINARY_PATH="$dir" GOTOOLCHAIN=local
@@ -38,19 +38,6 @@ pprof() {
     [ -x "$_tool" ] || _tool="go tool pprof"
     $_tool "$@"
 }
-
-# A jeprof that writes its names to $HW_SYMBOLS on the way.
-sed 's/^  if (!defined(\$main::opt_thread)) {$/  HwSymbols($symbols);\n&/' \
-    /usr/bin/jeprof >"$dir/jeprof"
-cat >>"$dir/jeprof" <<'PERL'
-sub HwSymbols {
-  my $symbols = shift;
-  open(my $out, ">", $ENV{HW_SYMBOLS}) || die;
-  print $out join("\t", $_, @{$symbols->{$_}}), "\n"
-    foreach sort keys(%{$symbols});
-  close($out) || die;
-}
-PERL
 
 check() { # what, command...
     _what=$1
@@ -67,39 +54,43 @@ check() { # what, command...
 show() { # form, options... of the case at hand
     _form=$1
     shift
-    "$picture" "$_form" "$binary" "$profile" "$dir/symbols" "$@"
-}
-
-compare() { # case, binary, profile
-    binary=$2 profile=$3
-    HW_SYMBOLS=$dir/symbols perl "$dir/jeprof" --collapsed "$2" "$3" \
-        >"$dir/jeprof.collapsed" 2>"$dir/jeprof.err" || {
-        cat "$dir/jeprof.err"
+    "$prof" "--$_form" "$@" "$binary" "$profile" 2>"$dir/prof.err" || {
+        cat "$dir/prof.err"
         exit 1
     }
-    show collapsed --allocator-frames >"$dir/collapsed"
-    check "$1, collapsed" "$here/collapsed_compare.py" \
-        "$dir/jeprof.collapsed" "$dir/collapsed"
+}
 
-    show pprof --live >"$dir/$1.pb.gz"
-    check "$1, gzip" gzip -t "$dir/$1.pb.gz"
+# pprof's figures are our text's, and it needs no binary for them.
+compare_pprof() { # what, options...
+    _case=$1
+    shift
+    show pprof "$@" >"$dir/file.pb.gz"
+    check "$_case, gzip" gzip -t "$dir/file.pb.gz"
     pprof -top -unit=B -nodecount=1000000 -nodefraction=0 \
-        -output="$dir/top" "$dir/$1.pb.gz" 2>"$dir/pprof.err"
-    check "$1, pprof needs no binary" \
+        -output="$dir/top" "$dir/file.pb.gz" 2>"$dir/pprof.err"
+    check "$_case, no binary" \
         sh -c '! grep -iv "^Generating report" "$1"' sh "$dir/pprof.err"
-    show text --all --bytes >"$dir/text"
-    check "$1, pprof" "$here/pprof_compare.py" "$dir/top" "$dir/text"
-    pprof -comments "$dir/$1.pb.gz" >"$dir/comments" 2>&1
-    check "$1, pprof comments" grep "RSS 58.9 MB" "$dir/comments"
+    show text --nodecount=1000000 --nodefraction=0 --show_bytes "$@" \
+        >"$dir/text"
+    check "$_case, figures" "$here/pprof_compare.py" "$dir/top" "$dir/text"
+}
 
+compare() { # case, binary, profile, an earlier one
+    binary=$2 profile=$3
+    compare_pprof "$1, pprof"
+    compare_pprof "$1, pprof of a difference" "--base=$4"
     for form in flamegraph svg; do
-        for options in --live --signed; do
-            show $form $options >"$dir/$form.svg"
-            check "$1, $form $options" xmllint --noout --nonet "$dir/$form.svg"
+        for base in "" "--base=$4"; do
+            show $form $base >"$dir/$form.svg"
+            check "$1, $form $base" xmllint --noout --nonet "$dir/$form.svg"
         done
     done
     show tree >"$dir/tree"
     check "$1, tree" grep '  __libc_start_main' "$dir/tree"
+    show tree "--base=$4" >"$dir/tree"
+    check "$1, tree of a difference" grep ' since the base$' "$dir/tree"
+    [ -z "${KEEP:-}" ] || show flamegraph "--base=$4" >"$dir/$1.diff.svg"
+    [ -z "${KEEP:-}" ] || show flamegraph >"$dir/$1.svg"
 }
 
 # jeprof says of our jemalloc text what it said of jemalloc's.  It adds in the
@@ -108,7 +99,7 @@ compare_raw() { # case
     show raw >"$dir/raw.heap"
     for file in "$profile" "$dir/raw.heap"; do
         PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 \
-            perl "$dir/jeprof" --text --show_bytes "$binary" "$file" \
+            /usr/bin/jeprof --text --show_bytes "$binary" "$file" \
             2>"$dir/jeprof.err" >"$dir/$(basename "$file").text" || {
             cat "$dir/jeprof.err"
             exit 1
@@ -116,15 +107,19 @@ compare_raw() { # case
     done
     check "$1, raw" cmp "$dir/$(basename "$profile").text" \
         "$dir/raw.heap.text"
-    show raw --signed >"$dir/refused" 2>&1 && failed=1
+    check "$1, raw is more than nothing" grep main "$dir/raw.heap.text"
+    "$prof" --raw "--base=$profile" "$binary" "$profile" \
+        >"$dir/refused" 2>&1 && failed=1
     check "$1, raw of a difference" grep "cannot be written as raw" \
         "$dir/refused"
 }
 
+# Dumps while it goes and one at its end.
 load() { # case, sampling, binary
-    MALLOC_CONF="prof:true,lg_prof_sample:$2,prof_final:true,prof_prefix:$dir/$1" \
+    MALLOC_CONF="prof:true,lg_prof_sample:$2,prof_final:true,lg_prof_interval:22,prof_prefix:$dir/$1" \
         "$3"
-    compare "$1" "$3" "$(ls "$dir/$1".*.f.heap)"
+    compare "$1" "$3" "$(ls "$dir/$1".*.f.heap)" \
+        "$(ls "$dir/$1".*.i*.heap | head -n 1)"
 }
 
 compile() { # output, flags...
@@ -136,7 +131,7 @@ compile() { # output, flags...
 case_sampled() {
     compile "$dir/load-sampled" -g -ljemalloc
     load sampled 12 "$dir/load-sampled"
-    HW_SYMBOLS=$dir/unused compare_raw sampled
+    compare_raw sampled
 }
 
 case_inlined() {
@@ -156,7 +151,7 @@ case_static() {
 
 case_redis() {
     LD_PRELOAD=libjemalloc.so.2 \
-        MALLOC_CONF="prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$dir/redis" \
+        MALLOC_CONF="prof:true,lg_prof_sample:12,prof_final:true,lg_prof_interval:22,prof_prefix:$dir/redis" \
         /usr/bin/redis-server --port 0 --unixsocket "$dir/redis.sock" \
         --save "" --dir "$dir" --daemonize no >"$dir/redis.log" 2>&1 &
     redis=$!
@@ -166,11 +161,13 @@ case_redis() {
     done
     redis-benchmark -s "$dir/redis.sock" -q -n 20000 -r 10000 -P 16 \
         -t set,lpush,sadd,hset,zadd,incr >/dev/null
+    cp "$(ls "$dir"/redis.*.i*.heap | head -n 1)" "$dir/before.heap"
     redis-cli -s "$dir/redis.sock" debug populate 50000 >/dev/null
     redis-cli -s "$dir/redis.sock" shutdown nosave >/dev/null 2>&1 || :
     wait "$redis" || :
     redis=
-    compare redis /usr/bin/redis-server "$(ls "$dir"/redis.*.f.heap)"
+    compare redis /usr/bin/redis-server "$(ls "$dir"/redis.*.f.heap)" \
+        "$dir/before.heap"
 }
 
 [ $# -gt 0 ] || set -- inlined sampled stripped static redis

@@ -50,7 +50,7 @@ before=$(sql "$facts")
 same "the settings are in force" "4	67108864	0" \
     "$(sql "select group_concat(value order by name = 'snapshots.keep_age',
         name = 'snapshots.keep_bytes' separator '\\t') from heapwire.settings
-        where name like 'snapshots.%'")"
+        where name like 'snapshots.keep%'")"
 
 # heapwired dies, and heapwire-run starts another.
 heapwired=$(pgrep -P "$run" heapwired)

@@ -111,8 +111,7 @@ def test_one_that_is_killed_leaves_it_to_the_other(c):
     second = Asker(script(SLOW % 30))
     wait_for(lambda: drawing() > 0)
     for asker in first, second:
-        wait_for(lambda: "Rendering" in
-                 (state_of(c, asker.connection) or "Rendering"))
+        wait_for(lambda: "graphviz" in state_of(c, asker.connection))
     ask(c, f"KILL QUERY {first.connection.thread_id()}")
     first.join()
     second.join()
@@ -123,7 +122,7 @@ def test_one_that_is_killed_leaves_it_to_the_other(c):
 def test_a_kill_ends_the_work(c):
     asker = Asker(script(ENDLESS))
     wait_for(lambda: drawing() > 0)
-    wait_for(lambda: "Rendering (2 of 2" in state_of(c, asker.connection))
+    wait_for(lambda: "Drawing with graphviz (2 of 2" in state_of(c, asker.connection))
     begun = time.monotonic()
     ask(c, f"KILL QUERY {asker.connection.thread_id()}")
     asker.join()
@@ -154,7 +153,7 @@ def test_progress_is_told(c):
         assert err.code == 1317, err
     else:
         raise AssertionError("it was not killed")
-    assert any(p.endswith(b"Rendering") and p[1:3] == b"\2\2"
+    assert any(p.endswith(b"Drawing with graphviz") and p[1:3] == b"\2\2"
                for p in w.progress), w.progress
     w.close()
 

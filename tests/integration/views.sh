@@ -96,17 +96,34 @@ same "enable_prof(seconds) ends" false "$(prof 'has_enable()')"
 stop_node
 
 # ---- many stacks: sharing, keeping, cancelling ----
-rm -rf "$work/node"
-MALLOC_CONF=lg_prof_sample:12,prof_active:true
-export MALLOC_CONF
-start_node "$bin/many_stacks" 5000 16384
-unset MALLOC_CONF
-wait_for 20 grep -q ready "$work/node.log"
-wait_for 10 prof 'has_enable()'
-prof 'snapshot("many")' >/dev/null
+start_many() {
+    rm -rf "$work/node"
+    MALLOC_CONF=lg_prof_sample:12,prof_active:true
+    export MALLOC_CONF
+    start_node "$bin/many_stacks" 5000 16384
+    unset MALLOC_CONF
+    wait_for 20 grep -q ready "$work/node.log"
+    wait_for 10 prof 'has_enable()'
+    prof 'snapshot("many")' >/dev/null
+}
+start_many
 check
 PYTHONPATH=tests/integration $python tests/integration/views.py \
     "$work/node/mysql.sock" || fault "views.py"
 contains "the audit log has what was shown" 'Profile.of' \
     "$(sql 'select statement from heapwire.audit_log')"
+stop_node
+
+# ---- the deadline of a statement ends its view ----
+printf '[node]\nlisten = none\nstatement_timeout = 2\n' >"$work/node.ini"
+chmod 600 "$work/node.ini"
+node_options="--config $work/node.ini"
+start_many
+refused "too slow a view" 'ERROR 3024' \
+    'Profile.of("many").nodecount(1000).nodefraction(0).edgefraction(0).maxdegree(1000).svg()'
+nobody_draws() {
+    ! pgrep -x dot
+}
+check
+wait_for 3 nobody_draws || fault "graphviz goes on"
 finish_test

@@ -53,6 +53,11 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
         for (int i = 0; i < 2; i++)
             fds[i] = memfd_create("test", MFD_CLOEXEC);
         ck_assert_int_eq(write(fds[0], text, strlen(text)), (int)strlen(text));
+        if (request->op == AGENT_STATS && agent->growing) {
+            agent->allocated_ever += agent->growing;
+            dprintf(fds[0], "heapwire.allocated_ever %llu\n",
+                    (unsigned long long)agent->allocated_ever);
+        }
         message.msg_control = control;
         message.msg_controllen = sizeof(control);
         c = CMSG_FIRSTHDR(&message);

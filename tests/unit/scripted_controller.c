@@ -73,6 +73,9 @@ controller_submit(struct controller *controller,
 
     (void)controller;
     scripted.submitted++;
+    scripted.request = *request;
+    snprintf(scripted.name, sizeof(scripted.name), "%s",
+             request->name ? request->name : "");
     scripted.waker = waker;
     if (scripted.answer == ANSWER_REFUSE) {
         error_set(err, ER_UNKNOWN, "the database ended");
@@ -222,8 +225,12 @@ profile_dot(const struct profile *profile, const struct view_options *options,
             struct buffer *out, struct error *err)
 {
     (void)profile;
-    (void)options;
     (void)err;
+    scripted.options = *options;
+    snprintf(scripted.focus, sizeof(scripted.focus), "%s",
+             options->focus ? options->focus : "");
+    snprintf(scripted.ignore, sizeof(scripted.ignore), "%s",
+             options->ignore ? options->ignore : "");
     if (scripted.on_render)
         scripted.on_render();
     buffer_text(out, "digraph \"x\" {\nN1;\n}\n");

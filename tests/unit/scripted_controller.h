@@ -7,6 +7,7 @@
 #define HW_SCRIPTED_CONTROLLER_H
 
 #include "controller.h"
+#include "view_options.h"
 
 enum answer {
     ANSWER_DONE,   /* at the first look */
@@ -31,8 +32,12 @@ struct scripted {
     void (*on_render)(void);          /* called by the renderer, or NULL */
     /* What was asked of it. */
     unsigned submitted, profiles, snapshots;
-    int tickets;        /* not freed yet */
-    struct waker waker; /* of the latest ticket */
+    struct job_request request;       /* the latest; its texts are not kept, */
+    char name[SNAPSHOT_NAME_MAX + 1]; /* but this one */
+    struct view_options options;      /* of the latest graph, likewise */
+    char focus[64], ignore[64];       /* "": none */
+    int tickets;                      /* not freed yet */
+    struct waker waker;               /* of the latest ticket */
 };
 
 extern struct scripted scripted;

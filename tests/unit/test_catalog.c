@@ -83,7 +83,8 @@ static const struct {
     {"SHOW COLUMNS FROM `profiler` FROM `heapwire` LIKE 's%'",
      "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|YES||\\N|\n"
      "since|datetime|YES||\\N|\nsample_rate|bigint "
-     "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|"},
+     "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|\n"
+     "samples_at|datetime|YES||\\N|"},
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
      "id|bigint|\\N|YES||\\N||select|\n"

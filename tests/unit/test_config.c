@@ -74,6 +74,30 @@ START_TEST(a_whole_file_is_read)
 }
 END_TEST
 
+START_TEST(the_budget_of_profiling_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_double_eq(config.budget_percent, 1);
+    ck_assert_int_eq(parse("[profiler]\nbudget_percent = 0.25\n"), 0);
+    ck_assert_double_eq(config.budget_percent, .25);
+}
+END_TEST
+
+START_TEST(how_many_snapshots_are_kept_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_uint_eq(config.keep, 64);
+    ck_assert_uint_eq(config.keep_bytes, 1 << 30);
+    ck_assert_uint_eq(config.keep_age_s, 0);
+    ck_assert_int_eq(parse("[node]\nid = 3\n[snapshots]\nkeep = 256\n"
+                           "keep_bytes = 2G\nkeep_age = 7d\n"),
+                     0);
+    ck_assert_uint_eq(config.keep, 256);
+    ck_assert_uint_eq(config.keep_bytes, 2ull << 30);
+    ck_assert_uint_eq(config.keep_age_s, 7 * 86400);
+}
+END_TEST
+
 START_TEST(marks_and_linger_are_read)
 {
     setting_defaults(&config);
@@ -106,6 +130,14 @@ static const struct {
 } wrong[] = {
     {"[snapshots]\n[snapshots]\n", "f:2: [snapshots] is there already"},
     {"[snapshots]\nid = 1\n", "f:2: unknown key 'id' in [snapshots] (allow"},
+    {"[snapshots]\nkeep = 0\n", "f:2: keep = 0: must be a number of sna"},
+    {"[snapshots]\nkeep = 257\n", "f:2: keep = 257: must be a number of"},
+    {"[snapshots]\nkeep_bytes = 0\n", "f:2: keep_bytes = 0: must be a "},
+    {"[snapshots]\nkeep_bytes = 1GB\n", "f:2: keep_bytes = 1GB: must be"},
+    {"[snapshots]\nkeep_bytes = -1\n", "f:2: keep_bytes = -1: must be a"},
+    {"[snapshots]\nkeep_age = 11y\n", "f:2: keep_age = 11y: must be a ti"},
+    {"[node]\nsnapshots.keep = 1\n", "f:2: unknown key 'snapshots.keep'"},
+    {"[node]\nkeep = 1\n", "f:2: unknown key 'keep' in [node] (allowed"},
     {"[node]\nevery = 1\n", "f:2: unknown key 'every' in [node] (allowed: id"},
     {"[snapshots]\nat_percent =\n", "f:2: at_percent = : must be at most 8"},
     {"[snapshots]\nat_percent = 97\n", "f:2: at_percent = 97: must be at mo"},
@@ -119,6 +151,13 @@ static const struct {
     {"[snapshots]\nevery = 5\n", "f:2: every = 5: must be a time such as"},
     {"[snapshots]\nevery = -5\n", "f:2: every = -5: must be a time such as"},
     {"[snapshots]\nmin_interval = 0\n", "f:2: min_interval = 0: must be a t"},
+    {"[profiler]\nbudget_percent = -1\n", "f:2: budget_percent = -1: must be"},
+    {"[profiler]\nbudget_percent = 1e9\n", "f:2: budget_percent = 1e9: must"},
+    {"[profiler]\nbudget_percent = 801\n", "f:2: budget_percent = 801: must"},
+    {"[profiler]\nbudget_percent = 1.2.3\n", "f:2: budget_percent = 1.2.3:"},
+    {"[profiler]\nbudget_percent = .\n", "f:2: budget_percent = .: must be"},
+    {"[profiler]\nbudget_percent =\n", "f:2: budget_percent = : must be a"},
+    {"[profiler]\nlinger = 1\n", "f:2: unknown key 'linger' in [profiler] ("},
     {"[node]\nlinger = 1w\n", "f:2: linger = 1w: must be a time such as 900"},
     {"[node]\nlinger = 8d\n", "f:2: linger = 8d: must be a time such as 900"},
     {"id = 1\n", "f:1: 'id' stands before the first section"},
@@ -373,6 +412,8 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
+    tcase_add_test(tc, the_budget_of_profiling_is_read);
+    tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));

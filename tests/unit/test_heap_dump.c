@@ -41,6 +41,8 @@ START_TEST(a_dump_is_read)
     ck_assert_uint_eq(dump->stack_count, 2);
     ck_assert_uint_eq(dump->stacks[0].objects, 5);
     ck_assert_uint_eq(dump->stacks[0].bytes, 600);
+    ck_assert_uint_eq(dump->stacks[0].objects_ever, 7);
+    ck_assert_uint_eq(dump->stacks[0].bytes_ever, 800);
     ck_assert_uint_eq(dump->stacks[0].depth, 3);
     ck_assert_uint_eq(dump->stacks[1].depth, 2);
     ck_assert_uint_eq(dump->maps.count, 2);
@@ -252,6 +254,7 @@ main(void)
     Suite *suite = suite_create("heap_dump");
     TCase *tc = tcase_create("heap_dump");
 
+    tcase_set_timeout(tc, 30); /* a million stacks, with sanitizers */
     tcase_add_test(tc, a_dump_is_read);
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);

@@ -1,8 +1,10 @@
-/* test_profile_faults.c - from text to DOT without memory, and from rubbish. */
+/* test_profile_faults.c - from text to reports without memory, and from
+ * rubbish. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
+#include "diff.h"
 #include "dot.h"
 #include "errors.h"
 #include "failing_memory.h"
@@ -11,6 +13,8 @@
 #include "names.h"
 #include "profile.h"
 #include "suite.h"
+#include "text.h"
+#include "view_options.h"
 
 static const char whole[] =
     "heap_v2/524288\n"
@@ -27,11 +31,34 @@ static const char whole[] =
 static const char *const functions[] = {"malloc", "ns::put(int)", "twice(int)",
                                         "main", "DoneCallback::Run()"};
 
+static const struct view_options lines = {.granularity = GRANULARITY_LINES,
+                                          .measure = MEASURE_ALLOC_OBJECTS,
+                                          .nodecount = 10,
+                                          .maxdegree = 8,
+                                          .focus = "main|put|Run",
+                                          .ignore = "(no)+ such"};
+
+static const struct way {
+    int (*render)(const struct profile *profile,
+                  const struct view_options *options, struct buffer *out,
+                  struct error *err);
+    const struct view_options *options;
+    bool difference; /* of it and itself */
+    unsigned least;  /* allocations */
+} ways[] = {
+    {profile_dot, NULL, false, 30},
+    {profile_dot, &lines, false, 40},
+    {profile_text, &lines, false, 40},
+    {profile_text, NULL, true, 50},
+};
+
 /* What the library's users do, in one function that takes bytes: a fuzzer's
  * entry.  0, or -1 with *err. */
 static int
-render(const char *text, size_t size, struct buffer *out, struct error *err)
+render(const char *text, size_t size, const struct way *way, struct buffer *out,
+       struct error *err)
 {
+    struct profile *difference = NULL;
     struct names *names = names_new(1 << 20);
     struct heap_dump *dump = NULL;
     struct profile *profile = NULL;
@@ -56,9 +83,13 @@ render(const char *text, size_t size, struct buffer *out, struct error *err)
         }
     }
     profile = profile_new(dump, names, "/usr/bin/my db", NULL, err);
-    if (profile && profile_dot(profile, NULL, out, err) == 0)
-        rc = 0;
+    if (profile && way->difference)
+        difference = profile_diff(profile, profile, err);
+    if (profile && (difference || !way->difference))
+        rc = way->render(difference ? difference : profile, way->options, out,
+                         err);
 out:
+    profile_free(difference);
     profile_free(profile);
     heap_dump_free(dump);
     names_free(names);
@@ -75,14 +106,14 @@ START_TEST(every_allocation_may_fail)
         memset(&err, 0, sizeof(err));
         buffer_init(&out, 1 << 20);
         allocations = 0;
-        rc = render(whole, sizeof(whole) - 1, &out, &err);
+        rc = render(whole, sizeof(whole) - 1, &ways[_i], &out, &err);
         if (rc != 0)
             ck_assert_msg(err.code == ER_OUT_OF_MEMORY, "%u: %d %s", failing,
                           err.code, err.text);
         buffer_fini(&out);
         ck_assert_uint_lt(failing, 1000);
     }
-    ck_assert_uint_gt(failing, 30);
+    ck_assert_uint_gt(failing, ways[_i].least);
     failing = 0;
 }
 END_TEST
@@ -108,7 +139,7 @@ START_TEST(damage_is_survived)
             text[place] = rubbish[pick];
         }
         buffer_init(&out, 1 << 20);
-        if (render(text, sizeof(whole) - 1, &out, &err) == 0) {
+        if (render(text, sizeof(whole) - 1, &ways[0], &out, &err) == 0) {
             drawn++;
             ck_assert_int_eq(strncmp(out.data, "digraph \"", 9), 0);
             ck_assert_str_eq(out.data + out.size - 3, "\n}\n");
@@ -129,7 +160,8 @@ main(void)
     TCase *tc = tcase_create("profile_faults");
 
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, every_allocation_may_fail);
+    tcase_add_loop_test(tc, every_allocation_may_fail, 0,
+                        sizeof(ways) / sizeof(ways[0]));
     tcase_add_test(tc, damage_is_survived);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

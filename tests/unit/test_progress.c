@@ -89,7 +89,8 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
     sem_init(&woken, 0, 0);
     agent_start(&agent);
     node.controller = start_controller(agent.dir);
-    node.views = view_cache_start(controller_store(node.controller), VIEW_THREADS, &err);
+    node.views =
+        view_cache_start(controller_store(node.controller), VIEW_THREADS, &err);
     ck_assert_ptr_nonnull(node.views);
     wait_for_state(node.controller, NODE_CONNECTED);
     session = sql_session_new(&node, &who, 1);

@@ -3,65 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "errors.h"
-#include "script.h"
-#include "scripted_controller.h"
+#include "script_fixture.h"
 #include "sql.h"
 #include "suite.h"
-#include "view_cache.h"
-
-static struct arena *arena;
-static struct script_host host;
-static struct error err;
-static unsigned wakes;
-
-static void
-wake(void *arg)
-{
-    (void)arg;
-    wakes++;
-}
-
-static void
-set_up(void)
-{
-    arena = arena_new(24 << 20);
-    host = (struct script_host){.controller = scripted_reset(),
-                                .waker = {wake, NULL}};
-    host.views = view_cache_start(scripted.store, 0, &err);
-    ck_assert_ptr_nonnull(host.views);
-    scripted_keep("heap_1");
-}
-
-static void
-tear_down(void)
-{
-    view_cache_stop(host.views);
-    arena_free(arena);
-    ck_assert_int_eq(scripted.tickets, 0);
-}
-
-static struct script *
-parse(const char *text)
-{
-    struct span span = {text, strlen(text)};
-
-    memset(&err, 0, sizeof(err));
-    return script_parse(span, arena, &err);
-}
-
-static enum step
-run(struct script *script)
-{
-    return script_run(script, &host, &err);
-}
-
-static const char *
-output(const struct script *script)
-{
-    return script_output(script)->data ? script_output(script)->data : "";
-}
 
 static const struct {
     const char *script, *output;
@@ -110,6 +54,8 @@ static const struct {
     {"System.print(HeapProf.getInstance().enable_prof())",
      "instance of HeapProf\n"},
     {"System.print(HeapProf.getInstance().disable_prof())",
+     "instance of HeapProf\n"},
+    {"System.print(HeapProf.getInstance().enable_prof(60).reset(17, true))",
      "instance of HeapProf\n"},
     {"System.print(HeapProf.getInstance().enable_prof().has_enable())",
      "true\n"},
@@ -184,7 +130,7 @@ static const struct {
      "HeapProf has no method 'enable' with 0 arguments; it has getInstance()"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
-     "enable_prof([Num]), disable_prof(), has_enable(), "
+     "enable_prof([Num]), disable_prof(), has_enable(), state(), "
      "snapshot([String]), to_dot_format(String), dump_dot_snapshot(), "
      "reset([Num], [Bool]), snapshots(), describe(String), "},
     {"HeapProf.getInstance(1)", 1, 10, "with 1 argument;"},
@@ -265,77 +211,6 @@ START_TEST(wrong_scripts_say_where)
                   wrong[_i].script, err.text);
     ck_assert_msg(strstr(err.text, wrong[_i].message) != NULL, "%s: %s",
                   wrong[_i].script, err.text);
-}
-END_TEST
-
-/* Told while parsing, as nothing else is needed to know. */
-static const struct {
-    const char *script;
-    unsigned line, column;
-    const char *message;
-} senseless[] = {
-    {"System.print(1)\n\nHeapProf.getInstance().to_dot_format(\"../x\")", 3, 38,
-     "'../x' is not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"\")", 1, 38,
-     "not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"heap_1\\0\")", 1, 38,
-     "not a snapshot's name"},
-    {"HeapProf.getInstance().to_dot_format(\"HEAP_1\")", 1, 38,
-     "not a snapshot's name"},
-    {"HeapProf.getInstance().snapshot(\"a b\")", 1, 33,
-     "not a snapshot's name"},
-    {"HeapProf.getInstance().delete(\"*\")", 1, 31, "not a snapshot's name"},
-    {"Profile.of(\"../a\")", 1, 12, "'../a' is not a snapshot's name"},
-    {"Profile.of(\"a\").base(\"\")", 1, 22, "'' is not a snapshot's name"},
-    {"Profile.of(\"a\").by(\"bytes\")", 1, 20,
-     "by takes one of inuse_space, inuse_objects, alloc_space, alloc_objects, "
-     "not 'bytes'"},
-    {"var p = Profile.of(\"a\")\n\np.granularity(\"x\").by(\"y\")", 3, 15,
-     "granularity takes one of functions, lines, files, addresses, not 'x'"},
-    {"Profile.of(\"a\").by(\"inuse_space\\0\")", 1, 20, "by takes one of"},
-    {"Profile.of(\"a\").focus(\"(\")", 1, 23,
-     "focus: bad regular expression at offset 1: missing closing "
-     "parenthesis"},
-    {"Profile.of(\"a\").ignore(\"\")", 1, 24,
-     "ignore takes a regular expression"},
-    {"Profile.of(\"a\").nodecount(0)", 1, 27,
-     "nodecount takes a whole number from 1 to 1000000"},
-    {"Profile.of(\"a\").nodecount(1.5)", 1, 27, "whole number"},
-    {"Profile.of(\"a\").maxdegree(1e999)", 1, 27, "whole number"},
-    {"Profile.of(\"a\").nodefraction(2)", 1, 30, "a number from 0 to 1"},
-    {"Profile.of(\"a\").edgefraction(-1)", 1, 30, "a number from 0 to 1"},
-};
-
-START_TEST(senseless_values_are_found_before_anything_runs)
-{
-    char text[400], place[64];
-
-    snprintf(text, sizeof(text), "HeapProf.getInstance().enable_prof();%s",
-             senseless[_i].script);
-    ck_assert_ptr_null(parse(text));
-    ck_assert_ptr_null(parse(senseless[_i].script));
-    snprintf(place, sizeof(place),
-             "script line %u, column %u: ", senseless[_i].line,
-             senseless[_i].column);
-    ck_assert_msg(strstr(err.text, place) == err.text, "%s", err.text);
-    ck_assert_msg(strstr(err.text, senseless[_i].message) != NULL, "%s",
-                  err.text);
-    ck_assert_uint_eq(scripted.submitted, 0);
-}
-END_TEST
-
-/* What is not known before is found when it is called. */
-START_TEST(senseless_values_that_are_made_say_where_too)
-{
-    struct script *script =
-        parse("var a = \"x\"\nProfile.of(a).by(a + a).dot()");
-
-    ck_assert_int_eq(run(script), STEP_FAIL);
-    ck_assert_uint_eq(err.code, ER_WRONG_ARGUMENTS);
-    ck_assert_str_eq(err.text,
-                     "script line 2, column 20: by takes one of inuse_space, "
-                     "inuse_objects, alloc_space, alloc_objects, not 'xx'");
-    script_free(script);
 }
 END_TEST
 
@@ -679,9 +554,6 @@ main(void)
     tcase_add_loop_test(tc, scripts_write_what_wren_would, 0, COUNT(good));
     tcase_add_loop_test(tc, scripts_may_end_anywhere, 0, COUNT(good));
     tcase_add_loop_test(tc, wrong_scripts_say_where, 0, COUNT(wrong));
-    tcase_add_loop_test(tc, senseless_values_are_found_before_anything_runs, 0,
-                        COUNT(senseless));
-    tcase_add_test(tc, senseless_values_that_are_made_say_where_too);
     tcase_add_loop_test(tc, failures_say_on_which_line, 0, COUNT(failing));
     tcase_add_loop_test(tc, a_wait_goes_on_where_it_stopped, 0, COUNT(waiting));
     tcase_add_loop_test(tc, a_job_may_fail_at_once_or_later, 0, COUNT(waiting));

@@ -241,7 +241,8 @@ static const struct {
      "responsive|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
      "active|tinyint|tinyint(1)|#3\nreloadable|tinyint|tinyint(1)|#3\n"
      "truncated|tinyint|tinyint(1)|#3"},
-    {"select * from heapwire.profiler",
+    {"select state, since, active, active_since, sample_rate, samples, "
+     "jemalloc_version, allocator_symbol, reason from heapwire.profiler",
      "state|since|active|active_since|sample_rate|samples|"
      "jemalloc_version|allocator_symbol|reason\nconnected|2026-11-21 "
      "02:31:07|#0|\\N|#524288|\\N|5.3.0-test|mallctl|"},

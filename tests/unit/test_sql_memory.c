@@ -85,8 +85,15 @@ static const char joined[] =
     "heapwire.heap_frames f USING (snapshot, stack) WHERE snapshot = 'heap_k' "
     "ORDER BY f.function DESC";
 
+static const char chain[] =
+    "ADMIN EXECUTE ON 10001 'var h = HeapProf.getInstance()\n"
+    "var p = Profile.of(\"heap_k\").focus(\"a|b\").by(\"inuse_objects\")\n"
+    "System.print(p.dot())\nSystem.print(h.describe(\"heap_k\"))\n"
+    "System.print(p.base(\"heap_k\").text() + h.snapshots())'";
+
 static const char *const statements[] = {
     change,
+    chain,
     "ADMIN EXECUTE ON 5, 10001 'System.print(\"a\\\\tb\")'",
     "ADMIN EXECUTE ON ALL 'Foo.bar()'",
     "SHOW BACKENDS",

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -925,57 +924,6 @@ START_TEST(a_kill_leaves_whole_ones)
 }
 END_TEST
 
-/* ---- many at once ---- */
-
-static void *
-work(void *arg)
-{
-    const char *mine = arg;
-    char name[] = "x_0";
-    struct store_entry list[4];
-    struct error why;
-
-    name[0] = *mine;
-    for (int i = 0; i < 20; i++) {
-        struct snapshot *s = fixture_snapshot(name, 5), *read;
-
-        name[2] = (char)('0' + i % 10);
-        memcpy(s->name, name, sizeof(name));
-        store_add(store, s, &why); /* or its name is taken */
-        snapshot_unref(s);
-        store_list(store, list, 4);
-        store_pin(store, name, i % 2, &why);
-        read = store_get(store, name, &why);
-        snapshot_unref(read);
-        if (i % 3 == 0)
-            store_delete(store, name, &why);
-        store_expire(store);
-    }
-    return NULL;
-}
-
-START_TEST(many_work_at_once)
-{
-    static const char mine[] = "abcd";
-    pthread_t threads[4];
-    const char *before;
-    char first[1024];
-
-    options.count = 5;
-    options.age_ms = 60000;
-    reopen();
-    for (int i = 0; i < 4; i++)
-        pthread_create(&threads[i], NULL, work, (void *)&mine[i]);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
-    before = names();
-    snprintf(first, sizeof(first), "%s", before);
-    reopen();
-    ck_assert_str_eq(told, "");
-    ck_assert_uint_eq(strlen(names()), strlen(first));
-}
-END_TEST
-
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 int
@@ -1015,7 +963,6 @@ main(void)
     tcase_add_test(tc,
                    a_file_system_that_cannot_rename_without_overwriting_links);
     tcase_add_test(tc, a_kill_leaves_whole_ones);
-    tcase_add_test(tc, many_work_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

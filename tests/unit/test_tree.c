@@ -145,6 +145,27 @@ START_TEST(the_memory_line_comes_before_the_tree)
 }
 END_TEST
 
+START_TEST(a_long_memory_line_is_broken_at_blanks)
+{
+    struct profile *profile = fixture_profile(text, names, NULL);
+    char memory[400];
+    struct buffer out;
+
+    for (size_t i = 0; i < sizeof(memory) - 1; i++)
+        memory[i] = i % 8 == 7 ? ' ' : 'm';
+    memory[sizeof(memory) - 1] = '\0';
+    profile->memory = memory;
+    out = tree_of(profile, NULL);
+    for (char *line = out.data, *end; (end = strchr(line, '\n'));
+         line = end + 1) {
+        ck_assert_int_le(end - line, 100);
+        if (*line == 'm')
+            ck_assert_int_eq(strncmp(line, "mmmmmmm ", 8), 0);
+    }
+    buffer_fini(&out);
+}
+END_TEST
+
 START_TEST(a_terminal_is_safe_and_lines_are_not_too_long)
 {
     char name[4000];
@@ -211,6 +232,7 @@ main(void)
     tcase_add_test(tc, a_difference_has_signs_and_marks_noise);
     tcase_add_test(tc, an_empty_profile_says_why);
     tcase_add_test(tc, the_memory_line_comes_before_the_tree);
+    tcase_add_test(tc, a_long_memory_line_is_broken_at_blanks);
     tcase_add_test(tc, a_terminal_is_safe_and_lines_are_not_too_long);
     tcase_add_test(tc, a_tree_of_branches_within_branches_stays_in_bounds);
     suite_add_tcase(suite, tc);

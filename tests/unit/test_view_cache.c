@@ -493,6 +493,38 @@ START_TEST(no_more_than_so_many_wait)
 }
 END_TEST
 
+/* ---- owners ---- */
+
+static struct view_ticket *
+ask_as(const char *owner, const struct view_form *form, uint32_t nodecount)
+{
+    struct view_options options = view_defaults;
+    struct view_request request = {
+        .owner = owner, .name = "a", .form = form, .options = &options};
+
+    options.nodecount = nodecount;
+    return view_cache_submit(cache, &request, waker, &err);
+}
+
+START_TEST(one_owner_leaves_threads_to_others)
+{
+    struct view_ticket *ann[VIEW_THREADS];
+
+    start(VIEW_THREADS);
+    hold = true;
+    for (uint32_t i = 0; i < VIEW_THREADS; i++)
+        ann[i] = ask_as("ann", &slow, i + 1);
+    wait_until(&renders, VIEW_THREADS / 2);
+    usleep(20000);
+    ck_assert_uint_eq(renders, VIEW_THREADS / 2);
+    expect(await(ask_as("bob", &echo, 5)), "all 1000 5 -");
+    hold = false;
+    for (uint32_t i = 0; i < VIEW_THREADS; i++)
+        view_unref(await(ann[i]));
+    ck_assert_uint_eq(count().rendered, VIEW_THREADS + 1);
+}
+END_TEST
+
 /* ---- many at once ---- */
 
 static void *
@@ -567,6 +599,7 @@ main(void)
     tcase_add_test(tc, nobody_joins_what_is_cancelled);
     tcase_add_test(tc, what_waits_for_its_turn_can_be_given_up);
     tcase_add_test(tc, no_more_than_so_many_wait);
+    tcase_add_test(tc, one_owner_leaves_threads_to_others);
     tcase_add_test(tc, many_may_ask_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

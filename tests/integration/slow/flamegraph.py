@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A flame graph in a browser: chromedriver's WebDriver, nothing else.
 
-    flamegraph.py ORDINARY.svg HOSTILE.svg DIFFERENCE.svg EMPTY.svg SCREENSHOTS
+    flamegraph.py ORDINARY.svg HOSTILE.svg DIFFERENCE.svg EMPTY.svg LARGE.svg SHOTS
 
 https://www.w3.org/TR/webdriver2/
 """
@@ -270,14 +270,35 @@ def others(browser, difference, empty, shots):
     quiet(browser, "empty")
 
 
+def large(browser, path):
+    browser.open(path)
+    count = browser.run("return document.querySelectorAll("
+                        "'#frames > g').length")
+    check(count > 15000, "a large graph has its frames", count)
+    for what, script in (
+            ("zoom", "document.querySelector('#frames > g:nth-child(3)')"
+                     ".dispatchEvent(new MouseEvent('click',"
+                     " {bubbles: true}))"),
+            ("reset", "document.getElementById('reset').dispatchEvent("
+                      "new MouseEvent('click'))")):
+        spent = browser.run(
+            f"const start = performance.now(); {script};"
+            "document.documentElement.getBoundingClientRect();"
+            "return performance.now() - start")
+        check(spent < 3000, f"{what} of {count} frames is quick", spent)
+        print(f"{what} of {count} frames: {spent:.0f} ms")
+    quiet(browser, "large")
+
+
 def main():
-    shots = sys.argv[5]
+    shots = sys.argv[6]
     with tempfile.TemporaryDirectory() as home:
         browser = Browser(home)
         try:
             ordinary(browser, sys.argv[1], shots)
             hostile(browser, sys.argv[2], shots)
             others(browser, sys.argv[3], sys.argv[4], shots)
+            large(browser, sys.argv[5])
         finally:
             browser.close()
     print(f"flamegraph.py: {passed} facts")

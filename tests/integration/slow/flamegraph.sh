@@ -17,19 +17,18 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 mkdir -p "${SHOTS:-$dir/shots}"
 
-# A heap of some frames: an address, its short name, place and full name.
 "$here/slow/flamegraph_profiles.py" "$dir"
 # Names of files are shown as they are; those of functions lose what is in <>.
-for one in ordinary hostile empty; do
+for one in ordinary hostile empty large; do
     options=--live
     [ $one != hostile ] || options="--live --files"
-    "$picture" flamegraph /usr/bin/db "$dir/$one.heap" "$dir/$one.names" \
+    "$picture" /usr/bin/db "$dir/$one.heap" "$dir/$one.names" \
         $options >"$dir/$one.svg"
     xmllint --noout --nonet "$dir/$one.svg"
 done
-"$picture" flamegraph /usr/bin/db "$dir/ordinary.heap" "$dir/ordinary.names" \
+"$picture" /usr/bin/db "$dir/ordinary.heap" "$dir/ordinary.names" \
     --signed >"$dir/difference.svg"
 timeout 300 "$here/slow/flamegraph.py" "$dir/ordinary.svg" \
     "$dir/hostile.svg" "$dir/difference.svg" "$dir/empty.svg" \
-    "${SHOTS:-$dir/shots}"
+    "$dir/large.svg" "${SHOTS:-$dir/shots}"
 echo "flamegraph.sh: ok"

@@ -24,8 +24,7 @@ def write(directory, name, stacks):
         dump.append(f"  t*: {max(1, size // 4000000)}: {size} [0: 0]")
     dump.append("MAPPED_LIBRARIES:")
     for function, address in addresses.items():
-        lines.append(b"\t".join([b"%016x" % address, b"short",
-                                 function + b":1", function]))
+        lines.append(b"%016x\t%s" % (address, function))
     with open(os.path.join(directory, name + ".heap"), "w",
               encoding="ascii") as file:
         file.write("\n".join(dump) + "\n\n")
@@ -66,10 +65,16 @@ def hostile():
     return [([b"main", name, b"leaf"], 8000000) for name in names]
 
 
+def large():
+    return [([b"main", b"part%d" % (i // 200), b"function%d" % i,
+              b"leaf%d" % (i % 7)], 4000000 + i) for i in range(9000)]
+
+
 def main():
     write(sys.argv[1], "ordinary", ordinary())
     write(sys.argv[1], "hostile", hostile())
     write(sys.argv[1], "empty", [])
+    write(sys.argv[1], "large", large())
 
 
 main()

@@ -1,0 +1,172 @@
+/* profiler_state.c - see profiler_state.h. */
+#include "profiler_state.h"
+
+#include "buffer.h"
+#include "clock.h"
+#include "controller.h"
+#include "errors.h"
+#include "node_status.h"
+
+enum { LG_SAMPLE_MAX = 62, PAGE_BYTES = 4096 };
+
+enum profiler_state
+profiler_state_of(const struct node_status *status)
+{
+    if (status->state != NODE_CONNECTED)
+        return PROFILER_UNKNOWN;
+    switch ((enum agent_status)status->hello.allocator) {
+    case AGENT_OK:
+        break;
+    case AGENT_NO_PROF:
+        return PROFILER_NOT_BUILT;
+    case AGENT_PROF_OFF:
+        return PROFILER_OPT_OFF;
+    default:
+        return PROFILER_NO_JEMALLOC;
+    }
+    if (!status->hello.active)
+        return PROFILER_INACTIVE;
+    return status->profiled && status->samples == 0 ? PROFILER_NOTHING_YET
+                                                    : PROFILER_ACTIVE;
+}
+
+const char *
+profiler_state_word(enum profiler_state state)
+{
+    static const char *const words[] = {
+        [PROFILER_UNKNOWN] = "unknown",
+        [PROFILER_NO_JEMALLOC] = "no jemalloc",
+        [PROFILER_NOT_BUILT] = "jemalloc without profiling",
+        [PROFILER_OPT_OFF] = "opt.prof is off",
+        [PROFILER_INACTIVE] = "inactive",
+        [PROFILER_NOTHING_YET] = "active, nothing sampled yet",
+        [PROFILER_ACTIVE] = "active"};
+
+    return words[state];
+}
+
+static void
+write_time(struct buffer *out, const char *what, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT];
+
+    clock_text(wall_ms, text, sizeof(text));
+    buffer_format(out, "%s %s UTC", what, text);
+}
+
+static void
+write_times(const struct agent_hello *hello, struct buffer *out)
+{
+    if (hello->active) {
+        write_time(out, "active since:", hello->active_since_ms);
+        if (hello->active_until_ms > 0)
+            write_time(out, "\nactive until:", hello->active_until_ms);
+        else
+            buffer_text(out, "\nactive until: it is switched off");
+        buffer_char(out, '\n');
+    }
+    buffer_format(out, "changes: %u, resets: %u\n", hello->changes,
+                  hello->resets);
+}
+
+static void
+write_samples(const struct node_status *status, struct buffer *out)
+{
+    const struct agent_hello *hello = &status->hello;
+
+    if (hello->lg_sample <= LG_SAMPLE_MAX)
+        buffer_format(out, "sample rate: one in %llu bytes (lg_sample %u)\n",
+                      1ULL << hello->lg_sample, hello->lg_sample);
+    if (!status->profiled) {
+        buffer_text(out, "samples: no profile was taken yet\n");
+        return;
+    }
+    buffer_format(out, "samples: %llu", (unsigned long long)status->samples);
+    write_time(out, " in the profile of", status->profiled_ms);
+    buffer_format(out, ", which may hold %.1f MB of pages for themselves\n",
+                  (double)status->samples *
+                      risks_pages_per_sample(hello->version) * PAGE_BYTES /
+                      1048576.0);
+}
+
+static void
+write_overhead(const struct guard_report *guard, struct buffer *out)
+{
+    if (guard->estimated)
+        buffer_format(out,
+                      "overhead, estimated: %.3f %% of a CPU (%.0f samples a "
+                      "second of %.1f MB a second, %.1f us each); %.1f MB more "
+                      "metadata\n",
+                      guard->cpus * 100, guard->samples_per_second,
+                      guard->bytes_per_second / 1048576.0, guard->sample_us,
+                      (double)guard->metadata_growth / 1048576.0);
+    if (guard->measured_before || guard->measured_since) {
+        buffer_text(out, "CPU time of the process, measured:");
+        if (guard->measured_before)
+            buffer_format(out, " %.1f %% of a CPU before",
+                          guard->cpus_before * 100);
+        if (guard->measured_since)
+            buffer_format(out, "%s %.1f %% since it is active",
+                          guard->measured_before ? "," : "",
+                          guard->cpus_since * 100);
+        buffer_char(out, '\n');
+    }
+    if (guard->budget_cpus > 0)
+        buffer_format(out, "budget: %.2f %% of a CPU\n",
+                      guard->budget_cpus * 100);
+    else
+        buffer_text(out, "budget: none, profiling goes on whatever it costs\n");
+    if (guard->switched_off_ms > 0) {
+        write_time(
+            out, "switched off by the overhead guard:", guard->switched_off_ms);
+        buffer_format(out, ", because %s\n", guard->reason);
+    }
+}
+
+/* Each behind before. */
+static void
+write_risks(const struct node_status *status, const char *before,
+            const char *between, struct buffer *out)
+{
+    const char *risks[RISKS_MAX];
+    size_t count;
+
+    if (status->hello.allocator != AGENT_OK)
+        return;
+    count = risks_list(status->hello.version, &status->risks, risks);
+    for (size_t i = 0; i < count; i++)
+        buffer_format(out, "%s%s%s", i ? between : "", before, risks[i]);
+    if (count > 0 && between[0] == '\n')
+        buffer_char(out, '\n');
+}
+
+void
+profiler_state_risks(const struct node_status *status, struct buffer *out)
+{
+    write_risks(status, "", "; ", out);
+}
+
+void
+profiler_state_write(const struct node_status *status, struct buffer *out)
+{
+    const struct agent_hello *hello = &status->hello;
+    enum profiler_state state = profiler_state_of(status);
+    struct error why;
+
+    buffer_format(out, "state: %s\n", profiler_state_word(state));
+    if (node_status_check(status, &why) != 0 ||
+        node_status_check_job(status, JOB_ENABLE, &why) != 0)
+        buffer_format(out, "reason: %s\n", why.text);
+    if (state == PROFILER_UNKNOWN)
+        return;
+    buffer_format(out, "database: %s (pid %d)\n", hello->exe, hello->pid);
+    if (state == PROFILER_NO_JEMALLOC)
+        return;
+    buffer_format(out, "jemalloc: %s (%s)\n", hello->version, hello->mallctl);
+    if (state == PROFILER_NOT_BUILT || state == PROFILER_OPT_OFF)
+        return;
+    write_times(hello, out);
+    write_samples(status, out);
+    write_overhead(&status->guard, out);
+    write_risks(status, "risk: ", "\n", out);
+}

@@ -1,0 +1,35 @@
+/*
+ * profiler_state.h - how it stands with the profiler, in words for people.
+ *
+ * Pure: reads the status alone.
+ */
+#ifndef HW_PROFILER_STATE_H
+#define HW_PROFILER_STATE_H
+
+#include <stddef.h>
+
+struct buffer;
+struct node_status;
+
+enum profiler_state {
+    PROFILER_UNKNOWN,     /* no database answers */
+    PROFILER_NO_JEMALLOC, /* none serves the database */
+    PROFILER_NOT_BUILT,   /* jemalloc without --enable-prof */
+    PROFILER_OPT_OFF,     /* started without prof:true */
+    PROFILER_INACTIVE,
+    PROFILER_NOTHING_YET, /* active; the last profile had no samples */
+    PROFILER_ACTIVE
+};
+
+enum profiler_state profiler_state_of(const struct node_status *status);
+/* "active", "opt.prof is off", ... */
+const char *profiler_state_word(enum profiler_state state);
+
+/* Lines, of all there is to tell: why it is so and what to do, since and until
+ * when, rate, samples, overhead, budget, risks. */
+void profiler_state_write(const struct node_status *status, struct buffer *out);
+
+/* The risks alone, "; " between them. */
+void profiler_state_risks(const struct node_status *status, struct buffer *out);
+
+#endif

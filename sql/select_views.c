@@ -1,0 +1,397 @@
+/* select_views.c - see select_views.h. */
+#include "select_views.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "memory.h"
+#include "privileges.h"
+#include "select_functions.h"
+#include "select_handle.h"
+#include "select_wait.h"
+#include "snapshot.h"
+#include "sql_session.h"
+#include "view.h"
+#include "view_cache.h"
+#include "view_choice.h"
+
+enum {
+    FUNCTIONS_MAX = 32,
+    NAME_ROOM = SNAPSHOT_NAME_MAX + 2, /* for one that is too long, too */
+    ARENA_MAX = 64 * 1024,             /* of a call's choices */
+    KEY_MAX = 2 * NAME_ROOM + CHOICE_TEXT_MAX + 64
+};
+
+#define EXPORT "export"
+
+struct read_view {
+    struct read_view *next;
+    struct buffer key;
+    struct view *view; /* NULL: it is awaited */
+};
+
+/* What one call asks for. */
+struct wish {
+    const struct view_form *form; /* NULL: EXPORT */
+    char name[NAME_ROOM];
+    char base[NAME_ROOM]; /* "": none */
+    struct view_choice choice;
+    struct buffer key;
+    struct arena *arena;
+};
+
+/* ---- the views of a statement ---- */
+
+static void
+set_ticket(struct select_views *views, struct view_ticket *ticket)
+{
+    struct view_ticket *old = views->ticket; /* nobody else writes it */
+
+    pthread_mutex_lock(views->lock);
+    views->ticket = ticket;
+    pthread_mutex_unlock(views->lock);
+    view_ticket_free(old);
+}
+
+static void
+remove_first(struct select_views *views)
+{
+    struct read_view *first = views->first;
+
+    views->first = first->next;
+    views->count--;
+    if (first->view)
+        views->bytes -= first->view->bytes.size;
+    view_unref(first->view);
+    buffer_fini(&first->key);
+    mem_free(first);
+}
+
+void
+select_views_end(struct select_views *views)
+{
+    if (views->ticket)
+        set_ticket(views, NULL);
+    while (views->first)
+        remove_first(views);
+}
+
+/* Takes the key. */
+static int
+add_first(struct select_views *views, struct buffer *key, struct error *err)
+{
+    struct read_view *read;
+
+    if (views->count >= SELECT_VIEWS_MAX) {
+        error_set(err, ER_NOT_SUPPORTED,
+                  "a SELECT reads at most %d views; select fewer rows",
+                  SELECT_VIEWS_MAX);
+        return -1;
+    }
+    read = mem_zalloc(1, sizeof(*read));
+    if (!read) {
+        error_memory(err, "a view");
+        return -1;
+    }
+    read->key = *key;
+    memset(key, 0, sizeof(*key));
+    read->next = views->first;
+    views->first = read;
+    views->count++;
+    return 0;
+}
+
+static int
+count_bytes(struct select_views *views, struct error *err)
+{
+    views->bytes += views->first->view->bytes.size;
+    if (views->bytes <= SELECT_VIEWS_BYTES_MAX)
+        return 0;
+    error_set(err, ER_OUT_OF_SORT_MEMORY,
+              "the views that this SELECT reads are larger than %d MiB "
+              "together; select fewer at once",
+              SELECT_VIEWS_BYTES_MAX >> 20);
+    return -1;
+}
+
+enum step
+select_views_step(struct select_views *views, struct error *err)
+{
+    enum ticket_state state;
+
+    if (!views->ticket)
+        return STEP_DONE;
+    state = view_ticket_poll(views->ticket, &views->first->view, err);
+    if (state == TICKET_WAITING)
+        return STEP_WAIT;
+    set_ticket(views, NULL);
+    return state == TICKET_DONE && count_bytes(views, err) == 0 ? STEP_DONE
+                                                                : STEP_FAIL;
+}
+
+bool
+select_views_progress(const struct select_views *views,
+                      struct job_progress *out)
+{
+    return views->ticket && view_ticket_progress(views->ticket, out);
+}
+
+static const struct view *
+find(const struct select_views *views, const struct buffer *key)
+{
+    for (const struct read_view *r = views->first; r; r = r->next)
+        if (r->key.size == key->size &&
+            memcmp(r->key.data, key->data, key->size) == 0)
+            return r->view;
+    return NULL;
+}
+
+static bool
+is_now(const char *name)
+{
+    return strcmp(name, SELECT_NOW) == 0;
+}
+
+/* Asks for it.  SQLite's codes: ABORT, the statement is to wait. */
+static int
+begin(struct handle *handle, struct wish *wish, const struct view **out)
+{
+    struct select_views *views = &handle->wait->views;
+    struct view_request request = {.name = wish->name,
+                                   .base = *wish->base ? wish->base : NULL,
+                                   .force = wish->choice.force,
+                                   .form = wish->form,
+                                   .options = &wish->choice.options};
+    struct view_ticket *ticket;
+    int rc;
+
+    if (is_now(wish->name)) {
+        rc = select_fresh(handle, &request.snapshot);
+        if (rc != SQLITE_OK)
+            return rc;
+        request.name = NULL;
+    }
+    if (add_first(views, &wish->key, &handle->failure) != 0)
+        return SQLITE_ERROR;
+    ticket = view_cache_submit(views->cache, &request, views->waker,
+                               &handle->failure);
+    if (!ticket)
+        return SQLITE_ERROR;
+    set_ticket(views, ticket);
+    switch (select_views_step(views, &handle->failure)) {
+    case STEP_WAIT:
+        return SQLITE_ABORT;
+    case STEP_DONE:
+        *out = views->first->view;
+        return SQLITE_OK;
+    default:
+        return SQLITE_ERROR;
+    }
+}
+
+/* ---- what a call asks for ---- */
+
+/* In lower case, as names are.  Cut where it is too long for one. */
+static void
+take_name(sqlite3_value *value, char out[NAME_ROOM])
+{
+    struct span given = function_argument(value);
+    size_t i = 0;
+
+    for (; i < given.size && i < NAME_ROOM - 1; i++)
+        out[i] = (char)function_fold(given.data[i]);
+    out[i] = '\0';
+}
+
+static int
+check_name(const char *name, struct error *err)
+{
+    if (snapshot_is_name(name, strlen(name)))
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "'%s' is not a snapshot's name (1 to %d of a-z, 0-9, _); SELECT "
+              "name FROM heapwire.snapshots lists those that are kept",
+              name, SNAPSHOT_NAME_MAX);
+    return -1;
+}
+
+static int
+take_base(struct wish *wish, sqlite3_value *value, struct error *err)
+{
+    take_name(value, wish->base);
+    if (check_name(wish->base, err) != 0)
+        return -1;
+    if (!wish->form)
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  EXPORT " gives one snapshot: leave the base out");
+    else if (is_now(wish->base))
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "a base is a kept snapshot, and not '" SELECT_NOW "'");
+    else
+        return 0;
+    return -1;
+}
+
+/* Options; or of top, so many. */
+static int
+take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
+{
+    struct span text = function_argument(value);
+    const struct view_form *form = wish->form;
+
+    if (form && strcmp(form->name, "top") == 0 && function_is_number(value))
+        return choice_count(form->name, function_real(value), 1,
+                            CHOICE_COUNT_MAX, &wish->choice.options.nodecount,
+                            err);
+    return choice_parse(&wish->choice, text,
+                        !form                  ? EXPORT
+                        : !form->takes_options ? form->name
+                                               : NULL,
+                        wish->arena, err);
+}
+
+/* Equal: an equal view. */
+static int
+make_key(struct wish *wish, struct span choice, struct error *err)
+{
+    buffer_init(&wish->key, KEY_MAX);
+    buffer_format(&wish->key, "%s %s %s ",
+                  wish->form ? wish->form->name : EXPORT, wish->name,
+                  wish->base);
+    buffer_add(&wish->key, choice.data, choice.size);
+    if (!wish->key.failed)
+        return 0;
+    error_memory(err, "a view");
+    return -1;
+}
+
+static bool
+is_given(int argc, sqlite3_value **argv, int i)
+{
+    return i < argc && sqlite3_value_type(argv[i]) != SQLITE_NULL;
+}
+
+static int
+take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
+{
+    struct span choice = {"", 0};
+
+    wish->choice.options = view_defaults;
+    wish->arena = arena_new(ARENA_MAX);
+    if (!wish->arena) {
+        error_memory(err, "a view");
+        return -1;
+    }
+    take_name(argv[0], wish->name);
+    if (check_name(wish->name, err) != 0 ||
+        (is_given(argc, argv, 1) && take_base(wish, argv[1], err) != 0))
+        return -1;
+    if (is_given(argc, argv, 2)) {
+        choice = function_argument(argv[2]);
+        if (take_choice(wish, argv[2], err) != 0)
+            return -1;
+    }
+    return make_key(wish, choice, err);
+}
+
+/* ---- the functions ---- */
+
+static int
+find_or_begin(struct handle *handle, struct wish *wish, int argc,
+              sqlite3_value **argv, const struct view **out)
+{
+    if (privilege_check(handle->scope.session->who.privileges,
+                        PRIVILEGE_PROFILE, &handle->failure) != 0 ||
+        take(wish, argc, argv, &handle->failure) != 0)
+        return SQLITE_ERROR;
+    *out = find(&handle->wait->views, &wish->key);
+    return *out ? SQLITE_OK : begin(handle, wish, out);
+}
+
+static bool
+is_binary(const struct view_form *form)
+{
+    return !form || form->binary;
+}
+
+/* The view's own bytes, which last as long as the statement.  Lines are given
+ * without the last one's end: clients that print a value add one. */
+static void
+give(sqlite3_context *c, const struct view_form *form, const struct view *view)
+{
+    const char *data = view->bytes.data ? view->bytes.data : "";
+    size_t size = view->bytes.size;
+
+    if (size > SELECT_VALUE_MAX)
+        sqlite3_limit(sqlite3_context_db_handle(c), SQLITE_LIMIT_LENGTH,
+                      VIEW_BYTES_MAX);
+    while (!is_binary(form) && size > 0 && data[size - 1] == '\n')
+        size--;
+    if (is_binary(form))
+        sqlite3_result_blob64(c, data, size, SQLITE_STATIC);
+    else
+        sqlite3_result_text64(c, data, size, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+/* Never on the loop: there it begins anew, as what takes long does. */
+static void
+call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct handle *handle = function_handle(c);
+    struct wish wish = {.form = view_form_find(function_name(c))};
+    const struct view *view = NULL;
+    int rc;
+
+    if (!is_given(argc, argv, 0))
+        return;
+    if (handle->wait && handle->looks > 0) {
+        handle->exhausted = true;
+        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+        return;
+    }
+    rc = handle->wait ? find_or_begin(handle, &wish, argc, argv, &view)
+                      : select_cannot_wait(handle);
+    if (rc == SQLITE_OK)
+        give(c, wish.form, view);
+    else
+        sqlite3_result_error_code(c, rc);
+    handle->failed = handle->failed || rc == SQLITE_ERROR;
+    buffer_fini(&wish.key);
+    arena_free(wish.arena);
+}
+
+/* name(snapshot [, base [, options]]) */
+static struct function
+function_of(const struct view_form *form)
+{
+    return (struct function){form ? form->name : EXPORT,
+                             1,
+                             3,
+                             call_view,
+                             is_binary(form) ? RETURNS_BYTES : RETURNS_LINES,
+                             NULL};
+}
+
+static struct function functions[FUNCTIONS_MAX];
+
+static void
+list_functions(void)
+{
+    size_t count = 0;
+
+    while (count < view_form_count && count < FUNCTIONS_MAX - 2) {
+        functions[count] = function_of(&view_forms[count]);
+        count++;
+    }
+    functions[count] = function_of(NULL);
+}
+
+const struct function *
+view_functions(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, list_functions);
+    return functions;
+}

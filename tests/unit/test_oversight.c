@@ -1,0 +1,156 @@
+/* test_oversight.c - readings of a scripted agent, and the end of profiling. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "node.h"
+#include "oversight.h"
+#include "scripted_agent.h"
+#include "suite.h"
+
+enum { SPAN_US = 600000 }; /* readings must not be nearer */
+
+static struct agent agent;
+static struct node node;
+static struct oversight oversight;
+static const bool never = false;
+static char logged[1024];
+
+static void
+note(const char *line)
+{
+    snprintf(logged, sizeof(logged), "%s", line);
+}
+
+static void
+set_up(void)
+{
+    agent_start(&agent);
+    agent.statistics = "arenas.page 4096\nopt.prof_accum 1\n";
+    agent.hello.opt_prof = 1;
+    agent.hello.lg_sample = 19;
+    logged[0] = '\0';
+    node_init(&node, agent.dir, -1, &never);
+    oversight_init(&oversight, 1, note);
+    oversight_forget(&oversight, &node);
+    while (node.status.state != NODE_CONNECTED) {
+        node_refresh(&node);
+        usleep(1000);
+    }
+}
+
+static void
+tear_down(void)
+{
+    node_fini(&node);
+    agent_stop(&agent);
+}
+
+/* Greets and looks, as if the time for it had come. */
+static bool
+look(void)
+{
+    node_refresh(&node);
+    oversight.next_ms = 0;
+    return oversight_look(&oversight, &node, 10);
+}
+
+static void
+switch_on(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    agent.hello.active = 1;
+    pthread_mutex_unlock(&agent.lock);
+}
+
+START_TEST(options_are_read_once_while_it_is_inactive)
+{
+    ck_assert(!look());
+    ck_assert(node.status.risks.known);
+    ck_assert_uint_ne(node.status.risks.set, 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert(!look());
+    ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 1);
+    ck_assert_double_ge(node.status.guard.budget_cpus, .01);
+}
+END_TEST
+
+START_TEST(an_allocator_that_cannot_profile_is_left_alone)
+{
+    pthread_mutex_lock(&agent.lock);
+    agent.hello.opt_prof = 0;
+    pthread_mutex_unlock(&agent.lock);
+    ck_assert(!look());
+    ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 0);
+}
+END_TEST
+
+START_TEST(readings_have_a_pace_of_their_own)
+{
+    switch_on();
+    ck_assert(!look());
+    for (int i = 0; i < 5; i++) {
+        node_refresh(&node);
+        ck_assert(!oversight_look(&oversight, &node, 0));
+    }
+    ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 1);
+}
+END_TEST
+
+START_TEST(too_dear_a_profile_is_ended_and_told)
+{
+    int looks = 0;
+
+    agent.growing = 100ull << 30; /* in 0.6 s */
+    switch_on();
+    while (!look()) {
+        ck_assert_int_lt(++looks, 6);
+        usleep(SPAN_US);
+    }
+    ck_assert_int_eq(looks, GUARD_READINGS);
+    ck_assert_int_eq(agent_count(&agent, AGENT_SET_ACTIVE), 1);
+    ck_assert_uint_eq(node.status.hello.active, 0);
+    ck_assert_int_gt(node.status.guard.switched_off_ms, 0);
+    ck_assert_ptr_nonnull(strstr(logged,
+                                 "the overhead guard switched profiling off in "
+                                 "/usr/bin/test (pid "));
+    ck_assert_ptr_nonnull(strstr(logged, node.status.guard.reason));
+    /* Off, and it stays known why. */
+    ck_assert(!look());
+    ck_assert_ptr_nonnull(strstr(node.status.guard.reason, "above the budget"));
+    oversight_forget(&oversight, &node);
+    ck_assert_str_eq(node.status.guard.reason, "");
+}
+END_TEST
+
+START_TEST(a_cheap_profile_goes_on)
+{
+    agent.growing = 1 << 20;
+    switch_on();
+    for (int i = 0; i < GUARD_READINGS + 2; i++) {
+        ck_assert(!look());
+        usleep(SPAN_US);
+    }
+    ck_assert(node.status.guard.estimated);
+    ck_assert_int_eq(agent_count(&agent, AGENT_SET_ACTIVE), 0);
+    ck_assert_str_eq(logged, "");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("oversight");
+    TCase *tc = tcase_create("oversight");
+
+    tcase_set_timeout(tc, 30);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, options_are_read_once_while_it_is_inactive);
+    tcase_add_test(tc, an_allocator_that_cannot_profile_is_left_alone);
+    tcase_add_test(tc, readings_have_a_pace_of_their_own);
+    tcase_add_test(tc, too_dear_a_profile_is_ended_and_told);
+    tcase_add_test(tc, a_cheap_profile_goes_on);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

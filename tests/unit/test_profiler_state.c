@@ -1,0 +1,156 @@
+/* test_profiler_state.c - every state of the profiler, and what is told of it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "controller.h"
+#include "profiler_state.h"
+#include "suite.h"
+
+static const struct {
+    struct node_status status;
+    const char *word, *has, *lacks; /* of the text; NULL: anything */
+} cases[] = {
+    {{.state = NODE_ABSENT}, "unknown", "reason: no database with", "budget"},
+    {{.state = NODE_GONE, .hello = {.active = 1}},
+     "unknown",
+     "waiting for its next start",
+     "active since"},
+    {{.state = NODE_UNRESPONSIVE, .stopped = true},
+     "unknown",
+     "the process is stopped by a signal",
+     "database:"},
+    {{.state = NODE_CONNECTED, .hello = {.allocator = AGENT_NO_JEMALLOC}},
+     "no jemalloc",
+     "heapwire-run --jemalloc auto",
+     "\njemalloc: "},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_NO_PROF, .version = "5.3.0"}},
+     "jemalloc without profiling",
+     "built without --enable-prof",
+     "risk"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_PROF_OFF,
+                .version = "5.3.0",
+                .malloc_conf_name = "JE_MALLOC_CONF"}},
+     "opt.prof is off",
+     "JE_MALLOC_CONF=prof:true,prof_active:false",
+     "ignores"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_PROF_OFF,
+                .secure = 1,
+                .malloc_conf_name = "MALLOC_CONF"}},
+     "opt.prof is off",
+     "ignores MALLOC_CONF; compile in malloc_conf or /etc/malloc.conf",
+     NULL},
+    {{.state = NODE_CONNECTED, .hello = {.version = "5.3.0", .lg_sample = 19}},
+     "inactive",
+     "sample rate: one in 524288 bytes (lg_sample 19)\nsamples: no profile was "
+     "taken yet\nbudget: none, profiling goes on whatever it costs\nrisk: ",
+     "active since"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.active = 1,
+                .active_since_ms = 1000,
+                .active_until_ms = 61000,
+                .changes = 3,
+                .resets = 2},
+      .guard = {.budget_cpus = .02}},
+     "active",
+     "active since: 1970-01-01 00:00:01 UTC\nactive until: 1970-01-01 00:01:01 "
+     "UTC\nchanges: 3, resets: 2\n",
+     "estimated"},
+    {{.state = NODE_CONNECTED,
+      .profiled = true,
+      .profiled_ms = 5000,
+      .hello = {.active = 1, .active_since_ms = 1000}},
+     "active, nothing sampled yet",
+     "active until: it is switched off\n",
+     NULL},
+    {{.state = NODE_CONNECTED,
+      .profiled = true,
+      .samples = 2560,
+      .profiled_ms = 5000,
+      .hello = {.active = 1, .version = "5.3.0"}},
+     "active",
+     "samples: 2560 in the profile of 1970-01-01 00:00:05 UTC, which may hold "
+     "40.0 MB of pages",
+     NULL},
+    {{.state = NODE_CONNECTED,
+      .hello = {.active = 1},
+      .guard = {.estimated = true,
+                .bytes_per_second = 100 << 20,
+                .samples_per_second = 200,
+                .sample_us = 5,
+                .cpus = .001,
+                .measured_before = true,
+                .cpus_before = .5,
+                .measured_since = true,
+                .cpus_since = .51,
+                .budget_cpus = .01}},
+     "active",
+     "overhead, estimated: 0.100 % of a CPU (200 samples a second of 100.0 MB "
+     "a second, 5.0 us each); 0.0 MB more metadata\n"
+     "CPU time of the process, measured: 50.0 % of a CPU before, 51.0 % since "
+     "it is active\nbudget: 1.00 % of a CPU\n",
+     "guard"},
+    {{.state = NODE_CONNECTED,
+      .guard = {.switched_off_ms = 1000, .reason = "it cost too much"}},
+     "inactive",
+     "switched off by the overhead guard: 1970-01-01 00:00:01 UTC, because it "
+     "cost too much\n",
+     NULL},
+};
+
+START_TEST(every_state_is_told_apart_and_explained)
+{
+    const struct node_status *status = &cases[_i].status;
+    struct buffer text;
+    char first[128];
+
+    buffer_init(&text, 16384);
+    profiler_state_write(status, &text);
+    snprintf(first, sizeof(first), "state: %s\n", cases[_i].word);
+    ck_assert_msg(strncmp(text.data, first, strlen(first)) == 0, "%s",
+                  text.data);
+    ck_assert_str_eq(profiler_state_word(profiler_state_of(status)),
+                     cases[_i].word);
+    ck_assert_msg(strstr(text.data, cases[_i].has) != NULL, "%s", text.data);
+    if (cases[_i].lacks)
+        ck_assert_msg(strstr(text.data, cases[_i].lacks) == NULL, "%s",
+                      text.data);
+    ck_assert_int_eq(text.data[text.size - 1], '\n');
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(risks_are_told_in_one_line_where_there_can_be_profiles)
+{
+    struct node_status status = {.state = NODE_CONNECTED,
+                                 .hello = {.version = "5.2.1"}};
+    struct buffer text;
+
+    buffer_init(&text, 8192);
+    profiler_state_risks(&status, &text);
+    ck_assert_ptr_nonnull(strstr(text.data, "prof_active:true; sizes in"));
+    ck_assert_ptr_null(strchr(text.data, '\n'));
+    buffer_clear(&text);
+    status.hello.allocator = AGENT_PROF_OFF;
+    profiler_state_risks(&status, &text);
+    ck_assert_uint_eq(text.size, 0);
+    buffer_fini(&text);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("profiler_state");
+    TCase *tc = tcase_create("profiler_state");
+
+    tcase_add_loop_test(tc, every_state_is_told_apart_and_explained, 0,
+                        sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tc, risks_are_told_in_one_line_where_there_can_be_profiles);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
