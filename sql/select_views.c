@@ -150,7 +150,7 @@ find(const struct select_views *views, const struct buffer *key)
 static bool
 is_now(const char *name)
 {
-    return strcmp(name, SELECT_NOW) == 0;
+    return strcmp(name, SNAPSHOT_NOW) == 0;
 }
 
 /* Asks for it.  SQLite's codes: ABORT, the statement is to wait. */
@@ -228,7 +228,7 @@ take_base(struct wish *wish, sqlite3_value *value, struct error *err)
                   EXPORT " gives one snapshot: leave the base out");
     else if (is_now(wish->base))
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a base is a kept snapshot, and not '" SELECT_NOW "'");
+                  "a base is a kept snapshot, and not '" SNAPSHOT_NOW "'");
     else
         return 0;
     return -1;
