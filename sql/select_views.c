@@ -158,7 +158,8 @@ static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
 {
     struct select_views *views = &handle->wait->views;
-    struct view_request request = {.name = wish->name,
+    struct view_request request = {.owner = handle->scope.session->who.user,
+                                   .name = wish->name,
                                    .base = *wish->base ? wish->base : NULL,
                                    .force = wish->choice.force,
                                    .form = wish->form,
