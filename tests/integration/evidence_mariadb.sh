@@ -47,6 +47,7 @@ old=$run
 start_database
 check
 wait "$old" && fault "the first run told no failure"
+wait_for 20 sql 'select 1' # as the database's user now
 same "the next start finds it" "1	1	9" "$(sql "$deaths")"
 kill_database
 same "both" "2	1	9" "$(sql "$deaths")"

@@ -250,6 +250,10 @@ if [ "$(id -u)" -eq 0 ]; then
     eventually 10 redis_up || fail "as PID 1: $(cat "$WORK/log")"
     outer=$(pgrep -f "^$run --listen none --state-dir $WORK/one")
     STATE=$WORK/one
+    agent_up() {
+        [ -n "$(agent_field pid)" ]
+    }
+    eventually 10 agent_up || fail "no agent as PID 1"
     expect "pid of redis in there" "yes" \
         "$([ "$(agent_field pid)" -lt 100 ] && echo yes)"
     nsenter -t "$outer" -p -m sh -c '(sleep 0.1 &) ; exit 0'
