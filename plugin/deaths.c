@@ -205,6 +205,18 @@ write_all(int fd, const char *data, size_t size)
     return n == (ssize_t)size ? 0 : -1;
 }
 
+/* A line that was torn by a crash is ended first. */
+static int
+write_line(int fd, const struct buffer *old, const struct buffer *line)
+{
+    bool torn = old->size > 0 && old->data[old->size - 1] != '\n';
+
+    if ((torn && write_all(fd, "\n", 1) != 0) ||
+        write_all(fd, line->data, line->size) != 0 || fsync(fd) != 0)
+        return -1;
+    return 0;
+}
+
 /* The newest half of what is there, and the new line, as a new file. */
 static int
 rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
@@ -222,24 +234,11 @@ rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
     fd = own_file_open(dir, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return -1;
-    if (write_all(fd, kept, keep) == 0 &&
-        write_all(fd, line->data, line->size) == 0 && fsync(fd) == 0 &&
+    if (write_all(fd, kept, keep) == 0 && write_line(fd, old, line) == 0 &&
         rename(from, to) == 0)
         rc = 0;
     fd_close(fd);
     return rc;
-}
-
-/* A line that was torn by a crash is ended first. */
-static int
-append(int fd, const struct buffer *old, const struct buffer *line)
-{
-    bool torn = old->size > 0 && old->data[old->size - 1] != '\n';
-
-    if ((torn && write_all(fd, "\n", 1) != 0) ||
-        write_all(fd, line->data, line->size) != 0 || fsync(fd) != 0)
-        return -1;
-    return 0;
 }
 
 /* Something else that lies there is set aside, and what is far too large. */
@@ -283,7 +282,7 @@ deaths_append(const char *dir, const struct death *death, struct error *err)
         goto out;
     }
     rc = old.size + line.size > DEATHS_FILE_MAX ? rewrite(dir, &old, &line)
-                                                : append(fd, &old, &line);
+                                                : write_line(fd, &old, &line);
     if (rc != 0)
         error_sys(err, ER_UNKNOWN, "cannot write %s/" DEATHS_FILE, dir);
 out:
@@ -299,6 +298,7 @@ deaths_read(const char *dir, struct death *out, size_t max)
     int fd = own_file_open(dir, DEATHS_FILE, O_RDONLY);
     struct buffer text;
     struct reader lines;
+    struct death death;
     struct span line;
     size_t count = 0;
 
@@ -307,11 +307,13 @@ deaths_read(const char *dir, struct death *out, size_t max)
         goto out;
     lines = reader_of(text.data ? text.data : "", text.size);
     while (max > 0 && reader_line(&lines, &line)) {
+        if (!death_parse(line, &death))
+            continue;
         if (count == max) { /* the oldest goes */
             memmove(out, out + 1, (max - 1) * sizeof(*out));
             count--;
         }
-        count += death_parse(line, &out[count]);
+        out[count++] = death;
     }
 out:
     fd_close(fd);

@@ -259,10 +259,10 @@ look_at_marks(struct watch *w, const struct history_sample *sample, bool there)
     struct marks_now now = {.now_ms = clock_ms()};
     struct marks_due due;
 
-    if (w->snapshot)
+    /* Who does not answer for a while has not passed its marks untold. */
+    if (w->snapshot || (there && sample->unresponsive))
         return;
-    now.ready = there && !sample->unresponsive && sample->profiling &&
-                sample->rss.known;
+    now.ready = there && sample->profiling && sample->rss.known;
     if (now.ready)
         measure(sample, &now);
     pthread_mutex_lock(&w->lock);

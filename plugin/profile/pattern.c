@@ -12,7 +12,11 @@
 #include "errors.h"
 #include "memory.h"
 
-enum { HEAP_KB = 16384, DEPTH_MAX = 20000, CLOCK_EVERY = 64 };
+enum {
+    HEAP_KB = 16384,
+    DEPTH_MAX = 20000,
+    STARTS = 64 /* tried at once */
+};
 
 struct pattern {
     const char *what;
@@ -21,7 +25,6 @@ struct pattern {
     pcre2_match_context *limits;
     pcre2_match_data *match;
     uint64_t started_ms; /* 0: nothing was matched yet */
-    unsigned matches;
 };
 
 static void *
@@ -58,8 +61,8 @@ compile(struct pattern *pattern, const char *text, struct error *err)
 {
     pcre2_compile_context *context =
         pcre2_compile_context_create(pattern->memory);
-    uint32_t options =
-        PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
+                       PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
     size_t offset;
     int failure;
 
@@ -137,28 +140,47 @@ too_long(const struct pattern *pattern, struct error *err)
     return -1;
 }
 
-/* Each match alone is short; there may be many. */
 static int
 check_clock(struct pattern *pattern, struct error *err)
 {
-    if (pattern->matches++ % CLOCK_EVERY != 0)
-        return 0;
+    uint64_t now = clock_ms();
+
     if (pattern->started_ms == 0)
-        pattern->started_ms = clock_ms();
-    return clock_ms() - pattern->started_ms > PATTERN_MS_MAX
-               ? too_long(pattern, err)
-               : 0;
+        pattern->started_ms = now;
+    return now - pattern->started_ms > PATTERN_MS_MAX ? too_long(pattern, err)
+                                                      : 0;
 }
 
+/* Where the next starts begin: between characters. */
+static size_t
+next_starts(const char *text, size_t size, size_t from)
+{
+    size_t next = from + STARTS;
+
+    if (next >= size)
+        return size + 1; /* behind all of text, it may match nothing */
+    for (int i = 0; i < 3 && ((unsigned char)text[next] & 0xc0) == 0x80; i++)
+        next++;
+    return next;
+}
+
+/* PCRE2 counts steps from each place anew where a match may start, and not
+ * all: so it gets few places at once. */
 int
 pattern_match(struct pattern *pattern, const char *text, struct error *err)
 {
-    int rc;
+    size_t size = strnlen(text, PATTERN_TEXT_MAX), next;
+    int rc = PCRE2_ERROR_NOMATCH;
 
-    if (check_clock(pattern, err) != 0)
-        return -1;
-    rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, strlen(text), 0, 0,
-                     pattern->match, pattern->limits);
+    for (size_t from = 0; from <= size && rc == PCRE2_ERROR_NOMATCH;
+         from = next) {
+        if (check_clock(pattern, err) != 0)
+            return -1;
+        next = next_starts(text, size, from);
+        pcre2_set_offset_limit(pattern->limits, next - 1);
+        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, from, 0,
+                         pattern->match, pattern->limits);
+    }
     if (rc >= 0)
         return 1;
     if (rc == PCRE2_ERROR_NOMATCH)

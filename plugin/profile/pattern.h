@@ -12,7 +12,8 @@ struct pattern;
 
 enum {
     PATTERN_SIZE_MAX = 4096,
-    PATTERN_STEPS_MAX = 1000000, /* of PCRE2, to match one text */
+    PATTERN_TEXT_MAX = 16384,    /* what is behind is not looked at */
+    PATTERN_STEPS_MAX = 1000000, /* of PCRE2, from one place in a text */
     PATTERN_MS_MAX = 5000        /* to match all texts */
 };
 

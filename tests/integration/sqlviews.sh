@@ -55,6 +55,11 @@ contains "go tool pprof" "Type: inuse_space" \
     "$(go tool pprof -top "$work/a.pb.gz" 2>&1)"
 contains "jeprof" " zmalloc" \
     "$(jeprof --text --show_bytes /usr/bin/redis-server "$work/a.raw" 2>/dev/null)"
+contains "heapwire-prof, of the raw one" " zmalloc" \
+    "$("$bin/heapwire-prof" --text "$(command -v redis-server)" "$work/a.raw" 2>&1)"
+head -c -1 "$work/a.export" >"$work/a.heapwire"
+contains "and of the exported one" " zmalloc" \
+    "$("$bin/heapwire-prof" --text "$work/a.heapwire" 2>&1)"
 contains "a picture" "</svg>" "$(tail -c 200 "$work/a.flamegraph")"
 
 # ---- several at once, over rows, in conditions ----

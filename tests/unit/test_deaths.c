@@ -133,6 +133,41 @@ START_TEST(a_torn_line_spoils_no_other)
 }
 END_TEST
 
+START_TEST(a_line_that_is_none_drives_out_no_death)
+{
+    struct death deaths[2];
+
+    append(0, 1);
+    write_file("whatever\n\n", 0600);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 2), 2);
+    check_death(&deaths[0], 0);
+    check_death(&deaths[1], 1);
+}
+END_TEST
+
+START_TEST(a_torn_line_spoils_no_other_where_the_oldest_go)
+{
+    static struct death deaths[DEATHS_MAX];
+    struct stat st;
+    int n = 0;
+    size_t count;
+
+    do {
+        append(n, n);
+        n++;
+        ck_assert_int_eq(stat(file, &st), 0);
+    } while (st.st_size < DEATHS_FILE_MAX - 120);
+    write_file("at=1795228267000 program=/us", 0600);
+    append(n, n);
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_lt(st.st_size, DEATHS_FILE_MAX - 120);
+    count = deaths_read(dir, deaths, DEATHS_MAX);
+    ck_assert_uint_gt(count, 100);
+    check_death(&deaths[count - 1], n);
+    check_death(&deaths[count - 2], n - 1);
+}
+END_TEST
+
 #define LIFE "at=9 started=1 pid=3 "
 
 static const struct {
@@ -280,6 +315,8 @@ main(void)
     tcase_add_test(tc, what_is_appended_is_read);
     tcase_add_test(tc, the_oldest_go);
     tcase_add_test(tc, a_torn_line_spoils_no_other);
+    tcase_add_test(tc, a_line_that_is_none_drives_out_no_death);
+    tcase_add_test(tc, a_torn_line_spoils_no_other_where_the_oldest_go);
     tcase_add_loop_test(tc, a_line_is_a_death_or_none, 0,
                         sizeof(lines) / sizeof(lines[0]));
     tcase_add_test(tc, every_line_may_be_cut_off_anywhere);

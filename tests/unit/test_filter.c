@@ -196,8 +196,67 @@ START_TEST(exploding_expressions_end_with_an_error)
 }
 END_TEST
 
+/* From no place do they need too many steps, but from all together. */
+static const char *const slow[] = {
+    ".{0,900}?.{0,900}?[xy]",
+    "[^xy]*[xy]",
+};
+
+START_TEST(slow_expressions_end_with_an_error)
+{
+    static char text[4 << 20];
+    uint64_t start = clock_ms();
+    struct error err = {0};
+    struct pattern *pattern = pattern_new("focus", slow[_i], &err);
+    int rc = 0;
+
+    memset(text, 'a', sizeof(text) - 1);
+    ck_assert_msg(pattern != NULL, "%s", err.text);
+    for (int i = 0; i < 100000 && rc == 0; i++)
+        rc = pattern_match(pattern, text, &err);
+    ck_assert_int_eq(rc, -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "takes too long"));
+    ck_assert_uint_lt(clock_ms() - start, 3 * PATTERN_MS_MAX);
+    pattern_free(pattern);
+}
+END_TEST
+
+static const struct {
+    const char *expression, *end; /* of a long text of u umlaut */
+    int found;
+} ends[] = {
+    {"b.r", "bar", 1},
+    {"b.r$", "bar", 1},
+    {"^b.r", "bar", 0},
+    {"(?<=\\x{fc})bar", "bar", 1},
+    {"(?<!\\x{fc})bar", "bar", 0},
+    {"z", "bar", 0},
+    {"$", "", 1},
+    {"\\x{fc}bar", "bar", 1},
+    {"\\x{fd}bar", "bar", 0},
+};
+
+START_TEST(long_texts_are_looked_at_from_all_places)
+{
+    struct error err = {0};
+    struct pattern *pattern = pattern_new("focus", ends[_i].expression, &err);
+    char text[1000];
+
+    ck_assert_msg(pattern != NULL, "%s", err.text);
+    for (size_t size = 0; size < 400; size += 2) {
+        memcpy(text + size, ends[_i].end, strlen(ends[_i].end) + 1);
+        if (size > 0)
+            ck_assert_int_eq(pattern_match(pattern, text, &err),
+                             ends[_i].found);
+        memcpy(text + size, "\xc3\xbc", 2);
+    }
+    pattern_free(pattern);
+}
+END_TEST
+
 START_TEST(bytes_that_are_not_text_are_survived)
 {
+    char text[1000];
     struct error err = {0};
     struct pattern *pattern = pattern_new("focus", "b.r", &err);
 
@@ -205,6 +264,9 @@ START_TEST(bytes_that_are_not_text_are_survived)
     ck_assert_int_eq(pattern_match(pattern, "b\xc3\xa4r", &err), 1);
     ck_assert_int_eq(pattern_match(pattern, "b\xffr", &err), 0);
     ck_assert_int_eq(pattern_match(pattern, "", &err), 0);
+    memset(text, 0x80, sizeof(text) - 4);
+    memcpy(text + sizeof(text) - 4, "bar", 4);
+    ck_assert_int_eq(pattern_match(pattern, text, &err), 1);
     pattern_free(pattern);
     pattern_free(NULL);
 }
@@ -227,6 +289,10 @@ main(void)
     tcase_add_test(tc, long_expressions_are_errors);
     tcase_add_loop_test(tc, exploding_expressions_end_with_an_error, 0,
                         sizeof(exploding) / sizeof(exploding[0]));
+    tcase_add_loop_test(tc, slow_expressions_end_with_an_error, 0,
+                        sizeof(slow) / sizeof(slow[0]));
+    tcase_add_loop_test(tc, long_texts_are_looked_at_from_all_places, 0,
+                        sizeof(ends) / sizeof(ends[0]));
     tcase_add_test(tc, bytes_that_are_not_text_are_survived);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

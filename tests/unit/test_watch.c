@@ -306,6 +306,28 @@ START_TEST(what_grows_is_taken_and_what_failed_once_more)
 }
 END_TEST
 
+START_TEST(what_grows_while_it_does_not_answer_is_taken_then)
+{
+    struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
+    struct history_sample sample;
+    struct watch *watch;
+    char *grown;
+
+    set_status(NODE_CONNECTED, true);
+    watch = start(&rules);
+    await_samples(watch, 1, &sample);
+    set_status(NODE_UNRESPONSIVE, true);
+    grown = grow();
+    await_samples(watch, 3, &sample);
+    ck_assert(sample.unresponsive);
+    ck_assert_uint_eq(asked(&snapshots_asked), 0);
+    set_status(NODE_CONNECTED, true);
+    await_snapshots(1);
+    watch_stop(watch);
+    free(grown);
+}
+END_TEST
+
 START_TEST(nothing_is_taken_while_profiling_is_off)
 {
     struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
@@ -371,6 +393,7 @@ main(void)
     tcase_add_test(tc, who_does_not_answer_is_not_asked);
     tcase_add_test(tc, who_is_gone_is_not_sampled);
     tcase_add_test(tc, what_grows_is_taken_and_what_failed_once_more);
+    tcase_add_test(tc, what_grows_while_it_does_not_answer_is_taken_then);
     tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);
     tcase_add_test(tc, other_rules_hold_from_now_on);
     tcase_add_test(tc, a_refusal_is_told);
