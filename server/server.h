@@ -31,6 +31,8 @@ enum {
     SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
+    SERVER_OWED_MAX = 256 * 1024 * 1024, /* bytes of replies, as for large ones:
+                                            small ones always fit */
     SERVER_TICK_MS = 250,
     SERVER_RESTING_TICKS = 4, /* where nobody logs in and nothing runs */
     SERVER_STOP_MS = 3000     /* what sessions get to say farewell */
@@ -65,6 +67,7 @@ struct server {
     size_t count, max;
     size_t running;  /* of them in SESSION_RUNNING */
     size_t held;     /* bytes that all sessions have sent ahead */
+    size_t owed;     /* bytes that they have not read yet */
     size_t prepared; /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */

@@ -55,6 +55,7 @@ session_released(struct session *s)
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     s->server->held -= s->held;
+    s->server->owed -= s->owed;
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -489,6 +490,15 @@ count_held(struct session *s, size_t held)
     s->held = held;
 }
 
+static void
+count_owed(struct session *s)
+{
+    size_t owed = session_unsent(s) + statement_unsent(s);
+
+    s->server->owed += owed - s->owed;
+    s->owed = owed;
+}
+
 void
 session_turn(struct session *s)
 {
@@ -498,6 +508,7 @@ session_turn(struct session *s)
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
     count_held(s, packet_waiting(&s->in));
+    count_owed(s);
     steer_reading(s);
 }
 

@@ -64,6 +64,7 @@ struct session {
     struct tls_stream *tls; /* NULL: in the clear */
     struct packet_reader in;
     size_t held; /* bytes of it that server->held counts */
+    size_t owed; /* bytes of the reply that server->owed counts */
     bool kept;   /* its packet is, for the statement */
     struct reply reply;
     struct buffer writing; /* what libuv has of it */

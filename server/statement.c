@@ -192,6 +192,60 @@ give_chunk(struct statement *st)
     chunk_give(&st->chunk, &st->session->reply);
 }
 
+size_t
+statement_unsent(const struct session *s)
+{
+    return s->statement ? s->statement->chunk.reply.out.size : 0;
+}
+
+/* Bytes, or nearly so, of the rows that the worker has not made. */
+static size_t
+bytes_left(const struct statement *st)
+{
+    size_t columns = st->pump.cursor->column_count, bytes = 0;
+
+    for (size_t i = st->made * columns; i < st->pump.rows.count * columns; i++)
+        if (st->pump.rows.values[i].type == VALUE_TEXT ||
+            st->pump.rows.values[i].type == VALUE_BLOB)
+            bytes += st->pump.rows.values[i].size;
+    return bytes;
+}
+
+/* Whether the rows at hand are large, and more than may wait of all clients'
+ * together. */
+static bool
+is_too_much(const struct statement *st)
+{
+    const struct session *s = st->session;
+    size_t waits = s->server->owed - s->owed + session_unsent(s), more;
+
+    if (waits <= SERVER_OWED_MAX - REPLY_MAX)
+        return false;
+    more = st->chunk.reply.out.size + (has_rows(st) ? bytes_left(st) : 0);
+    return more > REPLY_FULL && waits + more > SERVER_OWED_MAX;
+}
+
+/* Half a row cannot be taken back. */
+static void
+refuse_rows(struct statement *st)
+{
+    struct session *s = st->session;
+    struct error *err = &st->pump.error;
+
+    error_set(err, ER_OUT_OF_MEMORY,
+              "Out of memory: what this node's clients have not read yet is "
+              "more than %d MB together; read the rows, select fewer bytes, or "
+              "try again later",
+              SERVER_OWED_MAX / (1024 * 1024));
+    log_stranger("connection %u: %s", s->entry.id, err->text);
+    if (st->chunk.written_bytes > 0) {
+        session_close(s);
+        return;
+    }
+    pump_cancel(&st->pump);
+    statement_fail(st);
+}
+
 static void
 note_full(struct statement *st, bool full)
 {
@@ -293,6 +347,10 @@ void
 statement_pull(struct statement *st)
 {
     for (int turn = 0;; turn++) {
+        if (is_too_much(st)) {
+            refuse_rows(st);
+            return;
+        }
         if (st->chunk.written_bytes > 0 ||
             (chunk_made(&st->chunk) && !session_output_full(st->session)))
             give_chunk(st);

@@ -46,6 +46,8 @@ void statement_drop(struct prepared *prepared);
 void statement_resume(struct session *session); /* there is room again */
 void statement_cancel(struct session *session, enum statement_end why);
 void statement_tick(struct session *session, uint64_t now_ms);
+/* Bytes of its reply that wait for room. */
+size_t statement_unsent(const struct session *session);
 /* The session is closed: gives everything back, now or when a worker has
  * finished its step. */
 void statement_abandon(struct session *session);

@@ -36,7 +36,8 @@ enum {
     SCRIPT_STATEMENTS_MAX = 1024,
     SCRIPT_ARGUMENTS_MAX = 16,
     SCRIPT_OUTPUT_MAX = 64 * 1024 * 1024,
-    SCRIPT_VIEWS_BYTES_MAX = SCRIPT_OUTPUT_MAX /* kept by its calls */
+    SCRIPT_OUTPUTS_MAX = 4 * SCRIPT_OUTPUT_MAX, /* of all there are */
+    SCRIPT_VIEWS_BYTES_MAX = SCRIPT_OUTPUT_MAX  /* kept by its calls */
 };
 
 enum script_type {

@@ -1,6 +1,7 @@
 /* script_run.c - runs a parsed script, any number of times until it is done. */
 #include "script_tree.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "arena.h"
@@ -16,6 +17,8 @@ struct runner {
     const struct script_host *host;
     struct error *err;
 };
+
+static atomic_size_t outputs; /* bytes, of all scripts: a count, no more */
 
 static enum step run_node(struct runner *r, struct node *node);
 
@@ -134,6 +137,28 @@ add_line(const struct script *script, const struct node *statement,
               script_line(script->text, statement->offset), cause.text);
 }
 
+/* Clients take their time to read it: it stays until they have. */
+static int
+check_output(struct script *script, struct error *err)
+{
+    size_t more = script->output.capacity - script->counted;
+
+    script->counted += more;
+    if (script->output.failed)
+        error_set(err, ER_UNKNOWN,
+                  "the output is larger than %d bytes, or memory ran out",
+                  SCRIPT_OUTPUT_MAX);
+    else if (more > 0 &&
+             atomic_fetch_add(&outputs, more) + more > SCRIPT_OUTPUTS_MAX)
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "Out of memory: the outputs of all scripts that are being "
+                  "read are larger than %d MB together; try again later",
+                  SCRIPT_OUTPUTS_MAX >> 20);
+    else
+        return 0;
+    return -1;
+}
+
 enum step
 script_run(struct script *script, const struct script_host *host,
            struct error *err)
@@ -144,12 +169,8 @@ script_run(struct script *script, const struct script_host *host,
         struct node *statement = script->statements[script->current];
         enum step step = run_node(&r, statement);
 
-        if (step == STEP_DONE && script->output.failed) {
-            error_set(err, ER_UNKNOWN,
-                      "the output is larger than %d bytes, or memory ran out",
-                      SCRIPT_OUTPUT_MAX);
+        if (step == STEP_DONE && check_output(script, err) != 0)
             step = STEP_FAIL;
-        }
         if (step == STEP_FAIL && !script->placed)
             add_line(script, statement, err);
         if (step != STEP_DONE)
@@ -202,6 +223,7 @@ script_free(struct script *script)
         snapshot_unref(c->work.snapshot);
         buffer_fini(&c->work.text);
     }
+    atomic_fetch_sub(&outputs, script->counted);
     buffer_fini(&script->output);
     pthread_mutex_destroy(&script->watch.lock);
 }

@@ -41,6 +41,7 @@ struct script {
     bool prints_bytes;    /* one of which prints bytes */
     bool placed;          /* an error says where already */
     struct buffer output;
+    size_t counted; /* bytes of it, among those of all scripts */
 };
 
 /* script_run.c: calls it, of which the receiver and all arguments are there.

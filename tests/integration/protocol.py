@@ -375,6 +375,33 @@ def test_large_cells(node):
         w.ping()
 
 
+def test_replies_that_nobody_reads(node):
+    """Together they have a ceiling; small ones fit nevertheless."""
+    size, held = 60 << 20, []
+
+    def fits():
+        with local(node) as w:
+            try:
+                return len(w.query(f"SELECT big {size}")[0][0]) == size
+            except Refused:
+                return False
+
+    before = node.rss_kb()
+    for _ in range(8):
+        w = local(node)
+        held.append(w)
+        w.command(3, f"SELECT big {size}".encode())
+        w.exactly(1)
+    assert node.rss_kb() - before < 600 << 10, node.rss_kb()
+    with local(node) as w:
+        text = refused(1037, "HY001", w.query, f"SELECT big {size}")
+        assert "have not read yet" in text, text
+        assert len(w.query("SELECT big 200000")[0][0]) == 200000
+    for w in held:
+        w.close()
+    wait_for(fits)
+
+
 @both
 def test_packets_out_of_order(node):
     with local(node) as w:

@@ -438,6 +438,38 @@ START_TEST(output_has_a_ceiling)
 }
 END_TEST
 
+/* Each of 32 MiB: what they have stays until clients have read it. */
+START_TEST(all_outputs_have_a_ceiling)
+{
+    enum { FIT = SCRIPT_OUTPUTS_MAX / (32 << 20) };
+    struct script *scripts[FIT + 1];
+    struct buffer text;
+    struct span span;
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "var a0 = \"0123456789abcdef\"\n");
+    for (int i = 1; i < 15; i++)
+        buffer_format(&text, "var a%d = a%d + a%d\n", i, i - 1, i - 1);
+    for (int i = 0; i < 127; i++)
+        buffer_text(&text, "System.print(a14)\n");
+    span = (struct span){text.data, text.size};
+    for (int i = 0; i <= FIT; i++) {
+        scripts[i] = script_parse(span, arena, &err);
+        ck_assert_msg(scripts[i] != NULL, "%s", err.text);
+        ck_assert_int_eq(run(scripts[i]), i < FIT ? STEP_DONE : STEP_FAIL);
+    }
+    ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
+    script_free(scripts[0]);
+    script_free(scripts[FIT]);
+    scripts[0] = script_parse(span, arena, &err);
+    ck_assert_ptr_nonnull(scripts[0]);
+    ck_assert_int_eq(run(scripts[0]), STEP_DONE);
+    for (int i = 0; i < FIT; i++)
+        script_free(scripts[i]);
+    buffer_fini(&text);
+}
+END_TEST
+
 /* ---- privileges: every method with every privilege ---- */
 
 static const struct {
@@ -564,6 +596,7 @@ main(void)
     tcase_add_test(tc, depth_counts_chains_in_arguments);
     tcase_add_test(tc, strings_cannot_double_for_ever);
     tcase_add_test(tc, output_has_a_ceiling);
+    tcase_add_test(tc, all_outputs_have_a_ceiling);
     tcase_add_loop_test(tc, each_method_needs_its_privilege_and_no_other, 0,
                         (int)script_method_count());
     tcase_add_loop_test(tc, the_table_has_what_was_agreed, 0, COUNT(expected));
