@@ -44,7 +44,7 @@ enum {
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
-    EXPIRE_S = 60, /* between looks for snapshots that are too old */
+    EXPIRE_MS = 60000, /* between looks for snapshots that are too old */
     STACK_BYTES = 1 << 20
 };
 
@@ -58,8 +58,9 @@ struct controller {
     double frames; /* of the mean stack in it */
     bool stop;     /* atomic: read without the lock too */
 
-    pthread_cond_t resolver_work;
-    struct node node; /* the channel thread's, and: */
+    pthread_cond_t resolver_work; /* on the monotonic clock */
+    uint64_t expire_ms;           /* the resolver's: its next look */
+    struct node node;             /* the channel thread's, and: */
     struct oversight oversight;
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
@@ -371,20 +372,22 @@ resolve(struct controller *c, struct job *job)
     wake_channel(c);
 }
 
-/* Sleeps until there is work, or for a while.  Call with jobs.lock. */
+/* Looks for old snapshots when that is due, however much work there is; sleeps
+ * until there is work or it is due.  Call with jobs.lock. */
 static void
 resolver_sleep(struct controller *c)
 {
-    struct timespec until;
+    struct timespec until = {.tv_sec = (time_t)(c->expire_ms / 1000),
+                             .tv_nsec = (long)(c->expire_ms % 1000) * 1000000};
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += EXPIRE_S;
-    if (pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until) !=
-        ETIMEDOUT)
+    if (clock_ms() < c->expire_ms) {
+        pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until);
         return;
+    }
     pthread_mutex_unlock(&c->jobs.lock);
     store_expire(c->store);
     pthread_mutex_lock(&c->jobs.lock);
+    c->expire_ms = clock_ms() + EXPIRE_MS;
 }
 
 static void *
@@ -461,13 +464,18 @@ controller_start(const struct controller_options *options, struct error *err)
 {
     struct symbolizer_options helper = {0};
     struct controller *c = mem_zalloc(1, sizeof(*c));
+    pthread_condattr_t monotonic;
 
     if (!c) {
         error_memory(err, "the controller");
         return NULL;
     }
     jobs_init(&c->jobs);
-    pthread_cond_init(&c->resolver_work, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->resolver_work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    c->expire_ms = clock_ms() + EXPIRE_MS;
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->state_dir = mem_strdup(options->state_dir);
