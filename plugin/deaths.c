@@ -83,7 +83,10 @@ death_format(const struct death *death, struct buffer *out)
     add_figure(out, "oom_after", death->oom_after);
     buffer_text(out, "program=");
     for (const char *p = death->program; *p; p++)
-        buffer_char(out, (unsigned char)*p < ' ' || *p == 127 ? '?' : *p);
+        if ((unsigned char)*p < ' ' || *p == 127)
+            buffer_char(out, '?');
+        else
+            buffer_char(out, *p);
 }
 
 /* "key=123": false: another key.  A value that is no number is INT64_MIN. */
@@ -247,7 +250,8 @@ open_deaths(const char *dir)
     bool foreign = fd < 0 && own_file_is_foreign(errno);
     struct stat st;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 2 * DEATHS_FILE_MAX)
+    if (fd >= 0 && fstat(fd, &st) == 0 &&
+        st.st_size > 2 * (off_t)DEATHS_FILE_MAX)
         foreign = true;
     if (!foreign)
         return fd;

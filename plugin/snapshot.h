@@ -15,6 +15,9 @@
 
 enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 
+/* What views and tables call the fresh one; none is kept under it. */
+#define SNAPSHOT_NOW "now"
+
 struct error;
 struct profile;
 

@@ -180,6 +180,12 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   name, SNAPSHOT_NAME_MAX);
         return -1;
     }
+    if (strcmp(name, SNAPSHOT_NOW) == 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'" SNAPSHOT_NOW "' is what views and tables call the fresh "
+                  "snapshot; take another name");
+        return -1;
+    }
     if (is_taken(store, name)) {
         error_set(err, ER_UNKNOWN,
                   "a snapshot named '%s' is kept already; delete it, or take "

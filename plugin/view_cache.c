@@ -122,19 +122,6 @@ finish(struct view_cache *cache, struct view_job *job)
         t->waker.wake(t->waker.arg);
 }
 
-/* It grows no more: what it does not need, others do. */
-static void
-fit(struct buffer *bytes)
-{
-    char *data = mem_realloc(bytes->data, bytes->size + 1);
-
-    if (!data)
-        return;
-    bytes->data = data;
-    bytes->data[bytes->size] = '\0';
-    bytes->capacity = bytes->size + 1;
-}
-
 /* Without the lock. */
 static void
 compute(struct view_cache *cache, struct view_job *job)
@@ -152,7 +139,7 @@ compute(struct view_cache *cache, struct view_job *job)
         view_unref(view);
         return;
     }
-    fit(&view->bytes);
+    view_finish(view);
     job->view = view;
 }
 
@@ -234,18 +221,38 @@ attach(struct view_ticket *ticket, struct view_job *job)
     job->references++;
 }
 
+/* Whether it may be begun: an owner leaves as many places as it has. */
+static int
+check_room(const struct view_cache *cache, const char *owner, struct error *err)
+{
+    size_t theirs = 0;
+
+    for (const struct view_job *job = cache->jobs; job; job = job->next)
+        theirs += strcmp(job->owner, owner) == 0;
+    if (theirs >= VIEW_JOBS_MAX - cache->job_count) {
+        error_set(err, ER_UNKNOWN,
+                  "%zu views wait to be rendered already, %zu of them for user "
+                  "'%s'; try again later",
+                  cache->job_count, theirs, owner);
+        return -1;
+    }
+    if (view_bytes_alive() < VIEW_ALIVE_BYTES_MAX)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "Out of memory: the views that are being read have %d MB "
+              "together; read them to the end, or try again later",
+              VIEW_ALIVE_BYTES_MAX >> 20);
+    return -1;
+}
+
 /* With the lock. */
 static int
 enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
 {
     struct view_job **end = &cache->jobs;
 
-    if (cache->job_count >= VIEW_JOBS_MAX) {
-        error_set(err, ER_UNKNOWN,
-                  "%d views wait to be rendered already; try again later",
-                  VIEW_JOBS_MAX);
+    if (check_room(cache, job->owner, err) != 0)
         return -1;
-    }
     while (*end)
         end = &(*end)->next;
     *end = job;

@@ -37,8 +37,8 @@ enum {
 };
 
 struct view_request {
-    /* Who asks; NULL: nobody.  An owner gets another thread only while more are
-     * free than work for it already: nobody keeps all others waiting. */
+    /* Who asks; NULL: nobody.  An owner gets another thread, or place to wait,
+     * only while more are free than it has: nobody keeps all others out. */
     const char *owner;
     const char *name;          /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */

@@ -1,6 +1,7 @@
 /* view_kept.c - see view_kept.h. */
 #include "view_kept.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "memory.h"
@@ -10,6 +11,8 @@ struct kept_view {
     struct buffer key;
     struct view *view;
 };
+
+static atomic_size_t alive; /* bytes: a count, and no more */
 
 struct view *
 view_new(size_t max)
@@ -36,8 +39,30 @@ view_unref(struct view *view)
 {
     if (!view || __atomic_sub_fetch(&view->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    atomic_fetch_sub_explicit(&alive, view->counted, memory_order_relaxed);
     buffer_fini(&view->bytes);
     mem_free(view);
+}
+
+void
+view_finish(struct view *view)
+{
+    struct buffer *bytes = &view->bytes;
+    char *data = mem_realloc(bytes->data, bytes->size + 1);
+
+    if (data) {
+        bytes->data = data;
+        bytes->data[bytes->size] = '\0';
+        bytes->capacity = bytes->size + 1;
+    }
+    view->counted = bytes->capacity;
+    atomic_fetch_add_explicit(&alive, view->counted, memory_order_relaxed);
+}
+
+size_t
+view_bytes_alive(void)
+{
+    return atomic_load_explicit(&alive, memory_order_relaxed);
 }
 
 static size_t

@@ -13,18 +13,25 @@
 enum {
     VIEW_KEPT_BYTES_MAX = 64 << 20, /* of all, */
     VIEW_KEPT_VIEW_MAX = 16 << 20,  /* and of one: larger ones are not kept */
-    VIEW_KEPT_COUNT_MAX = 512
+    VIEW_KEPT_COUNT_MAX = 512,
+    /* Of all that live, whoever reads them: with more none is begun. */
+    VIEW_ALIVE_BYTES_MAX = 256 << 20
 };
 
 /* Immutable once made. */
 struct view {
     struct buffer bytes;
+    size_t counted; /* of them, by view_finish */
     int references;
 };
 
 struct view *view_new(size_t max); /* one reference; NULL: no memory */
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
+/* It grows no more: what it does not need, others do. */
+void view_finish(struct view *view);
+/* Of all that are finished.  Any thread. */
+size_t view_bytes_alive(void);
 
 struct kept_view;
 

@@ -15,7 +15,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum { LONG_TEXT = 4096 /* bytes, that a worker opens */ };
+enum { LONG_TEXT = 4096 /* bytes, with its values, that a worker opens */ };
 
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
@@ -130,13 +130,24 @@ statement_opened(struct statement *st)
     }
 }
 
+static size_t
+size_of(const struct statement *st)
+{
+    const struct sql_parameters *given = parameters_of(st);
+    size_t size = st->text.size;
+
+    for (size_t i = 0; given && i < given->count; i++)
+        size += given->values[i].size;
+    return size;
+}
+
 /* Of st->text. */
 static void
 open_statement(struct statement *st, const char *command)
 {
     st->opening = true;
     statement_enter(st, command, st->text);
-    if (st->text.size >= LONG_TEXT) {
+    if (size_of(st) >= LONG_TEXT) {
         session_keep_packet(st->session);
         pump_open(&st->pump);
         return;

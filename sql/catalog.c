@@ -31,6 +31,7 @@ enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 2 };
 const struct catalog_table *const catalog_tables[] = {
     &table_audit_log,
     &table_deaths,
+    &table_heap_diff,
     &table_heap_frames,
     &table_heap_functions,
     &table_heap_stacks,

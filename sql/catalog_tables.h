@@ -21,6 +21,7 @@ extern const struct catalog_table table_show_backends;
 extern const struct catalog_table table_show_compute_nodes;
 
 /* tables_heap.c */
+extern const struct catalog_table table_heap_diff;
 extern const struct catalog_table table_heap_frames;
 extern const struct catalog_table table_heap_functions;
 extern const struct catalog_table table_heap_stacks;

@@ -121,6 +121,7 @@ static const struct {
     [STATEMENT_END] = {0, end_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
     [STATEMENT_MAINTAIN] = {0, maintain_open},
+    [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
 

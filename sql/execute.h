@@ -39,6 +39,7 @@ struct cursor *select_open_plan(const struct opening *opening,
                                 struct select_plan *plan, struct error *err);
 struct cursor *maintain_open(struct opening *opening, struct error *err);
 struct cursor *explain_open(struct opening *opening, struct error *err);
+struct cursor *import_open(struct opening *opening, struct error *err);
 struct cursor *do_open(struct opening *opening, struct error *err);
 
 #endif

@@ -42,7 +42,7 @@ find_function(struct heap_place *place, const struct value *key)
 static void
 find_stack(struct heap_place *place, const struct value *key)
 {
-    size_t count = place->pin->snapshot->profile->stack_count;
+    size_t count = place->pin->profile->stack_count;
 
     place->end = (uint32_t)count;
     if (!key)

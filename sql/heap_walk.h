@@ -29,13 +29,14 @@ struct heap_place {
     struct buffer text; /* of the last cell */
 };
 
-/* A table's first column is the snapshot, its second one a key: the function's
- * name or the stack's number. */
+/* A table's first column is the snapshot; then comes, in one of differences,
+ * the base; then a key: the function's name or the stack's number. */
 struct heap_walk {
     enum heap_row row;
     uint32_t rows, rows_of_key; /* a guess, for the planner */
     /* *out is NULL as it comes.  Texts are borrowed until the next cell. */
     void (*cell)(struct heap_place *place, size_t column, struct value *out);
+    bool compares; /* there is a base */
 };
 
 /* Before the first row (of key: NULL: of all).  place is zeroed or was opened

@@ -1,7 +1,7 @@
 /*
  * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
  * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
- * statements whose first word they do not know.
+ * statements whose first word they do not know.  And CALL import_snapshot().
  */
 #include "parser.h"
 
@@ -126,6 +126,22 @@ parse_admin_call(struct parser *p, struct statement *out)
     if (!parser_accept_operator(p, ","))
         return parser_fail(p);
     if (parser_string(p, &out->admin.script, &out->admin.script_unknown) != 0)
+        return -1;
+    return parser_accept_operator(p, ")") ? 0 : parser_fail(p);
+}
+
+/* import_snapshot('name', bytes) */
+int
+parse_import(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_IMPORT;
+    if (!parser_accept_operator(p, "("))
+        return parser_fail(p);
+    if (parser_string(p, &out->import.name, NULL) != 0)
+        return -1;
+    if (!parser_accept_operator(p, ","))
+        return parser_fail(p);
+    if (parser_bytes(p, &out->import.bytes) != 0)
         return -1;
     return parser_accept_operator(p, ")") ? 0 : parser_fail(p);
 }

@@ -133,9 +133,12 @@ parse_call(struct parser *p, struct statement *out)
     parser_advance(p);
     if (parser_table(p, &name) != 0)
         return -1;
-    if (span_is_nocase(name.table, "admin_execute") &&
-        (!name.has_database || span_is_nocase(name.database, "heapwire")))
-        return parse_admin_call(p, out);
+    if (!name.has_database || span_is_nocase(name.database, "heapwire")) {
+        if (span_is_nocase(name.table, "admin_execute"))
+            return parse_admin_call(p, out);
+        if (span_is_nocase(name.table, "import_snapshot"))
+            return parse_import(p, out);
+    }
     size = name.table.size < SHOWN ? (int)name.table.size : SHOWN;
     database_size =
         name.database.size < SHOWN ? (int)name.database.size : SHOWN;

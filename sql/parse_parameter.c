@@ -92,6 +92,47 @@ parser_string(struct parser *p, struct span *out, bool *unknown)
     return value ? value_text(p, value, out) : 0;
 }
 
+static unsigned
+nibble(char c)
+{
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
+}
+
+/* x'1f2e' and 0x1f2e, of an even number of digits. */
+static int
+decode_hex(struct parser *p, struct span *out)
+{
+    struct span digits = p->token.text;
+    bool quoted = digits.data[1] == '\'';
+    char *bytes;
+
+    digits.data += 2;
+    digits.size -= 2 + quoted;
+    if (digits.size % 2 != 0 ||
+        (p->token.text.data[quoted ? 0 : 1] | 0x20) != 'x')
+        return parser_fail(p);
+    bytes = arena_alloc(p->arena, digits.size / 2 + 1);
+    if (!bytes) {
+        error_memory(p->err, "the statement");
+        return -1;
+    }
+    for (size_t i = 0; i < digits.size / 2; i++)
+        bytes[i] = (char)(nibble(digits.data[2 * i]) << 4 |
+                          nibble(digits.data[2 * i + 1]));
+    *out = (struct span){bytes, digits.size / 2};
+    parser_advance(p);
+    return 0;
+}
+
+int
+parser_bytes(struct parser *p, struct span *out)
+{
+    if (p->token.kind == TOKEN_HEX)
+        return decode_hex(p, out);
+    parser_accept(p, "_binary");
+    return parser_string(p, out, NULL);
+}
+
 bool
 parser_digits(struct span text, uint64_t *out)
 {

@@ -36,6 +36,8 @@ int parser_decode(struct parser *p, struct span *out);
 /* A string, or a ? for one: *unknown, and "", without its value.  unknown NULL
  * where the value says nothing. */
 int parser_string(struct parser *p, struct span *out, bool *unknown);
+/* Bytes: x'...', 0x..., a string, with _binary before it or not, or a ?. */
+int parser_bytes(struct parser *p, struct span *out);
 /* Decimal digits, or a ? for them. */
 /* Nothing but digits, that fit. */
 bool parser_digits(struct span text, uint64_t *out);
@@ -51,6 +53,7 @@ int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 /* The statements, each from its first word on. */
 int parse_admin(struct parser *p, struct statement *out);
 int parse_admin_call(struct parser *p, struct statement *out);
+int parse_import(struct parser *p, struct statement *out);
 int parse_show(struct parser *p, struct statement *out);
 int parse_set(struct parser *p, struct statement *out);
 int parse_describe(struct parser *p, struct statement *out);

@@ -35,7 +35,8 @@ enum {
     SCRIPT_DEPTH_MAX = 64,       /* of nested and chained expressions */
     SCRIPT_STATEMENTS_MAX = 1024,
     SCRIPT_ARGUMENTS_MAX = 16,
-    SCRIPT_OUTPUT_MAX = 64 * 1024 * 1024
+    SCRIPT_OUTPUT_MAX = 64 * 1024 * 1024,
+    SCRIPT_VIEWS_BYTES_MAX = SCRIPT_OUTPUT_MAX /* kept by its calls */
 };
 
 enum script_type {
@@ -99,7 +100,8 @@ struct script_call {
     struct script_watch *watch;
     /* The fresh dump that all calls of the script share, borrowed; or NULL. */
     struct snapshot **now;
-    size_t blamed; /* FAIL: the argument that is wrong, from 1; 0: none */
+    size_t *views_bytes; /* of all views that the script has */
+    size_t blamed;       /* FAIL: the argument that is wrong, from 1; 0: none */
     struct script_value result; /* null unless set */
 };
 

@@ -81,7 +81,7 @@ static const struct script_method rows[] = {
     {"HeapProf", "reset", "|nb", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
      SCRIPT_CHANGING, heapprof_reset},
     {"HeapProf", "snapshots", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
-     SCRIPT_INSTANT, heapprof_snapshots},
+     SCRIPT_SLOW, heapprof_snapshots},
     {"HeapProf", "describe", "m", false, SCRIPT_STRING, PRIVILEGE_STATUS,
      SCRIPT_INSTANT, heapprof_describe},
     {"HeapProf", "delete", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,

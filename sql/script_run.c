@@ -56,6 +56,7 @@ script_call_node(struct script *script, const struct script_host *host,
                                .work = &node->work,
                                .watch = &script->watch,
                                .now = &script->now,
+                               .views_bytes = &script->views_bytes,
                                .result = {.type = SCRIPT_NULL}};
     enum step step;
 

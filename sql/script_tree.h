@@ -36,6 +36,7 @@ struct script {
     struct node *calls;
     struct script_watch watch;
     struct snapshot *now; /* see struct script_call */
+    size_t views_bytes;   /* likewise */
     unsigned prints;      /* calls of System.print, */
     bool prints_bytes;    /* one of which prints bytes */
     bool placed;          /* an error says where already */

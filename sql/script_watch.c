@@ -1,6 +1,7 @@
 /* script_watch.c - a call waits, and others can look how far it is. */
 #include "script_methods.h"
 
+#include "errors.h"
 #include "script_tree.h"
 #include "view_cache.h"
 
@@ -58,6 +59,20 @@ script_await(struct script_call *call, const struct job_request *request,
     return state == TICKET_DONE ? STEP_DONE : STEP_FAIL;
 }
 
+/* Variables may hold a text until the script ends. */
+static enum step
+count_view(struct script_call *call, struct error *err)
+{
+    *call->views_bytes += call->work->view->bytes.size;
+    if (*call->views_bytes <= SCRIPT_VIEWS_BYTES_MAX)
+        return STEP_DONE;
+    error_set(err, ER_UNKNOWN,
+              "the script's views are larger than %d bytes together; ask for "
+              "some of them in another",
+              SCRIPT_VIEWS_BYTES_MAX);
+    return STEP_FAIL;
+}
+
 enum step
 script_await_view(struct script_call *call, const struct view_request *request,
                   struct error *err)
@@ -78,7 +93,7 @@ script_await_view(struct script_call *call, const struct view_request *request,
     watch_view(call->watch, NULL);
     view_ticket_free(*ticket);
     *ticket = NULL;
-    return state == TICKET_DONE ? STEP_DONE : STEP_FAIL;
+    return state == TICKET_DONE ? count_view(call, err) : STEP_FAIL;
 }
 
 bool

@@ -150,7 +150,7 @@ find(const struct select_views *views, const struct buffer *key)
 static bool
 is_now(const char *name)
 {
-    return strcmp(name, SELECT_NOW) == 0;
+    return strcmp(name, SNAPSHOT_NOW) == 0;
 }
 
 /* Asks for it.  SQLite's codes: ABORT, the statement is to wait. */
@@ -158,7 +158,8 @@ static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
 {
     struct select_views *views = &handle->wait->views;
-    struct view_request request = {.name = wish->name,
+    struct view_request request = {.owner = handle->scope.session->who.user,
+                                   .name = wish->name,
                                    .base = *wish->base ? wish->base : NULL,
                                    .force = wish->choice.force,
                                    .form = wish->form,
@@ -227,7 +228,7 @@ take_base(struct wish *wish, sqlite3_value *value, struct error *err)
                   EXPORT " gives one snapshot: leave the base out");
     else if (is_now(wish->base))
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a base is a kept snapshot, and not '" SELECT_NOW "'");
+                  "a base is a kept snapshot, and not '" SNAPSHOT_NOW "'");
     else
         return 0;
     return -1;

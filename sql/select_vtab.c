@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "errors.h"
 #include "heap_walk.h"
 #include "memory.h"
 #include "select_handle.h"
@@ -21,7 +22,7 @@ enum {
 };
 
 /* How xFilter finds its rows; the values come in this order. */
-enum { BY_SNAPSHOT = 1, BY_KEY = 2 };
+enum { BY_SNAPSHOT = 1, BY_BASE = 2, BY_KEY = 4 };
 
 struct vtab {
     sqlite3_vtab base; /* first */
@@ -108,31 +109,36 @@ is_equality(unsigned op)
 }
 
 /*
- * The snapshot's name and the key are looked up; SQLite checks them again.
- * Without a name the fresh snapshot is read: so where any term tells the name,
- * be it from another table or in each half of an OR, that plan must win.
+ * The names and the key are looked up; SQLite checks them again.  Without a
+ * name the fresh snapshot is read: so where any term tells the name, be it from
+ * another table or in each half of an OR, that plan must win.
  */
 static void
 plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
 {
-    int at[2] = {-1, -1}, values = 0;
+    static const int plain[] = {BY_SNAPSHOT, BY_KEY},
+                     compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
+    const int *bits = walk->compares ? compares : plain;
+    int columns = walk->compares ? 3 : 2, at[3] = {-1, -1, -1}, values = 0;
 
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
 
-        if (info->aConstraint[i].usable && column >= 0 && column <= 1 &&
+        if (info->aConstraint[i].usable && column >= 0 && column < columns &&
             is_equality(info->aConstraint[i].op))
             at[column] = i;
     }
-    for (int column = 0; column < 2; column++)
+    for (int column = 0; column < columns; column++)
         if (at[column] >= 0) {
             info->aConstraintUsage[at[column]].argvIndex = ++values;
-            info->idxNum |= column == 0 ? BY_SNAPSHOT : BY_KEY;
+            info->idxNum |= bits[column];
         }
-    info->estimatedRows = at[1] >= 0 ? walk->rows_of_key : walk->rows;
+    info->estimatedRows =
+        info->idxNum & BY_KEY ? walk->rows_of_key : walk->rows;
     info->estimatedCost = (double)info->estimatedRows + 1;
-    if (at[0] < 0)
-        info->estimatedCost *= UNNAMED_COST;
+    for (int column = 0; column < columns; column++)
+        if (at[column] < 0 && bits[column] != BY_KEY)
+            info->estimatedCost *= UNNAMED_COST;
 }
 
 static int
@@ -202,27 +208,41 @@ key_of(sqlite3_value *from)
     return key;
 }
 
+/* What a table of differences compares with is never guessed. */
+static int
+no_base(struct handle *handle)
+{
+    handle->failed = true;
+    error_set(
+        &handle->failure, ER_WRONG_ARGUMENTS,
+        "heap_diff compares with a snapshot that must be named: add WHERE "
+        "base = '...'");
+    return SQLITE_ERROR;
+}
+
+/* Without names, = NULL: no rows. */
 static int
 find_place(struct vtab_cursor *cursor, struct handle *handle,
            const struct heap_walk *walk, int number, sqlite3_value **argv)
 {
     const struct select_pin *pin = NULL;
-    const char *name = NULL;
-    struct value key;
+    const char *name = NULL, *base = NULL;
+    struct value key = {0};
     int rc;
 
     cursor->place.at = cursor->place.end = 0;
-    if (number & BY_SNAPSHOT) {
+    if (walk->compares && !(number & BY_BASE))
+        return no_base(handle);
+    if (number & BY_SNAPSHOT)
         name = (const char *)sqlite3_value_text(*argv++);
-        if (!name) /* = NULL */
-            return SQLITE_OK;
-    }
-    if (number & BY_KEY) {
+    if (number & BY_BASE)
+        base = (const char *)sqlite3_value_text(*argv++);
+    if (number & BY_KEY)
         key = key_of(*argv);
-        if (!key.data)
-            return SQLITE_OK;
-    }
-    rc = select_pin(handle, name, &pin);
+    if ((number & BY_SNAPSHOT && !name) || (number & BY_BASE && !base) ||
+        (number & BY_KEY && !key.data))
+        return SQLITE_OK;
+    rc = select_pin(handle, name, base, &pin);
     if (rc != SQLITE_OK)
         return rc;
     cursor->pin = pin - handle->wait->pins;

@@ -6,8 +6,10 @@
 #include <strings.h>
 
 #include "controller.h"
+#include "diff.h"
 #include "errors.h"
 #include "functions.h"
+#include "profile.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
@@ -77,6 +79,7 @@ select_wait_end(struct select_wait *wait)
         struct select_pin *pin = &wait->pins[--wait->pin_count];
 
         functions_free(pin->functions);
+        profile_free(pin->difference);
         snapshot_unref(pin->snapshot);
     }
     if (wait->stats)
@@ -102,11 +105,14 @@ select_wait_stopped(const struct select_wait *wait)
 }
 
 /* Takes the snapshot. */
-static void
+static struct select_pin *
 add_pin(struct select_wait *wait, struct snapshot *snapshot, const char *label)
 {
-    wait->pins[wait->pin_count++] =
-        (struct select_pin){.snapshot = snapshot, .label = label};
+    struct select_pin *pin = &wait->pins[wait->pin_count++];
+
+    *pin = (struct select_pin){
+        .snapshot = snapshot, .profile = snapshot->profile, .label = label};
+    return pin;
 }
 
 /* Submits at the first look: an answer may be there at once. */
@@ -144,7 +150,7 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
 
     if (state == TICKET_DONE) {
         scope->snapshot = result.snapshot;
-        add_pin(wait, result.snapshot, SELECT_NOW);
+        add_pin(wait, result.snapshot, SNAPSHOT_NOW);
         wait->fetched |= NEED_FRESH;
         wait->wanted &= ~(unsigned)NEED_FRESH;
     } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
@@ -257,13 +263,32 @@ select_need(struct handle *handle, unsigned needs)
     return SQLITE_ABORT;
 }
 
+static bool
+same_name(const char *a, const char *b)
+{
+    return a && b ? strcasecmp(a, b) == 0 : a == b;
+}
+
 static struct select_pin *
-find_pin(struct select_wait *wait, const char *label)
+find_pin(struct select_wait *wait, const char *label, const char *base)
 {
     for (size_t i = 0; i < wait->pin_count; i++)
-        if (strcasecmp(wait->pins[i].label, label) == 0)
+        if (same_name(wait->pins[i].label, label) &&
+            same_name(wait->pins[i].base, base))
             return &wait->pins[i];
     return NULL;
+}
+
+/* The fresh one must still find room. */
+static int
+check_room(struct handle *handle)
+{
+    if (handle->wait->pin_count < SELECT_SNAPSHOTS_MAX - 1)
+        return 0;
+    error_set(&handle->failure, ER_NOT_SUPPORTED,
+              "a SELECT reads at most %d kept snapshots and differences",
+              SELECT_SNAPSHOTS_MAX - 1);
+    return -1;
 }
 
 static struct select_pin *
@@ -274,13 +299,8 @@ pin_kept(struct handle *handle, const char *name)
     struct snapshot *snapshot;
     size_t i = 0;
 
-    /* The fresh one must still find room. */
-    if (wait->pin_count >= SELECT_SNAPSHOTS_MAX - 1) {
-        error_set(&handle->failure, ER_NOT_SUPPORTED,
-                  "a SELECT reads at most %d kept snapshots",
-                  SELECT_SNAPSHOTS_MAX - 1);
+    if (check_room(handle) != 0)
         return NULL;
-    }
     for (; name[i] && i < sizeof(lower) - 1; i++)
         lower[i] =
             (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
@@ -289,8 +309,7 @@ pin_kept(struct handle *handle, const char *name)
         store_get(controller_store(wait->controller), lower, &handle->failure);
     if (!snapshot)
         return NULL;
-    add_pin(wait, snapshot, snapshot->name);
-    return &wait->pins[wait->pin_count - 1];
+    return add_pin(wait, snapshot, snapshot->name);
 }
 
 int
@@ -299,36 +318,72 @@ select_fresh(struct handle *handle, struct snapshot **out)
     int rc = select_need(handle, NEED_SNAPSHOT);
 
     if (rc == SQLITE_OK)
-        *out = find_pin(handle->wait, SELECT_NOW)->snapshot;
+        *out = find_pin(handle->wait, SNAPSHOT_NOW, NULL)->snapshot;
     return rc;
 }
 
+static int
+pin_one(struct handle *handle, const char *name, struct select_pin **out)
+{
+    if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
+        int rc = select_need(handle, NEED_SNAPSHOT);
+
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    *out = find_pin(handle->wait, name, NULL);
+    if (!*out)
+        *out = pin_kept(handle, name);
+    return *out ? SQLITE_OK : SQLITE_ERROR;
+}
+
+static int
+pin_difference(struct handle *handle, const char *name, const char *base_name,
+               struct select_pin **out)
+{
+    struct select_pin *now, *base;
+    struct profile *difference;
+    int rc;
+
+    *out = find_pin(handle->wait, name, base_name);
+    if (*out)
+        return SQLITE_OK;
+    rc = pin_one(handle, base_name, &base);
+    if (rc == SQLITE_OK)
+        rc = pin_one(handle, name, &now);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (check_room(handle) != 0 ||
+        snapshot_comparable(now->snapshot, base->snapshot, &handle->failure) !=
+            0)
+        return SQLITE_ERROR;
+    difference = profile_diff(now->profile, base->profile, &handle->failure);
+    if (!difference)
+        return SQLITE_ERROR;
+    *out = add_pin(handle->wait, snapshot_ref(now->snapshot), now->label);
+    (*out)->base = base->label;
+    (*out)->profile = (*out)->difference = difference;
+    return SQLITE_OK;
+}
+
 int
-select_pin(struct handle *handle, const char *name,
+select_pin(struct handle *handle, const char *name, const char *base,
            const struct select_pin **out)
 {
-    struct select_pin *pin;
+    struct select_pin *pin = NULL;
     int rc;
 
     if (!handle->wait)
         return select_cannot_wait(handle);
     if (!name)
-        name = SELECT_NOW;
-    if (strcasecmp(name, SELECT_NOW) == 0) {
-        rc = select_need(handle, NEED_SNAPSHOT);
-        if (rc != SQLITE_OK)
-            return rc;
+        name = SNAPSHOT_NOW;
+    rc = base ? pin_difference(handle, name, base, &pin)
+              : pin_one(handle, name, &pin);
+    if (rc == SQLITE_OK && !pin->functions) {
+        pin->functions = functions_new(pin->profile, &handle->failure);
+        rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
     }
-    pin = find_pin(handle->wait, name);
-    if (!pin)
-        pin = pin_kept(handle, name);
-    if (pin && !pin->functions)
-        pin->functions =
-            functions_new(pin->snapshot->profile, &handle->failure);
-    if (!pin || !pin->functions) {
-        handle->failed = true;
-        return SQLITE_ERROR;
-    }
+    handle->failed = handle->failed || rc == SQLITE_ERROR;
     *out = pin;
-    return SQLITE_OK;
+    return rc;
 }

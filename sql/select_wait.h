@@ -23,8 +23,6 @@ struct progress;
 struct sql_node;
 struct ticket;
 
-#define SELECT_NOW "now" /* what heap_* calls the fresh snapshot */
-
 enum {
     SELECT_SNAPSHOTS_MAX = 16, /* that one statement reads */
     /* SELECTs that wait at once: each holds a handle, and others must find one
@@ -32,11 +30,14 @@ enum {
     SELECT_WAITERS_MAX = 32
 };
 
-/* A snapshot that the statement reads. */
+/* A snapshot that the statement reads, or what grew since another. */
 struct select_pin {
-    struct snapshot *snapshot; /* a reference */
-    struct functions *functions;
-    const char *label; /* SELECT_NOW or the snapshot's name */
+    struct snapshot *snapshot;     /* a reference */
+    struct profile *difference;    /* owned; NULL: */
+    const struct profile *profile; /* the snapshot's, or the difference */
+    struct functions *functions;   /* of the profile */
+    const char *label;             /* SNAPSHOT_NOW or the snapshot's name */
+    const char *base;              /* likewise; NULL: no difference */
 };
 
 struct select_wait {
@@ -73,8 +74,9 @@ bool select_wait_progress(struct select_wait *wait, struct progress *out);
  * had.
  */
 int select_need(struct handle *handle, unsigned needs);
-/* The kept snapshot of that name; NULL or SELECT_NOW: the fresh one. */
-int select_pin(struct handle *handle, const char *name,
+/* The kept snapshot of that name, NULL or SNAPSHOT_NOW: the fresh one; or what
+ * it has more than that of base has (NULL: no difference). */
+int select_pin(struct handle *handle, const char *name, const char *base,
                const struct select_pin **out);
 
 /* The fresh one, borrowed. */

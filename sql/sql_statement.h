@@ -39,6 +39,7 @@ enum statement_kind {
     STATEMENT_END, /* COMMIT, ROLLBACK */
     STATEMENT_EXPLAIN,
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
+    STATEMENT_IMPORT,   /* CALL import_snapshot() */
     STATEMENT_NOTHING,  /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
 };
@@ -63,6 +64,10 @@ struct admin_execute {
     size_t id_count;
     struct span script;
     bool ids_unknown, script_unknown; /* a ? without its value */
+};
+
+struct import {
+    struct span name, bytes;
 };
 
 enum show_subject {
@@ -118,6 +123,7 @@ struct statement {
     size_t parameters; /* ? in it */
     union {
         struct admin_execute admin;
+        struct import import;
         struct show show;
         struct assignment *set; /* in order */
         struct span use;        /* database */

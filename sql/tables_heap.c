@@ -211,8 +211,7 @@ set_folded(struct heap_place *place, struct value *out)
 static void
 stacks_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct profile_stack *stack =
-        &place->pin->snapshot->profile->stacks[place->at];
+    const struct profile_stack *stack = &place->pin->profile->stacks[place->at];
 
     switch (column) {
     case STACKS_SNAPSHOT:
@@ -290,7 +289,7 @@ enum {
 static void
 frames_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct profile *profile = place->pin->snapshot->profile;
+    const struct profile *profile = place->pin->profile;
     const struct profile_stack *stack = &profile->stacks[place->at];
     const struct stack_frame *at = &place->frames[place->frame];
     const struct location *location = &profile->locations[at->location];

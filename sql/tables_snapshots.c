@@ -7,7 +7,15 @@
  *     jemalloc_version varchar(64), sample_rate bigint unsigned,
  *     active_since datetime, samples bigint unsigned, stacks bigint unsigned,
  *     bytes bigint unsigned, objects bigint unsigned, truncated tinyint(1),
- *     note varchar(1024))
+ *     note varchar(1024), cause varchar(64), reason varchar(1024),
+ *     pinned tinyint(1), on_disk tinyint(1), size bigint unsigned,
+ *     allocated_bytes bigint unsigned, active_bytes bigint unsigned,
+ *     metadata_bytes bigint unsigned, resident_bytes bigint unsigned,
+ *     mapped_bytes bigint unsigned, retained_bytes bigint unsigned,
+ *     rss_bytes bigint unsigned, rss_file_bytes bigint unsigned,
+ *     cgroup_bytes bigint unsigned, cgroup_limit bigint unsigned)
+ *
+ * The memory is that of the moment when it was taken; NULL: not known then.
  */
 #include <math.h>
 
@@ -33,8 +41,34 @@ add_estimate(struct rowset *out, double estimate)
 }
 
 static void
+add_figure(struct rowset *out, struct stats_figure figure)
+{
+    if (figure.known)
+        add_count(out, figure.value);
+    else
+        rowset_null(out);
+}
+
+static void
+add_memory(struct rowset *out, const struct snapshot_memory *m)
+{
+    const struct stats_figure figures[] = {
+        m->allocated, m->active, m->metadata, m->resident,      m->mapped,
+        m->retained,  m->rss,    m->rss_file, m->cgroup_current};
+    bool limited = m->cgroup_limit.known && m->cgroup_limit.value > 0;
+
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        add_figure(out, figures[i]);
+    add_figure(out, (struct stats_figure){limited, m->cgroup_limit.value});
+}
+
+static void
 add_snapshot(struct rowset *out, const struct store_entry *entry)
 {
+    static const char *const causes[] = {[SNAPSHOT_ASKED] = "asked",
+                                         [SNAPSHOT_MARK] = "mark",
+                                         [SNAPSHOT_SCHEDULE] = "schedule",
+                                         [SNAPSHOT_IMPORTED] = "imported"};
     int64_t age_ms = clock_wall_ms() - entry->taken_ms;
 
     rowset_text(out, entry->name);
@@ -52,6 +86,12 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     add_estimate(out, entry->objects);
     rowset_int(out, entry->truncated);
     rowset_text(out, entry->note);
+    rowset_text(out, causes[entry->cause]);
+    rowset_text(out, entry->reason);
+    rowset_int(out, entry->pinned);
+    rowset_int(out, entry->on_disk);
+    add_count(out, entry->size);
+    add_memory(out, &entry->memory);
 }
 
 static void
@@ -89,6 +129,21 @@ static const struct catalog_column snapshots[] = {
     {"objects", &type_ubigint, "In use, estimated from the samples"},
     {"truncated", &type_boolean, "Whether the dump was cut off"},
     {"note", &type_text, "What could not be named, and why"},
+    {"cause", &type_name, "asked, mark, schedule or imported"},
+    {"reason", &type_text, "Which mark, ..."},
+    {"pinned", &type_boolean, "Whether it stays when room is needed"},
+    {"on_disk", &type_boolean, "Whether it survives this heapwired"},
+    {"size", &type_ubigint, "Bytes on disk, or in memory"},
+    {"allocated_bytes", &type_ubigint, "Of the allocator, as in memory"},
+    {"active_bytes", &type_ubigint, NULL},
+    {"metadata_bytes", &type_ubigint, NULL},
+    {"resident_bytes", &type_ubigint, NULL},
+    {"mapped_bytes", &type_ubigint, NULL},
+    {"retained_bytes", &type_ubigint, NULL},
+    {"rss_bytes", &type_ubigint, "Of the kernel, as in memory"},
+    {"rss_file_bytes", &type_ubigint, NULL},
+    {"cgroup_bytes", &type_ubigint, NULL},
+    {"cgroup_limit", &type_ubigint, "NULL: none"},
 };
 
 const struct catalog_table table_snapshots = {

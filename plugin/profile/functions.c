@@ -52,6 +52,7 @@ weigh(struct builder *b, size_t i, size_t count)
         if (k == 0) {
             w->flat_bytes += stack->bytes;
             w->flat_objects += stack->objects;
+            w->flat_variance += stack->variance;
             b->functions->bytes += stack->bytes;
             b->functions->objects += stack->objects;
         }
@@ -60,6 +61,7 @@ weigh(struct builder *b, size_t i, size_t count)
         b->seen[name] = i + 1;
         w->cumulative_bytes += stack->bytes;
         w->cumulative_objects += stack->objects;
+        w->cumulative_variance += stack->variance;
     }
 }
 

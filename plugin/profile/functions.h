@@ -18,6 +18,8 @@ struct function {
     const char *module; /* where it was met first; "" unknown */
     double flat_bytes, flat_objects;
     double cumulative_bytes, cumulative_objects;
+    /* Of the bytes, as struct profile_stack's. */
+    double flat_variance, cumulative_variance;
 };
 
 struct functions {

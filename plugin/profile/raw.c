@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "buffer.h"
 #include "errors.h"
@@ -42,6 +43,19 @@ add_stack(struct buffer *out, const struct profile *profile,
     add_counts(out, &stack->in_use, &stack->ever);
 }
 
+/* The kernel's are not known; but equal ones are one file, and 0 is none. */
+static size_t
+inode_of(const struct profile *profile, size_t i)
+{
+    size_t first = 0;
+
+    if (*profile->modules[i].path != '/')
+        return 0;
+    while (strcmp(profile->modules[first].path, profile->modules[i].path) != 0)
+        first++;
+    return first + 1;
+}
+
 static void
 add_modules(struct buffer *out, const struct profile *profile)
 {
@@ -49,9 +63,9 @@ add_modules(struct buffer *out, const struct profile *profile)
     for (size_t i = 0; i < profile->module_count; i++) {
         const struct profile_module *module = &profile->modules[i];
 
-        buffer_format(out,
-                      "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
-                      module->start, module->end, module->offset);
+        buffer_format(
+            out, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 %zu ",
+            module->start, module->end, module->offset, inode_of(profile, i));
         shown_name(module->path, PATH_BYTES, out);
         buffer_char(out, '\n');
     }

@@ -63,6 +63,16 @@ same "they are kept" "$(taken | cut -d' ' -f1 | sort)" \
 contains "the settings" "snapshots.growth	8388608	1" \
     "$(sql 'select * from heapwire.settings')"
 
+sed -i 's/^growth = .*/growth = 1G/' "$work/conf"
+kill -HUP "$(cat "$work/node/heapwired.lock")"
+in_force() {
+    sql 'select * from heapwire.settings' | grep -q "snapshots.growth	1073741824"
+}
+wait_for 5 in_force
+populate 20000 third
+sleep 2.2
+same "a reload changes the marks" 2 "$(taken | wc -l)"
+
 # A stopped database is unresponsive, and its memory is looked at on.
 kill -STOP "$redis"
 sleep 8
@@ -135,6 +145,17 @@ wait_for 5 gone "$run"
 same "a clean end" 0 \
     "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
 
+# The time is over.
+node_options="--config $work/conf --linger 2"
+start_redis --enable-debug-command yes
+began=$(milliseconds)
+while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+kill -9 "$redis"
+died=$(milliseconds)
+wait_for 10 gone "$run"
+check
+[ $(($(milliseconds) - died)) -ge 2000 ] || fault "it did not linger"
+
 # linger = 0: it ends with the database.
 node_options="--config $work/conf --linger 0"
 start_redis --enable-debug-command yes
@@ -142,6 +163,6 @@ began=$(milliseconds)
 while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
 kill -9 "$redis"
 wait_for 5 gone "$run"
-same "four deaths" 4 "$(wc -l <"$work/node/deaths")"
+same "five deaths" 5 "$(wc -l <"$work/node/deaths")"
 
 finish_test

@@ -62,7 +62,7 @@ lines.dot none --dot --lines $all
 lines.text none --text --lines
 files.dot none --dot --files
 files.text none --text --files --show_bytes
-addresses.dot none --dot --addresses
+addresses.dot none --dot --addresses $all
 addresses.text none --text --addresses --show_bytes
 filtered.dot none --dot $filters
 filtered.text none --text --show_bytes $filters
@@ -74,20 +74,20 @@ cat >"$dir/pairs" <<RUNS
 base.dot base --dot
 base-all.dot base --dot $all --show_bytes
 base.text base --text --show_bytes
-base-lines.text base --text --lines
+base-lines.text base --text --lines --show_bytes
 base-addresses.text base --text --addresses --show_bytes
-base-filtered.text base --text $filters
+base-filtered.text base --text $filters --show_bytes
 base-objects.dot base --dot --inuse_objects
 base.collapsed base --collapsed
 swap.dot swap --dot
-swap.text swap --text
+swap.text swap --text --show_bytes
 swap.collapsed swap --collapsed
 RUNS
 cat >"$dir/accumulated" <<RUNS
 ever.dot none --dot --alloc_space
 ever.text none --text --alloc_space --show_bytes
 ever-objects.text none --text --alloc_objects
-ever-base.text base --text --alloc_space
+ever-base.text base --text --alloc_space --show_bytes
 ever-base-objects.dot base --dot --alloc_objects
 RUNS
 

@@ -15,8 +15,8 @@ run       jeprof numbers its Run#n nodes by hash order, too: they are compared
           by what they call.
 rounding  sums were added up in another order, which moves the last digit of a
           number that lies between two.
-nameless  of what has no name or file, jeprof's text prints "?? ??:0" where it
-          counted the address: compared without the name.
+nameless  of what has no name, or by --files no file, jeprof's text prints
+          "name ??:0" where it counted the address: compared without it.
 """
 import os
 import re
@@ -46,9 +46,13 @@ def digit(text):
 class Report:
     """The differences found in one of them."""
 
-    def __init__(self):
+    def __init__(self, name):
         self.found = {}
         self.lines = []
+        # Of jeprof.sh's: nothing is dropped, so that nothing can be tied.
+        self.whole = re.match(r"(base-)?(all|lines|addresses)\.", name)
+        self.files = name.startswith("files.")
+        self.difference = re.match(r"(ever-)?base|swap", name)
 
     def add(self, kind, text):
         self.found[kind] = self.found.get(kind, 0) + 1
@@ -113,13 +117,19 @@ class Graph:
                       for (a, b), v in self.edges.items()}
 
 
-def edge_class(edge, weight, others, shared, tied):
-    """An equally heavy edge, near it, is in the other graph, so that which of
-    them came first decided; or it ends in a node that is not there."""
+DEGREE = 8  # --maxdegree, unless told
+
+
+def edge_class(edge, weight, mine, others, tied):
+    """It ends in a node that is not there; or an equally heavy edge, near it,
+    is in the other graph, so that which of them came first decided: that edge
+    is only there, or the other graph's nodes are full."""
     if tied.intersection(edge):
         return "tie"
-    return "tie" if shared.issuperset(edge) and any(
-        other[0] == weight[0] and shared.issuperset(e) and
+    full = max(sum(e[0] == edge[0] for e in others),
+               sum(e[1] == edge[1] for e in others)) >= DEGREE
+    return "tie" if any(
+        other[0] == weight[0] and (full or e not in mine) and
         (e[0] == edge[0] or e[1] == edge[1])
         for e, other in others.items()) else "EDGE"
 
@@ -134,7 +144,7 @@ def compare_dot(theirs, ours, report):
     last = [min((abs(v[2][0]) for v in g.nodes.values()), default=0)
             for g in (theirs, ours)]
     tied = {name for mine in only for name, v in mine.items()
-            if last[0] == last[1] == abs(v[2][0])
+            if not report.whole and last[0] == last[1] == abs(v[2][0])
             and len(theirs.nodes) == len(ours.nodes)}
     for mine, side in zip(only, ("jeprof's only", "ours only")):
         for name, figures in mine.items():
@@ -142,12 +152,13 @@ def compare_dot(theirs, ours, report):
                        f"{side}: {name} {figures}")
     only = [{k: v for k, v in a.edges.items() if k not in b.edges}
             for a, b in ((theirs, ours), (ours, theirs))]
-    for mine, others, side in (
-            (only[0], ours.edges, "jeprof's only"),
-            (only[1], theirs.edges, "ours only")):
-        for edge, weight in mine.items():
-            report.add(edge_class(edge, weight, others, shared, tied),
-                       f"{side}: {edge} {weight}")
+    for graph, edges, other, side in (
+            (theirs, only[0], ours, "jeprof's only"),
+            (ours, only[1], theirs, "ours only")):
+        for edge, weight in edges.items():
+            kind = "EDGE" if report.whole else edge_class(
+                edge, weight, graph.edges, other.edges, tied)
+            report.add(kind, f"{side}: {edge} {weight}")
     for name in shared:
         report.figures("NODE", name, theirs.nodes[name], ours.nodes[name])
     for edge in theirs.edges.keys() & ours.edges.keys():
@@ -158,31 +169,34 @@ def compare_dot(theirs, ours, report):
 class Table:
     """A text report; lines without a name share one."""
 
-    def __init__(self, lines):
-        self.head, self.lines, self.flat = [], {}, []
+    def __init__(self, lines, nameless):
+        self.head, self.lines, self.flat, self.sums = [], {}, [], []
         for line in lines:
             found = LINE.fullmatch(line)
             if not found:
                 self.head.append(line)
                 continue
-            flat, flat_part, _, total, part, name = found.groups()
+            flat, flat_part, running, total, part, name = found.groups()
+            self.sums.append((value(running), digit(running)))
             name = re.sub(r"Run#\d+", "Run", name)
-            if re.fullmatch(r"[0-9a-f]{16}|.* \?\?:0", name):
+            if re.fullmatch(nameless, name):
                 name = "(nameless)"
             self.flat.append(value(flat))
             self.lines.setdefault(name, []).append(
                 [(value(n), digit(n)) for n in (flat, flat_part, total, part)])
-            self.sum = found[3]
 
 
 def compare_text(theirs, ours, report):
-    theirs, ours = Table(theirs), Table(ours)
+    nameless = r"[0-9a-f]{16}|" + (r".* \?\?:0" if report.files
+                                   else r"\?\? \?\?:0")
+    theirs, ours = Table(theirs, nameless), Table(ours, nameless)
     report.heads(theirs.head, ours.head)
     for name in theirs.lines.keys() | ours.lines.keys():
         left, right = (sorted(t.lines.get(name, [])) for t in (theirs, ours))
-        # What is nothing but for the order of adding up may be left out.
+        # A difference that is nothing but for the order of adding up may be
+        # left out.
         short, long = sorted((left, right), key=len)
-        while len(short) < len(long) and any(
+        while report.difference and len(short) < len(long) and any(
                 all(n == 0 for n, _ in line) for line in long):
             long.remove(next(line for line in long
                              if all(n == 0 for n, _ in line)))
@@ -193,8 +207,11 @@ def compare_text(theirs, ours, report):
             report.figures("LINE", name, a, b)
     if ours.flat != sorted(ours.flat, reverse=True):
         report.add("ORDER", "not the heaviest first")
-    if ours.flat and value(ours.sum) != 100:
-        report.add("SUM", ours.sum)
+    if len(theirs.sums) == len(ours.sums):
+        for i, (left, right) in enumerate(zip(theirs.sums, ours.sums)):
+            report.figures("SUM", f"line {i + 1}", [left], [right])
+    if ours.flat and ours.sums[-1][0] != 100:
+        report.add("SUM", f"of all: {ours.sums[-1][0]}")
     return f"{len(ours.flat)} lines", ours.flat
 
 
@@ -209,7 +226,7 @@ def compare_collapsed(theirs, ours, report):
 
 
 def compare(theirs, ours):
-    report = Report()
+    report = Report(os.path.basename(theirs))
     form = theirs.rsplit(".", 1)[1]
     if form == "collapsed":
         size, some = compare_collapsed(theirs, ours, report)

@@ -16,6 +16,9 @@ if [ "$(id -u)" != 0 ] || [ -e /run/heapwire/10001/mysql.sock ]; then
     exit 1
 fi
 
+# What an earlier run left: snapshots outlive their node.
+rm -f /run/heapwire/10001/snapshots/before.snapshot
+
 # blocks LANGUAGE: the fenced blocks, each ended by a line "#end".
 blocks() {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$top/README.md" |

@@ -19,6 +19,7 @@ same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "audit_log
 deaths
+heap_diff
 heap_frames
 heap_functions
 heap_stacks

@@ -23,6 +23,9 @@ CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
 AGENT = os.path.join(BUILD, "lib", "libheapwire.so")
 # What a statement in the storm may say; anything else is a fault.
 EXPECTED = {1053, 1094, 1095, 1105, 1227, 1290, 1317, 3024}
+HERE = os.path.dirname(os.path.abspath(__file__))
+os.environ.setdefault("TSAN_OPTIONS", "suppressions=" +
+                      os.path.join(HERE, os.pardir, "tsan.supp"))
 HEAP = "HeapProf.getInstance()"
 ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
            "SELECT n FROM c")
@@ -43,10 +46,17 @@ STATEMENTS = [
     "SELECT function, flat_bytes FROM heapwire.heap_functions ORDER BY 2 DESC",
     "SELECT s.stack, f.function FROM heapwire.heap_stacks s "
     "JOIN heapwire.heap_frames f USING (snapshot, stack)",
-    "SELECT s.name, sum(h.bytes) FROM heapwire.snapshots s "
+    "SELECT s.name, sum(h.bytes) "
+    "FROM (SELECT name FROM heapwire.snapshots LIMIT 3) s "
     "JOIN heapwire.heap_stacks h ON h.snapshot = s.name GROUP BY 1",
     "ADMIN EXECUTE ON ALL 'System.print(1)'", "SET @a = 1", "KILL 4294967295",
+    "SELECT dot('now')", "SELECT name, top(name, NULL, 5), length(export(name)) "
+    "FROM heapwire.snapshots LIMIT 3",
+    "SELECT @a, (SELECT count(*) FROM heapwire.sessions), 1 IN (2, 3.5, 'x')",
+    script(f"var h = {HEAP}\nSystem.print(Profile.of(h.snapshot()).raw())"),
 ]
+# A worker opens what is so long.
+STATEMENTS += [f"/* {'long ' * 1000} */ {text}" for text in STATEMENTS]
 
 
 PREPARED = [
@@ -54,6 +64,7 @@ PREPARED = [
     script(f"System.print({HEAP}.dump_dot_snapshot())"),
     "SELECT * FROM heapwire.profiler WHERE state <> ?",
 ]
+PREPARED += [f"/* {'long ' * 1000} */ {text}" for text in PREPARED]
 
 
 class Redis:
@@ -120,6 +131,24 @@ class Client(threading.Thread):
             w.row(1)
         w.close()
 
+    def pipeline(self, w):
+        """All at once; sometimes nobody waits for the answers."""
+        texts = [self.random.choice(STATEMENTS)
+                 for _ in range(self.random.randrange(1, 6))]
+        for text in texts:
+            w.command(3, text.encode())
+        if self.random.randrange(2):
+            time.sleep(self.random.random() / 100)
+            return
+        for _ in texts:
+            w.sequence = 1  # each answers its own command
+            try:
+                w.result()
+            except Refused as e:
+                if e.code not in EXPECTED:
+                    raise
+            self.answers += 1
+
     def prepare_some(self, w):
         """Statements, cursors and long data, left behind as they are."""
         held = []
@@ -154,13 +183,15 @@ class Client(threading.Thread):
 
     def turn(self):
         with self.connect() as w:
-            kind = self.random.randrange(10)
+            kind = self.random.randrange(12)
             if kind == 0:
                 self.leave_early(w)
             elif kind == 1:
                 self.read_a_little(w)
             elif kind == 2:
                 self.kill_somebody(w)
+            elif kind in (10, 11):
+                self.pipeline(w)
             elif kind in (4, 5):
                 self.prepare_some(w)
             elif kind == 3:

@@ -321,6 +321,65 @@ START_TEST(kept_snapshots_are_listed_oldest_first)
 }
 END_TEST
 
+static struct ticket *
+submit_named(const char *name, struct error *err)
+{
+    struct waker waker = {post, &woken};
+    struct job_request request = {.kind = JOB_SNAPSHOT,
+                                  .name = name,
+                                  .cause = SNAPSHOT_MARK,
+                                  .reason = "80% of the limit"};
+
+    return controller_submit(c, &request, waker, err);
+}
+
+START_TEST(a_snapshot_is_kept_under_the_name_that_was_asked_for)
+{
+    struct job_result result;
+    struct snapshot *kept;
+    struct error err;
+
+    result = finish(submit_named("before", &err));
+    ck_assert_str_eq(result.snapshot->name, "before");
+    ck_assert_str_eq(result.snapshot->reason, "80% of the limit");
+    ck_assert_int_eq(result.snapshot->cause, SNAPSHOT_MARK);
+    kept = store_get(controller_store(c), "before", &err);
+    ck_assert_ptr_eq(kept, result.snapshot);
+    snapshot_unref(kept);
+    drop(result);
+    ck_assert_ptr_null(submit_named("before", &err)); /* told at once */
+    ck_assert_ptr_nonnull(strstr(err.text, "'before' is kept already"));
+    ck_assert_ptr_null(submit_named("../x", &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot be a snapshot's name"));
+}
+END_TEST
+
+/* Of two that wait for one name the second fails; who only wants to see the
+ * profile that was to have it does not. */
+START_TEST(what_cannot_be_kept_fails_those_alone_who_want_it_kept)
+{
+    struct ticket *first, *named, *again, *profile;
+    struct job_result result = {0};
+    struct error err = {0};
+
+    agent_set(&agent, &agent.mute, true);
+    first = submit(JOB_PROFILE);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(1000);
+    named = submit_named("x", &err);
+    again = submit_named("x", &err);
+    profile = submit(JOB_PROFILE); /* joins the last */
+    agent_set(&agent, &agent.mute, false);
+    drop(finish(first));
+    drop(finish(named));
+    ck_assert_int_eq(wait_for(again, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "named 'x' is kept already"));
+    ticket_free(again);
+    drop(finish(profile));
+    ck_assert_int_eq(agent_count(&agent, AGENT_DUMP), 3);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -342,6 +401,8 @@ main(void)
     tcase_add_test(tc, another_incarnation_shares_nothing);
     tcase_add_test(tc, a_job_tells_its_stage);
     tcase_add_test(tc, kept_snapshots_are_listed_oldest_first);
+    tcase_add_test(tc, a_snapshot_is_kept_under_the_name_that_was_asked_for);
+    tcase_add_test(tc, what_cannot_be_kept_fails_those_alone_who_want_it_kept);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -14,8 +14,8 @@ static const char text[] = "heap_v2/524288\n"
                            "  t*: 0: 0 [0: 0]\n"
                            "\n"
                            "MAPPED_LIBRARIES:\n"
-                           "00001000-00009000 r-xp 00000010 00:00 0 /bin/d b\n"
-                           "7f8bb0009000-7f8bb00af000 r-xp 00009000 00:00 0 "
+                           "00001000-00009000 r-xp 00000010 00:00 1 /bin/d b\n"
+                           "7f8bb0009000-7f8bb00af000 r-xp 00009000 00:00 2 "
                            "/lib/a?b\n";
 
 static const struct profile_module modules[] = {

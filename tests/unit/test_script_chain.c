@@ -5,7 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "buffer.h"
 #include "script_fixture.h"
+#include "snapshot.h"
+#include "snapshot_file.h"
+#include "store.h"
 #include "suite.h"
 
 #define HEAP "HeapProf.getInstance()."
@@ -218,6 +222,41 @@ START_TEST(bytes_are_printed_as_they_are)
 }
 END_TEST
 
+static void
+keep_large(const char *name)
+{
+    struct buffer text;
+    struct snapshot *snapshot;
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "heap_v2/524288\n  t*: 1: 1 [0: 0]\n");
+    for (unsigned i = 0; i < 20000; i++)
+        buffer_format(&text, "@ 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", i + 1, i + 9);
+    ck_assert(!text.failed);
+    snapshot = snapshot_import(text.data, text.size, &err);
+    ck_assert_msg(snapshot != NULL, "%s", err.text);
+    snprintf(snapshot->name, sizeof(snapshot->name), "%s", name);
+    ck_assert_int_eq(store_add(scripted.store, snapshot, &err), 0);
+    snapshot_unref(snapshot);
+    buffer_fini(&text);
+}
+
+/* None is printed: variables would hold them. */
+START_TEST(views_of_a_script_have_a_ceiling)
+{
+    enum { LARGER_THAN = 256 * 1024 };
+    struct buffer text;
+
+    keep_large("large");
+    buffer_init(&text, SCRIPT_SIZE_MAX);
+    for (int i = 0; i <= SCRIPT_VIEWS_BYTES_MAX / LARGER_THAN; i++)
+        buffer_text(&text, "Profile.of(\"large\").raw()\n");
+    ck_assert(!text.failed);
+    expect_failure(text.data, "views are larger than 67108864 bytes together");
+    buffer_fini(&text);
+}
+END_TEST
+
 START_TEST(a_base_must_be_there_and_comparable)
 {
     expect_failure("Profile.of(\"heap_1\").base(\"heap_9\").dot()",
@@ -300,6 +339,16 @@ START_TEST(snapshots_are_listed_described_pinned_and_deleted)
 }
 END_TEST
 
+/* There may be many, and many calls. */
+START_TEST(a_list_is_not_made_on_the_loop)
+{
+    struct script *script = parse(HEAP "snapshots()");
+
+    ck_assert(script_is_slow(script));
+    script_free(script);
+}
+END_TEST
+
 START_TEST(a_description_has_a_line_for_each_figure)
 {
     struct script *script = parse("System.print(" HEAP "describe(\"heap_1\"))");
@@ -335,11 +384,13 @@ main(void)
     tcase_add_test(tc, now_waits_and_goes_on);
     tcase_add_test(tc, equal_views_of_a_script_are_rendered_once);
     tcase_add_test(tc, bytes_are_printed_as_they_are);
+    tcase_add_test(tc, views_of_a_script_have_a_ceiling);
     tcase_add_test(tc, a_base_must_be_there_and_comparable);
     tcase_add_test(tc, jobs_have_what_they_were_asked_with);
     tcase_add_test(tc, numbers_have_bounds);
     tcase_add_test(tc, a_taken_name_is_told_before_anything_is_dumped);
     tcase_add_test(tc, snapshots_are_listed_described_pinned_and_deleted);
+    tcase_add_test(tc, a_list_is_not_made_on_the_loop);
     tcase_add_test(tc, a_description_has_a_line_for_each_figure);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

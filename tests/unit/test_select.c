@@ -237,10 +237,12 @@ static const struct {
      "information_schema.columns where column_type like 'tinyint%'",
      "column_name|data_type|column_type|numeric_precision\n"
      "profiling|tinyint|tinyint(1)|#3\n"
+     "significant|tinyint|tinyint(1)|#3\n"
      "inlined|tinyint|tinyint(1)|#3\nprofiling|tinyint|tinyint(1)|#3\n"
      "responsive|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
      "active|tinyint|tinyint(1)|#3\nreloadable|tinyint|tinyint(1)|#3\n"
-     "truncated|tinyint|tinyint(1)|#3"},
+     "truncated|tinyint|tinyint(1)|#3\npinned|tinyint|tinyint(1)|#3\n"
+     "on_disk|tinyint|tinyint(1)|#3"},
     {"select state, since, active, active_since, sample_rate, samples, "
      "jemalloc_version, allocator_symbol, reason from heapwire.profiler",
      "state|since|active|active_since|sample_rate|samples|"

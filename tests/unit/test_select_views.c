@@ -55,8 +55,7 @@ tear_down(void)
 }
 
 #define TOP_A                                                                  \
-    "The profile was cut off\n"                                                \
-    "Total: 3.8 MB\n"                                                          \
+    "The profile was cut off\nTotal: 3.8 MB\n"                                 \
     "     2.9  75.0%  75.0%      2.9  75.0% beta\n"                            \
     "     1.0  25.0% 100.0%      1.0  25.0% alpha\n"                           \
     "     0.0   0.0% 100.0%      3.8 100.0% main"

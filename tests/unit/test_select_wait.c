@@ -371,6 +371,51 @@ START_TEST(the_fresh_one_beside_a_kept_one)
 }
 END_TEST
 
+#define GROWN                                                                  \
+    "select function f, cum_bytes b, flat_bytes x, cum_objects o, "            \
+    "significant s from heapwire.heap_diff "
+
+START_TEST(a_difference_is_a_table)
+{
+    stacks = 2;
+    scripted_keep("heap_a");
+    stacks = 4;
+    scripted_keep("heap_b");
+    ck_assert_str_eq(harness_run(&h, GROWN "where snapshot = 'HEAP_B' and base "
+                                           "= 'heap_a' limit 3"),
+                     "f|b|x|o|s\nmain|#7000|#0|#2|#1\n0x13000|#4000|#0|#1|#1\n"
+                     "beta|#4000|#4000|#1|#1");
+    ck_assert_str_eq(harness_run(&h, "select cum_bytes, snapshot, base from "
+                                     "heapwire.heap_diff where base = 'heap_b' "
+                                     "and snapshot = 'heap_a' and function = "
+                                     "'ALPHA'"),
+                     "cum_bytes|snapshot|base\n#-3000|heap_a|heap_b");
+    ck_assert_uint_eq(scripted.submitted, 0);
+    ck_assert_str_eq(harness_run(&h, "select function f, cum_bytes b from "
+                                     "heapwire.heap_diff where base = 'heap_a' "
+                                     "limit 1"),
+                     "f|b\nmain|#7000"); /* of now */
+    ck_assert_uint_eq(scripted.submitted, 1);
+    ck_assert_str_eq(
+        harness_run(&h, "select s.name, max(d.cum_bytes) m from "
+                        "heapwire.snapshots s join heapwire.heap_diff d on "
+                        "d.snapshot = s.name where d.base = 'heap_a' group by "
+                        "1"),
+        "name|m\nheap_a|#0\nheap_b|#7000");
+    ck_assert_str_eq(harness_run(&h, "select function from heapwire.heap_diff "
+                                     "where base = null"),
+                     "function");
+    ck_assert_str_eq(harness_run(&h, "select 1 from heapwire.heap_diff where "
+                                     "snapshot = 'heap_b'"),
+                     "1210/HY000 heap_diff compares with a snapshot that must "
+                     "be named: add WHERE base = '...'");
+    harness_run(&h, "select 1 from heapwire.heap_diff where base = 'nope'");
+    ck_assert_str_eq(h.error.text,
+                     "no snapshot named 'nope' is kept; SELECT name FROM "
+                     "heapwire.snapshots lists those that are");
+}
+END_TEST
+
 START_TEST(a_name_may_be_a_parameter)
 {
     static const char text[] = "select sum(bytes) from heapwire.heap_stacks "
@@ -437,7 +482,7 @@ END_TEST
 START_TEST(taking_one_needs_the_privilege)
 {
     static const char *const tables[] = {"heap_functions", "heap_stacks",
-                                         "heap_frames"};
+                                         "heap_frames", "heap_diff"};
     char text[64];
 
     harness_fini(&h);
@@ -477,6 +522,7 @@ main(void)
     tcase_add_test(tc, kept_snapshots_are_read_without_the_node);
     tcase_add_loop_test(tc, names_come_from_anywhere, 0, COUNT(by_name));
     tcase_add_test(tc, the_fresh_one_beside_a_kept_one);
+    tcase_add_test(tc, a_difference_is_a_table);
     tcase_add_test(tc, a_name_may_be_a_parameter);
     tcase_add_test(tc, an_unknown_name_is_an_error);
     tcase_add_test(tc, snapshots_of_one_statement_have_a_ceiling);

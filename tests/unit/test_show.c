@@ -29,7 +29,8 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\naudit_log\ndeaths\nheap_frames\nheap_functions\nheap_"
+     "Tables_in_heapwire\naudit_log\ndeaths\nheap_diff\nheap_frames\nheap_"
+     "functions\nheap_"
      "stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"
      "nodes\nprofiler\nsessions\nsettings\nsnapshots\nusers"},

@@ -503,6 +503,25 @@ START_TEST(an_exported_one_is_imported_without_its_name)
 }
 END_TEST
 
+START_TEST(an_import_without_memory_is_an_error)
+{
+    struct snapshot *s;
+    unsigned n;
+
+    for (n = 1;; n++) {
+        allocations = 0;
+        failing = n;
+        s = snapshot_import(raw, sizeof(raw) - 1, &err);
+        failing = 0;
+        if (s)
+            break;
+        ck_assert_msg(strstr(err.text, "memory") != NULL, "%s", err.text);
+    }
+    ck_assert_uint_gt(n, 10);
+    snapshot_unref(s);
+}
+END_TEST
+
 static const struct {
     const char *bytes, *error;
 } not_imported[] = {
@@ -571,6 +590,7 @@ main(void)
     tcase_add_test(tc, want_of_memory_is_an_error);
     tcase_add_test(tc, a_raw_profile_is_imported);
     tcase_add_test(tc, an_exported_one_is_imported_without_its_name);
+    tcase_add_test(tc, an_import_without_memory_is_an_error);
     tcase_add_loop_test(tc, what_cannot_be_imported_is_told, 0,
                         COUNT(not_imported));
     tcase_add_test(tc, a_cut_raw_profile_does_no_harm);

@@ -71,8 +71,14 @@ render_large(const struct profile *profile, const struct view_options *options,
     (void)profile;
     (void)why;
     renders++;
-    for (uint32_t i = 0; i < options->nodecount; i++)
-        buffer_format(out, "%*d", 1 << 20, 0);
+    for (uint32_t i = 0; i < options->nodecount; i++) {
+        char *room = buffer_reserve(out, 1 << 20);
+
+        if (room) {
+            memset(room, ' ', 1 << 20);
+            buffer_claim(out, 1 << 20);
+        }
+    }
     return 0;
 }
 
@@ -477,19 +483,49 @@ START_TEST(no_more_than_so_many_wait)
     struct view_request request = {
         .name = "a", .form = &slow, .options = &options};
     struct view_ticket *tickets[VIEW_JOBS_MAX];
+    char owner[8];
 
     start(1);
     hold = true;
     for (uint32_t i = 0; i < VIEW_JOBS_MAX; i++) {
+        snprintf(owner, sizeof(owner), "u%u", i);
+        request.owner = owner;
         options.nodecount = i + 1;
         tickets[i] = view_cache_submit(cache, &request, waker, &err);
         ck_assert_ptr_nonnull(tickets[i]);
     }
+    request.owner = "late";
     options.nodecount = VIEW_JOBS_MAX + 1;
     ck_assert_ptr_null(view_cache_submit(cache, &request, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "try again later"));
     for (uint32_t i = 0; i < VIEW_JOBS_MAX; i++)
         view_ticket_free(tickets[i]);
+}
+END_TEST
+
+/* 60 MiB each. */
+START_TEST(what_is_read_has_a_ceiling)
+{
+    struct view_options options = view_defaults;
+    struct view_request request = {
+        .name = "a", .form = &large, .options = &options};
+    struct view *views[VIEW_ALIVE_BYTES_MAX / (60 << 20) + 1];
+    size_t count = sizeof(views) / sizeof(views[0]);
+
+    start(1);
+    options.nodecount = 60;
+    for (size_t i = 0; i < count; i++) {
+        options.maxdegree = (uint32_t)i + 1;
+        views[i] = await(view_cache_submit(cache, &request, waker, &err));
+        ck_assert_msg(views[i] != NULL, "%s", err.text);
+    }
+    options.maxdegree = 100;
+    ck_assert_ptr_null(view_cache_submit(cache, &request, waker, &err));
+    ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
+    for (size_t i = 0; i < count; i++)
+        view_unref(views[i]);
+    ck_assert_uint_eq(view_bytes_alive(), 0);
+    view_unref(await(view_cache_submit(cache, &request, waker, &err)));
 }
 END_TEST
 
@@ -522,6 +558,27 @@ START_TEST(one_owner_leaves_threads_to_others)
     for (uint32_t i = 0; i < VIEW_THREADS; i++)
         view_unref(await(ann[i]));
     ck_assert_uint_eq(count().rendered, VIEW_THREADS + 1);
+}
+END_TEST
+
+START_TEST(one_owner_leaves_places_to_others)
+{
+    struct view_ticket *ann[VIEW_JOBS_MAX / 2], *bob;
+
+    start(1);
+    hold = true;
+    for (uint32_t i = 0; i < VIEW_JOBS_MAX / 2; i++) {
+        ann[i] = ask_as("ann", &slow, i + 1);
+        ck_assert_ptr_nonnull(ann[i]);
+    }
+    ck_assert_ptr_null(ask_as("ann", &slow, VIEW_JOBS_MAX));
+    ck_assert_ptr_nonnull(strstr(err.text, "32 of them for user 'ann'"));
+    bob = ask_as("bob", &echo, 5);
+    ck_assert_msg(bob != NULL, "%s", err.text);
+    hold = false;
+    expect(await(bob), "all 1000 5 -");
+    for (uint32_t i = 0; i < VIEW_JOBS_MAX / 2; i++)
+        view_ticket_free(ann[i]);
 }
 END_TEST
 
@@ -599,6 +656,8 @@ main(void)
     tcase_add_test(tc, nobody_joins_what_is_cancelled);
     tcase_add_test(tc, what_waits_for_its_turn_can_be_given_up);
     tcase_add_test(tc, no_more_than_so_many_wait);
+    tcase_add_test(tc, what_is_read_has_a_ceiling);
+    tcase_add_test(tc, one_owner_leaves_places_to_others);
     tcase_add_test(tc, one_owner_leaves_threads_to_others);
     tcase_add_test(tc, many_may_ask_at_once);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,122 @@
+/*
+ * import.c - CALL import_snapshot('name', bytes): a snapshot from elsewhere.
+ *
+ * The bytes are what export() gave, or a heap profile that jemalloc wrote.
+ * Decoding them and writing the file is a worker's.
+ */
+#include <string.h>
+
+#include "arena.h"
+#include "controller.h"
+#include "errors.h"
+#include "execute.h"
+#include "memory.h"
+#include "snapshot.h"
+#include "snapshot_file.h"
+#include "sql_cursor.h"
+#include "sql_session.h"
+#include "sql_statement.h"
+
+struct import_cursor {
+    struct sql_cursor cursor;
+    struct store *store;
+    struct arena *arena; /* of: */
+    struct span bytes;
+    char kept[SNAPSHOT_NAME_MAX + 1];
+};
+
+static const struct column columns[] = {
+    {"name", "", "", COLUMN_TEXT, SNAPSHOT_NAME_MAX, COLUMN_NOT_NULL, 0}};
+
+static int
+check_name(struct span name, struct error *err)
+{
+    enum { SHOWN = 64 };
+
+    if (snapshot_is_name(name.data, name.size))
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _)",
+              (int)(name.size < SHOWN ? name.size : SHOWN), name.data,
+              SNAPSHOT_NAME_MAX);
+    return -1;
+}
+
+/* Clients that write a value to a file put a newline behind it. */
+static struct snapshot *
+decode(struct span bytes, struct error *err)
+{
+    struct error why; /* a step that succeeds leaves *err alone */
+    struct snapshot *snapshot = snapshot_import(bytes.data, bytes.size, &why);
+
+    if (!snapshot && bytes.size > 0 && bytes.data[bytes.size - 1] == '\n')
+        snapshot = snapshot_import(bytes.data, bytes.size - 1, NULL);
+    if (!snapshot)
+        *err = why;
+    return snapshot;
+}
+
+static int
+import(struct import_cursor *c, struct error *err)
+{
+    struct snapshot *snapshot = decode(c->bytes, err);
+    int rc;
+
+    if (!snapshot)
+        return -1;
+    memcpy(snapshot->name, c->kept, sizeof(snapshot->name));
+    rc = store_add(c->store, snapshot, err);
+    snapshot_unref(snapshot);
+    return rc;
+}
+
+static enum step
+import_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct import_cursor *c = (struct import_cursor *)base;
+
+    out->count = 0;
+    if (sql_cursor_check(&c->cursor, err) != 0 ||
+        store_check_name(c->store, c->kept, err) != 0 || import(c, err) != 0)
+        return STEP_FAIL;
+    out->values[out->count++] = (struct value){
+        .type = VALUE_TEXT, .data = c->kept, .size = strlen(c->kept)};
+    return STEP_DONE;
+}
+
+static void
+import_free(struct cursor *base)
+{
+    struct import_cursor *c = (struct import_cursor *)base;
+
+    arena_free(c->arena);
+    mem_free(c);
+}
+
+static const struct cursor_ops import_ops = {import_step, sql_cursor_cancel,
+                                             import_free};
+
+struct cursor *
+import_open(struct opening *o, struct error *err)
+{
+    const struct import *import = &o->statement->import;
+    struct import_cursor *c;
+
+    if (!o->describing && check_name(import->name, err) != 0)
+        return NULL;
+    c = mem_zalloc(1, sizeof(*c));
+    if (!c) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    sql_cursor_init(&c->cursor, &import_ops, o->waker);
+    c->cursor.base.columns = columns;
+    c->cursor.base.column_count = 1;
+    c->store = controller_store(o->session->node->controller);
+    c->bytes = import->bytes;
+    if (!o->describing)
+        memcpy(c->kept, import->name.data, import->name.size);
+    c->arena = o->arena;
+    o->arena = NULL;
+    return &c->cursor.base;
+}

@@ -1,0 +1,148 @@
+/*
+ * tables_diff.c - what grew from one snapshot to another, by function.
+ *
+ * CREATE TABLE heapwire.heap_diff (
+ *     snapshot varchar(64), base varchar(64),  -- WHERE base = '...'
+ *     function varchar(1024), module varchar(1024),
+ *     flat_bytes bigint, flat_error bigint unsigned,
+ *     cum_bytes bigint, cum_error bigint unsigned,
+ *     flat_objects bigint, cum_objects bigint,
+ *     significant tinyint(1))
+ *
+ * What grew most comes first.  Names and weights are those of heap_functions.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "functions.h"
+#include "heap_walk.h"
+#include "select_wait.h"
+#include "sql.h"
+
+enum {
+    DIFF_SNAPSHOT,
+    DIFF_BASE,
+    DIFF_FUNCTION,
+    DIFF_MODULE,
+    DIFF_FLAT_BYTES,
+    DIFF_FLAT_ERROR,
+    DIFF_CUM_BYTES,
+    DIFF_CUM_ERROR,
+    DIFF_FLAT_OBJECTS,
+    DIFF_CUM_OBJECTS,
+    DIFF_SIGNIFICANT
+};
+
+/* Standard errors that a change must be away from none: chance alone is so far
+ * off in one case of twenty. */
+#define SIGNIFICANT 2
+
+static void
+set_text(struct value *out, const char *text)
+{
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
+}
+
+static void
+set_estimate(struct value *out, double estimate)
+{
+    out->type = VALUE_INT;
+    out->integer = estimate >= 0x1p63    ? INT64_MAX
+                   : estimate <= -0x1p63 ? INT64_MIN
+                                         : (int64_t)llround(estimate);
+}
+
+static bool
+is_significant(double value, double variance)
+{
+    return value != 0 && fabs(value) >= SIGNIFICANT * sqrt(variance);
+}
+
+static void
+cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct functions *functions = place->pin->functions;
+    const struct function *f = &functions->list[heap_place_index(place)];
+
+    switch (column) {
+    case DIFF_SNAPSHOT:
+        set_text(out, place->pin->label);
+        break;
+    case DIFF_BASE:
+        set_text(out, place->pin->base);
+        break;
+    case DIFF_FUNCTION:
+        set_text(out, f->name);
+        break;
+    case DIFF_MODULE:
+        if (*f->module) /* NULL unknown */
+            set_text(out, f->module);
+        break;
+    case DIFF_FLAT_BYTES:
+        set_estimate(out, f->flat_bytes);
+        break;
+    case DIFF_FLAT_ERROR:
+        set_estimate(out, sqrt(f->flat_variance));
+        break;
+    case DIFF_CUM_BYTES:
+        set_estimate(out, f->cumulative_bytes);
+        break;
+    case DIFF_CUM_ERROR:
+        set_estimate(out, sqrt(f->cumulative_variance));
+        break;
+    case DIFF_FLAT_OBJECTS:
+        set_estimate(out, f->flat_objects);
+        break;
+    case DIFF_CUM_OBJECTS:
+        set_estimate(out, f->cumulative_objects);
+        break;
+    case DIFF_SIGNIFICANT:
+        out->type = VALUE_INT;
+        out->integer =
+            is_significant(f->cumulative_bytes, f->cumulative_variance);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column columns[] = {
+    [DIFF_SNAPSHOT] = {"snapshot", &type_name,
+                       "The kept snapshot that snapshot = '...' asks for; else "
+                       "a fresh one, now"},
+    [DIFF_BASE] = {"base", &type_name,
+                   "What it is compared with: base = '...' must say it"},
+    [DIFF_FUNCTION] = {"function", &type_text, "As in heap_functions"},
+    [DIFF_MODULE] = {"module", &type_text,
+                     "The program or library that has it"},
+    [DIFF_FLAT_BYTES] = {"flat_bytes", &type_bigint,
+                         "More in use than before, allocated by the function "
+                         "itself"},
+    [DIFF_FLAT_ERROR] = {"flat_error", &type_ubigint,
+                         "Its standard error: of what happened to be sampled"},
+    [DIFF_CUM_BYTES] = {"cum_bytes", &type_bigint,
+                        "More in use than before, allocated by it and "
+                        "whatever it called"},
+    [DIFF_CUM_ERROR] = {"cum_error", &type_ubigint, "Its standard error"},
+    [DIFF_FLAT_OBJECTS] = {"flat_objects", &type_bigint,
+                           "More objects, of the function itself"},
+    [DIFF_CUM_OBJECTS] = {"cum_objects", &type_bigint,
+                          "More objects, of it and whatever it called"},
+    [DIFF_SIGNIFICANT] = {"significant", &type_boolean,
+                          "cum_bytes is two standard errors or more: not "
+                          "sampling noise, as a rule"},
+};
+
+static const struct heap_walk walk = {HEAP_FUNCTIONS, 3000, 1, cell, true};
+
+const struct catalog_table table_heap_diff = {
+    .database = "heapwire",
+    .name = "heap_diff",
+    .comment = "What grew from one snapshot to another, by function",
+    .columns = columns,
+    .column_count = sizeof(columns) / sizeof(columns[0]),
+    .privilege = PRIVILEGE_PROFILE,
+    .walk = &walk};
