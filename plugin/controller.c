@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,6 +35,7 @@
 #include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
+#include "thread.h"
 
 enum {
     CONNECT_MS = 100, /* between attempts to reach an agent */
@@ -415,30 +415,6 @@ resolver_main(void *arg)
 
 /* ---- start and stop ---- */
 
-static int
-start_thread(pthread_t *thread, const char *name, void *(*body)(void *),
-             void *arg, struct error *err)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, &attributes, body, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (rc != 0) {
-        errno = rc;
-        error_sys(err, ER_UNKNOWN, "cannot start the %s thread", name);
-        return -1;
-    }
-    pthread_setname_np(*thread, name);
-    return 0;
-}
-
 /* A store that cannot be opened is no reason to serve nobody: what is kept is
  * then kept in memory, as heapwire.snapshots says of each. */
 static struct store *
@@ -464,6 +440,9 @@ controller_start(const struct controller_options *options, struct error *err)
 {
     struct symbolizer_options helper = {0};
     struct controller *c = mem_zalloc(1, sizeof(*c));
+    struct thread_start channel = {"hw-channel", STACK_BYTES, channel_main, c};
+    struct thread_start resolver = {"hw-resolver", STACK_BYTES, resolver_main,
+                                    c};
     pthread_condattr_t monotonic;
 
     if (!c) {
@@ -501,12 +480,10 @@ controller_start(const struct controller_options *options, struct error *err)
     c->symbolizer = symbolizer_new(&helper, err);
     if (!c->symbolizer)
         goto fail;
-    c->channel_runs =
-        start_thread(&c->channel, "hw-channel", channel_main, c, err) == 0;
+    c->channel_runs = thread_start(&c->channel, &channel, err) == 0;
     if (!c->channel_runs)
         goto fail;
-    c->resolver_runs =
-        start_thread(&c->resolver, "hw-resolver", resolver_main, c, err) == 0;
+    c->resolver_runs = thread_start(&c->resolver, &resolver, err) == 0;
     if (!c->resolver_runs)
         goto fail;
     return c;
