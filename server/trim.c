@@ -52,7 +52,7 @@ trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers)
 {
     /* Or else the C library raises it, and keeps up to twice as much at the end
      * of each worker's heap, where malloc_trim does not look. */
-    (void)mallopt(M_MMAP_THRESHOLD, TRIM_ALONE);
+    (void)mallopt(M_MMAP_THRESHOLD, TRIM_ALONE); // NOLINT: glibc's has a lock
     memset(trim, 0, sizeof(*trim));
     trim->workers = workers;
     trim->job.owner = "";

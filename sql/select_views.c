@@ -353,7 +353,7 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     rc = handle->wait ? find_or_begin(handle, &wish, argc, argv, &view)
                       : select_cannot_wait(handle);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK && view)
         give(c, wish.form, view);
     else
         sqlite3_result_error_code(c, rc);

@@ -31,9 +31,9 @@ struct choice_value {
     struct span text;
 };
 
-/* A word's value, with an error that names the word.  Patterns are copied to
- * the arena.  -1 with *err, also when there is no such word. */
-int choice_set(struct view_choice *choice, struct span word,
+/* The value of the word name, with an error that has it.  Patterns are copied
+ * to the arena.  -1 with *err, also when there is no such word. */
+int choice_set(struct view_choice *choice, struct span name,
                const struct choice_value *value, struct arena *arena,
                struct error *err);
 /* For words of others. */
