@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,6 +35,7 @@
 #include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
+#include "thread.h"
 
 enum {
     CONNECT_MS = 100, /* between attempts to reach an agent */
@@ -44,7 +44,7 @@ enum {
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
-    EXPIRE_S = 60, /* between looks for snapshots that are too old */
+    EXPIRE_MS = 60000, /* between looks for snapshots that are too old */
     STACK_BYTES = 1 << 20
 };
 
@@ -58,8 +58,9 @@ struct controller {
     double frames; /* of the mean stack in it */
     bool stop;     /* atomic: read without the lock too */
 
-    pthread_cond_t resolver_work;
-    struct node node; /* the channel thread's, and: */
+    pthread_cond_t resolver_work; /* on the monotonic clock */
+    uint64_t expire_ms;           /* the resolver's: its next look */
+    struct node node;             /* the channel thread's, and: */
     struct oversight oversight;
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
@@ -371,20 +372,22 @@ resolve(struct controller *c, struct job *job)
     wake_channel(c);
 }
 
-/* Sleeps until there is work, or for a while.  Call with jobs.lock. */
+/* Looks for old snapshots when that is due, however much work there is; sleeps
+ * until there is work or it is due.  Call with jobs.lock. */
 static void
 resolver_sleep(struct controller *c)
 {
-    struct timespec until;
+    struct timespec until = {.tv_sec = (time_t)(c->expire_ms / 1000),
+                             .tv_nsec = (long)(c->expire_ms % 1000) * 1000000};
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += EXPIRE_S;
-    if (pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until) !=
-        ETIMEDOUT)
+    if (clock_ms() < c->expire_ms) {
+        pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until);
         return;
+    }
     pthread_mutex_unlock(&c->jobs.lock);
     store_expire(c->store);
     pthread_mutex_lock(&c->jobs.lock);
+    c->expire_ms = clock_ms() + EXPIRE_MS;
 }
 
 static void *
@@ -412,30 +415,6 @@ resolver_main(void *arg)
 
 /* ---- start and stop ---- */
 
-static int
-start_thread(pthread_t *thread, const char *name, void *(*body)(void *),
-             void *arg, struct error *err)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, &attributes, body, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (rc != 0) {
-        errno = rc;
-        error_sys(err, ER_UNKNOWN, "cannot start the %s thread", name);
-        return -1;
-    }
-    pthread_setname_np(*thread, name);
-    return 0;
-}
-
 /* A store that cannot be opened is no reason to serve nobody: what is kept is
  * then kept in memory, as heapwire.snapshots says of each. */
 static struct store *
@@ -461,13 +440,21 @@ controller_start(const struct controller_options *options, struct error *err)
 {
     struct symbolizer_options helper = {0};
     struct controller *c = mem_zalloc(1, sizeof(*c));
+    struct thread_start channel = {"hw-channel", STACK_BYTES, channel_main, c};
+    struct thread_start resolver = {"hw-resolver", STACK_BYTES, resolver_main,
+                                    c};
+    pthread_condattr_t monotonic;
 
     if (!c) {
         error_memory(err, "the controller");
         return NULL;
     }
     jobs_init(&c->jobs);
-    pthread_cond_init(&c->resolver_work, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->resolver_work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    c->expire_ms = clock_ms() + EXPIRE_MS;
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->state_dir = mem_strdup(options->state_dir);
@@ -493,12 +480,10 @@ controller_start(const struct controller_options *options, struct error *err)
     c->symbolizer = symbolizer_new(&helper, err);
     if (!c->symbolizer)
         goto fail;
-    c->channel_runs =
-        start_thread(&c->channel, "hw-channel", channel_main, c, err) == 0;
+    c->channel_runs = thread_start(&c->channel, &channel, err) == 0;
     if (!c->channel_runs)
         goto fail;
-    c->resolver_runs =
-        start_thread(&c->resolver, "hw-resolver", resolver_main, c, err) == 0;
+    c->resolver_runs = thread_start(&c->resolver, &resolver, err) == 0;
     if (!c->resolver_runs)
         goto fail;
     return c;

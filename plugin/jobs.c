@@ -215,6 +215,14 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
 
 /* ---- running ---- */
 
+/* Looks at what is kept, and the resolver makes what will be. */
+static bool
+is_reset_too_soon(const struct jobs *jobs, const struct job *job)
+{
+    return job->request.kind == JOB_RESET && jobs->resolving &&
+           jobs->resolving->keep;
+}
+
 /*
  * While the resolver is busy a dump waits, and so does every change behind it;
  * a read may overtake both.
@@ -222,17 +230,18 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
 static struct job *
 take_any(struct jobs *jobs)
 {
-    bool dump_waits = false;
+    bool change_waits = false;
 
     for (struct job **at = &jobs->queue; *at; at = &(*at)->next) {
         struct job *job = *at;
 
         if (job_is_dump(job->request.kind) && jobs->resolving) {
-            dump_waits = true;
+            change_waits = true;
             continue;
         }
-        if (dump_waits && !is_read(job->request.kind))
-            return NULL;
+        change_waits |= is_reset_too_soon(jobs, job);
+        if (change_waits && !is_read(job->request.kind))
+            continue;
         *at = job->next;
         job->next = NULL;
         return job;

@@ -1,7 +1,6 @@
 /* snapshot_body.c - see snapshot_body.h. */
 #include "snapshot_body.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "arena.h"
@@ -26,6 +25,11 @@ enum {
 
 enum { LIVE = 1, ACCUMULATED = 2 };        /* flags of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2 }; /* of a location */
+
+/* Numbers that a database may really have, and that can be added up, and times:
+ * any until the year 9999, or before 1970. */
+static const double real_max = 1e300;
+static const int64_t time_max_ms = 253402300799999;
 
 /* ---- encoding ---- */
 
@@ -268,8 +272,17 @@ get_real(struct decoder *d)
     double real;
 
     memcpy(&real, &bits, sizeof(real));
-    d->r.failed |= !isfinite(real) || real < 0;
+    d->r.failed |= !(real >= 0 && real <= real_max);
     return real;
+}
+
+static int64_t
+get_time(struct decoder *d)
+{
+    int64_t ms = (int64_t)reader_u64(&d->r);
+
+    d->r.failed |= ms > time_max_ms || ms < -time_max_ms;
+    return ms;
 }
 
 static void
@@ -392,8 +405,8 @@ get_profile(struct decoder *d, struct profile *profile)
     d->r.failed |= (flags & ~(LIVE | ACCUMULATED)) != 0;
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
-    profile->origin.taken_ms = (int64_t)reader_u64(&d->r);
-    profile->origin.active_since_ms = (int64_t)reader_u64(&d->r);
+    profile->origin.taken_ms = get_time(d);
+    profile->origin.active_since_ms = get_time(d);
     profile->objects_ever = get_real(d);
     profile->bytes_ever = get_real(d);
     profile->program = get_text(d);

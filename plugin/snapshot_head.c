@@ -227,10 +227,12 @@ snapshot_head_encode(const struct snapshot *snapshot,
 static bool
 makes_sense(const struct snapshot_head *head)
 {
+    static const int64_t taken_max_ms = 253402300799999; /* year 9999 */
     const struct store_entry *e = &head->entry;
 
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
-           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0;
+           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0 && e->taken_ms >= 0 &&
+           e->taken_ms <= taken_max_ms;
 }
 
 int

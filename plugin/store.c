@@ -166,7 +166,7 @@ decoded(struct store *store, const char *name)
     held = store_held(store, name);
     if (held && held->snapshot) {
         snapshot = snapshot_ref(held->snapshot);
-        store_use(store, held);
+        held->used = ++store->uses;
     }
     pthread_mutex_unlock(&store->lock);
     return snapshot;

@@ -331,8 +331,14 @@ store_dir_pin(struct store_dir *dir, const char *name, bool pinned,
 
     file_name(from, name, !pinned);
     file_name(to, name, pinned);
-    if (rename_new(dir->fd, from, to) == 0 && fsync(dir->fd) == 0)
-        return 0;
+    if (rename_new(dir->fd, from, to) == 0) {
+        if (fsync(dir->fd) == 0)
+            return 0;
+        error_sys(err, ER_UNKNOWN, "cannot rename %s/%s to %s", dir->path, from,
+                  to);
+        rename_new(dir->fd, to, from); /* where the store looks for it */
+        return -1;
+    }
     error_sys(err, ER_UNKNOWN, "cannot rename %s/%s to %s", dir->path, from,
               to);
     return -1;

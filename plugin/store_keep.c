@@ -33,18 +33,21 @@ plan_add(struct plan *plan, struct held *held)
 }
 
 static bool
-is_expired(const struct store *store, const struct store_entry *entry)
+is_expired(const struct store *store, const struct store_entry *entry,
+           int64_t now_ms)
 {
     return store->options.age_ms > 0 &&
-           clock_wall_ms() - entry->kept_ms > store->options.age_ms;
+           now_ms - entry->kept_ms > store->options.age_ms;
 }
 
-/* What is too old goes anyway, then the oldest until there is room. */
+/* What is too old goes anyway, then the oldest until there is room.  The clock,
+ * which may be set back, is looked at once: nobody goes twice. */
 static int
 make_plan(const struct store *store, uint64_t size, struct plan *plan,
           struct error *err)
 {
     const struct store_options *most = &store->options;
+    int64_t now_ms = clock_wall_ms();
     uint64_t bytes = size;
 
     memset(plan, 0, sizeof(*plan));
@@ -53,7 +56,7 @@ make_plan(const struct store *store, uint64_t size, struct plan *plan,
     for (int only_expired = 1; only_expired >= 0; only_expired--)
         for (size_t i = 0; i < store->count; i++) {
             struct held *held = store->list[i];
-            bool expired = is_expired(store, &held->entry);
+            bool expired = is_expired(store, &held->entry, now_ms);
             bool over = store->count + 1 - plan->count > most->count ||
                         bytes - plan->bytes > most->bytes;
 
@@ -94,6 +97,7 @@ carry_out(struct store *store, struct plan *plan)
 void
 store_expire(struct store *store)
 {
+    int64_t now_ms = clock_wall_ms();
     struct plan plan = {.count = 0};
 
     if (store->options.age_ms == 0)
@@ -101,7 +105,7 @@ store_expire(struct store *store)
     pthread_mutex_lock(&store->disk);
     for (size_t i = 0; i < store->count; i++)
         if (!store->list[i]->entry.pinned &&
-            is_expired(store, &store->list[i]->entry))
+            is_expired(store, &store->list[i]->entry, now_ms))
             plan_add(&plan, store->list[i]);
     carry_out(store, &plan);
     pthread_mutex_unlock(&store->disk);

@@ -18,7 +18,7 @@
 struct held {
     struct store_entry entry;
     struct snapshot *snapshot; /* a reference, or NULL: in its file alone */
-    uint64_t used;             /* when it was asked for; a count */
+    uint64_t used;             /* when it was asked for; a count; of lock */
 };
 
 struct store {
@@ -44,7 +44,7 @@ struct held *store_held(const struct store *store, const char *name);
 void store_forget(struct store *store, const struct held *held);
 
 /* It was asked for just now: others are let out of memory before it, as far as
- * the ceiling asks for it.  Call with lock. */
+ * the ceiling asks for it.  Call with both. */
 void store_use(struct store *store, struct held *held);
 
 uint64_t store_memory_of(const struct snapshot *snapshot);

@@ -6,14 +6,13 @@
  */
 #include "view_cache.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
 #include "memory.h"
+#include "thread.h"
 #include "view_work.h"
 
 enum { STACK_BYTES = 1 << 20 /* of a thread */ };
@@ -397,34 +396,11 @@ view_cache_count(struct view_cache *cache, struct view_counts *out)
 
 /* ---- start and stop ---- */
 
-static int
-start_thread(struct view_cache *cache, struct error *err)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&cache->threads[cache->thread_count], &attributes,
-                        thread_main, cache);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (rc != 0) {
-        errno = rc;
-        error_sys(err, ER_UNKNOWN, "cannot start a thread that renders");
-        return -1;
-    }
-    pthread_setname_np(cache->threads[cache->thread_count++], "hw-views");
-    return 0;
-}
-
 struct view_cache *
 view_cache_start(struct store *store, unsigned threads, struct error *err)
 {
     struct view_cache *cache = mem_zalloc(1, sizeof(*cache));
+    struct thread_start thread = {"hw-views", STACK_BYTES, thread_main, cache};
     int rc = 0;
 
     if (!cache) {
@@ -436,8 +412,10 @@ view_cache_start(struct store *store, unsigned threads, struct error *err)
     pthread_cond_init(&cache->work, NULL);
     pthread_mutex_lock(&cache->lock);
     while (rc == 0 && cache->thread_count < threads &&
-           cache->thread_count < VIEW_THREADS)
-        rc = start_thread(cache, err);
+           cache->thread_count < VIEW_THREADS) {
+        rc = thread_start(&cache->threads[cache->thread_count], &thread, err);
+        cache->thread_count += rc == 0;
+    }
     pthread_mutex_unlock(&cache->lock);
     if (rc == 0)
         return cache;

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "history.h"
 #include "memory.h"
 #include "process_memory.h"
+#include "thread.h"
 
 enum {
     SECOND_MS = 1000,
@@ -342,35 +342,12 @@ watch_main(void *arg)
     return NULL;
 }
 
-static int
-start_thread(struct watch *w, struct error *err)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&w->thread, &attributes, watch_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (rc != 0) {
-        errno = rc;
-        error_sys(err, ER_UNKNOWN, "cannot start the watch's thread");
-        return -1;
-    }
-    pthread_setname_np(w->thread, "hw-watch");
-    w->runs = true;
-    return 0;
-}
-
 struct watch *
 watch_start(struct controller *controller, const struct watch_options *options,
             struct error *err)
 {
     struct watch *w = mem_zalloc(1, sizeof(*w));
+    struct thread_start thread = {"hw-watch", STACK_BYTES, watch_main, w};
     pthread_condattr_t monotonic;
 
     if (!w) {
@@ -388,7 +365,9 @@ watch_start(struct controller *controller, const struct watch_options *options,
     w->history = history_open(options->state_dir, options->log);
     if (!w->history)
         error_memory(err, "the history of memory");
-    if (!w->history || start_thread(w, err) != 0) {
+    else
+        w->runs = thread_start(&w->thread, &thread, err) == 0;
+    if (!w->runs) {
         watch_stop(w);
         return NULL;
     }

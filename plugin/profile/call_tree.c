@@ -148,7 +148,7 @@ add_stack(struct builder *b, const struct profile_stack *stack)
         return -1;
     node = &b->tree->nodes[at];
     node->self += weight;
-    if (measure_is_space(b->options->measure))
+    if (b->options->measure == MEASURE_INUSE_SPACE)
         node->variance += stack->variance;
     return 0;
 }

@@ -35,7 +35,7 @@ struct call_tree_node {
     uint32_t depth;               /* the root's is 0 */
     double self, total;           /* of a difference signed */
     double changed;  /* sum of the sizes of what is below, signs apart */
-    double variance; /* of total, in a measure of bytes; otherwise 0 */
+    double variance; /* of total, of bytes in use; otherwise 0 */
 };
 
 struct call_tree {

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "buffer.h"
 #include "errors.h"
+#include "mappings.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
@@ -42,14 +43,6 @@ struct differ {
     struct buffer key;
 };
 
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static void
 key_text(struct differ *d, const char *text)
 {
@@ -73,7 +66,7 @@ number_module(struct differ *d, struct texts *texts,
               uint32_t *number)
 {
     buffer_clear(&d->key);
-    key_text(d, base_name(module->path));
+    key_text(d, mapping_basename(module->path));
     if (with_build)
         key_text(d, module->build_id);
     return number_key(d, texts, number);

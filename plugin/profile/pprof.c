@@ -144,6 +144,7 @@ has_type(const struct writer *w, size_t i)
 static int
 add_head(struct writer *w)
 {
+    int64_t nanoseconds;
     uint32_t text;
 
     for (size_t i = 0; i < SAMPLE_TYPES; i++) {
@@ -161,9 +162,10 @@ add_head(struct writer *w)
     if (add_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes") != 0)
         return -1;
     protobuf_number(&w->out, PROFILE_PERIOD, w->profile->rate);
-    if (w->profile->origin.live)
-        protobuf_signed(&w->out, PROFILE_TIME_NANOS,
-                        w->profile->origin.taken_ms * 1000000);
+    if (w->profile->origin.live &&
+        !__builtin_mul_overflow(w->profile->origin.taken_ms, 1000000,
+                                &nanoseconds)) /* until 2262 */
+        protobuf_signed(&w->out, PROFILE_TIME_NANOS, nanoseconds);
     return 0;
 }
 

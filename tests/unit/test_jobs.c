@@ -270,6 +270,28 @@ START_TEST(a_change_that_waits_already_ends_sharing)
 }
 END_TEST
 
+START_TEST(a_reset_sees_the_snapshot_that_is_being_made)
+{
+    struct ticket *snapshot, *reset, *read;
+    struct job_result result = {0};
+    struct error err = {0};
+
+    agent_set(&agent, &agent.mute, true);
+    snapshot = submit(JOB_SNAPSHOT);
+    while (agent_count(&agent, AGENT_DUMP) == 0)
+        usleep(1000);
+    reset = submit(JOB_RESET);
+    read = submit(JOB_GET_ACTIVE);
+    agent_set(&agent, &agent.mute, false);
+    drop(finish(read));
+    ck_assert_int_eq(wait_for(reset, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "a reset forgets all samples"));
+    ck_assert_int_eq(agent_count(&agent, AGENT_RESET), 0);
+    ticket_free(reset);
+    drop(finish(snapshot));
+}
+END_TEST
+
 START_TEST(another_incarnation_shares_nothing)
 {
     drop(run(JOB_STATS));
@@ -398,6 +420,7 @@ main(void)
     tcase_add_test(tc, a_shared_answer_is_there_at_once);
     tcase_add_test(tc, a_recent_request_joins_the_dump_that_runs);
     tcase_add_test(tc, a_change_that_waits_already_ends_sharing);
+    tcase_add_test(tc, a_reset_sees_the_snapshot_that_is_being_made);
     tcase_add_test(tc, another_incarnation_shares_nothing);
     tcase_add_test(tc, a_job_tells_its_stage);
     tcase_add_test(tc, kept_snapshots_are_listed_oldest_first);

@@ -246,6 +246,18 @@ START_TEST(time_and_comments_are_there)
 }
 END_TEST
 
+/* A snapshot from elsewhere may have it. */
+START_TEST(a_time_that_has_no_nanoseconds_is_left_out)
+{
+    static const struct profile_origin origin = {true, 253402300799999, 1};
+    struct decoded d = pprof_of(fixture_profile(text, names, &origin), NULL);
+
+    for (char *at = d.text.data; (at = strstr(at, " 9=")) != NULL; at++)
+        ck_assert_int_eq(strncmp(at, " 9=1 ", 5), 0); /* a mapping's */
+    buffer_fini(&d.text);
+}
+END_TEST
+
 START_TEST(what_was_ever_allocated_is_told_where_it_was_counted)
 {
     struct view_options options = view_defaults;
@@ -341,6 +353,7 @@ main(void)
     tcase_add_test(tc, a_profile_without_modules_has_one_all_the_same);
     tcase_add_test(tc, differences_are_signed);
     tcase_add_test(tc, time_and_comments_are_there);
+    tcase_add_test(tc, a_time_that_has_no_nanoseconds_is_left_out);
     tcase_add_test(tc, what_was_ever_allocated_is_told_where_it_was_counted);
     tcase_add_test(tc, only_what_is_in_focus_is_in_the_file);
     tcase_add_test(tc, an_empty_profile_is_a_file_without_samples);

@@ -315,6 +315,40 @@ START_TEST(any_body_is_rejected_or_makes_sense)
 }
 END_TEST
 
+/* What no database has, and what has no sum. */
+static const struct {
+    double bytes;
+    int64_t taken_ms;
+    bool is_read;
+} extremes[] = {
+    {1e300, 0, true},           {1.5e308, 0, false},
+    {0, 253402300799999, true}, {0, 253402300800000, false},
+    {0, INT64_MAX, false},
+};
+
+START_TEST(extreme_numbers_are_rejected)
+{
+    struct profile *profile = fixture_stacks(3), *copy;
+    struct buffer body;
+
+    ((struct profile_stack *)profile->stacks)[1].bytes = extremes[_i].bytes;
+    profile->origin.taken_ms = extremes[_i].taken_ms;
+    buffer_init(&body, SNAPSHOT_BODY_MAX);
+    ck_assert_int_eq(snapshot_body_encode(profile, &body, &err), 0);
+    copy = decode_body(&body, body.size);
+    ck_assert_int_eq(copy != NULL, extremes[_i].is_read);
+    profile_free(copy);
+    buffer_fini(&body);
+    profile_free(profile);
+    original->taken_ms = extremes[_i].taken_ms;
+    buffer_clear(&file);
+    ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
+    ck_assert_int_eq(snapshot_decode_head(file.data, file.size,
+                                          &(struct store_entry){0}, &err),
+                     extremes[_i].taken_ms > 253402300799999 ? -1 : 0);
+}
+END_TEST
+
 /* A body that promises what it has not. */
 static const struct {
     const char *bytes;
@@ -549,6 +583,8 @@ main(void)
     tcase_add_test(tc, a_head_that_lies_does_no_harm);
     tcase_add_test(tc, a_cut_body_is_rejected);
     tcase_add_loop_test(tc, any_body_is_rejected_or_makes_sense, 0, 4);
+    tcase_add_loop_test(tc, extreme_numbers_are_rejected, 0,
+                        sizeof(extremes) / sizeof(extremes[0]));
     tcase_add_loop_test(tc, counts_are_not_believed, 0, COUNT(promises));
     tcase_add_test(tc, a_body_larger_than_told_is_not_unpacked);
     tcase_add_test(tc, want_of_memory_is_an_error);

@@ -830,6 +830,24 @@ START_TEST(what_cannot_be_synced_or_renamed_is_not_kept)
 }
 END_TEST
 
+START_TEST(what_cannot_be_pinned_is_as_it_was)
+{
+    static const char which[] = "rd";
+
+    reopen();
+    add("a");
+    failing_call = which[_i];
+    failing_error = EIO;
+    ck_assert_int_eq(store_pin(store, "a", true, &err), -1);
+    failing_call = 0;
+    ck_assert_ptr_nonnull(strstr(err.text, "Input/output error"));
+    ck_assert_str_eq(names(), "a");
+    ck_assert(exists("a.snapshot") && !exists("a.pinned"));
+    ck_assert_int_eq(store_pin(store, "a", true, &err), 0);
+    ck_assert_int_eq(store_delete(store, "a", &err), 0);
+}
+END_TEST
+
 /* As on NFS. */
 START_TEST(a_file_system_that_cannot_rename_without_overwriting_links)
 {
@@ -960,6 +978,7 @@ main(void)
     tcase_add_test(tc, a_start_without_memory_removes_nothing);
     tcase_add_test(tc, a_file_is_synced_before_it_has_its_name);
     tcase_add_loop_test(tc, what_cannot_be_synced_or_renamed_is_not_kept, 0, 3);
+    tcase_add_loop_test(tc, what_cannot_be_pinned_is_as_it_was, 0, 2);
     tcase_add_test(tc,
                    a_file_system_that_cannot_rename_without_overwriting_links);
     tcase_add_test(tc, a_kill_leaves_whole_ones);

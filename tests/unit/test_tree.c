@@ -121,6 +121,30 @@ START_TEST(a_difference_has_signs_and_marks_noise)
 }
 END_TEST
 
+/* Of what was ever allocated nobody knows it. */
+START_TEST(noise_is_of_what_is_in_use)
+{
+    struct profile *profile = fixture_profile(text, names, NULL);
+    struct view_options options = view_defaults;
+    struct profile_stack *stacks;
+    struct buffer out;
+
+    fixture_make_signed(profile);
+    stacks = (struct profile_stack *)profile->stacks;
+    profile->accumulated = true;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        stacks[i].bytes_ever = 1 << 20;
+        stacks[i].variance = 1e18;
+    }
+    profile->bytes_ever = 4 << 20;
+    options.measure = MEASURE_ALLOC_SPACE;
+    out = tree_of(profile, &options);
+    ck_assert_ptr_nonnull(strstr(out.data, "   +1.0 MB  25.0%   "));
+    ck_assert_msg(!strstr(out.data, "% ~ "), "%s", out.data);
+    buffer_fini(&out);
+}
+END_TEST
+
 START_TEST(an_empty_profile_says_why)
 {
     struct buffer out = tree_of(fixture_profile("heap_v2/1\nt*: 0: 0 [0: 0]\n"
@@ -230,6 +254,7 @@ main(void)
     tcase_add_test(tc, at_most_nodecount_lines_are_shown);
     tcase_add_test(tc, objects_are_counted_where_asked_for);
     tcase_add_test(tc, a_difference_has_signs_and_marks_noise);
+    tcase_add_test(tc, noise_is_of_what_is_in_use);
     tcase_add_test(tc, an_empty_profile_says_why);
     tcase_add_test(tc, the_memory_line_comes_before_the_tree);
     tcase_add_test(tc, a_long_memory_line_is_broken_at_blanks);
