@@ -68,7 +68,7 @@ cmp -s "$work/one.dot" "$work/again.dot" || fault "it reads as before"
 # The whole node ends, and its binary is gone; what lies there is not all well.
 stop_node
 mv "$work/redis-server" "$work/other-server"
-head -c 3000 "$snapshots/$two.snapshot" >"$snapshots/cut.snapshot"
+head -c -100 "$snapshots/$two.snapshot" >"$snapshots/cut.snapshot"
 ln -s "$snapshots/$two.snapshot" "$snapshots/link.snapshot"
 echo unfinished >"$snapshots/x.tmp"
 cp "$work/other-server" "$work/new-server"
