@@ -79,7 +79,11 @@ is_kept() {
     [ "$(grep -c ' signal=9 ' "$work/small/node/deaths")" = 1 ]
 }
 if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
-    trap 'umount -l "$work/small" 2>/dev/null; clean_up' EXIT
+    trap 'ended=$?
+        set +e
+        umount -l "$work/small" 2>/dev/null
+        (exit "$ended")
+        clean_up' EXIT
     full_disk
     fill_disk
     kill -9 "$redis"
@@ -90,7 +94,7 @@ if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
 
     # Where the room was lost, it is written once there is some.
     full_disk
-    rm "$work/small/node/deaths"
+    rm -f "$work/small/node/deaths"
     fill_disk
     kill -9 "$redis"
     wait_for 10 lingers
