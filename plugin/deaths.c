@@ -217,6 +217,19 @@ write_line(int fd, const struct buffer *old, const struct buffer *line)
     return 0;
 }
 
+/* The file is left as it was, and what is reserved for it, where that fails. */
+static int
+append_line(int fd, const struct buffer *old, const struct buffer *line)
+{
+    int rc = write_line(fd, old, line), saved = errno;
+    struct stat st;
+
+    if (rc != 0 && fstat(fd, &st) == 0 && (size_t)st.st_size != old->size)
+        (void)!ftruncate(fd, (off_t)old->size);
+    errno = saved;
+    return rc;
+}
+
 /* The newest half of what is there, and the new line, as a new file. */
 static int
 rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
@@ -237,6 +250,8 @@ rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
     if (write_all(fd, kept, keep) == 0 && write_line(fd, old, line) == 0 &&
         rename(from, to) == 0)
         rc = 0;
+    else
+        unlink(from);
     fd_close(fd);
     return rc;
 }
@@ -261,6 +276,18 @@ open_deaths(const char *dir)
                : -1;
 }
 
+/* Beyond its end: the file reads as before. */
+void
+deaths_reserve(const char *dir)
+{
+    int fd = open_deaths(dir);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0)
+        fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, DEATHS_LINE_MAX);
+    fd_close(fd);
+}
+
 int
 deaths_append(const char *dir, const struct death *death, struct error *err)
 {
@@ -281,8 +308,10 @@ deaths_append(const char *dir, const struct death *death, struct error *err)
             error_memory(err, "a line of " DEATHS_FILE);
         goto out;
     }
-    rc = old.size + line.size > DEATHS_FILE_MAX ? rewrite(dir, &old, &line)
-                                                : write_line(fd, &old, &line);
+    if (old.size + line.size > DEATHS_FILE_MAX)
+        rc = rewrite(dir, &old, &line);
+    if (rc != 0) /* on a full disk, too, there may be room that was reserved */
+        rc = append_line(fd, &old, &line);
     if (rc != 0)
         error_sys(err, ER_UNKNOWN, "cannot write %s/" DEATHS_FILE, dir);
 out:

@@ -49,7 +49,10 @@ void death_describe(const struct death *death, char *out, size_t size);
 bool death_parse(struct span line, struct death *out);
 void death_format(const struct death *death, struct buffer *out);
 
-/* On disk when it returns 0; -1 with *err. */
+/* Room for a line, where the disk has it and its file system knows how, so that
+ * an end is written when the disk is full. */
+void deaths_reserve(const char *dir);
+/* On disk when it returns 0; -1 with *err, and the file as it was. */
 int deaths_append(const char *dir, const struct death *death,
                   struct error *err);
 /* The newest, oldest of them first, at most max; what is damaged is passed

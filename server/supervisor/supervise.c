@@ -33,7 +33,8 @@ enum {
      * whoever starts it again is not to wait. */
     LINGER_AFTER_MS = 10000,
     LINGER_STEP_MS = 250,
-    SIGNALLED = 128, /* the shell's: 128 + n */
+    SAVE_STEP_MS = 5000, /* between two tries to write how it ended */
+    SIGNALLED = 128,     /* the shell's: 128 + n */
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127
 };
@@ -53,7 +54,10 @@ struct supervisor {
     struct cgroup_place place;
     bool placed;
     uint64_t started_ms; /* monotonic: the database */
-    bool ended;          /* death is whole */
+    bool ended;          /* death is whole ... */
+    bool unsaved;        /* ... and not yet in the file */
+    bool told;           /* that it could not be written */
+    uint64_t save_ms;    /* monotonic: the next try */
     bool over;           /* a signal ended the linger */
     int not_run;         /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
@@ -147,11 +151,28 @@ was_run(const struct supervisor *s)
     return read(s->not_run, &error, sizeof(error)) <= 0;
 }
 
+/* A full disk may have room later. */
+static void
+save_death(struct supervisor *s)
+{
+    struct error err;
+
+    if (!s->unsaved || clock_ms() < s->save_ms)
+        return;
+    s->save_ms = clock_ms() + SAVE_STEP_MS;
+    s->unsaved = deaths_append(s->plan->state_dir, &s->death, &err) != 0;
+    if (s->unsaved && !s->told)
+        fprintf(stderr,
+                "heapwire-run: %s: how the database ended is not kept; tried "
+                "again until heapwire-run ends\n",
+                err.text);
+    s->told = true;
+}
+
 static void
 note_death(struct supervisor *s, int status)
 {
     struct death *death = &s->death;
-    struct error err;
 
     death->at_ms = clock_wall_ms();
     death->signalled = WIFSIGNALED(status);
@@ -159,9 +180,8 @@ note_death(struct supervisor *s, int status)
     death->asked = s->asked;
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
-    if (s->ended && s->plan->heapwired &&
-        deaths_append(s->plan->state_dir, death, &err) != 0)
-        fprintf(stderr, "heapwire-run: %s\n", err.text);
+    s->unsaved = s->ended && s->plan->heapwired;
+    save_death(s);
 }
 
 /* ---- the database ---- */
@@ -415,6 +435,7 @@ linger(struct supervisor *s)
     while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&
            (s->companion.pid != 0 || s->companion.restart_ms != 0)) {
         companion_tick(&s->companion);
+        save_death(s);
         wait_for_signal(s, until - now < LINGER_STEP_MS ? (int)(until - now)
                                                         : LINGER_STEP_MS);
     }
@@ -431,6 +452,8 @@ supervise(const struct plan *plan)
     block_signals(&s);
     /* Orphans of the database come to us, whether or not we are PID 1. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (plan->heapwired)
+        deaths_reserve(plan->state_dir);
     companion_init(&s.companion, plan);
     companion_start(&s.companion);
     if (start_database(&s) == 0) {
@@ -440,6 +463,8 @@ supervise(const struct plan *plan)
             lock = linger(&s);
     }
     stop_companion(&s);
+    s.save_ms = 0;
+    save_death(&s);
     fd_close(lock);
     fd_close(s.not_run);
     return s.exit_status;

@@ -57,4 +57,56 @@ first=$(cat "/proc/$run/task/$run/children")
 kill "${first% }"
 wait_for 10 gone "$run"
 same "both are told" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
+
+# full_disk: a redis whose state directory is on a full tmpfs; it is killed.
+full_disk() {
+    umount "$work/small" 2>/dev/null || true
+    mkdir -p "$work/small"
+    mount -t tmpfs -o size=1500k,mode=0700 none "$work/small"
+    "$bin/heapwire-run" --listen none --state-dir "$work/small/node" -- \
+        redis-server --save '' --port "$(free_port)" --bind 127.0.0.1 \
+        --dir "$work" >"$work/node.log" 2>&1 &
+    run=$!
+    pids="$run $pids"
+    wait_for 10 test -S "$work/small/node/mysql.sock"
+    redis=$(pgrep -P "$run" redis)
+    sleep 10.5
+}
+fill_disk() {
+    cat /dev/zero >"$work/small/fill" 2>/dev/null || true
+}
+is_kept() {
+    [ "$(grep -c ' signal=9 ' "$work/small/node/deaths")" = 1 ]
+}
+if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
+    trap 'ended=$?
+        set +e
+        umount -l "$work/small" 2>/dev/null
+        (exit "$ended")
+        clean_up' EXIT
+    full_disk
+    fill_disk
+    kill -9 "$redis"
+    wait_for 10 lingers
+    check
+    is_kept || fault "room was reserved: $(cat "$work/node.log")"
+    stop_node
+
+    # Where the room was lost, it is written once there is some.
+    full_disk
+    rm -f "$work/small/node/deaths"
+    fill_disk
+    kill -9 "$redis"
+    wait_for 10 lingers
+    sleep 6
+    same "told once" 1 "$(grep -c 'is not kept' "$work/node.log")"
+    same "nothing is torn" 0 "$(wc -c <"$work/small/node/deaths")"
+    rm "$work/small/fill"
+    wait_for 10 is_kept
+    stop_node
+    check
+    is_kept || fault "it is kept twice: $(cat "$work/small/node/deaths")"
+else
+    echo "no full disk: nothing can be mounted here"
+fi
 finish_test

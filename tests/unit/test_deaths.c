@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,46 @@ START_TEST(what_is_appended_is_read)
     ck_assert_uint_eq(deaths_read(dir, deaths, 2), 2);
     check_death(&deaths[0], 3);
     check_death(&deaths[1], 4);
+}
+END_TEST
+
+START_TEST(a_line_that_does_not_fit_leaves_the_file_as_it_was)
+{
+    struct death deaths[4], death = death_of(2);
+    struct rlimit limit, whole;
+    struct stat before, st;
+    struct error err;
+
+    append(0, 1);
+    ck_assert_int_eq(stat(file, &before), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = whole;
+    limit.rlim_cur = (rlim_t)before.st_size + 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(deaths_append(dir, &death, &err), -1);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_eq(st.st_size, before.st_size);
+    append(2, 2);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 3);
+    check_death(&deaths[2], 2);
+}
+END_TEST
+
+START_TEST(room_is_reserved_that_nobody_reads)
+{
+    struct death deaths[4];
+    struct stat st;
+
+    deaths_reserve(dir);
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 0);
+    append(0, 1);
+    deaths_reserve(dir);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 2);
+    check_death(&deaths[1], 1);
 }
 END_TEST
 
@@ -313,6 +354,8 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_is_appended_is_read);
+    tcase_add_test(tc, a_line_that_does_not_fit_leaves_the_file_as_it_was);
+    tcase_add_test(tc, room_is_reserved_that_nobody_reads);
     tcase_add_test(tc, the_oldest_go);
     tcase_add_test(tc, a_torn_line_spoils_no_other);
     tcase_add_test(tc, a_line_that_is_none_drives_out_no_death);
