@@ -2,6 +2,7 @@
 #ifndef HW_SQL_HARNESS_H
 #define HW_SQL_HARNESS_H
 
+#include <stdatomic.h>
 #include "buffer.h"
 #include "cursor.h"
 #include "errors.h"
@@ -12,8 +13,8 @@ enum { HARNESS_SELF = 10001 };
 struct harness {
     struct sql_node node;
     struct sql_session *session;
-    unsigned wakes;  /* calls of the waker */
-    uint32_t killed; /* by the last KILL; 0 */
+    atomic_uint wakes; /* calls of the waker */
+    uint32_t killed;   /* by the last KILL; 0 */
     bool killed_query;
     struct buffer answer; /* of the last harness_run */
     struct error error;   /* likewise; code 0 */
