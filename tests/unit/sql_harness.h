@@ -3,6 +3,7 @@
 #define HW_SQL_HARNESS_H
 
 #include <stdatomic.h>
+
 #include "buffer.h"
 #include "cursor.h"
 #include "errors.h"
