@@ -167,7 +167,8 @@ add_memory(const struct dump *dump, struct snapshot *snapshot,
 
     snapshot->memory = dump->memory;
     buffer_init(&line, MEMORY_TEXT_MAX);
-    reconciliation_write(profile, &snapshot->memory, &line);
+    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
+                         &line);
     if (line.data && !line.failed)
         profile->memory = arena_strndup(profile->arena, line.data, line.size);
     if (line.failed || !profile->memory) {

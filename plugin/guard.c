@@ -103,13 +103,14 @@ is_above(const struct guard_report *report, const struct guard_reading *now,
         now->allocated.value / METADATA_SHARE > metadata_max)
         metadata_max = now->allocated.value / METADATA_SHARE;
     if (report->estimated && report->cpus > report->budget_cpus) {
-        snprintf(reason, GUARD_REASON_MAX,
-                 "its estimated overhead, %.2f %% of a CPU (%.0f samples a "
-                 "second of %.1f MB a second, %.1f us each), was above the "
-                 "budget of %.2f %% in %d readings",
-                 report->cpus * 100, report->samples_per_second,
-                 report->bytes_per_second / 1048576.0, report->sample_us,
-                 report->budget_cpus * 100, GUARD_READINGS);
+        snprintf(
+            reason, GUARD_REASON_MAX,
+            "its estimated overhead, %.2f %% of a CPU (%.0f samples a "
+            "second of %.1f MB a second or more, %.1f us each), was above the "
+            "budget of %.2f %% in %d readings",
+            report->cpus * 100, report->samples_per_second,
+            report->bytes_per_second / 1048576.0, report->sample_us,
+            report->budget_cpus * 100, GUARD_READINGS);
         return true;
     }
     if (report->metadata_growth > metadata_max) {

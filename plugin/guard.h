@@ -8,6 +8,10 @@
  * guard_sample_us().  That was measured with tests/bench/sample_cost.c.  The
  * CPU time that the process used before and since is measured, and told beside
  * it; its load changes for other reasons, too, so nothing is decided by it.
+ *
+ * The estimate is a lower bound.  jemalloc counts what a thread's cache serves
+ * in the thread, and adds it to the figures only when the cache is filled or
+ * flushed; a loop that frees what it has just allocated does neither.
  */
 #ifndef HW_GUARD_H
 #define HW_GUARD_H

@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "node_status.h"
 
-enum { LG_SAMPLE_MAX = 62, PAGE_BYTES = 4096 };
+enum { LG_SAMPLE_MAX = 62 };
 
 enum profiler_state
 profiler_state_of(const struct node_status *status)
@@ -84,8 +84,7 @@ write_samples(const struct node_status *status, struct buffer *out)
     buffer_format(out, "samples: %llu", (unsigned long long)status->samples);
     write_time(out, " in the profile of", status->profiled_ms);
     buffer_format(out, ", which may hold %.1f MB of pages for themselves\n",
-                  (double)status->samples *
-                      risks_pages_per_sample(hello->version) * PAGE_BYTES /
+                  risks_sample_bytes(hello->version, status->samples) /
                       1048576.0);
 }
 
@@ -95,8 +94,8 @@ write_overhead(const struct guard_report *guard, struct buffer *out)
     if (guard->estimated)
         buffer_format(out,
                       "overhead, estimated: %.3f %% of a CPU (%.0f samples a "
-                      "second of %.1f MB a second, %.1f us each); %.1f MB more "
-                      "metadata\n",
+                      "second of %.1f MB a second or more, %.1f us each); %.1f "
+                      "MB more metadata\n",
                       guard->cpus * 100, guard->samples_per_second,
                       guard->bytes_per_second / 1048576.0, guard->sample_us,
                       (double)guard->metadata_growth / 1048576.0);

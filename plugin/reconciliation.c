@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "profile.h"
+#include "risks.h"
 #include "snapshot.h"
 #include "stats.h"
 
@@ -56,10 +57,26 @@ write_profile(const struct profile *profile, struct buffer *out)
     }
 }
 
+/* Not more: a sampled large object has had its pages anyway. */
+static void
+write_missing(double missing, double noise, double pages, struct buffer *out)
+{
+    if (pages > missing)
+        pages = missing;
+    buffer_format(out, "%.1f ", missing);
+    if (pages > noise)
+        buffer_format(out,
+                      "more, up to %.1f of it pages of the samples themselves, "
+                      "the rest ",
+                      pages);
+    buffer_format(out, "allocated while profiling was off, or noise (+-%.1f)",
+                  noise);
+}
+
 /* What the profile lacks of what is allocated, or has too much. */
 static void
 write_allocated(const struct profile *profile, struct stats_figure allocated,
-                struct buffer *out)
+                double pages, struct buffer *out)
 {
     double missing = megabytes((double)allocated.value - profile->bytes);
     double noise = profile->samples > 0 ? megabytes(profile->bytes) /
@@ -73,10 +90,7 @@ write_allocated(const struct profile *profile, struct stats_figure allocated,
     else if (fabs(missing) <= NOISE_SIGMAS * noise)
         buffer_format(out, "as near as so many samples tell (+-%.1f)", noise);
     else if (missing > 0)
-        buffer_format(out,
-                      "%.1f allocated while profiling was off, or noise "
-                      "(+-%.1f)",
-                      missing, noise);
+        write_missing(missing, noise, pages, out);
     else
         buffer_format(out, "%.1f too much: noise (+-%.1f), or freed since",
                       -missing, noise);
@@ -149,11 +163,14 @@ write_cgroup(const struct snapshot_memory *m, struct buffer *out)
 
 void
 reconciliation_write(const struct profile *profile,
-                     const struct snapshot_memory *memory, struct buffer *out)
+                     const struct snapshot_memory *memory, const char *version,
+                     struct buffer *out)
 {
+    double pages = megabytes(risks_sample_bytes(version, profile->samples));
+
     write_profile(profile, out);
     if (memory->allocated.known)
-        write_allocated(profile, memory->allocated, out);
+        write_allocated(profile, memory->allocated, pages, out);
     write_allocator(memory, out);
     write_kernel(memory, out);
     write_cgroup(memory, out);

@@ -20,10 +20,10 @@ void reconciliation_take(const struct stats *stats,
  * Appends "profile 114.7 MB (1204 samples since 2026-11-21 12:01:13 UTC) of
  * 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...".  Parts
  * between "; "; MB are 1048576 bytes, as in jeprof's reports.  Unknown figures
- * are left out.
+ * are left out.  The version is jemalloc's: it decides what samples take.
  */
 void reconciliation_write(const struct profile *profile,
                           const struct snapshot_memory *memory,
-                          struct buffer *out);
+                          const char *version, struct buffer *out);
 
 #endif

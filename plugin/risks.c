@@ -70,6 +70,7 @@ static const struct option_risk {
      "back"},
 };
 
+enum { PAGE_BYTES = 4096 };
 enum { OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
 _Static_assert(OPTIONS + sizeof(bad_versions) / sizeof(bad_versions[0]) <=
                    RISKS_MAX,
@@ -128,4 +129,10 @@ risks_pages_per_sample(const char *version)
     unsigned number = parse_version(version);
 
     return number > VERSION(5, 3, 0) ? 1 : 4;
+}
+
+double
+risks_sample_bytes(const char *version, uint64_t samples)
+{
+    return (double)samples * risks_pages_per_sample(version) * PAGE_BYTES;
 }

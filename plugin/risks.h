@@ -30,5 +30,7 @@ size_t risks_list(const char *version, const struct risk_options *options,
 
 /* Pages that a small object takes of its own once it is sampled. */
 unsigned risks_pages_per_sample(const char *version);
+/* Bytes of so many samples' pages, at most: as if each was a small object. */
+double risks_sample_bytes(const char *version, uint64_t samples);
 
 #endif

@@ -28,6 +28,7 @@ enum {
     INTO_SECOND_MS = 20, /* of sampling, so that none is met twice */
     STATS_EVERY_MS = 10 * SECOND_MS,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
+    REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
     STACK_BYTES = 256 * 1024
 };
 
@@ -54,8 +55,10 @@ struct watch {
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
-    struct stats *latest; /* of the allocator, not in a sample yet */
-    int32_t pid;          /* the database that marks are of */
+    char refused[ERROR_TEXT_MAX]; /* why, as it was told; "": not refused */
+    uint64_t refused_ms;          /* monotonic: when it was told */
+    struct stats *latest;         /* of the allocator, not in a sample yet */
+    int32_t pid;                  /* the database that marks are of */
     uint64_t start_ticks;
 };
 
@@ -214,6 +217,28 @@ measure(const struct history_sample *sample, struct marks_now *now)
     now->used -= cache < now->used ? cache : now->used;
 }
 
+/* Tries follow each other as fast as the rules say: the same refusal is not
+ * told of each. */
+static bool
+is_news(struct watch *w, const char *why)
+{
+    uint64_t now_ms = clock_ms();
+
+    if (strncmp(w->refused, why, sizeof(w->refused) - 1) == 0 &&
+        now_ms - w->refused_ms < REFUSAL_EVERY_MS)
+        return false;
+    snprintf(w->refused, sizeof(w->refused), "%s", why);
+    w->refused_ms = now_ms;
+    return true;
+}
+
+static void
+say_refused(struct watch *w, const char *reason, const char *why)
+{
+    if (is_news(w, why))
+        say(w, "no snapshot by itself (%s): %s", reason, why);
+}
+
 static void
 ask_snapshot(struct watch *w, const struct marks_due *due)
 {
@@ -224,7 +249,7 @@ ask_snapshot(struct watch *w, const struct marks_due *due)
 
     w->snapshot = controller_submit(w->controller, &request, waker, &err);
     if (!w->snapshot)
-        say(w, "no snapshot by itself (%s): %s", due->reason, err.text);
+        say_refused(w, due->reason, err.text);
     memcpy(w->snapshot_reason, due->reason, sizeof(w->snapshot_reason));
 }
 
@@ -243,9 +268,10 @@ take_snapshot(struct watch *w)
     ticket_free(w->snapshot);
     w->snapshot = NULL;
     if (state == TICKET_FAILED) {
-        say(w, "no snapshot by itself (%s): %s", w->snapshot_reason, err.text);
+        say_refused(w, w->snapshot_reason, err.text);
         return;
     }
+    w->refused[0] = '\0';
     marks_taken(&w->marks, &w->snapshot_rules, &w->snapshot_now);
     highest_note(&w->highest, controller_store(w->controller), result.snapshot);
     say(w, "took the snapshot %s by itself: %s", result.snapshot->name,
@@ -280,7 +306,8 @@ look_at_marks(struct watch *w, const struct history_sample *sample, bool there)
         ask_snapshot(w, &due);
         break;
     case MARKS_TOO_FULL:
-        say(w, "no snapshot by itself: %s", due.reason);
+        if (is_news(w, "too full")) /* its percent goes up and down */
+            say(w, "no snapshot by itself: %s", due.reason);
         break;
     case MARKS_NOTHING:
         break;

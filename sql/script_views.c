@@ -1,9 +1,18 @@
 /* script_views.c - Profile's forms: a chain to a view's text or bytes. */
 #include "script_methods.h"
 
+#include <string.h>
+
 #include "errors.h"
+#include "snapshot.h"
 #include "view.h"
 #include "view_cache.h"
+
+static bool
+is_now(const char *name)
+{
+    return name && strcmp(name, SNAPSHOT_NOW) == 0;
+}
 
 enum step
 script_view(struct script_call *call, const struct view_request *request,
@@ -15,6 +24,11 @@ script_view(struct script_call *call, const struct view_request *request,
 
     owned.owner = call->host->user;
     step = script_await_view(call, &owned, err);
+    /* None is ever kept under that name. */
+    if (step == STEP_FAIL && (is_now(request->name) || is_now(request->base)))
+        error_set(err, ER_UNKNOWN,
+                  "no snapshot named 'now' is kept; Profile.now() takes a "
+                  "fresh dump, without a name");
     if (step != STEP_DONE)
         return step;
     bytes = &call->work->view->bytes;

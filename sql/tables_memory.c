@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "profile.h"
+#include "risks.h"
 #include "rowset.h"
 #include "snapshot.h"
 #include "sql.h"
@@ -173,6 +174,11 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
                   "became active, and is still in use; an estimate "
                   "from samples",
                   since);
+    if (scope->snapshot->profile->samples > 0)
+        say(note, "up to ",
+            risks_sample_bytes(scope->snapshot->hello.version,
+                               scope->snapshot->profile->samples),
+            " of allocated are pages of the samples themselves");
 }
 
 static void

@@ -235,7 +235,9 @@ bytes_requested(struct writer *w, const char *number, const char *sizes,
 }
 
 /* What was ever allocated: of its growth every 2^lg_sample'th byte is sampled
- * while profiling is on.  jemalloc has no such figure itself. */
+ * while profiling is on.  jemalloc has no such figure itself.  Not less than
+ * that: what a thread's cache has served since it was last filled or flushed
+ * is in the thread only. */
 static void
 allocated_ever(struct writer *w)
 {

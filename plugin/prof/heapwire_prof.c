@@ -121,16 +121,25 @@ warn(const char *path, bool truncated, const char *note)
         fprintf(stderr, "heapwire-prof: %s\n", note);
 }
 
+static void
+name_file(const char *path, const struct error *why, struct error *err)
+{
+    error_set(err, why->code, "%s: %s", path, why->text);
+}
+
 static struct profile *
 read_raw(struct reading *reading, const char *path, const struct buffer *text,
          struct error *err)
 {
-    struct heap_dump *dump = heap_dump_parse(text->data, text->size, err);
+    struct error why;
+    struct heap_dump *dump = heap_dump_parse(text->data, text->size, &why);
     struct names *names = NULL;
     struct profile *profile = NULL;
 
-    if (!dump)
+    if (!dump) {
+        name_file(path, &why, err);
         return NULL;
+    }
     if (!reading->binary) {
         error_set(err, ER_UNKNOWN,
                   "%s is jemalloc's own profile, without names: say "
@@ -162,6 +171,20 @@ is_snapshot(const struct buffer *text)
            memcmp(text->data, SNAPSHOT_FILE_MAGIC, size) == 0;
 }
 
+/* Clients that write a value to a file put a newline behind it. */
+static struct snapshot *
+read_snapshot(const char *path, const struct buffer *text, struct error *err)
+{
+    struct error why, again;
+    struct snapshot *snapshot = snapshot_decode(text->data, text->size, &why);
+
+    if (!snapshot && text->data[text->size - 1] == '\n')
+        snapshot = snapshot_decode(text->data, text->size - 1, &again);
+    if (!snapshot)
+        name_file(path, &why, err);
+    return snapshot;
+}
+
 static int
 load(struct reading *reading, const char *path, struct loaded *out,
      struct error *err)
@@ -171,7 +194,7 @@ load(struct reading *reading, const char *path, struct loaded *out,
     buffer_init(&text, profile_bytes_max);
     if (file_read_all(path, &text, err) == 0) {
         if (is_snapshot(&text))
-            out->snapshot = snapshot_decode(text.data, text.size, err);
+            out->snapshot = read_snapshot(path, &text, err);
         else
             out->owned = read_raw(reading, path, &text, err);
     }

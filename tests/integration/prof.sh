@@ -74,7 +74,7 @@ expect 1 "$dir/none.heap" --dot /bin/true "$dir/none.heap"
 silent_stdout
 expect 1 "cannot read $dir/none" --dot "$dir/none" "$dir/one.heap"
 expect 1 "not a jemalloc heap profile" --dot /bin/true /bin/true
-expect 1 "not a jemalloc heap profile" --dot /bin/true /dev/null
+expect 1 "/dev/null: not a jemalloc heap profile" --dot /bin/true /dev/null
 silent_stdout
 
 expect 0 'nothing sampled\l' --dot /bin/true "$dir/empty.heap"
@@ -130,7 +130,15 @@ silent_stdout
 expect 0 'Total: 2.0 MB' --text --force --base "$dir/eight" "$dir/seven"
 expect 0 'Total: 2.0 MB' --text --base "$dir/eight" /bin/true "$dir/one.heap"
 head -c 200 "$dir/seven" >"$dir/part"
-expect 1 'heapwire-prof: ' --text "$dir/part"
+expect 1 "heapwire-prof: $dir/part: its head is cut off" --text "$dir/part"
+silent_stdout
+# As a client writes it: with a newline behind it, but not with more.
+{ cat "$dir/seven" && echo; } >"$dir/newline"
+expect 0 'Total: 2.0 MB' --text "$dir/newline"
+expect 0 'Total: -2.0 MB' --text --base "$dir/newline" "$dir/empty"
+{ cat "$dir/newline" && echo; } >"$dir/newlines"
+expect 1 "heapwire-prof: $dir/newlines: it is longer than it says" --text \
+    "$dir/newlines"
 silent_stdout
 
 # A full disk is told.

@@ -90,7 +90,7 @@ static const struct {
                 .budget_cpus = .01}},
      "active",
      "overhead, estimated: 0.100 % of a CPU (200 samples a second of 100.0 MB "
-     "a second, 5.0 us each); 0.0 MB more metadata\n"
+     "a second or more, 5.0 us each); 0.0 MB more metadata\n"
      "CPU time of the process, measured: 50.0 % of a CPU before, 51.0 % since "
      "it is active\nbudget: 1.00 % of a CPU\n",
      "guard"},

@@ -21,6 +21,7 @@ static const struct {
     int64_t since_ms;
     struct snapshot_memory memory;
     const char *line;
+    const char *version; /* NULL: whose samples take one page each */
 } cases[] = {
     /* all there is */
     {100,
@@ -35,11 +36,30 @@ static const struct {
       .cgroup_current = MB(300),
       .cgroup_limit = MB(2048)},
      "profile 100.0 MB (2500 samples since 1970-01-01 00:00:01 UTC) of 120.5 "
-     "MB allocated: 20.5 allocated while profiling was off, or noise (+-2.0); "
+     "MB allocated: 20.5 more, up to 9.8 of it pages of the samples "
+     "themselves, "
+     "the rest allocated while profiling was off, or noise (+-2.0); "
      "active 130.2: 9.8 free parts of pages in use; resident 140.5: 10.2 "
      "metadata (4.0) and free pages not given back yet; RSS 190.8: 50.2 "
      "outside jemalloc (files 30.0, thread stacks, other mappings); cgroup "
      "300.0 of limit 2048.0"},
+    /* four pages each: not more than there is to explain */
+    {100,
+     2500,
+     SINCE_MS,
+     {.allocated = MB(120.5)},
+     "profile 100.0 MB (2500 samples since 1970-01-01 00:00:01 UTC) of 120.5 "
+     "MB allocated: 20.5 more, up to 20.5 of it pages of the samples "
+     "themselves, the rest allocated while profiling was off, or noise "
+     "(+-2.0)",
+     "5.3.0-0-g54eaed1d"},
+    /* less than the noise: not named */
+    {100,
+     400,
+     SINCE_MS,
+     {.allocated = MB(150)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
+     "allocated: 50.0 allocated while profiling was off, or noise (+-5.0)"},
     /* within the noise: no gap is told */
     {100,
      400,
@@ -98,7 +118,9 @@ START_TEST(every_gap_is_told_with_what_explains_it)
     struct buffer line;
 
     buffer_init(&line, 1024);
-    reconciliation_write(&profile, &cases[_i].memory, &line);
+    reconciliation_write(&profile, &cases[_i].memory,
+                         cases[_i].version ? cases[_i].version : "5.3.1",
+                         &line);
     ck_assert_str_eq(line.data, cases[_i].line);
     buffer_fini(&line);
 }

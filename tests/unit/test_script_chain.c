@@ -257,6 +257,18 @@ START_TEST(views_of_a_script_have_a_ceiling)
 }
 END_TEST
 
+START_TEST(who_asks_for_the_name_now_is_told_of_the_method)
+{
+    expect_failure("Profile.of(\"now\").dot()",
+                   "no snapshot named 'now' is kept; Profile.now() takes a "
+                   "fresh dump");
+    expect_failure("Profile.of(\"heap_1\").base(\"now\").dot()",
+                   "Profile.now() takes a fresh dump");
+    expect_failure(HEAP "to_dot_format(\"now\")",
+                   "Profile.now() takes a fresh dump");
+}
+END_TEST
+
 START_TEST(a_base_must_be_there_and_comparable)
 {
     expect_failure("Profile.of(\"heap_1\").base(\"heap_9\").dot()",
@@ -385,6 +397,7 @@ main(void)
     tcase_add_test(tc, equal_views_of_a_script_are_rendered_once);
     tcase_add_test(tc, bytes_are_printed_as_they_are);
     tcase_add_test(tc, views_of_a_script_have_a_ceiling);
+    tcase_add_test(tc, who_asks_for_the_name_now_is_told_of_the_method);
     tcase_add_test(tc, a_base_must_be_there_and_comparable);
     tcase_add_test(tc, jobs_have_what_they_were_asked_with);
     tcase_add_test(tc, numbers_have_bounds);

@@ -176,7 +176,8 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "files are 7.0 MiB of rss; the cgroup uses 50% of its limit; the "
         "profile has 50.0 MiB, 50% of allocated: what was allocated since "
         "2026-11-21 02:31:00 UTC, when profiling became active, and is still "
-        "in use; an estimate from samples\n");
+        "in use; an estimate from samples; up to 0.7 MiB of allocated are "
+        "pages of the samples themselves\n");
     stats_unref(stats);
 }
 END_TEST

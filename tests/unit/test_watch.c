@@ -66,6 +66,7 @@ controller_submit(struct controller *controller,
                   struct error *err)
 {
     struct ticket *ticket;
+    bool refused;
 
     (void)controller;
     pthread_mutex_lock(&lock);
@@ -75,8 +76,9 @@ controller_submit(struct controller *controller,
         cause = request->cause;
         snprintf(reason, sizeof(reason), "%s", request->reason);
     }
+    refused = refuse;
     pthread_mutex_unlock(&lock);
-    if (refuse) {
+    if (refused) {
         error_set(err, ER_UNKNOWN, "the node is not there");
         return NULL;
     }
@@ -364,7 +366,19 @@ START_TEST(other_rules_hold_from_now_on)
 }
 END_TEST
 
-START_TEST(a_refusal_is_told)
+static unsigned
+count_said(const char *words)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&lock);
+    for (const char *at = said; (at = strstr(at, words)); at++)
+        count++;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+START_TEST(a_refusal_is_told_once_and_again_when_it_changes)
 {
     struct marks_rules rules = {.every_ms = 1000, .min_interval_ms = 1000};
     struct history_sample sample;
@@ -374,10 +388,18 @@ START_TEST(a_refusal_is_told)
     set_status(NODE_CONNECTED, true);
     watch = start(&rules);
     await_snapshots(1);
-    await_samples(watch, 3, &sample);
+    await_samples(watch, 5, &sample);
     ck_assert_int_eq(cause, SNAPSHOT_SCHEDULE);
+    ck_assert_uint_ge(asked(&snapshots_asked), 2);
+    ck_assert_uint_eq(count_said("(every 1 s): the node is not there"), 1);
+    pthread_mutex_lock(&lock);
+    refuse = false;
+    snapshots_to_fail = 100;
+    pthread_mutex_unlock(&lock);
+    await_samples(watch, 9, &sample);
     watch_stop(watch);
-    ck_assert_ptr_nonnull(strstr(said, "(every 1 s): the node is not there"));
+    ck_assert_uint_eq(count_said("(every 1 s): the dump failed"), 1);
+    ck_assert_uint_eq(count_said("no snapshot by itself"), 2);
 }
 END_TEST
 
@@ -396,7 +418,7 @@ main(void)
     tcase_add_test(tc, what_grows_while_it_does_not_answer_is_taken_then);
     tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);
     tcase_add_test(tc, other_rules_hold_from_now_on);
-    tcase_add_test(tc, a_refusal_is_told);
+    tcase_add_test(tc, a_refusal_is_told_once_and_again_when_it_changes);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
