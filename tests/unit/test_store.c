@@ -886,6 +886,10 @@ write_until_killed(int fd)
             store_pin(store, name, true, &why);
         if (i % 3 == 0 && i % 4)
             store_delete(store, name, &why);
+        if (i % 12 == 6) { /* or all would be pinned in the end */
+            snprintf(name, sizeof(name), "k_%06u", (i - 6) % 1000000);
+            store_pin(store, name, false, &why);
+        }
         snapshot_unref(s);
     }
 }
