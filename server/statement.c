@@ -195,7 +195,10 @@ give_chunk(struct statement *st)
 size_t
 statement_unsent(const struct session *s)
 {
-    return s->statement ? s->statement->chunk.reply.out.size : 0;
+    const struct statement *st = s->statement;
+
+    /* While the pump steps, the chunk is a worker's. */
+    return st && st->pump.state != PUMP_STEPPING ? st->chunk.reply.out.size : 0;
 }
 
 /* Bytes, or nearly so, of the rows that the worker has not made. */
