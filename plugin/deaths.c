@@ -195,8 +195,9 @@ death_parse(struct span line, struct death *out)
 
 /* ---- the file ---- */
 
+/* Not tried again after a part: past a limit of size that is a signal. */
 static int
-write_all(int fd, const char *data, size_t size)
+write_at_once(int fd, const char *data, size_t size)
 {
     ssize_t n = write(fd, data, size);
 
@@ -211,8 +212,8 @@ write_line(int fd, const struct buffer *old, const struct buffer *line)
 {
     bool torn = old->size > 0 && old->data[old->size - 1] != '\n';
 
-    if ((torn && write_all(fd, "\n", 1) != 0) ||
-        write_all(fd, line->data, line->size) != 0 || fsync(fd) != 0)
+    if ((torn && write_at_once(fd, "\n", 1) != 0) ||
+        write_at_once(fd, line->data, line->size) != 0 || fsync(fd) != 0)
         return -1;
     return 0;
 }
@@ -247,7 +248,7 @@ rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
     fd = own_file_open(dir, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return -1;
-    if (write_all(fd, kept, keep) == 0 && write_line(fd, old, line) == 0 &&
+    if (write_at_once(fd, kept, keep) == 0 && write_line(fd, old, line) == 0 &&
         rename(from, to) == 0)
         rc = 0;
     else

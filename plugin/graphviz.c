@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "dot.h"
 #include "errors.h"
 #include "files.h"
+#include "spawn_apart.h"
 #include "view_options.h"
 
 enum {
@@ -28,7 +28,6 @@ enum {
     REAP_STEP_MS = 2,
     LOST_MAX = 16,
     NICE = 10,
-    FIRST_OTHER = 3,
     DESCRIPTORS = 64,
     SOURCE_MAX = 64 << 20
 };
@@ -141,46 +140,16 @@ limit_child(pid_t pid, uint32_t deadline_ms)
     fd_close(fd);
 }
 
-/* No signal handler, mask, group, descriptor or variable of ours goes over. */
 static int
-spawn(const char *program, int socket, pid_t *pid)
+spawn_dot(const char *program, int socket, pid_t *pid)
 {
-    char *argv[] = {(char *)program, (char *)"-Tsvg", NULL};
-    char *environment[] = {(char *)"PATH=/usr/bin:/bin",
-                           (char *)"HOME=/nonexistent",
-                           (char *)"LC_ALL=C.UTF-8", NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
-    int rc;
+    char *const argv[] = {(char *)program, (char *)"-Tsvg", NULL};
+    char *const environment[] = {(char *)"PATH=/usr/bin:/bin",
+                                 (char *)"HOME=/nonexistent",
+                                 (char *)"LC_ALL=C.UTF-8", NULL};
+    struct spawn_apart dot = {program, argv, environment, {socket, socket, -1}};
 
-    sigfillset(&all);
-    sigemptyset(&none);
-    rc = posix_spawn_file_actions_init(&actions);
-    if (rc != 0)
-        return rc;
-    rc = posix_spawnattr_init(&attributes);
-    if (rc != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return rc;
-    }
-    if ((rc = posix_spawn_file_actions_adddup2(&actions, socket, 0)) ||
-        (rc = posix_spawn_file_actions_adddup2(&actions, socket, 1)) ||
-        (rc = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
-                                               O_WRONLY, 0)) ||
-        (rc =
-             posix_spawn_file_actions_addclosefrom_np(&actions, FIRST_OTHER)) ||
-        (rc = posix_spawnattr_setsigdefault(&attributes, &all)) ||
-        (rc = posix_spawnattr_setsigmask(&attributes, &none)) ||
-        (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
-                                                        POSIX_SPAWN_SETSIGMASK |
-                                                        POSIX_SPAWN_SETPGROUP)))
-        goto out;
-    rc = posix_spawn(pid, program, &actions, &attributes, argv, environment);
-out:
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return rc;
+    return spawn_apart(&dot, pid);
 }
 
 static int
@@ -192,7 +161,7 @@ start(struct child *child, const struct graphviz_run *run, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make a socket for graphviz");
         return -1;
     }
-    errno = spawn(run->program, pair[1], &child->pid);
+    errno = spawn_dot(run->program, pair[1], &child->pid);
     if (errno != 0) {
         error_sys(err, ER_UNKNOWN, "cannot start graphviz's %s", run->program);
         child->pid = 0;

@@ -35,7 +35,6 @@
 #include "snapshot_file.h"
 
 #include <string.h>
-#include <zlib.h>
 
 #include "buffer.h"
 #include "clean_text.h"
@@ -45,22 +44,9 @@
 #include "snapshot.h"
 #include "snapshot_body.h"
 #include "snapshot_head.h"
+#include "zlib_memory.h"
 
 enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
-
-static voidpf
-zlib_alloc(voidpf arg, uInt items, uInt size)
-{
-    (void)arg;
-    return mem_zalloc(items, size);
-}
-
-static void
-zlib_free(voidpf arg, voidpf block)
-{
-    (void)arg;
-    mem_free(block);
-}
 
 static int
 pack(const struct buffer *body, struct buffer *out, struct error *err)

@@ -206,22 +206,6 @@ out:
 
 /* ---- files ---- */
 
-static int
-write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            data += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* Never onto another file.  Not every file system knows renameat2's flag. */
 static int
 rename_new(int dir, const char *from, const char *to)
@@ -260,7 +244,7 @@ store_dir_write(struct store_dir *dir, const char *name,
     snprintf(tmp, sizeof(tmp), "%s" TMP_ENDING, name);
     *full = false;
     fd = open_new(dir, tmp);
-    if (fd < 0 || write_all(fd, bytes->data, bytes->size) != 0 ||
+    if (fd < 0 || fd_write_all(fd, bytes->data, bytes->size) != 0 ||
         fsync(fd) != 0 || fstat(fd, &st) != 0)
         goto fail;
     fd_close(fd);

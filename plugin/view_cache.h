@@ -69,10 +69,10 @@ void view_ticket_free(struct view_ticket *ticket);
 bool view_ticket_progress(struct view_ticket *ticket, struct job_progress *out);
 
 struct view_counts {
-    uint64_t rendered;   /* computations that succeeded */
-    uint64_t shared;     /* requests that joined another's computation */
-    uint64_t cached;     /* answered from memory */
-    size_t views, bytes; /* kept now */
+    uint64_t rendered;     /* computations that succeeded */
+    uint64_t shared;       /* requests that joined another's computation */
+    uint64_t cached;       /* answered from memory */
+    uint64_t views, bytes; /* kept now */
 };
 void view_cache_count(struct view_cache *cache, struct view_counts *out);
 

@@ -16,6 +16,7 @@
 
 #include "catalog_tables.h"
 #include "functions.h"
+#include "heap_cell.h"
 #include "heap_walk.h"
 #include "select_wait.h"
 #include "sql.h"
@@ -38,23 +39,6 @@ enum {
  * off in one case of twenty. */
 #define SIGNIFICANT 2
 
-static void
-set_text(struct value *out, const char *text)
-{
-    out->type = VALUE_TEXT;
-    out->data = text;
-    out->size = strlen(text);
-}
-
-static void
-set_estimate(struct value *out, double estimate)
-{
-    out->type = VALUE_INT;
-    out->integer = estimate >= 0x1p63    ? INT64_MAX
-                   : estimate <= -0x1p63 ? INT64_MIN
-                                         : (int64_t)llround(estimate);
-}
-
 static bool
 is_significant(double value, double variance)
 {
@@ -69,35 +53,34 @@ cell(struct heap_place *place, size_t column, struct value *out)
 
     switch (column) {
     case DIFF_SNAPSHOT:
-        set_text(out, place->pin->label);
+        cell_text(out, place->pin->label);
         break;
     case DIFF_BASE:
-        set_text(out, place->pin->base);
+        cell_text(out, place->pin->base);
         break;
     case DIFF_FUNCTION:
-        set_text(out, f->name);
+        cell_text(out, f->name);
         break;
     case DIFF_MODULE:
-        if (*f->module) /* NULL unknown */
-            set_text(out, f->module);
+        cell_known(out, f->module);
         break;
     case DIFF_FLAT_BYTES:
-        set_estimate(out, f->flat_bytes);
+        cell_estimate(out, f->flat_bytes);
         break;
     case DIFF_FLAT_ERROR:
-        set_estimate(out, sqrt(f->flat_variance));
+        cell_estimate(out, sqrt(f->flat_variance));
         break;
     case DIFF_CUM_BYTES:
-        set_estimate(out, f->cumulative_bytes);
+        cell_estimate(out, f->cumulative_bytes);
         break;
     case DIFF_CUM_ERROR:
-        set_estimate(out, sqrt(f->cumulative_variance));
+        cell_estimate(out, sqrt(f->cumulative_variance));
         break;
     case DIFF_FLAT_OBJECTS:
-        set_estimate(out, f->flat_objects);
+        cell_estimate(out, f->flat_objects);
         break;
     case DIFF_CUM_OBJECTS:
-        set_estimate(out, f->cumulative_objects);
+        cell_estimate(out, f->cumulative_objects);
         break;
     case DIFF_SIGNIFICANT:
         out->type = VALUE_INT;

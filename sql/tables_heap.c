@@ -30,6 +30,7 @@
 
 #include "catalog_tables.h"
 #include "functions.h"
+#include "heap_cell.h"
 #include "heap_walk.h"
 #include "profile.h"
 #include "select_wait.h"
@@ -41,33 +42,10 @@
     "The kept snapshot that snapshot = '...' asks for; else a fresh one, now"
 
 static void
-set_text(struct value *out, const char *text)
-{
-    out->type = VALUE_TEXT;
-    out->data = text;
-    out->size = strlen(text);
-}
-
-/* What is not known is NULL. */
-static void
-set_known(struct value *out, const char *text)
-{
-    if (*text)
-        set_text(out, text);
-}
-
-static void
 set_int(struct value *out, uint64_t number)
 {
     out->type = VALUE_INT;
     out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
-}
-
-static void
-set_count(struct value *out, double estimate)
-{
-    out->type = VALUE_INT;
-    out->integer = estimate < 0x1p63 ? (int64_t)llround(estimate) : INT64_MAX;
 }
 
 /* To the hundredth. */
@@ -107,31 +85,31 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
 
     switch (column) {
     case FUNCTIONS_SNAPSHOT:
-        set_text(out, place->pin->label);
+        cell_text(out, place->pin->label);
         break;
     case FUNCTIONS_FUNCTION:
-        set_text(out, f->name);
+        cell_text(out, f->name);
         break;
     case FUNCTIONS_MODULE:
-        set_known(out, f->module);
+        cell_known(out, f->module);
         break;
     case FUNCTIONS_FLAT_BYTES:
-        set_count(out, f->flat_bytes);
+        cell_estimate(out, f->flat_bytes);
         break;
     case FUNCTIONS_FLAT_PERCENT:
         set_percent(out, f->flat_bytes, functions->bytes);
         break;
     case FUNCTIONS_CUM_BYTES:
-        set_count(out, f->cumulative_bytes);
+        cell_estimate(out, f->cumulative_bytes);
         break;
     case FUNCTIONS_CUM_PERCENT:
         set_percent(out, f->cumulative_bytes, functions->bytes);
         break;
     case FUNCTIONS_FLAT_OBJECTS:
-        set_count(out, f->flat_objects);
+        cell_estimate(out, f->flat_objects);
         break;
     case FUNCTIONS_CUM_OBJECTS:
-        set_count(out, f->cumulative_objects);
+        cell_estimate(out, f->cumulative_objects);
         break;
     default:
         break;
@@ -215,7 +193,7 @@ stacks_cell(struct heap_place *place, size_t column, struct value *out)
 
     switch (column) {
     case STACKS_SNAPSHOT:
-        set_text(out, place->pin->label);
+        cell_text(out, place->pin->label);
         break;
     case STACKS_STACK:
         set_int(out, (uint64_t)place->at + 1);
@@ -224,14 +202,14 @@ stacks_cell(struct heap_place *place, size_t column, struct value *out)
         set_int(out, place->frame_count);
         break;
     case STACKS_BYTES:
-        set_count(out, stack->bytes);
+        cell_estimate(out, stack->bytes);
         break;
     case STACKS_OBJECTS:
-        set_count(out, stack->objects);
+        cell_estimate(out, stack->objects);
         break;
     case STACKS_FUNCTION:
         if (place->frame_count > 0)
-            set_text(out, frame_name(place, 0));
+            cell_text(out, frame_name(place, 0));
         break;
     case STACKS_FOLDED:
         if (place->frame_count > 0)
@@ -297,7 +275,7 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
 
     switch (column) {
     case FRAMES_SNAPSHOT:
-        set_text(out, place->pin->label);
+        cell_text(out, place->pin->label);
         break;
     case FRAMES_STACK:
         set_int(out, (uint64_t)place->at + 1);
@@ -306,13 +284,13 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
         set_int(out, place->frame);
         break;
     case FRAMES_FUNCTION:
-        set_text(out, frame_name(place, place->frame));
+        cell_text(out, frame_name(place, place->frame));
         break;
     case FRAMES_SYMBOL:
-        set_text(out, frame->function);
+        cell_text(out, frame->function);
         break;
     case FRAMES_FILE:
-        set_known(out, frame->file);
+        cell_known(out, frame->file);
         break;
     case FRAMES_LINE:
         if (frame->line)
@@ -322,17 +300,17 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
         set_int(out, at->frame + 1 < location->frame_count);
         break;
     case FRAMES_MODULE:
-        set_known(out, location->module);
+        cell_known(out, location->module);
         break;
     case FRAMES_MODULE_OFFSET:
         if (*location->module)
             set_int(out, location->module_offset);
         break;
     case FRAMES_BYTES:
-        set_count(out, stack->bytes);
+        cell_estimate(out, stack->bytes);
         break;
     case FRAMES_OBJECTS:
-        set_count(out, stack->objects);
+        cell_estimate(out, stack->objects);
         break;
     default:
         break;

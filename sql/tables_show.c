@@ -79,42 +79,6 @@ count_running(const struct sql_session *session)
     return running;
 }
 
-static uint64_t
-count_bytes_kept(const struct sql_session *session)
-{
-    struct view_counts counts;
-
-    view_cache_count(session->node->views, &counts);
-    return counts.bytes;
-}
-
-static uint64_t
-count_cached(const struct sql_session *session)
-{
-    struct view_counts counts;
-
-    view_cache_count(session->node->views, &counts);
-    return counts.cached;
-}
-
-static uint64_t
-count_rendered(const struct sql_session *session)
-{
-    struct view_counts counts;
-
-    view_cache_count(session->node->views, &counts);
-    return counts.rendered;
-}
-
-static uint64_t
-count_shared(const struct sql_session *session)
-{
-    struct view_counts counts;
-
-    view_cache_count(session->node->views, &counts);
-    return counts.shared;
-}
-
 static const char *
 tell_cipher(const struct sql_session *session)
 {
@@ -127,15 +91,22 @@ tell_tls_version(const struct sql_session *session)
     return session->who.tls_version;
 }
 
-#define COUNT(field) offsetof(struct sql_counts, field)
+/* What server and views count. */
+struct counted {
+    struct sql_counts server;
+    struct view_counts views;
+};
 
-/* What the server counts, what is asked of others, or a text; none of them:
- * nothing is counted, for there is none. */
+#define COUNT(field) offsetof(struct counted, server.field)
+#define VIEWS(field) offsetof(struct counted, views.field)
+
+/* What is counted, what is asked of others, or a text; none of them: nothing
+ * is counted, for there is none. */
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
     const char *(*tell)(const struct sql_session *session); /* NULL: "" */
-    size_t counted; /* 1 past its place in struct sql_counts */
+    size_t counted; /* 1 past its place in struct counted */
 } statuses[] = {
     {"Aborted_clients", NULL, NULL, 1 + COUNT(lost_clients)},
     {"Aborted_connects", NULL, NULL, 1 + COUNT(failed_logins)},
@@ -145,11 +116,11 @@ static const struct {
     {"Created_tmp_disk_tables", NULL, NULL, 0},
     {"Created_tmp_files", NULL, NULL, 0},
     {"Flush_commands", NULL, NULL, 0},
+    {"Heapwire_view_cache_bytes", NULL, NULL, 1 + VIEWS(bytes)},
+    {"Heapwire_views_cached", NULL, NULL, 1 + VIEWS(cached)},
+    {"Heapwire_views_rendered", NULL, NULL, 1 + VIEWS(rendered)},
+    {"Heapwire_views_shared", NULL, NULL, 1 + VIEWS(shared)},
     {"Max_used_connections", NULL, NULL, 1 + COUNT(most_connections)},
-    {"Heapwire_view_cache_bytes", count_bytes_kept, NULL, 0},
-    {"Heapwire_views_cached", count_cached, NULL, 0},
-    {"Heapwire_views_rendered", count_rendered, NULL, 0},
-    {"Heapwire_views_shared", count_shared, NULL, 0},
     {"Open_files", NULL, NULL, 0},
     {"Open_tables", NULL, NULL, 0},
     {"Opened_tables", NULL, NULL, 0},
@@ -169,9 +140,10 @@ static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_host *host = &scope->session->node->host;
-    struct sql_counts counts;
+    struct counted counts;
 
-    host->count(host->arg, &counts);
+    host->count(host->arg, &counts.server);
+    view_cache_count(scope->session->node->views, &counts.views);
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
         uint64_t number = 0;
         const char *text = NULL;

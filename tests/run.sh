@@ -32,6 +32,8 @@ part() {
     if "$@" >"$logs/out" 2>&1 </dev/null; then
         passed=$((passed + 1))
         verdict=ok
+        skipped=$(grep -m 1 '^skipped:' "$logs/out")
+        [ -z "$skipped" ] || verdict="ok, but $skipped:"
     else
         failed=$((failed + 1))
         failures="$failures $name"

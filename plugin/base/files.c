@@ -73,6 +73,22 @@ fd_read_all(int fd, struct buffer *out, const char *what, struct error *err)
 }
 
 int
+fd_write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0) {
+            data += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+int
 file_read_all(const char *path, struct buffer *out, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

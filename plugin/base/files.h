@@ -13,6 +13,8 @@ void fd_close(int fd); /* -1 is fine; keeps errno */
  * what names it in the error. */
 int fd_read_all(int fd, struct buffer *out, const char *what,
                 struct error *err);
+/* -1 with errno. */
+int fd_write_all(int fd, const char *data, size_t size);
 int file_read_all(const char *path, struct buffer *out, struct error *err);
 
 #endif

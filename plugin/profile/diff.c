@@ -112,18 +112,9 @@ static bool
 is_moved(const struct side *side, uint64_t address)
 {
     const struct profile *profile = side->profile;
-    size_t low = 0, high = profile->module_count;
+    const struct profile_module *module = profile_module_find(profile, address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (profile->modules[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->module_count &&
-           profile->modules[low].start <= address && side->moved[low];
+    return module && side->moved[module - profile->modules];
 }
 
 /* ---- locations ---- */

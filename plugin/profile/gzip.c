@@ -3,32 +3,17 @@
 
 #include <limits.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "buffer.h"
-#include "memory.h"
+#include "zlib_memory.h"
 
 enum { GZIP_LEVEL = 6, GZIP_WINDOW = 15 + 16 /* with gzip's frame */ };
-
-static voidpf
-allocate(voidpf opaque, uInt count, uInt size)
-{
-    (void)opaque;
-    return mem_zalloc(count, size);
-}
-
-static void
-release(voidpf opaque, voidpf block)
-{
-    (void)opaque;
-    mem_free(block);
-}
 
 void
 gzip_add(struct buffer *out, const void *data, size_t size)
 {
     static const size_t piece = 1 << 16;
-    z_stream stream = {.zalloc = allocate, .zfree = release};
+    z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free};
     const unsigned char *at = data;
     int rc = Z_OK;
 

@@ -291,21 +291,12 @@ add_mappings(struct writer *w)
 static size_t
 mapping_of(const struct profile *profile, uint64_t address)
 {
-    size_t low = 0, high = profile->module_count;
+    const struct profile_module *module;
 
-    if (high == 0)
+    if (profile->module_count == 0)
         return 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (profile->modules[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->module_count && profile->modules[low].start <= address
-               ? low + 1
-               : 0;
+    module = profile_module_find(profile, address);
+    return module ? (size_t)(module - profile->modules) + 1 : 0;
 }
 
 static int

@@ -27,6 +27,24 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
     return 1 / (chance > 0 ? chance : ratio); /* tiny ones round to 0 */
 }
 
+const struct profile_module *
+profile_module_find(const struct profile *profile, uint64_t address)
+{
+    size_t low = 0, high = profile->module_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (profile->modules[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->module_count && profile->modules[low].start <= address
+               ? &profile->modules[low]
+               : NULL;
+}
+
 double
 profile_value(const struct profile_stack *stack, enum measure measure)
 {

@@ -83,6 +83,10 @@ struct profile *profile_new(const struct heap_dump *dump,
                             struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
 
+/* The module that holds address, or NULL. */
+const struct profile_module *profile_module_find(const struct profile *profile,
+                                                 uint64_t address);
+
 /* What one stack, and all of them, weigh. */
 double profile_value(const struct profile_stack *stack, enum measure measure);
 double profile_total(const struct profile *profile, enum measure measure);

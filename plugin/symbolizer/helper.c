@@ -2,10 +2,8 @@
 #include "helper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,9 +15,10 @@
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "spawn_apart.h"
 #include "symbolizer_wire.h"
 
-enum { READ_BYTES = 1 << 16, REAP_STEP_MS = 2, SOCKET = 0, FIRST_OTHER = 3 };
+enum { READ_BYTES = 1 << 16, REAP_STEP_MS = 2 };
 
 struct helper {
     char *program;
@@ -141,51 +140,20 @@ fail(struct helper *h, const struct error *err)
     return HELPER_FAILED;
 }
 
-/* No signal handler, mask, group, descriptor or variable of ours goes over. */
 static int
-spawn(struct helper *h, int socket)
+spawn_helper(struct helper *h, int socket)
 {
     char memory[24], seconds[24], parent[24];
-    char *argv[] = {h->program, memory, seconds, parent, NULL};
-    char *environment[] = {NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
-    int rc;
+    char *const argv[] = {h->program, memory, seconds, parent, NULL};
+    char *const environment[] = {NULL};
+    struct spawn_apart helper = {
+        h->program, argv, environment, {socket, -1, -1}};
 
     snprintf(memory, sizeof(memory), "%llu",
              (unsigned long long)h->memory_bytes);
     snprintf(seconds, sizeof(seconds), "%u", h->cpu_ms / 1000 + 1);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
-    sigfillset(&all);
-    sigemptyset(&none);
-    rc = posix_spawn_file_actions_init(&actions);
-    if (rc != 0)
-        return rc;
-    rc = posix_spawnattr_init(&attributes);
-    if (rc != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return rc;
-    }
-    if ((rc = posix_spawn_file_actions_adddup2(&actions, socket, SOCKET)) ||
-        (rc = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
-                                               O_WRONLY, 0)) ||
-        (rc = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
-                                               O_WRONLY, 0)) ||
-        (rc =
-             posix_spawn_file_actions_addclosefrom_np(&actions, FIRST_OTHER)) ||
-        (rc = posix_spawnattr_setsigdefault(&attributes, &all)) ||
-        (rc = posix_spawnattr_setsigmask(&attributes, &none)) ||
-        (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
-                                                        POSIX_SPAWN_SETSIGMASK |
-                                                        POSIX_SPAWN_SETPGROUP)))
-        goto out;
-    rc = posix_spawn(&h->pid, h->program, &actions, &attributes, argv,
-                     environment);
-out:
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return rc;
+    return spawn_apart(&helper, &h->pid);
 }
 
 static int
@@ -199,7 +167,7 @@ start(struct helper *h, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make a socket for the symboliser");
         return -1;
     }
-    errno = spawn(h, pair[1]);
+    errno = spawn_helper(h, pair[1]);
     if (errno != 0) {
         error_sys(err, ER_UNKNOWN, "cannot start %s", h->program);
         h->pid = -1;

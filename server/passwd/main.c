@@ -133,22 +133,6 @@ read_old(const char *path, struct buffer *old, struct stat *st, bool *exists)
     return check_text(path, old);
 }
 
-static int
-write_all(int fd, const struct buffer *text)
-{
-    size_t done = 0;
-    ssize_t n;
-
-    while (done < text->size) {
-        n = write(fd, text->data + done, text->size - done);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0)
-            done += (size_t)n;
-    }
-    return fsync(fd);
-}
-
 /* All or nothing, and never readable by others: a new file takes the name. */
 static int
 replace_file(const char *path, const struct buffer *text,
@@ -170,7 +154,8 @@ replace_file(const char *path, const struct buffer *text,
     }
     if ((exists && old->st_uid != geteuid() &&
          fchown(fd, old->st_uid, old->st_gid) != 0) ||
-        write_all(fd, text) != 0 || rename(temporary, path) != 0) {
+        fd_write_all(fd, text->data, text->size) != 0 || fsync(fd) != 0 ||
+        rename(temporary, path) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot be replaced");
         (void)unlink(temporary);
         fd_close(fd);

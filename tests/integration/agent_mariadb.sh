@@ -1,7 +1,7 @@
 #!/bin/sh
 # mariadbd --user=mysql with libjemalloc preloaded, started by root.
 . "$(dirname "$0")/agent.inc"
-[ "$(id -u)" -eq 0 ] || { echo "needs root: skipped"; exit 0; }
+[ "$(id -u)" -eq 0 ] || { echo "skipped: needs root"; exit 0; }
 mariadbd=$(realpath "$(command -v mariadbd)")
 data=$WORK/data
 sock=$data/sock

@@ -3,18 +3,7 @@
 # of it belongs to its user, and is found again by the next start, as root.
 . tests/integration/lib.inc
 
-if [ "$(id -u)" != 0 ]; then
-    echo "evidence_mariadb.sh needs root: it is about leaving it"
-    exit 1
-fi
-chmod 755 "$work"
-mkdir "$work/db"
-mariadb-install-db --no-defaults --force --datadir="$work/db/data" --user=mysql \
-    --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
-    cat "$work/install.log"
-    exit 1
-}
-chown mysql "$work/db"
+install_mariadb
 
 start_database() {
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \

@@ -3,18 +3,7 @@
 # is started again by its wrapper: heapwired follows its uid and finds it again.
 . tests/integration/lib.inc
 
-if [ "$(id -u)" != 0 ]; then
-    echo "mariadb_node.sh needs root: it is about leaving it"
-    exit 1
-fi
-chmod 755 "$work"
-mkdir "$work/db"
-mariadb-install-db --no-defaults --force --datadir="$work/db/data" --user=mysql \
-    --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
-    cat "$work/install.log"
-    exit 1
-}
-chown mysql "$work/db"
+install_mariadb
 
 cat >"$work/wrapper" <<EOF
 #!/bin/sh

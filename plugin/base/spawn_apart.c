@@ -1,0 +1,60 @@
+/* spawn_apart.c - see spawn_apart.h. */
+#include "spawn_apart.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+
+enum { FIRST_OTHER = 3 };
+
+static int
+set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
+{
+    int rc = 0;
+
+    for (int i = 0; i < FIRST_OTHER && rc == 0; i++)
+        rc = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, fds[i], i)
+                         : posix_spawn_file_actions_addopen(
+                               actions, i, "/dev/null", O_WRONLY, 0);
+    return rc ? rc
+              : posix_spawn_file_actions_addclosefrom_np(actions, FIRST_OTHER);
+}
+
+static int
+set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int rc;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    if ((rc = posix_spawnattr_setsigdefault(attributes, &all)) ||
+        (rc = posix_spawnattr_setsigmask(attributes, &none)))
+        return rc;
+    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETPGROUP);
+}
+
+int
+spawn_apart(const struct spawn_apart *spawn, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int rc = posix_spawn_file_actions_init(&actions);
+
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&attributes);
+    if (rc != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return rc;
+    }
+    if ((rc = set_descriptors(&actions, spawn->fds)) == 0 &&
+        (rc = set_attributes(&attributes)) == 0)
+        rc = posix_spawn(pid, spawn->program, &actions, &attributes,
+                         spawn->argv, spawn->environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}

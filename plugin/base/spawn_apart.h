@@ -1,0 +1,17 @@
+/* spawn_apart.h - a program of another's making, kept apart from us. */
+#ifndef HW_SPAWN_APART_H
+#define HW_SPAWN_APART_H
+
+#include <sys/types.h>
+
+struct spawn_apart {
+    const char *program; /* a path */
+    char *const *argv, *const *environment;
+    int fds[3]; /* its 0, 1 and 2; -1: /dev/null, to be written to */
+};
+
+/* In a process group of its own; no signal handler, mask, descriptor or
+ * variable of ours goes over.  An errno, 0 when it runs; the caller reaps. */
+int spawn_apart(const struct spawn_apart *spawn, pid_t *pid);
+
+#endif

@@ -1,0 +1,36 @@
+/* heap_cell.h - what the cells of heap_* tables are set to. */
+#ifndef HW_HEAP_CELL_H
+#define HW_HEAP_CELL_H
+
+#include <math.h>
+#include <string.h>
+
+#include "cursor.h"
+
+/* Borrowed. */
+static inline void
+cell_text(struct value *out, const char *text)
+{
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
+}
+
+/* What is not known is NULL. */
+static inline void
+cell_known(struct value *out, const char *text)
+{
+    if (*text)
+        cell_text(out, text);
+}
+
+static inline void
+cell_estimate(struct value *out, double estimate)
+{
+    out->type = VALUE_INT;
+    out->integer = estimate >= 0x1p63    ? INT64_MAX
+                   : estimate <= -0x1p63 ? INT64_MIN
+                                         : (int64_t)llround(estimate);
+}
+
+#endif
