@@ -35,6 +35,7 @@ void helper_free(struct helper *helper); /* kills; NULL is fine */
 
 struct helper_question {
     int object_fd;
+    int index_fd; /* the object's symbol index, as yet unchecked; -1: none */
     const char *path;
     const uint64_t *offsets; /* ascending */
     uint32_t count;
@@ -56,6 +57,22 @@ enum helper_result {
 enum helper_result helper_ask(struct helper *helper,
                               const struct helper_question *question,
                               struct error *err);
+
+/* An object whose symbol index is wanted. */
+struct helper_index {
+    int object_fd;
+    const char *path;
+    uint32_t deadline_ms;
+    /* Takes the index file's bytes in their order; -1 with *err: give up. */
+    int (*write)(void *arg, const void *data, size_t size, struct error *err);
+    void *arg;
+};
+
+/* Only after HELPER_DONE with err "" is the index whole.  What comes from the
+ * helper is hostile: the bytes are checked when the index is read. */
+enum helper_result helper_make_index(struct helper *helper,
+                                     const struct helper_index *index,
+                                     struct error *err);
 
 /* Ends the process, if there is one; the next question starts another. */
 void helper_end(struct helper *helper);

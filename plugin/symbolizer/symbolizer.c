@@ -312,6 +312,7 @@ ask(struct object *object, bool symbols_only, struct error *err)
     uint64_t left = object->job->until > now ? object->job->until - now : 0;
     struct helper_question question = {
         .object_fd = object->elf.fd,
+        .index_fd = -1,
         .path = object->path,
         .offsets = object->asked,
         .count = (uint32_t)object->asked_count,

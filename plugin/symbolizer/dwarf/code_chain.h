@@ -1,0 +1,32 @@
+/*
+ * code_chain.h - what is known of the code at one address: by DWARF, or by an
+ * index made of it.
+ */
+#ifndef HW_CODE_CHAIN_H
+#define HW_CODE_CHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct code_frame {
+    uint64_t entry;   /* which function, or place it was inlined at: equal
+                         only for the same one of the same file */
+    struct span name; /* "" when DWARF has none */
+    bool linkage;     /* name is a linkage name, or was before it was made
+                         readable */
+    bool readable;    /* name is demangled already */
+    bool inlined;
+    struct span file; /* "" unknown */
+    uint32_t line;    /* 0 unknown */
+};
+
+/* Innermost first.  Without a function, but with a line, there is one frame
+ * with the name "". */
+struct code_chain {
+    const struct code_frame *frames;
+    uint32_t count; /* at most NAMES_INLINE_MAX: the innermost; 0: unknown */
+};
+
+#endif

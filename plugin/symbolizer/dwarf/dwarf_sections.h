@@ -1,0 +1,72 @@
+/*
+ * dwarf_sections.h - the bytes of one file's DWARF sections, read when needed.
+ *
+ * pread only: a file that is cut or replaced while we read gives an error,
+ * never a signal.  A section is an area of its full size whose 64 KiB blocks
+ * are read when they are first touched, so that pointers into it last as long
+ * as the sections and only what was touched costs memory.  Compressed sections
+ * (ELF "Section Compression": zlib, zstd; and .zdebug_*) are inflated whole.
+ * Any thread.
+ */
+#ifndef HW_DWARF_SECTIONS_H
+#define HW_DWARF_SECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct buffer;
+struct dwarf_sections;
+struct elf_file;
+struct error;
+
+enum dwarf_section {
+    DWARF_ABBREV,
+    DWARF_ADDR,
+    DWARF_ARANGES,
+    DWARF_INFO,
+    DWARF_LINE,
+    DWARF_LINE_STR,
+    DWARF_RANGES,
+    DWARF_RNGLISTS,
+    DWARF_STR,
+    DWARF_STR_OFFSETS,
+    DWARF_SECTION_COUNT
+};
+
+/*
+ * Of a file with loaded sections, whose descriptor has to stay open.
+ * memory_max is for all that is read and inflated, here and by those who ask
+ * for room.
+ */
+struct dwarf_sections *dwarf_sections_new(const struct elf_file *elf,
+                                          size_t memory_max, struct error *err);
+void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
+
+/* As a reader sees it, inflated; 0: not there. */
+uint64_t dwarf_section_size(const struct dwarf_sections *sections,
+                            enum dwarf_section which);
+
+/* Borrowed bytes; NULL with *err when they are not there, cannot be read or
+ * there is no room. */
+const uint8_t *dwarf_section_bytes(struct dwarf_sections *sections,
+                                   enum dwarf_section which, uint64_t offset,
+                                   uint64_t size, struct error *err);
+
+/* The text at offset, up to its NUL: which is one of the three with texts. */
+bool dwarf_section_text(struct dwarf_sections *sections,
+                        enum dwarf_section which, uint64_t offset,
+                        struct span *text);
+
+/* Reads a run into out, past the blocks: for a unit that is read once. */
+int dwarf_section_copy(struct dwarf_sections *sections,
+                       enum dwarf_section which, uint64_t offset, uint64_t size,
+                       struct buffer *out, struct error *err);
+
+/* Room in memory_max for what the caller keeps; false: there is none. */
+bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
+void dwarf_room_give(struct dwarf_sections *sections, size_t size);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * dwarf_units.h - the units of .debug_info and which addresses each has.
+ *
+ * From .debug_aranges where that is complete, else from the units' own first
+ * entries.  A unit of a kind that this reader does not know (split, dwz's
+ * alternative file, an unknown version) is listed with the reason.
+ */
+#ifndef HW_DWARF_UNITS_H
+#define HW_DWARF_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "line_table.h"
+
+struct abbrev_table;
+struct dwarf_sections;
+struct dwarf_units;
+struct error;
+
+enum { DWARF_UNITS_MAX = 1 << 22 };
+
+enum dwarf_why {
+    DWARF_KNOWN,
+    DWARF_SPLIT,       /* a skeleton: its code is in a .dwo file */
+    DWARF_ALTERNATIVE, /* refers to another file's .debug_info (dwz) */
+    DWARF_VERSION,     /* newer or older than 2 to 5 */
+    DWARF_DAMAGED,
+    DWARF_NO_ROOM, /* past the ceiling on memory */
+    DWARF_WHY_COUNT
+};
+
+struct dwarf_unit {
+    uint64_t offset, size; /* in .debug_info, with its header */
+    uint64_t entries;      /* offset of its first entry */
+    uint64_t abbrev_offset;
+    uint64_t low_pc; /* base of its ranges */
+    uint64_t addr_base, ranges_base, str_offsets_base;
+    struct line_origin line; /* line.offset UINT64_MAX: none */
+    uint8_t version, address_size, offset_size; /* 8: DWARF64 */
+    uint8_t why;                                /* enum dwarf_why */
+};
+
+/* Reads the headers (and first entries, where they are needed). */
+struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
+                                    struct error *err);
+void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
+
+size_t dwarf_units_count(const struct dwarf_units *units);
+/* Reads the unit's first entry when that was not yet done; any thread. */
+const struct dwarf_unit *dwarf_units_get(struct dwarf_units *units, size_t i);
+
+/* The first unit, in the order of the file, with code at address; SIZE_MAX. */
+size_t dwarf_units_at(struct dwarf_units *units, uint64_t address);
+
+/* The unit whose entries hold an offset of .debug_info; SIZE_MAX. */
+size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * index_files.h - where the symbol index of an object lies.
+ *
+ * Beside the object as <path>.hwindex, or in a directory of ours as
+ * <build-id in hex>.hwindex: a regular file, not followed through a symbolic
+ * link, written under another name and renamed when it is whole.  Who reads it
+ * checks what is in it.
+ */
+#ifndef HW_INDEX_FILES_H
+#define HW_INDEX_FILES_H
+
+#include <stdint.h>
+
+struct elf_file;
+struct error;
+struct helper;
+
+/* In directory first (NULL: none of ours), then beside path; -1: there is
+ * none.  The caller closes it. */
+int index_file_open(const struct elf_file *elf, const char *directory,
+                    const char *path);
+
+/*
+ * Has the helper make the index of the object behind elf, and puts it at
+ * target.  -1 with *err, and nothing there, when that fails or takes longer.
+ */
+int index_file_make(struct helper *helper, const struct elf_file *elf,
+                    const char *path, const char *target, uint32_t deadline_ms,
+                    struct error *err);
+
+#endif
