@@ -23,12 +23,14 @@ enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
+    DESCRIPTORS_MAX = 2, /* an object's, and its index's */
     EXIT_USAGE = 2
 };
 
 struct helper {
     struct buffer in, out;
-    int object_fd; /* of the request being read; -1: none yet */
+    int fds[DESCRIPTORS_MAX]; /* of the request being read */
+    size_t fd_count;
     uint32_t cpu_seconds;
 };
 
@@ -42,21 +44,33 @@ take_number(const char *text, uint64_t *out)
     return end != text && *end == '\0' && errno == 0;
 }
 
-/* Keeps the first descriptor that comes with a request. */
 static void
-take_descriptor(struct helper *h, struct msghdr *message)
+drop_descriptors(struct helper *h)
+{
+    while (h->fd_count > 0)
+        fd_close(h->fds[--h->fd_count]);
+}
+
+/* Keeps the first descriptors that come with a request. */
+static void
+take_descriptors(struct helper *h, struct msghdr *message)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(message);
-    int fd;
+    int fds[DESCRIPTORS_MAX];
+    size_t size;
 
     if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-        c->cmsg_len != CMSG_LEN(sizeof(fd)))
+        c->cmsg_len < CMSG_LEN(0))
         return;
-    memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    if (h->object_fd < 0)
-        h->object_fd = fd;
-    else
-        fd_close(fd);
+    size = c->cmsg_len - CMSG_LEN(0);
+    size = size < sizeof(fds) ? size : sizeof(fds);
+    memcpy(fds, CMSG_DATA(c), size);
+    for (size_t i = 0; i < size / sizeof(fds[0]); i++) {
+        if (h->fd_count < DESCRIPTORS_MAX)
+            h->fds[h->fd_count++] = fds[i];
+        else
+            fd_close(fds[i]);
+    }
 }
 
 /* 1: more bytes came; 0: the end; -1: failure. */
@@ -65,7 +79,7 @@ receive(struct helper *h)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
     } control;
     struct iovec piece = {buffer_reserve(&h->in, READ_BYTES), READ_BYTES};
     struct msghdr message = {0};
@@ -82,7 +96,7 @@ receive(struct helper *h)
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return (int)n;
-    take_descriptor(h, &message);
+    take_descriptors(h, &message);
     buffer_claim(&h->in, (size_t)n);
     return 1;
 }
@@ -119,7 +133,7 @@ name_object(struct helper *h, struct wire_request *request)
 
     if (!path)
         return status;
-    object = object_names_new(h->object_fd, path, request->symbols_only, &err);
+    object = object_names_new(h->fds[0], path, request->symbols_only, &err);
     for (uint32_t i = 0; object && i < request->count; i++) {
         if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
             0) {
@@ -141,19 +155,27 @@ out:
 }
 
 static int
+make_index(struct helper *h)
+{
+    wire_put_done(&h->out, "this symboliser makes no index");
+    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_PROTOCOL;
+}
+
+static int
 serve_one(struct helper *h, struct span payload)
 {
     struct wire_request request;
     int status;
 
-    if (h->object_fd < 0 || !wire_parse_request(payload, &request))
+    if (h->fd_count == 0 || !wire_parse_request(payload, &request))
         return WIRE_EXIT_PROTOCOL;
     if (request.version != WIRE_VERSION)
         return WIRE_EXIT_VERSION;
+    if (request.has_index && h->fd_count < 2)
+        return WIRE_EXIT_PROTOCOL;
     limits_cpu(h->cpu_seconds);
-    status = name_object(h, &request);
-    fd_close(h->object_fd);
-    h->object_fd = -1;
+    status = request.make_index ? make_index(h) : name_object(h, &request);
+    drop_descriptors(h);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;
 }
@@ -183,7 +205,7 @@ serve(struct helper *h)
 int
 main(int argc, char **argv)
 {
-    struct helper h = {.object_fd = -1};
+    struct helper h = {.fd_count = 0};
     uint64_t memory_bytes, cpu_seconds, parent;
     int status;
 
@@ -203,7 +225,7 @@ main(int argc, char **argv)
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
     status = serve(&h);
-    fd_close(h.object_fd);
+    drop_descriptors(&h);
     buffer_fini(&h.in);
     buffer_fini(&h.out);
     return status;
