@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct helper {
     uint64_t memory_bytes;
     uint32_t cpu_ms;
     int cancel_fd;
+    uint32_t reader_mb;
+    bool idle;
     pid_t pid;                       /* -1: none */
     pid_t lost[HELPER_FAILURES_MAX]; /* killed but not gone yet; 0: free */
     int socket;
@@ -48,6 +51,8 @@ helper_new(const struct helper_options *options, struct error *err)
     h->memory_bytes = options->memory_bytes;
     h->cpu_ms = options->cpu_ms;
     h->cancel_fd = options->cancel_fd;
+    h->reader_mb = options->reader_mb;
+    h->idle = options->idle;
     h->program = mem_strdup(options->program);
     if (!h->program)
         goto fail;
@@ -143,8 +148,8 @@ fail(struct helper *h, const struct error *err)
 static int
 spawn_helper(struct helper *h, int socket)
 {
-    char memory[24], seconds[24], parent[24];
-    char *const argv[] = {h->program, memory, seconds, parent, NULL};
+    char memory[24], seconds[24], parent[24], reader[24];
+    char *const argv[] = {h->program, memory, seconds, parent, reader, NULL};
     char *const environment[] = {NULL};
     struct spawn_apart helper = {
         h->program, argv, environment, {socket, -1, -1}};
@@ -153,12 +158,14 @@ spawn_helper(struct helper *h, int socket)
              (unsigned long long)h->memory_bytes);
     snprintf(seconds, sizeof(seconds), "%u", h->cpu_ms / 1000 + 1);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
+    snprintf(reader, sizeof(reader), "%u", h->reader_mb);
     return spawn_apart(&helper, &h->pid);
 }
 
 static int
 start(struct helper *h, struct error *err)
 {
+    const struct sched_param none = {0};
     int pair[2];
 
     if (h->pid > 0)
@@ -176,6 +183,9 @@ start(struct helper *h, struct error *err)
         return -1;
     }
     fd_close(pair[1]);
+    /* From here: a thread of ours could not become normal again. */
+    if (h->idle)
+        (void)sched_setscheduler(h->pid, SCHED_IDLE, &none);
     h->socket = pair[0];
     return 0;
 }
@@ -213,6 +223,7 @@ struct exchange {
     int fds[2]; /* the object's, and its index's */
     size_t fd_count;
     uint32_t answered;
+    bool refused; /* the index */
 };
 
 static ssize_t
@@ -347,6 +358,17 @@ take_part(struct exchange *x, struct span part, struct error *err)
 }
 
 static enum take
+take_refusal(struct exchange *x, struct span why)
+{
+    if (x->fds[1] < 0 || x->refused)
+        return TAKE_GARBAGE;
+    x->refused = true;
+    if (x->question->refused)
+        x->question->refused(x->question->arg, why);
+    return TAKE_MORE;
+}
+
+static enum take
 take_reply(struct exchange *x, struct span payload, struct error *err)
 {
     struct wire_reply reply;
@@ -357,6 +379,8 @@ take_reply(struct exchange *x, struct span payload, struct error *err)
         return take_answer(x, &reply);
     if (reply.type == WIRE_PART)
         return take_part(x, reply.part, err);
+    if (reply.type == WIRE_REFUSED)
+        return take_refusal(x, reply.complaint);
     if (x->question && x->answered < x->question->count &&
         reply.complaint.size == 0)
         return TAKE_GARBAGE;

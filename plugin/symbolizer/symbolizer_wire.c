@@ -84,6 +84,15 @@ wire_put_part(struct buffer *out, const void *data, size_t size)
 }
 
 void
+wire_put_refused(struct buffer *out, const char *why)
+{
+    size_t mark = begin(out, WIRE_REFUSED);
+
+    put_text(out, why, WIRE_COMPLAINT_MAX);
+    end(out, mark);
+}
+
+void
 wire_put_done(struct buffer *out, const char *complaint)
 {
     size_t mark = begin(out, WIRE_DONE);
@@ -177,6 +186,7 @@ wire_parse_reply(struct span payload, struct wire_reply *out)
     case WIRE_ANSWER:
         parse_answer(&r, out);
         break;
+    case WIRE_REFUSED:
     case WIRE_DONE:
         out->complaint = take_text(&r, WIRE_COMPLAINT_MAX);
         break;

@@ -16,6 +16,9 @@
  *       then per frame: text function, text file, u32 line
  *   WIRE_PART
  *       the next bytes of an index, to the end of the message
+ *   WIRE_REFUSED
+ *       text why: the index is of no use, and is not asked any more; once,
+ *       before the end
  *   WIRE_DONE
  *       text complaint ("" when all is well: all were answered, or the index
  *       is whole)
@@ -53,7 +56,13 @@ enum {
                      WIRE_NAME_MAX + 64
 };
 
-enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE, WIRE_PART };
+enum wire_type {
+    WIRE_NAME = 1,
+    WIRE_ANSWER,
+    WIRE_DONE,
+    WIRE_PART,
+    WIRE_REFUSED
+};
 
 /* How the helper ends when it cannot go on. */
 enum wire_exit {
@@ -88,8 +97,8 @@ struct wire_reply {
     struct span symbol;
     uint32_t frame_count;
     struct wire_frame frames[NAMES_INLINE_MAX];
-    struct span complaint;
-    struct span part; /* never "" */
+    struct span complaint; /* of WIRE_REFUSED, too */
+    struct span part;      /* never "" */
 };
 
 /* Append one message; a buffer without room fails as buffers do.  flags is of
@@ -99,6 +108,7 @@ void wire_put_request(struct buffer *out, const char *path, unsigned flags,
 void wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
                      const struct frame *frames, uint32_t frame_count);
 void wire_put_part(struct buffer *out, const void *data, size_t size);
+void wire_put_refused(struct buffer *out, const char *why);
 void wire_put_done(struct buffer *out, const char *complaint);
 
 enum wire_framing { WIRE_MORE, WIRE_READY, WIRE_BAD };

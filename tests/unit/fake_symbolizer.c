@@ -333,6 +333,39 @@ inherit(void)
     send_all();
 }
 
+/* Has no use for an index, and says so once. */
+static void
+refuse(void)
+{
+    if (request.has_index)
+        wire_put_refused(&out, "of another\nbuild");
+    good();
+}
+
+static void
+refuse_twice(void)
+{
+    wire_put_refused(&out, "no");
+    refuse();
+}
+
+/* Dies of any index, and of nothing else. */
+static void
+sick_of_indexes(void)
+{
+    if (request.has_index)
+        exit(6);
+    good();
+}
+
+static void
+remark(void)
+{
+    put_answers(0);
+    wire_put_done(&out, "12 units are unknown");
+    send_all();
+}
+
 static const struct {
     const char *name;
     void (*answer)(void);
@@ -359,6 +392,10 @@ static const struct {
     {"no_parts", no_parts},
     {"parts_and_complaint", parts_and_complaint},
     {"endless_parts", endless_parts},
+    {"refuse", refuse},
+    {"refuse_twice", refuse_twice},
+    {"sick_of_indexes", sick_of_indexes},
+    {"remark", remark},
     {"other", other},
     {"second", second},
 };

@@ -112,6 +112,11 @@ START_TEST(an_answer_comes_back_as_it_was_put)
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     ck_assert_int_eq(reply.type, WIRE_DONE);
     ck_assert(span_is(reply.complaint, "cannot read it"));
+    buffer_clear(&b);
+    wire_put_refused(&b, "of another build");
+    ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
+    ck_assert_int_eq(reply.type, WIRE_REFUSED);
+    ck_assert(span_is(reply.complaint, "of another build"));
     buffer_fini(&b);
 }
 END_TEST

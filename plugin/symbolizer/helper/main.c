@@ -1,5 +1,5 @@
 /*
- * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID
+ * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID READER_MB
  *
  * Started by heapwired or heapwire-prof with a socket as descriptor 0; answers
  * requests (symbolizer_wire.h) until its end.  Linked with libbfd, and thereby
@@ -32,6 +32,7 @@ struct helper {
     int fds[DESCRIPTORS_MAX]; /* of the request being read */
     size_t fd_count;
     uint32_t cpu_seconds;
+    uint64_t reader_bytes; /* what may be kept of DWARF; 0: the default */
 };
 
 static bool
@@ -206,12 +207,13 @@ int
 main(int argc, char **argv)
 {
     struct helper h = {.fd_count = 0};
-    uint64_t memory_bytes, cpu_seconds, parent;
+    uint64_t memory_bytes, cpu_seconds, parent, reader_mb;
     int status;
 
-    if (argc != 4 || !take_number(argv[1], &memory_bytes) ||
+    if (argc != 5 || !take_number(argv[1], &memory_bytes) ||
         !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
-        !take_number(argv[3], &parent)) {
+        !take_number(argv[3], &parent) || !take_number(argv[4], &reader_mb) ||
+        reader_mb > UINT32_MAX) {
         static const char usage[] =
             "heapwire-symbolizer is started by heapwired, never by hand\n";
 
@@ -222,6 +224,7 @@ main(int argc, char **argv)
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
+    h.reader_bytes = reader_mb << 20;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
     status = serve(&h);
