@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +88,16 @@ reap(pid_t pid)
     return got != 0;
 }
 
+/* Until it is gone, if that can be waited for, or else a moment. */
+static void
+await_exit(pid_t pid, int milliseconds)
+{
+    struct pollfd gone = {pidfd_open(pid, 0), POLLIN, 0};
+
+    (void)poll(&gone, gone.fd >= 0, gone.fd >= 0 ? milliseconds : REAP_STEP_MS);
+    fd_close(gone.fd);
+}
+
 /* SIGKILL takes a moment, and for ever where a disk hangs: that one is looked
  * after later. */
 static void
@@ -96,7 +107,7 @@ await_death(struct helper *h, pid_t pid)
 
     while (!reap(pid)) {
         if (clock_ms() < until) {
-            (void)poll(NULL, 0, REAP_STEP_MS);
+            await_exit(pid, HELPER_KILL_MS);
             continue;
         }
         for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
@@ -262,7 +273,7 @@ explain_death(struct helper *h, struct error *err)
     pid_t got;
 
     while ((got = waitpid(h->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
-        (void)poll(NULL, 0, REAP_STEP_MS);
+        await_exit(h->pid, HELPER_KILL_MS);
     if (got != 0)
         h->pid = -1;
     if (got > 0 && WIFSIGNALED(status))
