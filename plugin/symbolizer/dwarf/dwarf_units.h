@@ -45,6 +45,7 @@ struct dwarf_unit {
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
                                     struct error *err);
 void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
+struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
 size_t dwarf_units_count(const struct dwarf_units *units);
 /* Reads the unit's first entry when that was not yet done; any thread. */
