@@ -358,7 +358,7 @@ static int
 walk_entry(struct walk *w, uint64_t *depth)
 {
     const uint8_t *pos = w->r.pos;
-    uint64_t code = dwarf_uleb(&w->r), entry = here(w, pos), sibling = 0;
+    uint64_t code = reader_uleb(&w->r), entry = here(w, pos), sibling = 0;
     uint32_t scope = w->scratch->scopes[*depth];
     const struct abbrev *a;
     int rc = 0;
