@@ -37,7 +37,9 @@ struct dwarf_unit {
     uint64_t low_pc; /* base of its ranges */
     uint64_t addr_base, ranges_base, str_offsets_base;
     struct line_origin line; /* line.offset UINT64_MAX: none */
+    uint16_t language;       /* DW_LANG_*, 0 unknown */
     uint8_t version, address_size, offset_size; /* 8: DWARF64 */
+    uint8_t type;                               /* DW_UT_* */
     uint8_t why;                                /* enum dwarf_why */
 };
 
@@ -48,6 +50,8 @@ void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
 struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
 size_t dwarf_units_count(const struct dwarf_units *units);
+/* Without reading anything: bytes in .debug_info. */
+uint64_t dwarf_units_size(const struct dwarf_units *units, size_t i);
 /* Reads the unit's first entry when that was not yet done; any thread. */
 const struct dwarf_unit *dwarf_units_get(struct dwarf_units *units, size_t i);
 
