@@ -444,7 +444,9 @@ ask_helper(struct object *object)
         indexed = object->index_fd >= 0 && !object->refused[0];
         if (result == HELPER_DONE || result == HELPER_FAILED)
             tell_asked(object, began, indexed);
-        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
+        /* An index of no use costs names nothing. */
+        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0 &&
+            !object->refused[0])
             set_remark(object, err.text, indexed);
     }
     if (result == HELPER_CANCELLED)
