@@ -17,8 +17,7 @@
  *   WIRE_PART
  *       the next bytes of an index, to the end of the message
  *   WIRE_REFUSED
- *       text why: the index is of no use, and is not asked any more; once,
- *       before the end
+ *       text why: the index is of no use, or damaged; once, before the end
  *   WIRE_DONE
  *       text complaint ("" when all is well: all were answered, or the index
  *       is whole)

@@ -7,6 +7,8 @@
 #include "failing_memory.h"
 #include "suite.h"
 
+enum { START = 100 }; /* of every symbol */
+
 static struct addr2line_names *names;
 static struct frame frames[NAMES_INLINE_MAX];
 static uint32_t count;
@@ -36,9 +38,9 @@ static int
 ask(const struct code_frame *list, uint32_t size, const char *symbol)
 {
     struct code_chain chain = {list, size};
-    struct addr2line_name name = {span(symbol), false};
+    struct addr2line_symbol holder = {{span(symbol), false}, START};
 
-    return addr2line_names_frames(names, &chain, &name, frames, &count);
+    return addr2line_names_frames(names, &chain, &holder, frames, &count);
 }
 
 /* The functions of the answer, joined by ':'. */
@@ -92,6 +94,37 @@ START_TEST(a_function_without_one_keeps_the_first_symbol_it_is_asked_under)
 }
 END_TEST
 
+/* The cold part is asked for first, and not the place where it starts. */
+START_TEST(a_name_stays_only_if_function_and_symbol_start_together)
+{
+    struct code_frame moved[] = {frame(1, "hidden", false)};
+    struct code_frame inlined[] = {frame(2, "twice", true),
+                                   frame(3, "_Z5outerv", false)};
+
+    moved[0].low = START + 1;
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni.cold"),
+                     "hidden(int) [clone .cold]");
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni.cold"), "hidden");
+    moved[0].low = START;
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni"), "hidden");
+    inlined[0].low = START;
+    ck_assert_str_eq(functions(inlined, 2, "_Z5outerv"), "outer():outer()");
+    ck_assert_str_eq(functions(inlined, 2, "_Z3newv"), "outer():outer()");
+}
+END_TEST
+
+START_TEST(where_functions_start_is_guessed_when_it_is_not_known)
+{
+    struct code_frame cold[] = {frame(1, "hidden", false)};
+    struct code_frame other[] = {frame(2, "other", false)};
+
+    ck_assert_str_eq(functions(cold, 1, "hidden.cold"), "hidden.cold");
+    ck_assert_str_eq(functions(cold, 1, "hidden.cold"), "hidden");
+    ck_assert_str_eq(functions(other, 1, "_ZL5otherv"), "other()");
+    ck_assert_str_eq(functions(other, 1, "_ZL5otherv.cold"), "other()");
+}
+END_TEST
+
 START_TEST(where_it_was_inlined_it_has_the_symbols_name_once)
 {
     struct code_frame list[] = {frame(2, "twice", true),
@@ -138,7 +171,7 @@ START_TEST(readable_names_stay_as_they_are)
     struct code_frame list[] = {frame(2, "_ZN1A3runEi", true),
                                 frame(1, "outer", false)};
     struct code_chain chain = {list, 2};
-    struct addr2line_name symbol = {span("_Z3outv"), true};
+    struct addr2line_symbol symbol = {{span("_Z3outv"), true}, START};
 
     list[0].readable = list[1].readable = true;
     ck_assert_int_eq(
@@ -225,12 +258,12 @@ START_TEST(without_memory_it_says_so)
         for (uint64_t i = 0; poor && rc == 0 && i < 1200; i++) {
             struct code_frame list[1];
             struct code_chain chain = {list, 1};
-            struct addr2line_name name = {span(symbol), false};
+            struct addr2line_symbol name = {{span(symbol), false}, START};
 
             snprintf(own, sizeof(own), "own%d", (int)i);
             snprintf(symbol, sizeof(symbol), "_Z3sym%dv", (int)i);
             list[0] = frame(i, own, false);
-            name.text = span(symbol);
+            name.name.text = span(symbol);
             rc = addr2line_names_frames(poor, &chain, &name, frames, &count);
         }
         done = allocations < n;
@@ -252,6 +285,8 @@ main(void)
     tcase_add_test(tc, linkage_names_are_printed_readable);
     tcase_add_test(
         tc, a_function_without_one_keeps_the_first_symbol_it_is_asked_under);
+    tcase_add_test(tc, a_name_stays_only_if_function_and_symbol_start_together);
+    tcase_add_test(tc, where_functions_start_is_guessed_when_it_is_not_known);
     tcase_add_test(tc, where_it_was_inlined_it_has_the_symbols_name_once);
     tcase_add_test(tc, without_a_symbol_dwarf_has_its_way);
     tcase_add_test(tc, nobody_knows_this_function);

@@ -39,7 +39,7 @@ abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
             dwarf_skip(r, dwarf_number(r, 4));
             break;
         case STEP_BLOCK:
-            dwarf_skip(r, dwarf_uleb(r));
+            dwarf_skip(r, reader_uleb(r));
             break;
         case STEP_INDIRECT:
             form_skip(r, unit, DW_FORM_indirect);

@@ -89,9 +89,10 @@ plan_attr(struct abbrev_table *t, uint32_t plan, const struct dwarf_unit *unit,
 bool
 abbrev_next_attr(struct reader *r, struct abbrev_attr *attr)
 {
-    uint64_t name = dwarf_uleb(r), form = dwarf_uleb(r);
+    uint64_t name = reader_uleb(r), form = reader_uleb(r);
 
-    attr->implicit = form == DW_FORM_implicit_const ? dwarf_sleb(r) : 0;
+    attr->implicit =
+        form == DW_FORM_implicit_const ? (uint64_t)reader_sleb(r) : 0;
     attr->name = name <= UINT16_MAX ? (uint16_t)name : 0;
     attr->form = form <= UINT16_MAX ? (uint16_t)form : 0;
     return !r->failed && (name != 0 || form != 0);
@@ -102,7 +103,7 @@ static int
 read_abbrev(struct abbrev_table *t, struct reader *r,
             const struct dwarf_unit *unit)
 {
-    struct abbrev a = {.code = dwarf_uleb(r), .sibling = ABBREV_NOWHERE};
+    struct abbrev a = {.code = reader_uleb(r), .sibling = ABBREV_NOWHERE};
     struct abbrev_attr attr;
     uint64_t tag;
     bool addresses = false;
@@ -110,7 +111,7 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
 
     if (r->failed || a.code == 0)
         return 0;
-    tag = dwarf_uleb(r);
+    tag = reader_uleb(r);
     a.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
     a.children = dwarf_number(r, 1) != 0;
     a.first = (uint32_t)t->attr_count;

@@ -99,7 +99,7 @@ form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form)
 
     /* The form that is said in .debug_info may say so again, of itself. */
     while (size == FORM_INDIRECT && !r->failed) {
-        form = dwarf_uleb(r);
+        form = reader_uleb(r);
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN
                                               : form_size(unit, form);
     }
@@ -120,7 +120,7 @@ form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form)
         dwarf_skip(r, dwarf_number(r, 4));
         break;
     case FORM_BLOCK:
-        dwarf_skip(r, dwarf_uleb(r));
+        dwarf_skip(r, reader_uleb(r));
         break;
     case FORM_INDIRECT:
     case FORM_UNKNOWN:
@@ -139,7 +139,7 @@ form_read(struct reader *r, const struct dwarf_unit *unit, uint64_t form,
     unsigned size = form_size(unit, form);
 
     while (size == FORM_INDIRECT && !r->failed) {
-        form = dwarf_uleb(r);
+        form = reader_uleb(r);
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN
                                               : form_size(unit, form);
     }
@@ -151,9 +151,9 @@ form_read(struct reader *r, const struct dwarf_unit *unit, uint64_t form,
     else if (form == DW_FORM_flag_present)
         out->number = 1;
     else if (form == DW_FORM_sdata)
-        out->number = dwarf_sleb(r);
+        out->number = (uint64_t)reader_sleb(r);
     else if (size == FORM_LEB)
-        out->number = dwarf_uleb(r);
+        out->number = reader_uleb(r);
     else if (size <= 8)
         out->number = dwarf_number(r, size);
     else

@@ -1,6 +1,6 @@
 /*
- * dwarf_reader.h - what DWARF adds to the bounded reader: LEB128 numbers, and
- * numbers whose size the file says.
+ * dwarf_reader.h - what DWARF adds to the bounded reader: numbers whose size
+ * the file says, and passing over values.
  *
  * Inline, for a unit has millions of them.
  */
@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "leb128.h"
 #include "reader.h"
 
 static inline bool
@@ -37,45 +38,6 @@ dwarf_number(struct reader *r, unsigned size)
             v |= (uint64_t)r->pos[i] << (8 * i);
         r->pos += size;
     }
-    return v;
-}
-
-/* What is past 64 bits is dropped. */
-static inline uint64_t
-dwarf_uleb(struct reader *r)
-{
-    uint64_t v = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        if (!dwarf_need(r, 1))
-            return 0;
-        byte = *r->pos++;
-        if (shift < 64)
-            v |= (uint64_t)(byte & 0x7f) << shift;
-        shift += shift < 64 ? 7 : 0;
-    } while (byte & 0x80);
-    return v;
-}
-
-static inline uint64_t
-dwarf_sleb(struct reader *r)
-{
-    uint64_t v = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        if (!dwarf_need(r, 1))
-            return 0;
-        byte = *r->pos++;
-        if (shift < 64)
-            v |= (uint64_t)(byte & 0x7f) << shift;
-        shift += shift < 64 ? 7 : 0;
-    } while (byte & 0x80);
-    if (shift < 64 && (byte & 0x40))
-        v |= UINT64_MAX << shift;
     return v;
 }
 

@@ -360,6 +360,13 @@ dwarf_units_at(struct dwarf_units *units, uint64_t address)
     return found ? found->value : SIZE_MAX;
 }
 
+const struct address_range *
+dwarf_units_map(const struct dwarf_units *units, size_t *count)
+{
+    *count = units->map_count;
+    return units->map;
+}
+
 size_t
 dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
 {

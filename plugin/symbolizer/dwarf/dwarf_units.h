@@ -14,6 +14,7 @@
 #include "line_table.h"
 
 struct abbrev_table;
+struct address_range;
 struct dwarf_sections;
 struct dwarf_units;
 struct error;
@@ -57,6 +58,10 @@ const struct dwarf_unit *dwarf_units_get(struct dwarf_units *units, size_t i);
 
 /* The first unit, in the order of the file, with code at address; SIZE_MAX. */
 size_t dwarf_units_at(struct dwarf_units *units, uint64_t address);
+
+/* All of that: ascending, without overlaps; value is the unit. */
+const struct address_range *dwarf_units_map(const struct dwarf_units *units,
+                                            size_t *count);
 
 /* The unit whose entries hold an offset of .debug_info; SIZE_MAX. */
 size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);

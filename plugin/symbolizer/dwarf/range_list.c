@@ -86,7 +86,7 @@ static bool
 indexed(struct range_list *list, uint64_t *address)
 {
     return form_indexed_address(list->sections, list->unit,
-                                dwarf_uleb(&list->window), address);
+                                reader_uleb(&list->window), address);
 }
 
 enum item { ITEM_RANGE, ITEM_BASE, ITEM_END };
@@ -130,11 +130,11 @@ next_entry(struct range_list *list, uint64_t *start, uint64_t *end)
         break;
     case DW_RLE_startx_length:
         known = indexed(list, start);
-        *end = *start + dwarf_uleb(r);
+        *end = *start + reader_uleb(r);
         break;
     case DW_RLE_offset_pair:
-        *start = list->base + dwarf_uleb(r);
-        *end = list->base + dwarf_uleb(r);
+        *start = list->base + reader_uleb(r);
+        *end = list->base + reader_uleb(r);
         break;
     case DW_RLE_start_end:
         *start = dwarf_number(r, size);
@@ -142,7 +142,7 @@ next_entry(struct range_list *list, uint64_t *start, uint64_t *end)
         break;
     case DW_RLE_start_length:
         *start = dwarf_number(r, size);
-        *end = *start + dwarf_uleb(r);
+        *end = *start + reader_uleb(r);
         break;
     case DW_RLE_end_of_list:
         return ITEM_END;

@@ -46,8 +46,9 @@ struct walk {
     struct unit_code *out;
     struct unit_scratch *scratch;
     struct reader r;
-    const uint8_t *bytes; /* the window's; r reads on to its end */
-    uint64_t offset, end; /* of the window; of the unit */
+    const uint8_t *bytes;  /* the window's; r reads on to its end */
+    uint64_t offset, end;  /* of the window; of the unit */
+    uint64_t low, low_end; /* first range of the node to come; 0: none yet */
     struct error *err;
 };
 
@@ -165,6 +166,17 @@ more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
     return 0;
 }
 
+/* Which range binutils has for the first: it joins those that touch it. */
+static void
+note_low(struct walk *w, uint64_t start, uint64_t end)
+{
+    if (w->low_end == 0)
+        w->low_end = end;
+    else if (end != w->low)
+        return;
+    w->low = start;
+}
+
 /* A range of the node to come, if it has any of the addresses. */
 static int
 keep_range(struct walk *w, uint64_t start, uint64_t end)
@@ -172,6 +184,7 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     struct unit_code *out = w->out;
     size_t low = 0, high = w->address_count;
 
+    note_low(w, start, end);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -236,6 +249,7 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
         return -1;
     node = &out->nodes[out->node_count++];
     node->entry = entry;
+    node->low = w->low;
     node->parent = inlined ? parent : CODE_NONE;
     node->call_file = number_of(&e->call_file);
     node->call_line = number_of(&e->call_line);
@@ -326,6 +340,7 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     read_code_entry(w, a, &e);
     if (w->r.failed)
         return 0;
+    w->low = w->low_end = 0;
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
@@ -358,7 +373,7 @@ static int
 walk_entry(struct walk *w, uint64_t *depth)
 {
     const uint8_t *pos = w->r.pos;
-    uint64_t code = dwarf_uleb(&w->r), entry = here(w, pos), sibling = 0;
+    uint64_t code = reader_uleb(&w->r), entry = here(w, pos), sibling = 0;
     uint32_t scope = w->scratch->scopes[*depth];
     const struct abbrev *a;
     int rc = 0;

@@ -93,7 +93,7 @@ read_entry(struct name_reader *n, const struct dwarf_unit *unit,
     memset(out, 0, sizeof(*out));
     out->bytes = bytes;
     out->offset = offset;
-    a = table ? abbrev_find(table, dwarf_uleb(&r)) : NULL;
+    a = table ? abbrev_find(table, reader_uleb(&r)) : NULL;
     if (!a)
         return false;
     for (uint32_t i = 0; i < a->count && !r.failed; i++) {

@@ -92,8 +92,8 @@ find_abbrev(struct reader *abbrevs, uint64_t code)
     struct abbrev_attr attr;
     uint64_t found;
 
-    while ((found = dwarf_uleb(abbrevs)) != 0) {
-        dwarf_uleb(abbrevs);      /* tag */
+    while ((found = reader_uleb(abbrevs)) != 0) {
+        reader_uleb(abbrevs);     /* tag */
         dwarf_number(abbrevs, 1); /* children */
         if (found == code)
             return !abbrevs->failed;
@@ -108,7 +108,7 @@ static int
 read_values(const struct dwarf_unit *unit, struct reader *r,
             struct reader *abbrevs, struct values *out)
 {
-    uint64_t code = dwarf_uleb(r);
+    uint64_t code = reader_uleb(r);
     struct abbrev_attr attr;
     struct form_value value;
 

@@ -160,26 +160,47 @@ remember(struct addr2line_names *names, uint64_t entry, const char *name)
 
 /* ---- frames ---- */
 
+static bool
+ends_with(struct span text, const char *end)
+{
+    size_t size = strlen(end);
+
+    return text.size > size &&
+           memcmp(text.data + text.size - size, end, size) == 0;
+}
+
+/* An index does not know where a function starts: that is where its symbol
+ * does, but for the part that was moved away. */
+static bool
+stays(const struct code_frame *frame, const struct addr2line_symbol *symbol)
+{
+    if (frame->low)
+        return frame->low == symbol->start;
+    return !frame->inlined && !ends_with(symbol->name.text, ".cold") &&
+           !ends_with(symbol->name.text, ".cold]");
+}
+
 /* NULL without memory. */
 static const char *
 function_name(struct addr2line_names *names, const struct code_frame *frame,
-              const struct addr2line_name *symbol, bool innermost)
+              const struct addr2line_symbol *symbol, bool innermost)
 {
     const struct addr2line_name own = {frame->name, frame->readable};
     const struct named_entry *known;
     const char *name;
 
     if (frame->name.size == 0)
-        return innermost ? addr2line_names_readable(names, symbol) : "";
+        return innermost ? addr2line_names_readable(names, &symbol->name) : "";
     if (frame->linkage)
         return addr2line_names_readable(names, &own);
     known = entry_slot(names->entries, names->entry_room, frame->entry);
     if (known->name && known->name[0])
         return known->name;
-    if (known->name || !innermost || symbol->text.size == 0)
+    if (known->name || !innermost || symbol->name.text.size == 0)
         return addr2line_names_readable(names, &own);
-    name = addr2line_names_readable(names, symbol);
-    if (!name || remember(names, frame->entry, frame->inlined ? "" : name) != 0)
+    name = addr2line_names_readable(names, &symbol->name);
+    if (!name ||
+        remember(names, frame->entry, stays(frame, symbol) ? name : "") != 0)
         return NULL;
     return name;
 }
@@ -187,7 +208,7 @@ function_name(struct addr2line_names *names, const struct code_frame *frame,
 int
 addr2line_names_frames(struct addr2line_names *names,
                        const struct code_chain *chain,
-                       const struct addr2line_name *symbol,
+                       const struct addr2line_symbol *symbol,
                        struct frame frames[NAMES_INLINE_MAX], uint32_t *count)
 {
     static const struct code_frame unknown = {.line = 0};

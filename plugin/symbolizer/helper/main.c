@@ -16,6 +16,7 @@
 #include "files.h"
 #include "limits.h"
 #include "memory.h"
+#include "object_index.h"
 #include "object_names.h"
 #include "symbolizer_wire.h"
 
@@ -122,44 +123,107 @@ flush(struct helper *h)
     return 0;
 }
 
+/* ---- what is asked for ---- */
+
+static struct object_names *
+open_object(const struct helper *h, const struct wire_request *request,
+            struct error *err)
+{
+    struct object_request object = {.fd = h->fds[0],
+                                    .index_fd =
+                                        request->has_index ? h->fds[1] : -1,
+                                    .symbols_only = request->symbols_only,
+                                    .reader_bytes = h->reader_bytes};
+    char *path = mem_strndup(request->path.data, request->path.size);
+    struct object_names *names = NULL;
+
+    object.path = path;
+    if (path)
+        names = object_names_new(&object, err);
+    else
+        error_memory(err, "a path");
+    mem_free(path);
+    return names;
+}
+
+static int
+put_answer(void *arg, const struct object_answer *answer)
+{
+    struct helper *h = arg;
+
+    wire_put_answer(&h->out, answer->start, answer->symbol, answer->frames,
+                    answer->frame_count);
+    return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
+}
+
 /* 0, or the status to end with. */
 static int
 name_object(struct helper *h, struct wire_request *request)
 {
+    char complaint[WIRE_COMPLAINT_MAX + 1] = "";
     struct error err = {0};
-    struct object_answer answer;
-    struct object_names *object;
-    char *path = mem_strndup(request->path.data, request->path.size);
+    struct object_names *object = open_object(h, request, &err);
+    uint64_t *offsets = mem_zalloc(request->count, sizeof(*offsets));
+    const char *refused = NULL;
     int status = WIRE_EXIT_MEMORY;
 
-    if (!path)
-        return status;
-    object = object_names_new(h->fds[0], path, request->symbols_only, &err);
-    for (uint32_t i = 0; object && i < request->count; i++) {
-        if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
+    if (!offsets)
+        goto out;
+    for (uint32_t i = 0; i < request->count; i++)
+        offsets[i] = reader_u64(&request->offsets);
+    if (object) {
+        if (object_names_ask(object, offsets, request->count, put_answer, h) !=
             0) {
             (void)flush(h);
             goto out;
         }
-        wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
-                        answer.frame_count);
-        if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
-            goto out;
+        object_names_complaint(object, complaint, sizeof(complaint));
+        refused = object_names_refused(object);
     }
-    wire_put_done(&h->out, object ? "" : err.text);
+    if (refused)
+        wire_put_refused(&h->out, refused);
+    wire_put_done(&h->out, object ? complaint : err.text);
     if (flush(h) == 0)
         status = EXIT_SUCCESS;
 out:
     object_names_free(object);
-    mem_free(path);
+    mem_free(offsets);
     return status;
 }
 
+/* index_sink.write */
 static int
-make_index(struct helper *h)
+put_parts(void *arg, const void *data, size_t size, struct error *err)
 {
-    wire_put_done(&h->out, "this symboliser makes no index");
-    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_PROTOCOL;
+    struct helper *h = arg;
+    const char *next = data;
+
+    while (size > 0) {
+        size_t part = size < WIRE_PART_MAX ? size : WIRE_PART_MAX;
+
+        wire_put_part(&h->out, next, part);
+        if (h->out.size >= FLUSH_BYTES && flush(h) != 0) {
+            error_set(err, ER_UNKNOWN, "nobody takes the index");
+            return -1;
+        }
+        next += part;
+        size -= part;
+    }
+    return 0;
+}
+
+/* 0, or the status to end with. */
+static int
+make_index(struct helper *h, const struct wire_request *request)
+{
+    struct index_sink sink = {put_parts, h};
+    struct error err = {0};
+    struct object_names *object = open_object(h, request, &err);
+    int made = object ? object_names_index(object, &sink, &err) : -1;
+
+    object_names_free(object);
+    wire_put_done(&h->out, made == 0 ? "" : err.text);
+    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
 }
 
 static int
@@ -175,7 +239,8 @@ serve_one(struct helper *h, struct span payload)
     if (request.has_index && h->fd_count < 2)
         return WIRE_EXIT_PROTOCOL;
     limits_cpu(h->cpu_seconds);
-    status = request.make_index ? make_index(h) : name_object(h, &request);
+    status =
+        request.make_index ? make_index(h, &request) : name_object(h, &request);
     drop_descriptors(h);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;

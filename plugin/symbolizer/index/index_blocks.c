@@ -52,6 +52,7 @@ parse_header(const uint8_t *bytes, const uint8_t *build_id,
     struct reader r = reader_of(bytes, INDEX_HEADER_SIZE);
     struct span magic = reader_bytes(&r, sizeof(INDEX_MAGIC) - 1), id;
     uint32_t version = reader_u32(&r), size = reader_u32(&r);
+    bool too_many = false;
     size_t id_size;
 
     if (!span_is(magic, INDEX_MAGIC))
@@ -67,11 +68,11 @@ parse_header(const uint8_t *bytes, const uint8_t *build_id,
         out->sums[i] = reader_u32(&r);
         out->items[i] = reader_u64(&r);
         if (out->counts[i] > INDEX_BLOCKS_MAX)
-            r.failed = true;
+            too_many = true;
     }
     if (reader_u32(&r) != index_sum(bytes, INDEX_HEADER_SIZE - 4))
         return damaged(err, "its header is damaged");
-    if (!reader_done(&r) || id_size > INDEX_BUILD_ID_MAX)
+    if (!reader_done(&r) || too_many || id_size > INDEX_BUILD_ID_MAX)
         return damaged(err, "its header makes no sense");
     if (id_size != build_id_size || build_id_size == 0 ||
         memcmp(id.data, build_id, build_id_size) != 0)
