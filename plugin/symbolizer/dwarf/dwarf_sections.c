@@ -390,8 +390,8 @@ dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
 }
 
 int
-dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
-                   uint64_t offset, uint64_t size, struct buffer *out,
+dwarf_section_read(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, uint64_t size, void *place,
                    struct error *err)
 {
     const struct section *s = &sections->list[which];
@@ -399,10 +399,8 @@ dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
 
     if (s->packing == INFLATE_NONE && offset <= s->size &&
         size <= s->size - offset) {
-        if (elf_read(sections->elf, s->stored + offset, size, out) == 0)
+        if (elf_read_at(sections->elf, s->stored + offset, size, place) == 0)
             return 0;
-        if (out->failed)
-            return no_room(sections, which, err);
         error_set(err, ER_UNKNOWN,
                   "cannot read .%s: the file was cut or replaced",
                   section_names[which]);
@@ -411,6 +409,26 @@ dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
     bytes = dwarf_section_bytes(sections, which, offset, size, err);
     if (!bytes)
         return -1;
-    buffer_add(out, bytes, size);
-    return out->failed ? no_room(sections, which, err) : 0;
+    memcpy(place, bytes, size);
+    return 0;
+}
+
+int
+dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, uint64_t size, struct buffer *out,
+                   struct error *err)
+{
+    const struct section *s = &sections->list[which];
+    char *place = NULL;
+
+    /* Before there is a place for it: a size may be a lie. */
+    if (offset <= s->size && size <= s->size - offset) {
+        place = buffer_reserve(out, size);
+        if (!place)
+            return no_room(sections, which, err);
+    }
+    if (dwarf_section_read(sections, which, offset, size, place, err) != 0)
+        return -1;
+    buffer_claim(out, size);
+    return 0;
 }

@@ -67,6 +67,11 @@ int dwarf_section_copy(struct dwarf_sections *sections,
                        enum dwarf_section which, uint64_t offset, uint64_t size,
                        struct buffer *out, struct error *err);
 
+/* The same into size bytes of the caller's. */
+int dwarf_section_read(struct dwarf_sections *sections,
+                       enum dwarf_section which, uint64_t offset, uint64_t size,
+                       void *place, struct error *err);
+
 /* Room in memory_max for what the caller keeps; false: there is none. */
 bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
 void dwarf_room_give(struct dwarf_sections *sections, size_t size);
