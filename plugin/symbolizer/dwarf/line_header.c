@@ -8,6 +8,8 @@
 #include "leb128.h"
 #include "memory.h"
 
+enum { GUESS = 4096 }; /* most units are not longer: one read */
+
 enum line_where { NOWHERE, IN_UNIT, IN_LINE_STR, IN_STR };
 
 enum { /* DW_LNCT_*, DWARF 5 "Standard Content Descriptions" */
@@ -249,7 +251,8 @@ line_header_define(struct line_header *h, struct reader *r)
 static int
 load(struct line_header *h, uint64_t offset, struct error *err)
 {
-    uint64_t left = dwarf_section_size(h->sections, DWARF_LINE), size;
+    uint64_t left = dwarf_section_size(h->sections, DWARF_LINE);
+    uint64_t size = GUESS;
     struct buffer bytes = {0};
     struct reader r;
     int rc = -1;
@@ -261,9 +264,11 @@ load(struct line_header *h, uint64_t offset, struct error *err)
         return -1;
     }
     left -= offset;
-    buffer_init(&bytes, 16);
-    if (dwarf_section_copy(h->sections, DWARF_LINE, offset, 12, &bytes, err) !=
-        0)
+    buffer_init(&bytes, SIZE_MAX / 2);
+    if (left < size)
+        size = left;
+    if (dwarf_section_copy(h->sections, DWARF_LINE, offset, size, &bytes,
+                           err) != 0)
         goto out;
     r = reader_of(bytes.data, bytes.size);
     size = reader_u32(&r);
@@ -275,8 +280,6 @@ load(struct line_header *h, uint64_t offset, struct error *err)
         h->program = 12;
     }
     size = size > left - h->program ? left : size + h->program;
-    buffer_fini(&bytes);
-    buffer_init(&bytes, size + 1);
     if (!dwarf_room_take(h->sections, size)) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "no room for a line table of %llu bytes",
@@ -284,11 +287,12 @@ load(struct line_header *h, uint64_t offset, struct error *err)
         goto out;
     }
     h->room += size;
-    if (dwarf_section_copy(h->sections, DWARF_LINE, offset, size, &bytes,
-                           err) != 0)
+    if (size > bytes.size &&
+        dwarf_section_copy(h->sections, DWARF_LINE, offset + bytes.size,
+                           size - bytes.size, &bytes, err) != 0)
         goto out;
+    h->unit_size = size;
     h->unit = bytes.data;
-    h->unit_size = bytes.size;
     bytes = (struct buffer){0};
     rc = 0;
 out:

@@ -8,6 +8,7 @@
  */
 #include "line_table.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,13 +332,23 @@ extended(struct machine *m, struct reader *r, bool *failed)
     return true;
 }
 
-/* Anything but special opcodes; false as extended(). */
+/* Any opcode; false as extended(). */
 static bool
-standard(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
+step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
 {
     const struct line_header *h = m->header;
     uint64_t number;
 
+    if (opcode >= h->opcode_base) {
+        *failed = h->line_range == 0;
+        if (*failed)
+            return false;
+        opcode -= h->opcode_base;
+        advance(m, opcode / h->line_range);
+        m->line += (uint32_t)h->line_base + opcode % h->line_range;
+        *failed = !emit(m);
+        return !*failed;
+    }
     switch (opcode) {
     case EXTENDED:
         return extended(m, r, failed);
@@ -381,26 +392,41 @@ standard(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
     return !*failed;
 }
 
-/* False: *failed, or the sequence has ended. */
+/*
+ * Runs to the end of the sequence: false when there is none.  What nearly all
+ * opcodes are is done here, in registers.
+ */
 static bool
-step(struct machine *m, struct reader *r, bool *failed)
+run_opcodes(struct machine *m, struct reader *from, bool *failed)
 {
-    const struct line_header *h = m->header;
-    unsigned opcode = *r->pos++;
+    const unsigned special = m->header->max_ops == 1 && m->header->line_range
+                                 ? m->header->opcode_base
+                                 : UINT_MAX;
+    const bool usual = m->header->opcode_base > NEGATE_STMT;
+    struct reader r = *from, copy;
+    bool going = true;
 
-    if (opcode < h->opcode_base)
-        return standard(m, r, opcode, failed);
-    if (h->line_range == 0) {
-        *failed = true;
-        return false;
+    while (going && r.pos < r.end) {
+        unsigned opcode = *r.pos++;
+
+        if (opcode >= special) {
+            m->address += m->special[opcode].address;
+            m->line += m->special[opcode].line;
+            going = emit(m);
+            *failed = !going;
+        } else if (usual && opcode == SET_COLUMN) {
+            reader_uleb(&r);
+        } else if (usual && opcode == ADVANCE_LINE) {
+            m->line += (uint32_t)reader_sleb(&r);
+        } else if (!usual || opcode != NEGATE_STMT) {
+            copy = r;
+            going = step(m, &copy, opcode, failed);
+            r = copy;
+        }
     }
-    if (h->max_ops == 1)
-        m->address += m->special[opcode].address;
-    else
-        advance(m, (opcode - h->opcode_base) / h->line_range);
-    m->line += m->special[opcode].line;
-    *failed = !emit(m);
-    return !*failed;
+    *failed |= r.failed;
+    *from = r;
+    return !going && !*failed;
 }
 
 static void
@@ -420,23 +446,19 @@ run_sequence(struct machine *m, struct reader *r)
 {
     const struct reader start = *r;
     size_t files = m->header->files.count;
-    bool failed = false, ended = false;
+    bool failed = false, ended;
 
     start_sequence(m, false);
-    for (;;) {
-        while (r->pos < r->end && !failed && !ended)
-            ended = !step(m, r, &failed);
-        if (!m->backwards || m->all)
-            break;
+    ended = run_opcodes(m, r, &failed);
+    if (m->backwards) {
         *r = start;
         m->header->files.count = files;
-        failed = ended = false;
+        failed = false;
         start_sequence(m, true);
+        ended = run_opcodes(m, r, &failed);
     }
     /* Without an end, the last row is where it ends. */
-    if (!end_sequence(m, ended && !failed ? m->address : m->highest))
-        return false;
-    return ended && !failed;
+    return end_sequence(m, ended ? m->address : m->highest) && ended;
 }
 
 static void
@@ -444,12 +466,16 @@ prepare(struct machine *m)
 {
     const struct line_header *h = m->header;
 
-    for (unsigned op = h->opcode_base; h->line_range && op < 256; op++) {
-        unsigned adjusted = op - h->opcode_base;
+    uint64_t address = 0;
+    uint32_t line = 0;
 
-        m->special[op].address =
-            (uint64_t)(adjusted / h->line_range) * h->min_length;
-        m->special[op].line = (uint32_t)h->line_base + adjusted % h->line_range;
+    for (unsigned op = h->opcode_base; h->line_range && op < 256; op++) {
+        m->special[op].address = address;
+        m->special[op].line = (uint32_t)h->line_base + line;
+        if (++line == h->line_range) {
+            line = 0;
+            address += h->min_length;
+        }
     }
 }
 
