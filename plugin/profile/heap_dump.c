@@ -79,30 +79,28 @@ decimal(struct reader *r)
     return v;
 }
 
-static int
-hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* 1 + the digit; most of a dump is these. */
+static const uint8_t hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+    ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+    ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+    ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 static uint64_t
 hexadecimal(struct reader *r)
 {
     const uint8_t *at = r->pos, *first;
-    uint64_t v = 0;
-    int digit;
+    uint64_t v = 0, lost = 0;
+    uint8_t digit;
 
     if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
         at += 2;
-    for (first = at; at < r->end && (digit = hex_digit(*at)) >= 0; at++) {
-        if (v >> 60)
-            r->failed = true;
-        v = v << 4 | (uint64_t)digit;
+    for (first = at; at < r->end && (digit = hex_digits[*at]) != 0; at++) {
+        lost |= v >> 60;
+        v = v << 4 | (digit - 1);
     }
-    if (at == first)
+    if (at == first || lost)
         r->failed = true;
     r->pos = at;
     return v;
