@@ -109,31 +109,30 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
     return 0;
 }
 
-/* Also finds out how long stacks are. */
+/* Also finds out how many frames a stack may have. */
 static int
 show_frames(struct stack_names *names)
 {
     const struct profile *profile = names->profile;
     const uint32_t *first = names->symbols.first;
+    size_t most = 0, deepest = 0;
 
     names->shown = mem_zalloc(profile->location_count, sizeof(*names->shown));
     if (!names->shown)
         return -1;
     for (size_t i = 0; i < profile->location_count; i++) {
-        names->shown[i].first = first[i];
-        /* The kernel's half: no code of the process lies there. */
-        if (profile->locations[i].address <= INT64_MAX)
-            names->shown[i].count = first[i + 1] - first[i];
-    }
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        const struct profile_stack *stack = &profile->stacks[i];
-        size_t frames = 0;
+        uint32_t count = first[i + 1] - first[i];
 
-        for (uint32_t k = 0; k < stack->depth; k++)
-            frames += names->shown[stack->locations[k]].count;
-        if (frames > names->longest)
-            names->longest = frames;
+        /* The kernel's half: no code of the process lies there. */
+        if (profile->locations[i].address > INT64_MAX)
+            count = 0;
+        names->shown[i] = (struct shown_frames){first[i], count};
+        most = count > most ? count : most;
     }
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (profile->stacks[i].depth > deepest)
+            deepest = profile->stacks[i].depth;
+    names->longest = deepest * most;
     names->frames = mem_zalloc(names->longest, sizeof(*names->frames));
     return names->frames ? 0 : -1;
 }

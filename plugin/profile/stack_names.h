@@ -46,7 +46,7 @@ struct stack_names {
     struct buffer scratch;
     uint32_t reach;             /* of allocator.h */
     uint32_t texts_max;         /* no stack makes them more */
-    size_t longest;             /* frames of the longest stack */
+    size_t longest;             /* no stack has more frames */
     struct stack_frame *frames; /* room for them */
     bool hidden;                /* the last stack is not in focus */
 };
