@@ -43,10 +43,10 @@ profile() { # name, operators, sites, stacks, depth
         setarch -R ./big "$2" "$3" "$4" "$5")
     mv "$dir/$1".*.heap "$dir/$1.heap"
 }
-profile 700 130 1000 44 3
-profile 2000 250 1000 117 4
-profile 6500 160 3 720 6
-profile 20000 300 1000 2400 6
+profile 700 130 1000 46 3
+profile 2000 250 1000 130 4
+profile 6500 200 3 720 6
+profile 20000 300 1000 3100 6
 
 readelf -SW "$dir/big" | tr -d '[' | awk '
     $2 ~ /^\.debug_/ || $3 ~ /^\.debug_/ {
