@@ -7,7 +7,7 @@
  * Locks: jobs.lock guards the jobs and tickets, status and dump.  It is held
  * while wakers run (they only post), never across I/O.
  * Order: a script's lock (sql/), jobs.lock, then whatever a waker takes;
- * objects.lock and the store's last.
+ * objects.lock, the store's and the indexes' last.
  */
 #include "controller.h"
 
@@ -23,6 +23,7 @@
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
+#include "index_keeper.h"
 #include "jobs.h"
 #include "memory.h"
 #include "node.h"
@@ -65,6 +66,7 @@ struct controller {
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
     struct store *store;
+    struct index_keeper *indexes; /* or NULL */
     uint32_t node_id;
     char *state_dir, *symbolizer_path;
     int wake_fd; /* eventfd: the channel thread has work */
@@ -435,10 +437,49 @@ open_store(const struct controller_options *options, struct error *err)
     return store_open(&in_memory, options->log, err);
 }
 
+/* Names are slower without, and none is missing. */
+static struct index_keeper *
+start_indexes(const struct controller_options *options)
+{
+    struct index_keeper_options indexes = index_keeper_defaults;
+    char line[ERROR_TEXT_MAX + 128];
+    struct index_keeper *keeper;
+    struct error err;
+
+    if (!options->index_dir)
+        return NULL;
+    indexes.dir = options->index_dir;
+    indexes.program = options->symbolizer;
+    indexes.rules.bytes = options->index_bytes;
+    indexes.reader_mb = options->reader_mb;
+    indexes.log = options->log;
+    keeper = index_keeper_start(&indexes, &err);
+    if (!keeper && options->log) {
+        snprintf(line, sizeof(line), "no symbol indexes are made: %s",
+                 err.text);
+        options->log(line);
+    }
+    return keeper;
+}
+
+static int
+start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
+{
+    struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
+                                         c->indexes};
+    struct symbolizer_options options = {.program = c->symbolizer_path,
+                                         .deadline_ms = NAMING_MS,
+                                         .reader_mb = reader_mb,
+                                         .indexes =
+                                             c->indexes ? &indexes : NULL};
+
+    c->symbolizer = symbolizer_new(&options, err);
+    return c->symbolizer ? 0 : -1;
+}
+
 struct controller *
 controller_start(const struct controller_options *options, struct error *err)
 {
-    struct symbolizer_options helper = {0};
     struct controller *c = mem_zalloc(1, sizeof(*c));
     struct thread_start channel = {"hw-channel", STACK_BYTES, channel_main, c};
     struct thread_start resolver = {"hw-resolver", STACK_BYTES, resolver_main,
@@ -475,10 +516,8 @@ controller_start(const struct controller_options *options, struct error *err)
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;
-    helper.program = c->symbolizer_path;
-    helper.deadline_ms = NAMING_MS;
-    c->symbolizer = symbolizer_new(&helper, err);
-    if (!c->symbolizer)
+    c->indexes = start_indexes(options);
+    if (start_symbolizer(c, options->reader_mb, err) != 0)
         goto fail;
     c->channel_runs = thread_start(&c->channel, &channel, err) == 0;
     if (!c->channel_runs)
@@ -516,6 +555,7 @@ controller_stop(struct controller *c)
     join_threads(c);
     store_close(c->store);
     symbolizer_free(c->symbolizer);
+    index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
     node_fini(&c->node);
     fd_close(c->wake_fd);
@@ -572,4 +612,10 @@ struct store *
 controller_store(struct controller *c)
 {
     return c->store;
+}
+
+struct index_keeper *
+controller_indexes(struct controller *c)
+{
+    return c->indexes;
 }

@@ -23,6 +23,7 @@
 
 struct controller;
 struct error;
+struct index_keeper;
 struct stats;
 struct ticket;
 
@@ -31,6 +32,9 @@ struct controller_options {
     const char *symbolizer; /* path of heapwire-symbolizer */
     uint32_t node_id;
     struct store_options store;
+    const char *index_dir;         /* of symbol indexes; NULL: none are made */
+    uint64_t index_bytes;          /* of all of them */
+    uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct guard_settings */
     void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
@@ -124,5 +128,7 @@ bool ticket_progress(struct ticket *ticket, struct job_progress *out);
 
 /* The snapshots that are kept; as long as the controller is. */
 struct store *controller_store(struct controller *controller);
+/* The symbol indexes; NULL: none are made. */
+struct index_keeper *controller_indexes(struct controller *controller);
 
 #endif

@@ -55,7 +55,8 @@ enum section { SECTION_OUTSIDE, SECTION_KEYS, SECTION_USER, SECTION_WRONG };
 
 /* Those that hold settings.  The keys of [node] stand for themselves, others
  * behind "SECTION.". */
-static const char *const sections[] = {"node", "snapshots", "profiler"};
+static const char *const sections[] = {"node", "snapshots", "profiler",
+                                       "symbols"};
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
@@ -141,7 +142,7 @@ begin_section(struct parse *p, const char *name)
     } else {
         fault(p, p->line,
               "unknown section [%s] (allowed: [node], [snapshots], "
-              "[profiler] and [user NAME])",
+              "[profiler], [symbols] and [user NAME])",
               name);
         p->section = SECTION_WRONG;
     }

@@ -41,6 +41,9 @@ enum {
     CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
     CONFIG_DEFAULT_BUDGET = 1,
     CONFIG_BUDGET_MAX = 800, /* all CPUs, all the time */
+    CONFIG_READER_MB = 256,
+    CONFIG_READER_MIN_MB = 16,
+    CONFIG_READER_MAX_MB = 3072, /* its process may have 4 GiB */
     CONFIG_EVERY_MIN_S = 10,
     CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
     CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
@@ -74,7 +77,9 @@ struct config {
     struct marks_rules marks;
     uint32_t linger_s;     /* heapwire-run's */
     double budget_percent; /* of profiling: plugin/guard.h; 0: none */
-    struct users *users;   /* owned; see config_fini */
+    bool symbols_index;    /* are they made */
+    uint64_t symbols_bytes, symbols_memory;
+    struct users *users; /* owned; see config_fini */
 };
 
 /* Fault lines, newest last. */

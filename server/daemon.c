@@ -26,6 +26,7 @@
 #include "descriptors.h"
 #include "errors.h"
 #include "files.h"
+#include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
 #include "memory.h"
@@ -247,12 +248,15 @@ static int
 leave_root(void *arg, const struct account *account)
 {
     struct daemon *d = arg;
+    struct index_keeper *indexes = controller_indexes(d->controller);
     struct error err;
 
     /* These have names: that is safe while the directory is root's. */
     if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
         store_give(controller_store(d->controller), account->uid, account->gid,
-                   &err) != 0) {
+                   &err) != 0 ||
+        (indexes &&
+         index_keeper_give(indexes, account->uid, account->gid, &err) != 0)) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -396,6 +400,7 @@ start_controller(struct daemon *d, struct error *err)
 {
     char symbolizer[PATH_MAX];
     char snapshots[CONFIG_STATE_MAX + sizeof("/snapshots")];
+    char symbols[CONFIG_STATE_MAX + sizeof("/symbols")];
     struct controller_options options = {
         .state_dir = d->config.state_dir,
         .symbolizer = symbolizer,
@@ -405,9 +410,13 @@ start_controller(struct daemon *d, struct error *err)
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,
                   .age_ms = (int64_t)d->config.keep_age_s * 1000},
+        .index_dir = d->config.symbols_index ? symbols : NULL,
+        .index_bytes = d->config.symbols_bytes,
+        .reader_mb = (uint32_t)(d->config.symbols_memory >> 20),
         .log = log_text};
 
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
+    snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
         return -1;

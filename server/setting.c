@@ -16,6 +16,7 @@
 
 #include "config.h"
 #include "errors.h"
+#include "index_keeper.h"
 #include "store.h"
 #include "units.h"
 
@@ -390,6 +391,36 @@ set_budget(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+static int
+set_symbols_index(struct config *c, const char *value, struct error *err)
+{
+    bool on = strcmp(value, "on") == 0;
+
+    if (!on && strcmp(value, "off") != 0)
+        return wrong(err, "must be on or off");
+    c->symbols_index = on;
+    return 0;
+}
+
+static int
+set_symbols_bytes(struct config *c, const char *value, struct error *err)
+{
+    if (units_bytes(value, 1, INT64_MAX, &c->symbols_bytes) != 0)
+        return wrong(err, "must be a number of bytes such as 1073741824 or 1G");
+    return 0;
+}
+
+static int
+set_symbols_memory(struct config *c, const char *value, struct error *err)
+{
+    if (units_bytes(value, (uint64_t)CONFIG_READER_MIN_MB << 20,
+                    (uint64_t)CONFIG_READER_MAX_MB << 20,
+                    &c->symbols_memory) != 0)
+        return wrong(err, "must be a number of bytes from %dM to %dM",
+                     CONFIG_READER_MIN_MB, CONFIG_READER_MAX_MB);
+    return 0;
+}
+
 static const struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line */
@@ -430,6 +461,12 @@ static const struct setting {
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        set_budget},
+    [CONFIG_SYMBOLS_INDEX] = {"symbols.index", "symbols-index",
+                              set_symbols_index},
+    [CONFIG_SYMBOLS_BYTES] = {"symbols.keep_bytes", "symbols-keep-bytes",
+                              set_symbols_bytes},
+    [CONFIG_SYMBOLS_MEMORY] = {"symbols.memory", "symbols-memory",
+                               set_symbols_memory},
 };
 
 const char *
@@ -464,6 +501,9 @@ setting_defaults(struct config *config)
     config->budget_percent = CONFIG_DEFAULT_BUDGET;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
     config->marks = marks_defaults;
+    config->symbols_index = true;
+    config->symbols_bytes = index_keeper_defaults.rules.bytes;
+    config->symbols_memory = (uint64_t)CONFIG_READER_MB << 20;
     config->keep = store_defaults.count;
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
@@ -546,6 +586,11 @@ setting_print(const struct config *c, FILE *out)
     print_marks(&c->marks, out);
     fprintf(out, "linger=%u\n", c->linger_s);
     fprintf(out, "profiler.budget_percent=%g\n", c->budget_percent);
+    fprintf(out,
+            "symbols.index=%s\nsymbols.keep_bytes=%" PRIu64
+            "\nsymbols.memory=%" PRIu64 "\n",
+            c->symbols_index ? "on" : "off", c->symbols_bytes,
+            c->symbols_memory);
 }
 
 bool

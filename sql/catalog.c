@@ -45,6 +45,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_sessions,
     &table_settings,
     &table_snapshots,
+    &table_symbol_indexes,
     &table_users,
     /* information_schema, by name */
     &table_administrable_roles,

@@ -29,6 +29,9 @@ extern const struct catalog_table table_heap_stacks;
 /* tables_snapshots.c */
 extern const struct catalog_table table_snapshots;
 
+/* tables_symbols.c */
+extern const struct catalog_table table_symbol_indexes;
+
 /* tables_history.c */
 extern const struct catalog_table table_memory_history;
 

@@ -16,6 +16,7 @@
 #include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
+#include "prof_index.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -271,6 +272,29 @@ out:
     return rc;
 }
 
+static int
+run_index(const struct prof_command *command, struct error *err)
+{
+    char helper[PATH_BYTES];
+
+    if (find_symbolizer(helper, sizeof(helper), err) != 0 ||
+        prof_index_make(helper, command->arguments[0], command->output, err) !=
+            0)
+        return -1;
+    if (fflush(stdout) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write to stdout");
+        return -1;
+    }
+    return 0;
+}
+
+static int
+bad_usage(const char *needs)
+{
+    fprintf(stderr, "heapwire-prof: needs %s; see --help\n", needs);
+    return EXIT_USAGE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -287,13 +311,11 @@ main(int argc, char **argv)
         puts("heapwire-prof " HW_VERSION);
         return EXIT_SUCCESS;
     }
-    if (command.argument_count < 1 || command.argument_count > 2) {
-        fputs("heapwire-prof: needs BINARY and PROFILE, or SNAPSHOT; see "
-              "--help\n",
-              stderr);
-        return EXIT_USAGE;
-    }
-    if (run(&command, &err) != 0) {
+    if (command.index && command.argument_count != 1)
+        return bad_usage("one BINARY");
+    if (command.argument_count < 1 || command.argument_count > 2)
+        return bad_usage("BINARY and PROFILE, or SNAPSHOT");
+    if ((command.index ? run_index : run)(&command, &err) != 0) {
         fprintf(stderr, "heapwire-prof: %s\n", err.text);
         return EXIT_FAILURE;
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "index_files.h"
 #include "view.h"
 
 enum { FLAGS_MAX = 64, FORMS_MAX = 24, FLAG_FIRST = 256 };
@@ -179,6 +180,23 @@ take_allocator_frames(struct prof_command *c, const char *value, unsigned which)
 }
 
 static int
+take_index(struct prof_command *c, const char *value, unsigned which)
+{
+    (void)value;
+    (void)which;
+    c->index = true;
+    return 0;
+}
+
+static int
+take_output(struct prof_command *c, const char *value, unsigned which)
+{
+    (void)which;
+    c->output = value;
+    return 0;
+}
+
+static int
 take_help(struct prof_command *c, const char *value, unsigned which)
 {
     (void)value;
@@ -214,6 +232,9 @@ static const struct flag own_flags[] = {
      "mark changes within sampling noise with a ~"},
     {"allocator-frames", NULL, take_allocator_frames,
      "the allocator's own frames, too, as jeprof has them"},
+    {"index", NULL, take_index,
+     "make BINARY's symbol index, BINARY" INDEX_FILE_SUFFIX},
+    {"output", "FILE", take_output, "make it there"},
     {"help", NULL, take_help, "this text"},
     {"version", NULL, take_version, "the version"},
 };
@@ -292,7 +313,13 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
         return -1;
     out->arguments = argv + optind;
     out->argument_count = argc - optind;
-    if (!out->form && !out->help && !out->version)
+    if (out->help || out->version)
+        return 0;
+    if (out->index && out->form)
+        return bad_usage("--index shows nothing: not also --", out->form->name);
+    if (out->output && !out->index)
+        return bad_usage("--output is for --index; a form goes to stdout", "");
+    if (!out->form && !out->index)
         return bad_usage("nothing to show: say --dot, --text, ...", "");
     return 0;
 }
@@ -315,6 +342,7 @@ prof_flags_usage(void)
     make_flags(&flags);
     puts("Usage: heapwire-prof --FORM [flags] BINARY PROFILE\n"
          "       heapwire-prof --FORM [flags] SNAPSHOT\n"
+         "       heapwire-prof --index [--output FILE] BINARY\n"
          "Shows who holds the memory: in a jemalloc heap profile (heap_v2) of "
          "the program\nBINARY, or in a snapshot that heapwire exported.");
     print_kind("What to write to stdout:", &flags, 0, flags.forms);

@@ -15,23 +15,34 @@
 enum { EHDR_SIZE = 64, PHDR_SIZE = 56, SHDR_SIZE = 64, NAMES_MAX = 1 << 20 };
 
 int
-elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
-         struct buffer *out)
+elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
+            void *place)
 {
-    char *place;
     ssize_t n;
 
     if (offset > elf->size || size > elf->size - offset)
         return -1;
-    place = buffer_reserve(out, size);
-    for (uint64_t done = 0; place && done < size; done += (uint64_t)n) {
-        n = pread(elf->fd, place + done, size - done, (off_t)(offset + done));
+    for (uint64_t done = 0; done < size; done += (uint64_t)n) {
+        n = pread(elf->fd, (char *)place + done, size - done,
+                  (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             n = 0;
         else if (n <= 0)
             return -1;
     }
-    if (!place)
+    return 0;
+}
+
+int
+elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
+         struct buffer *out)
+{
+    char *place;
+
+    if (offset > elf->size || size > elf->size - offset)
+        return -1;
+    place = buffer_reserve(out, size);
+    if (!place || elf_read_at(elf, offset, size, place) != 0)
         return -1;
     buffer_claim(out, size);
     return 0;

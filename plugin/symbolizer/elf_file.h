@@ -69,5 +69,8 @@ bool elf_offset_of(const struct elf_file *elf, uint64_t address,
 /* Appends size bytes at offset of the file to out, or fails. */
 int elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
              struct buffer *out);
+/* The same into size bytes of the caller's.  Any thread. */
+int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
+                void *place);
 
 #endif

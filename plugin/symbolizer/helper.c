@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +27,8 @@ struct helper {
     uint64_t memory_bytes;
     uint32_t cpu_ms;
     int cancel_fd;
+    uint32_t reader_mb;
+    bool idle;
     pid_t pid;                       /* -1: none */
     pid_t lost[HELPER_FAILURES_MAX]; /* killed but not gone yet; 0: free */
     int socket;
@@ -48,6 +52,8 @@ helper_new(const struct helper_options *options, struct error *err)
     h->memory_bytes = options->memory_bytes;
     h->cpu_ms = options->cpu_ms;
     h->cancel_fd = options->cancel_fd;
+    h->reader_mb = options->reader_mb;
+    h->idle = options->idle;
     h->program = mem_strdup(options->program);
     if (!h->program)
         goto fail;
@@ -82,6 +88,16 @@ reap(pid_t pid)
     return got != 0;
 }
 
+/* Until it is gone, if that can be waited for, or else a moment. */
+static void
+await_exit(pid_t pid, int milliseconds)
+{
+    struct pollfd gone = {pidfd_open(pid, 0), POLLIN, 0};
+
+    (void)poll(&gone, gone.fd >= 0, gone.fd >= 0 ? milliseconds : REAP_STEP_MS);
+    fd_close(gone.fd);
+}
+
 /* SIGKILL takes a moment, and for ever where a disk hangs: that one is looked
  * after later. */
 static void
@@ -91,7 +107,7 @@ await_death(struct helper *h, pid_t pid)
 
     while (!reap(pid)) {
         if (clock_ms() < until) {
-            (void)poll(NULL, 0, REAP_STEP_MS);
+            await_exit(pid, HELPER_KILL_MS);
             continue;
         }
         for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
@@ -143,8 +159,8 @@ fail(struct helper *h, const struct error *err)
 static int
 spawn_helper(struct helper *h, int socket)
 {
-    char memory[24], seconds[24], parent[24];
-    char *const argv[] = {h->program, memory, seconds, parent, NULL};
+    char memory[24], seconds[24], parent[24], reader[24];
+    char *const argv[] = {h->program, memory, seconds, parent, reader, NULL};
     char *const environment[] = {NULL};
     struct spawn_apart helper = {
         h->program, argv, environment, {socket, -1, -1}};
@@ -153,12 +169,14 @@ spawn_helper(struct helper *h, int socket)
              (unsigned long long)h->memory_bytes);
     snprintf(seconds, sizeof(seconds), "%u", h->cpu_ms / 1000 + 1);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
+    snprintf(reader, sizeof(reader), "%u", h->reader_mb);
     return spawn_apart(&helper, &h->pid);
 }
 
 static int
 start(struct helper *h, struct error *err)
 {
+    const struct sched_param none = {0};
     int pair[2];
 
     if (h->pid > 0)
@@ -176,6 +194,9 @@ start(struct helper *h, struct error *err)
         return -1;
     }
     fd_close(pair[1]);
+    /* From here: a thread of ours could not become normal again. */
+    if (h->idle)
+        (void)sched_setscheduler(h->pid, SCHED_IDLE, &none);
     h->socket = pair[0];
     return 0;
 }
@@ -206,13 +227,24 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
     }
 }
 
+/* What is asked: addresses, or else an index. */
+struct exchange {
+    const struct helper_question *question; /* NULL: an index is asked for */
+    const struct helper_index *index;
+    int fds[2]; /* the object's, and its index's */
+    size_t fd_count;
+    uint32_t answered;
+    bool refused; /* the index */
+};
+
 static ssize_t
-send_some(struct helper *h, size_t done, int object_fd)
+send_some(struct helper *h, const struct exchange *x, size_t done)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(sizeof(x->fds))];
     } control;
+    const size_t size = x->fd_count * sizeof(x->fds[0]);
     struct iovec piece = {h->out.data + done, h->out.size - done};
     struct msghdr message = {0};
     struct cmsghdr *c;
@@ -222,12 +254,12 @@ send_some(struct helper *h, size_t done, int object_fd)
     if (done == 0) {
         memset(&control, 0, sizeof(control));
         message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
+        message.msg_controllen = CMSG_SPACE(size);
         c = CMSG_FIRSTHDR(&message);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(object_fd));
-        memcpy(CMSG_DATA(c), &object_fd, sizeof(object_fd));
+        c->cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(c), x->fds, size);
     }
     return sendmsg(h->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -241,7 +273,7 @@ explain_death(struct helper *h, struct error *err)
     pid_t got;
 
     while ((got = waitpid(h->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
-        (void)poll(NULL, 0, REAP_STEP_MS);
+        await_exit(h->pid, HELPER_KILL_MS);
     if (got != 0)
         h->pid = -1;
     if (got > 0 && WIFSIGNALED(status))
@@ -264,7 +296,7 @@ explain_death(struct helper *h, struct error *err)
 
 /* As await: 1 when all is sent. */
 static int
-send_question(struct helper *h, int object_fd, uint64_t until,
+send_question(struct helper *h, const struct exchange *x, uint64_t until,
               struct error *err)
 {
     size_t done = 0;
@@ -275,7 +307,7 @@ send_question(struct helper *h, int object_fd, uint64_t until,
         ready = await(h, POLLOUT, until, err);
         if (ready <= 0)
             return ready;
-        n = send_some(h, done, object_fd);
+        n = send_some(h, x, done);
         if (n < 0 && errno != EINTR && errno != EAGAIN) {
             explain_death(h, err);
             return -1;
@@ -312,24 +344,56 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
     return 1;
 }
 
-enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE };
+enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE, TAKE_REFUSED };
 
 static enum take
-take_reply(const struct helper_question *question, struct span payload,
-           uint32_t *answered, struct error *err)
+take_answer(struct exchange *x, const struct wire_reply *reply)
+{
+    const struct helper_question *question = x->question;
+
+    if (!question || x->answered == question->count ||
+        !question->answer(question->arg, reply))
+        return TAKE_GARBAGE;
+    x->answered++;
+    return TAKE_MORE;
+}
+
+static enum take
+take_part(struct exchange *x, struct span part, struct error *err)
+{
+    if (!x->index)
+        return TAKE_GARBAGE;
+    return x->index->write(x->index->arg, part.data, part.size, err) == 0
+               ? TAKE_MORE
+               : TAKE_REFUSED;
+}
+
+static enum take
+take_refusal(struct exchange *x, struct span why)
+{
+    if (x->fds[1] < 0 || x->refused)
+        return TAKE_GARBAGE;
+    x->refused = true;
+    if (x->question->refused)
+        x->question->refused(x->question->arg, why);
+    return TAKE_MORE;
+}
+
+static enum take
+take_reply(struct exchange *x, struct span payload, struct error *err)
 {
     struct wire_reply reply;
 
     if (!wire_parse_reply(payload, &reply))
         return TAKE_GARBAGE;
-    if (reply.type == WIRE_ANSWER) {
-        if (*answered == question->count ||
-            !question->answer(question->arg, &reply))
-            return TAKE_GARBAGE;
-        ++*answered;
-        return TAKE_MORE;
-    }
-    if (*answered < question->count && reply.complaint.size == 0)
+    if (reply.type == WIRE_ANSWER)
+        return take_answer(x, &reply);
+    if (reply.type == WIRE_PART)
+        return take_part(x, reply.part, err);
+    if (reply.type == WIRE_REFUSED)
+        return take_refusal(x, reply.complaint);
+    if (x->question && x->answered < x->question->count &&
+        reply.complaint.size == 0)
         return TAKE_GARBAGE;
     error_set(err, ER_UNKNOWN, "%.*s", (int)reply.complaint.size,
               reply.complaint.data);
@@ -338,8 +402,7 @@ take_reply(const struct helper_question *question, struct span payload,
 
 /* Every whole message that is there; nothing may follow the last. */
 static enum take
-take_replies(struct helper *h, const struct helper_question *question,
-             uint32_t *answered, struct error *err)
+take_replies(struct helper *h, struct exchange *x, struct error *err)
 {
     enum wire_framing framing = WIRE_READY;
     enum take result = TAKE_MORE;
@@ -351,7 +414,7 @@ take_replies(struct helper *h, const struct helper_question *question,
                             WIRE_REPLY_MAX, &payload);
         if (framing != WIRE_READY)
             break;
-        result = take_reply(question, payload, answered, err);
+        result = take_reply(x, payload, err);
         used += WIRE_HEAD + payload.size;
     }
     if (framing == WIRE_BAD || (result == TAKE_DONE && used < h->in.size))
@@ -362,35 +425,34 @@ take_replies(struct helper *h, const struct helper_question *question,
     return result;
 }
 
-enum helper_result
-helper_ask(struct helper *h, const struct helper_question *question,
-           struct error *err)
+static int
+ready_to_start(struct helper *h, struct error *err)
 {
-    uint64_t until = clock_ms() + question->deadline_ms;
+    if (h->pid > 0 || !exhausted(h))
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "the symboliser failed %d times in 10 minutes, lately: %s",
+              HELPER_FAILURES_MAX, h->last_failure);
+    return -1;
+}
+
+/* Sends what is in h->out, and takes the replies. */
+static enum helper_result
+converse(struct helper *h, struct exchange *x, uint64_t until,
+         struct error *err)
+{
     enum take taken = TAKE_MORE;
-    uint32_t answered = 0;
     int ready;
 
-    if (h->pid <= 0 && exhausted(h)) {
-        error_set(err, ER_UNKNOWN,
-                  "the symboliser failed %d times in 10 minutes, lately: %s",
-                  HELPER_FAILURES_MAX, h->last_failure);
-        return HELPER_EXHAUSTED;
-    }
-    if (start(h, err) != 0)
-        return fail(h, err);
-    buffer_clear(&h->out);
-    wire_put_request(&h->out, question->path, question->symbols_only,
-                     question->offsets, question->count);
     if (h->out.failed) {
         error_memory(err, "a question to the symboliser");
         return fail(h, err);
     }
-    ready = send_question(h, question->object_fd, until, err);
+    ready = send_question(h, x, until, err);
     while (ready > 0 && taken == TAKE_MORE) {
         ready = receive_some(h, until, err);
         if (ready > 0)
-            taken = take_replies(h, question, &answered, err);
+            taken = take_replies(h, x, err);
     }
     if (taken == TAKE_DONE)
         return HELPER_DONE;
@@ -398,5 +460,47 @@ helper_ask(struct helper *h, const struct helper_question *question,
         helper_end(h);
         return HELPER_CANCELLED;
     }
+    if (taken == TAKE_REFUSED) { /* not the helper's failure */
+        helper_end(h);
+        return HELPER_FAILED;
+    }
     return fail(h, err);
+}
+
+enum helper_result
+helper_ask(struct helper *h, const struct helper_question *question,
+           struct error *err)
+{
+    uint64_t until = clock_ms() + question->deadline_ms;
+    struct exchange x = {.question = question,
+                         .fds = {question->object_fd, question->index_fd},
+                         .fd_count = question->index_fd >= 0 ? 2 : 1};
+    unsigned flags = (question->symbols_only ? WIRE_SYMBOLS_ONLY : 0) |
+                     (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0);
+
+    if (ready_to_start(h, err) != 0)
+        return HELPER_EXHAUSTED;
+    if (start(h, err) != 0)
+        return fail(h, err);
+    buffer_clear(&h->out);
+    wire_put_request(&h->out, question->path, flags, question->offsets,
+                     question->count);
+    return converse(h, &x, until, err);
+}
+
+enum helper_result
+helper_make_index(struct helper *h, const struct helper_index *index,
+                  struct error *err)
+{
+    uint64_t until = clock_ms() + index->deadline_ms;
+    struct exchange x = {
+        .index = index, .fds = {index->object_fd, -1}, .fd_count = 1};
+
+    if (ready_to_start(h, err) != 0)
+        return HELPER_EXHAUSTED;
+    if (start(h, err) != 0)
+        return fail(h, err);
+    buffer_clear(&h->out);
+    wire_put_request(&h->out, index->path, WIRE_MAKE_INDEX, NULL, 0);
+    return converse(h, &x, until, err);
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader.h"
+
 struct error;
 struct helper;
 struct wire_reply;
@@ -25,8 +27,10 @@ enum {
 struct helper_options {
     const char *program;
     uint64_t memory_bytes;
-    uint32_t cpu_ms; /* of one process, all its questions */
-    int cancel_fd;   /* readable: stop */
+    uint32_t cpu_ms;    /* of one process, all its questions */
+    int cancel_fd;      /* readable: stop */
+    uint32_t reader_mb; /* what it may keep of DWARF; 0: 256 */
+    bool idle;          /* runs where no processor has anything else to do */
 };
 
 struct helper *helper_new(const struct helper_options *options,
@@ -43,12 +47,14 @@ struct helper_question {
     bool symbols_only;
     /* Called per answer, its texts raw and borrowed; false: it is garbage. */
     bool (*answer)(void *arg, const struct wire_reply *reply);
+    /* The index is of no use; why is raw, too.  NULL: nobody cares. */
+    void (*refused)(void *arg, struct span why);
     void *arg;
 };
 
 enum helper_result {
     HELPER_DONE,      /* err says what the helper complained about, or "" */
-    HELPER_FAILED,    /* and was killed */
+    HELPER_FAILED,    /* and was killed; or who takes its index gave up */
     HELPER_EXHAUSTED, /* too many failures: not even started */
     HELPER_CANCELLED
 };

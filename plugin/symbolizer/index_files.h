@@ -15,6 +15,8 @@ struct elf_file;
 struct error;
 struct helper;
 
+#define INDEX_FILE_SUFFIX ".hwindex"
+
 /* In directory first (NULL: none of ours), then beside path; -1: there is
  * none.  The caller closes it. */
 int index_file_open(const struct elf_file *elf, const char *directory,

@@ -18,6 +18,8 @@ struct object {
     struct cache_key key; /* size 0: forgotten, its names are dead weight */
     uint64_t degraded_ms; /* when; 0: never */
     char why[CACHE_WHY_MAX];
+    char remark[CACHE_WHY_MAX];
+    bool indexed; /* names are as good as they get */
 };
 
 struct symbol_cache {
@@ -126,6 +128,50 @@ symbol_cache_degrade(struct symbol_cache *cache, const struct cache_key *key,
         return;
     object->degraded_ms = clock_ms();
     snprintf(object->why, sizeof(object->why), "%s", why);
+}
+
+const char *
+symbol_cache_remark(struct symbol_cache *cache, const struct cache_key *key)
+{
+    const struct object *object = find_object(cache, key);
+
+    return object ? object->remark : "";
+}
+
+void
+symbol_cache_set_remark(struct symbol_cache *cache, const struct cache_key *key,
+                        const char *remark, bool indexed)
+{
+    struct object *object = find_or_add_object(cache, key);
+
+    if (!object)
+        return;
+    snprintf(object->remark, sizeof(object->remark), "%s", remark);
+    object->indexed |= indexed;
+}
+
+bool
+symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
+{
+    const struct object *object = find_object(cache, key);
+
+    return object && !object->indexed &&
+           (object->degraded_ms || object->remark[0]);
+}
+
+void
+symbol_cache_renew(struct symbol_cache *cache, const struct cache_key *key)
+{
+    struct object *object = find_object(cache, key), before;
+
+    if (!object)
+        return;
+    before = *object;
+    memset(object, 0, sizeof(*object));
+    object = find_or_add_object(cache, key);
+    object->degraded_ms = before.degraded_ms;
+    object->indexed = true;
+    memcpy(object->why, before.why, sizeof(object->why));
 }
 
 const struct location *

@@ -8,6 +8,7 @@
 #ifndef HW_SYMBOL_CACHE_H
 #define HW_SYMBOL_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,22 @@ const char *symbol_cache_degraded(struct symbol_cache *cache,
                                   const struct cache_key *key);
 void symbol_cache_degrade(struct symbol_cache *cache,
                           const struct cache_key *key, const char *why);
+
+/* What is to be said of the names that it has: "" at first, and of one that
+ * is degraded. */
+const char *symbol_cache_remark(struct symbol_cache *cache,
+                                const struct cache_key *key);
+/* indexed: although it had a symbol index. */
+void symbol_cache_set_remark(struct symbol_cache *cache,
+                             const struct cache_key *key, const char *remark,
+                             bool indexed);
+
+/* Whether its names are the worse for the lack of an index. */
+bool symbol_cache_is_poor(struct symbol_cache *cache,
+                          const struct cache_key *key);
+/* It has one now: names and remark are forgotten; it stays degraded. */
+void symbol_cache_renew(struct symbol_cache *cache,
+                        const struct cache_key *key);
 
 /* NULL: not known (yet). */
 const struct location *symbol_cache_find(struct symbol_cache *cache,

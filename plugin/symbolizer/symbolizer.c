@@ -24,6 +24,7 @@
 #include "errors.h"
 #include "files.h"
 #include "helper.h"
+#include "index_files.h"
 #include "mappings.h"
 #include "memory.h"
 #include "names.h"
@@ -45,6 +46,7 @@ struct symbolizer {
     struct symbol_cache *cache;
     uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
+    struct symbolizer_indexes indexes; /* zeroed: none */
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
@@ -82,7 +84,9 @@ struct object {
     struct cache_key key;
     char module[MODULE_MAX];
     bool in_allocator;
-    const uint64_t *asked; /* what is still to be answered */
+    int index_fd;                /* -1: none */
+    char refused[CACHE_WHY_MAX]; /* why the index is of no use; "": it is */
+    const uint64_t *asked;       /* what is still to be answered */
     const size_t *asked_first;
     size_t asked_count;
 };
@@ -96,6 +100,7 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
         .memory_bytes = options->memory_bytes ? options->memory_bytes
                                               : default_memory_bytes,
         .cpu_ms = options->deadline_ms ? options->deadline_ms : DEADLINE_MS,
+        .reader_mb = options->reader_mb,
     };
 
     if (!s) {
@@ -103,6 +108,8 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
         return NULL;
     }
     s->deadline_ms = helper.cpu_ms;
+    if (options->indexes)
+        s->indexes = *options->indexes;
     s->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->cancel_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
@@ -283,6 +290,19 @@ take_answer(void *arg, const struct wire_reply *reply)
     return true;
 }
 
+/* helper_question.refused */
+static void
+take_refusal(void *arg, struct span why)
+{
+    struct object *object = arg;
+
+    if (why.size > sizeof(object->refused) - 1)
+        why.size = sizeof(object->refused) - 1;
+    clean_text(why, object->refused);
+    if (!object->refused[0])
+        snprintf(object->refused, sizeof(object->refused), "it is damaged");
+}
+
 /* Where everything lies, and a name for whatever is still without one. */
 static void
 add_offsets(struct object *object)
@@ -312,50 +332,120 @@ ask(struct object *object, bool symbols_only, struct error *err)
     uint64_t left = object->job->until > now ? object->job->until - now : 0;
     struct helper_question question = {
         .object_fd = object->elf.fd,
-        .index_fd = -1,
+        .index_fd = object->index_fd,
         .path = object->path,
         .offsets = object->asked,
         .count = (uint32_t)object->asked_count,
         .deadline_ms = (uint32_t)(left / 2),
         .symbols_only = symbols_only,
         .answer = take_answer,
+        .refused = take_refusal,
         .arg = object,
     };
 
     return helper_ask(object->job->s->helper, &question, err);
 }
 
-/* With DWARF, then without, then not at all.  An object whose DWARF failed
- * lately is not tried with it again for a while. */
+/* Ours before the one beside it, which may be anything: who reads it looks at
+ * its build-id. */
+static void
+open_index(struct object *object)
+{
+    const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+
+    if (object->index_fd < 0 && indexes->open)
+        object->index_fd = indexes->open(indexes->arg, &object->elf);
+    if (object->index_fd < 0)
+        object->index_fd = index_file_open(&object->elf, NULL, object->path);
+}
+
+/* For who keeps indexes. */
+static void
+tell_asked(const struct object *object, uint64_t began, bool indexed)
+{
+    const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+    struct symbolizer_asked asked = {
+        .elf = &object->elf,
+        .path = object->path,
+        .indexed = indexed && !object->refused[0],
+        .refused = object->refused[0] ? object->refused : NULL,
+        .elapsed_ms = (uint32_t)(clock_ms() - began)};
+
+    if (indexes->asked)
+        indexes->asked(indexes->arg, &asked);
+}
+
+/* For the times when all names come from the cache. */
+static void
+set_remark(struct object *object, const char *complaint, bool indexed)
+{
+    char remark[CACHE_WHY_MAX];
+
+    snprintf(remark, sizeof(remark), "%.*s", CACHE_WHY_MAX - 1, complaint);
+    symbol_cache_set_remark(object->job->s->cache, &object->key, remark,
+                            indexed);
+}
+
+/* With DWARF, then without.  An index that the helper died of may be why. */
+static enum helper_result
+ask_twice(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
+          struct error *err)
+{
+    enum helper_result result = ask(object, degraded, err);
+
+    if (result != HELPER_FAILED || object->asked_count == 0 ||
+        (degraded && object->index_fd < 0))
+        return result;
+    if (object->index_fd >= 0 && !object->refused[0])
+        snprintf(object->refused, sizeof(object->refused), "%.*s",
+                 CACHE_WHY_MAX - 1, err->text);
+    fd_close(object->index_fd);
+    object->index_fd = -1;
+    if (!degraded)
+        snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only",
+                 CACHE_WHY_MAX - 32, err->text);
+    result = ask(object, true, err);
+    if (result == HELPER_DONE && !degraded)
+        symbol_cache_degrade(object->job->s->cache, &object->key, why);
+    else if (!degraded)
+        why[0] = '\0';
+    return result;
+}
+
+/* An object whose DWARF failed lately is not tried with it again for a
+ * while. */
 static void
 ask_helper(struct object *object)
 {
     struct symbol_cache *cache = object->job->s->cache;
     const char *degraded = symbol_cache_degraded(cache, &object->key);
-    struct error err = {0};
-    char why[CACHE_WHY_MAX] = "";
+    char why[CACHE_WHY_MAX] = "", remark[CACHE_WHY_MAX];
+    uint64_t began = clock_ms();
     enum helper_result result = HELPER_DONE;
+    struct error err = {0};
+    bool indexed = false;
 
+    snprintf(remark, sizeof(remark), "%s",
+             symbol_cache_remark(cache, &object->key));
     if (degraded) /* the cache may be emptied on the way */
         snprintf(why, sizeof(why), "%s", degraded);
-    if (object->asked_count > 0 && !object->job->cancelled)
-        result = ask(object, degraded != NULL, &err);
-    if (result == HELPER_FAILED && !degraded && object->asked_count > 0) {
-        snprintf(why, sizeof(why), "%.*s; symbol names only",
-                 CACHE_WHY_MAX - 32, err.text);
-        result = ask(object, true, &err);
-        if (result == HELPER_DONE) {
-            symbol_cache_degrade(cache, &object->key, why);
-        } else {
-            why[0] = '\0';
-        }
+    if (object->asked_count > 0 && !object->job->cancelled) {
+        open_index(object);
+        result = ask_twice(object, degraded != NULL, why, &err);
+        indexed = object->index_fd >= 0 && !object->refused[0];
+        if (result == HELPER_DONE || result == HELPER_FAILED)
+            tell_asked(object, began, indexed);
+        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
+            set_remark(object, err.text, indexed);
     }
     if (result == HELPER_CANCELLED)
         object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
         complain(object->job, object->module, err.text);
-    else if (why[0])
+    else if (why[0] && !indexed)
         complain(object->job, object->module, why);
+    else if (remark[0])
+        complain(object->job, object->module, remark);
 }
 
 /* Takes from the cache what is there, and lists the rest. */
@@ -454,11 +544,17 @@ resolve_object(struct object *object)
     object->in_allocator = is_allocator(object);
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
+        if (symbol_cache_is_poor(job->s->cache, &object->key)) {
+            open_index(object);
+            if (object->index_fd >= 0)
+                symbol_cache_renew(job->s->cache, &object->key);
+        }
         look_up(object);
         ask_helper(object);
     }
     add_offsets(object);
     elf_fini(&object->elf);
+    fd_close(object->index_fd);
     fd_close(fd);
 }
 
@@ -521,6 +617,7 @@ resolve_all(struct job *job)
 
     for (size_t i = 0; i < count; i = next) {
         struct object object = {.job = job,
+                                .index_fd = -1,
                                 .mapping = job->items[i].mapping,
                                 .items = job->items + i};
 

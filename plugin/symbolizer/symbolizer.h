@@ -8,19 +8,41 @@
 #ifndef HW_SYMBOLIZER_H
 #define HW_SYMBOLIZER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct elf_file;
 struct error;
 struct names;
 struct mappings;
 struct mapping;
 struct symbolizer;
 
+/* An object of which the helper has just been asked. */
+struct symbolizer_asked {
+    const struct elf_file *elf;
+    const char *path;
+    bool indexed;        /* by an index that was of use */
+    const char *refused; /* why there was one that was not; NULL */
+    uint32_t elapsed_ms;
+};
+
+/* Whose indexes are looked at before the one beside an object, and who wants to
+ * know what was asked.  Called by symbolizer_resolve's thread. */
+struct symbolizer_indexes {
+    /* A descriptor that is the caller's, or -1. */
+    int (*open)(void *arg, const struct elf_file *elf);
+    void (*asked)(void *arg, const struct symbolizer_asked *asked);
+    void *arg;
+};
+
 struct symbolizer_options {
     const char *program;   /* path of heapwire-symbolizer */
     uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
     uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
+    uint32_t reader_mb;    /* what it may keep of DWARF; 0: 256 */
+    const struct symbolizer_indexes *indexes; /* copied; NULL: none */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,

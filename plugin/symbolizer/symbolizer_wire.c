@@ -43,13 +43,13 @@ put_text(struct buffer *out, const char *text, size_t max)
 }
 
 void
-wire_put_request(struct buffer *out, const char *path, bool symbols_only,
+wire_put_request(struct buffer *out, const char *path, unsigned flags,
                  const uint64_t *offsets, uint32_t count)
 {
     size_t mark = begin(out, WIRE_NAME);
 
     buffer_u8(out, WIRE_VERSION);
-    buffer_u8(out, symbols_only ? WIRE_SYMBOLS_ONLY : 0);
+    buffer_u8(out, (uint8_t)flags);
     put_text(out, path, WIRE_PATH_MAX);
     buffer_u32(out, count);
     for (uint32_t i = 0; i < count; i++)
@@ -71,6 +71,24 @@ wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
         put_text(out, frames[i].file, WIRE_FILE_MAX);
         buffer_u32(out, frames[i].line);
     }
+    end(out, mark);
+}
+
+void
+wire_put_part(struct buffer *out, const void *data, size_t size)
+{
+    size_t mark = begin(out, WIRE_PART);
+
+    buffer_add(out, data, size);
+    end(out, mark);
+}
+
+void
+wire_put_refused(struct buffer *out, const char *why)
+{
+    size_t mark = begin(out, WIRE_REFUSED);
+
+    put_text(out, why, WIRE_COMPLAINT_MAX);
     end(out, mark);
 }
 
@@ -107,6 +125,15 @@ take_text(struct reader *r, size_t max)
     return text;
 }
 
+/* An index is made of nothing else, and for no addresses. */
+static bool
+flags_fit(unsigned flags, uint32_t count)
+{
+    const unsigned known = WIRE_SYMBOLS_ONLY | WIRE_HAS_INDEX;
+
+    return flags == WIRE_MAKE_INDEX ? count == 0 : (flags & ~known) == 0;
+}
+
 bool
 wire_parse_request(struct span payload, struct wire_request *out)
 {
@@ -119,12 +146,13 @@ wire_parse_request(struct span payload, struct wire_request *out)
         return !r.failed && type == WIRE_NAME;
     flags = reader_u8(&r);
     out->symbols_only = (flags & WIRE_SYMBOLS_ONLY) != 0;
+    out->has_index = (flags & WIRE_HAS_INDEX) != 0;
+    out->make_index = (flags & WIRE_MAKE_INDEX) != 0;
     out->path = take_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);
     offsets = reader_rest(&r);
     out->offsets = reader_of(offsets.data, offsets.size);
-    return !r.failed && type == WIRE_NAME &&
-           (flags & ~WIRE_SYMBOLS_ONLY) == 0 &&
+    return !r.failed && type == WIRE_NAME && flags_fit(flags, out->count) &&
            out->count <= WIRE_ADDRESSES_MAX &&
            offsets.size == (size_t)out->count * 8;
 }
@@ -158,8 +186,13 @@ wire_parse_reply(struct span payload, struct wire_reply *out)
     case WIRE_ANSWER:
         parse_answer(&r, out);
         break;
+    case WIRE_REFUSED:
     case WIRE_DONE:
         out->complaint = take_text(&r, WIRE_COMPLAINT_MAX);
+        break;
+    case WIRE_PART:
+        out->part = reader_rest(&r);
+        r.failed |= out->part.size == 0 || out->part.size > WIRE_PART_MAX;
         break;
     default:
         return false;

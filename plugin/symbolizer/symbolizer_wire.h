@@ -4,16 +4,23 @@
  * A SOCK_STREAM unix socket pair; the helper's end is its descriptor 0.  Every
  * message is a u32 length and that many bytes, little-endian, the first of them
  * its type.  One request is one object: its descriptor rides on the request's
- * first byte (SCM_RIGHTS).  One answer per offset streams back, in their order,
- * and WIRE_DONE ends them: what came before a crash or a deadline is kept.
+ * first byte (SCM_RIGHTS), and behind it that of its symbol index, if there is
+ * one.  One answer per offset streams back, in their order, and WIRE_DONE ends
+ * them: what came before a crash or a deadline is kept.  Where an index is to
+ * be made, its parts stream back instead.
  *
  *   WIRE_NAME
  *       u8 version, u8 flags, text path, u32 count, count * u64 file offset
  *   WIRE_ANSWER
  *       u64 function start, text symbol ("" when there is none), u8 frames,
  *       then per frame: text function, text file, u32 line
+ *   WIRE_PART
+ *       the next bytes of an index, to the end of the message
+ *   WIRE_REFUSED
+ *       text why: the index is of no use, or damaged; once, before the end
  *   WIRE_DONE
- *       text complaint ("" when all were answered)
+ *       text complaint ("" when all is well: all were answered, or the index
+ *       is whole)
  *
  * A text is a length-encoded size and its bytes.  The one frame of an address
  * without a name has function "": the start of its function stands for it.
@@ -34,20 +41,27 @@ struct buffer;
 enum {
     /* Raised by any change here: a package may replace the helper of a
      * heapwired that runs on. */
-    WIRE_VERSION = 2,
+    WIRE_VERSION = 3,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
     WIRE_NAME_MAX = 8192, /* longer names are cut by the helper */
     WIRE_FILE_MAX = 4096, /* so are longer source paths */
     WIRE_COMPLAINT_MAX = 200,
+    WIRE_PART_MAX = 1 << 16,
     /* Each holds the largest message of its direction. */
     WIRE_REQUEST_MAX = WIRE_ADDRESSES_MAX * 8 + WIRE_PATH_MAX + 64,
     WIRE_REPLY_MAX = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 16) +
                      WIRE_NAME_MAX + 64
 };
 
-enum wire_type { WIRE_NAME = 1, WIRE_ANSWER, WIRE_DONE };
+enum wire_type {
+    WIRE_NAME = 1,
+    WIRE_ANSWER,
+    WIRE_DONE,
+    WIRE_PART,
+    WIRE_REFUSED
+};
 
 /* How the helper ends when it cannot go on. */
 enum wire_exit {
@@ -56,11 +70,15 @@ enum wire_exit {
     WIRE_EXIT_VERSION = 5
 };
 
-enum wire_flag { WIRE_SYMBOLS_ONLY = 1 }; /* leave the DWARF alone */
+enum wire_flag {
+    WIRE_SYMBOLS_ONLY = 1, /* leave the DWARF alone */
+    WIRE_HAS_INDEX = 2,    /* a second descriptor follows the object's */
+    WIRE_MAKE_INDEX = 4    /* alone, and without offsets */
+};
 
 struct wire_request {
     uint8_t version; /* when not WIRE_VERSION, all that is parsed */
-    bool symbols_only;
+    bool symbols_only, has_index, make_index;
     struct span path; /* of the mapped file; its name is only shown and
                          its directory searched for split debug files */
     uint32_t count;
@@ -78,14 +96,18 @@ struct wire_reply {
     struct span symbol;
     uint32_t frame_count;
     struct wire_frame frames[NAMES_INLINE_MAX];
-    struct span complaint;
+    struct span complaint; /* of WIRE_REFUSED, too */
+    struct span part;      /* never "" */
 };
 
-/* Append one message; a buffer without room fails as buffers do. */
-void wire_put_request(struct buffer *out, const char *path, bool symbols_only,
+/* Append one message; a buffer without room fails as buffers do.  flags is of
+ * enum wire_flag; a part is at most WIRE_PART_MAX. */
+void wire_put_request(struct buffer *out, const char *path, unsigned flags,
                       const uint64_t *offsets, uint32_t count);
 void wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
                      const struct frame *frames, uint32_t frame_count);
+void wire_put_part(struct buffer *out, const void *data, size_t size);
+void wire_put_refused(struct buffer *out, const char *why);
 void wire_put_done(struct buffer *out, const char *complaint);
 
 enum wire_framing { WIRE_MORE, WIRE_READY, WIRE_BAD };

@@ -45,7 +45,8 @@ def test_check(directory):
                  "idle_timeout=28800", "login_failures=10",
                  "linger=900", "profiler.budget_percent=1", "snapshots.at_percent=80, 90, 95",
                  "snapshots.growth=0", "snapshots.every=0",
-                 "snapshots.min_interval=60"):
+                 "snapshots.min_interval=60", "symbols.index=on",
+                 "symbols.keep_bytes=1073741824", "symbols.memory=268435456"):
         assert f"\n{line}\n" in done.stdout, done.stdout
     assert not os.path.exists(state), "--check made something"
     done = run("--check", "--state-dir", "x", cwd=directory)

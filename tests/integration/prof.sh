@@ -141,6 +141,27 @@ expect 1 "heapwire-prof: $dir/newlines: it is longer than it says" --text \
     "$dir/newlines"
 silent_stdout
 
+# Symbol indexes: what goes wrong; symbolizer.sh has what goes right.
+expect 2 "needs one BINARY" --index
+expect 2 "needs one BINARY" --index a b
+expect 2 "--index shows nothing: not also --dot" --index --dot a
+expect 2 "--output is for --index" --dot --output=x a b
+expect 1 "cannot read $dir/none: No such file" --index "$dir/none"
+expect 1 "$dir/one.heap is not a readable 64-bit" --index "$dir/one.heap"
+echo 'int main(void) { return 0; }' >"$dir/nothing.c"
+gcc -g -o "$dir/anonymous" -Wl,--build-id=none "$dir/nothing.c"
+expect 1 "has no build-id" --index "$dir/anonymous"
+gcc -s -o "$dir/bare" -Wl,--build-id "$dir/nothing.c"
+expect 1 "it has no debug information" --index "$dir/bare"
+gcc -g -o "$dir/nothing" -Wl,--build-id "$dir/nothing.c"
+expect 1 "$dir/none/x: No such file" --index --output="$dir/none/x" \
+    "$dir/nothing"
+silent_stdout
+if ls "$dir" | grep hwindex; then
+    echo "a failure leaves an index"
+    failed=1
+fi
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?

@@ -33,6 +33,7 @@ profiler
 sessions
 settings
 snapshots
+symbol_indexes
 users" "$(cli -N heapwire -e 'show tables')"
 contains "an unknown database" "ERROR 1049 (42000)" "$(cli nope -e '' || true)"
 contains "rehash and field lists" "profiler" \

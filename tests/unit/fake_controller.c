@@ -36,3 +36,10 @@ controller_store(struct controller *controller)
     (void)controller;
     return store;
 }
+
+struct index_keeper *
+controller_indexes(struct controller *controller)
+{
+    (void)controller;
+    return NULL;
+}

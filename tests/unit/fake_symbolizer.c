@@ -17,6 +17,30 @@ enum { SOCKET = 0 };
 
 static struct buffer in, out;
 static struct wire_request request;
+static int fds[4]; /* that came with it */
+static size_t fd_count;
+
+static ssize_t
+receive(char *place, size_t size)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(fds))];
+    } control;
+    struct iovec piece = {place, size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t n = recvmsg(SOCKET, &message, 0);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+    if (c) {
+        fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(fds[0]);
+        memcpy(fds, CMSG_DATA(c), fd_count * sizeof(fds[0]));
+    }
+    return n;
+}
 
 static void
 read_request(void)
@@ -28,7 +52,7 @@ read_request(void)
     while (wire_next(in.data, in.size, WIRE_REQUEST_MAX, &payload) !=
            WIRE_READY) {
         place = buffer_reserve(&in, 4096);
-        n = place ? read(SOCKET, place, 4096) : 0;
+        n = place ? receive(place, 4096) : 0;
         if (n <= 0)
             exit(0);
         buffer_claim(&in, (size_t)n);
@@ -193,10 +217,94 @@ dwarf(void)
     good();
 }
 
+/* Parts that say "index", as many as the object's path is long. */
+static void
+put_parts(void)
+{
+    for (size_t i = 0; i < request.path.size; i++)
+        wire_put_part(&out, "index", 5);
+}
+
+static void
+parts(void)
+{
+    if (!request.make_index) {
+        good();
+        return;
+    }
+    put_parts();
+    wire_put_done(&out, "");
+    send_all();
+}
+
+static void
+half_parts(void)
+{
+    put_parts();
+    send_all();
+    exit(1);
+}
+
+static void
+no_parts(void)
+{
+    wire_put_done(&out, "");
+    send_all();
+}
+
+static void
+parts_and_complaint(void)
+{
+    put_parts();
+    wire_put_done(&out, "has no debug information");
+    send_all();
+}
+
+static void
+endless_parts(void)
+{
+    for (;;) {
+        put_parts();
+        send_all();
+    }
+}
+
+/* An answer that nobody asked for, or parts of an index that nobody did. */
+static void
+other(void)
+{
+    struct frame frame = {"more", "", 0};
+
+    if (request.make_index)
+        wire_put_answer(&out, 0, "", &frame, 1);
+    else
+        wire_put_part(&out, "index", 5);
+    wire_put_done(&out, "");
+    send_all();
+}
+
 static void
 version(void)
 {
     exit(WIRE_EXIT_VERSION);
+}
+
+/* Says what came along: the second of these descriptors. */
+static void
+second(void)
+{
+    char name[64];
+    struct frame frame = {name, "", 0};
+    ssize_t n = fd_count == 2 ? pread(fds[1], name, sizeof(name) - 1, 0) : 0;
+
+    name[n > 0 ? n : 0] = '\0';
+    if (!request.has_index || n <= 0)
+        snprintf(name, sizeof(name), "index %d, %zu descriptors",
+                 request.has_index, fd_count);
+    for (uint32_t i = 0; i < request.count; i++)
+        wire_put_answer(&out, 0, "", &frame, 1);
+    wire_put_done(&out, "");
+    send_all();
 }
 
 /* Says what it inherited: nothing but descriptors 0 to 2 is right. */
@@ -225,16 +333,71 @@ inherit(void)
     send_all();
 }
 
+/* Has no use for an index, and says so once. */
+static void
+refuse(void)
+{
+    if (request.has_index)
+        wire_put_refused(&out, "of another\nbuild");
+    good();
+}
+
+static void
+refuse_twice(void)
+{
+    wire_put_refused(&out, "no");
+    refuse();
+}
+
+/* Dies of any index, and of nothing else. */
+static void
+sick_of_indexes(void)
+{
+    if (request.has_index)
+        exit(6);
+    good();
+}
+
+static void
+remark(void)
+{
+    put_answers(0);
+    wire_put_done(&out, "12 units are unknown");
+    send_all();
+}
+
 static const struct {
     const char *name;
     void (*answer)(void);
 } behaviours[] = {
-    {"good", good},         {"garbage", garbage}, {"huge", huge},
-    {"hang", hang},         {"stop", stop},       {"die", die},
-    {"crash", crash},       {"half", half},       {"few", few},
-    {"many", many},         {"flood", flood},     {"after", after},
-    {"complain", complain}, {"hostile", hostile}, {"dwarf", dwarf},
-    {"inherit", inherit},   {"version", version},
+    {"good", good},
+    {"garbage", garbage},
+    {"huge", huge},
+    {"hang", hang},
+    {"stop", stop},
+    {"die", die},
+    {"crash", crash},
+    {"half", half},
+    {"few", few},
+    {"many", many},
+    {"flood", flood},
+    {"after", after},
+    {"complain", complain},
+    {"hostile", hostile},
+    {"dwarf", dwarf},
+    {"inherit", inherit},
+    {"version", version},
+    {"parts", parts},
+    {"half_parts", half_parts},
+    {"no_parts", no_parts},
+    {"parts_and_complaint", parts_and_complaint},
+    {"endless_parts", endless_parts},
+    {"refuse", refuse},
+    {"refuse_twice", refuse_twice},
+    {"sick_of_indexes", sick_of_indexes},
+    {"remark", remark},
+    {"other", other},
+    {"second", second},
 };
 
 int
@@ -248,6 +411,8 @@ main(int argc, char **argv)
         while (slash && strcmp(slash + 1, behaviours[i].name) == 0) {
             read_request();
             behaviours[i].answer();
+            while (fd_count > 0)
+                close(fds[--fd_count]);
             buffer_clear(&in);
         }
     return 2;

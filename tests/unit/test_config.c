@@ -124,10 +124,35 @@ START_TEST(marks_and_linger_are_read)
 }
 END_TEST
 
+START_TEST(symbol_indexes_are_read)
+{
+    setting_defaults(&config);
+    ck_assert(config.symbols_index);
+    ck_assert_uint_eq(config.symbols_bytes, 1 << 30);
+    ck_assert_uint_eq(config.symbols_memory, 256 << 20);
+    ck_assert_int_eq(parse("[symbols]\nindex = off\nkeep_bytes = 10M\n"
+                           "memory = 3G\n"),
+                     0);
+    ck_assert(!config.symbols_index);
+    ck_assert_uint_eq(config.symbols_bytes, 10 << 20);
+    ck_assert_uint_eq(config.symbols_memory, 3ull << 30);
+    ck_assert_int_eq(parse("[symbols]\nindex = on\nmemory = 16777216\n"), 0);
+    ck_assert(config.symbols_index);
+}
+END_TEST
+
 static const struct {
     const char *text;
     const char *fault; /* begins so */
 } wrong[] = {
+    {"[symbols]\nindex = yes\n", "f:2: index = yes: must be on or off"},
+    {"[symbols]\nindex =\n", "f:2: index = : must be on or off"},
+    {"[symbols]\nkeep_bytes = 0\n", "f:2: keep_bytes = 0: must be a numb"},
+    {"[symbols]\nkeep_bytes = 1x\n", "f:2: keep_bytes = 1x: must be a nu"},
+    {"[symbols]\nmemory = 15M\n", "f:2: memory = 15M: must be a number of"},
+    {"[symbols]\nmemory = 4G\n", "f:2: memory = 4G: must be a number of"},
+    {"[symbols]\nkeep = 1\n", "f:2: unknown key 'keep' in [symbols] (allo"},
+    {"[symbols]\n[symbols]\n", "f:2: [symbols] is there already"},
     {"[snapshots]\n[snapshots]\n", "f:2: [snapshots] is there already"},
     {"[snapshots]\nid = 1\n", "f:2: unknown key 'id' in [snapshots] (allow"},
     {"[snapshots]\nkeep = 0\n", "f:2: keep = 0: must be a number of sna"},
@@ -413,6 +438,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_file_is_read);
     tcase_add_test(tc, the_budget_of_profiling_is_read);
+    tcase_add_test(tc, symbol_indexes_are_read);
     tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,

@@ -133,6 +133,8 @@ START_TEST(a_function_is_found_by_symbol_and_by_unwind_table)
     struct symbol_table *symbols;
     struct unwind_table *unwind;
     const struct symbol *symbol;
+    static const struct span version = {"landmark@@V1", 12};
+    static const struct span other = {"other", 5};
     uint64_t address, start, end;
     int fd = open(self, O_RDONLY | O_CLOEXEC);
 
@@ -146,13 +148,18 @@ START_TEST(a_function_is_found_by_symbol_and_by_unwind_table)
     ck_assert_ptr_nonnull(symbol);
     ck_assert_str_eq(symbol->name, "landmark");
     ck_assert_ptr_eq(symbol_table_before(symbols, address), symbol);
-    ck_assert_ptr_eq(symbol_table_alias(symbols, symbol, "landmark@@V1"),
-                     symbol);
-    ck_assert_ptr_null(symbol_table_alias(symbols, symbol, "other"));
+    ck_assert_ptr_eq(symbol_table_alias(symbols, symbol, version), symbol);
+    ck_assert_ptr_null(symbol_table_alias(symbols, symbol, other));
     ck_assert(unwind_table_find(unwind, address + 1, &start, &end));
     ck_assert_uint_eq(start, address);
     ck_assert_uint_eq(end, address + symbol->size);
     ck_assert(!unwind_table_find(unwind, 1, &start, &end));
+    ck_assert_uint_lt(unwind_table_next(unwind, 1), address + 1);
+    ck_assert_uint_ge(unwind_table_next(unwind, address), end);
+    ck_assert_uint_eq(unwind_table_next(unwind, UINT64_MAX - 1), UINT64_MAX);
+    ck_assert_uint_eq(symbol_table_next(symbols, address - 1), address);
+    ck_assert_uint_ge(symbol_table_next(symbols, address), end);
+    ck_assert_uint_eq(symbol_table_next(symbols, UINT64_MAX), UINT64_MAX);
     symbol_table_free(symbols);
     unwind_table_free(unwind);
     elf_fini(&elf);

@@ -33,7 +33,8 @@ static const struct {
      "functions\nheap_"
      "stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"
-     "nodes\nprofiler\nsessions\nsettings\nsnapshots\nusers"},
+     "nodes\nprofiler\nsessions\nsettings\nsnapshots\nsymbol_indexes\n"
+     "users"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},

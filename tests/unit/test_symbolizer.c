@@ -284,7 +284,7 @@ START_TEST(the_helper_inherits_nothing)
     names = resolve(s);
     /* 0 to 2, and the object's. */
     ck_assert_str_eq(names_find(names, addresses[0])->frames[0].function,
-                     "fds 3, env no, blocked 0, pipe default, group own");
+                     "fds 4, env no, blocked 0, pipe default, group own");
     names_free(names);
     symbolizer_free(s);
     fd_close(fd);

@@ -28,15 +28,65 @@ START_TEST(a_request_comes_back_as_it_was_put)
     struct buffer b;
 
     buffer_init(&b, WIRE_REQUEST_MAX);
-    wire_put_request(&b, "/bin/x", true, offsets, 2);
+    wire_put_request(&b, "/bin/x", WIRE_SYMBOLS_ONLY, offsets, 2);
     ck_assert(wire_parse_request(payload_of(&b, WIRE_REQUEST_MAX), &request));
     ck_assert(request.symbols_only);
+    ck_assert(!request.has_index && !request.make_index);
     ck_assert(span_is(request.path, "/bin/x"));
     ck_assert_uint_eq(request.count, 2);
     ck_assert_uint_eq(reader_u64(&request.offsets), 1);
     ck_assert_uint_eq(reader_u64(&request.offsets), offsets[1]);
     ck_assert(reader_done(&request.offsets));
     buffer_fini(&b);
+}
+END_TEST
+
+START_TEST(only_flags_that_go_together_are_taken)
+{
+    static const uint64_t offsets[] = {1};
+
+    for (unsigned flags = 0; flags < 256; flags++)
+        for (uint32_t count = 0; count <= 1; count++) {
+            bool fits = flags == WIRE_MAKE_INDEX ? count == 0 : flags < 4;
+            struct wire_request request;
+            struct buffer b;
+
+            buffer_init(&b, WIRE_REQUEST_MAX);
+            wire_put_request(&b, "/bin/x", flags, offsets, count);
+            ck_assert(wire_parse_request(payload_of(&b, WIRE_REQUEST_MAX),
+                                         &request) == fits);
+            ck_assert_int_eq(request.has_index, (flags & WIRE_HAS_INDEX) != 0);
+            ck_assert_int_eq(request.make_index,
+                             (flags & WIRE_MAKE_INDEX) != 0);
+            buffer_fini(&b);
+        }
+}
+END_TEST
+
+START_TEST(a_part_of_an_index_has_1_byte_to_64_kib)
+{
+    static char bytes[WIRE_PART_MAX + 1];
+    struct wire_reply reply;
+    struct buffer b;
+
+    bytes[0] = 'x';
+    bytes[WIRE_PART_MAX - 1] = 'y';
+    for (size_t size = 0; size <= WIRE_PART_MAX + 1; size++) {
+        bool fits = size > 0 && size <= WIRE_PART_MAX;
+
+        if (size == 3)
+            size = WIRE_PART_MAX - 1;
+        buffer_init(&b, WIRE_REPLY_MAX);
+        wire_put_part(&b, bytes, size);
+        ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply) ==
+                  fits);
+        ck_assert_int_eq(reply.type, WIRE_PART);
+        if (fits)
+            ck_assert_uint_eq(reply.part.size, size);
+        if (size == WIRE_PART_MAX)
+            ck_assert_mem_eq(reply.part.data, bytes, size);
+        buffer_fini(&b);
+    }
 }
 END_TEST
 
@@ -62,6 +112,11 @@ START_TEST(an_answer_comes_back_as_it_was_put)
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     ck_assert_int_eq(reply.type, WIRE_DONE);
     ck_assert(span_is(reply.complaint, "cannot read it"));
+    buffer_clear(&b);
+    wire_put_refused(&b, "of another build");
+    ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
+    ck_assert_int_eq(reply.type, WIRE_REFUSED);
+    ck_assert(span_is(reply.complaint, "of another build"));
     buffer_fini(&b);
 }
 END_TEST
@@ -77,7 +132,7 @@ START_TEST(cut_at_any_byte_nothing_is_taken)
     buffer_init(&b, WIRE_REPLY_MAX);
     buffer_init(&q, WIRE_REQUEST_MAX);
     wire_put_answer(&b, 1, "outer", chain, 2);
-    wire_put_request(&q, "/bin/x", false, offsets, 3);
+    wire_put_request(&q, "/bin/x", 0, offsets, 3);
     for (size_t n = 0; n < b.size; n++)
         ck_assert_int_eq(wire_next(b.data, n, WIRE_REPLY_MAX, &payload),
                          WIRE_MORE);
@@ -222,6 +277,8 @@ main(void)
     TCase *tc = tcase_create("symbolizer_wire");
 
     tcase_add_test(tc, a_request_comes_back_as_it_was_put);
+    tcase_add_test(tc, only_flags_that_go_together_are_taken);
+    tcase_add_test(tc, a_part_of_an_index_has_1_byte_to_64_kib);
     tcase_add_test(tc, an_answer_comes_back_as_it_was_put);
     tcase_add_test(tc, cut_at_any_byte_nothing_is_taken);
     tcase_add_test(tc, another_version_is_told_apart);

@@ -22,6 +22,8 @@ struct dwarf_sections;
 struct elf_file;
 struct error;
 
+enum { DWARF_TEXT_MAX = 1 << 20 }; /* bytes of one text */
+
 enum dwarf_section {
     DWARF_ABBREV,
     DWARF_ADDR,
@@ -37,7 +39,7 @@ enum dwarf_section {
 };
 
 /*
- * Of a file with loaded sections, whose descriptor has to stay open.
+ * Of a file with loaded sections, which has to outlive them, as its descriptor.
  * memory_max is for all that is read and inflated, here and by those who ask
  * for room.
  */
@@ -50,12 +52,12 @@ uint64_t dwarf_section_size(const struct dwarf_sections *sections,
                             enum dwarf_section which);
 
 /* Borrowed bytes; NULL with *err when they are not there, cannot be read or
- * there is no room. */
+ * there is no room (then, and only then, its code is ER_OUT_OF_MEMORY). */
 const uint8_t *dwarf_section_bytes(struct dwarf_sections *sections,
                                    enum dwarf_section which, uint64_t offset,
                                    uint64_t size, struct error *err);
 
-/* The text at offset, up to its NUL: which is one of the three with texts. */
+/* The text at offset, up to its NUL; false: there is none that can be read. */
 bool dwarf_section_text(struct dwarf_sections *sections,
                         enum dwarf_section which, uint64_t offset,
                         struct span *text);
@@ -65,8 +67,14 @@ int dwarf_section_copy(struct dwarf_sections *sections,
                        enum dwarf_section which, uint64_t offset, uint64_t size,
                        struct buffer *out, struct error *err);
 
+/* The same into size bytes of the caller's. */
+int dwarf_section_read(struct dwarf_sections *sections,
+                       enum dwarf_section which, uint64_t offset, uint64_t size,
+                       void *place, struct error *err);
+
 /* Room in memory_max for what the caller keeps; false: there is none. */
 bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
 void dwarf_room_give(struct dwarf_sections *sections, size_t size);
+size_t dwarf_room_peak(const struct dwarf_sections *sections);
 
 #endif

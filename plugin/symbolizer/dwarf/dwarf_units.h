@@ -14,6 +14,7 @@
 #include "line_table.h"
 
 struct abbrev_table;
+struct address_range;
 struct dwarf_sections;
 struct dwarf_units;
 struct error;
@@ -37,7 +38,9 @@ struct dwarf_unit {
     uint64_t low_pc; /* base of its ranges */
     uint64_t addr_base, ranges_base, str_offsets_base;
     struct line_origin line; /* line.offset UINT64_MAX: none */
+    uint16_t language;       /* DW_LANG_*, 0 unknown */
     uint8_t version, address_size, offset_size; /* 8: DWARF64 */
+    uint8_t type;                               /* DW_UT_* */
     uint8_t why;                                /* enum dwarf_why */
 };
 
@@ -45,13 +48,20 @@ struct dwarf_unit {
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
                                     struct error *err);
 void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
+struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
 size_t dwarf_units_count(const struct dwarf_units *units);
+/* Without reading anything: bytes in .debug_info. */
+uint64_t dwarf_units_size(const struct dwarf_units *units, size_t i);
 /* Reads the unit's first entry when that was not yet done; any thread. */
 const struct dwarf_unit *dwarf_units_get(struct dwarf_units *units, size_t i);
 
 /* The first unit, in the order of the file, with code at address; SIZE_MAX. */
 size_t dwarf_units_at(struct dwarf_units *units, uint64_t address);
+
+/* All of that: ascending, without overlaps; value is the unit. */
+const struct address_range *dwarf_units_map(const struct dwarf_units *units,
+                                            size_t *count);
 
 /* The unit whose entries hold an offset of .debug_info; SIZE_MAX. */
 size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);

@@ -15,9 +15,10 @@
 
 #include "reader.h"
 
-struct dwarf_sections;
 struct dwarf_unit;
+struct dwarf_units;
 struct error;
+struct unit_scratch;
 
 enum {
     CODE_DEPTH_MAX = 4096, /* nested entries */
@@ -30,9 +31,14 @@ static const uint32_t CODE_NONE = UINT32_MAX;
 /* A function, or one place where it was inlined. */
 struct code_node {
     uint64_t entry;  /* .debug_info offset of its DW_TAG_*: its identity */
+    uint64_t low;    /* where its first range starts */
     uint32_t parent; /* the node that it was inlined into; CODE_NONE */
     uint32_t call_file, call_line; /* where; 0 unknown */
     bool inlined;
+    bool linkage;     /* name is DW_AT_linkage_name, to be demangled */
+    struct span name; /* through DW_AT_abstract_origin and _specification, in
+                         other units, too; "" when it has none; lasts as the
+                         sections do */
 };
 
 /* [start, end) is node's; inside of it a node inlined into it may have some. */
@@ -46,34 +52,27 @@ struct unit_code {
     size_t node_count;
     struct code_range *ranges; /* in the order of their entries */
     size_t range_count;
+    uint8_t why;                  /* enum dwarf_why: when it is not whole */
+    struct unit_scratch *scratch; /* memory that the next unit uses again */
 };
 
 /*
  * unit's code.  With addresses (ascending), only nodes with one of them in it,
- * and their parents, are kept.  -1 with *err where the unit makes no sense or
- * there is no room: what came before is kept.  out is zeroed by the caller.
+ * and their parents, are kept.  -1 with *err and out->why where the unit makes
+ * no sense, is of a kind that is not known, or there is no room: what came
+ * before is kept.  out is zeroed by the caller, or was filled from another unit
+ * of the same file, which is forgotten.
  */
-int unit_code_read(struct dwarf_sections *sections,
-                   const struct dwarf_unit *unit, const uint64_t *addresses,
-                   size_t address_count, struct unit_code *out,
-                   struct error *err);
+int unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
+                   const uint64_t *addresses, size_t address_count,
+                   struct unit_code *out, struct error *err);
 void unit_code_fini(struct unit_code *code); /* a zeroed struct is fine */
 
 /*
  * Splits the ranges so that none overlap and each says its innermost node:
- * sorted, for index and look-up.  Of several functions at one address the
- * first one in the file has it, as binutils has it.
+ * sorted, for index and look-up.  Of several at one address the smallest has
+ * it, and of equal ones the last in the file, as binutils and LLVM have it.
  */
 int unit_code_flatten(struct unit_code *code, struct error *err);
-
-/* What an entry is called, through its DW_AT_abstract_origin and
- * DW_AT_specification, in other units too. */
-struct code_name {
-    struct span text; /* "" when it has none; lasts as the sections do */
-    bool linkage;     /* text is DW_AT_linkage_name, to be demangled */
-};
-
-struct code_name unit_code_name(struct dwarf_sections *sections,
-                                const struct dwarf_unit *unit, uint64_t entry);
 
 #endif

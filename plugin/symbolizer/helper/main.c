@@ -1,5 +1,5 @@
 /*
- * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID
+ * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID READER_MB
  *
  * Started by heapwired or heapwire-prof with a socket as descriptor 0; answers
  * requests (symbolizer_wire.h) until its end.  Linked with libbfd, and thereby
@@ -16,6 +16,7 @@
 #include "files.h"
 #include "limits.h"
 #include "memory.h"
+#include "object_index.h"
 #include "object_names.h"
 #include "symbolizer_wire.h"
 
@@ -23,13 +24,16 @@ enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
+    DESCRIPTORS_MAX = 2, /* an object's, and its index's */
     EXIT_USAGE = 2
 };
 
 struct helper {
     struct buffer in, out;
-    int object_fd; /* of the request being read; -1: none yet */
+    int fds[DESCRIPTORS_MAX]; /* of the request being read */
+    size_t fd_count;
     uint32_t cpu_seconds;
+    uint64_t reader_bytes; /* what may be kept of DWARF; 0: the default */
 };
 
 static bool
@@ -42,21 +46,33 @@ take_number(const char *text, uint64_t *out)
     return end != text && *end == '\0' && errno == 0;
 }
 
-/* Keeps the first descriptor that comes with a request. */
 static void
-take_descriptor(struct helper *h, struct msghdr *message)
+drop_descriptors(struct helper *h)
+{
+    while (h->fd_count > 0)
+        fd_close(h->fds[--h->fd_count]);
+}
+
+/* Keeps the first descriptors that come with a request. */
+static void
+take_descriptors(struct helper *h, struct msghdr *message)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(message);
-    int fd;
+    int fds[DESCRIPTORS_MAX];
+    size_t size;
 
     if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-        c->cmsg_len != CMSG_LEN(sizeof(fd)))
+        c->cmsg_len < CMSG_LEN(0))
         return;
-    memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    if (h->object_fd < 0)
-        h->object_fd = fd;
-    else
-        fd_close(fd);
+    size = c->cmsg_len - CMSG_LEN(0);
+    size = size < sizeof(fds) ? size : sizeof(fds);
+    memcpy(fds, CMSG_DATA(c), size);
+    for (size_t i = 0; i < size / sizeof(fds[0]); i++) {
+        if (h->fd_count < DESCRIPTORS_MAX)
+            h->fds[h->fd_count++] = fds[i];
+        else
+            fd_close(fds[i]);
+    }
 }
 
 /* 1: more bytes came; 0: the end; -1: failure. */
@@ -65,7 +81,7 @@ receive(struct helper *h)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
     } control;
     struct iovec piece = {buffer_reserve(&h->in, READ_BYTES), READ_BYTES};
     struct msghdr message = {0};
@@ -82,7 +98,7 @@ receive(struct helper *h)
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return (int)n;
-    take_descriptor(h, &message);
+    take_descriptors(h, &message);
     buffer_claim(&h->in, (size_t)n);
     return 1;
 }
@@ -107,37 +123,107 @@ flush(struct helper *h)
     return 0;
 }
 
+/* ---- what is asked for ---- */
+
+static struct object_names *
+open_object(const struct helper *h, const struct wire_request *request,
+            struct error *err)
+{
+    struct object_request object = {.fd = h->fds[0],
+                                    .index_fd =
+                                        request->has_index ? h->fds[1] : -1,
+                                    .symbols_only = request->symbols_only,
+                                    .reader_bytes = h->reader_bytes};
+    char *path = mem_strndup(request->path.data, request->path.size);
+    struct object_names *names = NULL;
+
+    object.path = path;
+    if (path)
+        names = object_names_new(&object, err);
+    else
+        error_memory(err, "a path");
+    mem_free(path);
+    return names;
+}
+
+static int
+put_answer(void *arg, const struct object_answer *answer)
+{
+    struct helper *h = arg;
+
+    wire_put_answer(&h->out, answer->start, answer->symbol, answer->frames,
+                    answer->frame_count);
+    return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
+}
+
 /* 0, or the status to end with. */
 static int
 name_object(struct helper *h, struct wire_request *request)
 {
+    char complaint[WIRE_COMPLAINT_MAX + 1] = "";
     struct error err = {0};
-    struct object_answer answer;
-    struct object_names *object;
-    char *path = mem_strndup(request->path.data, request->path.size);
+    struct object_names *object = open_object(h, request, &err);
+    uint64_t *offsets = mem_zalloc(request->count, sizeof(*offsets));
+    const char *refused = NULL;
     int status = WIRE_EXIT_MEMORY;
 
-    if (!path)
-        return status;
-    object = object_names_new(h->object_fd, path, request->symbols_only, &err);
-    for (uint32_t i = 0; object && i < request->count; i++) {
-        if (object_names_ask(object, reader_u64(&request->offsets), &answer) !=
+    if (!offsets)
+        goto out;
+    for (uint32_t i = 0; i < request->count; i++)
+        offsets[i] = reader_u64(&request->offsets);
+    if (object) {
+        if (object_names_ask(object, offsets, request->count, put_answer, h) !=
             0) {
             (void)flush(h);
             goto out;
         }
-        wire_put_answer(&h->out, answer.start, answer.symbol, answer.frames,
-                        answer.frame_count);
-        if (h->out.size >= FLUSH_BYTES && flush(h) != 0)
-            goto out;
+        object_names_complaint(object, complaint, sizeof(complaint));
+        refused = object_names_refused(object);
     }
-    wire_put_done(&h->out, object ? "" : err.text);
+    if (refused)
+        wire_put_refused(&h->out, refused);
+    wire_put_done(&h->out, object ? complaint : err.text);
     if (flush(h) == 0)
         status = EXIT_SUCCESS;
 out:
     object_names_free(object);
-    mem_free(path);
+    mem_free(offsets);
     return status;
+}
+
+/* index_sink.write */
+static int
+put_parts(void *arg, const void *data, size_t size, struct error *err)
+{
+    struct helper *h = arg;
+    const char *next = data;
+
+    while (size > 0) {
+        size_t part = size < WIRE_PART_MAX ? size : WIRE_PART_MAX;
+
+        wire_put_part(&h->out, next, part);
+        if (h->out.size >= FLUSH_BYTES && flush(h) != 0) {
+            error_set(err, ER_UNKNOWN, "nobody takes the index");
+            return -1;
+        }
+        next += part;
+        size -= part;
+    }
+    return 0;
+}
+
+/* 0, or the status to end with. */
+static int
+make_index(struct helper *h, const struct wire_request *request)
+{
+    struct index_sink sink = {put_parts, h};
+    struct error err = {0};
+    struct object_names *object = open_object(h, request, &err);
+    int made = object ? object_names_index(object, &sink, &err) : -1;
+
+    object_names_free(object);
+    wire_put_done(&h->out, made == 0 ? "" : err.text);
+    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
 }
 
 static int
@@ -146,14 +232,16 @@ serve_one(struct helper *h, struct span payload)
     struct wire_request request;
     int status;
 
-    if (h->object_fd < 0 || !wire_parse_request(payload, &request))
+    if (h->fd_count == 0 || !wire_parse_request(payload, &request))
         return WIRE_EXIT_PROTOCOL;
     if (request.version != WIRE_VERSION)
         return WIRE_EXIT_VERSION;
+    if (request.has_index && h->fd_count < 2)
+        return WIRE_EXIT_PROTOCOL;
     limits_cpu(h->cpu_seconds);
-    status = name_object(h, &request);
-    fd_close(h->object_fd);
-    h->object_fd = -1;
+    status =
+        request.make_index ? make_index(h, &request) : name_object(h, &request);
+    drop_descriptors(h);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;
 }
@@ -183,13 +271,14 @@ serve(struct helper *h)
 int
 main(int argc, char **argv)
 {
-    struct helper h = {.object_fd = -1};
-    uint64_t memory_bytes, cpu_seconds, parent;
+    struct helper h = {.fd_count = 0};
+    uint64_t memory_bytes, cpu_seconds, parent, reader_mb;
     int status;
 
-    if (argc != 4 || !take_number(argv[1], &memory_bytes) ||
+    if (argc != 5 || !take_number(argv[1], &memory_bytes) ||
         !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
-        !take_number(argv[3], &parent)) {
+        !take_number(argv[3], &parent) || !take_number(argv[4], &reader_mb) ||
+        reader_mb > UINT32_MAX) {
         static const char usage[] =
             "heapwire-symbolizer is started by heapwired, never by hand\n";
 
@@ -200,10 +289,11 @@ main(int argc, char **argv)
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
+    h.reader_bytes = reader_mb << 20;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
     status = serve(&h);
-    fd_close(h.object_fd);
+    drop_descriptors(&h);
     buffer_fini(&h.in);
     buffer_fini(&h.out);
     return status;

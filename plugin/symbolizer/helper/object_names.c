@@ -2,26 +2,64 @@
 #include "object_names.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr2line_names.h"
 #include "bfd_names.h"
+#include "dwarf.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "object_index.h"
+#include "object_symbols.h"
+#include "symbol_index.h"
 #include "symbol_table.h"
-#include "unwind_table.h"
 
+enum { COMPLAINT_MAX = 200 };
+
+/* What was opened when it was needed, if it was there. */
 struct object_names {
+    char *path;
+    bool symbols_only;
+    size_t reader_bytes;
     struct elf_file elf;
-    struct bfd_names *dwarf; /* NULL: none to be had, or none wanted */
-    struct symbol_table *symbols;
-    struct unwind_table *unwind;
-    struct bfd_chain chain;
-    /* libiberty's, of the last answer */
-    char *readable[NAMES_INLINE_MAX], *readable_symbol;
+    struct symbol_index *index;
+    struct addr2line_names *names;
+    struct object_symbols *symbols;
+
+    bool debug_sought;
+    char *debug_path; /* libbfd's; NULL: there is no split debug file */
+    struct elf_file debug;
+    int debug_fd;
+
+    bool dwarf_sought;
+    struct dwarf *dwarf;
+    bool bfd_sought;
+    struct bfd_names *bfd;
+    struct bfd_chain bfd_chain;
+
+    uint64_t *addresses; /* that DWARF is asked for: ascending, distinct */
+    uint32_t address_count;
+    size_t why[DWARF_WHY_COUNT]; /* of them, how many */
+    size_t damaged;              /* addresses in damaged blocks of the index */
+    char useless[COMPLAINT_MAX]; /* why the whole index is; "" */
+    char trouble[COMPLAINT_MAX]; /* libbfd's with the file; "" */
+
+    struct frame frames[NAMES_INLINE_MAX];
+    struct object_answer answer;
 };
+
+static const struct span no_text = {"", 0};
+
+static struct span
+span_of(const char *text)
+{
+    return text ? (struct span){text, strlen(text)} : no_text;
+}
 
 static bool
 has_dwarf(const struct elf_file *elf)
@@ -29,93 +67,40 @@ has_dwarf(const struct elf_file *elf)
     return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
 }
 
-/* Takes symbols, if we have none yet. */
-static int
-add_symbols(struct object_names *object, const struct elf_file *elf,
-            bool dynamic, struct error *err)
-{
-    if (object->symbols && symbol_table_count(object->symbols) > 0)
-        return 0;
-    symbol_table_free(object->symbols);
-    object->symbols = symbol_table_new(elf, dynamic, err);
-    return object->symbols ? 0 : -1;
-}
-
-static int
-open_dwarf(struct object_names *object, const struct elf_file *elf,
-           const char *path, struct error *err)
-{
-    if (!has_dwarf(elf) || object->dwarf)
-        return 0;
-    object->dwarf = bfd_names_new(elf->fd, path, err);
-    return object->dwarf ? 0 : -1;
-}
-
-/* The split debug file has the symbols and the DWARF that were stripped.  One
- * that is not what it seemed is as good as none. */
-static int
-use_debug_file(struct object_names *object, const char *path, bool symbols_only,
-               struct error *err)
-{
-    char *debug_path = bfd_debug_file(object->elf.fd, path);
-    struct elf_file debug = {0};
-    int fd = -1, rc = 0;
-
-    if (debug_path)
-        fd = open(debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || elf_init(&debug, fd, debug_path, err) != 0)
-        goto out;
-    rc = -1;
-    if (elf_load_sections(&debug, err) == 0 &&
-        add_symbols(object, &debug, false, err) == 0 &&
-        (symbols_only || open_dwarf(object, &debug, debug_path, err) == 0))
-        rc = 0;
-out:
-    elf_fini(&debug);
-    fd_close(fd);
-    free(debug_path);
-    return rc;
-}
-
 struct object_names *
-object_names_new(int fd, const char *path, bool symbols_only, struct error *err)
+object_names_new(const struct object_request *request, struct error *err)
 {
     struct object_names *object = mem_zalloc(1, sizeof(*object));
-    struct elf_file *elf;
+    struct error why = {0};
 
     if (!object) {
         error_memory(err, "an object");
         return NULL;
     }
-    elf = &object->elf;
-    if (elf_init(elf, fd, path, err) != 0 || elf_load_sections(elf, err) != 0 ||
-        add_symbols(object, elf, false, err) != 0)
+    object->debug_fd = -1;
+    object->symbols_only = request->symbols_only;
+    object->reader_bytes = request->reader_bytes;
+    object->path = mem_strdup(request->path);
+    if (!object->path) {
+        error_memory(err, "an object");
         goto fail;
-    if (!symbols_only && open_dwarf(object, elf, path, err) != 0)
+    }
+    if (elf_init(&object->elf, request->fd, request->path, err) != 0 ||
+        elf_load_sections(&object->elf, err) != 0)
         goto fail;
-    if ((symbol_table_count(object->symbols) == 0 || !has_dwarf(elf)) &&
-        use_debug_file(object, path, symbols_only, err) != 0)
+    object->names = addr2line_names_new(err);
+    if (!object->names)
         goto fail;
-    if (add_symbols(object, elf, true, err) != 0)
-        goto fail;
-    object->unwind = unwind_table_new(elf, err);
-    if (!object->unwind)
-        goto fail;
+    if (request->index_fd < 0)
+        return object;
+    object->index = symbol_index_open(request->index_fd, object->elf.build_id,
+                                      object->elf.build_id_size, &why);
+    if (!object->index)
+        snprintf(object->useless, sizeof(object->useless), "%s", why.text);
     return object;
 fail:
     object_names_free(object);
     return NULL;
-}
-
-static void
-forget_answer(struct object_names *object)
-{
-    for (size_t i = 0; i < NAMES_INLINE_MAX; i++) {
-        free(object->readable[i]);
-        object->readable[i] = NULL;
-    }
-    free(object->readable_symbol);
-    object->readable_symbol = NULL;
 }
 
 void
@@ -123,133 +108,445 @@ object_names_free(struct object_names *object)
 {
     if (!object)
         return;
-    forget_answer(object);
-    bfd_names_free(object->dwarf);
-    symbol_table_free(object->symbols);
-    unwind_table_free(object->unwind);
+    symbol_index_close(object->index);
+    addr2line_names_free(object->names);
+    object_symbols_free(object->symbols);
+    dwarf_free(object->dwarf);
+    bfd_names_free(object->bfd);
+    elf_fini(&object->debug);
+    fd_close(object->debug_fd);
+    free(object->debug_path);
     elf_fini(&object->elf);
+    mem_free(object->path);
+    mem_free(object->addresses);
     mem_free(object);
 }
 
-/* Whether a symbol's name may stand for address.  One without a size reaches
- * to the next symbol in its section, unless a function starts in between. */
-static bool
-reaches(const struct object_names *object, const struct symbol *symbol,
-        uint64_t address)
+/* ---- what is opened when it is needed ---- */
+
+/* The split debug file has the symbols and the DWARF that were stripped.  One
+ * that is not what it seemed is as good as none. */
+static const struct elf_file *
+debug_file(struct object_names *object)
 {
-    const struct elf_section *section;
-    uint64_t start, end;
+    struct error err;
 
-    if (symbol->size)
-        return address - symbol->start < symbol->size;
-    section = elf_section_at(&object->elf, address);
-    if (!section || symbol->start < section->address)
-        return false;
-    return !unwind_table_find(object->unwind, address, &start, &end) ||
-           start <= symbol->start;
-}
-
-/* libbfd, knowing no function, answers with the nearest symbol's name. */
-static bool
-is_guess(const struct object_names *object, const char *function,
-         uint64_t address)
-{
-    const struct symbol *near = symbol_table_before(object->symbols, address);
-
-    if (!near)
-        return false;
-    near = symbol_table_alias(object->symbols, near, function);
-    return near && !reaches(object, near, address);
-}
-
-/* A first guess may hide a static function's own name: the second answer is
- * DWARF's alone. */
-static int
-ask_dwarf(struct object_names *object, uint64_t address)
-{
-    struct bfd_chain *chain = &object->chain;
-
-    for (int attempt = 0; attempt < 2; attempt++) {
-        if (bfd_names_ask(object->dwarf, address, chain) != 0)
-            return -1;
-        if (chain->count != 1 || !chain->frames[0].function ||
-            !is_guess(object, chain->frames[0].function, address))
-            return 0;
+    if (!object->debug_sought) {
+        object->debug_sought = true;
+        object->debug_path = bfd_debug_file(object->elf.fd, object->path);
+        if (object->debug_path)
+            object->debug_fd =
+                open(object->debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (object->debug_fd >= 0 &&
+            (elf_init(&object->debug, object->debug_fd, object->debug_path,
+                      &err) != 0 ||
+             elf_load_sections(&object->debug, &err) != 0)) {
+            fd_close(object->debug_fd);
+            object->debug_fd = -1;
+        }
     }
-    chain->frames[0].function = NULL;
+    return object->debug_fd >= 0 ? &object->debug : NULL;
+}
+
+/* NULL without memory. */
+static const struct object_symbols *
+symbols_of(struct object_names *object)
+{
+    const struct elf_file *debug = NULL;
+    struct error err;
+
+    if (object->symbols)
+        return object->symbols;
+    if (!object_has_symbols(&object->elf))
+        debug = debug_file(object);
+    object->symbols = object_symbols_new(&object->elf, debug, &err);
+    return object->symbols;
+}
+
+/* The file with the DWARF, or NULL. */
+static const struct elf_file *
+dwarf_file(struct object_names *object, const char **path)
+{
+    const struct elf_file *elf = &object->elf;
+
+    *path = object->path;
+    if (has_dwarf(elf))
+        return elf;
+    elf = debug_file(object);
+    *path = object->debug_path;
+    return elf && has_dwarf(elf) ? elf : NULL;
+}
+
+/* 0 even when there is none, with *err where it makes no sense; -1 without
+ * memory. */
+static int
+open_dwarf(struct object_names *object, struct error *err)
+{
+    const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
+                                          .lines = true};
+    const char *path;
+    const struct elf_file *elf;
+
+    if (object->dwarf_sought || object->symbols_only)
+        return 0;
+    object->dwarf_sought = true;
+    elf = dwarf_file(object, &path);
+    if (!elf)
+        return 0;
+    object->dwarf = dwarf_new(elf, &options, err);
+    return object->dwarf || err->code != ER_OUT_OF_MEMORY ? 0 : -1;
+}
+
+static struct bfd_names *
+bfd_of(struct object_names *object)
+{
+    const struct elf_file *elf;
+    struct error err = {0};
+    const char *path;
+
+    if (!object->bfd_sought) {
+        object->bfd_sought = true;
+        elf = dwarf_file(object, &path);
+        if (elf)
+            object->bfd = bfd_names_new(elf->fd, path, &err);
+        if (elf && !object->bfd)
+            snprintf(object->trouble, sizeof(object->trouble), "%s", err.text);
+    }
+    return object->bfd;
+}
+
+/* ---- an answer ---- */
+
+/* Of a symbol of the file's, or of the index's. */
+static int
+finish(struct object_names *object, const struct addr2line_name *symbol,
+       uint64_t start)
+{
+    struct object_answer *answer = &object->answer;
+
+    answer->symbol = addr2line_names_readable(object->names, symbol);
+    answer->start = start;
+    answer->frames = object->frames;
+    return answer->symbol ? 0 : -1;
+}
+
+/* The outermost function as it is printed tells the symbol's aliases apart. */
+static int
+finish_at(struct object_names *object, uint64_t address, struct span outermost)
+{
+    const struct symbol *symbol =
+        object_symbols_at(object->symbols, address, outermost);
+    struct addr2line_name name = {span_of(symbol ? symbol->name : NULL), false};
+
+    return finish(object, &name,
+                  symbol ? symbol->start
+                         : object_symbols_start(object->symbols, address));
+}
+
+static int
+answer_by_chain(struct object_names *object, uint64_t address,
+                const struct code_chain *chain)
+{
+    const struct object_symbols *symbols = symbols_of(object);
+    const struct code_frame *outermost;
+    const struct symbol *symbol;
+    struct addr2line_symbol holder = {.start = address};
+    struct span printed = no_text;
+
+    if (!symbols)
+        return -1;
+    symbol = object_symbols_at(symbols, address, no_text);
+    if (symbol) {
+        holder.name.text = span_of(symbol->name);
+        holder.start = symbol->start;
+    }
+    if (addr2line_names_frames(object->names, chain, &holder, object->frames,
+                               &object->answer.frame_count) != 0)
+        return -1;
+    outermost = chain->count ? &chain->frames[chain->count - 1] : NULL;
+    if (outermost &&
+        (outermost->linkage ||
+         span_is(outermost->name,
+                 object->frames[object->answer.frame_count - 1].function)))
+        printed = outermost->name;
+    return finish_at(object, address, printed);
+}
+
+/* libbfd knows the rule for names itself, but guesses; a first guess may hide
+ * a static function's own name: the second answer is DWARF's alone. */
+static int
+answer_by_bfd(struct object_names *object, uint64_t address)
+{
+    const struct object_symbols *symbols = symbols_of(object);
+    struct code_frame frames[NAMES_INLINE_MAX];
+    struct bfd_chain *found = &object->bfd_chain;
+    struct code_chain chain = {frames, 0};
+    bool guessed = false;
+
+    if (!symbols)
+        return -1;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (bfd_names_ask(object->bfd, address, found) != 0)
+            return -1;
+        guessed = found->count == 1 &&
+                  object_symbols_guessed(symbols, address,
+                                         span_of(found->frames[0].function));
+        if (!guessed)
+            break;
+    }
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct frame *frame = &found->frames[i];
+
+        frames[i] = (struct code_frame){
+            .name = guessed ? no_text : span_of(frame->function),
+            .linkage = true, /* nothing is left to be done to it */
+            .inlined = i + 1 < found->count,
+            .file = span_of(frame->file),
+            .line = frame->line};
+    }
+    chain.count = found->count;
+    return answer_by_chain(object, address, &chain);
+}
+
+/* ---- the index ---- */
+
+/* 1: it answered; 0: it does not know; -1: without memory. */
+static int
+answer_by_index(struct object_names *object, uint64_t address)
+{
+    struct code_chain chain;
+    struct index_symbol symbol;
+    struct addr2line_symbol holder;
+    int failed = 0;
+
+    if (!object->index ||
+        !symbol_index_ask(object->index, address, &chain, &symbol, &failed)) {
+        object->damaged += failed != 0;
+        return 0;
+    }
+    holder.name = (struct addr2line_name){symbol.name, true};
+    holder.start = symbol.start;
+    if (addr2line_names_frames(object->names, &chain, &holder, object->frames,
+                               &object->answer.frame_count) != 0)
+        return -1;
+    if (symbol.name.size == 0) { /* nor was there one to be told */
+        const struct object_symbols *symbols = symbols_of(object);
+
+        if (!symbols)
+            return -1;
+        symbol.start = object_symbols_start(symbols, address);
+    }
+    return finish(object, &holder.name, symbol.start) == 0 ? 1 : -1;
+}
+
+static bool
+index_leaves_out(struct object_names *object, uint64_t address)
+{
+    struct code_chain chain;
+    struct index_symbol symbol;
+    int failed = 0;
+
+    return !object->index ||
+           !symbol_index_ask(object->index, address, &chain, &symbol, &failed);
+}
+
+/* ---- DWARF ---- */
+
+static int
+compare(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Segments may lie in the file in another order than in memory. */
+static uint32_t
+sort_distinct(uint64_t *list, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    if (count > 0)
+        qsort(list, count, sizeof(*list), compare);
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || list[kept - 1] != list[i])
+            list[kept++] = list[i];
+    return kept;
+}
+
+/* Asks DWARF for all that the index leaves out of these.  -1 without memory. */
+static int
+resolve(struct object_names *object, const uint64_t *offsets, uint32_t count)
+{
+    struct error err = {0};
+    uint64_t address;
+    uint32_t n = 0;
+
+    if (open_dwarf(object, &err) != 0)
+        return -1;
+    if (!object->dwarf)
+        return 0;
+    object->addresses = mem_zalloc(count, sizeof(*object->addresses));
+    if (!object->addresses)
+        return -1;
+    for (uint32_t i = 0; i < count; i++)
+        if (elf_address_of(&object->elf, offsets[i], &address) &&
+            index_leaves_out(object, address))
+            object->addresses[n++] = address;
+    n = sort_distinct(object->addresses, n);
+    if (dwarf_resolve(object->dwarf, object->addresses, n, &err) == 0)
+        object->address_count = n;
+    else if (err.code == ER_OUT_OF_MEMORY)
+        return -1;
     return 0;
 }
 
-/* The symbol at address; of its aliases the one called name, if there is. */
-static const struct symbol *
-symbol_at(const struct object_names *object, uint64_t address, const char *name)
+/* What the reader said of address; damaged where it could not be asked. */
+static enum dwarf_why
+read_chain(struct object_names *object, uint64_t address,
+           struct code_chain *chain)
 {
-    const struct symbol *symbol =
-        symbol_table_holding(object->symbols, address);
-    const struct symbol *alias = NULL;
+    const uint64_t *found = NULL;
 
-    if (!symbol) {
-        symbol = symbol_table_before(object->symbols, address);
-        if (!symbol || !reaches(object, symbol, address))
-            return NULL;
-    }
-    if (name)
-        alias = symbol_table_alias(object->symbols, symbol, name);
-    return alias ? alias : symbol;
+    if (object->address_count > 0)
+        found = bsearch(&address, object->addresses, object->address_count,
+                        sizeof(address), compare);
+    if (!found)
+        return DWARF_DAMAGED;
+    return dwarf_chain_at(object->dwarf, (uint32_t)(found - object->addresses),
+                          chain);
 }
 
-/* Frames with readable names; one that nobody knows among known ones is "??",
- * as addr2line has it. */
-static void
-make_readable(struct object_names *object)
+/* Without DWARF, the symbols are left. */
+static int
+answer_by_dwarf(struct object_names *object, uint64_t address)
 {
-    for (uint32_t i = 0; i < object->chain.count; i++) {
-        struct frame *frame = &object->chain.frames[i];
+    struct code_chain chain = {NULL, 0};
+    enum dwarf_why why = DWARF_KNOWN;
+    const char *path;
 
-        if (!frame->function || !frame->function[0]) {
-            frame->function = object->chain.count > 1 ? "??" : "";
-            continue;
-        }
-        object->readable[i] = bfd_names_readable(frame->function);
-        if (object->readable[i])
-            frame->function = object->readable[i];
-    }
+    if (!object->symbols_only && dwarf_file(object, &path))
+        why = read_chain(object, address, &chain);
+    if (why == DWARF_KNOWN)
+        return answer_by_chain(object, address, &chain);
+    object->why[why]++;
+    if (why != DWARF_NO_ROOM && bfd_of(object))
+        return answer_by_bfd(object, address);
+    chain.count = 0;
+    return answer_by_chain(object, address, &chain);
 }
 
 int
-object_names_ask(struct object_names *object, uint64_t offset,
-                 struct object_answer *answer)
+object_names_ask(struct object_names *object, const uint64_t *offsets,
+                 uint32_t count,
+                 int (*answer)(void *arg, const struct object_answer *),
+                 void *arg)
 {
-    struct bfd_chain *chain = &object->chain;
-    const struct symbol *symbol;
-    uint64_t address, end;
+    static const struct code_chain nothing = {NULL, 0};
+    bool resolved = false;
+    uint64_t address;
+    int rc;
 
-    forget_answer(object);
-    chain->count = 0;
-    if (!elf_address_of(&object->elf, offset, &address))
-        address = offset;
-    else if (object->dwarf && ask_dwarf(object, address) != 0)
-        return -1;
-    if (chain->count == 0) {
-        chain->count = 1;
-        chain->frames[0] = (struct frame){NULL, "", 0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (!elf_address_of(&object->elf, offsets[i], &address)) {
+            rc = answer_by_chain(object, offsets[i], &nothing);
+        } else {
+            rc = answer_by_index(object, address);
+            if (rc == 0 && !resolved)
+                rc = resolve(object, offsets + i, count - i);
+            if (rc == 0) {
+                resolved = true;
+                rc = answer_by_dwarf(object, address);
+            }
+        }
+        if (rc < 0 || answer(arg, &object->answer) != 0)
+            return -1;
     }
-    symbol =
-        symbol_at(object, address, chain->frames[chain->count - 1].function);
-    if (chain->count == 1 && !chain->frames[0].function && symbol)
-        chain->frames[0].function = symbol->name;
-    make_readable(object);
-    answer->symbol = "";
-    answer->start = address;
-    if (symbol) {
-        object->readable_symbol = bfd_names_readable(symbol->name);
-        answer->symbol =
-            object->readable_symbol ? object->readable_symbol : symbol->name;
-        answer->start = symbol->start;
-    } else {
-        unwind_table_find(object->unwind, address, &answer->start, &end);
-    }
-    answer->frames = chain->frames;
-    answer->frame_count = chain->count;
     return 0;
+}
+
+int
+object_names_index(struct object_names *object, const struct index_sink *sink,
+                   struct error *err)
+{
+    const struct object_symbols *symbols;
+    const char *path;
+
+    if (object->elf.build_id_size == 0) {
+        error_set(err, ER_UNKNOWN, "it has no build-id");
+        return -1;
+    }
+    if (!dwarf_file(object, &path)) {
+        error_set(err, ER_UNKNOWN,
+                  "it has no debug information, and no split debug file of "
+                  "its build-id is found");
+        return -1;
+    }
+    symbols = symbols_of(object);
+    if (!symbols || open_dwarf(object, err) != 0) {
+        error_memory(err, "its debug information");
+        return -1;
+    }
+    if (!object->dwarf)
+        return -1;
+    return object_index_write(&object->elf, object->dwarf, symbols, sink, err);
+}
+
+/* ---- what to say of it all ---- */
+
+const char *
+object_names_refused(const struct object_names *object)
+{
+    if (object->useless[0])
+        return object->useless;
+    return object->damaged ? "blocks of it are damaged" : NULL;
+}
+
+static const struct {
+    enum dwarf_why why;
+    const char *what, *so;
+} reasons[] = {
+    {DWARF_SPLIT, "in units of split DWARF", "named by libbfd"},
+    {DWARF_ALTERNATIVE, "in units that dwz shortened", "named by libbfd"},
+    {DWARF_VERSION, "in units of an unknown version of DWARF",
+     "named by libbfd"},
+    {DWARF_DAMAGED, "in units of damaged DWARF", "named by libbfd"},
+    {DWARF_NO_ROOM, "in more DWARF than fits the memory for it",
+     "symbol names only"},
+};
+
+__attribute__((format(printf, 3, 4))) static void
+say(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+
+    if (used > 0 && used + 2 < size) {
+        memcpy(out + used, "; ", 3);
+        used += 2;
+    }
+    va_start(args, format);
+    vsnprintf(out + used, size - used, format, args);
+    va_end(args);
+}
+
+void
+object_names_complaint(const struct object_names *object, char *out,
+                       size_t size)
+{
+    out[0] = '\0';
+    if (object->useless[0])
+        say(out, size, "its symbol index is of no use: %s", object->useless);
+    if (object->trouble[0])
+        say(out, size, "%s", object->trouble);
+    if (object->damaged)
+        say(out, size, "%zu addresses in damaged blocks of its symbol index",
+            object->damaged);
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (object->why[reasons[i].why])
+            say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
+                reasons[i].what,
+                object->bfd || reasons[i].why == DWARF_NO_ROOM
+                    ? reasons[i].so
+                    : "symbol names only");
 }

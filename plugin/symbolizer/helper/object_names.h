@@ -1,24 +1,35 @@
 /*
  * object_names.h - names the addresses of one object: the helper's work.
  *
- * libbfd says what addr2line would; the symbols' sizes decide whether that is
- * a name or only the nearest one; what stays unnamed gets its function's start
- * from the unwind table.
+ * Its symbol index answers, if there is one that fits; our DWARF reader the
+ * addresses that it leaves out; libbfd those in units that the reader does not
+ * know.  The symbols' sizes decide whether libbfd has a name or only the
+ * nearest one; what stays unnamed gets its function's start from the unwind
+ * table.  What is not needed is not read.
  */
 #ifndef HW_OBJECT_NAMES_H
 #define HW_OBJECT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "names.h"
 
 struct error;
+struct index_sink;
 struct object_names;
 
-/* fd stays the caller's.  symbols_only leaves all DWARF alone. */
-struct object_names *object_names_new(int fd, const char *path,
-                                      bool symbols_only, struct error *err);
+struct object_request {
+    int fd;       /* stays the caller's, and open */
+    int index_fd; /* likewise; -1: no index */
+    const char *path;
+    bool symbols_only;   /* leaves all DWARF alone */
+    size_t reader_bytes; /* what may be kept of DWARF; 0: the default */
+};
+
+struct object_names *object_names_new(const struct object_request *request,
+                                      struct error *err);
 void object_names_free(struct object_names *object); /* NULL is fine */
 
 struct object_answer {
@@ -26,13 +37,26 @@ struct object_answer {
      * without one: where a function without any name starts. */
     const char *symbol;
     uint64_t start;
-    const struct frame *frames; /* valid until the next question */
+    const struct frame *frames; /* valid until the next answer */
     uint32_t frame_count;
 };
 
-/* Names the code at a file offset; to be asked in ascending order.  -1 without
- * memory. */
-int object_names_ask(struct object_names *object, uint64_t offset,
-                     struct object_answer *answer);
+/* Names the code at ascending file offsets; answer is called for each, and may
+ * end it with -1.  -1 without memory. */
+int object_names_ask(struct object_names *object, const uint64_t *offsets,
+                     uint32_t count,
+                     int (*answer)(void *arg, const struct object_answer *),
+                     void *arg);
+
+/* What was not as it should be, in one line; "" when all is well. */
+void object_names_complaint(const struct object_names *object, char *out,
+                            size_t size);
+
+/* Why the index is of no use, or damaged; NULL: neither. */
+const char *object_names_refused(const struct object_names *object);
+
+/* Makes the object's index of its DWARF and symbols.  -1 with *err. */
+int object_names_index(struct object_names *object,
+                       const struct index_sink *sink, struct error *err);
 
 #endif

@@ -202,22 +202,38 @@ symbol_table_holding(const struct symbol_table *table, uint64_t address)
 
 const struct symbol *
 symbol_table_alias(const struct symbol_table *table,
-                   const struct symbol *symbol, const char *name)
+                   const struct symbol *symbol, struct span name)
 {
     const struct symbol *end = table->list + table->count, *widest = NULL;
 
     for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
          s++)
-        if (symbol_name_equal(s->name, name) &&
+        if (symbol_name_equal((struct span){s->name, strlen(s->name)}, name) &&
             (!widest || s->size > widest->size))
             widest = s;
     return widest;
 }
 
-bool
-symbol_name_equal(const char *a, const char *b)
+uint64_t
+symbol_table_next(const struct symbol_table *table, uint64_t address)
 {
-    size_t size = strcspn(a, "@");
+    size_t i = upper(table, address);
 
-    return size == strcspn(b, "@") && memcmp(a, b, size) == 0;
+    return i < table->count ? table->list[i].start : UINT64_MAX;
+}
+
+static size_t
+size_without_version(struct span name)
+{
+    const char *at = memchr(name.data, '@', name.size);
+
+    return at ? (size_t)(at - name.data) : name.size;
+}
+
+bool
+symbol_name_equal(struct span a, struct span b)
+{
+    size_t size = size_without_version(a);
+
+    return size == size_without_version(b) && memcmp(a.data, b.data, size) == 0;
 }

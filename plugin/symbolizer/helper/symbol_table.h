@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader.h"
+
 struct elf_file;
 struct error;
 struct symbol_table;
@@ -41,9 +43,12 @@ const struct symbol *symbol_table_before(const struct symbol_table *table,
 /* Among the aliases of symbol, the widest of that name, or NULL. */
 const struct symbol *symbol_table_alias(const struct symbol_table *table,
                                         const struct symbol *symbol,
-                                        const char *name);
+                                        struct span name);
+
+/* Where the first symbol behind address starts; UINT64_MAX. */
+uint64_t symbol_table_next(const struct symbol_table *table, uint64_t address);
 
 /* Equal but for the version that follows '@'. */
-bool symbol_name_equal(const char *a, const char *b);
+bool symbol_name_equal(struct span a, struct span b);
 
 #endif

@@ -335,11 +335,11 @@ header_pointer(const struct unwind_table *table, uint64_t entry, bool function)
     return take_pointer(&r, &table->header, PE_DATAREL | PE_SDATA4);
 }
 
-static bool
-find_by_header(const struct unwind_table *table, uint64_t address,
-               struct range *out)
+/* One past the last function that starts at or before address. */
+static uint64_t
+upper_by_header(const struct unwind_table *table, uint64_t address)
 {
-    uint64_t low = 0, high = table->count, next;
+    uint64_t low = 0, high = table->count;
 
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
@@ -349,14 +349,11 @@ find_by_header(const struct unwind_table *table, uint64_t address,
         else
             high = middle;
     }
-    return low > 0 &&
-           read_entry(&table->frame, header_pointer(table, low - 1, false), out,
-                      &next) == ENTRY_FUNCTION;
+    return low;
 }
 
-static bool
-find_by_list(const struct unwind_table *table, uint64_t address,
-             struct range *out)
+static size_t
+upper_by_list(const struct unwind_table *table, uint64_t address)
 {
     size_t low = 0, high = table->list_count;
 
@@ -368,9 +365,29 @@ find_by_list(const struct unwind_table *table, uint64_t address,
         else
             high = middle;
     }
-    if (low > 0)
-        *out = table->list[low - 1];
-    return low > 0;
+    return low;
+}
+
+static bool
+find_by_header(const struct unwind_table *table, uint64_t address,
+               struct range *out)
+{
+    uint64_t i = upper_by_header(table, address), next;
+
+    return i > 0 &&
+           read_entry(&table->frame, header_pointer(table, i - 1, false), out,
+                      &next) == ENTRY_FUNCTION;
+}
+
+static bool
+find_by_list(const struct unwind_table *table, uint64_t address,
+             struct range *out)
+{
+    size_t i = upper_by_list(table, address);
+
+    if (i > 0)
+        *out = table->list[i - 1];
+    return i > 0;
 }
 
 bool
@@ -387,4 +404,15 @@ unwind_table_find(const struct unwind_table *table, uint64_t address,
     *start = found.start;
     *end = found.end;
     return true;
+}
+
+uint64_t
+unwind_table_next(const struct unwind_table *table, uint64_t address)
+{
+    uint64_t i = table->count ? upper_by_header(table, address)
+                              : upper_by_list(table, address);
+
+    if (table->count)
+        return i < table->count ? header_pointer(table, i, true) : UINT64_MAX;
+    return i < table->list_count ? table->list[i].start : UINT64_MAX;
 }

@@ -25,4 +25,7 @@ void unwind_table_free(struct unwind_table *table); /* NULL is fine */
 bool unwind_table_find(const struct unwind_table *table, uint64_t address,
                        uint64_t *start, uint64_t *end);
 
+/* Where the first function behind address starts; UINT64_MAX. */
+uint64_t unwind_table_next(const struct unwind_table *table, uint64_t address);
+
 #endif

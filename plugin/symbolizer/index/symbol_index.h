@@ -4,9 +4,8 @@
  *
  * Keyed by build-id; made once, by a background job or at packaging time, and
  * read with pread, block by block: each block is checked before it is used, so
- * that a damaged or hostile file costs its answers, never more.
- *
- * (The format is described here by who implements it.)
+ * that a damaged or hostile file costs its answers, never more.  The file, byte
+ * by byte: symbol_index_format.h.
  */
 #ifndef HW_SYMBOL_INDEX_H
 #define HW_SYMBOL_INDEX_H
@@ -66,8 +65,8 @@ void symbol_index_close(struct symbol_index *index); /* NULL is fine */
 /*
  * What is known of address; texts last until the next question.  Frames are as
  * dwarf_chain_at gives them, names readable.  False: this address was left out
- * of the index, so that DWARF is to be asked.  -1 in *failed: a block is
- * damaged.
+ * of the index, so that DWARF is to be asked, or, with *failed -1 and not 0, a
+ * block is damaged or there is no memory: other addresses may still be asked.
  */
 bool symbol_index_ask(struct symbol_index *index, uint64_t address,
                       struct code_chain *chain, struct index_symbol *symbol,

@@ -1,0 +1,425 @@
+/*
+ * index_keeper.c - see index_keeper.h.
+ *
+ * The keeper's thread takes one wish at a time, has the index made into a file
+ * of another name, and lets older ones go before it puts it in its place.  The
+ * lock is held across no I/O but give's, when the thread rests.
+ */
+#include "index_keeper.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "clock.h"
+#include "elf_file.h"
+#include "files.h"
+#include "helper.h"
+#include "index_dir.h"
+#include "mappings.h"
+#include "memory.h"
+#include "symbolizer.h"
+#include "thread.h"
+
+enum {
+    STACK_BYTES = 1 << 20,
+    CPU_MS = 20 * 60 * 1000,      /* of one helper */
+    DEADLINE_MS = 2 * 3600 * 1000 /* of one index: it runs when others do not */
+};
+
+static const uint64_t helper_memory_bytes = (uint64_t)4 << 30;
+
+const struct index_keeper_options index_keeper_defaults = {
+    .rules = {.bytes = (uint64_t)1 << 30,
+              .debug_bytes = 4 << 20,
+              .slow_ms = 50,
+              .retry_ms = 10 * 60 * 1000},
+    .quiet_ms = 1000};
+
+struct index_keeper {
+    char *program;
+    uint64_t bytes_max;
+    uint32_t reader_mb, quiet_ms;
+    void (*log)(const char *line);
+    struct store_dir dir; /* the thread writes; others open files in it */
+    int cancel_fd;        /* eventfd */
+    pthread_t thread;
+    bool runs;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t work;  /* on the monotonic clock */
+    pthread_cond_t rests;
+    struct index_list list;
+    uint64_t asked_ms; /* when the symboliser was at work last */
+    bool stop, pause, making;
+};
+
+static void say(const struct index_keeper *keeper, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+say(const struct index_keeper *keeper, const char *format, ...)
+{
+    char line[ERROR_TEXT_MAX + 512];
+    va_list args;
+
+    if (!keeper->log)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    keeper->log(line);
+}
+
+/* ---- the symboliser's thread ---- */
+
+int
+index_keeper_open(void *arg, const struct elf_file *elf)
+{
+    struct index_keeper *keeper = arg;
+    struct build_id id = build_id_of(elf);
+    struct error err;
+    bool ready;
+    int fd;
+
+    pthread_mutex_lock(&keeper->lock);
+    ready = index_list_is_ready(&keeper->list, &id);
+    pthread_mutex_unlock(&keeper->lock);
+    if (!ready)
+        return -1;
+    fd = index_dir_open_file(&keeper->dir, &id, &err);
+    if (fd >= 0)
+        return fd;
+    pthread_mutex_lock(&keeper->lock);
+    ready = index_list_fail(&keeper->list, &id, err.text);
+    pthread_mutex_unlock(&keeper->lock);
+    if (ready)
+        say(keeper, "a symbol index goes unused: %s", err.text);
+    return -1;
+}
+
+/* Of the object itself; a debug file of its own is only noticed by the time
+ * that it takes. */
+static uint64_t
+debug_bytes_of(const struct symbolizer_asked *asked)
+{
+    static const char debug[] = ".debug_";
+    struct elf_file elf = {0};
+    struct error err;
+    uint64_t bytes = 0;
+
+    if (elf_init(&elf, asked->elf->fd, asked->path, &err) == 0 &&
+        elf_load_sections(&elf, &err) == 0)
+        for (size_t i = 0; elf.sections && i < elf.section_count; i++)
+            if (strncmp(elf.sections[i].name, debug, sizeof(debug) - 1) == 0 &&
+                elf.sections[i].size <= elf.size)
+                bytes += elf.sections[i].size;
+    elf_fini(&elf);
+    return bytes;
+}
+
+void
+index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
+{
+    struct index_keeper *keeper = arg;
+    struct build_id id = build_id_of(asked->elf);
+    uint64_t debug_bytes;
+    bool worth;
+
+    if (id.size == 0)
+        return;
+    debug_bytes = asked->indexed ? 0 : debug_bytes_of(asked);
+    pthread_mutex_lock(&keeper->lock);
+    keeper->asked_ms = clock_ms();
+    worth = index_list_is_worth(&keeper->list, asked, debug_bytes);
+    if (index_list_asked(&keeper->list, &id, asked, worth, debug_bytes))
+        pthread_cond_signal(&keeper->work);
+    pthread_mutex_unlock(&keeper->lock);
+    if (asked->refused)
+        say(keeper, "a symbol index of %s is of no use: %s",
+            mapping_basename(asked->path), asked->refused);
+}
+
+/* ---- the keeper's thread ---- */
+
+/* Those that were not used for longest go until there is room for so many
+ * more. */
+static void
+make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
+{
+    struct build_id victim;
+    struct error err;
+    bool found;
+
+    do {
+        pthread_mutex_lock(&keeper->lock);
+        found = index_list_evict(&keeper->list, bytes, files, &victim);
+        pthread_mutex_unlock(&keeper->lock);
+        if (found && index_dir_remove(&keeper->dir, &victim, &err) != 0)
+            say(keeper, "%s", err.text);
+    } while (found);
+}
+
+static int
+fill(struct index_keeper *keeper, const struct index_wish *wish,
+     struct index_writer *writer, struct error *err)
+{
+    struct helper_options options = {.program = keeper->program,
+                                     .memory_bytes = helper_memory_bytes,
+                                     .cpu_ms = CPU_MS,
+                                     .reader_mb = keeper->reader_mb,
+                                     .idle = true,
+                                     .cancel_fd = keeper->cancel_fd};
+    struct helper_index index = {.object_fd = wish->fd,
+                                 .path = wish->path,
+                                 .deadline_ms = DEADLINE_MS,
+                                 .write = index_writer_write,
+                                 .arg = writer};
+    struct helper *helper = helper_new(&options, err);
+    enum helper_result result;
+
+    if (!helper)
+        return -1;
+    result = helper_make_index(helper, &index, err);
+    helper_free(helper);
+    if (result == HELPER_CANCELLED)
+        error_set(err, ER_UNKNOWN, "cancelled");
+    else if (result == HELPER_DONE && writer->bytes == 0 && !err->text[0])
+        error_set(err, ER_UNKNOWN, "the symboliser gave nothing");
+    return result == HELPER_DONE && !err->text[0] ? 0 : -1;
+}
+
+static int
+make(struct index_keeper *keeper, const struct index_wish *wish,
+     uint64_t *bytes, struct error *err)
+{
+    struct index_writer writer;
+    int rc = -1;
+
+    if (index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
+                          err) != 0)
+        return -1;
+    if (fill(keeper, wish, &writer, err) == 0) {
+        make_room(keeper, writer.bytes, 1);
+        rc = index_writer_commit(&writer, err);
+    }
+    *bytes = writer.bytes;
+    index_writer_close(&writer);
+    return rc;
+}
+
+static void
+say_made(const struct index_keeper *keeper, const struct index_wish *wish,
+         uint64_t bytes, uint32_t took_ms)
+{
+    char id[BUILD_ID_TEXT], share[64] = "";
+
+    build_id_text(&wish->id, id);
+    if (wish->debug_bytes)
+        snprintf(share, sizeof(share), ", %.1f %% of its debug information",
+                 100. * (double)bytes / (double)wish->debug_bytes);
+    say(keeper, "made the symbol index of %s (%s): %llu bytes%s, in %u ms",
+        wish->object, id, (unsigned long long)bytes, share, took_ms);
+}
+
+/* What was interrupted is a wish again. */
+static void
+grant(struct index_keeper *keeper, struct index_wish *wish)
+{
+    uint64_t began = clock_ms(), bytes = 0;
+    struct error err = {0}, unsaid;
+    int rc = make(keeper, wish, &bytes, &err);
+    uint32_t took_ms = (uint32_t)(clock_ms() - began);
+    bool interrupted;
+
+    if (rc != 0) /* one that was refused, or that may not be whole */
+        (void)index_dir_remove(&keeper->dir, &wish->id, &unsaid);
+    pthread_mutex_lock(&keeper->lock);
+    interrupted = rc != 0 && (keeper->pause || keeper->stop);
+    if (rc == 0)
+        index_list_made(&keeper->list, &wish->id, bytes, took_ms);
+    else if (interrupted)
+        index_list_put_back(&keeper->list, wish);
+    else
+        index_list_failed(&keeper->list, &wish->id, err.text);
+    pthread_mutex_unlock(&keeper->lock);
+    if (rc == 0)
+        say_made(keeper, wish, bytes, took_ms);
+    else if (!interrupted)
+        say(keeper, "no symbol index of %s was made: %s", wish->object,
+            err.text);
+    index_wish_fini(wish);
+}
+
+/* Call with the lock. */
+static void
+wait_for_quiet(struct index_keeper *keeper)
+{
+    uint64_t at = keeper->asked_ms + keeper->quiet_ms;
+    struct timespec until = {.tv_sec = (time_t)(at / 1000),
+                             .tv_nsec = (long)(at % 1000) * 1000000};
+
+    pthread_cond_timedwait(&keeper->work, &keeper->lock, &until);
+}
+
+static void *
+keeper_main(void *arg)
+{
+    struct index_keeper *keeper = arg;
+    struct index_wish wish;
+
+    pthread_mutex_lock(&keeper->lock);
+    while (!keeper->stop) {
+        if (keeper->pause || index_list_wishes(&keeper->list) == 0) {
+            pthread_cond_wait(&keeper->work, &keeper->lock);
+        } else if (clock_ms() < keeper->asked_ms + keeper->quiet_ms) {
+            wait_for_quiet(keeper);
+        } else if (index_list_begin(&keeper->list, &wish)) {
+            keeper->making = true;
+            pthread_mutex_unlock(&keeper->lock);
+            grant(keeper, &wish);
+            pthread_mutex_lock(&keeper->lock);
+            keeper->making = false;
+            pthread_cond_signal(&keeper->rests);
+        }
+    }
+    pthread_mutex_unlock(&keeper->lock);
+    return NULL;
+}
+
+/* ---- start, stop, and the rest ---- */
+
+static void
+on_odd(void *arg, const char *file, const char *why)
+{
+    const struct index_keeper *keeper = arg;
+
+    say(keeper, "%s/%.100s is passed over: %s", keeper->dir.path, file, why);
+}
+
+static void
+on_found(void *arg, const struct index_file *file)
+{
+    struct index_keeper *keeper = arg;
+    struct index_entry entry = {.id = file->id,
+                                .state = INDEX_READY,
+                                .bytes = file->bytes,
+                                .made_ms = file->made_ms,
+                                .used_ms = file->used_ms};
+
+    if (!index_list_add(&keeper->list, &entry))
+        on_odd(keeper, "an index", "there are too many");
+    make_room(keeper, 0, 0);
+}
+
+static int
+init(struct index_keeper *keeper, const struct index_keeper_options *options,
+     struct error *err)
+{
+    struct index_dir_scan scan = {on_found, on_odd, keeper};
+
+    keeper->bytes_max = options->rules.bytes;
+    keeper->reader_mb = options->reader_mb;
+    keeper->quiet_ms = options->quiet_ms;
+    keeper->log = options->log;
+    keeper->program = mem_strdup(options->program);
+    if (!keeper->program ||
+        index_list_init(&keeper->list, &options->rules) != 0) {
+        error_memory(err, "the symbol indexes");
+        return -1;
+    }
+    keeper->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->cancel_fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+        return -1;
+    }
+    if (index_dir_open(&keeper->dir, options->dir, err) != 0)
+        return -1;
+    return index_dir_scan(&keeper->dir, &scan, err);
+}
+
+struct index_keeper *
+index_keeper_start(const struct index_keeper_options *options,
+                   struct error *err)
+{
+    struct index_keeper *keeper = mem_zalloc(1, sizeof(*keeper));
+    struct thread_start start = {"hw-indexes", STACK_BYTES, keeper_main,
+                                 keeper};
+    pthread_condattr_t monotonic;
+
+    if (!keeper) {
+        error_memory(err, "the symbol indexes");
+        return NULL;
+    }
+    pthread_mutex_init(&keeper->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&keeper->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&keeper->rests, NULL);
+    keeper->dir.fd = keeper->cancel_fd = -1;
+    if (init(keeper, options, err) == 0)
+        keeper->runs = thread_start(&keeper->thread, &start, err) == 0;
+    if (keeper->runs)
+        return keeper;
+    index_keeper_stop(keeper);
+    return NULL;
+}
+
+void
+index_keeper_stop(struct index_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    pthread_mutex_lock(&keeper->lock);
+    keeper->stop = true;
+    pthread_cond_signal(&keeper->work);
+    pthread_mutex_unlock(&keeper->lock);
+    if (keeper->runs) {
+        (void)eventfd_write(keeper->cancel_fd, 1);
+        pthread_join(keeper->thread, NULL);
+    }
+    index_list_fini(&keeper->list);
+    index_dir_close(&keeper->dir);
+    fd_close(keeper->cancel_fd);
+    pthread_cond_destroy(&keeper->rests);
+    pthread_cond_destroy(&keeper->work);
+    pthread_mutex_destroy(&keeper->lock);
+    mem_free(keeper->program);
+    mem_free(keeper);
+}
+
+size_t
+index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
+                  size_t max)
+{
+    size_t count;
+
+    pthread_mutex_lock(&keeper->lock);
+    count = index_list_copy(&keeper->list, out, max);
+    pthread_mutex_unlock(&keeper->lock);
+    return count;
+}
+
+/* Files that are made meanwhile would stay the old user's. */
+int
+index_keeper_give(struct index_keeper *keeper, uid_t uid, gid_t gid,
+                  struct error *err)
+{
+    eventfd_t drained;
+    int rc;
+
+    pthread_mutex_lock(&keeper->lock);
+    keeper->pause = true;
+    (void)eventfd_write(keeper->cancel_fd, 1);
+    while (keeper->making)
+        pthread_cond_wait(&keeper->rests, &keeper->lock);
+    (void)eventfd_read(keeper->cancel_fd, &drained);
+    rc = index_dir_give(&keeper->dir, uid, gid, err);
+    keeper->pause = false;
+    pthread_cond_signal(&keeper->work);
+    pthread_mutex_unlock(&keeper->lock);
+    return rc;
+}

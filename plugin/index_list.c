@@ -1,0 +1,358 @@
+/* index_list.c - see index_list.h. */
+#include "index_list.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clean_text.h"
+#include "clock.h"
+#include "elf_file.h"
+#include "files.h"
+#include "mappings.h"
+#include "memory.h"
+#include "symbolizer.h"
+
+struct kept {
+    struct index_entry entry;
+    unsigned failures;
+    bool damaged;      /* once already */
+    uint64_t tried_ms; /* the last failure */
+    /* While INDEX_WANTED: */
+    int object_fd;
+    char *path;
+};
+
+int
+index_list_init(struct index_list *list, const struct index_rules *rules)
+{
+    list->rules = *rules;
+    list->count = 0;
+    list->list = mem_zalloc(INDEX_ENTRIES_MAX, sizeof(*list->list));
+    return list->list ? 0 : -1;
+}
+
+static struct kept *
+find(const struct index_list *list, const struct build_id *id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (build_id_equal(&list->list[i].entry.id, id))
+            return &list->list[i];
+    return NULL;
+}
+
+static void
+drop_wish(struct kept *kept)
+{
+    fd_close(kept->object_fd);
+    kept->object_fd = -1;
+    mem_free(kept->path);
+    kept->path = NULL;
+}
+
+static void
+forget(struct index_list *list, struct kept *kept)
+{
+    drop_wish(kept);
+    *kept = list->list[--list->count];
+}
+
+void
+index_list_fini(struct index_list *list)
+{
+    while (list->count > 0)
+        forget(list, &list->list[list->count - 1]);
+    mem_free(list->list);
+    list->list = NULL;
+}
+
+void
+index_wish_fini(struct index_wish *wish)
+{
+    fd_close(wish->fd);
+    wish->fd = -1;
+    mem_free(wish->path);
+    wish->path = NULL;
+}
+
+static int64_t
+last_used(const struct kept *kept)
+{
+    const struct index_entry *e = &kept->entry;
+
+    return e->used_ms > e->made_ms ? e->used_ms : e->made_ms;
+}
+
+/* Of those that are files of ours, or else are not, the one unused for longest;
+ * NULL: there is none. */
+static struct kept *
+oldest(struct index_list *list, bool ready)
+{
+    struct kept *found = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct kept *kept = &list->list[i];
+        enum index_state state = kept->entry.state;
+
+        if (state != INDEX_WANTED && state != INDEX_MAKING &&
+            (state == INDEX_READY) == ready &&
+            (!found || last_used(kept) < last_used(found)))
+            found = kept;
+    }
+    return found;
+}
+
+/* NULL: nothing can go for it. */
+static struct kept *
+add(struct index_list *list, const struct build_id *id)
+{
+    struct kept *kept;
+
+    if (list->count == INDEX_ENTRIES_MAX) {
+        kept = oldest(list, false);
+        if (!kept)
+            return NULL;
+        forget(list, kept);
+    }
+    kept = &list->list[list->count++];
+    memset(kept, 0, sizeof(*kept));
+    kept->entry.id = *id;
+    kept->object_fd = -1;
+    return kept;
+}
+
+bool
+index_list_add(struct index_list *list, const struct index_entry *entry)
+{
+    struct kept *kept = find(list, &entry->id);
+
+    if (!kept)
+        kept = add(list, &entry->id);
+    if (kept)
+        kept->entry = *entry;
+    return kept != NULL;
+}
+
+bool
+index_list_is_ready(struct index_list *list, const struct build_id *id)
+{
+    const struct kept *kept = find(list, id);
+
+    return kept && kept->entry.state == INDEX_READY;
+}
+
+static void
+set_state(struct kept *kept, enum index_state state, const char *why)
+{
+    kept->entry.state = state;
+    snprintf(kept->entry.why, sizeof(kept->entry.why), "%s", why);
+    if (state != INDEX_READY) {
+        kept->entry.bytes = 0;
+        kept->entry.made_ms = 0;
+        kept->entry.took_ms = 0;
+    }
+}
+
+static void
+fail(struct kept *kept, const char *why)
+{
+    kept->failures++;
+    kept->tried_ms = clock_ms();
+    set_state(kept, INDEX_FAILED, why);
+}
+
+bool
+index_list_fail(struct index_list *list, const struct build_id *id,
+                const char *why)
+{
+    if (!index_list_is_ready(list, id))
+        return false;
+    fail(find(list, id), why);
+    return true;
+}
+
+/* ---- wishes ---- */
+
+bool
+index_list_is_worth(const struct index_list *list,
+                    const struct symbolizer_asked *asked, uint64_t debug_bytes)
+{
+    return asked->refused ||
+           (!asked->indexed && (asked->elapsed_ms >= list->rules.slow_ms ||
+                                debug_bytes >= list->rules.debug_bytes));
+}
+
+size_t
+index_list_wishes(const struct index_list *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        count += list->list[i].entry.state == INDEX_WANTED;
+    return count;
+}
+
+static bool
+want(struct index_list *list, struct kept *kept,
+     const struct symbolizer_asked *asked)
+{
+    if (index_list_wishes(list) == INDEX_WISHES_MAX)
+        return false; /* it will be asked for again */
+    kept->object_fd = fcntl(asked->elf->fd, F_DUPFD_CLOEXEC, 0);
+    kept->path = mem_strdup(asked->path);
+    if (kept->object_fd < 0 || !kept->path) {
+        drop_wish(kept);
+        fail(kept, "no memory or descriptor was left for it");
+        return false;
+    }
+    set_state(kept, INDEX_WANTED, "");
+    return true;
+}
+
+static bool
+is_due(const struct index_list *list, const struct kept *kept)
+{
+    switch (kept->entry.state) {
+    case INDEX_FAILED:
+        return kept->failures < INDEX_FAILURES_MAX &&
+               clock_ms() - kept->tried_ms >= list->rules.retry_ms;
+    case INDEX_NONE:
+    case INDEX_SHIPPED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Ours is made again at once, but only once: its file is of no more use. */
+static void
+take_refusal(struct kept *kept, const char *why)
+{
+    if (kept->entry.state != INDEX_READY)
+        return;
+    if (kept->damaged)
+        fail(kept, why);
+    else
+        set_state(kept, INDEX_NONE, "");
+    kept->damaged = true;
+}
+
+static void
+set_object(struct kept *kept, const char *path)
+{
+    struct span name = {mapping_basename(path), 0};
+
+    name.size = strnlen(name.data, INDEX_OBJECT_MAX - 1);
+    clean_text(name, kept->entry.object);
+}
+
+bool
+index_list_asked(struct index_list *list, const struct build_id *id,
+                 const struct symbolizer_asked *asked, bool worth,
+                 uint64_t debug_bytes)
+{
+    struct kept *kept = find(list, id);
+
+    if (!kept && (asked->indexed || worth))
+        kept = add(list, id);
+    if (!kept)
+        return false;
+    set_object(kept, asked->path);
+    kept->entry.used_ms = clock_wall_ms();
+    if (debug_bytes)
+        kept->entry.debug_bytes = debug_bytes;
+    if (asked->refused)
+        take_refusal(kept, asked->refused);
+    if (asked->indexed &&
+        (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
+        set_state(kept, INDEX_SHIPPED, "");
+    return worth && is_due(list, kept) && want(list, kept, asked);
+}
+
+bool
+index_list_begin(struct index_list *list, struct index_wish *wish)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct kept *kept = &list->list[i];
+
+        if (kept->entry.state != INDEX_WANTED)
+            continue;
+        wish->id = kept->entry.id;
+        memcpy(wish->object, kept->entry.object, sizeof(wish->object));
+        wish->fd = kept->object_fd;
+        wish->path = kept->path;
+        wish->debug_bytes = kept->entry.debug_bytes;
+        kept->object_fd = -1;
+        kept->path = NULL;
+        kept->entry.state = INDEX_MAKING;
+        return true;
+    }
+    return false;
+}
+
+/* One that is being made is not let go for others. */
+void
+index_list_made(struct index_list *list, const struct build_id *id,
+                uint64_t bytes, uint32_t took_ms)
+{
+    struct kept *kept = find(list, id);
+
+    set_state(kept, INDEX_READY, "");
+    kept->failures = 0;
+    kept->entry.bytes = bytes;
+    kept->entry.made_ms = clock_wall_ms();
+    kept->entry.took_ms = took_ms;
+}
+
+void
+index_list_failed(struct index_list *list, const struct build_id *id,
+                  const char *why)
+{
+    fail(find(list, id), why);
+}
+
+void
+index_list_put_back(struct index_list *list, struct index_wish *wish)
+{
+    struct kept *kept = find(list, &wish->id);
+
+    kept->object_fd = wish->fd;
+    kept->path = wish->path;
+    wish->fd = -1;
+    wish->path = NULL;
+    kept->entry.state = INDEX_WANTED;
+}
+
+/* ---- room ---- */
+
+bool
+index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
+                 struct build_id *victim)
+{
+    struct kept *kept;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (list->list[i].entry.state == INDEX_READY) {
+            bytes += list->list[i].entry.bytes;
+            files++;
+        }
+    if (bytes <= list->rules.bytes && files <= INDEX_FILES_MAX)
+        return false;
+    kept = oldest(list, true);
+    if (!kept)
+        return false;
+    *victim = kept->entry.id;
+    forget(list, kept);
+    return true;
+}
+
+size_t
+index_list_copy(const struct index_list *list, struct index_entry *out,
+                size_t max)
+{
+    size_t count = list->count < max ? list->count : max;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = list->list[i].entry;
+    return count;
+}

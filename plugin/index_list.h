@@ -1,0 +1,108 @@
+/*
+ * index_list.h - the symbol indexes that are there, or wished for, and what is
+ * to be done about them.
+ *
+ * Nothing but the list: no files, no threads.  Who owns it locks it.
+ */
+#ifndef HW_INDEX_LIST_H
+#define HW_INDEX_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "build_id.h"
+#include "errors.h"
+
+struct symbolizer_asked;
+
+enum {
+    INDEX_ENTRIES_MAX = 256, /* of the list; and of them: */
+    INDEX_FILES_MAX = 192,
+    INDEX_WISHES_MAX = 16, /* each has a descriptor */
+    INDEX_OBJECT_MAX = 256,
+    INDEX_FAILURES_MAX = 3 /* of a build-id, until heapwired starts again */
+};
+
+enum index_state {
+    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged */
+    INDEX_SHIPPED, /* somebody else's, beside the object */
+    INDEX_WANTED,
+    INDEX_MAKING,
+    INDEX_READY,
+    INDEX_FAILED
+};
+
+/* What is told of one. */
+struct index_entry {
+    struct build_id id;
+    char object[INDEX_OBJECT_MAX]; /* a file name; "": not seen yet */
+    enum index_state state;
+    uint64_t bytes, debug_bytes; /* 0: not known */
+    int64_t made_ms, used_ms;    /* wall clock; 0: never */
+    uint32_t took_ms;            /* to make; 0: by an earlier heapwired */
+    char why[ERROR_TEXT_MAX];    /* INDEX_FAILED; else "" */
+};
+
+struct index_rules {
+    uint64_t bytes;       /* of all files, at most */
+    uint64_t debug_bytes; /* an object with so many is worth an index */
+    uint32_t slow_ms;     /* and one that took so long */
+    uint32_t retry_ms;    /* after a failure */
+};
+
+struct kept;
+struct index_list {
+    struct index_rules rules;
+    struct kept *list; /* INDEX_ENTRIES_MAX */
+    size_t count;
+};
+
+/* A wish that is granted: the taker's. */
+struct index_wish {
+    struct build_id id;
+    char object[INDEX_OBJECT_MAX];
+    int fd; /* of the object */
+    char *path;
+    uint64_t debug_bytes;
+};
+void index_wish_fini(struct index_wish *wish);
+
+/* -1: out of memory. */
+int index_list_init(struct index_list *list, const struct index_rules *rules);
+void index_list_fini(struct index_list *list); /* a zeroed one is fine */
+
+/* A file that is there.  False: there is no place for it. */
+bool index_list_add(struct index_list *list, const struct index_entry *entry);
+bool index_list_is_ready(struct index_list *list, const struct build_id *id);
+/* A ready one is of no use.  False: it was not ready. */
+bool index_list_fail(struct index_list *list, const struct build_id *id,
+                     const char *why);
+
+/* Whether an answer is a reason for an index.  debug_bytes: of the object. */
+bool index_list_is_worth(const struct index_list *list,
+                         const struct symbolizer_asked *asked,
+                         uint64_t debug_bytes);
+/* Takes note of it.  True: there is a wish now that was not there. */
+bool index_list_asked(struct index_list *list, const struct build_id *id,
+                      const struct symbolizer_asked *asked, bool worth,
+                      uint64_t debug_bytes);
+
+size_t index_list_wishes(const struct index_list *list);
+/* Takes the next wish; false: there is none.  Ends with one of: */
+bool index_list_begin(struct index_list *list, struct index_wish *wish);
+void index_list_made(struct index_list *list, const struct build_id *id,
+                     uint64_t bytes, uint32_t took_ms);
+void index_list_failed(struct index_list *list, const struct build_id *id,
+                       const char *why);
+void index_list_put_back(struct index_list *list, struct index_wish *wish);
+
+/* Whether a file has to go before there is room for so many more; which, and it
+ * is off the list then. */
+bool index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
+                      struct build_id *victim);
+
+size_t index_list_copy(const struct index_list *list, struct index_entry *out,
+                       size_t max);
+
+#endif

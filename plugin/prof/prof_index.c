@@ -1,0 +1,145 @@
+/* prof_index.c - see prof_index.h. */
+#include "prof_index.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include "buffer.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "helper.h"
+#include "index_files.h"
+#include "reader.h"
+
+enum { PATH_BYTES = 4096, DEADLINE_MS = 60 * 60 * 1000, COMPRESSED_HEAD = 24 };
+
+static const uint64_t memory_bytes = (uint64_t)4 << 30;
+
+/* The first of these signals ends the making, with nothing left behind. */
+static int
+watch_signals(struct error *err)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* our only thread */
+    fd = signalfd(-1, &set, SFD_CLOEXEC);
+    if (fd < 0)
+        error_sys(err, ER_UNKNOWN, "cannot watch for signals");
+    return fd;
+}
+
+/* What a section has when it is not compressed. */
+static uint64_t
+plain_size(const struct elf_file *elf, const struct elf_section *section)
+{
+    uint64_t size = section->size;
+    struct buffer head;
+    struct reader r;
+
+    if (!(section->flags & SHF_COMPRESSED))
+        return size;
+    buffer_init(&head, COMPRESSED_HEAD);
+    if (elf_read(elf, section->offset, COMPRESSED_HEAD, &head) == 0) {
+        r = reader_of(head.data, head.size);
+        reader_u64(&r); /* how it is compressed */
+        size = reader_u64(&r);
+    }
+    buffer_fini(&head);
+    return size;
+}
+
+static uint64_t
+debug_bytes(const struct elf_file *elf)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (strncmp(elf->sections[i].name, ".debug_", 7) == 0 ||
+            strncmp(elf->sections[i].name, ".zdebug_", 8) == 0)
+            sum += plain_size(elf, &elf->sections[i]);
+    return sum;
+}
+
+/* A split debug file was found by the symboliser: its size is not known. */
+static int
+tell(const struct elf_file *elf, const char *target, struct error *err)
+{
+    uint64_t debug = debug_bytes(elf);
+    struct stat st;
+
+    if (stat(target, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot look at %s", target);
+        return -1;
+    }
+    printf("%s: %.1f MB", target, (double)st.st_size / 1e6);
+    if (debug > 0)
+        printf(", %.1f %% of the %.1f MB of debug sections",
+               100.0 * (double)st.st_size / (double)debug, (double)debug / 1e6);
+    putchar('\n');
+    return 0;
+}
+
+static int
+make(const char *symbolizer, const struct elf_file *elf, const char *path,
+     const char *target, struct error *err)
+{
+    struct helper_options options = {.program = symbolizer,
+                                     .memory_bytes = memory_bytes,
+                                     .cpu_ms = DEADLINE_MS};
+    struct helper *helper = NULL;
+    int rc = -1;
+
+    options.cancel_fd = watch_signals(err);
+    if (options.cancel_fd >= 0)
+        helper = helper_new(&options, err);
+    if (helper)
+        rc = index_file_make(helper, elf, path, target, DEADLINE_MS, err);
+    helper_free(helper);
+    fd_close(options.cancel_fd);
+    return rc;
+}
+
+int
+prof_index_make(const char *symbolizer, const char *binary, const char *target,
+                struct error *err)
+{
+    struct error why = {0};
+    struct elf_file elf = {0};
+    char *path = realpath(binary, NULL);
+    char beside[PATH_BYTES];
+    int fd = -1, rc = -1;
+
+    if (path)
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot read %s", binary);
+        goto out;
+    }
+    snprintf(beside, sizeof(beside), "%s" INDEX_FILE_SUFFIX, path);
+    if (!target)
+        target = beside;
+    if (elf_init(&elf, fd, binary, err) != 0 ||
+        elf_load_sections(&elf, err) != 0)
+        goto out;
+    if (make(symbolizer, &elf, path, target, &why) != 0)
+        error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
+    else
+        rc = tell(&elf, target, err);
+out:
+    elf_fini(&elf);
+    fd_close(fd);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,17 @@
+/*
+ * prof_index.h - heapwire-prof --index: makes a program's symbol index.
+ *
+ * For packagers: shipped beside the program, it names addresses on hosts that
+ * have no debug information, and in microseconds on those that do.
+ */
+#ifndef HW_PROF_INDEX_H
+#define HW_PROF_INDEX_H
+
+struct error;
+
+/* Makes the index of the program binary at target (NULL: beside it) with the
+ * help of symbolizer, and says on stdout how large it is. */
+int prof_index_make(const char *symbolizer, const char *binary,
+                    const char *target, struct error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * abbrev_skip.h - the steps over one entry: the innermost loop of all.
+ */
+#ifndef HW_ABBREV_SKIP_H
+#define HW_ABBREV_SKIP_H
+
+#include "abbrev_table.h"
+#include "dwarf_codes.h"
+#include "dwarf_forms.h"
+#include "dwarf_reader.h"
+
+/* Passes over all attributes of one entry; fails r for unknown forms. */
+static inline void
+abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
+            const uint32_t *step)
+{
+    for (;; step++) {
+        uint32_t count = *step >> STEP_BITS;
+
+        switch (*step & ((1U << STEP_BITS) - 1)) {
+        case STEP_END:
+            return;
+        case STEP_BYTES:
+            dwarf_skip(r, count);
+            break;
+        case STEP_LEBS:
+            dwarf_skip_lebs(r, count);
+            break;
+        case STEP_TEXT:
+            dwarf_skip_text(r);
+            break;
+        case STEP_BLOCK1:
+            dwarf_skip(r, dwarf_number(r, 1));
+            break;
+        case STEP_BLOCK2:
+            dwarf_skip(r, dwarf_number(r, 2));
+            break;
+        case STEP_BLOCK4:
+            dwarf_skip(r, dwarf_number(r, 4));
+            break;
+        case STEP_BLOCK:
+            dwarf_skip(r, reader_uleb(r));
+            break;
+        case STEP_INDIRECT:
+            form_skip(r, unit, DW_FORM_indirect);
+            break;
+        default:
+            r->failed = true;
+            return;
+        }
+    }
+}
+
+#endif

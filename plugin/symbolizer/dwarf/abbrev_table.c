@@ -1,0 +1,273 @@
+/* abbrev_table.c - see abbrev_table.h. */
+#include "abbrev_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf_codes.h"
+#include "dwarf_forms.h"
+#include "dwarf_reader.h"
+#include "dwarf_sections.h"
+#include "dwarf_units.h"
+#include "errors.h"
+#include "memory.h"
+
+enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4, STEP_MAX = 1 << 20 };
+
+/* Room for one more in a growing array; false without memory. */
+static bool
+more(const struct abbrev_table *t, void **array, size_t count, size_t *capacity,
+     size_t size)
+{
+    size_t wanted = *capacity ? *capacity * 2 : 64;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    if (!dwarf_room_take(t->sections, (wanted - *capacity) * size))
+        return false;
+    grown = mem_realloc(*array, wanted * size);
+    if (!grown) {
+        dwarf_room_give(t->sections, (wanted - *capacity) * size);
+        return false;
+    }
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static int
+put_step(struct abbrev_table *t, enum abbrev_step kind, uint32_t count)
+{
+    if (!more(t, (void **)&t->steps, t->step_count, &t->step_capacity,
+              sizeof(*t->steps)))
+        return -1;
+    t->steps[t->step_count++] = count << STEP_BITS | kind;
+    return 0;
+}
+
+/* Adds to the abbreviation's last step when that is of the same kind. */
+static int
+add_step(struct abbrev_table *t, uint32_t plan, enum abbrev_step kind,
+         uint32_t count)
+{
+    uint32_t *last = t->step_count > plan ? &t->steps[t->step_count - 1] : NULL;
+
+    if (count == 0)
+        return 0;
+    if (last && (kind == STEP_BYTES || kind == STEP_LEBS) &&
+        (*last & ((1U << STEP_BITS) - 1)) == kind &&
+        (*last >> STEP_BITS) < STEP_MAX) {
+        *last += count << STEP_BITS;
+        return 0;
+    }
+    return put_step(t, kind, count);
+}
+
+static int
+plan_attr(struct abbrev_table *t, uint32_t plan, const struct dwarf_unit *unit,
+          uint64_t form)
+{
+    static const uint8_t kinds[] = {
+        [FORM_LEB - FORM_LEB] = STEP_LEBS,
+        [FORM_TEXT - FORM_LEB] = STEP_TEXT,
+        [FORM_BLOCK1 - FORM_LEB] = STEP_BLOCK1,
+        [FORM_BLOCK2 - FORM_LEB] = STEP_BLOCK2,
+        [FORM_BLOCK4 - FORM_LEB] = STEP_BLOCK4,
+        [FORM_BLOCK - FORM_LEB] = STEP_BLOCK,
+        [FORM_INDIRECT - FORM_LEB] = STEP_INDIRECT,
+        [FORM_UNKNOWN - FORM_LEB] = STEP_UNKNOWN,
+    };
+    unsigned size = form_size(unit, form);
+
+    t->alternative = t->alternative || form_is_alternative(form);
+    if (size < FORM_LEB)
+        return add_step(t, plan, STEP_BYTES, size);
+    return add_step(t, plan, (enum abbrev_step)kinds[size - FORM_LEB], 1);
+}
+
+bool
+abbrev_next_attr(struct reader *r, struct abbrev_attr *attr)
+{
+    uint64_t name = reader_uleb(r), form = reader_uleb(r);
+
+    attr->implicit =
+        form == DW_FORM_implicit_const ? (uint64_t)reader_sleb(r) : 0;
+    attr->name = name <= UINT16_MAX ? (uint16_t)name : 0;
+    attr->form = form <= UINT16_MAX ? (uint16_t)form : 0;
+    return !r->failed && (name != 0 || form != 0);
+}
+
+/* 1: one was read; 0: the table ends; -1: no memory. */
+static int
+read_abbrev(struct abbrev_table *t, struct reader *r,
+            const struct dwarf_unit *unit)
+{
+    struct abbrev a = {.code = reader_uleb(r), .sibling = ABBREV_NOWHERE};
+    struct abbrev_attr attr;
+    uint64_t tag;
+    bool addresses = false;
+    unsigned size, before = 0; /* bytes, as long as that is known */
+
+    if (r->failed || a.code == 0)
+        return 0;
+    tag = reader_uleb(r);
+    a.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
+    a.children = dwarf_number(r, 1) != 0;
+    a.first = (uint32_t)t->attr_count;
+    a.plan = (uint32_t)t->step_count;
+    while (abbrev_next_attr(r, &attr)) {
+        if (t->attr_count >= ABBREV_ATTRS_MAX)
+            r->failed = true;
+        if (attr.name == DW_AT_sibling && attr.form == DW_FORM_ref4 &&
+            before < ABBREV_NOWHERE)
+            a.sibling = (uint16_t)before;
+        size = form_size(unit, attr.form);
+        before = size < FORM_LEB && before < ABBREV_NOWHERE ? before + size
+                                                            : ABBREV_NOWHERE;
+        addresses =
+            addresses || attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges;
+        if (plan_attr(t, a.plan, unit, attr.form) != 0 ||
+            !more(t, (void **)&t->attrs, t->attr_count, &t->attr_capacity,
+                  sizeof(*t->attrs)))
+            return -1;
+        t->attrs[t->attr_count++] = attr;
+        a.count++;
+    }
+    if (r->failed)
+        return 0;
+    a.inlined = a.tag == DW_TAG_inlined_subroutine;
+    a.function = addresses &&
+                 (a.tag == DW_TAG_subprogram || a.tag == DW_TAG_entry_point);
+    if (put_step(t, STEP_END, 0) != 0 ||
+        !more(t, (void **)&t->list, t->count, &t->capacity, sizeof(*t->list)))
+        return -1;
+    t->dense = t->dense && a.code == t->count + 1;
+    t->list[t->count++] = a;
+    return 1;
+}
+
+static int
+by_code(const void *a, const void *b)
+{
+    const struct abbrev *x = a, *y = b;
+
+    /* Of a code that is there twice the first counts. */
+    if (x->code == y->code)
+        return (x->first > y->first) - (x->first < y->first);
+    return x->code < y->code ? -1 : 1;
+}
+
+/* Its end is only known when it was read: in larger and larger windows. */
+static int
+make_table(struct abbrev_table *t, struct dwarf_sections *sections,
+           const struct dwarf_unit *unit, struct error *err)
+{
+    uint64_t size = dwarf_section_size(sections, DWARF_ABBREV);
+    uint64_t left = unit->abbrev_offset < size ? size - unit->abbrev_offset : 0;
+    uint64_t window = FIRST_WINDOW;
+    const uint8_t *bytes;
+    struct reader r;
+    int rc;
+
+    do {
+        if (window > left)
+            window = left;
+        bytes = dwarf_section_bytes(sections, DWARF_ABBREV, unit->abbrev_offset,
+                                    window, err);
+        if (!bytes)
+            return -1;
+        r = reader_of(bytes, window);
+        t->count = t->attr_count = t->step_count = 0;
+        t->dense = true;
+        t->alternative = false;
+        do
+            rc = t->count < ABBREVS_MAX ? read_abbrev(t, &r, unit) : 0;
+        while (rc > 0);
+        if (rc < 0) {
+            error_memory(err, "abbreviations of debug information");
+            return -1;
+        }
+        window *= WINDOW_GROWTH;
+    } while (r.failed && window / WINDOW_GROWTH < left);
+    if (!t->dense && t->count > 0)
+        qsort(t->list, t->count, sizeof(*t->list), by_code);
+    return 0;
+}
+
+static bool
+is_for(const struct abbrev_table *t, const struct dwarf_unit *unit)
+{
+    return t->made && t->offset == unit->abbrev_offset &&
+           t->version == unit->version &&
+           t->address_size == unit->address_size &&
+           t->offset_size == unit->offset_size;
+}
+
+const struct abbrev_table *
+abbrev_cache_get(struct abbrev_cache *cache, struct dwarf_sections *sections,
+                 const struct dwarf_unit *unit, struct error *err)
+{
+    struct abbrev_table *t = cache->last, *oldest = NULL;
+
+    if (!t || !is_for(t, unit)) {
+        for (size_t i = 0; i < ABBREV_CACHE; i++) {
+            t = &cache->tables[i];
+            if (is_for(t, unit))
+                break;
+            if (t != cache->pinned && (!oldest || t->used < oldest->used))
+                oldest = t;
+        }
+        if (!is_for(t, unit)) {
+            t = oldest;
+            t->made = false;
+            t->sections = sections;
+            if (make_table(t, sections, unit, err) != 0)
+                return NULL;
+            t->offset = unit->abbrev_offset;
+            t->version = unit->version;
+            t->address_size = unit->address_size;
+            t->offset_size = unit->offset_size;
+            t->made = true;
+        }
+        cache->last = t;
+        t->used = ++cache->clock;
+    }
+    return t;
+}
+
+void
+abbrev_cache_fini(struct abbrev_cache *cache)
+{
+    for (size_t i = 0; i < ABBREV_CACHE; i++) {
+        struct abbrev_table *t = &cache->tables[i];
+
+        mem_free(t->list);
+        mem_free(t->attrs);
+        mem_free(t->steps);
+        if (t->sections)
+            dwarf_room_give(t->sections,
+                            t->capacity * sizeof(*t->list) +
+                                t->attr_capacity * sizeof(*t->attrs) +
+                                t->step_capacity * sizeof(*t->steps));
+    }
+    memset(cache, 0, sizeof(*cache));
+}
+
+const struct abbrev *
+abbrev_find_sparse(const struct abbrev_table *table, uint64_t code)
+{
+    size_t low = 0, high = table->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->list[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->count && table->list[low].code == code
+               ? &table->list[low]
+               : NULL;
+}

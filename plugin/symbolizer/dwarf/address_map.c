@@ -1,0 +1,135 @@
+/*
+ * address_map.c - see address_map.h.
+ *
+ * A sweep over the starts with a heap of the ranges that began, the winner on
+ * top; those that ended are thrown out when they come to the top.
+ */
+#include "address_map.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+static int
+by_start(const void *a, const void *b)
+{
+    const struct address_range *x = a, *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static bool
+wins(const struct address_range *a, const struct address_range *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->value < b->value;
+}
+
+struct heap {
+    const struct address_range **list;
+    size_t count;
+};
+
+static void
+heap_push(struct heap *h, const struct address_range *range)
+{
+    size_t at = h->count++;
+
+    while (at > 0 && wins(range, h->list[(at - 1) / 2])) {
+        h->list[at] = h->list[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    h->list[at] = range;
+}
+
+static void
+heap_pop(struct heap *h)
+{
+    const struct address_range *last = h->list[--h->count];
+    size_t at = 0, child;
+
+    while ((child = 2 * at + 1) < h->count) {
+        if (child + 1 < h->count && wins(h->list[child + 1], h->list[child]))
+            child++;
+        if (!wins(h->list[child], last))
+            break;
+        h->list[at] = h->list[child];
+        at = child;
+    }
+    h->list[at] = last;
+}
+
+/* [start, end) is the winner's. */
+static size_t
+put(struct address_range *map, size_t count, const struct address_range *winner,
+    uint64_t start, uint64_t end)
+{
+    struct address_range *last = count > 0 ? &map[count - 1] : NULL;
+
+    if (last && last->value == winner->value && last->end == start) {
+        last->end = end;
+        return count;
+    }
+    map[count] = *winner;
+    map[count].start = start;
+    map[count].end = end;
+    return count + 1;
+}
+
+struct address_range *
+address_map_make(struct address_range *ranges, size_t count, size_t *made)
+{
+    struct address_range *map = mem_zalloc(count, 2 * sizeof(*map));
+    struct heap h = {mem_zalloc(count, sizeof(*h.list)), 0};
+    size_t next = 0, used = 0;
+    uint64_t at = 0;
+
+    *made = 0;
+    if (!map || !h.list || count == 0) {
+        mem_free(map);
+        mem_free(h.list);
+        return NULL;
+    }
+    qsort(ranges, count, sizeof(*ranges), by_start);
+    while (next < count || h.count > 0) {
+        uint64_t end;
+
+        if (h.count == 0)
+            at = ranges[next].start;
+        while (next < count && ranges[next].start <= at)
+            heap_push(&h, &ranges[next++]);
+        while (h.count > 0 && h.list[0]->end <= at)
+            heap_pop(&h);
+        if (h.count == 0)
+            continue;
+        end = h.list[0]->end;
+        if (next < count && ranges[next].start < end)
+            end = ranges[next].start;
+        used = put(map, used, h.list[0], at, end);
+        at = end;
+    }
+    mem_free(h.list);
+    *made = used;
+    return map;
+}
+
+const struct address_range *
+address_map_find(const struct address_range *map, size_t count,
+                 uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (map[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && map[low].start <= address ? &map[low] : NULL;
+}

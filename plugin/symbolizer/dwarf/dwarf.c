@@ -1,0 +1,485 @@
+/* dwarf.c - see dwarf.h. */
+#include "dwarf.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "dwarf_sections.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "line_table.h"
+#include "memory.h"
+#include "names.h"
+#include "thread.h"
+#include "unit_code.h"
+
+enum {
+    MEMORY_DEFAULT = 256 << 20,
+    THREADS_MAX = 16,
+    STACK = 256 << 10,
+    THREAD_WORTH = 1 << 20 /* bytes of .debug_info */
+};
+
+struct answer {
+    const struct code_frame *frames;
+    uint32_t count;
+    uint8_t why; /* enum dwarf_why */
+};
+
+/* Texts and frames of one thread of one dwarf_resolve. */
+struct kept {
+    struct kept *next;
+    struct arena *arena;
+    size_t charged; /* bytes of room taken for it */
+};
+
+struct dwarf {
+    struct dwarf_options options;
+    struct dwarf_sections *sections;
+    struct dwarf_units *units;
+    struct answer *answers; /* of the last dwarf_resolve */
+    uint32_t answer_count;
+    struct kept *kept;
+    struct dwarf_figures figures;
+};
+
+/* The addresses that fall into one unit. */
+struct job {
+    size_t unit;
+    uint64_t weight;           /* bytes to read */
+    const uint64_t *addresses; /* ascending */
+    const uint32_t *places;    /* of their answers */
+    uint32_t count;
+};
+
+struct work {
+    struct dwarf *dwarf;
+    struct job *jobs; /* heaviest first */
+    size_t job_count;
+    atomic_size_t next;
+    uint64_t *addresses; /* of all jobs, one after the other */
+    uint32_t *places;
+};
+
+/* One thread's. */
+struct worker {
+    struct work *work;
+    struct kept *kept;
+    struct unit_code code;
+    struct line_table *lines; /* of the unit at hand */
+    struct span *paths;       /* by number of file; data NULL: not yet asked */
+    size_t path_count;
+    uint64_t info_bytes;
+    pthread_t thread;
+};
+
+/* ---- frames ---- */
+
+static struct span
+path_of(struct worker *w, uint32_t file)
+{
+    struct span none = {"", 0};
+    char path[LINE_PATH_MAX];
+    struct span *known;
+    size_t size;
+
+    if (!w->lines || file >= w->path_count)
+        return none;
+    known = &w->paths[file];
+    if (!known->data) {
+        size = line_table_file(w->lines, file, path);
+        known->data = arena_strndup(w->kept->arena, path, size);
+        if (!known->data)
+            return none;
+        known->size = size;
+    }
+    return *known;
+}
+
+static uint32_t
+depth_of(const struct unit_code *code, uint32_t node)
+{
+    uint32_t depth = 0;
+
+    while (node != CODE_NONE && depth < NAMES_INLINE_MAX) {
+        depth++;
+        node = code->nodes[node].parent;
+    }
+    return depth;
+}
+
+/* What the unit says of one address; node: its innermost, or CODE_NONE. */
+static void
+answer_address(struct worker *w, uint64_t address, uint32_t node,
+               struct answer *answer)
+{
+    const struct line_row *row =
+        w->lines ? line_table_find(w->lines, address) : NULL;
+    uint32_t count = depth_of(&w->code, node);
+    struct code_frame *frames;
+    struct span file = {"", 0};
+    uint32_t line = 0;
+
+    if (row && row->file != LINE_END) {
+        file = path_of(w, row->file);
+        line = row->line;
+    }
+    answer->why = DWARF_KNOWN;
+    if (count == 0 && file.size == 0 && line == 0)
+        return;
+    frames = arena_alloc(w->kept->arena,
+                         (count ? count : 1) * sizeof(struct code_frame));
+    if (!frames) {
+        answer->why = DWARF_NO_ROOM;
+        return;
+    }
+    if (count == 0)
+        frames[0].name.data = "";
+    frames[0].file = file;
+    frames[0].line = line;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct code_node *n = &w->code.nodes[node];
+
+        frames[i].entry = n->entry;
+        frames[i].low = n->low;
+        frames[i].name = n->name;
+        frames[i].linkage = n->linkage;
+        frames[i].inlined = n->inlined;
+        if (i + 1 < count) {
+            frames[i + 1].file = path_of(w, n->call_file);
+            frames[i + 1].line = n->call_line;
+        }
+        node = n->parent;
+    }
+    answer->frames = frames;
+    answer->count = count ? count : 1;
+}
+
+/* ---- one unit ---- */
+
+static void
+open_lines(struct worker *w, const struct dwarf_unit *unit)
+{
+    struct dwarf *dwarf = w->work->dwarf;
+
+    if (!dwarf->options.lines || unit->line.offset == UINT64_MAX)
+        return;
+    w->lines = line_table_new(dwarf->sections, &unit->line, NULL);
+    if (!w->lines)
+        return;
+    w->path_count = line_table_file_count(w->lines) + 1;
+    w->paths = mem_zalloc(w->path_count, sizeof(*w->paths));
+    if (!w->paths)
+        w->path_count = 0;
+}
+
+static void
+close_lines(struct worker *w)
+{
+    line_table_free(w->lines);
+    mem_free(w->paths);
+    w->lines = NULL;
+    w->paths = NULL;
+    w->path_count = 0;
+}
+
+static void
+answer_none(struct worker *w, const struct job *job, enum dwarf_why why)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        struct answer *answer = &w->work->dwarf->answers[job->places[i]];
+
+        answer->count = 0;
+        answer->why = (uint8_t)why;
+    }
+}
+
+static void
+do_job(struct worker *w, const struct job *job)
+{
+    struct dwarf *dwarf = w->work->dwarf;
+    const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
+    struct unit_code *code = &w->code;
+    size_t at = 0, used = arena_used(w->kept->arena);
+
+    if (unit->why == DWARF_KNOWN)
+        w->info_bytes += unit->size;
+    if (unit_code_read(dwarf->units, unit, job->addresses, job->count, code,
+                       NULL) != 0 ||
+        unit_code_flatten(code, NULL) != 0) {
+        answer_none(w, job, (enum dwarf_why)code->why);
+        return;
+    }
+    open_lines(w, unit);
+    for (uint32_t i = 0; i < job->count; i++) {
+        uint64_t address = job->addresses[i];
+        uint32_t node = CODE_NONE;
+
+        while (at < code->range_count && code->ranges[at].end <= address)
+            at++;
+        if (at < code->range_count && code->ranges[at].start <= address)
+            node = code->ranges[at].node;
+        answer_address(w, address, node, &dwarf->answers[job->places[i]]);
+    }
+    close_lines(w);
+    used = arena_used(w->kept->arena) - used;
+    if (dwarf_room_take(dwarf->sections, used))
+        w->kept->charged += used;
+    else
+        answer_none(w, job, DWARF_NO_ROOM);
+}
+
+/* ---- all of them ---- */
+
+static void *
+work(void *arg)
+{
+    struct worker *w = arg;
+    size_t i;
+
+    /* Relaxed: jobs were made before the threads. */
+    while ((i = atomic_fetch_add_explicit(
+                &w->work->next, 1, memory_order_relaxed)) < w->work->job_count)
+        do_job(w, &w->work->jobs[i]);
+    unit_code_fini(&w->code);
+    return NULL;
+}
+
+static int
+by_weight(const void *a, const void *b)
+{
+    const struct job *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* Sorts the addresses into jobs, one for each unit that is touched. */
+static int
+make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
+          struct error *err)
+{
+    struct dwarf_units *units = work->dwarf->units;
+    size_t unit_count = dwarf_units_count(units);
+    uint32_t *starts = mem_zalloc(unit_count + 1, sizeof(*starts));
+    uint32_t *unit_of = mem_zalloc(count, sizeof(*unit_of));
+    size_t touched = 0, unit;
+    int rc = -1;
+
+    work->addresses = mem_zalloc(count, sizeof(*work->addresses));
+    work->places = mem_zalloc(count, sizeof(*work->places));
+    if (!starts || !unit_of || !work->addresses || !work->places)
+        goto out;
+    for (uint32_t i = 0; i < count; i++) {
+        unit = dwarf_units_at(units, addresses[i]);
+        unit_of[i] = unit == SIZE_MAX ? (uint32_t)unit_count : (uint32_t)unit;
+        if (unit != SIZE_MAX)
+            touched += starts[unit]++ == 0;
+    }
+    work->jobs = mem_zalloc(touched, sizeof(*work->jobs));
+    if (!work->jobs)
+        goto out;
+    /* Counts become where each unit's addresses start. */
+    for (uint32_t i = 0, at = 0, n; i < unit_count; i++) {
+        n = starts[i];
+        starts[i] = at;
+        if (n > 0)
+            work->jobs[work->job_count++] =
+                (struct job){i, dwarf_units_size(units, i),
+                             &work->addresses[at], &work->places[at], n};
+        at += n;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (unit_of[i] < unit_count) {
+            work->addresses[starts[unit_of[i]]] = addresses[i];
+            work->places[starts[unit_of[i]]++] = i;
+        }
+    qsort(work->jobs, work->job_count, sizeof(*work->jobs), by_weight);
+    rc = 0;
+out:
+    if (rc != 0)
+        error_memory(err, "the addresses to be named");
+    mem_free(starts);
+    mem_free(unit_of);
+    return rc;
+}
+
+static unsigned
+threads_for(const struct work *work)
+{
+    unsigned wanted = work->dwarf->options.threads;
+    uint64_t bytes = 0;
+    cpu_set_t cores;
+
+    if (wanted == 0)
+        wanted = sched_getaffinity(0, sizeof(cores), &cores) == 0
+                     ? (unsigned)CPU_COUNT(&cores)
+                     : 1;
+    for (size_t i = 0; i < work->job_count; i++)
+        bytes += work->jobs[i].weight;
+    if (wanted > THREADS_MAX)
+        wanted = THREADS_MAX;
+    if (wanted > work->job_count)
+        wanted = (unsigned)work->job_count;
+    if (wanted > 1 + bytes / THREAD_WORTH)
+        wanted = (unsigned)(1 + bytes / THREAD_WORTH);
+    return wanted;
+}
+
+static struct kept *
+keep(struct dwarf *dwarf)
+{
+    struct kept *kept = mem_zalloc(1, sizeof(*kept));
+
+    if (kept)
+        kept->arena = arena_new(dwarf->options.memory_bytes);
+    if (!kept || !kept->arena) {
+        mem_free(kept);
+        return NULL;
+    }
+    kept->next = dwarf->kept;
+    dwarf->kept = kept;
+    return kept;
+}
+
+/* This thread is the first worker: others help as far as there are any. */
+static int
+run(struct work *jobs, struct error *err)
+{
+    struct thread_start start = {
+        .name = "hw-dwarf", .stack_bytes = STACK, .body = work};
+    struct worker *workers;
+    unsigned wanted = threads_for(jobs), count = 0;
+    int rc = -1;
+
+    if (jobs->job_count == 0)
+        return 0;
+    workers = mem_zalloc(wanted, sizeof(*workers));
+    for (; workers && count < wanted; count++) {
+        workers[count].work = jobs;
+        workers[count].kept = keep(jobs->dwarf);
+        start.arg = &workers[count];
+        if (!workers[count].kept ||
+            (count > 0 &&
+             thread_start(&workers[count].thread, &start, NULL) != 0))
+            break;
+    }
+    if (count > 0) {
+        work(&workers[0]);
+        rc = 0;
+    } else {
+        error_memory(err, "naming addresses");
+    }
+    for (unsigned i = 1; i < count; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (unsigned i = 0; i < count; i++)
+        jobs->dwarf->figures.info_bytes += workers[i].info_bytes;
+    mem_free(workers);
+    return rc;
+}
+
+int
+dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
+              struct error *err)
+{
+    struct work jobs = {.dwarf = dwarf};
+    int rc = -1;
+
+    mem_free(dwarf->answers);
+    dwarf->answer_count = 0;
+    dwarf->answers = mem_zalloc(count, sizeof(*dwarf->answers));
+    if (!dwarf->answers) {
+        error_memory(err, "the addresses to be named");
+        return -1;
+    }
+    dwarf->answer_count = count;
+    if (make_jobs(&jobs, addresses, count, err) == 0)
+        rc = run(&jobs, err);
+    dwarf->figures.touched += jobs.job_count;
+    for (uint32_t i = 0; rc == 0 && i < count; i++)
+        dwarf->figures.why[dwarf->answers[i].why]++;
+    mem_free(jobs.jobs);
+    mem_free(jobs.addresses);
+    mem_free(jobs.places);
+    return rc;
+}
+
+enum dwarf_why
+dwarf_chain_at(const struct dwarf *dwarf, uint32_t i, struct code_chain *chain)
+{
+    const struct answer *answer = &dwarf->answers[i];
+
+    chain->frames = answer->frames;
+    chain->count = answer->count;
+    return (enum dwarf_why)answer->why;
+}
+
+/* ---- opening ---- */
+
+struct dwarf *
+dwarf_new(const struct elf_file *elf, const struct dwarf_options *options,
+          struct error *err)
+{
+    struct dwarf *dwarf = mem_zalloc(1, sizeof(*dwarf));
+
+    if (!dwarf) {
+        error_memory(err, "a reader of debug information");
+        return NULL;
+    }
+    dwarf->options = *options;
+    if (dwarf->options.memory_bytes == 0)
+        dwarf->options.memory_bytes = MEMORY_DEFAULT;
+    dwarf->sections = dwarf_sections_new(elf, dwarf->options.memory_bytes, err);
+    if (dwarf->sections)
+        dwarf->units = dwarf_units_new(dwarf->sections, err);
+    if (!dwarf->units) {
+        dwarf_free(dwarf);
+        return NULL;
+    }
+    dwarf->figures.units = dwarf_units_count(dwarf->units);
+    return dwarf;
+}
+
+void
+dwarf_free(struct dwarf *dwarf)
+{
+    struct kept *next;
+
+    if (!dwarf)
+        return;
+    for (struct kept *k = dwarf->kept; k; k = next) {
+        next = k->next;
+        arena_free(k->arena);
+        mem_free(k);
+    }
+    mem_free(dwarf->answers);
+    dwarf_units_free(dwarf->units);
+    dwarf_sections_free(dwarf->sections);
+    mem_free(dwarf);
+}
+
+struct dwarf_sections *
+dwarf_get_sections(struct dwarf *dwarf)
+{
+    return dwarf->sections;
+}
+
+struct dwarf_units *
+dwarf_get_units(struct dwarf *dwarf)
+{
+    return dwarf->units;
+}
+
+struct dwarf_figures
+dwarf_figures_of(const struct dwarf *dwarf)
+{
+    struct dwarf_figures figures = dwarf->figures;
+
+    figures.peak_bytes = dwarf_room_peak(dwarf->sections);
+    return figures;
+}

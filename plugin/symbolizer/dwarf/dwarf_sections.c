@@ -1,0 +1,434 @@
+/*
+ * dwarf_sections.c - see dwarf_sections.h.
+ *
+ * A section's lock is held while its blocks are read: threads that need them
+ * would wait all the same, and others find theirs by the flags alone.
+ */
+#include "dwarf_sections.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "buffer.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "inflate.h"
+#include "memory.h"
+
+enum { BLOCK = 1 << 16, ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2 };
+
+struct section {
+    uint64_t stored, stored_size; /* in the file */
+    uint64_t size;                /* as a reader sees it */
+    enum inflate_kind packing;
+    pthread_mutex_t lock;     /* guards reading into area */
+    _Atomic(uint8_t *) area;  /* size bytes; inflated: once all is there */
+    _Atomic(uint8_t) *loaded; /* by block; not of a packed one */
+    bool tried;               /* to inflate it; under lock */
+    bool no_room;             /* why that failed */
+};
+
+struct dwarf_sections {
+    const struct elf_file *elf;
+    size_t memory_max;
+    atomic_size_t used, peak; /* counters: relaxed */
+    struct section list[DWARF_SECTION_COUNT];
+};
+
+static const char *const section_names[DWARF_SECTION_COUNT] = {
+    [DWARF_ABBREV] = "debug_abbrev",
+    [DWARF_ADDR] = "debug_addr",
+    [DWARF_ARANGES] = "debug_aranges",
+    [DWARF_INFO] = "debug_info",
+    [DWARF_LINE] = "debug_line",
+    [DWARF_LINE_STR] = "debug_line_str",
+    [DWARF_RANGES] = "debug_ranges",
+    [DWARF_RNGLISTS] = "debug_rnglists",
+    [DWARF_STR] = "debug_str",
+    [DWARF_STR_OFFSETS] = "debug_str_offsets",
+};
+
+/* ---- which there are ---- */
+
+static void
+open_packed(struct section *s, const struct elf_file *elf)
+{
+    uint8_t head[sizeof(Elf64_Chdr)];
+    struct reader r = reader_of(head, sizeof(head));
+    uint32_t type;
+
+    if (s->stored_size < sizeof(head) ||
+        elf_read_at(elf, s->stored, sizeof(head), head) != 0)
+        return;
+    type = reader_u32(&r);
+    reader_u32(&r); /* reserved */
+    s->size = reader_u64(&r);
+    /* A kind that is not known fails when it is inflated. */
+    s->packing = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB
+                 : type == COMPRESS_ZSTD  ? INFLATE_ZSTD
+                                          : INFLATE_UNKNOWN;
+    s->stored += sizeof(head);
+    s->stored_size -= sizeof(head);
+}
+
+/* "ZLIB" and the size, big-endian. */
+static void
+open_zdebug(struct section *s, const struct elf_file *elf)
+{
+    uint8_t head[ZDEBUG_HEAD];
+
+    if (s->stored_size < sizeof(head) ||
+        elf_read_at(elf, s->stored, sizeof(head), head) != 0 ||
+        memcmp(head, "ZLIB", 4) != 0)
+        return;
+    for (size_t i = 4; i < sizeof(head); i++)
+        s->size = s->size << 8 | head[i];
+    s->packing = INFLATE_ZLIB;
+    s->stored += sizeof(head);
+    s->stored_size -= sizeof(head);
+}
+
+static void
+open_section(struct section *s, const struct elf_file *elf, const char *name)
+{
+    const struct elf_section *plain, *zdebug, *found;
+    char text[32];
+
+    snprintf(text, sizeof(text), ".%s", name);
+    plain = elf_section(elf, text);
+    snprintf(text, sizeof(text), ".z%s", name);
+    zdebug = elf_section(elf, text);
+    found = plain ? plain : zdebug;
+    if (!found || found->type == SHT_NOBITS || found->type == SHT_NULL ||
+        found->offset > elf->size || found->size > elf->size - found->offset)
+        return;
+    s->stored = found->offset;
+    s->stored_size = found->size;
+    if (!plain)
+        open_zdebug(s, elf);
+    else if (plain->flags & SHF_COMPRESSED)
+        open_packed(s, elf);
+    else
+        s->size = s->stored_size;
+    if (s->size > INT64_MAX)
+        s->size = 0;
+}
+
+struct dwarf_sections *
+dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
+                   struct error *err)
+{
+    struct dwarf_sections *sections = mem_zalloc(1, sizeof(*sections));
+
+    if (!sections) {
+        error_memory(err, "debug sections");
+        return NULL;
+    }
+    sections->elf = elf;
+    sections->memory_max = memory_max;
+    for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
+        pthread_mutex_init(&sections->list[i].lock, NULL);
+        open_section(&sections->list[i], elf, section_names[i]);
+    }
+    return sections;
+}
+
+void
+dwarf_sections_free(struct dwarf_sections *sections)
+{
+    if (!sections)
+        return;
+    for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
+        struct section *s = &sections->list[i];
+        uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
+
+        if (area)
+            (void)munmap(area, s->size);
+        mem_free(s->loaded);
+        pthread_mutex_destroy(&s->lock);
+    }
+    mem_free(sections);
+}
+
+uint64_t
+dwarf_section_size(const struct dwarf_sections *sections,
+                   enum dwarf_section which)
+{
+    return sections->list[which].size;
+}
+
+/* ---- room ---- */
+
+bool
+dwarf_room_take(struct dwarf_sections *sections, size_t size)
+{
+    size_t used, peak;
+
+    used =
+        atomic_fetch_add_explicit(&sections->used, size, memory_order_relaxed);
+    if (size > sections->memory_max || used > sections->memory_max - size) {
+        dwarf_room_give(sections, size);
+        return false;
+    }
+    peak = atomic_load_explicit(&sections->peak, memory_order_relaxed);
+    while (used + size > peak &&
+           !atomic_compare_exchange_weak_explicit(
+               &sections->peak, &peak, used + size, memory_order_relaxed,
+               memory_order_relaxed))
+        ;
+    return true;
+}
+
+void
+dwarf_room_give(struct dwarf_sections *sections, size_t size)
+{
+    atomic_fetch_sub_explicit(&sections->used, size, memory_order_relaxed);
+}
+
+size_t
+dwarf_room_peak(const struct dwarf_sections *sections)
+{
+    return atomic_load_explicit(&sections->peak, memory_order_relaxed);
+}
+
+/* ---- reading ---- */
+
+static int
+no_room(const struct dwarf_sections *sections, enum dwarf_section which,
+        struct error *err)
+{
+    error_set(err, ER_OUT_OF_MEMORY,
+              "no room for .%s in the %zu bytes for debug information",
+              section_names[which], sections->memory_max);
+    return -1;
+}
+
+static uint8_t *
+reserve(uint64_t size)
+{
+    void *area = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return area == MAP_FAILED ? NULL : area;
+}
+
+static bool
+is_loaded(const struct section *s, uint64_t block)
+{
+    return atomic_load_explicit(&s->loaded[block], memory_order_acquire);
+}
+
+/* Reads what is missing of blocks first to last, in as few calls as can be. */
+static int
+load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
+            uint8_t *area, uint64_t first, uint64_t last, struct error *err)
+{
+    struct section *s = &sections->list[which];
+
+    for (uint64_t at = first, next; at <= last; at = next) {
+        uint64_t start = at * BLOCK, end;
+
+        next = at + 1;
+        if (is_loaded(s, at))
+            continue;
+        while (next <= last && !is_loaded(s, next))
+            next++;
+        end = next * BLOCK < s->size ? next * BLOCK : s->size;
+        if (!dwarf_room_take(sections, end - start))
+            return no_room(sections, which, err);
+        if (elf_read_at(sections->elf, s->stored + start, end - start,
+                        area + start) != 0) {
+            dwarf_room_give(sections, end - start);
+            error_set(err, ER_UNKNOWN,
+                      "cannot read .%s: the file was cut or replaced",
+                      section_names[which]);
+            return -1;
+        }
+        for (uint64_t i = at; i < next; i++)
+            atomic_store_explicit(&s->loaded[i], 1, memory_order_release);
+    }
+    return 0;
+}
+
+/* Under the section's lock. */
+static int
+load_plain(struct dwarf_sections *sections, enum dwarf_section which,
+           uint64_t offset, uint64_t size, struct error *err)
+{
+    struct section *s = &sections->list[which];
+    uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
+
+    if (!s->loaded)
+        s->loaded = mem_zalloc(s->size / BLOCK + 1, sizeof(*s->loaded));
+    if (s->loaded && !area) {
+        area = reserve(s->size);
+        atomic_store_explicit(&s->area, area, memory_order_release);
+    }
+    if (!area)
+        return no_room(sections, which, err);
+    return load_blocks(sections, which, area, offset / BLOCK,
+                       (offset + size - 1) / BLOCK, err);
+}
+
+/* Under the section's lock.  One try: a bomb costs its time once. */
+static int
+load_packed(struct dwarf_sections *sections, enum dwarf_section which,
+            struct error *err)
+{
+    struct section *s = &sections->list[which];
+    struct inflate_from from = {sections->elf, s->stored, s->stored_size};
+    uint8_t *area = NULL;
+    size_t extra = inflate_extra(s->packing, s->stored_size);
+    bool room;
+
+    if (atomic_load_explicit(&s->area, memory_order_relaxed))
+        return 0;
+    if (!s->tried) {
+        s->tried = true;
+        room = dwarf_room_take(sections, s->size);
+        if (room && dwarf_room_take(sections, extra)) {
+            area = reserve(s->size);
+            s->no_room = !area;
+            if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
+                (void)munmap(area, s->size);
+                area = NULL;
+            }
+            dwarf_room_give(sections, extra);
+        } else {
+            s->no_room = true;
+        }
+        if (room && !area)
+            dwarf_room_give(sections, s->size);
+        atomic_store_explicit(&s->area, area, memory_order_release);
+    }
+    if (area)
+        return 0;
+    if (s->no_room)
+        return no_room(sections, which, err);
+    error_set(err, ER_UNKNOWN,
+              ".%s cannot be inflated to the %llu bytes that it claims",
+              section_names[which], (unsigned long long)s->size);
+    return -1;
+}
+
+static bool
+at_hand(const struct section *s, const uint8_t *area, uint64_t offset,
+        uint64_t size)
+{
+    if (!area || s->packing != INFLATE_NONE)
+        return area;
+    for (uint64_t i = offset / BLOCK; i <= (offset + size - 1) / BLOCK; i++)
+        if (!is_loaded(s, i))
+            return false;
+    return true;
+}
+
+const uint8_t *
+dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
+                    uint64_t offset, uint64_t size, struct error *err)
+{
+    struct section *s = &sections->list[which];
+    const uint8_t *area;
+    int rc = 0;
+
+    if (offset > s->size || size > s->size - offset || s->size == 0) {
+        error_set(err, ER_UNKNOWN,
+                  "the debug information wants %llu bytes at %llu of .%s, "
+                  "which has %llu",
+                  (unsigned long long)size, (unsigned long long)offset,
+                  section_names[which], (unsigned long long)s->size);
+        return NULL;
+    }
+    if (size == 0)
+        return (const uint8_t *)"";
+    /* The flags of blocks are there before area is. */
+    area = atomic_load_explicit(&s->area, memory_order_acquire);
+    if (!at_hand(s, area, offset, size)) {
+        pthread_mutex_lock(&s->lock);
+        rc = s->packing == INFLATE_NONE
+                 ? load_plain(sections, which, offset, size, err)
+                 : load_packed(sections, which, err);
+        area = atomic_load_explicit(&s->area, memory_order_relaxed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return rc == 0 ? area + offset : NULL;
+}
+
+bool
+dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, struct span *text)
+{
+    uint64_t size = sections->list[which].size, done = 0;
+    const uint8_t *start = NULL, *nul;
+
+    while (offset < size && done < DWARF_TEXT_MAX) {
+        uint64_t at = offset + done, run = BLOCK - at % BLOCK;
+        const uint8_t *bytes;
+
+        if (at >= size)
+            return false;
+        if (run > size - at)
+            run = size - at;
+        bytes = dwarf_section_bytes(sections, which, at, run, NULL);
+        if (!bytes)
+            return false;
+        if (!start)
+            start = bytes;
+        nul = memchr(bytes, 0, run);
+        if (nul) {
+            text->data = (const char *)start;
+            text->size = (size_t)(nul - start);
+            return true;
+        }
+        done += run;
+    }
+    return false;
+}
+
+int
+dwarf_section_read(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, uint64_t size, void *place,
+                   struct error *err)
+{
+    const struct section *s = &sections->list[which];
+    const uint8_t *bytes;
+
+    if (s->packing == INFLATE_NONE && offset <= s->size &&
+        size <= s->size - offset) {
+        if (elf_read_at(sections->elf, s->stored + offset, size, place) == 0)
+            return 0;
+        error_set(err, ER_UNKNOWN,
+                  "cannot read .%s: the file was cut or replaced",
+                  section_names[which]);
+        return -1;
+    }
+    bytes = dwarf_section_bytes(sections, which, offset, size, err);
+    if (!bytes)
+        return -1;
+    memcpy(place, bytes, size);
+    return 0;
+}
+
+int
+dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, uint64_t size, struct buffer *out,
+                   struct error *err)
+{
+    const struct section *s = &sections->list[which];
+    char *place = NULL;
+
+    /* Before there is a place for it: a size may be a lie. */
+    if (offset <= s->size && size <= s->size - offset) {
+        place = buffer_reserve(out, size);
+        if (!place)
+            return no_room(sections, which, err);
+    }
+    if (dwarf_section_read(sections, which, offset, size, place, err) != 0)
+        return -1;
+    buffer_claim(out, size);
+    return 0;
+}

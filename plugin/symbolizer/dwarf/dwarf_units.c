@@ -1,0 +1,384 @@
+/* dwarf_units.c - see dwarf_units.h. */
+#include "dwarf_units.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "address_map.h"
+#include "dwarf_codes.h"
+#include "dwarf_reader.h"
+#include "dwarf_sections.h"
+#include "errors.h"
+#include "memory.h"
+#include "unit_aranges.h"
+#include "unit_root.h"
+
+enum {
+    HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* a type unit's, DWARF64 */
+    FIRST = 256,                             /* of a growing array */
+    RANGES_MAX = 1 << 24
+};
+
+struct dwarf_units {
+    struct dwarf_sections *sections;
+    struct dwarf_unit *list; /* a unit is filled once, under lock */
+    size_t count, capacity;
+    uint64_t *ends; /* of the units in .debug_info, which they fill */
+    atomic_uchar *filled;
+    pthread_mutex_t lock;
+    struct address_range *ranges; /* while the map is made */
+    size_t range_count, range_capacity;
+    struct address_range *map;
+    size_t map_count;
+    size_t charged; /* bytes of room taken */
+};
+
+static int
+no_room(struct error *err)
+{
+    error_memory(err, "the units of debug information");
+    return -1;
+}
+
+static bool
+charge(struct dwarf_units *units, size_t size)
+{
+    if (!dwarf_room_take(units->sections, size))
+        return false;
+    units->charged += size;
+    return true;
+}
+
+/* Makes room for one more in a growing array. */
+static void *
+grow(struct dwarf_units *units, void *array, size_t *capacity, size_t size)
+{
+    size_t wanted = *capacity ? *capacity * 2 : FIRST;
+    void *grown;
+
+    if (!charge(units, (wanted - *capacity) * size))
+        return NULL;
+    grown = mem_realloc(array, wanted * size);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}
+
+/* ---- headers ---- */
+
+/* u->offset is set; false when not even its size is known. */
+static bool
+read_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
+{
+    uint64_t length = dwarf_number(r, 4);
+    const uint8_t *start;
+
+    u->offset_size = 4;
+    u->size = 4;
+    if (length == UINT32_MAX) {
+        length = dwarf_number(r, 8);
+        u->offset_size = 8;
+        u->size = 12;
+    }
+    if (r->failed || length > left - u->size)
+        return false;
+    start = r->pos - u->size;
+    u->size += length;
+    u->version = (uint8_t)dwarf_number(r, 1);
+    if (dwarf_number(r, 1) != 0)
+        u->version = 0;
+    if (u->version < 2 || u->version > 5) {
+        u->why = DWARF_VERSION;
+        u->entries = u->offset + u->size;
+        return true;
+    }
+    u->type = DW_UT_compile;
+    if (u->version >= 5) {
+        u->type = (uint8_t)dwarf_number(r, 1);
+        u->address_size = (uint8_t)dwarf_number(r, 1);
+        u->abbrev_offset = dwarf_number(r, u->offset_size);
+    } else {
+        u->abbrev_offset = dwarf_number(r, u->offset_size);
+        u->address_size = (uint8_t)dwarf_number(r, 1);
+    }
+    if (u->type == DW_UT_type || u->type == DW_UT_split_type)
+        dwarf_skip(r, 8 + (uint64_t)u->offset_size);
+    else if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+        dwarf_skip(r, 8);
+    u->entries = u->offset + (uint64_t)(r->pos - start);
+    if (r->failed || u->entries > u->offset + u->size ||
+        (u->address_size != 4 && u->address_size != 8) || u->type == 0 ||
+        u->type > DW_UT_split_type) {
+        u->why = DWARF_DAMAGED;
+        u->entries = u->offset + u->size;
+    }
+    return true;
+}
+
+static int
+read_headers(struct dwarf_units *units, struct info_window *w,
+             struct error *err)
+{
+    uint64_t all = dwarf_section_size(units->sections, DWARF_INFO);
+    uint64_t offset = 0;
+
+    while (offset < all && units->count < DWARF_UNITS_MAX) {
+        struct dwarf_unit unit = {.offset = offset, .why = DWARF_KNOWN};
+        uint64_t size = HEADER_MAX;
+        const uint8_t *bytes =
+            info_window_at(w, units->sections, offset, &size);
+        struct reader r;
+
+        if (!bytes)
+            break;
+        r = reader_of(bytes, size);
+        if (!read_header(&r, all - offset, &unit))
+            break;
+        if (units->count == units->capacity) {
+            void *grown = grow(units, units->list, &units->capacity,
+                               sizeof(*units->list));
+
+            if (!grown)
+                return no_room(err);
+            units->list = grown;
+        }
+        units->list[units->count++] = unit;
+        offset += unit.size;
+    }
+    units->ends = mem_zalloc(units->count, sizeof(*units->ends));
+    units->filled = mem_zalloc(units->count, sizeof(*units->filled));
+    if (!units->ends || !units->filled ||
+        !charge(units, units->count * (sizeof(*units->ends) + 1)))
+        return no_room(err);
+    for (size_t i = 0; i < units->count; i++)
+        units->ends[i] = units->list[i].offset + units->list[i].size;
+    if (units->count == 0) {
+        error_set(err, ER_UNKNOWN,
+                  "there is no unit that can be read in .debug_info");
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- addresses ---- */
+
+struct collecting {
+    struct dwarf_units *units;
+    uint8_t *mentioned; /* by .debug_aranges, by unit */
+    size_t unit;
+    uint64_t last_offset;
+};
+
+static int
+put_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
+{
+    struct dwarf_units *units = c->units;
+
+    if (units->range_count == units->range_capacity) {
+        void *grown = units->range_count < RANGES_MAX
+                          ? grow(units, units->ranges, &units->range_capacity,
+                                 sizeof(*units->ranges))
+                          : NULL;
+
+        if (!grown)
+            return -1;
+        units->ranges = grown;
+    }
+    units->ranges[units->range_count++] =
+        (struct address_range){start, end, unit, (uint32_t)unit};
+    return 0;
+}
+
+static int
+put_arange(void *arg, uint64_t offset, uint64_t start, uint64_t end)
+{
+    struct collecting *c = arg;
+
+    if (c->unit == SIZE_MAX || offset != c->last_offset) {
+        c->unit = dwarf_units_holding(c->units, offset);
+        c->last_offset = offset;
+    }
+    if (c->unit == SIZE_MAX || c->units->list[c->unit].offset != offset)
+        return 0;
+    c->mentioned[c->unit] = 1;
+    return put_range(c, c->unit, start, end);
+}
+
+static int
+put_root_range(void *arg, uint64_t start, uint64_t end)
+{
+    struct collecting *c = arg;
+
+    return put_range(c, c->unit, start, end);
+}
+
+static bool
+may_have_code(const struct dwarf_unit *unit)
+{
+    return unit->why == DWARF_KNOWN &&
+           (unit->type == DW_UT_compile || unit->type == DW_UT_skeleton);
+}
+
+static int
+collect_ranges(struct dwarf_units *units, struct info_window *w)
+{
+    struct collecting c = {units, mem_zalloc(units->count, 1), SIZE_MAX, 0};
+    struct dwarf_unit unit;
+    struct unit_root root;
+    int rc = -1;
+
+    if (!c.mentioned)
+        goto out;
+    rc = unit_aranges_read(units->sections, put_arange, &c);
+    for (size_t i = 0; rc == 0 && i < units->count; i++) {
+        unit = units->list[i];
+        if (c.mentioned[i] || !may_have_code(&unit))
+            continue;
+        unit_root_read(&unit, units->sections, w, false, &root);
+        c.unit = i;
+        rc =
+            unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
+    }
+out:
+    mem_free(c.mentioned);
+    return rc;
+}
+
+static int
+make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
+{
+    size_t kept = 0, capacity = 0;
+
+    if (collect_ranges(units, w) != 0)
+        return no_room(err);
+    if (units->range_count == 0)
+        return 0;
+    capacity = units->range_count * 2 * sizeof(*units->map);
+    if (!charge(units, capacity))
+        return no_room(err);
+    units->map = address_map_make(units->ranges, units->range_count, &kept);
+    if (!units->map)
+        return no_room(err);
+    units->map_count = kept;
+    mem_free(units->ranges);
+    units->ranges = NULL;
+    return 0;
+}
+
+struct dwarf_units *
+dwarf_units_new(struct dwarf_sections *sections, struct error *err)
+{
+    struct dwarf_units *units = mem_zalloc(1, sizeof(*units));
+    struct info_window w;
+    int rc = -1;
+
+    if (!units) {
+        error_memory(err, "the units of debug information");
+        return NULL;
+    }
+    info_window_init(&w);
+    units->sections = sections;
+    pthread_mutex_init(&units->lock, NULL);
+    if (read_headers(units, &w, err) != 0)
+        goto out;
+    rc = make_map(units, &w, err);
+out:
+    info_window_fini(&w);
+    if (rc != 0) {
+        dwarf_units_free(units);
+        units = NULL;
+    }
+    return units;
+}
+
+void
+dwarf_units_free(struct dwarf_units *units)
+{
+    if (!units)
+        return;
+    dwarf_room_give(units->sections, units->charged);
+    pthread_mutex_destroy(&units->lock);
+    mem_free(units->list);
+    mem_free(units->ends);
+    mem_free((void *)units->filled);
+    mem_free(units->ranges);
+    mem_free(units->map);
+    mem_free(units);
+}
+
+struct dwarf_sections *
+dwarf_units_sections(const struct dwarf_units *units)
+{
+    return units->sections;
+}
+
+size_t
+dwarf_units_count(const struct dwarf_units *units)
+{
+    return units->count;
+}
+
+uint64_t
+dwarf_units_size(const struct dwarf_units *units, size_t i)
+{
+    return units->ends[i] - (i > 0 ? units->ends[i - 1] : 0);
+}
+
+const struct dwarf_unit *
+dwarf_units_get(struct dwarf_units *units, size_t i)
+{
+    struct info_window w;
+    struct unit_root root;
+    struct dwarf_unit unit;
+
+    if (atomic_load_explicit(&units->filled[i], memory_order_acquire))
+        return &units->list[i];
+    pthread_mutex_lock(&units->lock);
+    unit = units->list[i];
+    pthread_mutex_unlock(&units->lock);
+    info_window_init(&w);
+    unit_root_read(&unit, units->sections, &w, true, &root);
+    info_window_fini(&w);
+    pthread_mutex_lock(&units->lock);
+    /* Not twice: others may look at it by now. */
+    if (!atomic_load_explicit(&units->filled[i], memory_order_relaxed)) {
+        units->list[i] = unit;
+        atomic_store_explicit(&units->filled[i], 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&units->lock);
+    return &units->list[i];
+}
+
+size_t
+dwarf_units_at(struct dwarf_units *units, uint64_t address)
+{
+    const struct address_range *found =
+        address_map_find(units->map, units->map_count, address);
+
+    return found ? found->value : SIZE_MAX;
+}
+
+const struct address_range *
+dwarf_units_map(const struct dwarf_units *units, size_t *count)
+{
+    *count = units->map_count;
+    return units->map;
+}
+
+size_t
+dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
+{
+    size_t low = 0, high = units->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (units->ends[middle] <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < units->count ? low : SIZE_MAX;
+}

@@ -1,0 +1,459 @@
+#include "line_header.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "dwarf_sections.h"
+#include "errors.h"
+#include "leb128.h"
+#include "memory.h"
+
+enum line_where { NOWHERE, IN_UNIT, IN_LINE_STR, IN_STR };
+
+enum { /* DW_LNCT_*, DWARF 5 "Standard Content Descriptions" */
+       CONTENT_PATH = 1,
+       CONTENT_DIRECTORY = 2
+};
+
+enum { /* DW_FORM_*, as far as line programs have them */
+       FORM_BLOCK2 = 0x03,
+       FORM_BLOCK4 = 0x04,
+       FORM_DATA2 = 0x05,
+       FORM_DATA4 = 0x06,
+       FORM_DATA8 = 0x07,
+       FORM_STRING = 0x08,
+       FORM_BLOCK = 0x09,
+       FORM_BLOCK1 = 0x0a,
+       FORM_DATA1 = 0x0b,
+       FORM_SDATA = 0x0d,
+       FORM_STRP = 0x0e,
+       FORM_UDATA = 0x0f,
+       FORM_SEC_OFFSET = 0x17,
+       FORM_STRX = 0x1a,
+       FORM_STRP_SUP = 0x1d,
+       FORM_DATA16 = 0x1e,
+       FORM_LINE_STRP = 0x1f,
+       FORM_STRX1 = 0x25,
+       FORM_STRX2 = 0x26,
+       FORM_STRX3 = 0x27,
+       FORM_STRX4 = 0x28
+};
+
+static uint64_t
+read_offset(const struct line_header *h, struct reader *r)
+{
+    return h->offset_size == 8 ? reader_u64(r) : reader_u32(r);
+}
+
+static bool
+add_name(struct line_header *h, struct line_names *names, struct line_name name)
+{
+    if (names->count == names->capacity) {
+        size_t more = names->capacity ? names->capacity : 32;
+        struct line_name *list;
+
+        if (names->count >= LINE_FILES_MAX ||
+            !dwarf_room_take(h->sections, more * sizeof(*list)))
+            return false;
+        h->room += more * sizeof(*list);
+        list =
+            mem_realloc(names->list, (names->capacity + more) * sizeof(*list));
+        if (!list)
+            return false;
+        names->list = list;
+        names->capacity += more;
+    }
+    names->list[names->count++] = name;
+    return true;
+}
+
+static uint64_t
+here(const struct line_header *h, const struct reader *r)
+{
+    return (uint64_t)((const char *)r->pos - h->unit);
+}
+
+/* A text of .debug_str by its number in .debug_str_offsets. */
+static struct line_name
+indirect(const struct line_header *h, uint64_t index)
+{
+    struct line_name name = {0};
+    const uint8_t *bytes;
+    struct error unused;
+    struct reader r;
+
+    if (index > UINT32_MAX || h->str_offsets_base > UINT64_MAX / 2)
+        return name;
+    bytes = dwarf_section_bytes(h->sections, DWARF_STR_OFFSETS,
+                                h->str_offsets_base + index * h->offset_size,
+                                h->offset_size, &unused);
+    if (bytes) {
+        r = reader_of(bytes, h->offset_size);
+        name.offset = read_offset(h, &r);
+        name.where = IN_STR;
+    }
+    return name;
+}
+
+/* Reads any form: as a name, or as the number that it is. */
+static bool
+read_form(const struct line_header *h, struct reader *r, uint64_t form,
+          struct line_name *name, uint64_t *number)
+{
+    *name = (struct line_name){0};
+    *number = 0;
+    switch (form) {
+    case FORM_STRING:
+        name->offset = here(h, r);
+        name->where = IN_UNIT;
+        reader_text(r);
+        break;
+    case FORM_LINE_STRP:
+        name->offset = read_offset(h, r);
+        name->where = IN_LINE_STR;
+        break;
+    case FORM_STRP:
+        name->offset = read_offset(h, r);
+        name->where = IN_STR;
+        break;
+    case FORM_STRX:
+        *name = indirect(h, reader_uleb(r));
+        break;
+    case FORM_STRX1:
+        *name = indirect(h, reader_u8(r));
+        break;
+    case FORM_STRX2:
+        *name = indirect(h, reader_u16(r));
+        break;
+    case FORM_STRX3:
+        *name = indirect(h, reader_u24(r));
+        break;
+    case FORM_STRX4:
+        *name = indirect(h, reader_u32(r));
+        break;
+    case FORM_STRP_SUP: /* in another file */
+    case FORM_SEC_OFFSET:
+        (void)read_offset(h, r);
+        break;
+    case FORM_DATA1:
+        *number = reader_u8(r);
+        break;
+    case FORM_DATA2:
+        *number = reader_u16(r);
+        break;
+    case FORM_DATA4:
+        *number = reader_u32(r);
+        break;
+    case FORM_DATA8:
+        *number = reader_u64(r);
+        break;
+    case FORM_UDATA:
+        *number = reader_uleb(r);
+        break;
+    case FORM_SDATA:
+        (void)reader_sleb(r);
+        break;
+    case FORM_DATA16: /* an MD5 */
+        reader_bytes(r, 16);
+        break;
+    case FORM_BLOCK1:
+        reader_bytes(r, reader_u8(r));
+        break;
+    case FORM_BLOCK2:
+        reader_bytes(r, reader_u16(r));
+        break;
+    case FORM_BLOCK4:
+        reader_bytes(r, reader_u32(r));
+        break;
+    case FORM_BLOCK:
+        reader_bytes(r, reader_uleb(r));
+        break;
+    default:
+        return false;
+    }
+    return !r->failed;
+}
+
+/* DWARF 5: a description of the columns, then the rows. */
+static bool
+read_entries(struct line_header *h, struct reader *r, struct line_names *names)
+{
+    uint64_t formats[255][2], count, number;
+    unsigned columns = reader_u8(r);
+
+    for (unsigned i = 0; i < columns; i++) {
+        formats[i][0] = reader_uleb(r);
+        formats[i][1] = reader_uleb(r);
+    }
+    count = reader_uleb(r);
+    /* Every entry takes a byte at least. */
+    if (r->failed || count > (columns ? reader_left(r) : 0))
+        return false;
+    for (uint64_t n = 0; n < count; n++) {
+        struct line_name whole = {0}, part;
+
+        for (unsigned i = 0; i < columns; i++) {
+            if (!read_form(h, r, formats[i][1], &part, &number))
+                return false;
+            if (formats[i][0] == CONTENT_PATH) {
+                whole.offset = part.offset;
+                whole.where = part.where;
+            } else if (formats[i][0] == CONTENT_DIRECTORY) {
+                whole.directory = (uint32_t)number;
+            }
+        }
+        if (!add_name(h, names, whole))
+            return false;
+    }
+    return true;
+}
+
+/* A text of the tables before DWARF 5; false at their end, an empty one. */
+static bool
+read_name(const struct line_header *h, struct reader *r, struct line_name *name)
+{
+    *name = (struct line_name){.offset = here(h, r), .where = IN_UNIT};
+    return reader_text(r).size > 0 && !r->failed;
+}
+
+static bool
+read_lists(struct line_header *h, struct reader *r)
+{
+    struct line_name name;
+
+    while (read_name(h, r, &name))
+        if (!add_name(h, &h->directories, name))
+            return false;
+    while (!r->failed && read_name(h, r, &name)) {
+        name.directory = (uint32_t)reader_uleb(r);
+        reader_uleb(r); /* time */
+        reader_uleb(r); /* size */
+        if (r->failed || !add_name(h, &h->files, name))
+            return false;
+    }
+    return !r->failed;
+}
+
+bool
+line_header_define(struct line_header *h, struct reader *r)
+{
+    struct line_name name;
+
+    if (!read_name(h, r, &name))
+        return false;
+    name.directory = (uint32_t)reader_uleb(r);
+    return !r->failed && add_name(h, &h->files, name);
+}
+
+/* The unit's bytes, with what says how long it is. */
+static int
+load(struct line_header *h, uint64_t offset, struct error *err)
+{
+    uint64_t left = dwarf_section_size(h->sections, DWARF_LINE), size;
+    struct buffer bytes = {0};
+    struct reader r;
+    int rc = -1;
+
+    if (offset >= left || left - offset < 16) {
+        error_set(err, ER_MALFORMED_PACKET,
+                  "the line table at 0x%llx is outside of its section",
+                  (unsigned long long)offset);
+        return -1;
+    }
+    left -= offset;
+    buffer_init(&bytes, 16);
+    if (dwarf_section_copy(h->sections, DWARF_LINE, offset, 12, &bytes, err) !=
+        0)
+        goto out;
+    r = reader_of(bytes.data, bytes.size);
+    size = reader_u32(&r);
+    h->offset_size = 4;
+    h->program = 4; /* read so far */
+    if (size == UINT32_MAX) {
+        size = reader_u64(&r);
+        h->offset_size = 8;
+        h->program = 12;
+    }
+    size = size > left - h->program ? left : size + h->program;
+    buffer_fini(&bytes);
+    buffer_init(&bytes, size + 1);
+    if (!dwarf_room_take(h->sections, size)) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "no room for a line table of %llu bytes",
+                  (unsigned long long)size);
+        goto out;
+    }
+    h->room += size;
+    if (dwarf_section_copy(h->sections, DWARF_LINE, offset, size, &bytes,
+                           err) != 0)
+        goto out;
+    h->unit = bytes.data;
+    h->unit_size = bytes.size;
+    bytes = (struct buffer){0};
+    rc = 0;
+out:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+static bool
+parse(struct line_header *h)
+{
+    struct reader r = reader_of(h->unit, h->unit_size);
+    uint64_t length;
+
+    reader_bytes(&r, h->program);
+    h->version = (uint8_t)reader_u16(&r);
+    if (h->version < 2 || h->version > 5)
+        return false;
+    if (h->version == 5) {
+        reader_u8(&r); /* size of an address: the operands say it, too */
+        if (reader_u8(&r) != 0)
+            return false; /* segments */
+    }
+    length = read_offset(h, &r);
+    if (r.failed || length > reader_left(&r))
+        return false;
+    r.end = r.pos + length;
+    h->program = (size_t)(r.end - (const uint8_t *)h->unit);
+    h->min_length = reader_u8(&r);
+    h->max_ops = h->version >= 4 ? reader_u8(&r) : 1;
+    reader_u8(&r); /* default_is_stmt */
+    h->line_base = (int8_t)reader_u8(&r);
+    h->line_range = reader_u8(&r);
+    h->opcode_base = reader_u8(&r);
+    if (r.failed || h->max_ops == 0 || h->opcode_base == 0)
+        return false;
+    for (unsigned i = 1; i < h->opcode_base; i++)
+        h->lengths[i] = reader_u8(&r);
+    if (h->version < 5)
+        return read_lists(h, &r);
+    return read_entries(h, &r, &h->directories) &&
+           read_entries(h, &r, &h->files);
+}
+
+int
+line_header_read(struct line_header *h, struct dwarf_sections *sections,
+                 const struct line_origin *origin, struct error *err)
+{
+    h->sections = sections;
+    h->comp_dir = origin->directory;
+    h->str_offsets_base = origin->str_offsets_base;
+    if (load(h, origin->offset, err) != 0)
+        return -1;
+    if (!parse(h)) {
+        error_set(err, ER_MALFORMED_PACKET,
+                  "the line table at 0x%llx makes no sense",
+                  (unsigned long long)origin->offset);
+        return -1;
+    }
+    return 0;
+}
+
+void
+line_header_fini(struct line_header *h)
+{
+    if (h->sections)
+        dwarf_room_give(h->sections, h->room);
+    mem_free(h->unit);
+    mem_free(h->directories.list);
+    mem_free(h->files.list);
+    *h = (struct line_header){0};
+}
+
+static void
+extend(const struct line_header *h, const struct line_names *names, size_t *end)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        size_t at = (size_t)names->list[i].offset;
+
+        if (names->list[i].where == IN_UNIT && at >= *end)
+            *end = at + strnlen(h->unit + at, h->unit_size - at);
+    }
+}
+
+void
+line_header_settle(struct line_header *h)
+{
+    size_t end = 0;
+    char *unit;
+
+    extend(h, &h->directories, &end);
+    extend(h, &h->files, &end);
+    unit = end ? mem_realloc(h->unit, end) : NULL;
+    if (end && !unit)
+        return; /* could not be made smaller */
+    if (!end)
+        mem_free(h->unit);
+    dwarf_room_give(h->sections, h->unit_size - end);
+    h->room -= h->unit_size - end;
+    h->unit = unit;
+    h->unit_size = end;
+}
+
+static struct span
+text_of(const struct line_header *h, const struct line_name *name)
+{
+    struct span text = {"", 0};
+
+    if (name->where == IN_UNIT && name->offset < h->unit_size) {
+        text.data = h->unit + name->offset;
+        text.size = strnlen(text.data, h->unit_size - name->offset);
+    } else if (name->where == IN_LINE_STR || name->where == IN_STR) {
+        if (!dwarf_section_text(
+                h->sections, name->where == IN_STR ? DWARF_STR : DWARF_LINE_STR,
+                name->offset, &text))
+            text = (struct span){"", 0};
+    }
+    return text;
+}
+
+static bool
+is_absolute(struct span path)
+{
+    return path.size > 0 && path.data[0] == '/';
+}
+
+static size_t
+append(char path[LINE_PATH_MAX], size_t size, struct span part)
+{
+    size_t fits = LINE_PATH_MAX - 1 - size;
+
+    if (part.size < fits)
+        fits = part.size;
+    memcpy(path + size, part.data, fits);
+    path[size + fits] = '\0';
+    return size + fits;
+}
+
+/* Composed as binutils does, which keeps "." and ".." and doubled slashes. */
+size_t
+line_header_path(const struct line_header *h, uint32_t file,
+                 char path[LINE_PATH_MAX])
+{
+    static const struct span slash = {"/", 1};
+    struct span name, directory = {"", 0};
+    uint32_t index, first = h->version < 5;
+    size_t size = 0;
+
+    path[0] = '\0';
+    if (file < first || file - first >= h->files.count)
+        return 0;
+    name = text_of(h, &h->files.list[file - first]);
+    if (name.size == 0)
+        return 0;
+    if (is_absolute(name))
+        return append(path, 0, name);
+    index = h->files.list[file - first].directory;
+    if (index >= first && index - first < h->directories.count)
+        directory = text_of(h, &h->directories.list[index - first]);
+    if (!is_absolute(directory) && h->comp_dir.size > 0) {
+        size = append(path, size, h->comp_dir);
+        size = append(path, size, slash);
+    }
+    if (directory.size > 0) {
+        size = append(path, size, directory);
+        size = append(path, size, slash);
+    }
+    return append(path, size, name);
+}

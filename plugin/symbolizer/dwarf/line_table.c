@@ -1,0 +1,674 @@
+/*
+ * line_table.c - see line_table.h.
+ *
+ * The program is run once.  Rows are appended to one array, an end row behind
+ * each sequence; a row that says the same as the one before it is not kept.
+ * Sequences in order, as nearly all are, are then only moved together.  One
+ * whose addresses go backwards is run again with every row kept, and sorted.
+ */
+#include "line_table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf_sections.h"
+#include "errors.h"
+#include "leb128.h"
+#include "line_header.h"
+#include "memory.h"
+
+enum { /* DW_LNS_*, DWARF 5 "Standard Opcodes" */
+       EXTENDED = 0,
+       COPY = 1,
+       ADVANCE_PC = 2,
+       ADVANCE_LINE = 3,
+       SET_FILE = 4,
+       SET_COLUMN = 5,
+       NEGATE_STMT = 6,
+       SET_BASIC_BLOCK = 7,
+       CONST_ADD_PC = 8,
+       FIXED_ADVANCE_PC = 9,
+       SET_PROLOGUE_END = 10,
+       SET_EPILOGUE_BEGIN = 11,
+       SET_ISA = 12
+};
+
+enum { END_SEQUENCE = 1, SET_ADDRESS = 2, DEFINE_FILE = 3 }; /* DW_LNE_* */
+
+/* Numbers that the program cannot mean: not a file of its own. */
+static const uint32_t NO_FILE = UINT32_MAX - 1;
+
+struct sequence {
+    uint64_t low, high;
+    size_t first, count; /* rows, without the end row */
+    size_t order;        /* of the program */
+};
+
+struct line_table {
+    struct line_header header;
+    struct line_row *rows;
+    size_t count, capacity;
+};
+
+struct special {
+    uint64_t address;
+    uint32_t line;
+};
+
+struct machine {
+    struct line_table *table;
+    struct line_header *header;
+    struct special special[256]; /* what an opcode adds, with one op per word */
+    struct sequence *sequences;
+    size_t sequence_count, sequence_capacity;
+    size_t first; /* row of this sequence */
+    bool no_memory;
+
+    uint64_t address, operation;
+    uint32_t file, line;
+    uint64_t highest;  /* address of this sequence's rows, kept or not */
+    size_t at_highest; /* the row that has it, when all are kept */
+    bool backwards;    /* this sequence's addresses went */
+    bool all;          /* so it is run again, and all rows are kept */
+    bool dead;         /* code that the linker left out */
+};
+
+/* ---- rows ---- */
+
+static bool
+grow(struct machine *m, size_t capacity)
+{
+    struct line_table *table = m->table;
+    size_t more = capacity - table->capacity;
+    struct line_row *rows;
+
+    if (capacity > LINE_ROWS_MAX ||
+        !dwarf_room_take(m->header->sections, more * sizeof(*rows)))
+        return false;
+    rows = mem_realloc(table->rows, capacity * sizeof(*rows));
+    if (!rows) {
+        dwarf_room_give(m->header->sections, more * sizeof(*rows));
+        m->no_memory = true;
+        return false;
+    }
+    table->rows = rows;
+    table->capacity = capacity;
+    return true;
+}
+
+static bool
+append(struct machine *m, uint64_t address, uint32_t file, uint32_t line)
+{
+    struct line_table *table = m->table;
+
+    if (table->count == table->capacity &&
+        !grow(m, table->capacity + table->capacity / 2 + 64))
+        return false;
+    table->rows[table->count++] = (struct line_row){address, file, line};
+    return true;
+}
+
+static bool
+same_place(const struct line_row *a, const struct line_row *b)
+{
+    return a->file == b->file && a->line == b->line;
+}
+
+/* One that goes backwards somewhere: only the highest row is replaced. */
+static bool
+emit_any(struct machine *m)
+{
+    struct line_table *table = m->table;
+
+    if (m->address < m->highest) {
+        m->backwards = true;
+        return m->all && append(m, m->address, m->file, m->line);
+    }
+    if (m->address == m->highest) {
+        table->rows[m->at_highest] =
+            (struct line_row){m->address, m->file, m->line};
+        return true;
+    }
+    m->highest = m->address;
+    m->at_highest = table->count;
+    return append(m, m->address, m->file, m->line);
+}
+
+/* A sequence that goes forwards: the last row of one address wins. */
+static inline bool
+emit(struct machine *m)
+{
+    struct line_table *table = m->table;
+    struct line_row now = {m->address, m->file, m->line}, *before;
+
+    if (table->count == m->first) {
+        m->highest = now.address;
+        m->dead |= now.address == 0;
+        return append(m, now.address, now.file, now.line);
+    }
+    if (m->all || now.address < m->highest)
+        return emit_any(m);
+    before = &table->rows[table->count - 1];
+    m->highest = now.address;
+    if (same_place(before, &now))
+        return true;
+    if (before->address != now.address)
+        return append(m, now.address, now.file, now.line);
+    if (table->count - m->first > 1 && same_place(before - 1, &now))
+        table->count--;
+    else
+        *before = now;
+    return true;
+}
+
+struct ordered_row {
+    struct line_row row;
+    size_t order;
+};
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct ordered_row *a = left, *b = right;
+
+    if (a->row.address != b->row.address)
+        return a->row.address < b->row.address ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+/* As binutils has it: a row that comes late goes before all that it equals,
+ * so that the first one of an address stays. */
+static bool
+sort_rows(struct machine *m)
+{
+    struct line_table *table = m->table;
+    struct line_row *rows = table->rows + m->first;
+    size_t count = table->count - m->first, kept = 0;
+    size_t bytes = count * sizeof(struct ordered_row);
+    struct ordered_row *list;
+
+    if (!dwarf_room_take(m->header->sections, bytes))
+        return false;
+    list = mem_alloc(bytes);
+    if (!list) {
+        dwarf_room_give(m->header->sections, bytes);
+        m->no_memory = true;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct ordered_row){rows[i], i};
+    qsort(list, count, sizeof(*list), compare_rows);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && list[i].row.address == list[i - 1].row.address)
+            continue;
+        if (kept == 0 || !same_place(&rows[kept - 1], &list[i].row))
+            rows[kept++] = list[i].row;
+    }
+    table->count = m->first + kept;
+    mem_free(list);
+    dwarf_room_give(m->header->sections, bytes);
+    return true;
+}
+
+static bool
+keep_sequence(struct machine *m, uint64_t high)
+{
+    struct line_table *table = m->table;
+    size_t capacity = m->sequence_capacity;
+    struct sequence *list, *s;
+
+    if (m->sequence_count == capacity) {
+        capacity += capacity / 2 + 16;
+        if (!dwarf_room_take(m->header->sections,
+                             (capacity - m->sequence_capacity) * sizeof(*list)))
+            return false;
+        list = mem_realloc(m->sequences, capacity * sizeof(*list));
+        if (!list) {
+            dwarf_room_give(m->header->sections,
+                            (capacity - m->sequence_capacity) * sizeof(*list));
+            m->no_memory = true;
+            return false;
+        }
+        m->sequences = list;
+        m->sequence_capacity = capacity;
+    }
+    s = &m->sequences[m->sequence_count];
+    *s = (struct sequence){table->rows[m->first].address, high, m->first,
+                           table->count - m->first, m->sequence_count};
+    if (!append(m, high, LINE_END, 0)) {
+        /* No room: then it ends with its last row. */
+        if (s->count == 1)
+            return false;
+        s->count--;
+        s->high = table->rows[table->count - 1].address;
+        table->rows[table->count - 1] = (struct line_row){s->high, LINE_END, 0};
+    }
+    m->sequence_count++;
+    return true;
+}
+
+/* Nothing at or behind high is of this sequence. */
+static bool
+end_sequence(struct machine *m, uint64_t high)
+{
+    struct line_table *table = m->table;
+
+    if (m->dead)
+        table->count = m->first;
+    if (m->all && table->count > m->first && !sort_rows(m)) {
+        table->count = m->first;
+        return false;
+    }
+    while (table->count > m->first &&
+           table->rows[table->count - 1].address >= high)
+        table->count--;
+    if (table->count > m->first && !keep_sequence(m, high)) {
+        table->count = m->first;
+        return false;
+    }
+    m->first = table->count;
+    return true;
+}
+
+/* ---- the program ---- */
+
+static inline void
+advance(struct machine *m, uint64_t operations)
+{
+    const struct line_header *h = m->header;
+
+    if (h->max_ops > 1) {
+        operations += m->operation;
+        m->operation = operations % h->max_ops;
+        operations /= h->max_ops;
+    }
+    m->address += operations * h->min_length;
+}
+
+static void
+set_address(struct machine *m, struct reader *r)
+{
+    unsigned size = reader_left(r) < 8 ? (unsigned)reader_left(r) : 8;
+    uint64_t all_ones = size < 8 ? ((uint64_t)1 << size * 8) - 1 : UINT64_MAX;
+
+    m->address = 0;
+    m->operation = 0;
+    for (unsigned i = 0; i < size; i++)
+        m->address |= (uint64_t)reader_u8(r) << i * 8;
+    /* What linkers write where the code is gone. */
+    if (m->table->count == m->first &&
+        (m->address == 0 || m->address >= all_ones - 1))
+        m->dead = true;
+}
+
+/* False: this was the end of the sequence, or of all (*failed). */
+static bool
+extended(struct machine *m, struct reader *r, bool *failed)
+{
+    uint64_t size = reader_uleb(r);
+    struct span bytes = reader_bytes(r, size);
+    struct reader operand = reader_of(bytes.data, bytes.size);
+
+    if (r->failed) {
+        *failed = true;
+        return false;
+    }
+    if (size == 0)
+        return true;
+    switch (reader_u8(&operand)) {
+    case END_SEQUENCE:
+        return false;
+    case SET_ADDRESS:
+        set_address(m, &operand);
+        break;
+    case DEFINE_FILE:
+        *failed = !line_header_define(m->header, &operand);
+        return !*failed;
+    default: /* discriminators, and what vendors add */
+        break;
+    }
+    return true;
+}
+
+/* Anything but special opcodes; false as extended(). */
+static bool
+standard(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
+{
+    const struct line_header *h = m->header;
+    uint64_t number;
+
+    switch (opcode) {
+    case EXTENDED:
+        return extended(m, r, failed);
+    case COPY:
+        *failed = !emit(m);
+        break;
+    case ADVANCE_PC:
+        advance(m, reader_uleb(r));
+        break;
+    case ADVANCE_LINE:
+        m->line += (uint32_t)reader_sleb(r);
+        break;
+    case SET_FILE:
+        number = reader_uleb(r);
+        m->file = number < NO_FILE ? (uint32_t)number : NO_FILE;
+        break;
+    case SET_COLUMN:
+    case SET_ISA:
+        reader_uleb(r);
+        break;
+    case NEGATE_STMT:
+    case SET_BASIC_BLOCK:
+    case SET_PROLOGUE_END:
+    case SET_EPILOGUE_BEGIN:
+        break;
+    case CONST_ADD_PC:
+        *failed = h->line_range == 0;
+        if (!*failed)
+            advance(m, (255 - h->opcode_base) / h->line_range);
+        break;
+    case FIXED_ADVANCE_PC:
+        m->address += reader_u16(r);
+        m->operation = 0;
+        break;
+    default:
+        for (unsigned i = 0; i < h->lengths[opcode]; i++)
+            reader_uleb(r);
+        break;
+    }
+    *failed |= r->failed;
+    return !*failed;
+}
+
+/* False: *failed, or the sequence has ended. */
+static bool
+step(struct machine *m, struct reader *r, bool *failed)
+{
+    const struct line_header *h = m->header;
+    unsigned opcode = *r->pos++;
+
+    if (opcode < h->opcode_base)
+        return standard(m, r, opcode, failed);
+    if (h->line_range == 0) {
+        *failed = true;
+        return false;
+    }
+    if (h->max_ops == 1)
+        m->address += m->special[opcode].address;
+    else
+        advance(m, (opcode - h->opcode_base) / h->line_range);
+    m->line += m->special[opcode].line;
+    *failed = !emit(m);
+    return !*failed;
+}
+
+static void
+start_sequence(struct machine *m, bool all)
+{
+    m->address = m->operation = m->highest = 0;
+    m->at_highest = m->first;
+    m->file = m->line = 1;
+    m->backwards = m->dead = false;
+    m->all = all;
+    m->table->count = m->first;
+}
+
+/* One sequence; false: the program has come to its end, or fails. */
+static bool
+run_sequence(struct machine *m, struct reader *r)
+{
+    const struct reader start = *r;
+    size_t files = m->header->files.count;
+    bool failed = false, ended = false;
+
+    start_sequence(m, false);
+    for (;;) {
+        while (r->pos < r->end && !failed && !ended)
+            ended = !step(m, r, &failed);
+        if (!m->backwards || m->all)
+            break;
+        *r = start;
+        m->header->files.count = files;
+        failed = ended = false;
+        start_sequence(m, true);
+    }
+    /* Without an end, the last row is where it ends. */
+    if (!end_sequence(m, ended && !failed ? m->address : m->highest))
+        return false;
+    return ended && !failed;
+}
+
+static void
+prepare(struct machine *m)
+{
+    const struct line_header *h = m->header;
+
+    for (unsigned op = h->opcode_base; h->line_range && op < 256; op++) {
+        unsigned adjusted = op - h->opcode_base;
+
+        m->special[op].address =
+            (uint64_t)(adjusted / h->line_range) * h->min_length;
+        m->special[op].line = (uint32_t)h->line_base + adjusted % h->line_range;
+    }
+}
+
+/* ---- putting the sequences in order ---- */
+
+/* Those with more in them first, and the later ones: so does binutils. */
+static int
+compare_sequences(const void *left, const void *right)
+{
+    const struct sequence *a = left, *b = right;
+
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    if (a->high != b->high)
+        return a->high > b->high ? -1 : 1;
+    return a->order > b->order ? -1 : 1;
+}
+
+static bool
+in_order(const struct machine *m)
+{
+    for (size_t i = 1; i < m->sequence_count; i++)
+        if (m->sequences[i].low < m->sequences[i - 1].high)
+            return false;
+    return true;
+}
+
+/* Drops what lies inside another one, and cuts what overlaps with it. */
+static void
+trim(struct machine *m)
+{
+    uint64_t high = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->sequence_count; i++) {
+        struct sequence s = m->sequences[i];
+
+        if (kept > 0 && s.high <= high)
+            continue;
+        if (kept > 0 && s.low < high)
+            s.low = high;
+        high = s.high;
+        m->sequences[kept++] = s;
+    }
+    m->sequence_count = kept;
+}
+
+/* Copies a sequence's rows from low on behind the count that out has; the two
+ * arrays may be one. */
+static size_t
+copy_rows(const struct line_row *rows, const struct sequence *s,
+          struct line_row *out, size_t count)
+{
+    size_t from = s->first, left = s->count;
+    struct line_row *first = &out[count];
+
+    while (left > 1 && rows[from + 1].address <= s->low) {
+        from++;
+        left--;
+    }
+    if (count > 0 && out[count - 1].address == s->low)
+        count--; /* the end row of the one before */
+    first = &out[count];
+    memmove(first, &rows[from], left * sizeof(*rows));
+    first->address = s->low;
+    if (count > 0 && same_place(first - 1, first)) {
+        memmove(first, first + 1, (left - 1) * sizeof(*rows));
+        left--;
+    }
+    count += left;
+    out[count++] = (struct line_row){s->high, LINE_END, 0};
+    return count;
+}
+
+static int
+assemble(struct machine *m, struct error *err)
+{
+    struct line_table *table = m->table;
+    struct line_row *rows = table->rows, *out = rows;
+    size_t count = 0, capacity = table->capacity;
+    bool sorted = in_order(m);
+
+    if (!sorted) {
+        qsort(m->sequences, m->sequence_count, sizeof(*m->sequences),
+              compare_sequences);
+        trim(m);
+        capacity = 0;
+        for (size_t i = 0; i < m->sequence_count; i++)
+            capacity += m->sequences[i].count + 1;
+        out = NULL;
+        if (dwarf_room_take(m->header->sections, capacity * sizeof(*out)))
+            out = mem_alloc(capacity * sizeof(*out));
+        else
+            capacity = 0;
+        if (!out) {
+            dwarf_room_give(m->header->sections, capacity * sizeof(*out));
+            error_memory(err, "a line table");
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < m->sequence_count; i++)
+        count = copy_rows(rows, &m->sequences[i], out, count);
+    if (!sorted) {
+        mem_free(rows);
+        dwarf_room_give(m->header->sections, table->capacity * sizeof(*rows));
+    }
+    table->rows = out;
+    table->capacity = capacity;
+    table->count = count;
+    return 0;
+}
+
+static void
+shrink(struct line_table *table)
+{
+    struct line_row *rows;
+
+    if (table->count == table->capacity || table->count == 0)
+        return;
+    rows = mem_realloc(table->rows, table->count * sizeof(*rows));
+    if (!rows)
+        return;
+    dwarf_room_give(table->header.sections,
+                    (table->capacity - table->count) * sizeof(*rows));
+    table->rows = rows;
+    table->capacity = table->count;
+}
+
+static int
+run(struct line_table *table, struct error *err)
+{
+    struct line_header *h = &table->header;
+    struct machine m = {table, h};
+    struct reader r =
+        reader_of(h->unit + h->program, h->unit_size - h->program);
+    int rc = -1;
+
+    prepare(&m);
+    /* gcc's programs have about three bytes for a row. */
+    if (reader_left(&r) >= 64)
+        (void)grow(&m, reader_left(&r) / 4 + 1);
+    while (r.pos < r.end && run_sequence(&m, &r))
+        ;
+    if (m.no_memory)
+        error_memory(err, "a line table");
+    else
+        rc = assemble(&m, err);
+    mem_free(m.sequences);
+    dwarf_room_give(h->sections, m.sequence_capacity * sizeof(*m.sequences));
+    return rc;
+}
+
+struct line_table *
+line_table_new(struct dwarf_sections *sections,
+               const struct line_origin *origin, struct error *err)
+{
+    struct line_table *table = mem_zalloc(1, sizeof(*table));
+
+    if (!table) {
+        error_memory(err, "a line table");
+        return NULL;
+    }
+    if (line_header_read(&table->header, sections, origin, err) != 0 ||
+        run(table, err) != 0) {
+        line_table_free(table);
+        return NULL;
+    }
+    line_header_settle(&table->header);
+    shrink(table);
+    return table;
+}
+
+void
+line_table_free(struct line_table *table)
+{
+    if (!table)
+        return;
+    if (table->header.sections)
+        dwarf_room_give(table->header.sections,
+                        table->capacity * sizeof(*table->rows));
+    line_header_fini(&table->header);
+    mem_free(table->rows);
+    mem_free(table);
+}
+
+const struct line_row *
+line_table_find(const struct line_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->rows[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || table->rows[low - 1].file == LINE_END)
+        return NULL;
+    return &table->rows[low - 1];
+}
+
+const struct line_row *
+line_table_rows(const struct line_table *table, size_t *count)
+{
+    *count = table->count;
+    return table->rows;
+}
+
+size_t
+line_table_file(const struct line_table *table, uint32_t file,
+                char path[LINE_PATH_MAX])
+{
+    return line_header_path(&table->header, file, path);
+}
+
+size_t
+line_table_file_count(const struct line_table *table)
+{
+    return table->header.files.count + (table->header.version < 5);
+}

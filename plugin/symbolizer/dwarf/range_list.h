@@ -1,0 +1,34 @@
+/*
+ * range_list.h - the ranges that DW_AT_ranges points at: .debug_ranges of
+ * DWARF 2 to 4, .debug_rnglists of DWARF 5.
+ */
+#ifndef HW_RANGE_LIST_H
+#define HW_RANGE_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dwarf_forms.h"
+#include "reader.h"
+
+struct dwarf_sections;
+struct dwarf_unit;
+
+struct range_list {
+    struct dwarf_sections *sections;
+    const struct dwarf_unit *unit;
+    struct reader window; /* the bytes from at on, or fewer */
+    const uint8_t *start; /* of the window */
+    uint64_t at, base;
+    bool failed; /* the list was cut or makes no sense */
+};
+
+/* value is DW_AT_ranges; false when it points nowhere. */
+bool range_list_open(struct range_list *list, struct dwarf_sections *sections,
+                     const struct dwarf_unit *unit,
+                     const struct form_value *value);
+
+/* The next range that is not empty; false at the end. */
+bool range_list_next(struct range_list *list, uint64_t *start, uint64_t *end);
+
+#endif

@@ -1,0 +1,547 @@
+/*
+ * unit_code.c - see unit_code.h.
+ *
+ * The entries are read through a window on .debug_info: an entry that does not
+ * fit into what is left of it is read again from the next.
+ */
+#include "unit_code.h"
+
+#include <string.h>
+
+#include "abbrev_skip.h"
+#include "address_map.h"
+#include "buffer.h"
+#include "dwarf_sections.h"
+#include "dwarf_units.h"
+#include "errors.h"
+#include "memory.h"
+#include "range_list.h"
+#include "unit_name.h"
+
+enum {
+    WINDOW = 4 << 20, /* most units fit */
+    MARGIN = 1 << 12, /* of a window, before it is moved on */
+    GROWTH_FIRST = 64
+};
+
+/* Beside CODE_NONE: what an entry is inside of. */
+static const uint32_t SCOPE_IDLE = UINT32_MAX - 1; /* code nobody asks for */
+
+struct unit_scratch {
+    struct dwarf_units *units;
+    struct abbrev_cache abbrevs;
+    struct name_reader names;
+    uint8_t *window;
+    size_t window_capacity;
+    size_t node_capacity, range_capacity;
+    uint32_t scopes[CODE_DEPTH_MAX];
+};
+
+struct walk {
+    struct dwarf_sections *sections;
+    const struct dwarf_unit *unit;
+    const uint64_t *addresses;
+    size_t address_count;
+    const struct abbrev_table *table;
+    struct unit_code *out;
+    struct unit_scratch *scratch;
+    struct reader r;
+    const uint8_t *bytes;  /* the window's; r reads on to its end */
+    uint64_t offset, end;  /* of the window; of the unit */
+    uint64_t low, low_end; /* first range of the node to come; 0: none yet */
+    struct error *err;
+};
+
+/* Of one function's or inlined subroutine's entry. */
+struct code_entry {
+    struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
+    struct entry_names names;
+};
+
+static int
+give_up(struct walk *w, enum dwarf_why why, const char *what)
+{
+    w->out->why = (uint8_t)why;
+    if (why == DWARF_NO_ROOM)
+        error_set(w->err, ER_OUT_OF_MEMORY,
+                  "no room for %s of a unit of debug information", what);
+    else
+        error_set(w->err, ER_UNKNOWN,
+                  "the unit at %llu of .debug_info cannot be read: %s",
+                  (unsigned long long)w->unit->offset, what);
+    return -1;
+}
+
+/* ---- the window ---- */
+
+static int
+hold_window(struct walk *w, size_t size)
+{
+    struct unit_scratch *s = w->scratch;
+
+    if (size <= s->window_capacity)
+        return 0;
+    dwarf_room_give(w->sections, s->window_capacity);
+    mem_free(s->window);
+    s->window = NULL;
+    s->window_capacity = 0;
+    if (!dwarf_room_take(w->sections, size))
+        return -1;
+    s->window = mem_alloc(size);
+    if (!s->window) {
+        dwarf_room_give(w->sections, size);
+        return -1;
+    }
+    s->window_capacity = size;
+    return 0;
+}
+
+/* Puts the window at offset, at least size bytes of it or all there is. */
+static int
+move_window(struct walk *w, uint64_t offset, uint64_t size)
+{
+    uint64_t left = w->end - offset;
+
+    if (size < WINDOW)
+        size = WINDOW;
+    if (size > left)
+        size = left;
+    w->bytes = NULL;
+    w->scratch->names.near_size = 0;
+    if (hold_window(w, size) != 0)
+        return give_up(w, DWARF_NO_ROOM, "the entries");
+    if (dwarf_section_read(w->sections, DWARF_INFO, offset, size,
+                           w->scratch->window, w->err) != 0) {
+        w->out->why =
+            w->err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
+        return -1;
+    }
+    w->bytes = w->scratch->window;
+    w->offset = offset;
+    w->r = reader_of(w->bytes, size);
+    w->scratch->names.near = w->bytes;
+    w->scratch->names.near_offset = offset;
+    w->scratch->names.near_size = size;
+    return 0;
+}
+
+static uint64_t
+here(const struct walk *w, const uint8_t *pos)
+{
+    return w->offset + (uint64_t)(pos - w->bytes);
+}
+
+/* The entry at pos runs past the window: once more, with more of it. */
+static int
+read_again(struct walk *w, const uint8_t *pos)
+{
+    uint64_t offset = here(w, pos), size = (uint64_t)(w->r.end - w->bytes);
+
+    if (w->offset + size == w->end)
+        return give_up(w, DWARF_DAMAGED, "an entry runs past its end");
+    return move_window(w, offset, pos == w->bytes ? size * 2 : 0);
+}
+
+/* ---- what is kept ---- */
+
+static int
+more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
+     size_t max)
+{
+    size_t wanted = *capacity ? *capacity * 2 : GROWTH_FIRST;
+    void *grown;
+
+    if (count < *capacity)
+        return 0;
+    if (count >= max ||
+        !dwarf_room_take(w->sections, (wanted - *capacity) * size))
+        return give_up(w, DWARF_NO_ROOM, "the functions");
+    grown = mem_realloc(*array, wanted * size);
+    if (!grown) {
+        dwarf_room_give(w->sections, (wanted - *capacity) * size);
+        return give_up(w, DWARF_NO_ROOM, "the functions");
+    }
+    *array = grown;
+    *capacity = wanted;
+    return 0;
+}
+
+/* Which range binutils has for the first: it joins those that touch it. */
+static void
+note_low(struct walk *w, uint64_t start, uint64_t end)
+{
+    if (w->low_end == 0)
+        w->low_end = end;
+    else if (end != w->low)
+        return;
+    w->low = start;
+}
+
+/* A range of the node to come, if it has any of the addresses. */
+static int
+keep_range(struct walk *w, uint64_t start, uint64_t end)
+{
+    struct unit_code *out = w->out;
+    size_t low = 0, high = w->address_count;
+
+    note_low(w, start, end);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (w->addresses[middle] < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (w->addresses && (low == w->address_count || w->addresses[low] >= end))
+        return 0;
+    if (more(w, (void **)&out->ranges, out->range_count,
+             &w->scratch->range_capacity, sizeof(*out->ranges),
+             CODE_RANGES_MAX) != 0)
+        return -1;
+    out->ranges[out->range_count++] =
+        (struct code_range){start, end, (uint32_t)out->node_count};
+    return 0;
+}
+
+/* *any: it has ranges at all. */
+static int
+keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
+{
+    struct range_list list;
+    uint64_t start, end;
+
+    *any = true;
+    if (e->ranges.form != 0) {
+        if (!range_list_open(&list, w->sections, w->unit, &e->ranges))
+            return 0;
+        while (range_list_next(&list, &start, &end))
+            if (keep_range(w, start, end) != 0)
+                return -1;
+        return 0;
+    }
+    if (!form_address(w->sections, w->unit, &e->low_pc, &start) ||
+        e->high_pc.form == 0) {
+        *any = false;
+        return 0;
+    }
+    if (!form_address(w->sections, w->unit, &e->high_pc, &end))
+        end = start + e->high_pc.number;
+    return start < end ? keep_range(w, start, end) : 0;
+}
+
+static uint32_t
+number_of(const struct form_value *value)
+{
+    return value->number <= UINT32_MAX ? (uint32_t)value->number : 0;
+}
+
+static int
+keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
+          bool inlined, uint32_t parent)
+{
+    struct unit_code *out = w->out;
+    struct code_node *node;
+
+    if (more(w, (void **)&out->nodes, out->node_count,
+             &w->scratch->node_capacity, sizeof(*out->nodes),
+             CODE_NODES_MAX) != 0)
+        return -1;
+    node = &out->nodes[out->node_count++];
+    node->entry = entry;
+    node->low = w->low;
+    node->parent = inlined ? parent : CODE_NONE;
+    node->call_file = number_of(&e->call_file);
+    node->call_line = number_of(&e->call_line);
+    node->inlined = inlined;
+    unit_name(&w->scratch->names, w->unit, &e->names, &node->name,
+              &node->linkage);
+    return 0;
+}
+
+/* ---- the walk ---- */
+
+static void
+read_code_entry(struct walk *w, const struct abbrev *a, struct code_entry *e)
+{
+    const struct abbrev_attr *attrs = &w->table->attrs[a->first];
+
+    memset(e, 0, sizeof(*e));
+    e->names.bytes = w->bytes;
+    e->names.offset = w->offset;
+    for (uint32_t i = 0; i < a->count; i++) {
+        struct form_value value, *to = NULL;
+
+        switch (attrs[i].name) {
+        case DW_AT_low_pc:
+            to = &e->low_pc;
+            break;
+        case DW_AT_high_pc:
+            to = &e->high_pc;
+            break;
+        case DW_AT_ranges:
+            to = &e->ranges;
+            break;
+        case DW_AT_call_file:
+            to = &e->call_file;
+            break;
+        case DW_AT_call_line:
+            to = &e->call_line;
+            break;
+        case DW_AT_sibling:
+            to = &e->sibling;
+            break;
+        case DW_AT_name:
+        case DW_AT_linkage_name:
+        case DW_AT_MIPS_linkage_name:
+        case DW_AT_abstract_origin:
+        case DW_AT_specification:
+            form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, &value);
+            (void)entry_names_take(&e->names, attrs[i].name, &value);
+            continue;
+        default:
+            form_skip(&w->r, w->unit, attrs[i].form);
+            continue;
+        }
+        form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, to);
+    }
+}
+
+/* Nothing asked for is inside: on to the next entry beside this one. */
+static int
+skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
+{
+    uint64_t at = here(w, w->r.pos);
+
+    /* Forward only, or entries that loop would never end. */
+    sibling += w->unit->offset;
+    if (sibling < at || sibling >= w->end)
+        return 0;
+    (*depth)--;
+    if (sibling - w->offset <= (uint64_t)(w->r.end - w->bytes)) {
+        w->r.pos = w->bytes + (sibling - w->offset);
+        return 0;
+    }
+    return move_window(w, sibling, 0);
+}
+
+/*
+ * The entry behind its code, inside of scope; *scope becomes what its children
+ * are inside of.  r fails when it does not fit into the window.
+ */
+static int
+read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
+          uint32_t *scope, uint64_t *sibling)
+{
+    size_t ranges = w->out->range_count;
+    struct code_entry e;
+    bool any;
+
+    read_code_entry(w, a, &e);
+    if (w->r.failed)
+        return 0;
+    w->low = w->low_end = 0;
+    *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
+    if (keep_ranges(w, &e, &any) != 0)
+        return -1;
+    /* One without ranges may have others inside that do. */
+    if (w->addresses && any && w->out->range_count == ranges) {
+        *scope = SCOPE_IDLE;
+        return 0;
+    }
+    if (keep_node(w, &e, entry, a->inlined, *scope) != 0)
+        return -1;
+    *scope = (uint32_t)(w->out->node_count - 1);
+    return 0;
+}
+
+/* In code that nobody asks for, inlined code matters by its size alone. */
+static void
+skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
+{
+    struct reader at = w->r;
+
+    if (a->inlined && a->children && a->sibling != ABBREV_NOWHERE) {
+        dwarf_skip(&at, a->sibling);
+        *sibling = dwarf_number(&at, 4);
+    }
+    abbrev_skip(&w->r, w->unit, &w->table->steps[a->plan]);
+}
+
+/* 1: one entry was read, and *depth is that of the next; 0: they end. */
+static int
+walk_entry(struct walk *w, uint64_t *depth)
+{
+    const uint8_t *pos = w->r.pos;
+    uint64_t code = reader_uleb(&w->r), entry = here(w, pos), sibling = 0;
+    uint32_t scope = w->scratch->scopes[*depth];
+    const struct abbrev *a;
+    int rc = 0;
+
+    if (code == 0 && !w->r.failed) {
+        *depth -= *depth > 0;
+        return *depth > 0;
+    }
+    a = abbrev_find(w->table, code);
+    if (!a && !w->r.failed)
+        return give_up(w, DWARF_DAMAGED, "an entry without abbreviation");
+    if (!w->r.failed && (a->function || (a->inlined && scope != SCOPE_IDLE)))
+        rc = read_code(w, a, entry, &scope, &sibling);
+    else if (!w->r.failed)
+        skip_entry(w, a, &sibling);
+    if (w->r.failed)
+        return read_again(w, pos) == 0 ? 1 : -1;
+    if (rc != 0 || !a->children)
+        return rc == 0 ? *depth > 0 : -1;
+    if (*depth + 1 == CODE_DEPTH_MAX)
+        return give_up(w, DWARF_DAMAGED, "its entries nest too deep");
+    w->scratch->scopes[++*depth] = scope;
+    if (scope == SCOPE_IDLE && a->inlined && sibling != 0 &&
+        skip_inside(w, sibling, depth) != 0)
+        return -1;
+    return 1;
+}
+
+static int
+walk_entries(struct walk *w)
+{
+    uint64_t depth = 0;
+    int rc = 1;
+
+    w->scratch->scopes[0] = CODE_NONE;
+    while (rc > 0) {
+        if (w->r.end - w->r.pos < MARGIN && here(w, w->r.end) < w->end &&
+            move_window(w, here(w, w->r.pos), 0) != 0)
+            return -1;
+        /* Units may end without closing their entries. */
+        rc = w->r.pos < w->r.end ? walk_entry(w, &depth) : 0;
+    }
+    return rc;
+}
+
+static struct unit_scratch *
+scratch_of(struct dwarf_units *units, struct unit_code *out)
+{
+    struct unit_scratch *s = out->scratch;
+
+    if (!s) {
+        s = mem_zalloc(1, sizeof(*s));
+        if (s && name_reader_init(&s->names, units, &s->abbrevs) != 0) {
+            mem_free(s);
+            s = NULL;
+        }
+        if (s)
+            s->units = units;
+        out->scratch = s;
+    }
+    return s;
+}
+
+int
+unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
+               const uint64_t *addresses, size_t address_count,
+               struct unit_code *out, struct error *err)
+{
+    struct walk w = {.sections = dwarf_units_sections(units),
+                     .unit = unit,
+                     .addresses = addresses,
+                     .address_count = address_count,
+                     .out = out,
+                     .end = unit->offset + unit->size,
+                     .err = err};
+    struct error unsaid;
+    int rc;
+
+    if (!err)
+        w.err = err = &unsaid;
+    out->node_count = out->range_count = 0;
+    out->why = unit->why;
+    w.scratch = scratch_of(units, out);
+    if (!w.scratch)
+        return give_up(&w, DWARF_NO_ROOM, "the functions");
+    if (unit->why != DWARF_KNOWN)
+        return give_up(&w, (enum dwarf_why)unit->why, "its kind is not known");
+    if (unit->type == DW_UT_type || unit->entries >= w.end)
+        return 0;
+    w.table = abbrev_cache_get(&w.scratch->abbrevs, w.sections, unit, err);
+    if (!w.table) {
+        out->why =
+            err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
+        return -1;
+    }
+    if (w.table->alternative)
+        return give_up(&w, DWARF_ALTERNATIVE, "it refers to another file");
+    w.scratch->abbrevs.pinned = w.table;
+    rc = move_window(&w, unit->entries, 0);
+    if (rc == 0)
+        rc = walk_entries(&w);
+    w.scratch->names.near_size = 0;
+    w.scratch->abbrevs.pinned = NULL;
+    return rc;
+}
+
+int
+unit_code_flatten(struct unit_code *code, struct error *err)
+{
+    struct address_range *ranges = NULL, *map = NULL;
+    size_t count = 0, size = code->range_count * 3 * sizeof(*ranges);
+    struct dwarf_sections *sections;
+    struct walk w = {.out = code, .scratch = code->scratch, .err = err};
+    int rc = -1;
+
+    if (code->range_count == 0)
+        return 0;
+    sections = w.sections = dwarf_units_sections(code->scratch->units);
+    if (!dwarf_room_take(sections, size))
+        return give_up(&w, DWARF_NO_ROOM, "the functions");
+    ranges = mem_zalloc(code->range_count, sizeof(*ranges));
+    for (size_t i = 0; ranges && i < code->range_count; i++) {
+        const struct code_range *from = &code->ranges[i];
+
+        ranges[i] = (struct address_range){from->start, from->end,
+                                           from->end - from->start,
+                                           UINT32_MAX - from->node};
+    }
+    if (ranges)
+        map = address_map_make(ranges, code->range_count, &count);
+    if (!map) {
+        give_up(&w, DWARF_NO_ROOM, "the functions");
+        goto out;
+    }
+    code->range_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (more(&w, (void **)&code->ranges, code->range_count,
+                 &code->scratch->range_capacity, sizeof(*code->ranges),
+                 CODE_RANGES_MAX) != 0)
+            goto out;
+        code->ranges[code->range_count++] = (struct code_range){
+            map[i].start, map[i].end, UINT32_MAX - map[i].value};
+    }
+    rc = 0;
+out:
+    mem_free(ranges);
+    mem_free(map);
+    dwarf_room_give(sections, size);
+    return rc;
+}
+
+void
+unit_code_fini(struct unit_code *code)
+{
+    struct unit_scratch *s = code->scratch;
+    struct dwarf_sections *sections;
+
+    if (s) {
+        sections = dwarf_units_sections(s->units);
+        dwarf_room_give(sections, s->window_capacity);
+        dwarf_room_give(sections, s->node_capacity * sizeof(*code->nodes));
+        dwarf_room_give(sections, s->range_capacity * sizeof(*code->ranges));
+        name_reader_fini(&s->names);
+        abbrev_cache_fini(&s->abbrevs);
+        mem_free(s->window);
+        mem_free(s);
+    }
+    mem_free(code->nodes);
+    mem_free(code->ranges);
+    memset(code, 0, sizeof(*code));
+}

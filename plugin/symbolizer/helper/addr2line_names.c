@@ -1,0 +1,233 @@
+/* addr2line_names.c - see addr2line_names.h. */
+#include "addr2line_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "bfd_names.h"
+#include "errors.h"
+#include "hash.h"
+#include "memory.h"
+#include "texts.h"
+
+enum { ROOM_FIRST = 1024 /* powers of two */ };
+
+static const size_t text_bytes_max = (size_t)512 << 20;
+
+/* A function without a linkage name that was the innermost one. */
+struct named_entry {
+    uint64_t entry;
+    const char *name; /* NULL: the slot is free; "": its own */
+};
+
+struct addr2line_names {
+    struct arena *arena;
+    struct texts *texts;    /* names as they came, and paths */
+    const char **readables; /* of each text; NULL: not asked for as yet */
+    size_t readable_room;
+    struct named_entry *entries; /* open addressing */
+    size_t entry_room, entry_count;
+};
+
+struct addr2line_names *
+addr2line_names_new(struct error *err)
+{
+    struct addr2line_names *names = mem_zalloc(1, sizeof(*names));
+
+    if (!names)
+        goto fail;
+    names->arena = arena_new(text_bytes_max);
+    if (names->arena)
+        names->texts = texts_new(names->arena);
+    names->readable_room = ROOM_FIRST;
+    names->readables = mem_zalloc(ROOM_FIRST, sizeof(*names->readables));
+    names->entry_room = ROOM_FIRST;
+    names->entries = mem_zalloc(ROOM_FIRST, sizeof(*names->entries));
+    if (!names->texts || !names->readables || !names->entries)
+        goto fail;
+    return names;
+fail:
+    error_memory(err, "names");
+    addr2line_names_free(names);
+    return NULL;
+}
+
+void
+addr2line_names_free(struct addr2line_names *names)
+{
+    if (!names)
+        return;
+    texts_free(names->texts);
+    arena_free(names->arena);
+    mem_free(names->readables);
+    mem_free(names->entries);
+    mem_free(names);
+}
+
+/* ---- texts ---- */
+
+static const char *
+keep(struct addr2line_names *names, struct span text)
+{
+    uint32_t number;
+
+    if (text.size == 0)
+        return "";
+    if (texts_add(names->texts, text.data, text.size, &number) != 0)
+        return NULL;
+    return texts_get(names->texts, number);
+}
+
+static const char **
+readable_slot(struct addr2line_names *names, uint32_t number)
+{
+    size_t room = names->readable_room;
+    const char **grown;
+
+    while (number >= room)
+        room *= 2;
+    if (room > names->readable_room) {
+        grown = mem_realloc(names->readables, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        memset(grown + names->readable_room, 0,
+               (room - names->readable_room) * sizeof(*grown));
+        names->readables = grown;
+        names->readable_room = room;
+    }
+    return &names->readables[number];
+}
+
+const char *
+addr2line_names_readable(struct addr2line_names *names,
+                         const struct addr2line_name *name)
+{
+    const char **slot;
+    uint32_t number;
+    char *readable;
+
+    if (name->readable || name->text.size == 0)
+        return keep(names, name->text);
+    if (texts_add(names->texts, name->text.data, name->text.size, &number) != 0)
+        return NULL;
+    slot = readable_slot(names, number);
+    if (!slot || *slot)
+        return slot ? *slot : NULL;
+    readable = bfd_names_readable(texts_get(names->texts, number));
+    if (readable)
+        *slot = arena_strndup(names->arena, readable, strlen(readable));
+    free(readable);
+    return *slot;
+}
+
+/* ---- entries ---- */
+
+static struct named_entry *
+entry_slot(struct named_entry *entries, size_t room, uint64_t entry)
+{
+    size_t i = hash_mix(hash_seed(entries), entry) & (room - 1);
+
+    while (entries[i].name && entries[i].entry != entry)
+        i = (i + 1) & (room - 1);
+    return &entries[i];
+}
+
+/* The table doubles at three quarters. */
+static int
+remember(struct addr2line_names *names, uint64_t entry, const char *name)
+{
+    size_t room = names->entry_room * 2;
+    struct named_entry *grown;
+
+    if (names->entry_count * 4 >= names->entry_room * 3) {
+        grown = mem_zalloc(room, sizeof(*grown));
+        if (!grown)
+            return -1;
+        for (size_t i = 0; i < names->entry_room; i++)
+            if (names->entries[i].name)
+                *entry_slot(grown, room, names->entries[i].entry) =
+                    names->entries[i];
+        mem_free(names->entries);
+        names->entries = grown;
+        names->entry_room = room;
+    }
+    *entry_slot(names->entries, names->entry_room, entry) =
+        (struct named_entry){entry, name};
+    names->entry_count++;
+    return 0;
+}
+
+/* ---- frames ---- */
+
+static bool
+ends_with(struct span text, const char *end)
+{
+    size_t size = strlen(end);
+
+    return text.size > size &&
+           memcmp(text.data + text.size - size, end, size) == 0;
+}
+
+/* An index does not know where a function starts: that is where its symbol
+ * does, but for the part that was moved away. */
+static bool
+stays(const struct code_frame *frame, const struct addr2line_symbol *symbol)
+{
+    if (frame->low)
+        return frame->low == symbol->start;
+    return !frame->inlined && !ends_with(symbol->name.text, ".cold") &&
+           !ends_with(symbol->name.text, ".cold]");
+}
+
+/* NULL without memory. */
+static const char *
+function_name(struct addr2line_names *names, const struct code_frame *frame,
+              const struct addr2line_symbol *symbol, bool innermost)
+{
+    const struct addr2line_name own = {frame->name, frame->readable};
+    const struct named_entry *known;
+    const char *name;
+
+    if (frame->name.size == 0)
+        return innermost ? addr2line_names_readable(names, &symbol->name) : "";
+    if (frame->linkage)
+        return addr2line_names_readable(names, &own);
+    known = entry_slot(names->entries, names->entry_room, frame->entry);
+    if (known->name && known->name[0])
+        return known->name;
+    if (known->name || !innermost || symbol->name.text.size == 0)
+        return addr2line_names_readable(names, &own);
+    name = addr2line_names_readable(names, &symbol->name);
+    if (!name ||
+        remember(names, frame->entry, stays(frame, symbol) ? name : "") != 0)
+        return NULL;
+    return name;
+}
+
+int
+addr2line_names_frames(struct addr2line_names *names,
+                       const struct code_chain *chain,
+                       const struct addr2line_symbol *symbol,
+                       struct frame frames[NAMES_INLINE_MAX], uint32_t *count)
+{
+    static const struct code_frame unknown = {.line = 0};
+    static const struct code_chain nothing = {&unknown, 1};
+
+    if (chain->count == 0)
+        chain = &nothing;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct code_frame *from = &chain->frames[i];
+        struct frame *to = &frames[i];
+
+        to->function = function_name(names, from, symbol, i == 0);
+        to->file = keep(names, from->file);
+        to->line = from->line;
+        if (!to->function || !to->file)
+            return -1;
+        if (!to->function[0] && chain->count > 1)
+            to->function = "??";
+    }
+    *count = chain->count;
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* object_index.c - see object_index.h. */
+#include "object_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bfd_names.h"
+#include "memory.h"
+#include "object_symbols.h"
+#include "symbol_index.h"
+#include "symbol_table.h"
+
+struct making {
+    const struct object_symbols *symbols;
+    const struct index_sink *sink;
+    char *readable, *readable_symbol; /* libiberty's, of the last answers */
+};
+
+/* symbol_index_source.readable */
+static const char *
+make_readable(void *arg, struct span name)
+{
+    struct making *making = arg;
+    char *raw = mem_strndup(name.data, name.size);
+
+    free(making->readable);
+    making->readable = raw ? bfd_names_readable(raw) : NULL;
+    mem_free(raw);
+    return making->readable;
+}
+
+/* A function without a linkage name is printed under its symbol's best alias:
+ * only those with one tell which alias is meant. */
+static bool
+is_mangled(struct span name)
+{
+    return name.size > 2 && name.data[0] == '_' &&
+           (name.data[1] == 'Z' || name.data[1] == 'R');
+}
+
+/* symbol_index_source.symbol */
+static void
+find_symbol(void *arg, uint64_t address, struct span outermost,
+            struct index_symbol *out)
+{
+    struct making *making = arg;
+    const struct symbol *symbol;
+
+    if (!is_mangled(outermost))
+        outermost.size = 0;
+    symbol = object_symbols_at(making->symbols, address, outermost);
+    out->end = object_symbols_end(making->symbols, address);
+    out->start =
+        symbol ? symbol->start : object_symbols_start(making->symbols, address);
+    out->name = (struct span){"", 0};
+    if (!symbol)
+        return;
+    free(making->readable_symbol);
+    making->readable_symbol = bfd_names_readable(symbol->name);
+    out->name.data =
+        making->readable_symbol ? making->readable_symbol : symbol->name;
+    out->name.size = strlen(out->name.data);
+}
+
+static int
+take_bytes(void *arg, const void *data, size_t size, struct error *err)
+{
+    const struct making *making = arg;
+
+    return making->sink->write(making->sink->arg, data, size, err);
+}
+
+int
+object_index_write(const struct elf_file *elf, struct dwarf *dwarf,
+                   const struct object_symbols *symbols,
+                   const struct index_sink *sink, struct error *err)
+{
+    struct making making = {.symbols = symbols, .sink = sink};
+    const struct symbol_index_source source = {.elf = elf,
+                                               .dwarf = dwarf,
+                                               .symbol = find_symbol,
+                                               .readable = make_readable,
+                                               .write = take_bytes,
+                                               .arg = &making};
+    struct symbol_index_figures figures;
+    int rc = symbol_index_write(&source, &figures, err);
+
+    free(making.readable);
+    free(making.readable_symbol);
+    return rc;
+}

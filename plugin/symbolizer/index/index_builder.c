@@ -1,0 +1,264 @@
+/* index_builder.c - see index_builder.h; what it is made into: index_emit.c. */
+#include "index_builder.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "index_collected.h"
+#include "index_emit.h"
+#include "memory.h"
+
+struct index_builder {
+    struct index_collected all;
+    bool failed, sorted;
+};
+
+struct index_builder *
+index_builder_new(const struct index_room *room)
+{
+    struct index_builder *builder = mem_zalloc(1, sizeof(*builder));
+
+    if (!builder)
+        return NULL;
+    builder->all.room = *room;
+    if (!index_dictionary_init(&builder->all.names, &builder->all.room) ||
+        !index_dictionary_init(&builder->all.files, &builder->all.room)) {
+        index_builder_free(builder);
+        return NULL;
+    }
+    return builder;
+}
+
+void
+index_builder_free(struct index_builder *builder)
+{
+    struct index_collected *all;
+
+    if (!builder)
+        return;
+    all = &builder->all;
+    index_intervals_fini(&all->ranges, &all->room);
+    index_intervals_fini(&all->rows, &all->room);
+    index_intervals_fini(&all->symbols, &all->room);
+    index_room_drop(&all->room, &all->nodes, &all->node_capacity,
+                    sizeof(*all->nodes));
+    index_dictionary_fini(&all->names);
+    index_dictionary_fini(&all->files);
+    mem_free(builder);
+}
+
+bool
+index_builder_failed(const struct index_builder *builder)
+{
+    return builder->failed;
+}
+
+static uint32_t
+add_text(struct index_builder *builder, struct index_dictionary *dictionary,
+         struct span text)
+{
+    uint32_t number = index_dictionary_add(dictionary, text);
+
+    if (number != UINT32_MAX)
+        return number;
+    builder->failed = true;
+    return 0;
+}
+
+uint32_t
+index_builder_name(struct index_builder *builder, struct span name)
+{
+    return add_text(builder, &builder->all.names, name);
+}
+
+uint32_t
+index_builder_file(struct index_builder *builder, struct span path)
+{
+    return add_text(builder, &builder->all.files, path);
+}
+
+uint32_t
+index_builder_node(struct index_builder *builder, const struct index_node *node)
+{
+    struct index_collected *all = &builder->all;
+
+    if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
+        all->node_count >= INDEX_NODES_MAX ||
+        !index_room_grow(&all->room, &all->nodes, &all->node_capacity,
+                         all->node_count + 1, sizeof(*node))) {
+        builder->failed = true;
+        return INDEX_NONE;
+    }
+    all->nodes[all->node_count] = *node;
+    return (uint32_t)all->node_count++;
+}
+
+static void
+add(struct index_builder *builder, struct index_intervals *intervals,
+    const struct index_interval *item)
+{
+    if (!index_intervals_add(intervals, &builder->all.room, item))
+        builder->failed = true;
+}
+
+void
+index_builder_range(struct index_builder *builder, uint64_t start, uint64_t end,
+                    uint32_t node)
+{
+    struct index_interval item = {start, end, node, 0};
+
+    if (node < builder->all.node_count)
+        add(builder, &builder->all.ranges, &item);
+}
+
+void
+index_builder_left_out(struct index_builder *builder, uint64_t start,
+                       uint64_t end)
+{
+    struct index_interval item = {start, end, INDEX_NONE, 0};
+
+    add(builder, &builder->all.ranges, &item);
+}
+
+void
+index_builder_row(struct index_builder *builder, uint64_t start, uint64_t end,
+                  uint32_t file, uint32_t line)
+{
+    struct index_interval item = {start, end, file, line};
+
+    add(builder, &builder->all.rows, &item);
+}
+
+/* A symbol that begins 4 GiB before its code is none. */
+void
+index_builder_symbol(struct index_builder *builder, uint64_t start,
+                     uint64_t end, uint64_t symbol_start, uint32_t name)
+{
+    struct index_interval item = {start, end, name,
+                                  (uint32_t)(start - symbol_start)};
+
+    if (symbol_start <= start && start - symbol_start <= UINT32_MAX)
+        add(builder, &builder->all.symbols, &item);
+}
+
+static int
+sort(struct index_builder *builder, struct error *err)
+{
+    struct index_collected *all = &builder->all;
+
+    if (!builder->failed && !builder->sorted)
+        builder->failed = !index_intervals_sort(&all->ranges, &all->room);
+    builder->sorted = true;
+    if (!builder->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the symbol index needs more memory than it may have");
+    return -1;
+}
+
+static uint32_t
+root_of(const struct index_collected *all, uint32_t node)
+{
+    while (node != INDEX_NONE && all->nodes[node].parent != INDEX_NONE)
+        node = all->nodes[node].parent;
+    return node;
+}
+
+/* The first range that ends behind address. */
+static size_t
+range_after(const struct index_intervals *ranges, uint64_t address)
+{
+    size_t low = 0, high = ranges->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ranges->items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct run {
+    uint64_t start, end;
+    uint32_t root;
+    void (*function)(void *arg, uint64_t start, uint64_t end, uint32_t root);
+    void *arg;
+};
+
+/* Makes the run longer, or tells it and begins another. */
+static void
+run_on(struct run *run, uint64_t end, uint32_t root)
+{
+    if (root != run->root && run->end > run->start) {
+        run->function(run->arg, run->start, run->end, run->root);
+        run->start = run->end;
+    }
+    run->root = root;
+    run->end = end;
+}
+
+int
+index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
+                    void (*function)(void *arg, uint64_t start, uint64_t end,
+                                     uint32_t root),
+                    void *arg, struct error *err)
+{
+    const struct index_collected *all = &builder->all;
+    struct run run = {start, start, INDEX_NONE, function, arg};
+
+    if (sort(builder, err) != 0)
+        return -1;
+    if (start >= end)
+        return 0;
+    for (size_t i = range_after(&all->ranges, start);
+         i < all->ranges.count && all->ranges.items[i].start < end; i++) {
+        const struct index_interval *item = &all->ranges.items[i];
+
+        if (item->start > run.end)
+            run_on(&run, item->start, INDEX_NONE);
+        run_on(&run, item->end < end ? item->end : end, root_of(all, item->a));
+    }
+    if (run.end < end)
+        run_on(&run, end, INDEX_NONE);
+    function(arg, run.start, run.end, run.root);
+    return 0;
+}
+
+int
+index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
+                     size_t build_id_size,
+                     int (*write)(void *arg, const void *data, size_t size,
+                                  struct error *err),
+                     void *arg, struct symbol_index_figures *figures,
+                     struct error *err)
+{
+    struct index_encoder encoders[INDEX_SECTIONS];
+    struct index_collected *all = &builder->all;
+    int rc = -1;
+
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        index_encoder_init(&encoders[i]);
+    if (sort(builder, err) != 0)
+        goto out;
+    if (build_id_size == 0 || build_id_size > INDEX_BUILD_ID_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "without a build-id there can be no symbol index");
+        goto out;
+    }
+    if (!index_intervals_sort(&all->rows, &all->room) ||
+        !index_intervals_sort(&all->symbols, &all->room) ||
+        !index_emit(all, encoders, figures)) {
+        builder->failed = true;
+        sort(builder, err);
+        goto out;
+    }
+    rc = index_encoder_write(encoders, build_id, build_id_size, write, arg,
+                             &figures->bytes, err);
+out:
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        index_encoder_fini(&encoders[i]);
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* index_collected.h - what an index file is made of, as it was added. */
+#ifndef HW_INDEX_COLLECTED_H
+#define HW_INDEX_COLLECTED_H
+
+#include <stddef.h>
+
+#include "index_dictionary.h"
+#include "index_intervals.h"
+#include "index_room.h"
+
+struct index_node;
+
+struct index_collected {
+    struct index_room room;
+    struct index_intervals ranges;  /* a: the node; INDEX_NONE: left out */
+    struct index_intervals rows;    /* a: the file, b: the line */
+    struct index_intervals symbols; /* a: the name, b: bytes to its start */
+    struct index_node *nodes;
+    size_t node_count, node_capacity;
+    struct index_dictionary names, files;
+};
+
+#endif

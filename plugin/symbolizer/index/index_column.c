@@ -1,0 +1,85 @@
+/* index_column.c - see index_column.h. */
+#include "index_column.h"
+
+#include <string.h>
+
+#include "buffer.h"
+
+uint64_t
+index_leb(struct reader *r)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = reader_u8(r);
+
+        if (shift == 63 && byte > 1)
+            break;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return r->failed ? 0 : value;
+    }
+    r->failed = true;
+    return 0;
+}
+
+void
+index_put_leb(struct buffer *out, uint64_t value)
+{
+    for (; value > 0x7f; value >>= 7)
+        buffer_u8(out, (uint8_t)(value | 0x80));
+    buffer_u8(out, (uint8_t)value);
+}
+
+void
+index_column_head(struct reader *r, struct index_column *column)
+{
+    column->width = reader_u8(r);
+    column->base = index_leb(r);
+    if (column->width > INDEX_WIDTH_MAX)
+        r->failed = true;
+}
+
+static size_t
+bytes_of(uint32_t count, uint32_t width)
+{
+    return ((size_t)count * width + 7) / 8;
+}
+
+void
+index_column_bits(struct reader *r, uint32_t count, struct index_column *column)
+{
+    column->bits =
+        (const uint8_t *)reader_bytes(r, bytes_of(count, column->width)).data;
+}
+
+static uint32_t
+width_of(const uint64_t *values, uint32_t count)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        all |= values[i];
+    return all ? 64 - (uint32_t)__builtin_clzll(all) : 0;
+}
+
+bool
+index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
+                 struct buffer *head, struct buffer *bits)
+{
+    uint32_t width = width_of(values, count), held = 0;
+    uint64_t word = 0;
+
+    if (width > INDEX_WIDTH_MAX)
+        return false;
+    buffer_u8(head, (uint8_t)width);
+    index_put_leb(head, base);
+    for (uint32_t i = 0; i < count; i++) {
+        word |= values[i] << held;
+        for (held += width; held >= 8; held -= 8, word >>= 8)
+            buffer_u8(bits, (uint8_t)word);
+    }
+    if (held)
+        buffer_u8(bits, (uint8_t)word);
+    return true;
+}

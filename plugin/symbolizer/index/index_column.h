@@ -1,0 +1,52 @@
+/*
+ * index_column.h - numbers of one kind, each of the same few bits: any of them
+ * is found without those before it.  See symbol_index_format.h.
+ */
+#ifndef HW_INDEX_COLUMN_H
+#define HW_INDEX_COLUMN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader.h"
+#include "symbol_index_format.h"
+
+struct buffer;
+
+struct index_column {
+    const uint8_t *bits; /* 8 bytes more than they need may be read */
+    uint64_t base;
+    uint32_t width;
+};
+
+uint64_t index_leb(struct reader *r); /* more than 64 bits fail */
+void index_put_leb(struct buffer *out, uint64_t value);
+
+/* Reads the column's head. */
+void index_column_head(struct reader *r, struct index_column *column);
+/* And takes the bits of count items. */
+void index_column_bits(struct reader *r, uint32_t count,
+                       struct index_column *column);
+
+/* The i-th without the base; i is below count. */
+static inline uint64_t
+index_column_raw(const struct index_column *column, uint32_t i)
+{
+    uint64_t bit = (uint64_t)i * column->width;
+
+    return index_load(column->bits + bit / 8) >> bit % 8 &
+           (((uint64_t)1 << column->width) - 1);
+}
+
+static inline uint64_t
+index_column_get(const struct index_column *column, uint32_t i)
+{
+    return column->base + index_column_raw(column, i);
+}
+
+/* Appends a column's head to head, and the bits of values, which are less base
+ * already, to bits; false if one of them needs too many. */
+bool index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
+                      struct buffer *head, struct buffer *bits);
+
+#endif

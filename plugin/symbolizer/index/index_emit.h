@@ -1,0 +1,19 @@
+/*
+ * index_emit.h - turns what was collected into the sections of an index file.
+ */
+#ifndef HW_INDEX_EMIT_H
+#define HW_INDEX_EMIT_H
+
+#include <stdbool.h>
+
+#include "index_encoder.h"
+
+struct index_collected;
+struct symbol_index_figures;
+
+/* Intervals are sorted; false: no room. */
+bool index_emit(struct index_collected *all,
+                struct index_encoder encoders[INDEX_SECTIONS],
+                struct symbol_index_figures *figures);
+
+#endif

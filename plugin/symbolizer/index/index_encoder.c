@@ -1,0 +1,270 @@
+/* index_encoder.c - see index_encoder.h. */
+#include "index_encoder.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "index_column.h"
+
+enum { SECTION_MAX = 1 << 30 /* bytes */ };
+
+void
+index_encoder_init(struct index_encoder *encoder)
+{
+    memset(encoder, 0, sizeof(*encoder));
+    buffer_init(&encoder->table, (size_t)INDEX_BLOCKS_MAX * INDEX_ENTRY_SIZE);
+    buffer_init(&encoder->blocks, SECTION_MAX);
+    buffer_init(&encoder->heads, INDEX_BLOCK_MAX);
+    buffer_init(&encoder->groups, INDEX_BLOCK_MAX);
+}
+
+void
+index_encoder_fini(struct index_encoder *encoder)
+{
+    buffer_fini(&encoder->table);
+    buffer_fini(&encoder->blocks);
+    buffer_fini(&encoder->heads);
+    buffer_fini(&encoder->groups);
+}
+
+void
+index_encoder_end(struct index_encoder *encoder)
+{
+    size_t start = encoder->blocks.size, size;
+
+    if (encoder->group_count == 0)
+        return;
+    buffer_u16(&encoder->blocks, (uint16_t)encoder->group_count);
+    buffer_add(&encoder->blocks, encoder->heads.data, encoder->heads.size);
+    buffer_add(&encoder->blocks, encoder->groups.data, encoder->groups.size);
+    size = encoder->blocks.size - start;
+    if (encoder->heads.failed || encoder->groups.failed ||
+        encoder->blocks.failed || size > INDEX_BLOCK_MAX) {
+        encoder->failed = true;
+        return;
+    }
+    buffer_u64(&encoder->table, encoder->first);
+    buffer_u64(&encoder->table, start);
+    buffer_u32(&encoder->table, (uint32_t)size);
+    buffer_u32(&encoder->table,
+               index_sum((uint8_t *)encoder->blocks.data + start, size));
+    if (encoder->table.failed)
+        encoder->failed = true;
+    encoder->block_count++;
+    encoder->group_count = 0;
+    buffer_clear(&encoder->heads);
+    buffer_clear(&encoder->groups);
+}
+
+static void
+put_group(struct index_encoder *encoder, uint64_t first, uint32_t items,
+          const struct buffer *group)
+{
+    if (encoder->heads.size + encoder->groups.size + group->size >
+            INDEX_BLOCK_BYTES ||
+        first - encoder->first > UINT32_MAX)
+        index_encoder_end(encoder);
+    if (encoder->group_count == 0)
+        encoder->first = first;
+    buffer_u32(&encoder->heads, (uint32_t)(first - encoder->first));
+    buffer_u16(&encoder->heads, (uint16_t)encoder->groups.size);
+    buffer_add(&encoder->groups, group->data, group->size);
+    encoder->group_count++;
+    encoder->items += items;
+}
+
+void
+index_encoder_texts(struct index_encoder *encoder, uint64_t first,
+                    uint32_t count, const struct buffer *group)
+{
+    if (group->failed)
+        encoder->failed = true;
+    else
+        put_group(encoder, first, count, group);
+}
+
+static uint64_t
+least(const uint64_t *values, uint32_t count, uint64_t from)
+{
+    uint64_t found = UINT64_MAX;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i] >= from && values[i] < found)
+            found = values[i];
+    return found == UINT64_MAX ? from : found;
+}
+
+static void
+put_column(struct index_encoder *encoder, const uint64_t *values,
+           uint32_t count, struct buffer *head, struct buffer *bits)
+{
+    uint64_t base = least(values, count, 0), less[INDEX_GROUP_ITEMS];
+
+    for (uint32_t i = 0; i < count; i++)
+        less[i] = values[i] - base;
+    if (!index_column_put(less, count, base, head, bits))
+        encoder->failed = true;
+}
+
+/* Nodes count from the group's least one; what is no node stays. */
+static void
+put_range_nodes(struct index_encoder *encoder, const struct index_items *items,
+                struct buffer *head, struct buffer *bits)
+{
+    const uint64_t *nodes = items->column[RANGE_NODE];
+    uint64_t base = least(nodes, items->count, INDEX_FIRST_NODE);
+    uint64_t less[INDEX_GROUP_ITEMS];
+
+    base -= INDEX_FIRST_NODE;
+    for (uint32_t i = 0; i < items->count; i++)
+        less[i] = nodes[i] < INDEX_FIRST_NODE ? nodes[i] : nodes[i] - base;
+    if (!index_column_put(less, items->count, base, head, bits))
+        encoder->failed = true;
+}
+
+struct places {
+    uint32_t count;
+    uint64_t files[INDEX_GROUP_ITEMS], lines[INDEX_GROUP_ITEMS];
+    uint64_t which[INDEX_GROUP_ITEMS], line[INDEX_GROUP_ITEMS];
+};
+
+static void
+sort_places(const struct index_items *items, struct places *out)
+{
+    out->count = 0;
+    for (uint32_t i = 0; i < items->count; i++) {
+        uint32_t k = 0;
+
+        while (k < out->count && out->files[k] != items->file[i])
+            k++;
+        if (k == out->count) {
+            out->files[k] = items->file[i];
+            out->lines[k] = items->line[i];
+            out->count++;
+        }
+        if (items->line[i] < out->lines[k])
+            out->lines[k] = items->line[i];
+        out->which[i] = k;
+    }
+    for (uint32_t i = 0; i < items->count; i++)
+        out->line[i] = items->line[i] - out->lines[out->which[i]];
+}
+
+void
+index_encoder_items(struct index_encoder *encoder, enum index_section section,
+                    const struct index_items *items)
+{
+    const struct index_shape *shape = &index_shapes[section];
+    struct buffer head, bits;
+    struct places places;
+
+    buffer_init(&head, INDEX_BLOCK_MAX);
+    buffer_init(&bits, INDEX_BLOCK_MAX);
+    buffer_u8(&head, (uint8_t)items->count);
+    if (shape->places) {
+        sort_places(items, &places);
+        buffer_u8(&head, (uint8_t)places.count);
+    }
+    for (unsigned i = 0; i < shape->columns; i++)
+        if (section == INDEX_RANGES && i == RANGE_NODE)
+            put_range_nodes(encoder, items, &head, &bits);
+        else
+            put_column(encoder, items->column[i], items->count, &head, &bits);
+    if (shape->places) {
+        put_column(encoder, places.files, places.count, &head, &bits);
+        put_column(encoder, places.lines, places.count, &head, &bits);
+        put_column(encoder, places.which, items->count, &head, &bits);
+        put_column(encoder, places.line, items->count, &head, &bits);
+    }
+    if (bits.size)
+        buffer_add(&head, bits.data, bits.size);
+    if (head.failed || bits.failed)
+        encoder->failed = true;
+    else
+        put_group(encoder, items->first, items->count, &head);
+    buffer_fini(&head);
+    buffer_fini(&bits);
+}
+
+static void
+put_header(struct buffer *out, struct index_encoder *encoders,
+           const uint8_t *build_id, size_t build_id_size, uint64_t size)
+{
+    static const uint8_t zero[INDEX_BUILD_ID_MAX + 7];
+
+    buffer_text(out, INDEX_MAGIC);
+    buffer_u32(out, INDEX_VERSION);
+    buffer_u32(out, INDEX_HEADER_SIZE);
+    buffer_u64(out, size);
+    buffer_u8(out, (uint8_t)build_id_size);
+    buffer_add(out, build_id, build_id_size);
+    buffer_add(out, zero, sizeof(zero) - build_id_size);
+    for (int i = 0; i < INDEX_SECTIONS; i++) {
+        const struct buffer *table = &encoders[i].table;
+
+        buffer_u32(out, encoders[i].block_count);
+        buffer_u32(out, index_sum((const uint8_t *)table->data, table->size));
+        buffer_u64(out, encoders[i].items);
+    }
+    if (!out->failed)
+        buffer_u32(out, index_sum((uint8_t *)out->data, out->size));
+}
+
+/* Tables count from the file's start, now that this is known. */
+static uint64_t
+place_blocks(struct index_encoder *encoders)
+{
+    uint64_t offset = INDEX_HEADER_SIZE;
+
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        offset += encoders[i].table.size;
+    for (int i = 0; i < INDEX_SECTIONS; i++) {
+        for (uint32_t k = 0; k < encoders[i].block_count; k++) {
+            uint8_t *entry = (uint8_t *)encoders[i].table.data +
+                             (size_t)k * INDEX_ENTRY_SIZE + 8;
+            uint64_t from_start = htole64(index_load(entry) + offset);
+
+            memcpy(entry, &from_start, sizeof(from_start));
+        }
+        offset += encoders[i].blocks.size;
+    }
+    return offset;
+}
+
+int
+index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
+                    const uint8_t *build_id, size_t build_id_size,
+                    int (*write)(void *arg, const void *data, size_t size,
+                                 struct error *err),
+                    void *arg, uint64_t *bytes, struct error *err)
+{
+    struct buffer header;
+    int rc = -1;
+
+    buffer_init(&header, INDEX_HEADER_SIZE);
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        if (encoders[i].failed) {
+            error_memory(err, "a symbol index");
+            goto out;
+        }
+    *bytes = place_blocks(encoders);
+    put_header(&header, encoders, build_id, build_id_size, *bytes);
+    if (header.failed) {
+        error_memory(err, "a symbol index");
+        goto out;
+    }
+    if (write(arg, header.data, header.size, err) != 0)
+        goto out;
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        if (encoders[i].table.size && write(arg, encoders[i].table.data,
+                                            encoders[i].table.size, err) != 0)
+            goto out;
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        if (encoders[i].blocks.size && write(arg, encoders[i].blocks.data,
+                                             encoders[i].blocks.size, err) != 0)
+            goto out;
+    rc = 0;
+out:
+    buffer_fini(&header);
+    return rc;
+}

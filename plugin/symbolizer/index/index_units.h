@@ -1,0 +1,65 @@
+/*
+ * index_units.h - gives an index builder all that DWARF has: every unit's
+ * functions, inlined places and lines, as far as the unit is the first that
+ * claims the addresses.  Units are read by several threads.
+ */
+#ifndef HW_INDEX_UNITS_H
+#define HW_INDEX_UNITS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "index_raw_names.h"
+#include "index_room.h"
+
+struct dwarf;
+struct dwarf_sections;
+struct dwarf_units;
+struct error;
+struct index_builder;
+struct symbol_index_source;
+
+/* Addresses that are a unit's own. */
+struct index_area {
+    uint64_t start, end;
+};
+
+struct index_units {
+    const struct symbol_index_source *source;
+    struct dwarf_sections *sections;
+    struct dwarf_units *units;
+    const struct index_room *room;
+    struct index_area *areas; /* unit by unit, ascending */
+    size_t area_count, areas_capacity;
+    uint32_t *area_starts; /* of a unit: its first; one more than units */
+    size_t area_starts_capacity;
+    atomic_size_t next; /* unit to be read */
+
+    pthread_mutex_t lock; /* of all below */
+    struct index_builder *builder;
+    struct index_raw_names names;
+    uint32_t *raw_of; /* by the builder's node: the number of its name */
+    size_t raw_of_capacity;
+    uint64_t left_out;
+    bool unplaced; /* a unit that was left out did not say where its code is */
+    bool failed;
+};
+
+/* units is zeroed by the caller.  Builder and room stay the caller's. */
+int index_units_init(struct index_units *units,
+                     const struct symbol_index_source *source,
+                     struct index_builder *builder,
+                     const struct index_room *room, struct error *err);
+void index_units_fini(struct index_units *units);
+
+/* Reads them all; 0 even if some had to be left out. */
+int index_units_read(struct index_units *units, struct error *err);
+
+/* The name of one of the builder's nodes, as in the file. */
+struct span index_units_raw_name(const struct index_units *units,
+                                 uint32_t node);
+
+#endif

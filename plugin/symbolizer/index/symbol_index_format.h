@@ -1,0 +1,157 @@
+/*
+ * symbol_index_format.h - the symbol index's file, byte by byte.
+ *
+ * Numbers are little-endian; "leb" is an unsigned LEB128 of at most 64 bits.
+ * The file is read with pread where the plan said mapped: a file that is cut
+ * while we look at it then gives an error, not SIGBUS.
+ *
+ * Header, INDEX_HEADER_SIZE bytes:
+ *     8    "HWINDEX\n"
+ *     u4   version: 1; another one is not read
+ *     u4   bytes of the header
+ *     u8   bytes of the file
+ *     u1   bytes of the build-id, 64 for it, the rest zero, 7 zero
+ *     6 x  a section: u4 blocks, u4 sum of its table, u8 items
+ *     u4   sum of the header up to here
+ *
+ * Then the sections' tables, in order, then their blocks, in order, without
+ * gaps.  A table has per block:
+ *     u8   first: address or number of its first item, ascending
+ *     u8   offset in the file
+ *     u4   bytes, at most INDEX_BLOCK_MAX
+ *     u4   sum of the block
+ * A sum is index_sum's; a block's is looked at when the block is first read,
+ * so that a look-up pays for what it touches.
+ *
+ * A block is
+ *     u2   groups
+ *     n x  a group: u4 first, less the block's first, ascending; u2 offset
+ *          behind this table, ascending
+ *     the groups
+ *
+ * Sections, and the columns of their items:
+ *     RANGES   address, node.  A run of code up to the next item's address: 0
+ *              no function, 1 left out (DWARF is to be asked), else node + 2;
+ *              the column's base is added to values of 2 and more only
+ *     ROWS     address, place.  Where the code from there on comes from
+ *     SYMBOLS  address, back, name.  The symbol that code belongs to begins
+ *              back bytes before the item's address; name 0: none
+ *     NODES    up, function, place.  A function, or a place where it was
+ *              inlined: up is the distance to the node that holds it, which
+ *              has a lower number, 0 none; function is name * 4 + 2 if that
+ *              was a linkage name + 1 if inlined; place: the call's
+ *     NAMES    texts, sorted; number 0 is ""; readable
+ *     FILES    texts, sorted; number 0 is "": unknown
+ *
+ * A group of the first four: u1 items (1 to INDEX_GROUP_ITEMS), [u1 k, if it
+ * has places], per column u1 width (at most INDEX_WIDTH_MAX) and leb base, then
+ * the columns' bits, each from a byte's start, lowest bit first: item i's value
+ * is base + the width bits from i * width on.  Addresses are less the group's
+ * first.  A place is four columns: k files, k lines, then per item which of
+ * these k, and its line less that one's: files and lines repeat themselves.
+ *
+ * A group of texts: u1 items (1 to INDEX_TEXT_ITEMS), each: leb bytes that it
+ * shares with the start of the text before it, leb with the end, leb bytes
+ * between, the bytes.  The first of a group shares nothing.
+ */
+#ifndef HW_SYMBOL_INDEX_FORMAT_H
+#define HW_SYMBOL_INDEX_FORMAT_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INDEX_MAGIC "HWINDEX\n"
+
+enum {
+    INDEX_VERSION = 1,
+    INDEX_BUILD_ID_MAX = 64,
+    INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
+    INDEX_ENTRY_SIZE = 24,        /* of a table */
+    INDEX_GROUP_ENTRY_SIZE = 6,   /* of a block's table */
+    INDEX_BLOCK_BYTES = 32 << 10, /* what the writer aims at */
+    INDEX_BLOCK_MAX = 64 << 10,
+    INDEX_BLOCKS_MAX = 1 << 20, /* of a section */
+    INDEX_GROUP_ITEMS = 64,
+    INDEX_TEXT_ITEMS = 16,
+    INDEX_TEXT_MAX = 8 << 10, /* longer ones are cut */
+    INDEX_WIDTH_MAX = 56,     /* and a byte's start fit in 8 bytes */
+    INDEX_COLUMNS_MAX = 6
+};
+
+enum index_section {
+    INDEX_RANGES,
+    INDEX_ROWS,
+    INDEX_SYMBOLS,
+    INDEX_NODES,
+    INDEX_NAMES,
+    INDEX_FILES,
+    INDEX_SECTIONS
+};
+
+enum { INDEX_NO_FUNCTION, INDEX_LEFT_OUT, INDEX_FIRST_NODE };
+
+/* The columns of an item of the first four sections, then a place's. */
+enum {
+    RANGE_ADDRESS = 0,
+    RANGE_NODE = 1,
+    ROW_ADDRESS = 0,
+    ROW_PLACE = 1,
+    SYMBOL_ADDRESS = 0,
+    SYMBOL_BACK = 1,
+    SYMBOL_NAME = 2,
+    NODE_UP = 0,
+    NODE_FUNCTION = 1,
+    NODE_PLACE = 2
+};
+enum { PLACE_FILES, PLACE_LINES, PLACE_WHICH, PLACE_LINE, PLACE_COLUMNS };
+
+struct index_shape {
+    unsigned columns; /* without the place's */
+    unsigned places;  /* 0 or 1 */
+};
+
+static const struct index_shape index_shapes[INDEX_SECTIONS] = {
+    [INDEX_RANGES] = {2, 0},
+    [INDEX_ROWS] = {1, 1},
+    [INDEX_SYMBOLS] = {3, 0},
+    [INDEX_NODES] = {2, 1},
+};
+
+static inline uint64_t
+index_load(const uint8_t *bytes)
+{
+    uint64_t v;
+
+    memcpy(&v, bytes, sizeof(v));
+    return le64toh(v);
+}
+
+/*
+ * Tells damage from health, not friend from foe: four lanes, so that it runs
+ * at memory's speed, where zlib's CRC-32 takes longer than all the rest.  Each
+ * word changes its lane for certain.
+ */
+static inline uint32_t
+index_sum(const uint8_t *data, size_t size)
+{
+    const uint64_t k = 0x9e3779b97f4a7c15ULL;
+    uint64_t lane[4] = {size, 1, 2, 3}, h = 0;
+    uint8_t last[32] = {0};
+
+    for (; size >= 32; size -= 32, data += 32)
+        for (unsigned i = 0; i < 4; i++) {
+            lane[i] = (lane[i] ^ index_load(data + (size_t)8 * i)) * k;
+            lane[i] ^= lane[i] >> 32;
+        }
+    if (size)
+        memcpy(last, data, size);
+    for (unsigned i = 0; i < 4; i++) {
+        lane[i] = (lane[i] ^ index_load(last + (size_t)8 * i)) * k;
+        h = (h ^ lane[i] ^ lane[i] >> 29) * k;
+    }
+    return (uint32_t)(h >> 32);
+}
+
+#endif

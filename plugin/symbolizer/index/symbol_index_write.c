@@ -1,0 +1,135 @@
+/*
+ * symbol_index_write.c - makes an index of all that DWARF and the symbols say
+ * of one object's code.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "address_map.h"
+#include "dwarf.h"
+#include "dwarf_sections.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "index_builder.h"
+#include "index_units.h"
+#include "symbol_index.h"
+
+struct writing {
+    const struct symbol_index_source *source;
+    struct index_builder *builder;
+    struct index_units units;
+};
+
+static bool
+take_room(void *arg, size_t size)
+{
+    return dwarf_room_take(arg, size);
+}
+
+static void
+give_room(void *arg, size_t size)
+{
+    dwarf_room_give(arg, size);
+}
+
+/* Symbols of code with one outermost function. */
+static void
+add_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
+{
+    struct writing *w = arg;
+    struct span outermost = {"", 0};
+    uint64_t next;
+
+    if (root != INDEX_NONE)
+        outermost = index_units_raw_name(&w->units, root);
+    for (; start < end; start = next) {
+        struct index_symbol symbol = {0, end, {"", 0}};
+
+        w->source->symbol(w->source->arg, start, outermost, &symbol);
+        next = symbol.end > start && symbol.end < end ? symbol.end : end;
+        if (symbol.name.size > 0)
+            index_builder_symbol(w->builder, start, next, symbol.start,
+                                 index_builder_name(w->builder, symbol.name));
+    }
+}
+
+/* Between start and end: what no unit has may be some other unit's. */
+static void
+leave_gaps_out(struct writing *w, uint64_t start, uint64_t end)
+{
+    size_t count;
+    const struct address_range *map = dwarf_units_map(w->units.units, &count);
+
+    for (size_t i = 0; i < count && map[i].start < end; i++) {
+        if (map[i].end <= start)
+            continue;
+        index_builder_left_out(w->builder, start, map[i].start);
+        start = map[i].end;
+    }
+    index_builder_left_out(w->builder, start, end);
+}
+
+static int
+for_each_code(struct writing *w,
+              int (*function)(struct writing *w, uint64_t start, uint64_t end,
+                              struct error *err),
+              struct error *err)
+{
+    const struct elf_file *elf = w->source->elf;
+
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        const struct elf_section *s = &elf->sections[i];
+
+        if ((s->flags & SHF_ALLOC) && (s->flags & SHF_EXECINSTR) &&
+            s->size <= UINT64_MAX - s->address &&
+            function(w, s->address, s->address + s->size, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+leave_out_code(struct writing *w, uint64_t start, uint64_t end,
+               struct error *err)
+{
+    (void)err;
+    leave_gaps_out(w, start, end);
+    return 0;
+}
+
+static int
+name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
+{
+    return index_builder_roots(w->builder, start, end, add_symbols, w, err);
+}
+
+int
+symbol_index_write(const struct symbol_index_source *source,
+                   struct symbol_index_figures *figures, struct error *err)
+{
+    struct index_room room = {take_room, give_room,
+                              dwarf_get_sections(source->dwarf)};
+    struct writing w = {source, index_builder_new(&room), {0}};
+    int rc = -1;
+
+    memset(figures, 0, sizeof(*figures));
+    if (!w.builder) {
+        error_memory(err, "a symbol index");
+        return -1;
+    }
+    if (index_units_init(&w.units, source, w.builder, &room, err) != 0 ||
+        index_units_read(&w.units, err) != 0)
+        goto out;
+    if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
+        goto out;
+    if (for_each_code(&w, name_code, err) != 0)
+        goto out;
+    rc = index_builder_finish(w.builder, source->elf->build_id,
+                              source->elf->build_id_size, source->write,
+                              source->arg, figures, err);
+    figures->left_out = w.units.left_out;
+out:
+    index_units_fini(&w.units);
+    index_builder_free(w.builder);
+    return rc;
+}

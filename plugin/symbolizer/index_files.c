@@ -1,0 +1,163 @@
+/* index_files.c - see index_files.h. */
+#include "index_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "helper.h"
+
+enum { PATH_BYTES = 4096, MODE = 0644 };
+
+static const uint64_t index_bytes_max = (uint64_t)2 << 30;
+
+/* Neither a device, nor the writer's end of a pipe, nor what a link says. */
+static int
+open_regular(const char *path)
+{
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+        fd_close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int
+open_in_directory(const struct elf_file *elf, const char *directory)
+{
+    char path[PATH_BYTES];
+    struct buffer text;
+    int fd = -1;
+
+    buffer_init(&text, sizeof(path));
+    buffer_format(&text, "%s/", directory);
+    for (size_t i = 0; i < elf->build_id_size; i++)
+        buffer_format(&text, "%02x", elf->build_id[i]);
+    buffer_text(&text, INDEX_FILE_SUFFIX);
+    if (!text.failed)
+        fd = open_regular(text.data);
+    buffer_fini(&text);
+    return fd;
+}
+
+int
+index_file_open(const struct elf_file *elf, const char *directory,
+                const char *path)
+{
+    char beside[PATH_BYTES];
+    int fd = -1, size;
+
+    if (elf->build_id_size == 0) /* it could be anybody's */
+        return -1;
+    if (directory)
+        fd = open_in_directory(elf, directory);
+    size = snprintf(beside, sizeof(beside), "%s" INDEX_FILE_SUFFIX, path);
+    if (fd < 0 && size > 0 && (size_t)size < sizeof(beside))
+        fd = open_regular(beside);
+    return fd;
+}
+
+struct output {
+    int fd;
+    const char *path;
+    uint64_t size;
+};
+
+/* helper_index.write */
+static int
+write_part(void *arg, const void *data, size_t size, struct error *err)
+{
+    struct output *out = arg;
+
+    if (size > index_bytes_max - out->size) {
+        error_set(err, ER_UNKNOWN, "the symbol index is larger than %llu MB",
+                  (unsigned long long)(index_bytes_max >> 20));
+        return -1;
+    }
+    if (fd_write_all(out->fd, data, size) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write %s", out->path);
+        return -1;
+    }
+    out->size += size;
+    return 0;
+}
+
+static int
+fill(struct helper *helper, const struct elf_file *elf, const char *path,
+     struct output *out, uint32_t deadline_ms, struct error *err)
+{
+    struct helper_index index = {.object_fd = elf->fd,
+                                 .path = path,
+                                 .deadline_ms = deadline_ms,
+                                 .write = write_part,
+                                 .arg = out};
+    struct error why = {0};
+
+    switch (helper_make_index(helper, &index, &why)) {
+    case HELPER_DONE:
+        if (!why.text[0] && out->size > 0)
+            return 0;
+        error_set(err, ER_UNKNOWN, "%s",
+                  why.text[0] ? why.text : "the symbol index is empty");
+        return -1;
+    case HELPER_CANCELLED:
+        error_set(err, ER_UNKNOWN, "cancelled");
+        return -1;
+    default:
+        *err = why;
+        return -1;
+    }
+}
+
+int
+index_file_make(struct helper *helper, const struct elf_file *elf,
+                const char *path, const char *target, uint32_t deadline_ms,
+                struct error *err)
+{
+    char name[PATH_BYTES];
+    struct output out = {.fd = -1, .path = target};
+    static unsigned made;
+    int rc = -1;
+
+    if (elf->build_id_size == 0) {
+        error_set(err, ER_UNKNOWN,
+                  "%s has no build-id, by which its index is known again: "
+                  "link it with -Wl,--build-id",
+                  path);
+        return -1;
+    }
+    /* Nobody else's name: two may make the same index. */
+    if (snprintf(name, sizeof(name), "%s.%d-%u-%llx.new", target, (int)getpid(),
+                 __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),
+                 (unsigned long long)clock_ms()) >= (int)sizeof(name))
+        errno = ENAMETOOLONG;
+    else
+        out.fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    if (out.fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write %s", target);
+        return -1;
+    }
+    if (fill(helper, elf, path, &out, deadline_ms, err) != 0)
+        goto out;
+    if (fsync(out.fd) != 0 || rename(name, target) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write %s", target);
+        goto out;
+    }
+    rc = 0;
+out:
+    if (rc != 0)
+        (void)unlink(name);
+    fd_close(out.fd);
+    return rc;
+}

@@ -1,0 +1,98 @@
+/*
+ * fuzz_symbol_index.c - any bytes as a symbol index.
+ *
+ * Its checksums are set right first: else nothing would ever get behind them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+#include "fuzz_target.h"
+#include "index_seal.h"
+#include "symbol_index.h"
+
+enum { SIZE_LIMIT = 1 << 18, ASKS = 96 };
+
+/* Reads all bytes, for the sanitizers to see it. */
+static void
+touch(struct span text)
+{
+    volatile char last;
+
+    for (size_t i = 0; i < text.size; i++)
+        last = text.data[i];
+    (void)last;
+}
+
+static void
+ask(struct symbol_index *index, uint64_t address)
+{
+    struct index_symbol symbol;
+    struct code_chain chain;
+    int failed;
+
+    if (!symbol_index_ask(index, address, &chain, &symbol, &failed)) {
+        if (chain.count != 0)
+            abort();
+        return;
+    }
+    if (chain.count > NAMES_INLINE_MAX || symbol.name.size > INDEX_TEXT_MAX ||
+        symbol.end <= address)
+        if (address != UINT64_MAX)
+            abort();
+    touch(symbol.name);
+    for (uint32_t k = 0; k < chain.count; k++) {
+        const struct code_frame *frame = &chain.frames[k];
+
+        if (frame->name.size > INDEX_TEXT_MAX ||
+            frame->file.size > INDEX_TEXT_MAX)
+            abort();
+        touch(frame->name);
+        touch(frame->file);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint8_t id[] = {0xb1, 0xd0, 3, 4, 5, 6, 7, 8};
+    static int fd = -1;
+    static uint8_t *bytes;
+    struct symbol_index *index;
+    struct error err;
+
+    if (fd < 0)
+        fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (!bytes)
+        bytes = malloc(SIZE_LIMIT);
+    if (fd < 0 || !bytes || size > SIZE_LIMIT || size < INDEX_HEADER_SIZE)
+        return 0;
+    memcpy(bytes, data, size);
+    memcpy(bytes, INDEX_MAGIC, 8);
+    seal_put(bytes + 8, INDEX_VERSION, 4);
+    seal_put(bytes + 12, INDEX_HEADER_SIZE, 4);
+    bytes[24] = sizeof(id);
+    memcpy(bytes + 25, id, sizeof(id));
+    index_seal(bytes, size);
+    if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+        fd_write_all(fd, (const char *)bytes, size) != 0)
+        abort();
+    index = symbol_index_open(fd, id, sizeof(id), &err);
+    if (!index)
+        return 0;
+    ask(index, 0);
+    ask(index, UINT64_MAX);
+    for (size_t i = 0; i < ASKS; i++) {
+        size_t at = INDEX_HEADER_SIZE + i / 4 * INDEX_ENTRY_SIZE;
+
+        if (at + 8 > size)
+            break;
+        ask(index, seal_get(bytes + at, 8) + i % 4 * 5);
+    }
+    symbol_index_close(index);
+    return 0;
+}

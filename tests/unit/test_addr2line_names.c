@@ -1,0 +1,300 @@
+/* test_addr2line_names.c - binutils' naming rule, on made chains. */
+#include <stdio.h>
+#include <string.h>
+
+#include "addr2line_names.h"
+#include "errors.h"
+#include "failing_memory.h"
+#include "suite.h"
+
+enum { START = 100 }; /* of every symbol */
+
+static struct addr2line_names *names;
+static struct frame frames[NAMES_INLINE_MAX];
+static uint32_t count;
+
+static struct span
+span(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
+static void
+set_up(void)
+{
+    struct error err;
+
+    names = addr2line_names_new(&err);
+    ck_assert_ptr_nonnull(names);
+}
+
+static void
+tear_down(void)
+{
+    addr2line_names_free(names);
+}
+
+static int
+ask(const struct code_frame *list, uint32_t size, const char *symbol)
+{
+    struct code_chain chain = {list, size};
+    struct addr2line_symbol holder = {{span(symbol), false}, START};
+
+    return addr2line_names_frames(names, &chain, &holder, frames, &count);
+}
+
+/* The functions of the answer, joined by ':'. */
+static const char *
+functions(const struct code_frame *list, uint32_t size, const char *symbol)
+{
+    static char text[1000];
+
+    ck_assert_int_eq(ask(list, size, symbol), 0);
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                 i ? ":" : "", frames[i].function);
+    return text;
+}
+
+static struct code_frame
+frame(uint64_t entry, const char *name, bool inlined)
+{
+    return (struct code_frame){.entry = entry,
+                               .name = span(name),
+                               .linkage = name[0] == '_',
+                               .inlined = inlined,
+                               .file = span("/src/a.cc"),
+                               .line = (uint32_t)entry};
+}
+
+START_TEST(linkage_names_are_printed_readable)
+{
+    struct code_frame list[] = {frame(2, "_ZN1A3runEi", true),
+                                frame(1, "_Z4mainv", false)};
+
+    ck_assert_str_eq(functions(list, 2, "_Z5otherv"), "A::run(int):main()");
+    ck_assert_str_eq(frames[0].file, "/src/a.cc");
+    ck_assert_uint_eq(frames[0].line, 2);
+    ck_assert_uint_eq(frames[1].line, 1);
+    ck_assert_str_eq(functions(list, 2, ""), "A::run(int):main()");
+}
+END_TEST
+
+START_TEST(a_function_without_one_keeps_the_first_symbol_it_is_asked_under)
+{
+    struct code_frame list[] = {frame(2, "_Z1iv", true),
+                                frame(1, "hidden", false)};
+
+    /* As the outer one it has its own name, until it was the innermost. */
+    ck_assert_str_eq(functions(list, 2, "_ZL6hiddeni"), "i():hidden");
+    ck_assert_str_eq(functions(list + 1, 1, "_ZL6hiddeni"), "hidden(int)");
+    ck_assert_str_eq(functions(list + 1, 1, "_ZL6hiddeni.cold"), "hidden(int)");
+    ck_assert_str_eq(functions(list, 2, "_ZL6hiddeni"), "i():hidden(int)");
+}
+END_TEST
+
+/* The cold part is asked for first, and not the place where it starts. */
+START_TEST(a_name_stays_only_if_function_and_symbol_start_together)
+{
+    struct code_frame moved[] = {frame(1, "hidden", false)};
+    struct code_frame inlined[] = {frame(2, "twice", true),
+                                   frame(3, "_Z5outerv", false)};
+
+    moved[0].low = START + 1;
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni.cold"),
+                     "hidden(int) [clone .cold]");
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni.cold"), "hidden");
+    moved[0].low = START;
+    ck_assert_str_eq(functions(moved, 1, "_ZL6hiddeni"), "hidden");
+    inlined[0].low = START;
+    ck_assert_str_eq(functions(inlined, 2, "_Z5outerv"), "outer():outer()");
+    ck_assert_str_eq(functions(inlined, 2, "_Z3newv"), "outer():outer()");
+}
+END_TEST
+
+START_TEST(where_functions_start_is_guessed_when_it_is_not_known)
+{
+    struct code_frame cold[] = {frame(1, "hidden", false)};
+    struct code_frame other[] = {frame(2, "other", false)};
+
+    ck_assert_str_eq(functions(cold, 1, "hidden.cold"), "hidden.cold");
+    ck_assert_str_eq(functions(cold, 1, "hidden.cold"), "hidden");
+    ck_assert_str_eq(functions(other, 1, "_ZL5otherv"), "other()");
+    ck_assert_str_eq(functions(other, 1, "_ZL5otherv.cold"), "other()");
+}
+END_TEST
+
+START_TEST(where_it_was_inlined_it_has_the_symbols_name_once)
+{
+    struct code_frame list[] = {frame(2, "twice", true),
+                                frame(1, "_Z5outerv", false)};
+    struct code_frame elsewhere[] = {frame(3, "twice", true),
+                                     frame(1, "_Z5outerv", false)};
+
+    ck_assert_str_eq(functions(list, 2, "_Z5outerv"), "outer():outer()");
+    ck_assert_str_eq(functions(list, 2, "_Z5outerv"), "twice:outer()");
+    ck_assert_str_eq(functions(elsewhere, 2, "_Z5outerv"), "outer():outer()");
+    ck_assert_str_eq(functions(elsewhere, 2, "_Z5outerv"), "twice:outer()");
+}
+END_TEST
+
+START_TEST(without_a_symbol_dwarf_has_its_way)
+{
+    struct code_frame list[] = {frame(1, "hidden", false)};
+
+    ck_assert_str_eq(functions(list, 1, ""), "hidden");
+    ck_assert_str_eq(functions(list, 1, "_ZL6hiddeni"), "hidden(int)");
+    ck_assert_str_eq(functions(list, 1, ""), "hidden(int)");
+}
+END_TEST
+
+START_TEST(nobody_knows_this_function)
+{
+    struct code_frame list[] = {frame(0, "", true), frame(1, "", false)};
+
+    ck_assert_str_eq(functions(NULL, 0, ""), "");
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(frames[0].file, "");
+    ck_assert_str_eq(functions(NULL, 0, "_Z1av"), "a()");
+    ck_assert_str_eq(functions(list + 1, 1, ""), "");
+    ck_assert_uint_eq(frames[0].line, 1);
+    ck_assert_str_eq(functions(list, 1, "a"), "a");
+    ck_assert_str_eq(functions(list, 1, "b"), "b");
+    ck_assert_str_eq(functions(list, 2, ""), "??:??");
+    ck_assert_str_eq(functions(list, 2, "b"), "b:??");
+}
+END_TEST
+
+START_TEST(readable_names_stay_as_they_are)
+{
+    struct code_frame list[] = {frame(2, "_ZN1A3runEi", true),
+                                frame(1, "outer", false)};
+    struct code_chain chain = {list, 2};
+    struct addr2line_symbol symbol = {{span("_Z3outv"), true}, START};
+
+    list[0].readable = list[1].readable = true;
+    ck_assert_int_eq(
+        addr2line_names_frames(names, &chain, &symbol, frames, &count), 0);
+    ck_assert_str_eq(frames[0].function, "_ZN1A3runEi");
+    ck_assert_str_eq(frames[1].function, "outer");
+    chain.frames++;
+    chain.count--;
+    ck_assert_int_eq(
+        addr2line_names_frames(names, &chain, &symbol, frames, &count), 0);
+    ck_assert_str_eq(frames[0].function, "_Z3outv");
+}
+END_TEST
+
+START_TEST(versions_are_cut_and_texts_are_kept_once)
+{
+    char text[] = "malloc@@GLIBC_2.2.5";
+    struct addr2line_name name = {{text, strlen(text)}, false};
+    const char *first = addr2line_names_readable(names, &name);
+
+    ck_assert_str_eq(first, "malloc");
+    ck_assert_ptr_eq(addr2line_names_readable(names, &name), first);
+    text[0] = 'x';
+    ck_assert_str_eq(addr2line_names_readable(names, &name), "xalloc");
+    ck_assert_str_eq(first, "malloc");
+    name.text.size = 3; /* not the whole of what lies there */
+    ck_assert_str_eq(addr2line_names_readable(names, &name), "xal");
+    name.text.size = 0;
+    ck_assert_str_eq(addr2line_names_readable(names, &name), "");
+}
+END_TEST
+
+START_TEST(rust_is_readable)
+{
+    static const struct {
+        const char *raw, *readable;
+    } rust[] = {
+        {"_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
+         "core::ptr::drop_in_place"},
+        {"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+    };
+
+    for (size_t i = 0; i < sizeof(rust) / sizeof(rust[0]); i++) {
+        struct addr2line_name name = {span(rust[i].raw), false};
+
+        ck_assert_str_eq(addr2line_names_readable(names, &name),
+                         rust[i].readable);
+    }
+}
+END_TEST
+
+START_TEST(many_functions_keep_their_names)
+{
+    enum { FUNCTIONS = 20000 };
+    char symbol[32], own[32];
+
+    for (int pass = 0; pass < 2; pass++)
+        for (uint64_t i = 1; i <= FUNCTIONS; i++) {
+            struct code_frame list[1];
+
+            snprintf(own, sizeof(own), "own%d", (int)i);
+            snprintf(symbol, sizeof(symbol), "symbol%d", pass ? 0 : (int)i);
+            list[0] = frame(i, own, false);
+            functions(list, 1, symbol);
+            snprintf(symbol, sizeof(symbol), "symbol%d", (int)i);
+            ck_assert_str_eq(frames[0].function, symbol);
+        }
+}
+END_TEST
+
+START_TEST(without_memory_it_says_so)
+{
+    char own[32], symbol[32] = "";
+    bool done = false;
+
+    for (unsigned n = 1; !done; n++) {
+        struct addr2line_names *poor;
+        struct error err = {0};
+        int rc = 0;
+
+        allocations = 0;
+        failing = n;
+        poor = addr2line_names_new(&err);
+        for (uint64_t i = 0; poor && rc == 0 && i < 1200; i++) {
+            struct code_frame list[1];
+            struct code_chain chain = {list, 1};
+            struct addr2line_symbol name = {{span(symbol), false}, START};
+
+            snprintf(own, sizeof(own), "own%d", (int)i);
+            snprintf(symbol, sizeof(symbol), "_Z3sym%dv", (int)i);
+            list[0] = frame(i, own, false);
+            name.name.text = span(symbol);
+            rc = addr2line_names_frames(poor, &chain, &name, frames, &count);
+        }
+        done = allocations < n;
+        failing = 0;
+        ck_assert_int_eq(poor && rc == 0, done);
+        ck_assert_int_eq(!poor, err.text[0] != '\0');
+        addr2line_names_free(poor);
+    }
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("addr2line_names");
+    TCase *tc = tcase_create("addr2line_names");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, linkage_names_are_printed_readable);
+    tcase_add_test(
+        tc, a_function_without_one_keeps_the_first_symbol_it_is_asked_under);
+    tcase_add_test(tc, a_name_stays_only_if_function_and_symbol_start_together);
+    tcase_add_test(tc, where_functions_start_is_guessed_when_it_is_not_known);
+    tcase_add_test(tc, where_it_was_inlined_it_has_the_symbols_name_once);
+    tcase_add_test(tc, without_a_symbol_dwarf_has_its_way);
+    tcase_add_test(tc, nobody_knows_this_function);
+    tcase_add_test(tc, readable_names_stay_as_they_are);
+    tcase_add_test(tc, versions_are_cut_and_texts_are_kept_once);
+    tcase_add_test(tc, rust_is_readable);
+    tcase_add_test(tc, many_functions_keep_their_names);
+    tcase_add_test(tc, without_memory_it_says_so);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

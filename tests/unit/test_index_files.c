@@ -1,0 +1,346 @@
+/* test_index_files.c - making, finding and passing index files, with helpers
+ * that misbehave. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "helper.h"
+#include "index_files.h"
+#include "suite.h"
+#include "symbolizer_wire.h"
+
+enum { DEADLINE_MS = 500, SLACK_MS = 4000 };
+
+static char directory[] = "/tmp/hw-index-XXXXXX";
+static char target[64], program[64];
+static struct elf_file elf;
+static struct helper *helper;
+static int cancel[2];
+
+static void
+set_up(void)
+{
+    struct error err;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(target, sizeof(target), "%s/x.hwindex", directory);
+    ck_assert_int_eq(elf_init(&elf, fd, "this", &err), 0);
+    if (elf.build_id_size == 0) /* not every compiler gives one */
+        elf.build_id_size = 20;
+    ck_assert_int_eq(pipe2(cancel, O_CLOEXEC), 0);
+}
+
+static void
+tear_down(void)
+{
+    char command[128];
+
+    helper_free(helper);
+    helper = NULL;
+    fd_close(elf.fd);
+    elf_fini(&elf);
+    fd_close(cancel[0]);
+    fd_close(cancel[1]);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+static void
+helper_is(const char *behaviour)
+{
+    struct helper_options options = {program, (uint64_t)4 << 30, 10000,
+                                     cancel[0]};
+    struct error err;
+
+    snprintf(program, sizeof(program), "%s/%s", directory, behaviour);
+    ck_assert_int_eq(symlink(HW_TEST_BIN "/fake_symbolizer", program), 0);
+    helper = helper_new(&options, &err);
+    ck_assert_ptr_nonnull(helper);
+}
+
+/* Nothing but the helper's link and the files that are named. */
+static size_t
+entries(void)
+{
+    DIR *d = opendir(directory);
+    size_t count = 0;
+
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count - 2;
+}
+
+static int
+make(struct error *err)
+{
+    memset(err, 0, sizeof(*err));
+    return index_file_make(helper, &elf, "/bin/x", target, DEADLINE_MS, err);
+}
+
+START_TEST(an_index_is_what_the_helper_says)
+{
+    struct buffer text;
+    struct error err;
+    struct stat st;
+
+    helper_is("parts");
+    umask(022);
+    for (int i = 0; i < 2; i++) { /* over an old one, by the same helper */
+        ck_assert_msg(make(&err) == 0, "%s", err.text);
+        buffer_init(&text, 1000);
+        ck_assert_int_eq(file_read_all(target, &text, &err), 0);
+        ck_assert_str_eq(text.data, "indexindexindexindexindexindex");
+        buffer_fini(&text);
+    }
+    ck_assert_int_eq(stat(target, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0644);
+    ck_assert_uint_eq(entries(), 2);
+}
+END_TEST
+
+static const struct {
+    const char *behaviour, *why;
+} failures[] = {
+    {"half_parts", "status 1"},
+    {"no_parts", "the symbol index is empty"},
+    {"parts_and_complaint", "has no debug information"},
+    {"endless_parts", "took too long"},
+    {"other", "garbage"},
+    {"garbage", "garbage"},
+    {"huge", "garbage"},
+    {"hang", "took too long"},
+    {"die", "status 7"},
+    {"crash", "signal 9"},
+    {"version", "another version"},
+};
+
+START_TEST(a_failure_leaves_nothing_but_what_was_there)
+{
+    uint64_t start = clock_ms();
+    struct buffer text;
+    struct error err;
+    int fd;
+
+    helper_is(failures[_i].behaviour);
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_msg(strstr(err.text, failures[_i].why), "%s", err.text);
+    ck_assert_uint_lt(clock_ms() - start, DEADLINE_MS + SLACK_MS);
+    ck_assert_uint_eq(entries(), 1);
+    fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_eq(fd_write_all(fd, "old", 3), 0);
+    fd_close(fd);
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_uint_eq(entries(), 2);
+    buffer_init(&text, 1000);
+    ck_assert_int_eq(file_read_all(target, &text, &err), 0);
+    ck_assert_str_eq(text.data, "old");
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(a_cancel_leaves_nothing)
+{
+    struct error err;
+
+    helper_is("hang");
+    ck_assert_int_eq(fd_write_all(cancel[1], "x", 1), 0);
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_str_eq(err.text, "cancelled");
+    ck_assert_uint_eq(entries(), 1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_told)
+{
+    struct error err;
+
+    helper_is("parts");
+    ck_assert_int_eq(mkdir(target, 0755), 0);
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_msg(strstr(err.text, "x.hwindex: Is a directory"), "%s",
+                  err.text);
+    ck_assert_int_eq(rmdir(target), 0);
+    ck_assert_uint_eq(entries(), 1);
+    /* As a full disk does; and it is no failure of the helper's.  Check has
+     * files to write, too. */
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < HELPER_FAILURES_MAX + 1; i++) {
+        struct rlimit none = {12, RLIM_INFINITY},
+                      all = {RLIM_INFINITY, RLIM_INFINITY};
+        int limited = setrlimit(RLIMIT_FSIZE, &none), rc = make(&err);
+
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &all), 0);
+        ck_assert_int_eq(limited, 0);
+        ck_assert_int_eq(rc, -1);
+        ck_assert_msg(strstr(err.text, "x.hwindex: File too large"), "%s",
+                      err.text);
+    }
+    ck_assert_uint_eq(entries(), 1);
+    snprintf(target, sizeof(target), "%s/none/x.hwindex", directory);
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_msg(strstr(err.text, "No such file or directory"), "%s",
+                  err.text);
+}
+END_TEST
+
+START_TEST(without_a_build_id_there_is_no_index)
+{
+    struct error err;
+
+    helper_is("parts");
+    elf.build_id_size = 0;
+    ck_assert_int_eq(make(&err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "/bin/x has no build-id"));
+    ck_assert_uint_eq(entries(), 1);
+    elf.build_id_size = 20;
+    ck_assert_int_eq(make(&err), 0);
+    elf.build_id_size = 0;
+    target[strlen(target) - strlen(INDEX_FILE_SUFFIX)] = '\0';
+    ck_assert_int_eq(index_file_open(&elf, NULL, target), -1);
+}
+END_TEST
+
+static void
+write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
+    fd_close(fd);
+}
+
+static void
+opens(const char *own, const char *path, const char *text)
+{
+    char found[16] = "";
+    int fd = index_file_open(&elf, own, path);
+
+    ck_assert_int_eq(fd >= 0, text != NULL);
+    if (!text)
+        return;
+    ck_assert_int_gt(read(fd, found, sizeof(found) - 1), 0);
+    ck_assert_str_eq(found, text);
+    fd_close(fd);
+}
+
+START_TEST(our_own_index_goes_before_the_shipped_one)
+{
+    char path[64], beside[80], ours[80];
+
+    memset(elf.build_id, 0xa1, sizeof(elf.build_id));
+    elf.build_id_size = 3;
+    snprintf(path, sizeof(path), "%s/bin", directory);
+    snprintf(beside, sizeof(beside), "%s.hwindex", path);
+    snprintf(ours, sizeof(ours), "%s/a1a1a1.hwindex", directory);
+    opens(directory, path, NULL);
+    write_file(beside, "beside");
+    opens(NULL, path, "beside");
+    opens(directory, path, "beside");
+    opens("/nonexistent", path, "beside");
+    write_file(ours, "ours");
+    opens(directory, path, "ours");
+    opens(NULL, path, "beside");
+    ck_assert_int_eq(unlink(beside), 0);
+    ck_assert_int_eq(symlink(ours, beside), 0);
+    opens(NULL, path, NULL); /* never through a link */
+    ck_assert_int_eq(unlink(ours), 0);
+    ck_assert_int_eq(mkfifo(ours, 0600), 0);
+    opens(directory, path, NULL);
+    ck_assert_int_eq(unlink(ours), 0);
+    ck_assert_int_eq(mkdir(ours, 0700), 0);
+    opens(directory, path, NULL);
+}
+END_TEST
+
+static char answered[64];
+
+static bool
+take(void *arg, const struct wire_reply *reply)
+{
+    (void)arg;
+    snprintf(answered, sizeof(answered), "%.*s",
+             (int)reply->frames[0].function.size,
+             reply->frames[0].function.data);
+    return true;
+}
+
+START_TEST(an_index_comes_along_with_its_object)
+{
+    static const uint64_t offset = 1;
+    struct helper_question question = {.object_fd = elf.fd,
+                                       .index_fd = -1,
+                                       .path = "/bin/x",
+                                       .offsets = &offset,
+                                       .count = 1,
+                                       .deadline_ms = 10000,
+                                       .answer = take};
+    struct error err;
+
+    helper_is("second");
+    write_file(target, "the index");
+    ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "index 0, 1 descriptors");
+    question.index_fd = open(target, O_RDONLY | O_CLOEXEC);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_DONE);
+        ck_assert_str_eq(answered, "the index");
+    }
+    fd_close(question.index_fd);
+}
+END_TEST
+
+START_TEST(parts_that_nobody_asked_for_are_garbage)
+{
+    static const uint64_t offset = 1;
+    struct helper_question question = {.object_fd = elf.fd,
+                                       .index_fd = -1,
+                                       .path = "/bin/x",
+                                       .offsets = &offset,
+                                       .count = 1,
+                                       .deadline_ms = 10000,
+                                       .answer = take};
+    struct error err;
+
+    helper_is("other");
+    ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "garbage"));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("index_files");
+    TCase *tc = tcase_create("index_files");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, an_index_is_what_the_helper_says);
+    tcase_add_loop_test(tc, a_failure_leaves_nothing_but_what_was_there, 0,
+                        sizeof(failures) / sizeof(failures[0]));
+    tcase_add_test(tc, a_cancel_leaves_nothing);
+    tcase_add_test(tc, what_cannot_be_written_is_told);
+    tcase_add_test(tc, without_a_build_id_there_is_no_index);
+    tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
+    tcase_add_test(tc, an_index_comes_along_with_its_object);
+    tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}

@@ -1,0 +1,529 @@
+/* test_symbol_index.c - symbol index files: what goes in comes out. */
+#include "failing_memory.h"
+#include "index_blocks.h"
+#include "index_fixture.h"
+#include "index_seal.h"
+#include "suite.h"
+
+static const struct {
+    uint64_t address;
+    const char *answer;
+} small[] = {
+    {0, " 0-1000"},
+    {0xfff, " 0-1000"},
+    {0x1000, "db::open(char const*) /src/open.cc:10; "
+             "db::open(char*) 1000-1020"},
+    {0x1007, "db::open(char const*) /src/open.cc:10; "
+             "db::open(char*) 1000-1020"},
+    {0x1008, "db::check(int) in /src/check.h:3; "
+             "db::open(char const*) /src/open.cc:12; "
+             "db::open(char*) 1000-1020"},
+    {0x100f, "local! in /src/check.h:3; db::check(int) in /src/check.h:7; "
+             "db::open(char const*) /src/open.cc:12; "
+             "db::open(char*) 1000-1020"},
+    {0x1013, "db::open(char const*) /src/open.cc:14; "
+             "db::open(char*) 1000-1020"},
+    {0x101f, "db::open(char const*) :0; db::open(char*) 1000-1020"},
+    {0x1020, " 0-2000"},
+    {0x2000, "main! :0; main 2000-2008"},
+    {0x200f, "main! :0; main.cold 1ff8-2010"},
+    {0x2fff, " 0-4000"},
+    {0x3000, "left out"},
+    {0x30ff, "left out"},
+    {0x3100, " 0-4000"},
+    {0x4003, "! /src/check.h:70000; start 3ff0-4010"},
+    {0x4004, "start 3ff0-4010"},
+    {0x4010, " 0-ffffffffffffffff"},
+    {UINT64_MAX, " 0-ffffffffffffffff"},
+};
+
+enum { SMALL = sizeof(small) / sizeof(small[0]) };
+
+static void
+make_small(struct buffer *out)
+{
+    struct index_builder *builder = fixture_builder();
+    struct symbol_index_figures figures;
+
+    fixture_small(builder);
+    fixture_finish(builder, out, &figures);
+    ck_assert_uint_eq(figures.functions, 2);
+    ck_assert_uint_eq(figures.inlined, 2);
+    ck_assert_uint_eq(figures.ranges, 6);
+    ck_assert_uint_eq(figures.rows, 5);
+    ck_assert_uint_eq(figures.symbols, 4);
+}
+
+START_TEST(every_kind_of_address_is_answered)
+{
+    struct buffer bytes;
+    struct symbol_index *index;
+    int fd;
+
+    make_small(&bytes);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert_ptr_nonnull(index);
+    for (int i = 0; i < SMALL; i++)
+        ck_assert_str_eq(fixture_ask(index, small[i].address), small[i].answer);
+    for (int i = SMALL - 1; i >= 0; i--)
+        ck_assert_str_eq(fixture_ask(index, small[i].address), small[i].answer);
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(entries_tell_functions_and_places_apart)
+{
+    static const uint64_t addresses[] = {0x1000, 0x1008, 0x100c, 0x1010};
+    struct buffer bytes;
+    struct symbol_index *index;
+    struct index_symbol symbol;
+    struct code_chain chain;
+    uint64_t entries[4];
+    int fd, failed;
+
+    make_small(&bytes);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(
+            symbol_index_ask(index, addresses[i], &chain, &symbol, &failed));
+        entries[i] = chain.frames[0].entry;
+    }
+    ck_assert_uint_eq(entries[0], entries[3]);
+    ck_assert_uint_ne(entries[0], entries[1]);
+    ck_assert_uint_ne(entries[1], entries[2]);
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(an_index_of_nothing_answers_nothing)
+{
+    struct symbol_index_figures figures;
+    struct symbol_index *index;
+    struct buffer bytes;
+    int fd;
+
+    fixture_finish(fixture_builder(), &bytes, &figures);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert_ptr_nonnull(index);
+    ck_assert_str_eq(fixture_ask(index, 0x1000), " 0-ffffffffffffffff");
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(what_overlaps_is_told_of_who_came_first)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    struct symbol_index *index;
+    struct buffer bytes;
+    uint32_t first = fixture_node(b, INDEX_NONE, "first()", "", 0);
+    uint32_t second = fixture_node(b, INDEX_NONE, "second()", "", 0);
+    int fd;
+
+    index_builder_range(b, 0x100, 0x110, first);
+    index_builder_range(b, 0x100, 0x120, second);
+    index_builder_range(b, 0x0f0, 0x104, second);
+    index_builder_range(b, 0x110, 0x110, first);
+    index_builder_range(b, 0x130, 0x120, first);
+    fixture_finish(b, &bytes, &figures);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert_str_eq(fixture_ask(index, 0x103),
+                     "second() :0;  0-ffffffffffffffff");
+    ck_assert_str_eq(fixture_ask(index, 0x10f),
+                     "first() :0;  0-ffffffffffffffff");
+    ck_assert_str_eq(fixture_ask(index, 0x110),
+                     "second() :0;  0-ffffffffffffffff");
+    ck_assert_str_eq(fixture_ask(index, 0x120), " 0-ffffffffffffffff");
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(of_a_chain_too_long_the_innermost_are_kept)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    struct index_symbol symbol;
+    struct symbol_index *index;
+    struct code_chain chain;
+    struct buffer bytes;
+    uint32_t node = INDEX_NONE;
+    char name[16];
+    int fd, failed;
+
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "f%d()", i);
+        node = fixture_node(b, node, name, "f.cc", (uint32_t)i);
+    }
+    index_builder_range(b, 0x100, 0x110, node);
+    fixture_finish(b, &bytes, &figures);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert(symbol_index_ask(index, 0x100, &chain, &symbol, &failed));
+    ck_assert_uint_eq(chain.count, NAMES_INLINE_MAX);
+    ck_assert(span_is(chain.frames[0].name, "f199()"));
+    ck_assert(span_is(chain.frames[NAMES_INLINE_MAX - 1].name, "f136()"));
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(long_texts_are_cut)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    struct index_symbol symbol;
+    struct symbol_index *index;
+    struct code_chain chain;
+    struct buffer bytes;
+    char *name = mem_alloc(3 * INDEX_TEXT_MAX);
+    int fd, failed;
+
+    memset(name, 'x', (size_t)3 * INDEX_TEXT_MAX);
+    for (uint32_t i = 0; i < 40; i++) { /* many of them in a group */
+        struct index_node node = {INDEX_NONE, 0, 0, 0, false, false};
+
+        name[0] = (char)('A' + i);
+        node.name = index_builder_name(
+            b, (struct span){name, (size_t)3 * INDEX_TEXT_MAX - i});
+        index_builder_range(b, i * 16, i * 16 + 16,
+                            index_builder_node(b, &node));
+    }
+    fixture_finish(b, &bytes, &figures);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (uint32_t i = 0; i < 40; i++) {
+        ck_assert(
+            symbol_index_ask(index, i * 16 + 5, &chain, &symbol, &failed));
+        ck_assert_uint_eq(chain.frames[0].name.size, INDEX_TEXT_MAX);
+        ck_assert_int_eq(chain.frames[0].name.data[0], 'A' + (int)i);
+    }
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+    mem_free(name);
+}
+END_TEST
+
+/* ---- many ---- */
+
+enum { MANY = 20000 };
+
+static uint32_t
+roll(uint32_t *dice)
+{
+    *dice ^= *dice << 13;
+    *dice ^= *dice >> 17;
+    return *dice ^= *dice << 5;
+}
+
+struct expected {
+    uint64_t start, end;
+    char name[64], outer[64];
+    uint32_t line, call_line;
+    char file[32];
+};
+
+/* Functions with one inlined place each, some far from the others. */
+static void
+make_many(struct buffer *out, struct expected *expected)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    uint64_t at = 0x400000;
+    uint32_t dice = 7;
+
+    for (int i = 0; i < MANY; i++) {
+        struct expected *e = &expected[i];
+        uint32_t outer, inner;
+
+        e->start = at;
+        e->end = at + 2 + roll(&dice) % 60;
+        at = e->end + (roll(&dice) % 4 ? 0 : 16);
+        if (roll(&dice) % 5000 == 0)
+            at += UINT64_C(1) << 33;
+        snprintf(e->outer, sizeof(e->outer), "ns%u::outer<%u>(int)",
+                 roll(&dice) % 30, roll(&dice) % 9000);
+        snprintf(e->name, sizeof(e->name), "std::vector<T%u>::push_back(T%u)",
+                 roll(&dice) % 3000, roll(&dice) % 10);
+        snprintf(e->file, sizeof(e->file), "/src/dir%u/file%u.cc",
+                 roll(&dice) % 7, roll(&dice) % 50);
+        e->line = 1 + roll(&dice) % (roll(&dice) % 9 ? 3000 : UINT32_MAX);
+        e->call_line = roll(&dice) % 500;
+        outer = fixture_node(b, INDEX_NONE, e->outer, "", 0);
+        inner = fixture_node(b, outer, e->name, e->file, e->call_line);
+        index_builder_range(b, e->start, e->end, inner);
+        index_builder_row(b, e->start, e->end,
+                          index_builder_file(b, span_of(e->file)), e->line);
+    }
+    fixture_finish(b, out, &figures);
+    ck_assert_uint_eq(figures.ranges, MANY);
+    ck_assert_uint_eq(figures.inlined, MANY);
+}
+
+static void
+ask_many(struct symbol_index *index, const struct expected *e, uint64_t address)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "%s in %s:%u; %s %s:%u;  0-ffffffffffffffff",
+             e->name, e->file, e->line, e->outer, e->file, e->call_line);
+    ck_assert_str_eq(fixture_ask(index, address), text);
+}
+
+START_TEST(many_are_found_in_any_order)
+{
+    struct expected *expected = mem_zalloc(MANY, sizeof(*expected));
+    struct symbol_index *index;
+    struct buffer bytes;
+    uint32_t dice = 99;
+    int fd;
+
+    make_many(&bytes, expected);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (int i = 0; i < MANY; i++) {
+        ask_many(index, &expected[i], expected[i].start);
+        ask_many(index, &expected[i], expected[i].end - 1);
+    }
+    for (int i = 0; i < MANY; i++) {
+        const struct expected *e = &expected[roll(&dice) % MANY];
+
+        ask_many(index, e, e->start + roll(&dice) % (e->end - e->start));
+    }
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+    mem_free(expected);
+}
+END_TEST
+
+START_TEST(blocks_are_read_anew_when_few_may_be_kept)
+{
+    struct expected *expected = mem_zalloc(MANY, sizeof(*expected));
+    struct index_blocks blocks = {0};
+    struct buffer bytes;
+    uint32_t dice = 3;
+    int fd;
+
+    make_many(&bytes, expected);
+    fd = fixture_fd(bytes.data, bytes.size);
+    ck_assert_int_eq(
+        index_blocks_open(&blocks, fd, fixture_id, sizeof(fixture_id), NULL),
+        0);
+    ck_assert_uint_gt(blocks.tables[INDEX_NODES].count, 4);
+    blocks.kept_max = (size_t)2 * INDEX_BLOCK_BYTES;
+    for (int i = 0; i < 4 * MANY; i++) {
+        uint64_t node = roll(&dice) % (2 * MANY);
+        const struct index_group *group =
+            index_blocks_find(&blocks, INDEX_NODES, node);
+
+        ck_assert_ptr_nonnull(group);
+        ck_assert(node >= group->first && node < group->next);
+        group = index_blocks_find(&blocks, INDEX_ROWS, expected[i / 4].start);
+        ck_assert_ptr_nonnull(group);
+        ck_assert_uint_le(blocks.kept_bytes, blocks.kept_max);
+        ck_assert_uint_le(blocks.kept_count, 8);
+    }
+    index_blocks_close(&blocks);
+    fd_close(fd);
+    buffer_fini(&bytes);
+    mem_free(expected);
+}
+END_TEST
+
+/* ---- functions, for who asks for their symbols ---- */
+
+struct told {
+    char text[512];
+};
+
+static void
+tell(void *arg, uint64_t start, uint64_t end, uint32_t root)
+{
+    struct told *told = arg;
+    size_t n = strlen(told->text);
+
+    ck_assert_uint_lt(start, end);
+    snprintf(told->text + n, sizeof(told->text) - n,
+             "%" PRIx64 "-%" PRIx64 ":%d ", start, end, (int)root);
+}
+
+static const struct {
+    uint64_t start, end;
+    const char *runs;
+} runs[] = {
+    {0xf00, 0x5000,
+     "f00-1000:-1 1000-1020:0 1020-2000:-1 2000-2010:3 "
+     "2010-5000:-1 "},
+    {0x1008, 0x1018, "1008-1018:0 "},
+    {0x1010, 0x2008, "1010-1020:0 1020-2000:-1 2000-2008:3 "},
+    {0x3010, 0x3020, "3010-3020:-1 "},
+    {0x6000, 0x6010, "6000-6010:-1 "},
+    {0x6000, 0x6000, ""},
+    {0x2010, 0x2000, ""},
+};
+
+START_TEST(runs_have_one_outermost_function)
+{
+    struct index_builder *builder = fixture_builder();
+    struct told told = {""};
+
+    fixture_small(builder);
+    ck_assert_int_eq(index_builder_roots(builder, runs[_i].start, runs[_i].end,
+                                         tell, &told, NULL),
+                     0);
+    ck_assert_str_eq(told.text, runs[_i].runs);
+    index_builder_free(builder);
+}
+END_TEST
+
+/* ---- without memory ---- */
+
+START_TEST(writing_without_memory_is_an_error)
+{
+    static const struct index_room no_ceiling;
+    struct symbol_index_figures figures;
+    struct error err;
+    bool done = false;
+
+    for (unsigned n = 1; !done; n++) {
+        struct index_builder *builder;
+        struct buffer bytes;
+        int rc = -1;
+
+        buffer_init(&bytes, 1 << 20);
+        memset(&err, 0, sizeof(err));
+        allocations = 0;
+        failing = n;
+        builder = index_builder_new(&no_ceiling);
+        if (builder) {
+            fixture_small(builder);
+            rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
+                                      fixture_write, &bytes, &figures, &err);
+            ck_assert(rc == 0 || err.text[0] != '\0');
+        }
+        done = allocations < n;
+        failing = 0;
+        ck_assert_int_eq(rc, done ? 0 : -1);
+        index_builder_free(builder);
+        buffer_fini(&bytes);
+    }
+}
+END_TEST
+
+START_TEST(reading_without_memory_is_an_error)
+{
+    struct buffer bytes;
+    bool done = false;
+    int fd;
+
+    make_small(&bytes);
+    fd = fixture_fd(bytes.data, bytes.size);
+    for (unsigned n = 1; !done; n++) {
+        struct symbol_index *index;
+        bool right = true;
+
+        allocations = 0;
+        failing = n;
+        index = symbol_index_open(fd, fixture_id, sizeof(fixture_id), NULL);
+        for (int i = 0; index && i < SMALL; i++) {
+            const char *answer = fixture_ask(index, small[i].address);
+
+            if (strcmp(answer, "damaged") == 0)
+                right = false;
+            else
+                ck_assert_str_eq(answer, small[i].answer);
+        }
+        done = allocations < n;
+        failing = 0;
+        ck_assert_int_eq(index && right, done);
+        symbol_index_close(index);
+    }
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+struct ceiling {
+    size_t taken, max;
+};
+
+static bool
+take_room(void *arg, size_t size)
+{
+    struct ceiling *ceiling = arg;
+
+    if (size > ceiling->max - ceiling->taken)
+        return false;
+    ceiling->taken += size;
+    return true;
+}
+
+static void
+give_room(void *arg, size_t size)
+{
+    struct ceiling *ceiling = arg;
+
+    ck_assert_uint_le(size, ceiling->taken);
+    ceiling->taken -= size;
+}
+
+START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
+{
+    struct symbol_index_figures figures;
+    unsigned failures = 0;
+    int rc = -1;
+
+    for (size_t max = 1 << 10; rc != 0; max += 1 << 10) {
+        struct ceiling ceiling = {0, max};
+        struct index_room room = {take_room, give_room, &ceiling};
+        struct index_builder *builder = index_builder_new(&room);
+        struct error err = {0};
+        struct buffer bytes;
+
+        buffer_init(&bytes, 1 << 20);
+        if (builder) {
+            fixture_small(builder);
+            rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
+                                      fixture_write, &bytes, &figures, &err);
+            if (rc != 0)
+                ck_assert_ptr_nonnull(strstr(err.text, "memory"));
+            index_builder_free(builder);
+        }
+        failures += rc != 0;
+        ck_assert_uint_eq(ceiling.taken, 0);
+        buffer_fini(&bytes);
+    }
+    ck_assert_uint_gt(failures, 2);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("symbol_index");
+    TCase *tcase = tcase_create("symbol_index");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, every_kind_of_address_is_answered);
+    tcase_add_test(tcase, entries_tell_functions_and_places_apart);
+    tcase_add_test(tcase, an_index_of_nothing_answers_nothing);
+    tcase_add_test(tcase, what_overlaps_is_told_of_who_came_first);
+    tcase_add_test(tcase, of_a_chain_too_long_the_innermost_are_kept);
+    tcase_add_test(tcase, long_texts_are_cut);
+    tcase_add_test(tcase, many_are_found_in_any_order);
+    tcase_add_test(tcase, blocks_are_read_anew_when_few_may_be_kept);
+    tcase_add_loop_test(tcase, runs_have_one_outermost_function, 0,
+                        sizeof(runs) / sizeof(runs[0]));
+    tcase_add_test(tcase, writing_without_memory_is_an_error);
+    tcase_add_test(tcase, reading_without_memory_is_an_error);
+    tcase_add_test(tcase, a_ceiling_on_memory_holds_and_all_is_given_back);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
