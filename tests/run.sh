@@ -19,28 +19,54 @@ case "${1:-}" in
 esac
 
 logs=$(mktemp -d)
-passed=0
-failed=0
-failures=
 trap 'rm -rf "$logs"' EXIT
 
-# part NAME COMMAND...: runs it, keeps its output, prints it when it fails.
+# important LOG: the lines that name a fault, wherever they are, and the end.
+important() {
+    grep -nE "FAULT|FAILED|DIFFERENT|Failed|[Ee]rror:|warning:|Sanitizer|:[FE]:" \
+        "$1" | head -n 40
+    echo "... the end of $(wc -l <"$1") lines:"
+    tail -n 100 "$1"
+}
+
+# part NAME COMMAND...: runs it, keeps its output, prints what matters of that
+# when it fails.  Several may run side by side.
 part() {
     name=$1
     shift
     start=$(date +%s)
-    if "$@" >"$logs/out" 2>&1 </dev/null; then
-        passed=$((passed + 1))
-        verdict=ok
-        skipped=$(grep -m 1 '^skipped:' "$logs/out")
+    log=$logs/$name.log
+    verdict=ok
+    if "$@" >"$log" 2>&1 </dev/null; then
+        : >"$logs/$name.passed"
+        skipped=$(grep -m 1 '^skipped:' "$log")
         [ -z "$skipped" ] || verdict="ok, but $skipped:"
     else
-        failed=$((failed + 1))
-        failures="$failures $name"
         verdict=FAILED
-        sed 's/^/    /' "$logs/out" | tail -n 200
+        important "$log" | cut -c 1-500 | sed 's/^/    /' \
+            >"$logs/$name.failed"
     fi
-    echo "$verdict  $name ($(($(date +%s) - start)) s)"
+    took=$(($(date +%s) - start))
+    [ "$verdict" != FAILED ] || cat "$logs/$name.failed"
+    echo "$verdict  $name ($took s)"
+}
+
+# side_by_side SECONDS SCRIPT...: two at a time, for most of them wait.
+side_by_side() {
+    lane "$@" &
+    lane "$@"
+    wait $!
+}
+
+# Who makes the directory runs the script.
+lane() {
+    seconds=$1
+    shift
+    for script; do
+        [ -e "$script" ] || continue
+        mkdir "$logs/$(basename "$script" .sh)" 2>/dev/null || continue
+        part "$(basename "$script" .sh)" timeout "$seconds" sh "$script"
+    done
 }
 
 build() {
@@ -80,16 +106,22 @@ done
 
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000
-for script in tests/integration/*.sh; do
-    part "$(basename "$script" .sh)" timeout 600 sh "$script"
-done
+lane 600 tests/integration/readme.sh # it builds and installs
+# The longest ones first, so that none of them is left over for the end.
+long="evidence evidence_container protocol tls pictures jeprof agent_fork
+    prepared sqlviews accounts store"
+# shellcheck disable=SC2046,SC2086
+side_by_side 600 $(printf 'tests/integration/%s.sh\n' $long) \
+    tests/integration/*.sh
 if [ "$all" = yes ]; then
-    for script in tests/integration/slow/*.sh; do
-        [ -e "$script" ] || continue
-        part "$(basename "$script" .sh)" timeout 1800 sh "$script"
-    done
+    lane 1800 tests/integration/slow/*.sh # some of them measure
 fi
 
-[ -z "$failures" ] || echo "failed:$failures"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+count() {
+    find "$logs" -name "*.$1" | wc -l
+}
+failures=$(find "$logs" -name '*.failed' | sed 's,.*/\(.*\)\.failed$,\1,' | sort)
+# shellcheck disable=SC2086
+[ -z "$failures" ] || echo failed: $failures
+echo "$(count passed) passed, $(count failed) failed"
+[ -z "$failures" ]

@@ -13,7 +13,7 @@
 #include "memory.h"
 #include "texts.h"
 
-enum { PROFILE_MEMORY_MAX = 1 << 30 };
+enum { PROFILE_MEMORY_MAX = 1 << 30, ESTIMATE_PARTS = 1024 };
 
 double
 profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
@@ -226,6 +226,16 @@ variance_of(uint64_t objects, uint64_t bytes, double scale)
     return (double)objects * each * each * (1 - 1 / scale);
 }
 
+/*
+ * An estimate, in 1/1024s.  Sums of such are exact, whatever their order, so
+ * that what is equal compares equal, and what did not change differs by 0.
+ */
+static double
+estimate(uint64_t sampled, double scale)
+{
+    return rint((double)sampled * scale * ESTIMATE_PARTS) / ESTIMATE_PARTS;
+}
+
 static void
 add_counts(struct profile_stack *to, const struct heap_stack *from,
            uint64_t rate)
@@ -233,10 +243,10 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
     double scale = profile_scale(from->objects, from->bytes, rate);
     double ever = profile_scale(from->objects_ever, from->bytes_ever, rate);
 
-    to->objects += (double)from->objects * scale;
-    to->bytes += (double)from->bytes * scale;
-    to->objects_ever += (double)from->objects_ever * ever;
-    to->bytes_ever += (double)from->bytes_ever * ever;
+    to->objects += estimate(from->objects, scale);
+    to->bytes += estimate(from->bytes, scale);
+    to->objects_ever += estimate(from->objects_ever, ever);
+    to->bytes_ever += estimate(from->bytes_ever, ever);
     to->variance += variance_of(from->objects, from->bytes, scale);
     add_sampled(&to->in_use, from->objects, from->bytes);
     add_sampled(&to->ever, from->objects_ever, from->bytes_ever);

@@ -5,12 +5,12 @@
 #   graph    ours from jeprof's own names (jeprof_oracle)       must be equal
 #   names    heapwire-prof --allocator-frames against jeprof, which gets the
 #            symbols that we use (jeprof_tools.py)              must be equal
-#   as-is    heapwire-prof --allocator-frames against jeprof as it is: printed,
+#   as-is    heapwire-prof --allocator-frames against jeprof as it is: counted,
 #            for there jeprof lacks symbols (stripped libraries, no sizes)
 # jeprof_compare.py says what "equal" leaves open.
 #
 # Usage: jeprof.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
-# files.
+# files; VERBOSE=1 prints the differences of as-is.
 set -eu
 
 top=$(pwd)
@@ -22,7 +22,7 @@ oracle=$build/bin/jeprof_oracle
 dir=$(mktemp -d)
 redis=
 other=
-failed=0
+failures=
 all="--nodecount=100000 --nodefraction=0 --edgefraction=0 --maxdegree=100000"
 
 cleanup() {
@@ -36,8 +36,9 @@ for file in "$prof" "$oracle" /usr/bin/jeprof; do
     [ -x "$file" ] || { echo "jeprof.sh: $file is missing" >&2; exit 1; }
 done
 
-# A jeprof that makes many reports at once.
-sed 's/^  if (!defined(\$main::opt_thread)) {$/  HwRuns($symbols, $libs);\n&/' \
+# A jeprof that makes many reports at once, the same ones each time.
+sed -e 's/^  if (!defined(\$main::opt_thread)) {$/  HwRuns($symbols, $libs);\n&/' \
+    -e 's/sort { \$edge{\$b} <=> \$edge{\$a} }/sort { $edge{$b} <=> $edge{$a} || $a cmp $b }/' \
     /usr/bin/jeprof | cat - "$here/jeprof_runs.pl" >"$dir/jeprof"
 mkdir "$dir/tools"
 for tool in nm addr2line; do
@@ -118,7 +119,7 @@ must_be_equal() { # what, theirs, ours
     else
         echo "$1: DIFFERENT"
         cat "$dir/report"
-        failed=1
+        failures="$failures [$1]"
     fi
 }
 
@@ -142,7 +143,11 @@ compare() { # case, binary, profile, base or "", lists of reports...
     mv "$at/theirs/default.dot" "$at/as-is"
     "$here/jeprof_compare.py" "$at/as-is" "$at/ours" >"$dir/report" || :
     echo "$case, as-is:"
-    cat "$dir/report"
+    if [ -n "${VERBOSE:-}" ]; then
+        cat "$dir/report"
+    else
+        grep '^  [^ ]' "$dir/report" || :
+    fi
     wait "$other"
     other=
     must_be_equal "$case, names" "$at/tools" "$at/ours"
@@ -150,7 +155,7 @@ compare() { # case, binary, profile, base or "", lists of reports...
     if grep -E 'label="(lib|je_|_rjem_)?(jemalloc|malloc|calloc|realloc|operator\\nnew)' \
         "$at/plain.dot"; then
         echo "$case: these are the allocator's"
-        failed=1
+        failures="$failures [$case, allocator]"
     fi
     if command -v dot >/dev/null; then
         for graph in "$at/ours/default.dot" "$at/plain.dot"; do
@@ -235,5 +240,8 @@ case_redis() {
 for one; do
     "case_$one"
 done
-[ $failed = 0 ] && echo "jeprof.sh: ok" || echo "jeprof.sh: FAILED"
-exit $failed
+if [ -n "$failures" ]; then
+    echo "jeprof.sh: FAILED:$failures"
+    exit 1
+fi
+echo "jeprof.sh: ok"

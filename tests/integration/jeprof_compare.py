@@ -5,16 +5,14 @@ ours of the same names in the other?
 A line per report, after its differences, each with its class; exits 1 if one
 is in capitals.  A .dot is compared by nodes (by label: flat, cumulative, font
 size), edges (by the labels of their ends: weight, style) and legend; a .text by
-lines; for .collapsed there is collapsed_compare.py.  What may differ, and why:
+lines; for .collapsed there is collapsed_compare.py.  jeprof_runs.pl sees to it
+that jeprof's sums and ties are the same each time, so that figures must be
+equal to the digit.  What may differ, and why:
 
-order     edges are printed, and nodes and edges numbered, in another order:
-          ours breaks ties by name, jeprof's by Perl's hashes.  Not reported.
-tie       of several edges (or, past --nodecount, nodes) that weigh the same,
-          others stay than in jeprof's hash order.
-run       jeprof numbers its Run#n nodes by hash order, too: they are compared
-          by what they call.
-rounding  sums were added up in another order, which moves the last digit of a
-          number that lies between two.
+order     edges are printed, and nodes and edges numbered, in another order.
+          Not reported.
+run       jeprof numbers its Run#n nodes by hash order: they are compared by
+          what they call.
 nameless  of what has no name, or by --files no file, jeprof's text prints
           "name ??:0" where it counted the address: compared without it.
 """
@@ -35,12 +33,7 @@ LINE = re.compile(rf" *({NUMBER}) +({PART}) +({PART}) +({NUMBER}) +({PART}) "
 
 
 def value(text):
-    return float(text.rstrip("%"))
-
-
-def digit(text):
-    """How much the last printed digit is worth, and a little."""
-    return 0.1001 if "." in text else 1.001
+    return text if text == "nan" else float(text.rstrip("%"))
 
 
 class Report:
@@ -49,33 +42,19 @@ class Report:
     def __init__(self, name):
         self.found = {}
         self.lines = []
-        # Of jeprof.sh's: nothing is dropped, so that nothing can be tied.
-        self.whole = re.match(r"(base-)?(all|lines|addresses)\.", name)
         self.files = name.startswith("files.")
-        self.difference = re.match(r"(ever-)?base|swap", name)
 
     def add(self, kind, text):
         self.found[kind] = self.found.get(kind, 0) + 1
         self.lines.append(f"    {kind:9}{text}")
 
     def figures(self, kind, what, left, right):
-        """left and right: pairs of a number and what its last digit is."""
-        if all(a == b for (a, _), (b, _) in zip(left, right)):
-            return
-        close = all(a == b or (isinstance(a, float) and abs(a - b) <= unit)
-                    for (a, unit), (b, _) in zip(left, right))
-        self.add("rounding" if close else kind,
-                 f"{what}: {[a for a, _ in left]}, ours "
-                 f"{[b for b, _ in right]}")
+        if left != right:
+            self.add(kind, f"{what}: {left}, ours {right}")
 
     def heads(self, left, right):
         for a, b in zip(left, right):
-            if re.sub(NUMBER, "#", a) != re.sub(NUMBER, "#", b):
-                self.add("HEAD", f"{a}\n      ours {b}")
-                continue
-            pair = [[(value(n), digit(n)) for n in re.findall(NUMBER, line)
-                     if re.fullmatch(r"-?\d+(\.\d+)?", n)] for line in (a, b)]
-            self.figures("HEAD", a, *pair)
+            self.figures("HEAD", "line", a, b)
         if len(left) != len(right):
             self.add("HEAD", f"{len(left)} other lines, ours {len(right)}")
 
@@ -92,15 +71,12 @@ class Graph:
                 if name in self.nodes:
                     sys.exit(f"two nodes are called {name}")
                 numbers[number] = name
-                self.nodes[name] = [
-                    (value(n), digit(n)) for n in (
-                        flat, flat_part, total or flat, part or flat_part,
-                        font)]
+                self.nodes[name] = [value(n) for n in (
+                    flat, flat_part, total or flat, part or flat_part, font)]
             elif edge:
                 caller, callee = numbers[edge[1]], numbers[edge[2]]
                 self.edges[caller, callee] = [
-                    (value(edge[3]), digit(edge[3])), (float(edge[4]), 1),
-                    (float(edge[5]), 0.0000011), (edge[6], 0)]
+                    value(edge[3]), int(edge[4]), float(edge[5]), edge[6]]
             else:
                 self.head.append(line)
         self.rename_runs()
@@ -117,52 +93,13 @@ class Graph:
                       for (a, b), v in self.edges.items()}
 
 
-DEGREE = 8  # --maxdegree, unless told
-
-
-def edge_class(edge, weight, mine, others, tied):
-    """It ends in a node that is not there; or an equally heavy edge, near it,
-    is in the other graph, so that which of them came first decided: that edge
-    is only there, or the other graph's nodes are full."""
-    if tied.intersection(edge):
-        return "tie"
-    full = max(sum(e[0] == edge[0] for e in others),
-               sum(e[1] == edge[1] for e in others)) >= DEGREE
-    return "tie" if any(
-        other[0] == weight[0] and (full or e not in mine) and
-        (e[0] == edge[0] or e[1] == edge[1])
-        for e, other in others.items()) else "EDGE"
-
-
 def compare_dot(theirs, ours, report):
     theirs, ours = Graph(theirs), Graph(ours)
-    shared = theirs.nodes.keys() & ours.nodes.keys()
     report.heads(theirs.head, ours.head)
-    only = [{k: v for k, v in a.nodes.items() if k not in shared}
-            for a in (theirs, ours)]
-    # Where --nodecount cuts, those that weigh as much as the last node.
-    last = [min((abs(v[2][0]) for v in g.nodes.values()), default=0)
-            for g in (theirs, ours)]
-    tied = {name for mine in only for name, v in mine.items()
-            if not report.whole and last[0] == last[1] == abs(v[2][0])
-            and len(theirs.nodes) == len(ours.nodes)}
-    for mine, side in zip(only, ("jeprof's only", "ours only")):
-        for name, figures in mine.items():
-            report.add("tie" if name in tied else "NODE",
-                       f"{side}: {name} {figures}")
-    only = [{k: v for k, v in a.edges.items() if k not in b.edges}
-            for a, b in ((theirs, ours), (ours, theirs))]
-    for graph, edges, other, side in (
-            (theirs, only[0], ours, "jeprof's only"),
-            (ours, only[1], theirs, "ours only")):
-        for edge, weight in edges.items():
-            kind = "EDGE" if report.whole else edge_class(
-                edge, weight, graph.edges, other.edges, tied)
-            report.add(kind, f"{side}: {edge} {weight}")
-    for name in shared:
-        report.figures("NODE", name, theirs.nodes[name], ours.nodes[name])
-    for edge in theirs.edges.keys() & ours.edges.keys():
-        report.figures("EDGE", edge, theirs.edges[edge], ours.edges[edge])
+    for kind, left, right in (("NODE", theirs.nodes, ours.nodes),
+                              ("EDGE", theirs.edges, ours.edges)):
+        for key in sorted(left.keys() | right.keys()):
+            report.figures(kind, key, left.get(key), right.get(key))
     return f"{len(ours.nodes)} nodes, {len(ours.edges)} edges", ours.nodes
 
 
@@ -177,13 +114,13 @@ class Table:
                 self.head.append(line)
                 continue
             flat, flat_part, running, total, part, name = found.groups()
-            self.sums.append((value(running), digit(running)))
+            self.sums.append(value(running))
             name = re.sub(r"Run#\d+", "Run", name)
             if re.fullmatch(nameless, name):
                 name = "(nameless)"
             self.flat.append(value(flat))
             self.lines.setdefault(name, []).append(
-                [(value(n), digit(n)) for n in (flat, flat_part, total, part)])
+                [value(n) for n in (flat, flat_part, total, part)])
 
 
 def compare_text(theirs, ours, report):
@@ -193,25 +130,12 @@ def compare_text(theirs, ours, report):
     report.heads(theirs.head, ours.head)
     for name in theirs.lines.keys() | ours.lines.keys():
         left, right = (sorted(t.lines.get(name, [])) for t in (theirs, ours))
-        # A difference that is nothing but for the order of adding up may be
-        # left out.
-        short, long = sorted((left, right), key=len)
-        while report.difference and len(short) < len(long) and any(
-                all(n == 0 for n, _ in line) for line in long):
-            long.remove(next(line for line in long
-                             if all(n == 0 for n, _ in line)))
-            report.add("rounding", f"{name}: nothing, of one only")
-        if len(left) != len(right):
-            report.add("LINE", f"{name}: {left}, ours {right}")
-        for a, b in zip(left, right):
-            report.figures("LINE", name, a, b)
+        report.figures("LINE", name, left, right)
     if ours.flat != sorted(ours.flat, reverse=True):
         report.add("ORDER", "not the heaviest first")
-    if len(theirs.sums) == len(ours.sums):
-        for i, (left, right) in enumerate(zip(theirs.sums, ours.sums)):
-            report.figures("SUM", f"line {i + 1}", [left], [right])
-    if ours.flat and ours.sums[-1][0] != 100:
-        report.add("SUM", f"of all: {ours.sums[-1][0]}")
+    report.figures("SUMS", "running", theirs.sums, ours.sums)
+    if ours.flat and ours.sums[-1] != 100:
+        report.add("SUM", f"of all: {ours.sums[-1]}")
     return f"{len(ours.flat)} lines", ours.flat
 
 

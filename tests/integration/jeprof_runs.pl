@@ -5,6 +5,11 @@
 #     NAME PAIR FLAGS...
 # what jeprof prints with those flags to $HW_OUT/NAME: of the profile (PAIR
 # none), of it less the base, or (swap) of the base less it.
+#
+# Perl's hashes have another order in each run, and jeprof adds up in it: sums
+# differ in their last bit, and which of equal edges stays is chance.  So that
+# a report is the same each time, estimates are rounded to 1/1024, whose sums
+# are exact, and (jeprof.sh) edges that weigh the same are sorted by name.
 use POSIX ();
 
 sub HwRuns {
@@ -22,6 +27,10 @@ sub HwRuns {
     foreach sort keys(%{$symbols});
   close($out) || die;
   no warnings 'redefine';
+  my $adjust = \&AdjustSamples;
+  *AdjustSamples = sub {
+    return map { POSIX::floor($_ * 1024 + 0.5) / 1024 } $adjust->(@_);
+  };
   *ParseLibraries = sub { return $libs; };   # it is slow, and done already
   open(my $runs, "<", $ENV{HW_RUNS}) || die;
   my @runs = <$runs>;

@@ -1,6 +1,7 @@
 /* scripted_agent.c - see scripted_agent.h. */
 #include "scripted_agent.h"
 
+#include <check.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "suite.h"
 
 static const char dump_text[] = "heap_v2/524288\n"
                                 "  t*: 1: 1024 [0: 0]\n"

@@ -3,9 +3,24 @@
 #define HW_SUITE_H
 
 #include <check.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#ifndef HW_TEST_THREADS
+/* A test that starts a thread is to run under the thread sanitizer, too. */
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+               void *(*start)(void *), void *argument)
+{
+    (void)thread, (void)attributes, (void)start, (void)argument;
+    fprintf(stderr, "this test starts a thread: name it among the threaded "
+                    "of tests/unit/CMakeLists.txt\n");
+    abort();
+}
+#endif
 
 static inline int
 suite_run(Suite *suite)
