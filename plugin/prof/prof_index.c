@@ -18,9 +18,14 @@
 #include "index_files.h"
 #include "reader.h"
 
-enum { PATH_BYTES = 4096, DEADLINE_MS = 60 * 60 * 1000, COMPRESSED_HEAD = 24 };
+enum {
+    PATH_BYTES = 4096,
+    DEADLINE_MS = 60 * 60 * 1000,
+    READER_MB = 4096, /* nobody waits for memory where packages are made */
+    COMPRESSED_HEAD = 24
+};
 
-static const uint64_t memory_bytes = (uint64_t)4 << 30;
+static const uint64_t memory_bytes = (uint64_t)64 << 30; /* of addresses */
 
 /* The first of these signals ends the making, with nothing left behind. */
 static int
@@ -97,7 +102,8 @@ make(const char *symbolizer, const struct elf_file *elf, const char *path,
 {
     struct helper_options options = {.program = symbolizer,
                                      .memory_bytes = memory_bytes,
-                                     .cpu_ms = DEADLINE_MS};
+                                     .cpu_ms = DEADLINE_MS,
+                                     .reader_mb = READER_MB};
     struct helper *helper = NULL;
     int rc = -1;
 

@@ -293,9 +293,9 @@ put_astray(const struct astray *a, struct index_encoder encoders[])
     items.column[SYMBOL_NAME][0] = a->symbol;
     index_encoder_items(&encoders[INDEX_SYMBOLS], INDEX_SYMBOLS, &items);
     items = (struct index_items){.first = 0, .count = 2};
-    items.column[NODE_FUNCTION][0] = 2 * 4;
+    items.column[NODE_FUNCTION][0] = 2 * 8;
     items.column[NODE_UP][1] = a->up;
-    items.column[NODE_FUNCTION][1] = a->name * 4;
+    items.column[NODE_FUNCTION][1] = a->name * 8;
     items.file[1] = (uint32_t)a->file;
     index_encoder_items(&encoders[INDEX_NODES], INDEX_NODES, &items);
     put_texts(&encoders[INDEX_NAMES], 3, a->text, a->text_size);

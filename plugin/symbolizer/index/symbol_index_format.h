@@ -38,8 +38,9 @@
  *              back bytes before the item's address; name 0: none
  *     NODES    up, function, place.  A function, or a place where it was
  *              inlined: up is the distance to the node that holds it, which
- *              has a lower number, 0 none; function is name * 4 + 2 if that
- *              was a linkage name + 1 if inlined; place: the call's
+ *              has a lower number, 0 none; function is name * 8 + 4 if that
+ *              was no linkage name and it starts where its outermost function
+ *              does + 2 if it was one + 1 if inlined; place: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
  *     FILES    texts, sorted; number 0 is "": unknown
  *
