@@ -51,9 +51,8 @@
  * first.  A place is four columns: k files, k lines, then per item which of
  * these k, and its line less that one's: files and lines repeat themselves.
  *
- * A group of texts: u1 items (1 to INDEX_TEXT_ITEMS), each: leb bytes that it
- * shares with the start of the text before it, leb with the end, leb bytes
- * between, the bytes.  The first of a group shares nothing.
+ * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
+ * all of them, packed as index_pack.c says: at most INDEX_PACK_MAX bytes.
  */
 #ifndef HW_SYMBOL_INDEX_FORMAT_H
 #define HW_SYMBOL_INDEX_FORMAT_H
@@ -69,13 +68,12 @@ enum {
     INDEX_VERSION = 1,
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
-    INDEX_ENTRY_SIZE = 24,        /* of a table */
-    INDEX_GROUP_ENTRY_SIZE = 6,   /* of a block's table */
-    INDEX_BLOCK_BYTES = 32 << 10, /* what the writer aims at */
+    INDEX_ENTRY_SIZE = 24,       /* of a table */
+    INDEX_GROUP_ENTRY_SIZE = 6,  /* of a block's table */
+    INDEX_BLOCK_BYTES = 8 << 10, /* what the writer aims at */
     INDEX_BLOCK_MAX = 64 << 10,
     INDEX_BLOCKS_MAX = 1 << 20, /* of a section */
     INDEX_GROUP_ITEMS = 64,
-    INDEX_TEXT_ITEMS = 16,
     INDEX_TEXT_MAX = 8 << 10, /* longer ones are cut */
     INDEX_WIDTH_MAX = 56,     /* and a byte's start fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
