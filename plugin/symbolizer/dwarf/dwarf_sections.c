@@ -61,7 +61,7 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
 static void
 open_packed(struct section *s, const struct elf_file *elf)
 {
-    uint8_t head[sizeof(Elf64_Chdr)];
+    uint8_t head[sizeof(Elf64_Chdr)] = {0};
     struct reader r = reader_of(head, sizeof(head));
     uint32_t type;
 
