@@ -22,7 +22,8 @@ struct index_keeper_options {
     const char *dir;     /* made 0700 where missing */
     const char *program; /* path of heapwire-symbolizer */
     struct index_rules rules;
-    uint32_t reader_mb; /* as symbolizer_options has it */
+    uint32_t reader_mb; /* as symbolizer_options has it, but 0: the default
+                           that makes of 256 */
     uint32_t quiet_ms;  /* nothing is asked for so long before one is made */
     void (*log)(const char *line); /* NULL: nowhere */
 };
@@ -36,8 +37,8 @@ index_keeper_start(const struct index_keeper_options *options,
 void index_keeper_stop(struct index_keeper *keeper);
 
 /* struct symbolizer_indexes, arg the keeper. */
-int index_keeper_open(void *keeper, const struct elf_file *elf);
-void index_keeper_asked(void *keeper, const struct symbolizer_asked *asked);
+int index_keeper_open(void *arg, const struct elf_file *elf);
+void index_keeper_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* At most max; how many. */
 size_t index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
