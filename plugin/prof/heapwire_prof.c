@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
+#include "index_files.h"
 #include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
@@ -61,9 +62,11 @@ find_symbolizer(char *path, size_t size, struct error *err)
 
 /* What is shared by all profiles that are read. */
 struct reading {
-    const char *binary; /* NULL: not given */
+    const char *binary;  /* NULL: not given */
+    const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
     struct symbolizer *symbolizer; /* once it was needed */
+    bool alone;                    /* one profile is read */
 };
 
 /* One of them: a raw one is ours, a snapshot's is the snapshot's. */
@@ -80,10 +83,23 @@ loaded_fini(struct loaded *loaded)
     snapshot_unref(loaded->snapshot);
 }
 
+/* symbolizer_indexes.open */
+static int
+open_index(void *arg, const struct elf_file *elf)
+{
+    const struct reading *reading = arg;
+
+    return index_file_open(elf, reading->symbols, NULL);
+}
+
 static int
 start_symbolizer(struct reading *reading, struct error *err)
 {
-    struct symbolizer_options options = {.program = reading->helper};
+    struct symbolizer_indexes indexes = {.open = open_index, .arg = reading};
+    struct symbolizer_options options = {.program = reading->helper,
+                                         .indexes =
+                                             reading->symbols ? &indexes : NULL,
+                                         .once = reading->alone};
 
     if (reading->symbolizer)
         return 0;
@@ -252,6 +268,8 @@ run(const struct prof_command *command, struct error *err)
     int rc = -1;
 
     buffer_init(&out, output_bytes_max);
+    reading.symbols = command->symbols;
+    reading.alone = !command->base;
     if (command->argument_count == 2)
         reading.binary = command->arguments[0];
     if (load_all(command, &reading, &now, &difference, err) != 0 ||
@@ -278,8 +296,7 @@ run_index(const struct prof_command *command, struct error *err)
     char helper[PATH_BYTES];
 
     if (find_symbolizer(helper, sizeof(helper), err) != 0 ||
-        prof_index_make(helper, command->arguments[0], command->output, err) !=
-            0)
+        prof_index_make(helper, command, err) != 0)
         return -1;
     if (fflush(stdout) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write to stdout");
