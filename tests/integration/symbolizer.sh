@@ -17,7 +17,8 @@ fail() {
 }
 
 compare() {
-    python3 "$HERE/symbolizer_compare.py" "$BUILD" "$@" || fail "compare $*"
+    python3 "$HERE/addresses_compare.py" "$BUILD" "${1##*/}" "$@" ||
+        fail "compare $*"
 }
 
 # name OBJECT ADDRESS [PATH]: the innermost function
@@ -128,11 +129,11 @@ compare "$TMP/exec"
 # Where binutils 2.40 loses what was inlined, it reads a twin.
 g++ -O1 -g -gz -fdebug-types-section -o "$TMP/types" "$TMP/a.cc"
 g++ -O1 -g -o "$TMP/twin" "$TMP/a.cc"
-compare "$TMP/types" --source "$TMP/twin"
+compare "$TMP/types" --oracle "$TMP/twin"
 if command -v clang++ >/dev/null; then
     clang++ -O2 -g -o "$TMP/clang" "$TMP/a.cc"
     clang++ -O2 -gdwarf-4 -o "$TMP/twin" "$TMP/a.cc"
-    compare "$TMP/clang" --source "$TMP/twin"
+    compare "$TMP/clang" --oracle "$TMP/twin"
     clang++ -O2 -gdwarf-4 -no-pie -o "$TMP/clang4" "$TMP/a.cc"
     compare "$TMP/clang4"
 fi
@@ -145,7 +146,7 @@ objcopy --only-keep-debug "$TMP/five" "$TMP/link/.debug/five.debug"
 objcopy --strip-all --remove-section=.note.gnu.build-id \
     --add-gnu-debuglink="$TMP/link/.debug/five.debug" \
     "$TMP/five" "$TMP/link/five"
-compare "$TMP/link/five" --symbols "$TMP/five" --source "$TMP/five"
+compare "$TMP/link/five" --symbols "$TMP/five" --oracle "$TMP/five"
 plain=$(address_of "$TMP/five" plain)
 [ "$(name "$TMP/link/five" "$plain")" = plain ] || fail "debuglink"
 printf x >>"$TMP/link/.debug/five.debug"
@@ -162,7 +163,7 @@ if mkdir -p "${INSTALLED%/*}" 2>/dev/null && [ -w "${INSTALLED%/*}" ]; then
     mkdir "$TMP/id"
     objcopy --only-keep-debug "$TMP/five" "$INSTALLED"
     strip -o "$TMP/id/five" "$TMP/five"
-    compare "$TMP/id/five" --symbols "$TMP/five" --source "$TMP/five"
+    compare "$TMP/id/five" --symbols "$TMP/five" --oracle "$TMP/five"
     [ "$(name "$TMP/id/five" "$plain")" = plain ] || fail "build-id"
     objcopy --only-keep-debug "$TMP/exec" "$INSTALLED"
     case $(name "$TMP/id/five" "$plain") in
