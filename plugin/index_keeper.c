@@ -20,13 +20,22 @@
 #include "index_dir.h"
 #include "mappings.h"
 #include "memory.h"
+#include "memory_left.h"
 #include "symbolizer.h"
 #include "thread.h"
 
 enum {
     STACK_BYTES = 1 << 20,
-    CPU_MS = 20 * 60 * 1000,      /* of one helper */
-    DEADLINE_MS = 2 * 3600 * 1000 /* of one index: it runs when others do not */
+    CPU_MS = 20 * 60 * 1000, /* of one helper */
+    /* Of one index: it runs when others do not. */
+    DEADLINE_MS = 2 * 3600 * 1000,
+    /* An index is made of all units at once, names of a few: it may take more
+     * than the reader, but not more than an object of its size needs. */
+    READER_MB = 256,
+    READER_FACTOR = 4,
+    READER_MAX_MB = 3072, /* of the 4 GiB of its process */
+    NEED_MIN_MB = 64,
+    NEED_FACTOR = 2 /* times the debug information */
 };
 
 static const uint64_t helper_memory_bytes = (uint64_t)4 << 30;
@@ -162,6 +171,26 @@ make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
     } while (found);
 }
 
+/* What making it may take; half of what nobody uses stays so.  0 with *err. */
+static uint32_t
+reader_mb(const struct index_keeper *keeper, const struct index_wish *wish,
+          struct error *err)
+{
+    uint64_t most = (uint64_t)keeper->reader_mb * READER_FACTOR;
+    uint64_t need = NEED_MIN_MB + (wish->debug_bytes >> 20) * NEED_FACTOR;
+    uint64_t left_mb = memory_left() >> 20;
+
+    most = most < READER_MAX_MB ? most : READER_MAX_MB;
+    if (wish->debug_bytes == 0 || need > most)
+        need = most;
+    if (need <= left_mb / 2)
+        return (uint32_t)need;
+    error_set(err, ER_UNKNOWN,
+              "it may need %llu MB of memory, and %llu MB are left",
+              (unsigned long long)need, (unsigned long long)left_mb);
+    return 0;
+}
+
 static int
 fill(struct index_keeper *keeper, const struct index_wish *wish,
      struct index_writer *writer, struct error *err)
@@ -169,7 +198,7 @@ fill(struct index_keeper *keeper, const struct index_wish *wish,
     struct helper_options options = {.program = keeper->program,
                                      .memory_bytes = helper_memory_bytes,
                                      .cpu_ms = CPU_MS,
-                                     .reader_mb = keeper->reader_mb,
+                                     .reader_mb = reader_mb(keeper, wish, err),
                                      .idle = true,
                                      .cancel_fd = keeper->cancel_fd};
     struct helper_index index = {.object_fd = wish->fd,
@@ -177,9 +206,12 @@ fill(struct index_keeper *keeper, const struct index_wish *wish,
                                  .deadline_ms = DEADLINE_MS,
                                  .write = index_writer_write,
                                  .arg = writer};
-    struct helper *helper = helper_new(&options, err);
     enum helper_result result;
+    struct helper *helper;
 
+    if (options.reader_mb == 0)
+        return -1;
+    helper = helper_new(&options, err);
     if (!helper)
         return -1;
     result = helper_make_index(helper, &index, err);
@@ -321,7 +353,7 @@ init(struct index_keeper *keeper, const struct index_keeper_options *options,
     struct index_dir_scan scan = {on_found, on_odd, keeper};
 
     keeper->bytes_max = options->rules.bytes;
-    keeper->reader_mb = options->reader_mb;
+    keeper->reader_mb = options->reader_mb ? options->reader_mb : READER_MB;
     keeper->quiet_ms = options->quiet_ms;
     keeper->log = options->log;
     keeper->program = mem_strdup(options->program);

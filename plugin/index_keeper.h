@@ -22,7 +22,8 @@ struct index_keeper_options {
     const char *dir;     /* made 0700 where missing */
     const char *program; /* path of heapwire-symbolizer */
     struct index_rules rules;
-    uint32_t reader_mb; /* as symbolizer_options has it */
+    uint32_t reader_mb; /* as symbolizer_options has it, but 0: the default
+                           that makes of 256 */
     uint32_t quiet_ms;  /* nothing is asked for so long before one is made */
     void (*log)(const char *line); /* NULL: nowhere */
 };

@@ -13,6 +13,8 @@
 #include "memory.h"
 #include "symbolizer.h"
 
+enum { UNSEEN_FACTOR = 5 };
+
 struct kept {
     struct index_entry entry;
     unsigned failures;
@@ -177,8 +179,10 @@ bool
 index_list_is_worth(const struct index_list *list,
                     const struct symbolizer_asked *asked, uint64_t debug_bytes)
 {
+    uint32_t slow_ms = list->rules.slow_ms * (debug_bytes ? 1 : UNSEEN_FACTOR);
+
     return asked->refused ||
-           (!asked->indexed && (asked->elapsed_ms >= list->rules.slow_ms ||
+           (!asked->indexed && (asked->elapsed_ms >= slow_ms ||
                                 debug_bytes >= list->rules.debug_bytes));
 }
 

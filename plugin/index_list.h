@@ -47,7 +47,8 @@ struct index_entry {
 struct index_rules {
     uint64_t bytes;       /* of all files, at most */
     uint64_t debug_bytes; /* an object with so many is worth an index */
-    uint32_t slow_ms;     /* and one that took so long */
+    uint32_t slow_ms;     /* and one that took so long; longer where none is
+                             seen: it may be the machine that is slow */
     uint32_t retry_ms;    /* after a failure */
 };
 

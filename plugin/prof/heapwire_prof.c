@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
+#include "index_files.h"
 #include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
@@ -61,7 +62,8 @@ find_symbolizer(char *path, size_t size, struct error *err)
 
 /* What is shared by all profiles that are read. */
 struct reading {
-    const char *binary; /* NULL: not given */
+    const char *binary;  /* NULL: not given */
+    const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
     struct symbolizer *symbolizer; /* once it was needed */
 };
@@ -80,10 +82,22 @@ loaded_fini(struct loaded *loaded)
     snapshot_unref(loaded->snapshot);
 }
 
+/* symbolizer_indexes.open */
+static int
+open_index(void *arg, const struct elf_file *elf)
+{
+    const struct reading *reading = arg;
+
+    return index_file_open(elf, reading->symbols, NULL);
+}
+
 static int
 start_symbolizer(struct reading *reading, struct error *err)
 {
-    struct symbolizer_options options = {.program = reading->helper};
+    struct symbolizer_indexes indexes = {.open = open_index, .arg = reading};
+    struct symbolizer_options options = {.program = reading->helper,
+                                         .indexes = reading->symbols ? &indexes
+                                                                     : NULL};
 
     if (reading->symbolizer)
         return 0;
@@ -252,6 +266,7 @@ run(const struct prof_command *command, struct error *err)
     int rc = -1;
 
     buffer_init(&out, output_bytes_max);
+    reading.symbols = command->symbols;
     if (command->argument_count == 2)
         reading.binary = command->arguments[0];
     if (load_all(command, &reading, &now, &difference, err) != 0 ||
@@ -278,8 +293,7 @@ run_index(const struct prof_command *command, struct error *err)
     char helper[PATH_BYTES];
 
     if (find_symbolizer(helper, sizeof(helper), err) != 0 ||
-        prof_index_make(helper, command->arguments[0], command->output, err) !=
-            0)
+        prof_index_make(helper, command, err) != 0)
         return -1;
     if (fflush(stdout) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write to stdout");

@@ -197,6 +197,14 @@ take_output(struct prof_command *c, const char *value, unsigned which)
 }
 
 static int
+take_symbols(struct prof_command *c, const char *value, unsigned which)
+{
+    (void)which;
+    c->symbols = value;
+    return 0;
+}
+
+static int
 take_help(struct prof_command *c, const char *value, unsigned which)
 {
     (void)value;
@@ -233,8 +241,11 @@ static const struct flag own_flags[] = {
     {"allocator-frames", NULL, take_allocator_frames,
      "the allocator's own frames, too, as jeprof has them"},
     {"index", NULL, take_index,
-     "make BINARY's symbol index, BINARY" INDEX_FILE_SUFFIX},
-    {"output", "FILE", take_output, "make it there"},
+     "make the symbol index of BINARY, a library maybe"},
+    {"output", "FILE", take_output,
+     "make it there [BINARY" INDEX_FILE_SUFFIX ", where it is looked for]"},
+    {"symbols", "DIR", take_symbols,
+     "look for indexes, or make this one, in DIR by build-id, too"},
     {"help", NULL, take_help, "this text"},
     {"version", NULL, take_version, "the version"},
 };
@@ -317,6 +328,8 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
         return 0;
     if (out->index && out->form)
         return bad_usage("--index shows nothing: not also --", out->form->name);
+    if (out->output && out->symbols)
+        return bad_usage("either --output or --symbols", "");
     if (out->output && !out->index)
         return bad_usage("--output is for --index; a form goes to stdout", "");
     if (!out->form && !out->index)
@@ -342,7 +355,7 @@ prof_flags_usage(void)
     make_flags(&flags);
     puts("Usage: heapwire-prof --FORM [flags] BINARY PROFILE\n"
          "       heapwire-prof --FORM [flags] SNAPSHOT\n"
-         "       heapwire-prof --index [--output FILE] BINARY\n"
+         "       heapwire-prof --index [--output=FILE | --symbols=DIR] BINARY\n"
          "Shows who holds the memory: in a jemalloc heap profile (heap_v2) of "
          "the program\nBINARY, or in a snapshot that heapwire exported.");
     print_kind("What to write to stdout:", &flags, 0, flags.forms);

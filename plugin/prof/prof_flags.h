@@ -16,11 +16,12 @@ struct view_form;
 struct prof_command {
     const struct view_form *form;
     struct view_options options;
-    const char *base;   /* a profile to subtract, or NULL */
-    bool force;         /* subtract it, whatever it is of */
-    bool index;         /* make the symbol index of the one argument */
-    const char *output; /* where to; NULL: beside it */
-    char **arguments;   /* the rest of the words */
+    const char *base;    /* a profile to subtract, or NULL */
+    bool force;          /* subtract it, whatever it is of */
+    bool index;          /* make the symbol index of the one argument */
+    const char *output;  /* where to; NULL: beside it */
+    const char *symbols; /* a directory of indexes, or NULL */
+    char **arguments;    /* the rest of the words */
     int argument_count;
     bool help, version; /* was asked for, and nothing else is to be done */
 };

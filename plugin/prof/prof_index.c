@@ -16,11 +16,17 @@
 #include "files.h"
 #include "helper.h"
 #include "index_files.h"
+#include "prof_flags.h"
 #include "reader.h"
 
-enum { PATH_BYTES = 4096, DEADLINE_MS = 60 * 60 * 1000, COMPRESSED_HEAD = 24 };
+enum {
+    PATH_BYTES = 4096,
+    DEADLINE_MS = 60 * 60 * 1000,
+    READER_MB = 4096, /* nobody waits for memory where packages are made */
+    COMPRESSED_HEAD = 24
+};
 
-static const uint64_t memory_bytes = (uint64_t)4 << 30;
+static const uint64_t memory_bytes = (uint64_t)64 << 30; /* of addresses */
 
 /* The first of these signals ends the making, with nothing left behind. */
 static int
@@ -97,7 +103,8 @@ make(const char *symbolizer, const struct elf_file *elf, const char *path,
 {
     struct helper_options options = {.program = symbolizer,
                                      .memory_bytes = memory_bytes,
-                                     .cpu_ms = DEADLINE_MS};
+                                     .cpu_ms = DEADLINE_MS,
+                                     .reader_mb = READER_MB};
     struct helper *helper = NULL;
     int rc = -1;
 
@@ -111,14 +118,36 @@ make(const char *symbolizer, const struct elf_file *elf, const char *path,
     return rc;
 }
 
+/* Where it is looked for, if nothing else was said. */
+static int
+choose_target(const struct prof_command *command, const struct elf_file *elf,
+              const char *path, char target[PATH_BYTES], struct error *err)
+{
+    int size;
+
+    if (command->symbols && elf->build_id_size > 0) {
+        if (index_file_path(elf, command->symbols, target, PATH_BYTES) == 0)
+            return 0;
+    } else {
+        size = command->output
+                   ? snprintf(target, PATH_BYTES, "%s", command->output)
+                   : snprintf(target, PATH_BYTES, "%s" INDEX_FILE_SUFFIX, path);
+        if (size > 0 && size < PATH_BYTES)
+            return 0;
+    }
+    error_set(err, ER_UNKNOWN, "the path of the index is too long");
+    return -1;
+}
+
 int
-prof_index_make(const char *symbolizer, const char *binary, const char *target,
+prof_index_make(const char *symbolizer, const struct prof_command *command,
                 struct error *err)
 {
+    const char *binary = command->arguments[0];
     struct error why = {0};
     struct elf_file elf = {0};
     char *path = realpath(binary, NULL);
-    char beside[PATH_BYTES];
+    char target[PATH_BYTES];
     int fd = -1, rc = -1;
 
     if (path)
@@ -127,11 +156,9 @@ prof_index_make(const char *symbolizer, const char *binary, const char *target,
         error_sys(err, ER_UNKNOWN, "cannot read %s", binary);
         goto out;
     }
-    snprintf(beside, sizeof(beside), "%s" INDEX_FILE_SUFFIX, path);
-    if (!target)
-        target = beside;
     if (elf_init(&elf, fd, binary, err) != 0 ||
-        elf_load_sections(&elf, err) != 0)
+        elf_load_sections(&elf, err) != 0 ||
+        choose_target(command, &elf, path, target, err) != 0)
         goto out;
     if (make(symbolizer, &elf, path, target, &why) != 0)
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);

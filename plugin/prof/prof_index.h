@@ -8,10 +8,11 @@
 #define HW_PROF_INDEX_H
 
 struct error;
+struct prof_command;
 
-/* Makes the index of the program binary at target (NULL: beside it) with the
- * help of symbolizer, and says on stdout how large it is. */
-int prof_index_make(const char *symbolizer, const char *binary,
-                    const char *target, struct error *err);
+/* Makes the index of the command's one argument, where it says, with the help
+ * of symbolizer, and says on stdout how large it is. */
+int prof_index_make(const char *symbolizer, const struct prof_command *command,
+                    struct error *err);
 
 #endif

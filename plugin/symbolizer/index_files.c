@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,39 +34,41 @@ open_regular(const char *path)
     return fd;
 }
 
-static int
-open_in_directory(const struct elf_file *elf, const char *directory)
+int
+index_file_path(const struct elf_file *elf, const char *directory, char *path,
+                size_t size)
 {
-    char path[PATH_BYTES];
     struct buffer text;
-    int fd = -1;
+    int rc = -1;
 
-    buffer_init(&text, sizeof(path));
+    buffer_init(&text, size);
     buffer_format(&text, "%s/", directory);
     for (size_t i = 0; i < elf->build_id_size; i++)
         buffer_format(&text, "%02x", elf->build_id[i]);
     buffer_text(&text, INDEX_FILE_SUFFIX);
-    if (!text.failed)
-        fd = open_regular(text.data);
+    if (!text.failed && text.size < size && elf->build_id_size > 0) {
+        memcpy(path, text.data, text.size + 1);
+        rc = 0;
+    }
     buffer_fini(&text);
-    return fd;
+    return rc;
 }
 
 int
 index_file_open(const struct elf_file *elf, const char *directory,
                 const char *path)
 {
-    char beside[PATH_BYTES];
+    char place[PATH_BYTES];
     int fd = -1, size;
 
     if (elf->build_id_size == 0) /* it could be anybody's */
         return -1;
-    if (directory)
-        fd = open_in_directory(elf, directory);
-    size = snprintf(beside, sizeof(beside), "%s" INDEX_FILE_SUFFIX, path);
-    if (fd < 0 && size > 0 && (size_t)size < sizeof(beside))
-        fd = open_regular(beside);
-    return fd;
+    if (directory && index_file_path(elf, directory, place, sizeof(place)) == 0)
+        fd = open_regular(place);
+    if (fd >= 0 || !path)
+        return fd;
+    size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
+    return size > 0 && (size_t)size < sizeof(place) ? open_regular(place) : -1;
 }
 
 struct output {

@@ -9,6 +9,7 @@
 #ifndef HW_INDEX_FILES_H
 #define HW_INDEX_FILES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_file;
@@ -17,8 +18,13 @@ struct helper;
 
 #define INDEX_FILE_SUFFIX ".hwindex"
 
-/* In directory first (NULL: none of ours), then beside path; -1: there is
- * none.  The caller closes it. */
+/* Where the index of elf is in a directory of ours; -1: elf has no build-id, or
+ * the path is too long. */
+int index_file_path(const struct elf_file *elf, const char *directory,
+                    char *path, size_t size);
+
+/* In directory first (NULL: none of ours), then beside path (NULL: not there);
+ * -1: there is none.  The caller closes it. */
 int index_file_open(const struct elf_file *elf, const char *directory,
                     const char *path);
 

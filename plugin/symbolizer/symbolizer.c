@@ -386,28 +386,37 @@ set_remark(struct object *object, const char *complaint, bool indexed)
                             indexed);
 }
 
-/* With DWARF, then without.  An index that the helper died of may be why. */
+static void
+drop_index(struct object *object)
+{
+    fd_close(object->index_fd);
+    object->index_fd = -1;
+}
+
+/* With an index, then with DWARF, then without. */
 static enum helper_result
-ask_twice(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
-          struct error *err)
+ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
+            struct error *err)
 {
     enum helper_result result = ask(object, degraded, err);
 
-    if (result != HELPER_FAILED || object->asked_count == 0 ||
-        (degraded && object->index_fd < 0))
-        return result;
-    if (object->index_fd >= 0 && !object->refused[0])
+    /* One that was in use when the helper failed may be why. */
+    if (result == HELPER_FAILED && object->asked_count > 0 &&
+        object->index_fd >= 0 && !object->refused[0]) {
         snprintf(object->refused, sizeof(object->refused), "%.*s",
                  CACHE_WHY_MAX - 1, err->text);
-    fd_close(object->index_fd);
-    object->index_fd = -1;
-    if (!degraded)
-        snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only",
-                 CACHE_WHY_MAX - 32, err->text);
+        drop_index(object);
+        result = ask(object, degraded, err);
+    }
+    if (result != HELPER_FAILED || object->asked_count == 0 || degraded)
+        return result;
+    snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only", CACHE_WHY_MAX - 32,
+             err->text);
+    drop_index(object);
     result = ask(object, true, err);
-    if (result == HELPER_DONE && !degraded)
+    if (result == HELPER_DONE)
         symbol_cache_degrade(object->job->s->cache, &object->key, why);
-    else if (!degraded)
+    else
         why[0] = '\0';
     return result;
 }
@@ -431,11 +440,13 @@ ask_helper(struct object *object)
         snprintf(why, sizeof(why), "%s", degraded);
     if (object->asked_count > 0 && !object->job->cancelled) {
         open_index(object);
-        result = ask_twice(object, degraded != NULL, why, &err);
+        result = ask_in_turn(object, degraded != NULL, why, &err);
         indexed = object->index_fd >= 0 && !object->refused[0];
         if (result == HELPER_DONE || result == HELPER_FAILED)
             tell_asked(object, began, indexed);
-        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
+        /* An index of no use costs names nothing. */
+        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0 &&
+            !object->refused[0])
             set_remark(object, err.text, indexed);
     }
     if (result == HELPER_CANCELLED)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # addresses.sh - names, inlined frames and lines of a corpus against addr2line's
 # and llvm-symbolizer's: compilers, DWARF versions, link-time optimisation,
-# stripped, compressed and separate debug information.
+# stripped, compressed and separate debug information, symbol indexes.
 #
 # sh tests/integration/addresses.sh         all cases
 # sh tests/integration/addresses.sh CASE... only those
@@ -48,7 +48,7 @@ link() {
     $cxx -std=c++17 "$@" -o "$TMP/$name" "$TMP/$name.o"/*.o -pthread
 }
 
-if wanted gcc5 || wanted nopie || wanted debuglink || wanted build-id ||
+if wanted gcc5 || wanted nopie || wanted index || wanted debuglink || wanted build-id ||
     wanted zlib || wanted zdebug || wanted zstd || wanted dwz ||
     wanted alternative; then
     build gcc5 gcc g++ -O2 -g
@@ -87,6 +87,18 @@ fi
 if wanted split; then
     build split gcc g++ -O1 -g -gsplit-dwarf
     compare split "$TMP/split" --note 'split DWARF'
+fi
+if wanted index; then # instead of all that
+    mkdir "$TMP/index"
+    for name in gcc5 gcc4 clang5 lto types5; do
+        [ -e "$TMP/$name" ] || continue
+        "$BUILD/bin/heapwire-prof" --index \
+            --output "$TMP/index/$name.hwindex" "$TMP/$name"
+        strip -o "$TMP/index/$name" "$TMP/$name"
+        compare index "$TMP/index/$name" --oracle "$TMP/$name" \
+            --symbols "$TMP/$name" \
+            $([ $name != clang5 ] || echo --by-llvm)
+    done
 fi
 if wanted debuglink; then
     mkdir -p "$TMP/link/.debug"

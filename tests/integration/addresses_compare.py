@@ -30,55 +30,9 @@ import re
 import subprocess
 import sys
 
+from symbolizer_compare import code_addresses, run
+
 LEAST = 99.9  # percent
-
-
-def code_addresses(path, step):
-    covered = []
-    for option in ([], ["-D"]):
-        text = subprocess.run(["nm", "-S", *option, path], check=True,
-                              capture_output=True, text=True).stdout
-        for line in text.splitlines():
-            words = line.split()
-            if len(words) >= 4 and words[2] in "tTwWi":
-                covered.append((int(words[0], 16), int(words[1], 16)))
-        if covered:
-            break
-    addresses, next_one = [], 0
-    for start, size in sorted(covered):
-        first = max(start, next_one)
-        first += -first % step
-        addresses.extend(range(first, start + size, step))
-        next_one = max(next_one, start + size)
-    return addresses
-
-
-def chains(text, padded=True):
-    """One list of (function, file:line) per address."""
-    result, lines = [], text.splitlines()
-    i = 0
-    while i < len(lines):
-        if re.fullmatch(r"0x[0-9a-f]{16}" if padded else r"0x[0-9a-f]+",
-                        lines[i]):
-            result.append([])
-            i += 1
-        elif lines[i] == "(allocator)":
-            i += 1
-        else:
-            function = re.sub(r"@+[A-Za-z0-9_.]+$", "", lines[i])
-            place = re.sub(r" \(discriminator \d+\)$", "", lines[i + 1])
-            result[-1].append((function, "" if place.endswith("?") else place))
-            i += 2
-    return result
-
-
-def run(command, addresses, padded=True):
-    questions = "".join(f"{a:#x}\n" for a in addresses)
-    done = subprocess.run(command, input=questions, capture_output=True,
-                          text=True, errors="replace")
-    if done.returncode != 0:
-        sys.exit(f"{command[0]}: status {done.returncode}: {done.stderr}")
-    return chains(done.stdout, padded), done.stderr.strip()
 
 
 def plain(name):
@@ -103,7 +57,7 @@ def bare(name):
 def ask_llvm(path, addresses):
     answers, _ = run(["llvm-symbolizer", "--obj=" + path, "--inlines",
                       "--functions=linkage", "--no-demangle", "--addresses",
-                      "--output-style=GNU"], addresses, padded=False)
+                      "--output-style=GNU"], addresses)
     names = sorted({name for chain in answers for name, _ in chain})
     readable = subprocess.run(["c++filt"], input="\n".join(names), check=True,
                               capture_output=True, text=True).stdout

@@ -9,6 +9,8 @@ JEPROF_TOOLS, this gives it, independently of our symboliser:
 - for an object with neither symbols nor debug file, its exported symbols as
   far as they reach, and every other function of .eh_frame as
   "module+0x<start>"; addr2line then says "??", so that nm's name is taken;
+- the right file of a line, where binutils 2.40 has another one of a DWARF 5
+  unit's (llvm-symbolizer's, if all else is equal);
 - a _fini in every object (at SEPARATOR).
 
 With equal information, jeprof's graph must be ours.
@@ -116,21 +118,45 @@ def nm(arguments):
     return 0
 
 
+def frames(text):
+    """A list of function and place lines per address."""
+    answers = []
+    for line in text.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            answers.append([])
+        else:
+            answers[-1].append(line)
+    return answers
+
+
+def line_of(place):
+    return re.sub(r" \(discriminator \d+\)$", "", place).rsplit(":", 1)[1]
+
+
+def with_right_files(answers, source, questions):
+    """answers with llvm's places where they have the same lines."""
+    others = frames(output("llvm-symbolizer", "--output-style=GNU", "-afi",
+                           "-e", source, input=questions))
+    for answer, other in zip(answers, others):
+        places = [line for line in other[1::2] if ":" in line]
+        if [line_of(place) for place in places] == \
+                [line_of(place) for place in answer[1::2]]:
+            answer[1::2] = places
+    return answers
+
+
 def addr2line(arguments):
     if "--help" in arguments:
         return 0
     image = arguments[arguments.index("-e") + 1]
     asked = [int(line, 16) for line in sys.stdin if line.strip()]
     real = [a for a in asked if a != SEPARATOR]
-    answers = []
-    if real and symbol_file(image):
-        text = output("addr2line", "-a", "-f", "-C", "-i", "-e", image,
-                      input="\n".join(f"{a:x}" for a in real) + "\n")
-        for line in text.splitlines():
-            if re.fullmatch(r"0x[0-9a-f]{16}", line):
-                answers.append([])
-            else:
-                answers[-1].append(line)
+    source = symbol_file(image) if real else None
+    if source:
+        questions = "".join(f"0x{a:x}\n" for a in real)
+        answers = with_right_files(
+            frames(output("addr2line", "-a", "-f", "-C", "-i", "-e", image,
+                          input=questions)), source, questions)
     else:
         answers = [["??", "??:0"] for _ in real]
     rest = iter(answers)

@@ -157,10 +157,17 @@ gcc -g -o "$dir/nothing" -Wl,--build-id "$dir/nothing.c"
 expect 1 "$dir/none/x: No such file" --index --output="$dir/none/x" \
     "$dir/nothing"
 silent_stdout
+expect 2 "either --output or --symbols" --index --output=x --symbols=y a
 if ls "$dir" | grep hwindex; then
     echo "a failure leaves an index"
     failed=1
 fi
+
+# And in a directory, by build-id, where they are found.
+mkdir "$dir/symbols"
+expect 0 "$dir/symbols/" --index --symbols="$dir/symbols" "$dir/nothing"
+id=$(readelf -n "$dir/nothing" | sed -n 's/.*Build ID: //p')
+[ -s "$dir/symbols/$id.hwindex" ] || { echo "no index by build-id"; failed=1; }
 
 # A full disk is told.
 status=0

@@ -7,6 +7,7 @@ BUILD=${BUILD:-build/release}
 HERE=tests/integration
 DRIVER="$BUILD/bin/symbolizer_driver"
 HELPER="$BUILD/bin/heapwire-symbolizer"
+PROF="$BUILD/bin/heapwire-prof"
 TMP=$(mktemp -d)
 INSTALLED=
 trap 'rm -rf "$TMP"; [ -z "$INSTALLED" ] || rm -f "$INSTALLED"' EXIT
@@ -17,8 +18,7 @@ fail() {
 }
 
 compare() {
-    python3 "$HERE/addresses_compare.py" "$BUILD" "${1##*/}" "$@" ||
-        fail "compare $*"
+    python3 "$HERE/symbolizer_compare.py" "$BUILD" "$@" || fail "compare $*"
 }
 
 # name OBJECT ADDRESS [PATH]: the innermost function
@@ -128,17 +128,72 @@ g++ -O2 -g -no-pie -o "$TMP/exec" "$TMP/a.cc"
 compare "$TMP/exec"
 # Where binutils 2.40 loses what was inlined, it reads a twin.
 g++ -O1 -g -gz -fdebug-types-section -o "$TMP/types" "$TMP/a.cc"
-g++ -O1 -g -o "$TMP/twin" "$TMP/a.cc"
-compare "$TMP/types" --oracle "$TMP/twin"
+g++ -O1 -g -o "$TMP/types.twin" "$TMP/a.cc"
+compare "$TMP/types" --source "$TMP/types.twin"
 if command -v clang++ >/dev/null; then
     clang++ -O2 -g -o "$TMP/clang" "$TMP/a.cc"
-    clang++ -O2 -gdwarf-4 -o "$TMP/twin" "$TMP/a.cc"
-    compare "$TMP/clang" --oracle "$TMP/twin"
+    clang++ -O2 -gdwarf-4 -o "$TMP/clang.twin" "$TMP/a.cc"
+    compare "$TMP/clang" --source "$TMP/clang.twin"
     clang++ -O2 -gdwarf-4 -no-pie -o "$TMP/clang4" "$TMP/a.cc"
     compare "$TMP/clang4"
 fi
 g++ -O2 -o "$TMP/none" "$TMP/a.cc"
 compare "$TMP/none"
+
+echo "# symbol indexes: the same names without any debug information"
+mkdir "$TMP/index"
+for object in five four exec types clang clang4; do
+    [ -f "$TMP/$object" ] || continue
+    "$PROF" --index --output "$TMP/index/$object.hwindex" "$TMP/$object"
+    strip -o "$TMP/index/$object" "$TMP/$object"
+    source=$TMP/$object
+    [ ! -f "$source.twin" ] || source=$source.twin
+    compare "$TMP/index/$object" --symbols "$TMP/$object" --source "$source"
+done
+plain=$(address_of "$TMP/five" plain)
+[ "$(name "$TMP/index/five" "$plain")" = plain ] || fail "index"
+
+echo "# an index of another file is not believed, nor a damaged one"
+cp "$TMP/five" "$TMP/index/mended"
+cp "$TMP/index/four.hwindex" "$TMP/index/mended.hwindex"
+[ "$(name "$TMP/index/mended" "$plain")" = plain ] || fail "another's index"
+echo "$plain" | "$DRIVER" "$HELPER" "$TMP/index/mended" 2>&1 >/dev/null |
+    grep -q "its symbol index is of no use" || fail "another's index: no note"
+python3 - "$TMP" "$DRIVER" "$HELPER" <<'END'
+import random
+import subprocess
+import sys
+
+tmp, driver, helper = sys.argv[1:]
+whole = open(tmp + "/index/five.hwindex", "rb").read()
+mended = tmp + "/index/mended"
+symbols = subprocess.run(["nm", tmp + "/five"], check=True,
+                         capture_output=True, text=True).stdout
+questions = "".join(f"0x{line.split()[0]}\n" for line in symbols.splitlines()
+                    if line.split()[-2] in "tTwW" and line[0] != " ")
+
+
+def names(path):
+    done = subprocess.run([driver, helper, path], input=questions, check=True,
+                          capture_output=True, text=True, timeout=200)
+    return done.stdout.replace(path, "five"), done.stderr
+
+
+right, _ = names(tmp + "/index/five")
+random.seed(1)
+notes = 0
+for _ in range(40):
+    data = bytearray(whole)
+    for _ in range(random.randrange(1, 4)):
+        data[random.randrange(len(data))] = random.randrange(256)
+    open(mended + ".hwindex", "wb").write(data[:random.choice(
+        [len(data), len(data), random.randrange(len(data))])])
+    found, note = names(mended)
+    assert found == right, note
+    notes += "index" in note
+assert notes > 20, notes
+print(f"40 damaged indexes, {notes} with a note")
+END
 
 echo "# split debug file by debuglink, its CRC checked"
 mkdir "$TMP/link" "$TMP/link/.debug"
@@ -146,8 +201,7 @@ objcopy --only-keep-debug "$TMP/five" "$TMP/link/.debug/five.debug"
 objcopy --strip-all --remove-section=.note.gnu.build-id \
     --add-gnu-debuglink="$TMP/link/.debug/five.debug" \
     "$TMP/five" "$TMP/link/five"
-compare "$TMP/link/five" --symbols "$TMP/five" --oracle "$TMP/five"
-plain=$(address_of "$TMP/five" plain)
+compare "$TMP/link/five" --symbols "$TMP/five" --source "$TMP/five"
 [ "$(name "$TMP/link/five" "$plain")" = plain ] || fail "debuglink"
 printf x >>"$TMP/link/.debug/five.debug"
 case $(name "$TMP/link/five" "$plain") in
@@ -163,7 +217,7 @@ if mkdir -p "${INSTALLED%/*}" 2>/dev/null && [ -w "${INSTALLED%/*}" ]; then
     mkdir "$TMP/id"
     objcopy --only-keep-debug "$TMP/five" "$INSTALLED"
     strip -o "$TMP/id/five" "$TMP/five"
-    compare "$TMP/id/five" --symbols "$TMP/five" --oracle "$TMP/five"
+    compare "$TMP/id/five" --symbols "$TMP/five" --source "$TMP/five"
     [ "$(name "$TMP/id/five" "$plain")" = plain ] || fail "build-id"
     objcopy --only-keep-debug "$TMP/exec" "$INSTALLED"
     case $(name "$TMP/id/five" "$plain") in

@@ -345,7 +345,8 @@ refuse(void)
 static void
 refuse_twice(void)
 {
-    wire_put_refused(&out, "no");
+    if (request.has_index)
+        wire_put_refused(&out, "no");
     refuse();
 }
 

@@ -61,6 +61,7 @@ static struct code_frame
 frame(uint64_t entry, const char *name, bool inlined)
 {
     return (struct code_frame){.entry = entry,
+                               .low = inlined ? UINT64_MAX : 0,
                                .name = span(name),
                                .linkage = name[0] == '_',
                                .inlined = inlined,

@@ -257,6 +257,8 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     write_file(ours, "ours");
     opens(directory, path, "ours");
     opens(NULL, path, "beside");
+    opens(directory, NULL, "ours");
+    opens("/nonexistent", NULL, NULL);
     ck_assert_int_eq(unlink(beside), 0);
     ck_assert_int_eq(symlink(ours, beside), 0);
     opens(NULL, path, NULL); /* never through a link */
@@ -266,6 +268,21 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     ck_assert_int_eq(unlink(ours), 0);
     ck_assert_int_eq(mkdir(ours, 0700), 0);
     opens(directory, path, NULL);
+}
+END_TEST
+
+START_TEST(a_path_fits_or_is_refused)
+{
+    char path[32], long_enough[128];
+
+    memset(elf.build_id, 0xa1, sizeof(elf.build_id));
+    elf.build_id_size = 3;
+    ck_assert_int_eq(index_file_path(&elf, "/d", path, 18), 0);
+    ck_assert_str_eq(path, "/d/a1a1a1.hwindex");
+    ck_assert_int_eq(index_file_path(&elf, "/d", path, 17), -1);
+    elf.build_id_size = 0;
+    ck_assert_int_eq(
+        index_file_path(&elf, "/d", long_enough, sizeof(long_enough)), -1);
 }
 END_TEST
 
@@ -339,6 +356,7 @@ main(void)
     tcase_add_test(tc, what_cannot_be_written_is_told);
     tcase_add_test(tc, without_a_build_id_there_is_no_index);
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
+    tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
     tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
     suite_add_tcase(suite, tc);

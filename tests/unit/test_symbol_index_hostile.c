@@ -213,71 +213,57 @@ struct astray {
     const char *answer;
 };
 
-#define NAMES                                                                  \
-    "\3"                                                                       \
-    "\0\0\0"                                                                   \
-    "\0\0\1a"                                                                  \
-    "\1\0\1b"
+/* "", "abcd" and "abcdX": packed, the second four bytes repeat the first. */
+#define SIZES        "\3\0\4\5"
+#define NAMES        SIZES "\4abcd\4\1X"
+#define TEXTS(bytes) bytes, sizeof(bytes) - 1
 
 static const struct astray astrays[] = {
-    {"nothing", 1, 1, 1, 1, 4, 2, NAMES, 12,
-     "a! f:7; ab! f:0; ab fc-ffffffffffffffff"},
-    {"a node behind the last", 2, 1, 1, 1, 4, 2, NAMES, 12, "damaged"},
-    {"a node far away", UINT64_C(1) << 50, 1, 1, 1, 4, 2, NAMES, 12, "damaged"},
-    {"a parent before the first", 1, 2, 1, 1, 4, 2, NAMES, 12, "damaged"},
-    {"a parent far away", 1, UINT64_C(1) << 50, 1, 1, 4, 2, NAMES, 12,
+    {"nothing", 1, 1, 1, 1, 4, 2, TEXTS(NAMES),
+     "abcd! f:7; abcdX! f:0; abcdX fc-ffffffffffffffff"},
+    {"a node behind the last", 2, 1, 1, 1, 4, 2, TEXTS(NAMES), "damaged"},
+    {"a node far away", UINT64_C(1) << 50, 1, 1, 1, 4, 2, TEXTS(NAMES),
      "damaged"},
-    {"a name behind the last", 1, 1, 3, 1, 4, 2, NAMES, 12, "damaged"},
-    {"a name far away", 1, 1, UINT64_C(1) << 50, 1, 4, 2, NAMES, 12, "damaged"},
-    {"a file behind the last", 1, 1, 1, 2, 4, 2, NAMES, 12, "damaged"},
-    {"a symbol's name behind the last", 1, 1, 1, 1, 4, 3, NAMES, 12, "damaged"},
-    {"a symbol before all", 1, 1, 1, 1, UINT64_C(1) << 50, 2, NAMES, 12,
-     "a! f:7; ab! f:0; ab fffc000000000100-ffffffffffffffff"},
-    {"more shared than there is", 1, 1, 1, 1, 4, 2,
-     "\3"
-     "\0\0\0"
-     "\0\0\1a"
-     "\2\0\1b",
-     12, "damaged"},
-    {"start and end shared twice", 1, 1, 1, 1, 4, 2,
-     "\3"
-     "\0\0\0"
-     "\0\0\1a"
-     "\1\1\1b",
-     12, "damaged"},
-    {"a text without its bytes", 1, 1, 1, 1, 4, 2,
-     "\3"
-     "\0\0\0"
-     "\0\0\1a"
-     "\1\0\2b",
-     12, "damaged"},
-    {"a text too long", 1, 1, 1, 1, 4, 2,
-     "\3"
-     "\0\0\0"
-     "\0\0\1a"
-     "\1\0\xff\xff\x7f",
-     13, "damaged"},
+    {"a parent before the first", 1, 2, 1, 1, 4, 2, TEXTS(NAMES), "damaged"},
+    {"a parent far away", 1, UINT64_C(1) << 50, 1, 1, 4, 2, TEXTS(NAMES),
+     "damaged"},
+    {"a name behind the last", 1, 1, 3, 1, 4, 2, TEXTS(NAMES), "damaged"},
+    {"a name far away", 1, 1, UINT64_C(1) << 50, 1, 4, 2, TEXTS(NAMES),
+     "damaged"},
+    {"a file behind the last", 1, 1, 1, 2, 4, 2, TEXTS(NAMES), "damaged"},
+    {"a symbol's name behind the last", 1, 1, 1, 1, 4, 3, TEXTS(NAMES),
+     "damaged"},
+    {"a symbol before all", 1, 1, 1, 1, UINT64_C(1) << 50, 2, TEXTS(NAMES),
+     "abcd! f:7; abcdX! f:0; abcdX fffc000000000100-ffffffffffffffff"},
+    {"repeated bytes before the first", 1, 1, 1, 1, 4, 2,
+     TEXTS(SIZES "\4abcd\5\1X"), "damaged"},
+    {"repeated bytes that are yet to come", 1, 1, 1, 1, 4, 2,
+     TEXTS(SIZES "\4abcd\0\1X"), "damaged"},
+    {"more repeated bytes than wanted", 1, 1, 1, 1, 4, 2,
+     TEXTS(SIZES "\x34"
+                 "abcd\4\1X"),
+     "damaged"},
+    {"far more repeated bytes than wanted", 1, 1, 1, 1, 4, 2,
+     TEXTS(SIZES "\xfc\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"
+                 "abcd\4\1X"),
+     "damaged"},
+    {"more literals than wanted", 1, 1, 1, 1, 4, 2,
+     TEXTS(SIZES "\7\3abcdefghijk"), "damaged"},
+    {"literals that are not there", 1, 1, 1, 1, 4, 2, TEXTS(SIZES "\6abcd"),
+     "damaged"},
     {"a number of 65 bits", 1, 1, 1, 1, 4, 2,
-     "\3"
-     "\0\0\0"
-     "\0\0\1a"
-     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\2"
-     "\0\0",
-     20, "damaged"},
-    {"too few texts", 1, 1, 1, 1, 4, 2,
-     "\2"
-     "\0\0\0"
-     "\0\0\1a",
-     8, "damaged"},
-    {"no texts", 1, 1, 1, 1, 4, 2,
-     "\0"
-     "\0\0\0",
-     4, "damaged"},
-    {"too many texts", 1, 1, 1, 1, 4, 2,
-     "\x11"
-     "\0\0\0",
-     4, "damaged"},
-    {"no bytes", 1, 1, 1, 1, 4, 2, "", 0, "damaged"},
+     TEXTS(SIZES "\4abcd\x84\x80\x80\x80\x80\x80\x80\x80\x80\2\1X"), "damaged"},
+    {"a text too long", 1, 1, 1, 1, 4, 2, TEXTS("\3\0\xff\xff\1\5\4abcd\4\1X"),
+     "damaged"},
+    {"texts too long together", 1, 1, 1, 1, 4, 2,
+     TEXTS("\3\x80\x40\x80\x40\x80\x40\xfc\xff\xff\1"
+           "abcd\4\1X"),
+     "damaged"},
+    {"too few texts", 1, 1, 1, 1, 4, 2, TEXTS("\2\0\4\4abcd"), "damaged"},
+    {"no texts", 1, 1, 1, 1, 4, 2, TEXTS("\0\0\4\5\4abcd\4\1X"), "damaged"},
+    {"too many texts", 1, 1, 1, 1, 4, 2, TEXTS("\x41\0\4\5\4abcd\4\1X"),
+     "damaged"},
+    {"no bytes", 1, 1, 1, 1, 4, 2, TEXTS(""), "damaged"},
 };
 
 static void
@@ -307,17 +293,13 @@ put_astray(const struct astray *a, struct index_encoder encoders[])
     items.column[SYMBOL_NAME][0] = a->symbol;
     index_encoder_items(&encoders[INDEX_SYMBOLS], INDEX_SYMBOLS, &items);
     items = (struct index_items){.first = 0, .count = 2};
-    items.column[NODE_FUNCTION][0] = 2 * 4;
+    items.column[NODE_FUNCTION][0] = 2 * 8;
     items.column[NODE_UP][1] = a->up;
-    items.column[NODE_FUNCTION][1] = a->name * 4;
+    items.column[NODE_FUNCTION][1] = a->name * 8;
     items.file[1] = (uint32_t)a->file;
     index_encoder_items(&encoders[INDEX_NODES], INDEX_NODES, &items);
     put_texts(&encoders[INDEX_NAMES], 3, a->text, a->text_size);
-    put_texts(&encoders[INDEX_FILES], 2,
-              "\2"
-              "\0\0\0"
-              "\0\0\1f",
-              8);
+    put_texts(&encoders[INDEX_FILES], 2, TEXTS("\2\0\1\1f"));
 }
 
 START_TEST(numbers_that_lead_astray_are_not_followed)

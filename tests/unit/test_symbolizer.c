@@ -16,6 +16,7 @@
 #include "arena.h"
 #include "buffer.h"
 #include "clock.h"
+#include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "mappings.h"
@@ -221,6 +222,143 @@ START_TEST(what_dwarf_breaks_gets_symbol_names)
         names_free(names);
         addresses[ADDRESSES - 1] += 16 * (i % 2);
     }
+    symbolizer_free(s);
+}
+END_TEST
+
+/* Who keeps indexes, as the symboliser sees it. */
+static struct {
+    bool there; /* any file does: the helper does not look */
+    unsigned opened, asked, refused, indexed;
+    uint32_t elapsed_ms;
+    char why[64];
+} kept;
+
+static int
+open_kept(void *arg, const struct elf_file *elf)
+{
+    ck_assert_ptr_eq(arg, &kept);
+    ck_assert_uint_gt(elf->size, 0);
+    kept.opened++;
+    return kept.there ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
+}
+
+static void
+count_asked(void *arg, const struct symbolizer_asked *asked)
+{
+    ck_assert_ptr_eq(arg, &kept);
+    ck_assert_str_eq(asked->path, library);
+    kept.asked++;
+    kept.indexed += asked->indexed;
+    kept.refused += asked->refused != NULL;
+    kept.elapsed_ms = asked->elapsed_ms;
+    if (asked->refused)
+        snprintf(kept.why, sizeof(kept.why), "%s", asked->refused);
+}
+
+static struct symbolizer *
+new_with_indexes(const char *behaviour, bool there)
+{
+    static const struct symbolizer_indexes indexes = {open_kept, count_asked,
+                                                      &kept};
+    struct symbolizer_options options = {
+        .program = program, .deadline_ms = 10000, .indexes = &indexes};
+    struct symbolizer *s;
+    struct error err;
+
+    memset(&kept, 0, sizeof(kept));
+    kept.there = there;
+    helper_is(behaviour);
+    s = symbolizer_new(&options, &err);
+    ck_assert_ptr_nonnull(s);
+    return s;
+}
+
+static const struct {
+    const char *behaviour;
+    bool there;
+    unsigned indexed;
+    const char *refused; /* begins so */
+    const char *note;    /* has this */
+} with_index[] = {
+    {"good", false, 0, NULL, ""},
+    {"good", true, 1, NULL, ""},
+    {"refuse", true, 0, "of another?build", ""},
+    {"refuse", false, 0, NULL, ""},
+    {"refuse_twice", true, 0, "no", "garbage"},
+    {"sick_of_indexes", true, 0, "the symboliser ended with status 6", ""},
+    {"dwarf", false, 0, NULL, "symbol names only"},
+};
+
+START_TEST(who_keeps_indexes_is_asked_and_told)
+{
+    struct symbolizer *s =
+        new_with_indexes(with_index[_i].behaviour, with_index[_i].there);
+    struct names *names = resolve(s);
+
+    ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
+    ck_assert_uint_eq(kept.opened, 1);
+    ck_assert_uint_eq(kept.asked, 1);
+    ck_assert_uint_eq(kept.indexed, with_index[_i].indexed);
+    ck_assert_uint_eq(kept.refused, with_index[_i].refused != NULL);
+    if (with_index[_i].refused)
+        ck_assert_str_eq(kept.why, with_index[_i].refused);
+    if (!*with_index[_i].note)
+        ck_assert_str_eq(names_note(names), "");
+    ck_assert_ptr_nonnull(strstr(names_note(names), with_index[_i].note));
+    names_free(names);
+    if (*with_index[_i].note)
+        goto out;
+    names = resolve(s); /* from the cache: nothing is opened, nobody told */
+    ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
+    ck_assert_uint_eq(kept.opened, 1);
+    ck_assert_uint_eq(kept.asked, 1);
+    names_free(names);
+out:
+    symbolizer_free(s);
+}
+END_TEST
+
+/* Once there is an index, the object's DWARF is not needed any more. */
+START_TEST(an_index_ends_being_degraded)
+{
+    struct symbolizer *s = new_with_indexes("dwarf", false);
+    struct names *names = resolve(s);
+
+    ck_assert_ptr_nonnull(strstr(names_note(names), "symbol names only"));
+    names_free(names);
+    kept.there = true;
+    for (int i = 0; i < 2; i++) {
+        names = resolve(s);
+        ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
+        if (i == 0)
+            ck_assert_str_eq(names_note(names), "");
+        ck_assert_uint_eq(kept.indexed, 1); /* asked once more, then cached */
+        names_free(names);
+    }
+    symbolizer_free(s);
+}
+END_TEST
+
+START_TEST(a_remark_is_repeated_until_there_is_an_index)
+{
+    static const char remark[] = "libx.so.1: 12 units are unknown";
+    struct symbolizer *s = new_with_indexes("remark", false);
+    struct names *names;
+
+    for (int i = 0; i < 3; i++) {
+        names = resolve(s);
+        ck_assert_str_eq(names_note(names), remark);
+        names_free(names);
+    }
+    ck_assert_uint_eq(kept.asked, 1);
+    kept.there = true;
+    for (int i = 0; i < 3; i++) { /* which here does not help */
+        names = resolve(s);
+        ck_assert_str_eq(names_note(names), remark);
+        names_free(names);
+    }
+    ck_assert_uint_eq(kept.asked, 2);
     symbolizer_free(s);
 }
 END_TEST
@@ -532,6 +670,10 @@ main(void)
     tcase_add_test(fake, three_failures_are_the_last);
     tcase_add_test(fake, what_dwarf_breaks_gets_symbol_names);
     tcase_add_test(fake, the_second_time_needs_no_helper);
+    tcase_add_loop_test(fake, who_keeps_indexes_is_asked_and_told, 0,
+                        sizeof(with_index) / sizeof(with_index[0]));
+    tcase_add_test(fake, an_index_ends_being_degraded);
+    tcase_add_test(fake, a_remark_is_repeated_until_there_is_an_index);
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);

@@ -13,7 +13,8 @@
 struct code_frame {
     uint64_t entry;   /* which function, or place it was inlined at: equal
                          only for the same one of the same file */
-    uint64_t low;     /* where its first range starts; 0: not known */
+    uint64_t low;     /* where its first range starts; 0: where its symbol
+                         does, if that is not of a part moved away */
     struct span name; /* "" when DWARF has none */
     bool linkage;     /* name is a linkage name, or was before it was made
                          readable */

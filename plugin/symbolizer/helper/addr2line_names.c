@@ -169,14 +169,13 @@ ends_with(struct span text, const char *end)
            memcmp(text.data + text.size - size, end, size) == 0;
 }
 
-/* An index does not know where a function starts: that is where its symbol
- * does, but for the part that was moved away. */
+/* An index knows only that they do, but for the part that was moved away. */
 static bool
 stays(const struct code_frame *frame, const struct addr2line_symbol *symbol)
 {
     if (frame->low)
         return frame->low == symbol->start;
-    return !frame->inlined && !ends_with(symbol->name.text, ".cold") &&
+    return !ends_with(symbol->name.text, ".cold") &&
            !ends_with(symbol->name.text, ".cold]");
 }
 

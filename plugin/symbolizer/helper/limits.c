@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -11,7 +12,7 @@
 
 #include "files.h"
 
-enum { NICE = 10, DESCRIPTORS = 64 };
+enum { NICE = 10, DESCRIPTORS = 64, PROCESSORS_MAX = 1024 };
 
 /* A sanitizer's shadow needs terabytes of address space. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -63,6 +64,17 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     return 0;
 }
 
+/* All threads' time counts. */
+static rlim_t
+processors(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0
+               ? (rlim_t)CPU_COUNT(&set)
+               : PROCESSORS_MAX;
+}
+
 void
 limits_cpu(uint32_t seconds)
 {
@@ -72,7 +84,7 @@ limits_cpu(uint32_t seconds)
     if (getrlimit(RLIMIT_CPU, &cpu) != 0 ||
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
         return;
-    cpu.rlim_cur = (rlim_t)used.tv_sec + seconds + 1;
+    cpu.rlim_cur = (rlim_t)used.tv_sec + seconds * processors() + 1;
     if (cpu.rlim_cur > cpu.rlim_max)
         cpu.rlim_cur = cpu.rlim_max;
     (void)setrlimit(RLIMIT_CPU, &cpu);

@@ -9,7 +9,8 @@
  * address space, and dead when parent is.  -1 when the parent died already. */
 int limits_apply(uint64_t memory_bytes, pid_t parent);
 
-/* From now on at most so many seconds of processor time. */
+/* From now on at most so many seconds of processor time, of each of the
+ * processors that it may use. */
 void limits_cpu(uint32_t seconds);
 
 #endif

@@ -277,12 +277,10 @@ parse_items(enum index_section section, struct reader *r,
 {
     const struct index_shape *shape = &index_shapes[section];
     unsigned columns = shape->columns + shape->places * PLACE_COLUMNS;
-    bool texts = shape->columns == 0;
 
-    group->items = reader_u8(r);
-    group->places = shape->places ? reader_u8(r) : 0;
-    if (group->items == 0 ||
-        group->items > (texts ? INDEX_TEXT_ITEMS : INDEX_GROUP_ITEMS) ||
+    group->items = index_u8(r);
+    group->places = shape->places ? index_u8(r) : 0;
+    if (group->items == 0 || group->items > INDEX_GROUP_ITEMS ||
         (shape->places && group->places == 0))
         return false;
     for (unsigned i = 0; i < columns; i++)

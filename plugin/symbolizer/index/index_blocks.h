@@ -17,7 +17,7 @@
 
 struct error;
 
-enum { INDEX_CACHE_BYTES = 32 << 20 };
+enum { INDEX_CACHE_BYTES = 8 << 20 };
 
 struct index_group {
     uint64_t first, next; /* the keys that it has: next is another's */

@@ -6,12 +6,12 @@
 #include "buffer.h"
 
 uint64_t
-index_leb(struct reader *r)
+index_long_leb(struct reader *r)
 {
     uint64_t value = 0;
 
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = reader_u8(r);
+        uint8_t byte = index_u8(r);
 
         if (shift == 63 && byte > 1)
             break;
@@ -34,7 +34,7 @@ index_put_leb(struct buffer *out, uint64_t value)
 void
 index_column_head(struct reader *r, struct index_column *column)
 {
-    column->width = reader_u8(r);
+    column->width = index_u8(r);
     column->base = index_leb(r);
     if (column->width > INDEX_WIDTH_MAX)
         r->failed = true;

@@ -19,7 +19,28 @@ struct index_column {
     uint32_t width;
 };
 
-uint64_t index_leb(struct reader *r); /* more than 64 bits fail */
+/* reader_u8, inlined: a look-up reads hundreds of them. */
+static inline uint8_t
+index_u8(struct reader *r)
+{
+    if (r->failed || r->pos == r->end) {
+        r->failed = true;
+        return 0;
+    }
+    return *r->pos++;
+}
+
+uint64_t index_long_leb(struct reader *r);
+
+/* More than 64 bits fail. */
+static inline uint64_t
+index_leb(struct reader *r)
+{
+    if (!r->failed && r->pos < r->end && *r->pos < 0x80)
+        return *r->pos++;
+    return index_long_leb(r);
+}
+
 void index_put_leb(struct buffer *out, uint64_t value);
 
 /* Reads the column's head. */

@@ -5,8 +5,10 @@
 #include "index_collected.h"
 #include "index_column.h"
 #include "index_numbering.h"
+#include "index_pack.h"
 
-enum { TEXTS_BYTES = 8 << 10 /* a group of texts ends above it */ };
+/* A group of texts ends above it: what a look-up has to unpack. */
+enum { TEXTS_BYTES = 4 << 10 };
 
 /* Items on their way into groups. */
 struct stream {
@@ -166,7 +168,8 @@ emit_nodes(const struct index_collected *all,
         stream->items.column[NODE_UP][k] =
             node->parent == INDEX_NONE ? 0 : i - node->parent;
         stream->items.column[NODE_FUNCTION][k] =
-            name * 4 + (node->linkage ? 2 : 0) + (node->inlined ? 1 : 0);
+            name * 8 + (node->starts ? 4 : 0) + (node->linkage ? 2 : 0) +
+            (node->inlined ? 1 : 0);
         stream->items.file[k] = all->files.words[node->call_file].rank;
         stream->items.line[k] = node->call_line;
         if (node->inlined)
@@ -177,65 +180,45 @@ emit_nodes(const struct index_collected *all,
     stream_flush(stream);
 }
 
-static size_t
-common_start(struct span a, struct span b)
+/* One group: the texts from first up to end. */
+static void
+put_texts(const struct index_dictionary *dictionary, size_t first, size_t end,
+          struct index_encoder *encoder)
 {
-    size_t n = 0;
+    struct buffer group, texts;
 
-    while (n < a.size && n < b.size && a.data[n] == b.data[n])
-        n++;
-    return n;
-}
+    buffer_init(&group, INDEX_BLOCK_MAX);
+    buffer_init(&texts, INDEX_PACK_MAX);
+    buffer_u8(&group, (uint8_t)(end - first));
+    for (size_t i = first; i < end; i++) {
+        struct span text = index_dictionary_word(dictionary, i);
 
-/* Without the first skip bytes of either. */
-static size_t
-common_end(struct span a, struct span b, size_t skip)
-{
-    size_t n = 0;
-
-    while (n < a.size - skip && n < b.size - skip &&
-           a.data[a.size - 1 - n] == b.data[b.size - 1 - n])
-        n++;
-    return n;
+        index_put_leb(&group, text.size);
+        buffer_add(&texts, text.data, text.size);
+    }
+    if (texts.failed || !index_pack(texts.data, texts.size, &group))
+        encoder->failed = true;
+    index_encoder_texts(encoder, first, (uint32_t)(end - first), &group);
+    buffer_fini(&group);
+    buffer_fini(&texts);
 }
 
 static void
 emit_texts(const struct index_dictionary *dictionary,
            struct index_encoder *encoder)
 {
-    struct span before = {"", 0};
-    struct buffer group;
-    size_t first = 0;
+    size_t first = 0, bytes = 0;
 
-    buffer_init(&group, INDEX_BLOCK_MAX);
     for (size_t i = 0; i < dictionary->sorted_count; i++) {
-        struct span text = index_dictionary_word(dictionary, i);
-        size_t start, end;
-
-        if (i - first == INDEX_TEXT_ITEMS || group.size > TEXTS_BYTES) {
-            index_encoder_texts(encoder, first, (uint32_t)(i - first), &group);
-            first = i;
+        bytes += index_dictionary_word(dictionary, i).size;
+        if (i + 1 - first == INDEX_GROUP_ITEMS || bytes > TEXTS_BYTES) {
+            put_texts(dictionary, first, i + 1, encoder);
+            first = i + 1;
+            bytes = 0;
         }
-        if (i == first) {
-            buffer_clear(&group);
-            buffer_u8(&group, 0); /* how many; see below */
-            before.size = 0;
-        }
-        start = common_start(before, text);
-        end = common_end(before, text, start);
-        index_put_leb(&group, start);
-        index_put_leb(&group, end);
-        index_put_leb(&group, text.size - start - end);
-        buffer_add(&group, text.data + start, text.size - start - end);
-        if (!group.failed)
-            group.data[0] = (char)(i - first + 1);
-        before = text;
     }
-    if (dictionary->sorted_count > first)
-        index_encoder_texts(encoder, first,
-                            (uint32_t)(dictionary->sorted_count - first),
-                            &group);
-    buffer_fini(&group);
+    if (first < dictionary->sorted_count)
+        put_texts(dictionary, first, dictionary->sorted_count, encoder);
 }
 
 /* Says which texts the numbers of all that is kept refer to. */

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "hash.h"
 #include "index_blocks.h"
+#include "index_pack.h"
 #include "memory.h"
 
 bool
@@ -35,28 +36,28 @@ index_texts_begin(struct index_texts *texts)
     arena_clear(texts->arena);
 }
 
-/* Each text is put together from the one before it. */
+/* Unpacks up to the item-th text, whose place in bytes is [*start, *end):
+ * sizes come first. */
 static bool
-decode(struct reader r, uint64_t count, char text[INDEX_TEXT_MAX], size_t *size)
+unpack(const struct index_group *group, uint32_t item,
+       char bytes[INDEX_PACK_MAX], size_t *start, size_t *end)
 {
-    *size = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t start = index_leb(&r), end = index_leb(&r);
-        uint64_t middle = index_leb(&r);
-        struct span bytes;
+    struct reader r = group->texts;
+    size_t sum = 0;
 
-        if (r.failed || start > *size || end > *size - start ||
-            middle > INDEX_TEXT_MAX - start - end)
+    *start = *end = 0;
+    for (uint32_t i = 0; i < group->items; i++) {
+        uint64_t size = index_leb(&r);
+
+        if (r.failed || size > INDEX_TEXT_MAX || size > INDEX_PACK_MAX - sum)
             return false;
-        bytes = reader_bytes(&r, (size_t)middle);
-        if (r.failed)
-            return false;
-        memmove(text + start + middle, text + *size - end, (size_t)end);
-        if (middle)
-            memcpy(text + start, bytes.data, (size_t)middle);
-        *size = (size_t)(start + middle + end);
+        sum += (size_t)size;
+        if (i < item)
+            *start = sum;
+        if (i == item)
+            *end = sum;
     }
-    return true;
+    return index_unpack(&r, bytes, sum, *end);
 }
 
 bool
@@ -64,10 +65,10 @@ index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
                 enum index_section section, uint64_t number, struct span *text)
 {
     uint64_t key = number * INDEX_SECTIONS + section;
-    size_t i = (size_t)hash_mix(hash_seed(texts), key) % INDEX_TEXTS_KEPT;
+    size_t i = (size_t)(hash_mix(hash_seed(texts), key) % INDEX_TEXTS_KEPT);
     const struct index_group *group;
-    char bytes[INDEX_TEXT_MAX], *copy;
-    size_t size;
+    char bytes[INDEX_PACK_MAX];
+    size_t start, end;
 
     text->data = "";
     text->size = 0;
@@ -80,13 +81,12 @@ index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
         }
     group = index_blocks_find(blocks, section, number);
     if (!group ||
-        !decode(group->texts, number - group->first + 1, bytes, &size))
+        !unpack(group, (uint32_t)(number - group->first), bytes, &start, &end))
         return false;
-    copy = arena_strndup(texts->arena, bytes, size);
-    if (!copy)
+    text->data = arena_strndup(texts->arena, bytes + start, end - start);
+    if (!text->data)
         return false;
-    text->data = copy;
-    text->size = size;
+    text->size = end - start;
     texts->places[i].key = key;
     texts->places[i].text = *text;
     texts->count++;

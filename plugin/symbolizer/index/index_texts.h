@@ -1,6 +1,9 @@
 /*
  * index_texts.h - the texts of an index file that were asked for of late, by
- * their numbers: a few hundred names make up most of all chains.
+ * their numbers.
+ *
+ * Only the text that is wanted is kept, not those unpacked on the way: fresh
+ * memory costs more than unpacking a few hundred bytes again.
  */
 #ifndef HW_INDEX_TEXTS_H
 #define HW_INDEX_TEXTS_H
@@ -15,7 +18,7 @@ struct arena;
 struct index_blocks;
 
 enum {
-    INDEX_TEXTS_KEPT = 8192,        /* half of them are ever used */
+    INDEX_TEXTS_KEPT = 1 << 14,     /* half of them are ever used */
     INDEX_TEXTS_BYTES = 4 << 20,    /* above it they are forgotten */
     INDEX_TEXTS_ASK_BYTES = 4 << 20 /* what one question may add, besides */
 };
@@ -27,7 +30,7 @@ struct index_text {
 
 struct index_texts {
     struct index_text *places;
-    uint32_t count;
+    uint32_t count; /* of them that are taken */
     struct arena *arena;
 };
 

@@ -38,8 +38,9 @@
  *              back bytes before the item's address; name 0: none
  *     NODES    up, function, place.  A function, or a place where it was
  *              inlined: up is the distance to the node that holds it, which
- *              has a lower number, 0 none; function is name * 4 + 2 if that
- *              was a linkage name + 1 if inlined; place: the call's
+ *              has a lower number, 0 none; function is name * 8 + 4 if that
+ *              was no linkage name and it starts where its outermost function
+ *              does + 2 if it was one + 1 if inlined; place: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
  *     FILES    texts, sorted; number 0 is "": unknown
  *
@@ -50,9 +51,8 @@
  * first.  A place is four columns: k files, k lines, then per item which of
  * these k, and its line less that one's: files and lines repeat themselves.
  *
- * A group of texts: u1 items (1 to INDEX_TEXT_ITEMS), each: leb bytes that it
- * shares with the start of the text before it, leb with the end, leb bytes
- * between, the bytes.  The first of a group shares nothing.
+ * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
+ * all of them, packed as index_pack.c says: at most INDEX_PACK_MAX bytes.
  */
 #ifndef HW_SYMBOL_INDEX_FORMAT_H
 #define HW_SYMBOL_INDEX_FORMAT_H
@@ -68,13 +68,12 @@ enum {
     INDEX_VERSION = 1,
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
-    INDEX_ENTRY_SIZE = 24,        /* of a table */
-    INDEX_GROUP_ENTRY_SIZE = 6,   /* of a block's table */
-    INDEX_BLOCK_BYTES = 32 << 10, /* what the writer aims at */
+    INDEX_ENTRY_SIZE = 24,       /* of a table */
+    INDEX_GROUP_ENTRY_SIZE = 6,  /* of a block's table */
+    INDEX_BLOCK_BYTES = 8 << 10, /* what the writer aims at */
     INDEX_BLOCK_MAX = 64 << 10,
     INDEX_BLOCKS_MAX = 1 << 20, /* of a section */
     INDEX_GROUP_ITEMS = 64,
-    INDEX_TEXT_ITEMS = 16,
     INDEX_TEXT_MAX = 8 << 10, /* longer ones are cut */
     INDEX_WIDTH_MAX = 56,     /* and a byte's start fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6

@@ -103,10 +103,11 @@ climb(struct symbol_index *index, uint64_t node, struct place place,
         frame->entry = ENTRY | node;
         frame->inlined = function & 1;
         frame->linkage = function & 2;
+        frame->low = function & 4 ? 0 : UINT64_MAX;
         frame->readable = true;
         if (!place_texts(index, &place, frame) ||
             !index_texts_get(&index->texts, &index->blocks, INDEX_NAMES,
-                             function / 4, &frame->name))
+                             function / 8, &frame->name))
             return false;
         if (up == 0) {
             ++*count;

@@ -1,0 +1,28 @@
+/*
+ * index_pack.h - texts packed: what was said before in the same run is told by
+ * where it was.
+ *
+ * Names of C++ repeat each other over and over, and a look-up unpacks a few
+ * hundred bytes at a time: without a code for each letter that costs a fifth of
+ * what zstd needs to get going, and takes hardly more room.
+ */
+#ifndef HW_INDEX_PACK_H
+#define HW_INDEX_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+struct buffer;
+
+enum { INDEX_PACK_MAX = 16 << 10 /* bytes of a run, unpacked */ };
+
+/* Appends at most INDEX_PACK_MAX bytes, packed; false if there are more. */
+bool index_pack(const char *data, size_t size, struct buffer *out);
+
+/* Unpacks the first wanted bytes, or some more, of size; false when r does not
+ * say as many, or makes no sense. */
+bool index_unpack(struct reader *r, char *out, size_t size, size_t wanted);
+
+#endif
