@@ -112,4 +112,5 @@ def main():
     return 0 if equal >= args.least else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
