@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -88,44 +87,37 @@ def row(what, *columns):
 class Bench:
     def __init__(self, work):
         self.work = work
-        # The index lies beside a second name of the binary, so that the
-        # first has none.
-        self.indexed = os.path.join(work, os.path.basename(BINARY))
-        try:
-            os.link(BINARY, self.indexed)
-        except OSError:
-            shutil.copy(BINARY, self.indexed)
+        self.indexes = os.path.join(work, "symbols")
+        os.mkdir(self.indexes)
         self.has_index = False
         with open(BINARY, "rb") as file:  # into the page cache
             while file.read(1 << 24):
                 pass
 
     def make_index(self):
-        start = time.perf_counter()
-        done = subprocess.run([PROF, "--index", self.indexed],
-                              capture_output=True, text=True, check=False)
-        took = time.perf_counter() - start
-        path = self.indexed + ".hwindex"
-        self.has_index = done.returncode == 0 and os.path.exists(path)
-        if not self.has_index:
-            print(f"no index: {done.stderr.strip()}")
-            return
-        _, info = section(".debug_info")
-        whole = sum(
-            int(size, 16) for size in re.findall(
-                r"\.debug_\w+ +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)",
-                subprocess.run(["readelf", "-SW", BINARY], text=True,
-                               capture_output=True, check=True).stdout))
-        size = os.path.getsize(path)
-        print(f"index: {took:.2f} s, {size / 1e6:.1f} MB: "
-              f"{size * 100 / whole:.1f} % of {whole / 1e6:.0f} MB of DWARF, "
-              f"{size * 100 / max(info, 1):.1f} % of .debug_info")
+        """Of the binary, and of the libraries that have DWARF somewhere."""
+        _, maps = addresses_of(PROFILES[0])
+        for path in dict.fromkeys([BINARY, *(words[-1] for words in maps)]):
+            start = time.perf_counter()
+            done = subprocess.run(
+                [PROF, "--index", "--symbols=" + self.indexes, path],
+                capture_output=True, text=True, check=False)
+            took = time.perf_counter() - start
+            if done.returncode == 0:
+                self.has_index = True
+                print(f"index, {took:.1f} s: {done.stdout.strip()}")
+            elif path == BINARY:
+                print(f"no index: {done.stderr.strip()}")
+                return
+
+    def indexed(self, profile):
+        return (PROF, "--dot", "--symbols=" + self.indexes, BINARY, profile)
 
     def ways(self, profile):
         ways = {"jeprof": ("jeprof", "--dot", BINARY, profile),
                 "heapwire-prof": (PROF, "--dot", BINARY, profile)}
         if self.has_index:
-            ways["with the index"] = (PROF, "--dot", self.indexed, profile)
+            ways["with the index"] = self.indexed(profile)
         return ways
 
     def side(self):
@@ -255,7 +247,7 @@ class Bench:
                 wall, cpu = self.cost(*prefix, PROF, "--dot", BINARY, profile)
                 columns.append(f"{wall:.0f} ({cpu:.0f})")
             if self.has_index:
-                wall, cpu = self.cost(PROF, "--dot", self.indexed, profile)
+                wall, cpu = self.cost(*self.indexed(profile))
                 columns.append(f"{wall:.1f} ({cpu:.1f})")
             row(label, *columns)
 

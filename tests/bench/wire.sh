@@ -1,0 +1,83 @@
+#!/bin/sh
+# wire.sh - how long dump_dot_snapshot() takes over the wire once the names are
+# known, on a node with about 2,000 stacks of C++ (big_program.sh), and how much
+# of that is the dump, the only part that the database notices.
+#
+# TIMES (60) is how often; STACKS (150) what big is told.
+set -eu
+cd "$(dirname "$0")/../.."
+
+bin=$PWD/${BUILD:-build/release}/bin
+lib=$PWD/${BUILD:-build/release}/lib
+dir=${HEAPWIRE_BENCH_DIR:-/tmp/heapwire-bench}
+jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 | head -n 1)
+times=${TIMES:-60}
+work=$(mktemp -d)
+node=
+
+finish() {
+    [ -z "$node" ] || kill "$node" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+[ -x "$dir/big" ] || sh tests/bench/big_program.sh
+big="$dir/big 250 1000 ${STACKS:-150} 4 stay"
+
+# The dump alone, through the agent.
+mkdir -m 700 "$work/state"
+# shellcheck disable=SC2086
+HEAPWIRE_EXE=$dir/big HEAPWIRE_STATE_DIR=$work/state \
+    LD_PRELOAD=$lib/libheapwire.so:$jemalloc \
+    MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:0 \
+    $big >"$work/ready" 2>/dev/null &
+node=$!
+until grep -q ready "$work/ready"; do sleep 0.1; done
+for _ in $(seq "$times"); do
+    "$bin/agent_client" "$work/state" dump "$work/heap" "$work/maps"
+done | sed -n 's/^microseconds=//p' | sort -n >"$work/costs"
+kill "$node"
+wait "$node" 2>/dev/null || true
+node=
+awk -v stacks="$(grep -c '^@' "$work/heap")" '{ c[NR] = $1 / 1e3 } END {
+    printf "%d stacks; the dump: median %.2f ms, fastest %.2f, slowest %.2f\n",
+        stacks, c[int((NR + 1) / 2)], c[1], c[NR] }' "$work/costs"
+
+# shellcheck disable=SC2086
+MALLOC_CONF=prof_active:true,lg_prof_sample:0 "$bin/heapwire-run" \
+    --state-dir "$work/node" --listen none --linger 0 -- $big \
+    >"$work/log" 2>&1 &
+node=$!
+until grep -q ready "$work/log" &&
+    mariadb --no-defaults --skip-ssl -S "$work/node/mysql.sock" -u root \
+        -e "SELECT 1" >/dev/null 2>&1; do sleep 0.1; done
+/usr/bin/python3 - "$work/node/mysql.sock" "$times" <<'END'
+import sys
+import time
+
+import pymysql
+
+session = pymysql.connect(unix_socket=sys.argv[1], user="root")
+times = int(sys.argv[2])
+
+
+def ask(statement):
+    cursor = session.cursor()
+    start = time.perf_counter()
+    cursor.execute(statement)
+    rows = cursor.fetchall()
+    took = (time.perf_counter() - start) * 1000
+    cursor.close()
+    return took, rows
+
+
+DOT = ("ADMIN EXECUTE ON 10001 'System.print("
+       "HeapProf.getInstance().dump_dot_snapshot())'")
+first, rows = ask(DOT)
+print(f"dump_dot_snapshot(): the first {first:.0f} ms, {len(rows)} rows")
+for what, statement in (("names known", DOT), ("SELECT 1", "SELECT 1")):
+    took = sorted(ask(statement)[0] for _ in range(times))
+    print(f"  {what:14} median {took[times // 2]:.2f} ms, fastest "
+          f"{took[0]:.2f}, slowest {took[-1]:.2f}")
+END
