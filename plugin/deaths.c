@@ -30,7 +30,8 @@ static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 bool
 death_was_clean(const struct death *death)
 {
-    return (!death->signalled && death->code == 0) || death->asked != 0;
+    return (!death->unknown && !death->signalled && death->code == 0) ||
+           death->asked != 0;
 }
 
 void
@@ -40,7 +41,11 @@ death_describe(const struct death *death, char *out, size_t size)
     uint64_t kills = death->oom_after.value - death->oom_before.value;
     size_t used;
 
-    if (death->signalled)
+    if (death->unknown)
+        snprintf(out, size,
+                 "ended, and another took its place; how it ended is not "
+                 "known, for its parent is not heapwire-run");
+    else if (death->signalled)
         snprintf(out, size, "was killed by signal %d (SIG%s)", death->code,
                  name ? name : "?");
     else
@@ -77,8 +82,10 @@ death_format(const struct death *death, struct buffer *out)
                   "%s at=%" PRId64 " started=%" PRId64 " pid=%" PRId32
                   " %s=%" PRId32 " asked=%" PRId32 " ",
                   at, death->at_ms, death->started_ms, death->pid,
-                  death->signalled ? "signal" : "status", death->code,
-                  death->asked);
+                  death->unknown     ? "unknown"
+                  : death->signalled ? "signal"
+                                     : "status",
+                  death->unknown ? 1 : death->code, death->asked);
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
     buffer_text(out, "program=");
@@ -114,7 +121,7 @@ take_number(struct span word, const char *key, int64_t *out)
 }
 
 struct numbers {
-    int64_t at, started, pid, status, signal, asked, before, after;
+    int64_t at, started, pid, status, signal, asked, before, after, unknown;
 };
 
 static void
@@ -130,7 +137,8 @@ take_word(struct span word, struct numbers *n)
                 {"signal", &n->signal},
                 {"asked", &n->asked},
                 {"oom_before", &n->before},
-                {"oom_after", &n->after}};
+                {"oom_after", &n->after},
+                {"unknown", &n->unknown}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (take_number(word, keys[i].key, keys[i].number))
@@ -154,13 +162,17 @@ make_death(const struct numbers *n, struct death *out)
 {
     if (!is_within(n->at, at_max_ms) || !is_within(n->started, at_max_ms) ||
         !is_within(n->pid, INT32_MAX) || !is_within(n->asked, 128) ||
-        is_within(n->status, 255) == is_within(n->signal, 128))
+        is_within(n->status, 255) + is_within(n->signal, 128) +
+                (n->unknown == 1) !=
+            1)
         return false;
     out->at_ms = n->at;
     out->started_ms = n->started;
     out->pid = (int32_t)n->pid;
+    out->unknown = n->unknown == 1;
     out->signalled = n->signal >= 0;
-    out->code = (int32_t)(out->signalled ? n->signal : n->status);
+    if (!out->unknown)
+        out->code = (int32_t)(out->signalled ? n->signal : n->status);
     out->asked = (int32_t)n->asked;
     out->oom_before = figure_of(n->before);
     out->oom_after = figure_of(n->after);
@@ -173,7 +185,7 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1};
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

@@ -1,8 +1,10 @@
 /*
  * deaths.h - how databases ended: the file "deaths" in the state directory.
  *
- * heapwire-run, their parent, appends a line when one has ended; heapwired
- * reads.  Bounded: the oldest go.
+ * heapwire-run, their parent, appends a line when one has ended.  heapwired
+ * reads, and appends one (watch.c) where another took the place of a database
+ * whose parent is a wrapper: how it ended is unknown then.  Bounded: the oldest
+ * go.
  */
 #ifndef HW_DEATHS_H
 #define HW_DEATHS_H
@@ -31,6 +33,7 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
+    bool unknown; /* how; the next two tell nothing */
     bool signalled;
     int32_t code;  /* of exit, or the signal */
     int32_t asked; /* the signal that it was told to end by; 0: none */

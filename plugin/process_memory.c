@@ -210,34 +210,48 @@ read_figure(const char *directory, size_t size, const char *name)
     return figure;
 }
 
-/* The number behind a word in a file of lines "word number". */
-static struct stats_figure
-read_line_of(const char *path, const char *word)
+/* The numbers behind words in a file of lines "word number", read once: the
+ * kernel makes it anew, and not for nothing. */
+static void
+read_lines_of(const char *path, const char *const *words,
+              struct stats_figure *figures, size_t count)
 {
-    struct stats_figure figure = {false, 0};
     unsigned long long value;
     char name[64];
     FILE *file = fopen(path, "re");
 
+    for (size_t i = 0; i < count; i++)
+        figures[i] = (struct stats_figure){false, 0};
     while (file && fscanf(file, "%63s %llu", name, &value) == 2)
-        if (strcmp(name, word) == 0)
-            figure = (struct stats_figure){true, value};
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(name, words[i]) == 0)
+                figures[i] = (struct stats_figure){true, value};
     if (file)
         fclose(file);
+}
+
+static struct stats_figure
+read_line_of(const char *path, const char *word)
+{
+    struct stats_figure figure;
+
+    read_lines_of(path, &word, &figure, 1);
     return figure;
 }
 
 static struct stats_figure
 read_cache(const char *directory, size_t size, bool v2)
 {
-    struct stats_figure used, unused;
+    static const char *const words[2][2] = {
+        {"total_active_file", "total_inactive_file"},
+        {"active_file", "inactive_file"}};
+    struct stats_figure of[2];
     char path[4200];
 
     snprintf(path, sizeof(path), "%.*s/memory.stat", (int)size, directory);
-    used = read_line_of(path, v2 ? "active_file" : "total_active_file");
-    unused = read_line_of(path, v2 ? "inactive_file" : "total_inactive_file");
-    return (struct stats_figure){used.known && unused.known,
-                                 used.value + unused.value};
+    read_lines_of(path, words[v2], of, 2);
+    return (struct stats_figure){of[0].known && of[1].known,
+                                 of[0].value + of[1].value};
 }
 
 struct stats_figure

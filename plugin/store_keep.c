@@ -40,8 +40,18 @@ is_expired(const struct store *store, const struct store_entry *entry,
            now_ms - entry->kept_ms > store->options.age_ms;
 }
 
-/* What is too old goes anyway, then the oldest until there is room.  The clock,
- * which may be set back, is looked at once: nobody goes twice. */
+/* Whether somebody asked for it: it outlives what the node took by itself. */
+static bool
+is_wanted(const struct store_entry *entry)
+{
+    return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED;
+}
+
+/* What is too old goes anyway; then, until there is room, the oldest of those
+ * that the node took by itself, and of the others. */
+enum turn { TURN_EXPIRED, TURN_OWN, TURN_WANTED, TURNS };
+
+/* The clock, which may be set back, is looked at once: nobody goes twice. */
 static int
 make_plan(const struct store *store, uint64_t size, struct plan *plan,
           struct error *err)
@@ -53,15 +63,17 @@ make_plan(const struct store *store, uint64_t size, struct plan *plan,
     memset(plan, 0, sizeof(*plan));
     for (size_t i = 0; i < store->count; i++)
         bytes += store->list[i]->entry.size;
-    for (int only_expired = 1; only_expired >= 0; only_expired--)
+    for (int turn = 0; turn < TURNS; turn++)
         for (size_t i = 0; i < store->count; i++) {
             struct held *held = store->list[i];
-            bool expired = is_expired(store, &held->entry, now_ms);
+            int due = is_expired(store, &held->entry, now_ms) ? TURN_EXPIRED
+                      : is_wanted(&held->entry)               ? TURN_WANTED
+                                                              : TURN_OWN;
             bool over = store->count + 1 - plan->count > most->count ||
                         bytes - plan->bytes > most->bytes;
 
-            if (!held->entry.pinned &&
-                (only_expired ? expired : over && !expired))
+            if (!held->entry.pinned && due == turn &&
+                (due == TURN_EXPIRED || over))
                 plan_add(plan, held);
         }
     if (size > most->bytes) {

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "controller.h"
+#include "deaths.h"
 #include "errors.h"
 #include "highest.h"
 #include "history.h"
@@ -29,12 +30,14 @@ enum {
     STATS_EVERY_MS = 10 * SECOND_MS,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
+    LIVED_MS = 10 * SECOND_MS,          /* what ends earlier was no database */
     STACK_BYTES = 256 * 1024
 };
 
 struct watch {
     struct controller *controller;
     struct history *history;
+    const char *state_dir; /* or NULL */
     void (*log)(const char *line);
     pthread_t thread;
     bool runs;
@@ -60,6 +63,8 @@ struct watch {
     struct stats *latest;         /* of the allocator, not in a sample yet */
     int32_t pid;                  /* the database that marks are of */
     uint64_t start_ticks;
+    struct history_sample seen; /* the last one, of the database exe */
+    char exe[DEATH_PROGRAM_MAX];
 };
 
 static void say(const struct watch *w, const char *format, ...)
@@ -314,6 +319,45 @@ look_at_marks(struct watch *w, const struct history_sample *sample, bool there)
     }
 }
 
+/* ---- a database that went unseen ---- */
+
+/*
+ * heapwire-run tells how its own child ended.  A wrapper that starts another
+ * database lives on: all that is known is that the first is gone.  Two that
+ * lived at one time are no such two (one is the other's child), and what did
+ * not live long was none.
+ */
+static bool
+took_its_place(const struct history_sample *before,
+               const struct history_sample *now)
+{
+    return before->pid != 0 &&
+           (before->pid != now->pid ||
+            before->start_ticks != now->start_ticks) &&
+           before->at_ms - before->started_ms >= LIVED_MS &&
+           now->started_ms > before->at_ms;
+}
+
+static void
+look_at_successor(struct watch *w, const struct history_sample *now,
+                  const struct node_status *status)
+{
+    struct death death = {.at_ms = w->seen.at_ms,
+                          .started_ms = w->seen.started_ms,
+                          .pid = w->seen.pid,
+                          .unknown = true};
+    struct error err;
+
+    if (w->state_dir && took_its_place(&w->seen, now)) {
+        memcpy(death.program, w->exe, sizeof(death.program));
+        if (deaths_append(w->state_dir, &death, &err) != 0)
+            say(w, "that %s (pid %d) ended is not kept: %s", w->exe,
+                w->seen.pid, err.text);
+    }
+    w->seen = *now;
+    snprintf(w->exe, sizeof(w->exe), "%s", status->hello.exe);
+}
+
 /* ---- the thread ---- */
 
 static void
@@ -326,8 +370,10 @@ look(struct watch *w)
     controller_status(w->controller, &status);
     ask_stats(w, &status, clock_ms());
     there = sample(w, &status, &now);
-    if (there)
+    if (there) {
+        look_at_successor(w, &now, &status);
         history_add(w->history, &now);
+    }
     look_at_marks(w, &now, there);
 }
 
@@ -389,6 +435,7 @@ watch_start(struct controller *controller, const struct watch_options *options,
     w->controller = controller;
     w->rules = options->rules;
     w->log = options->log;
+    w->state_dir = options->state_dir;
     w->history = history_open(options->state_dir, options->log);
     if (!w->history)
         error_memory(err, "the history of memory");

@@ -1,7 +1,8 @@
 /*
  * watch.h - the thread that looks at the database's memory each second.
  *
- * Writes the history, and takes snapshots by itself where marks.h says so.
+ * Writes the history, takes snapshots by itself where marks.h says so, and
+ * keeps the death of a database that nobody but it saw (deaths.h).
  * Asks the controller as everybody does and never waits for an answer.
  */
 #ifndef HW_WATCH_H
@@ -17,7 +18,8 @@ struct history;
 struct watch;
 
 struct watch_options {
-    const char *state_dir; /* NULL: the history is in memory alone */
+    /* NULL: the history is in memory alone.  Outlives the watch. */
+    const char *state_dir;
     struct marks_rules rules;
     void (*log)(const char *line); /* NULL: nobody */
 };

@@ -53,6 +53,7 @@ descriptors_prepare(void)
         to_null(STDERR_FILENO, STDERR_FILENO);
     to_null(STDIN_FILENO, STDOUT_FILENO);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
     umask(077);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;

@@ -30,6 +30,7 @@ struct catalog_scope {
      * statement's rows. */
     struct snapshot *snapshot;
     struct stats *stats;
+    const char *no_total; /* why NEED_TOTAL gave none, or NULL: it was tried */
 };
 
 /* What must be fetched from the node before a table can be produced. */

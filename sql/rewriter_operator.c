@@ -42,6 +42,7 @@ enum shape {
     SHAPE_FUNCTION, /* always a function */
     SHAPE_EQUAL,    /* a function unless a column takes part */
     SHAPE_ORDER,    /* a function unless columns and texts are compared */
+    SHAPE_MINUS,    /* a function where neither is a literal: of dates? */
     SHAPE_IN,
     SHAPE_BETWEEN,
     SHAPE_PREFIX, /* SQLite's own */
@@ -74,7 +75,7 @@ static const struct operator binaries[] = {
     {"||", BINDS_OR, SHAPE_NATIVE, " OR", NULL},
     {"XOR", BINDS_XOR, SHAPE_FUNCTION, " XOR", " hw_xor("},
     {"+", BINDS_SUM, SHAPE_NATIVE, " +", NULL},
-    {"-", BINDS_SUM, SHAPE_NATIVE, " -", NULL},
+    {"-", BINDS_SUM, SHAPE_MINUS, " -", " hw_minus("},
     {"*", BINDS_PRODUCT, SHAPE_NATIVE, " *", NULL},
     /* 7 / 2 is 3.5 in MySQL; DIV divides integers */
     {"/", BINDS_PRODUCT, SHAPE_NATIVE, " *1.0/", NULL},
@@ -159,6 +160,13 @@ rewriter_insert(struct rewriter *r, size_t at, const char *text)
 }
 
 static bool
+is_literal(enum operand_kind kind)
+{
+    return kind == OPERAND_NUMBER || kind == OPERAND_STRING ||
+           kind == OPERAND_HEX;
+}
+
+static bool
 is_native(const struct operator* op, enum operand_kind left,
           enum operand_kind right)
 {
@@ -171,6 +179,8 @@ is_native(const struct operator* op, enum operand_kind left,
     if (op->shape == SHAPE_EQUAL)
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX;
+    if (op->shape == SHAPE_MINUS)
+        return is_literal(left) || is_literal(right);
     if (op->shape == SHAPE_ORDER)
         return (left == OPERAND_COLUMN || left == OPERAND_STRING) &&
                (right == OPERAND_COLUMN || right == OPERAND_STRING) && columns;
@@ -240,7 +250,7 @@ close_binary(struct rewriter *r, struct pending *p)
         return;
     }
     rewriter_insert(r, p->middle, ",");
-    if (p->op->shape != SHAPE_FUNCTION)
+    if (p->op->shape != SHAPE_FUNCTION && p->op->shape != SHAPE_MINUS)
         buffer_text(r->sql, how_compared(p->left.kind, right->kind));
     buffer_text(r->sql, p->negated ? "))" : ")");
     rewriter_insert(r, p->left.start, p->op->function);

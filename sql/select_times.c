@@ -146,6 +146,60 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     moment_result(c, &t);
 }
 
+/* 2026-11-21 02:31:07 is 20261121023107 where a number is wanted.  false: it is
+ * not written as dates and times of ours are. */
+static bool
+moment_number(sqlite3_value *value, int64_t *whole, double *fraction)
+{
+    struct span text = function_argument(value);
+    struct moment t;
+    int64_t seconds, day;
+
+    if (sqlite3_value_type(value) != SQLITE_TEXT || text.size < 8 ||
+        !((text.data[4] == '-' && text.data[7] == '-') ||
+          memchr(text.data, ':', text.size)) ||
+        !moment_parse_time(text, &t))
+        return false;
+    seconds = (t.micros < 0 ? -t.micros : t.micros) / MOMENT_SECOND;
+    *whole = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
+    *fraction =
+        t.digits ? (double)(t.micros % MOMENT_SECOND) / MOMENT_SECOND : 0;
+    if (t.micros < 0)
+        *whole = -*whole;
+    if (t.kind == MOMENT_TIME)
+        return true;
+    day = t.year * 10000 + t.month * 100 + t.day;
+    *whole = t.kind == MOMENT_DATE ? day : *whole + day * 1000000;
+    return true;
+}
+
+/* a - b as everywhere, but of dates and times, which are texts here. */
+static void
+call_minus(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t a, b, difference;
+    double a_part = 0, b_part = 0;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (!moment_number(argv[0], &a, &a_part) ||
+        !moment_number(argv[1], &b, &b_part)) {
+        if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER ||
+            sqlite3_value_numeric_type(argv[1]) != SQLITE_INTEGER) {
+            sqlite3_result_double(c, sqlite3_value_double(argv[0]) -
+                                         sqlite3_value_double(argv[1]));
+            return;
+        }
+        a = sqlite3_value_int64(argv[0]);
+        b = sqlite3_value_int64(argv[1]);
+        a_part = b_part = 0;
+    }
+    if (a_part != b_part || __builtin_sub_overflow(a, b, &difference))
+        sqlite3_result_double(c, (double)a - (double)b + a_part - b_part);
+    else
+        sqlite3_result_int64(c, difference);
+}
+
 static void
 call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -335,6 +389,7 @@ const struct function time_functions[] = {
     {"from_unixtime", 1, 2, call_from_unixtime, RETURNS_TEXT},
     {"time", 1, 1, call_time, RETURNS_TIME},
     {"timediff", 2, 2, call_timediff, RETURNS_TIME},
+    {"hw_minus", 2, 2, call_minus, RETURNS_NUMBER},
     {"addtime", 2, 2, call_addtime, RETURNS_TEXT},
     {"subtime", 2, 2, call_subtime, RETURNS_TEXT},
     {"sec_to_time", 1, 1, call_sec_to_time, RETURNS_TIME},

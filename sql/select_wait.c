@@ -234,13 +234,18 @@ select_cannot_wait(struct handle *handle)
 /* NEED_TOTAL is for those who may take a snapshot, of a profiler that is on:
  * nobody is to wait for an empty one. */
 static bool
-has_total(const struct handle *handle)
+has_total(struct handle *handle)
 {
+    const char **why = &handle->scope.no_total;
     struct node_status status;
 
     controller_status(handle->wait->controller, &status);
-    return status.state == NODE_CONNECTED && status.hello.active &&
-           (handle->scope.session->who.privileges & PRIVILEGE_PROFILE);
+    *why = NULL;
+    if (status.state != NODE_CONNECTED || !status.hello.active)
+        *why = "profiling is not active";
+    else if (!(handle->scope.session->who.privileges & PRIVILEGE_PROFILE))
+        *why = "this account may not take profiles";
+    return !*why;
 }
 
 int
@@ -357,7 +362,8 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
         snapshot_comparable(now->snapshot, base->snapshot, &handle->failure) !=
             0)
         return SQLITE_ERROR;
-    difference = profile_diff(now->profile, base->profile, &handle->failure);
+    difference = profile_diff_until(now->profile, base->profile,
+                                    handle->cancelled, &handle->failure);
     if (!difference)
         return SQLITE_ERROR;
     *out = add_pin(handle->wait, snapshot_ref(now->snapshot), now->label);

@@ -51,8 +51,8 @@ add_how(struct rowset *out, const struct death *death)
 
     death_describe(death, how, sizeof(how));
     rowset_text(out, how);
-    add_if(out, !death->signalled, death->code);
-    add_if(out, death->signalled, death->code);
+    add_if(out, !death->unknown && !death->signalled, death->code);
+    add_if(out, !death->unknown && death->signalled, death->code);
     add_if(out, death->asked != 0, death->asked);
     add_if(out, death->oom_before.known && death->oom_after.known,
            (int64_t)(death->oom_after.value - death->oom_before.value));
@@ -126,8 +126,8 @@ static const struct catalog_column deaths[] = {
     {"started", &type_time, "UTC"},
     {"program", &type_text, NULL},
     {"how", &type_text, "In words"},
-    {"exit_status", &type_int, "NULL: it was killed"},
-    {"killed_by", &type_int, "The signal; NULL: it exited"},
+    {"exit_status", &type_int, "NULL: it was killed, or nobody saw it end"},
+    {"killed_by", &type_int, "The signal; NULL: it exited, or nobody saw it"},
     {"told_by", &type_int,
      "The signal by which heapwire-run had told it to end; NULL: it had not"},
     {"oom_kills", &type_bigint,

@@ -159,8 +159,9 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
     char since[CLOCK_TEXT];
 
     if (!scope->snapshot) {
-        say_text(note, "profile_bytes is NULL: profiling is not active, or "
-                       "this account may not take profiles");
+        say_text(note, "profile_bytes is NULL: ");
+        buffer_text(note, scope->no_total ? scope->no_total
+                                          : "no profile could be taken");
         return;
     }
     clock_text(scope->snapshot->hello.active_since_ms, since, sizeof(since));

@@ -1,6 +1,6 @@
 /*
  * tables_objects.c - what a table or database can have in MySQL and none has
- * here: indexes, constraints, routines, views, events, triggers, partitions.
+ * here: indexes, constraints, parameters, views, events, triggers, partitions.
  */
 #include "catalog_tables.h"
 #include "schema_types.h"
@@ -95,44 +95,6 @@ const struct catalog_table table_check_constraints = {
     CATALOG_COLUMNS(check_constraints),
     0,
     catalog_nothing};
-
-static const struct catalog_column routines[] = {
-    {"SPECIFIC_NAME", &type_name_nn},
-    {"ROUTINE_CATALOG", &type_name},
-    {"ROUTINE_SCHEMA", &type_name},
-    {"ROUTINE_NAME", &type_name_nn},
-    {"ROUTINE_TYPE", &type_name_nn},
-    {"DATA_TYPE", &type_longtext},
-    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
-    {"CHARACTER_OCTET_LENGTH", &type_bigint},
-    {"NUMERIC_PRECISION", &type_uint},
-    {"NUMERIC_SCALE", &type_uint},
-    {"DATETIME_PRECISION", &type_uint},
-    {"CHARACTER_SET_NAME", &type_name},
-    {"COLLATION_NAME", &type_name},
-    {"DTD_IDENTIFIER", &type_longtext},
-    {"ROUTINE_BODY", &type_name_nn},
-    {"ROUTINE_DEFINITION", &type_longtext},
-    {"EXTERNAL_NAME", &type_name},
-    {"EXTERNAL_LANGUAGE", &type_name_nn},
-    {"PARAMETER_STYLE", &type_name_nn},
-    {"IS_DETERMINISTIC", &type_yes_no_nn},
-    {"SQL_DATA_ACCESS", &type_name_nn},
-    {"SQL_PATH", &type_name},
-    {"SECURITY_TYPE", &type_name_nn},
-    {"CREATED", &type_timestamp_nn},
-    {"LAST_ALTERED", &type_timestamp_nn},
-    {"SQL_MODE", &type_512_nn},
-    {"ROUTINE_COMMENT", &type_plain_text_nn},
-    {"DEFINER", &type_grantee_nn},
-    {"CHARACTER_SET_CLIENT", &type_name_nn},
-    {"COLLATION_CONNECTION", &type_name_nn},
-    {"DATABASE_COLLATION", &type_name_nn},
-};
-
-const struct catalog_table table_routines = {
-    "information_schema",      "ROUTINES", "",
-    CATALOG_COLUMNS(routines), 0,          catalog_nothing};
 
 static const struct catalog_column parameters[] = {
     {"SPECIFIC_CATALOG", &type_name},

@@ -179,13 +179,13 @@ out:
     return profile;
 }
 
-static bool
-is_snapshot(const struct buffer *text)
-{
-    const size_t size = sizeof(SNAPSHOT_FILE_MAGIC) - 1;
+enum { SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1 };
 
-    return text->size >= size &&
-           memcmp(text->data, SNAPSHOT_FILE_MAGIC, size) == 0;
+static bool
+is_snapshot(const char *text, size_t size)
+{
+    return size >= SNAPSHOT_MAGIC_SIZE &&
+           memcmp(text, SNAPSHOT_FILE_MAGIC, SNAPSHOT_MAGIC_SIZE) == 0;
 }
 
 /* Clients that write a value to a file put a newline behind it. */
@@ -210,7 +210,7 @@ load(struct reading *reading, const char *path, struct loaded *out,
 
     buffer_init(&text, profile_bytes_max);
     if (file_read_all(path, &text, err) == 0) {
-        if (is_snapshot(&text))
+        if (is_snapshot(text.data, text.size))
             out->snapshot = read_snapshot(path, &text, err);
         else
             out->owned = read_raw(reading, path, &text, err);
@@ -258,6 +258,29 @@ load_all(const struct prof_command *command, struct reading *reading,
     return rc;
 }
 
+/* Two profiles where a program and its profile belong: to be compared? */
+static int
+check_binary(const struct prof_command *command, struct error *err)
+{
+    const char *first = command->arguments[0], *second = command->arguments[1];
+    char start[SNAPSHOT_MAGIC_SIZE];
+    FILE *file = fopen(first, "re");
+    size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
+    bool snapshot = is_snapshot(start, size);
+    bool raw = size >= 6 && memcmp(start, "heap_v", 6) == 0;
+
+    if (file)
+        fclose(file);
+    if (!snapshot && !raw)
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "%s is a %s, not a program; to show what grew since, say "
+              "--base=%s %s%s",
+              first, snapshot ? "snapshot" : "profile", first,
+              snapshot ? "" : "BINARY ", second);
+    return -1;
+}
+
 static int
 run(const struct prof_command *command, struct error *err)
 {
@@ -270,8 +293,11 @@ run(const struct prof_command *command, struct error *err)
     buffer_init(&out, output_bytes_max);
     reading.symbols = command->symbols;
     reading.alone = !command->base;
-    if (command->argument_count == 2)
+    if (command->argument_count == 2) {
+        if (check_binary(command, err) != 0)
+            goto out;
         reading.binary = command->arguments[0];
+    }
     if (load_all(command, &reading, &now, &difference, err) != 0 ||
         command->form->render(difference ? difference : now.profile,
                               &command->options, &out, err) != 0)

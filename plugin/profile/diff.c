@@ -6,6 +6,7 @@
  */
 #include "diff.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #include "profile.h"
 #include "texts.h"
 
-enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20 };
+enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20, CANCEL_EVERY = 256 };
 
 /* One of the two. */
 struct side {
@@ -35,6 +36,8 @@ struct class
 };
 
 struct differ {
+    const atomic_bool *cancelled; /* or NULL */
+    bool stopped;
     struct side now, base;
     struct profile *out;
     struct profile_stack *stacks;
@@ -119,6 +122,15 @@ is_moved(const struct side *side, uint64_t address)
 
 /* ---- locations ---- */
 
+/* Looked at now and then, as i counts up. */
+static bool
+must_stop(struct differ *d, size_t i)
+{
+    if (i % CANCEL_EVERY == 0 && d->cancelled && atomic_load(d->cancelled))
+        d->stopped = true;
+    return d->stopped;
+}
+
 static int
 number_location(struct differ *d, const struct side *side,
                 const struct location *location, uint32_t *number)
@@ -150,7 +162,7 @@ classify(struct differ *d, struct side *side, struct class *classes)
         const struct location *location = &side->profile->locations[i];
         uint32_t number;
 
-        if (number_location(d, side, location, &number) != 0)
+        if (must_stop(d, i) || number_location(d, side, location, &number) != 0)
             return -1;
         side->classes[i] = number;
         if (!classes[number].location)
@@ -199,7 +211,8 @@ merge_locations(struct differ *d)
         qsort(classes, count, sizeof(*classes), compare_classes);
     for (uint32_t i = 0; i < count; i++) {
         index[classes[i].number] = i;
-        if (location_copy(d->out->arena, texts, classes[i].location,
+        if (must_stop(d, i) ||
+            location_copy(d->out->arena, texts, classes[i].location,
                           &list[i]) != 0)
             goto out;
     }
@@ -237,6 +250,8 @@ add_stacks(struct differ *d, const struct side *side)
         struct profile_stack *to;
         uint32_t number, *copy;
 
+        if (must_stop(d, i))
+            return -1;
         buffer_clear(&d->key);
         for (uint32_t k = 0; k < from->depth; k++)
             buffer_u32(&d->key, side->classes[from->locations[k]]);
@@ -356,10 +371,11 @@ side_fini(struct side *side)
 }
 
 struct profile *
-profile_diff(const struct profile *now, const struct profile *base,
-             struct error *err)
+profile_diff_until(const struct profile *now, const struct profile *base,
+                   const atomic_bool *cancelled, struct error *err)
 {
-    struct differ d = {.now = {now, 1}, .base = {base, -1}};
+    struct differ d = {
+        .cancelled = cancelled, .now = {now, 1}, .base = {base, -1}};
     int rc;
 
     buffer_init(&d.key, KEY_MAX);
@@ -372,7 +388,17 @@ profile_diff(const struct profile *now, const struct profile *base,
     side_fini(&d.base);
     if (rc == 0)
         return d.out;
-    error_memory(err, "the difference of two profiles");
+    if (d.stopped)
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    else
+        error_memory(err, "the difference of two profiles");
     profile_free(d.out);
     return NULL;
+}
+
+struct profile *
+profile_diff(const struct profile *now, const struct profile *base,
+             struct error *err)
+{
+    return profile_diff_until(now, base, NULL, err);
 }

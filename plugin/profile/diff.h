@@ -14,6 +14,8 @@
 #ifndef HW_DIFF_H
 #define HW_DIFF_H
 
+#include <stdatomic.h>
+
 struct error;
 struct profile;
 
@@ -24,5 +26,11 @@ struct profile;
  */
 struct profile *profile_diff(const struct profile *now,
                              const struct profile *base, struct error *err);
+/* The same, until *cancelled (or NULL) is set: NULL with ER_QUERY_INTERRUPTED
+ * then. */
+struct profile *profile_diff_until(const struct profile *now,
+                                   const struct profile *base,
+                                   const atomic_bool *cancelled,
+                                   struct error *err);
 
 #endif

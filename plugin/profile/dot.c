@@ -13,7 +13,10 @@
 #include "profile.h"
 #include "view_options.h"
 
-enum { WEIGHT_MAX = 100000 }; /* graphviz crashed on larger ones */
+enum {
+    WEIGHT_MAX = 100000, /* graphviz crashed on larger ones */
+    LEGEND_COLUMNS = 50  /* of a line of ours: it is large print */
+};
 
 /* The size of the UTF-8 character at s, or 0 when it is none. */
 static size_t
@@ -105,20 +108,34 @@ add_legend(struct buffer *out, const char *line)
     buffer_text(out, "\\l");
 }
 
-/* A line for each of its parts. */
+/* How far it is to the next blank, or the end. */
+static size_t
+word_size(const char *text)
+{
+    return strcspn(text, " ");
+}
+
+/* A line for each of its parts, and more for a long one. */
 static void
 add_memory(struct buffer *out, const char *memory)
 {
-    size_t left = strlen(memory), size;
+    size_t left = strlen(memory), column = 0, size;
 
     for (; left > 0; memory += size, left -= size) {
         if (left > 2 && memory[0] == ';' && memory[1] == ' ') {
             buffer_text(out, "\\l");
+            column = 0;
             size = 2;
+        } else if (*memory == ' ' &&
+                   column + 1 + word_size(memory + 1) > LEGEND_COLUMNS) {
+            buffer_text(out, "\\l    ");
+            column = 4;
+            size = 1;
         } else {
             size = character(memory, left);
             add_character(out, memory, size);
             size = size ? size : 1;
+            column++;
         }
     }
     buffer_text(out, "\\l");

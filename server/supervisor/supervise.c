@@ -61,6 +61,7 @@ struct supervisor {
     bool over;           /* a signal ended the linger */
     int not_run;         /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
+    struct sigaction original_xfsz;
 };
 
 static void
@@ -72,14 +73,16 @@ sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Everything is waited for but what a fault of our own raises.  SIGTTIN and
+/* Everything is waited for but what a fault of our own raises.  A file that may
+ * not grow is an error and no signal, which would be passed on.  SIGTTIN and
  * SIGTTOU stay blocked: we hand the terminal over and take it back. */
 static void
 block_signals(struct supervisor *s)
 {
     static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-                                 SIGABRT, SIGTRAP, SIGSYS};
+                                 SIGABRT, SIGTRAP, SIGSYS, SIGXFSZ};
     struct sigaction child = {.sa_handler = SIG_DFL};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
 
     sigfillset(&s->waited);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
@@ -87,6 +90,7 @@ block_signals(struct supervisor *s)
     pthread_sigmask(SIG_SETMASK, &s->waited, &s->original);
     /* Ignored, it would keep every status from us. */
     sigaction(SIGCHLD, &child, NULL);
+    sigaction(SIGXFSZ, &ignore, &s->original_xfsz);
 }
 
 static void
@@ -98,6 +102,7 @@ run_database(const struct supervisor *s, int not_run)
     setpgid(0, 0);
     if (s->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
+    sigaction(SIGXFSZ, &s->original_xfsz, NULL);
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
     execve(plan->program, plan->argv, plan->envp);
     saved = errno;

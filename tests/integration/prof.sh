@@ -51,6 +51,13 @@ MAPPED_LIBRARIES:
 HEAP
 head -c 90 "$dir/one.heap" >"$dir/cut.heap"
 
+printf 'HWSNAP\r\n' >"$dir/a.snapshot"
+expect 1 "--base=$dir/a.snapshot $dir/b.snapshot" --text "$dir/a.snapshot" \
+    "$dir/b.snapshot"
+expect 1 "one.heap is a profile, not a program; to show what grew since, say \
+--base=$dir/one.heap BINARY $dir/cut.heap" --text "$dir/one.heap" "$dir/cut.heap"
+silent_stdout
+
 expect 0 "Usage: heapwire-prof --FORM" --help
 expect 0 "--edgefraction=F" --help
 expect 0 " --dot --text --top" --help

@@ -162,6 +162,16 @@ static const struct {
 
     /* what nobody has here */
     {"SHOW PROCEDURE STATUS WHERE Db = 'x'", ROUTINES},
+    {"SELECT ROUTINE_NAME, ROUTINE_TYPE, DATA_TYPE, SECURITY_TYPE, CREATED IS "
+     "NULL n FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = "
+     "'heapwire' AND ROUTINE_NAME IN ('dot', 'pprof', 'export', "
+     "'admin_execute', 'import_snapshot') ORDER BY 1",
+     "ROUTINE_NAME|ROUTINE_TYPE|DATA_TYPE|SECURITY_TYPE|n\n"
+     "admin_execute|PROCEDURE||INVOKER|#0\n"
+     "dot|FUNCTION|longtext|INVOKER|#0\n"
+     "export|FUNCTION|longblob|INVOKER|#0\n"
+     "import_snapshot|PROCEDURE||INVOKER|#0\n"
+     "pprof|FUNCTION|longblob|INVOKER|#0"},
     {"SHOW FUNCTION STATUS LIKE 'x'", ROUTINES},
     {"SHOW TRIGGERS IN heapwire LIKE 'x'",
      "Trigger|Event|Table|Statement|Timing|Created|sql_mode|Definer|"

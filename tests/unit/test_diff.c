@@ -207,6 +207,23 @@ START_TEST(nothing_changed_is_nothing)
 }
 END_TEST
 
+START_TEST(a_cancelled_one_stops)
+{
+    struct profile *now = fixture_profile(before, here, NULL);
+    atomic_bool cancelled = true;
+    struct error err = {0};
+    struct profile *difference;
+
+    ck_assert_ptr_null(profile_diff_until(now, now, &cancelled, &err));
+    ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
+    cancelled = false;
+    difference = profile_diff_until(now, now, &cancelled, &err);
+    ck_assert_ptr_nonnull(difference);
+    profile_free(difference);
+    profile_free(now);
+}
+END_TEST
+
 START_TEST(what_shrank_is_drawn)
 {
     struct profile *diff =
@@ -314,6 +331,7 @@ main(void)
     tcase_add_loop_test(tc, places_of_one_build_are_told_apart, 0,
                         sizeof(builds) / sizeof(builds[0]));
     tcase_add_test(tc, nothing_changed_is_nothing);
+    tcase_add_test(tc, a_cancelled_one_stops);
     tcase_add_test(tc, what_shrank_is_drawn);
     tcase_add_test(tc, changes_within_sampling_noise_are_marked);
     tcase_add_test(tc, callers_follow_what_grew_most);

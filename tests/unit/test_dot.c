@@ -153,6 +153,14 @@ START_TEST(the_line_on_memory_is_in_the_legend_in_its_parts)
     ck_assert_msg(strstr(out.data, "\\lprofile 1.0 MB\\lactive \\\"2\\\\??\\\""
                                    "\\lRSS 3.0; \\l") != NULL,
                   "%s", out.data);
+    buffer_clear(&out);
+    profile->memory = "resident 18.9: 2.9 metadata (3.0) and free pages not "
+                      "given back yet; RSS";
+    ck_assert_int_eq(profile_dot(profile, NULL, &out, &err), 0);
+    ck_assert_msg(strstr(out.data,
+                         "\\lresident 18.9: 2.9 metadata (3.0) and free pages"
+                         "\\l    not given back yet\\lRSS\\l") != NULL,
+                  "%s", out.data);
     buffer_fini(&out);
     profile_free(profile);
 }

@@ -232,12 +232,21 @@ START_TEST(statistics_and_a_snapshot_are_awaited_together)
 }
 END_TEST
 
+static void
+check_note(const char *expected)
+{
+    const char *note = harness_run(&h, "select note from heapwire.memory");
+
+    ck_assert_msg(strstr(note, expected) != NULL, "%s", note);
+}
+
 START_TEST(a_total_is_a_wish)
 {
     scripted.stats = make_stats;
     scripted.answer = ANSWER_DONE;
     /* off: nobody asks for a profile */
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
+    check_note("profile_bytes is NULL: profiling is not active");
     ck_assert_uint_eq(scripted.profiles, 0);
     /* without the privilege */
     harness_fini(&h);
@@ -246,6 +255,7 @@ START_TEST(a_total_is_a_wish)
     scripted.profile = make_profile;
     scripted.status.hello.active = 1;
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
+    check_note("profile_bytes is NULL: this account may not take profiles");
     ck_assert_uint_eq(scripted.profiles, 0);
     /* it fails */
     harness_fini(&h);
@@ -255,6 +265,7 @@ START_TEST(a_total_is_a_wish)
     scripted.fail_snapshots = true;
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
     ck_assert_uint_eq(scripted.submitted, 2);
+    check_note("profile_bytes is NULL: no profile could be taken");
     /* which another table does not forgive */
     harness_run(&h, "select rss, (select count(*) from heapwire.heap_stacks) "
                     "from heapwire.memory");

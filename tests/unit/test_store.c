@@ -331,6 +331,40 @@ START_TEST(the_oldest_go)
 }
 END_TEST
 
+static void
+add_by_itself(const char *name, enum snapshot_cause cause)
+{
+    struct snapshot *snapshot = fixture_snapshot(name, 9);
+
+    snapshot->cause = cause;
+    ck_assert_msg(store_add(store, snapshot, &err) == 0, "%s", err.text);
+    snapshot_unref(snapshot);
+}
+
+/* _i: with a directory */
+START_TEST(those_asked_for_outlive_the_nodes_own)
+{
+    options.count = 4;
+    options.dir = _i ? dir : NULL;
+    reopen();
+    add_by_itself("before", SNAPSHOT_ASKED);
+    add_by_itself("brought", SNAPSHOT_IMPORTED);
+    add_by_itself("mark", SNAPSHOT_MARK);
+    add_by_itself("hourly", SNAPSHOT_SCHEDULE);
+    if (_i)
+        reopen();
+    add_by_itself("mark2", SNAPSHOT_MARK);
+    ck_assert_str_eq(names(), "before brought hourly mark2");
+    add_by_itself("after", SNAPSHOT_ASKED);
+    ck_assert_str_eq(names(), "before brought mark2 after");
+    add_by_itself("last", SNAPSHOT_ASKED);
+    ck_assert_str_eq(names(), "before brought after last");
+    /* among themselves the oldest go */
+    add_by_itself("mark3", SNAPSHOT_MARK);
+    ck_assert_str_eq(names(), "brought after last mark3");
+}
+END_TEST
+
 START_TEST(pinned_ones_stay)
 {
     options.count = 2;
@@ -964,6 +998,7 @@ main(void)
     tcase_add_test(tc, a_deleted_one_is_gone);
     tcase_add_test(tc, who_reads_one_that_goes_keeps_it);
     tcase_add_loop_test(tc, the_oldest_go, 0, 2);
+    tcase_add_loop_test(tc, those_asked_for_outlive_the_nodes_own, 0, 2);
     tcase_add_loop_test(tc, pinned_ones_stay, 0, 2);
     tcase_add_loop_test(tc, bytes_have_a_ceiling, 0, 2);
     tcase_add_test(tc, age_has_a_ceiling);

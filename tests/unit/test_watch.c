@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "controller.h"
+#include "deaths.h"
 #include "errors.h"
 #include "history.h"
 #include "memory.h"
@@ -271,6 +272,56 @@ START_TEST(who_is_gone_is_not_sampled)
 }
 END_TEST
 
+/* One that was seen, and the next one. */
+static const struct {
+    int64_t lived_ms; /* the first, until it is looked at */
+    int64_t later_ms; /* the second started so long after now */
+    bool other;       /* it is another process */
+    size_t deaths;
+} successors[] = {
+    {20000, 5000, true, 1},
+    {20000, 5000, false, 0},  /* the same, greeted again */
+    {20000, -15000, true, 0}, /* its child: both live */
+    {1000, 5000, true, 0},    /* what a wrapper runs first */
+};
+
+START_TEST(one_that_went_unseen_is_told_when_another_comes)
+{
+    char dir[] = "/tmp/hw-watch-XXXXXX", command[64], how[512];
+    struct watch_options options = {.rules = marks_defaults, .log = hear};
+    struct history_sample sample;
+    struct death deaths[4];
+    struct watch *watch;
+    struct error err;
+
+    options.state_dir = mkdtemp(dir);
+    set_status(NODE_CONNECTED, false);
+    pthread_mutex_lock(&lock);
+    snprintf(status.hello.exe, sizeof(status.hello.exe), "/usr/bin/db");
+    status.hello.started_ms = clock_wall_ms() - successors[_i].lived_ms;
+    pthread_mutex_unlock(&lock);
+    watch = watch_start(NULL, &options, &err);
+    await_samples(watch, 1, &sample);
+    pthread_mutex_lock(&lock);
+    status.hello.start_ticks += successors[_i].other;
+    status.hello.started_ms = clock_wall_ms() + successors[_i].later_ms;
+    pthread_mutex_unlock(&lock);
+    await_samples(watch, 3, &sample);
+    watch_stop(watch);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), successors[_i].deaths);
+    if (successors[_i].deaths) {
+        ck_assert(deaths[0].unknown && !death_was_clean(&deaths[0]));
+        ck_assert_int_eq(deaths[0].pid, 4711);
+        ck_assert_str_eq(deaths[0].program, "/usr/bin/db");
+        ck_assert_int_ge(deaths[0].at_ms - deaths[0].started_ms, 20000);
+        death_describe(&deaths[0], how, sizeof(how));
+        ck_assert_ptr_nonnull(strstr(how, "how it ended is not known"));
+    }
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 static char *
 grow(void)
 {
@@ -414,6 +465,8 @@ main(void)
     tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);
     tcase_add_test(tc, who_does_not_answer_is_not_asked);
     tcase_add_test(tc, who_is_gone_is_not_sampled);
+    tcase_add_loop_test(tc, one_that_went_unseen_is_told_when_another_comes, 0,
+                        sizeof(successors) / sizeof(successors[0]));
     tcase_add_test(tc, what_grows_is_taken_and_what_failed_once_more);
     tcase_add_test(tc, what_grows_while_it_does_not_answer_is_taken_then);
     tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);

@@ -1,0 +1,128 @@
+/*
+ * tables_routines.c - information_schema.ROUTINES: the functions and procedures
+ * that are ours; MySQL's own are not listed, as MySQL does not list them.
+ *
+ *     SELECT ROUTINE_NAME FROM information_schema.ROUTINES
+ *     WHERE ROUTINE_SCHEMA = 'heapwire' AND ROUTINE_TYPE = 'FUNCTION'
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "rowset.h"
+#include "schema_types.h"
+#include "select_functions.h"
+#include "select_views.h"
+
+static const struct catalog_column routines[] = {
+    {"SPECIFIC_NAME", &type_name_nn},
+    {"ROUTINE_CATALOG", &type_name},
+    {"ROUTINE_SCHEMA", &type_name},
+    {"ROUTINE_NAME", &type_name_nn},
+    {"ROUTINE_TYPE", &type_name_nn},
+    {"DATA_TYPE", &type_longtext},
+    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
+    {"CHARACTER_OCTET_LENGTH", &type_bigint},
+    {"NUMERIC_PRECISION", &type_uint},
+    {"NUMERIC_SCALE", &type_uint},
+    {"DATETIME_PRECISION", &type_uint},
+    {"CHARACTER_SET_NAME", &type_name},
+    {"COLLATION_NAME", &type_name},
+    {"DTD_IDENTIFIER", &type_longtext},
+    {"ROUTINE_BODY", &type_name_nn},
+    {"ROUTINE_DEFINITION", &type_longtext},
+    {"EXTERNAL_NAME", &type_name},
+    {"EXTERNAL_LANGUAGE", &type_name_nn},
+    {"PARAMETER_STYLE", &type_name_nn},
+    {"IS_DETERMINISTIC", &type_yes_no_nn},
+    {"SQL_DATA_ACCESS", &type_name_nn},
+    {"SQL_PATH", &type_name},
+    {"SECURITY_TYPE", &type_name_nn},
+    {"CREATED", &type_timestamp_nn},
+    {"LAST_ALTERED", &type_timestamp_nn},
+    {"SQL_MODE", &type_512_nn},
+    {"ROUTINE_COMMENT", &type_plain_text_nn},
+    {"DEFINER", &type_grantee_nn},
+    {"CHARACTER_SET_CLIENT", &type_name_nn},
+    {"COLLATION_CONNECTION", &type_name_nn},
+    {"DATABASE_COLLATION", &type_name_nn},
+};
+
+static const int64_t since_ever_ms = 1000; /* the first TIMESTAMP there is */
+
+struct routine {
+    const char *name, *type, *returns, *access, *comment;
+};
+
+static void
+add_routine(const struct routine *routine, struct rowset *out)
+{
+    bool text = routine->returns && strcmp(routine->returns, "longtext") == 0;
+
+    rowset_text(out, routine->name);
+    rowset_text(out, "def");
+    rowset_text(out, "heapwire");
+    rowset_text(out, routine->name);
+    rowset_text(out, routine->type);
+    rowset_text(out, routine->returns ? routine->returns : "");
+    if (routine->returns) {
+        rowset_int(out, UINT32_MAX);
+        rowset_int(out, UINT32_MAX);
+    } else {
+        rowset_nulls(out, 2);
+    }
+    rowset_nulls(out, 3);
+    if (text) {
+        rowset_text(out, "utf8mb4");
+        rowset_text(out, "utf8mb4_general_ci");
+    } else {
+        rowset_nulls(out, 2);
+    }
+    if (routine->returns)
+        rowset_text(out, routine->returns);
+    else
+        rowset_null(out);
+    rowset_text(out, "SQL");
+    rowset_nulls(out, 2); /* how it is made is not SQL */
+    rowset_text(out, "SQL");
+    rowset_text(out, "SQL");
+    rowset_text(out, "NO");
+    rowset_text(out, routine->access);
+    rowset_null(out);
+    rowset_text(out, "INVOKER");
+    rowset_time(out, since_ever_ms);
+    rowset_time(out, since_ever_ms);
+    rowset_text(out, "");
+    rowset_text(out, routine->comment);
+    rowset_text(out, "root@localhost");
+    rowset_text(out, "utf8mb4");
+    rowset_text(out, "utf8mb4_general_ci");
+    rowset_text(out, "utf8mb4_general_ci");
+}
+
+static void
+produce_routines(const struct catalog_scope *scope, struct rowset *out)
+{
+    static const struct routine procedures[] = {
+        {"admin_execute", "PROCEDURE", NULL, "MODIFIES SQL DATA",
+         "(target, script): as ADMIN EXECUTE ON target 'script'"},
+        {"import_snapshot", "PROCEDURE", NULL, "MODIFIES SQL DATA",
+         "(name, bytes): keeps a profile from elsewhere under that name"},
+    };
+    struct routine routine = {
+        NULL, "FUNCTION", NULL, "READS SQL DATA",
+        "(snapshot [, base [, options]]): a view of a snapshot"};
+
+    (void)scope;
+    for (const struct function *f = view_functions(); f->name; f++) {
+        routine.name = f->name;
+        routine.returns = f->type == RETURNS_BYTES ? "longblob" : "longtext";
+        add_routine(&routine, out);
+    }
+    for (size_t i = 0; i < sizeof(procedures) / sizeof(procedures[0]); i++)
+        add_routine(&procedures[i], out);
+}
+
+const struct catalog_table table_routines = {
+    "information_schema",      "ROUTINES", "",
+    CATALOG_COLUMNS(routines), 0,          produce_routines};

@@ -1,0 +1,32 @@
+#!/bin/sh
+# evidence_wrapper.sh - a wrapper that starts its database again when it dies:
+# heapwire-run does not see that, heapwired does.
+. tests/integration/lib.inc
+
+redis_port=$(free_port)
+cat >"$work/wrapper" <<END
+#!/bin/sh
+while true; do
+    /usr/bin/redis-server --port $redis_port --bind 127.0.0.1 --save '' \\
+        --dir "$work"
+done
+END
+chmod +x "$work/wrapper"
+
+node_options="--listen none --exe /usr/bin/redis-server"
+start_node "$work/wrapper"
+wait_for 10 redis-cli -p "$redis_port" ping
+wait_for 10 prof 'has_enable()'
+redis=$(redis_pid)
+sleep 11.5 # what lives less than 10 s is none
+kill -9 "$redis"
+known() {
+    [ "$(sql 'select count(*) from heapwire.deaths')" = 1 ]
+}
+wait_for 10 known
+same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
+    killed_by, how like 'ended, and another took its place%',
+    rss > 5000000 from heapwire.deaths")"
+sleep 1.5
+same "told once" 1 "$(wc -l <"$work/node/deaths")"
+finish_test
