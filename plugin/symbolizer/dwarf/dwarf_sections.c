@@ -19,12 +19,16 @@
 #include "inflate.h"
 #include "memory.h"
 
-enum { BLOCK = 1 << 16, ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2 };
+enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
+
+/* Texts and entries are read here and there: of few pages each. */
+enum { SCATTERED_BITS = 12 };
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
     uint64_t size;                /* as a reader sees it */
     enum inflate_kind packing;
+    unsigned block_bits;      /* a block's size */
     pthread_mutex_t lock;     /* guards reading into area */
     _Atomic(uint8_t *) area;  /* size bytes; inflated: once all is there */
     _Atomic(uint8_t) *loaded; /* by block; not of a packed one */
@@ -108,6 +112,7 @@ open_section(struct section *s, const struct elf_file *elf, const char *name)
         return;
     s->stored = found->offset;
     s->stored_size = found->size;
+    s->block_bits = BLOCK_BITS;
     if (!plain)
         open_zdebug(s, elf);
     else if (plain->flags & SHF_COMPRESSED)
@@ -134,6 +139,8 @@ dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
         pthread_mutex_init(&sections->list[i].lock, NULL);
         open_section(&sections->list[i], elf, section_names[i]);
     }
+    sections->list[DWARF_STR].block_bits = SCATTERED_BITS;
+    sections->list[DWARF_INFO].block_bits = SCATTERED_BITS;
     return sections;
 }
 
@@ -230,14 +237,14 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
     struct section *s = &sections->list[which];
 
     for (uint64_t at = first, next; at <= last; at = next) {
-        uint64_t start = at * BLOCK, end;
+        uint64_t start = at << s->block_bits, end;
 
         next = at + 1;
         if (is_loaded(s, at))
             continue;
         while (next <= last && !is_loaded(s, next))
             next++;
-        end = next * BLOCK < s->size ? next * BLOCK : s->size;
+        end = next << s->block_bits < s->size ? next << s->block_bits : s->size;
         if (!dwarf_room_take(sections, end - start))
             return no_room(sections, which, err);
         if (elf_read_at(sections->elf, s->stored + start, end - start,
@@ -263,15 +270,16 @@ load_plain(struct dwarf_sections *sections, enum dwarf_section which,
     uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
 
     if (!s->loaded)
-        s->loaded = mem_zalloc(s->size / BLOCK + 1, sizeof(*s->loaded));
+        s->loaded =
+            mem_zalloc((s->size >> s->block_bits) + 1, sizeof(*s->loaded));
     if (s->loaded && !area) {
         area = reserve(s->size);
         atomic_store_explicit(&s->area, area, memory_order_release);
     }
     if (!area)
         return no_room(sections, which, err);
-    return load_blocks(sections, which, area, offset / BLOCK,
-                       (offset + size - 1) / BLOCK, err);
+    return load_blocks(sections, which, area, offset >> s->block_bits,
+                       (offset + size - 1) >> s->block_bits, err);
 }
 
 /* Under the section's lock.  One try: a bomb costs its time once. */
@@ -321,7 +329,8 @@ at_hand(const struct section *s, const uint8_t *area, uint64_t offset,
 {
     if (!area || s->packing != INFLATE_NONE)
         return area;
-    for (uint64_t i = offset / BLOCK; i <= (offset + size - 1) / BLOCK; i++)
+    for (uint64_t i = offset >> s->block_bits;
+         i <= (offset + size - 1) >> s->block_bits; i++)
         if (!is_loaded(s, i))
             return false;
     return true;
@@ -363,10 +372,11 @@ dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
                    uint64_t offset, struct span *text)
 {
     uint64_t size = sections->list[which].size, done = 0;
+    uint64_t block = 1ULL << sections->list[which].block_bits;
     const uint8_t *start = NULL, *nul;
 
     while (offset < size && done < DWARF_TEXT_MAX) {
-        uint64_t at = offset + done, run = BLOCK - at % BLOCK;
+        uint64_t at = offset + done, run = block - at % block;
         const uint8_t *bytes;
 
         if (at >= size)

@@ -2,11 +2,11 @@
  * dwarf_sections.h - the bytes of one file's DWARF sections, read when needed.
  *
  * pread only: a file that is cut or replaced while we read gives an error,
- * never a signal.  A section is an area of its full size whose 64 KiB blocks
- * are read when they are first touched, so that pointers into it last as long
- * as the sections and only what was touched costs memory.  Compressed sections
- * (ELF "Section Compression": zlib, zstd; and .zdebug_*) are inflated whole.
- * Any thread.
+ * never a signal.  A section is an area of its full size whose blocks (64 KiB,
+ * or 4 KiB where reads are scattered) are read when they are first touched, so
+ * that pointers into it last as long as the sections and only what was touched
+ * costs memory.  Compressed sections (ELF "Section Compression": zlib, zstd;
+ * and .zdebug_*) are inflated whole. Any thread.
  */
 #ifndef HW_DWARF_SECTIONS_H
 #define HW_DWARF_SECTIONS_H
