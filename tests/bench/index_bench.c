@@ -206,9 +206,13 @@ measure(struct state *s, uint32_t count)
     struct symbol_index *index;
     struct error err;
     double start, opened;
+    uint64_t step;
 
+    if (count == 0 || count > text->size)
+        count = (uint32_t)text->size;
+    step = text->size / count;
     for (uint32_t i = 0; i < count; i++)
-        addresses[i] = text->address + text->size / count * i + i % 13;
+        addresses[i] = text->address + step * i + i % (step < 13 ? step : 13);
     for (int i = 0; i < 3; i++) {
         start = now_ms();
         index = symbol_index_open(s->out, s->elf.build_id, s->elf.build_id_size,
