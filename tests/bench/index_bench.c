@@ -1,8 +1,8 @@
 /*
  * index_bench.c - what the symbol index of a program costs: index_bench PROGRAM
- * [ADDRESSES [FILE]].
+ * [ADDRESSES [MEGABYTES]], of memory while it is made.
  *
- * Makes it, in FILE or memory, asks it for so many addresses of .text in their
+ * Makes it, in memory, asks it for so many addresses of .text in their
  * order, cold and warm, and compares each chain with what DWARF itself says.
  */
 #include <elf.h>
@@ -206,9 +206,13 @@ measure(struct state *s, uint32_t count)
     struct symbol_index *index;
     struct error err;
     double start, opened;
+    uint64_t step;
 
+    if (count == 0 || count > text->size)
+        count = (uint32_t)text->size;
+    step = text->size / count;
     for (uint32_t i = 0; i < count; i++)
-        addresses[i] = text->address + text->size / count * i + i % 13;
+        addresses[i] = text->address + step * i + i % (step < 13 ? step : 13);
     for (int i = 0; i < 3; i++) {
         start = now_ms();
         index = symbol_index_open(s->out, s->elf.build_id, s->elf.build_id_size,
@@ -239,11 +243,12 @@ main(int argc, char **argv)
     double start = now_ms();
 
     if (fd < 0) {
-        fprintf(stderr, "usage: index_bench PROGRAM [ADDRESSES [FILE]]\n");
+        fprintf(stderr, "usage: index_bench PROGRAM [ADDRESSES [MEGABYTES]]\n");
         return 64;
     }
-    s.out = argc > 3 ? open(argv[3], O_RDWR | O_CREAT | O_TRUNC, 0600)
-                     : memfd_create("index", MFD_CLOEXEC);
+    s.out = memfd_create("index", MFD_CLOEXEC);
+    if (argc > 3)
+        options.memory_bytes = (size_t)strtoul(argv[3], NULL, 10) << 20;
     if (elf_init(&s.elf, fd, argv[1], &err) != 0 ||
         elf_load_sections(&s.elf, &err) != 0)
         die(argv[1], &err);

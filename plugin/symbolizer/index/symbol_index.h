@@ -31,6 +31,7 @@ struct index_symbol {
 
 /* ---- writing ---- */
 
+/* The functions are called by several threads, but never by two at a time. */
 struct symbol_index_source {
     const struct elf_file *elf; /* its build-id is the key: it must have one */
     struct dwarf *dwarf;
@@ -51,6 +52,8 @@ struct symbol_index_figures {
     uint64_t left_out; /* units that DWARF's reader did not know */
 };
 
+/* Memory is dwarf's: where it does not do, units are left out or, when it is
+ * the index itself that has no room, nothing is written and *err says so. */
 int symbol_index_write(const struct symbol_index_source *source,
                        struct symbol_index_figures *figures, struct error *err);
 
