@@ -36,6 +36,21 @@ guard_budget_cpus(const struct guard_settings *settings)
     return settings->budget_percent / 100.0 * (begun ? begun : 1);
 }
 
+void
+guard_samples_text(const struct guard_report *report, char *text, size_t size)
+{
+    if (report->counted)
+        snprintf(text, size,
+                 "%.0f samples a second, counted by jemalloc, %.1f us each",
+                 report->samples_per_second, report->sample_us);
+    else
+        snprintf(text, size,
+                 "%.0f samples a second of %.1f MB a second or more, %.1f us "
+                 "each",
+                 report->samples_per_second,
+                 report->bytes_per_second / 1048576.0, report->sample_us);
+}
+
 /* What a count grew by in a second; false: not known. */
 static bool
 rate(struct stats_figure from, struct stats_figure to, int64_t span_ms,
@@ -74,12 +89,16 @@ estimate(struct guard *guard, const struct guard_reading *now)
     struct guard_report *report = &guard->report;
     double used;
 
-    report->estimated =
-        rate(guard->last.allocated_ever, now->allocated_ever,
-             now->at_ms - guard->last.at_ms, &report->bytes_per_second);
+    double sample_bytes = (double)(1ULL << (now->lg_sample & 63));
+    int64_t span_ms = now->at_ms - guard->last.at_ms;
+
+    report->estimated = rate(guard->last.allocated_ever, now->allocated_ever,
+                             span_ms, &report->bytes_per_second);
     report->sample_us = guard_sample_us(now->frames);
-    report->samples_per_second =
-        report->bytes_per_second / (double)(1ULL << (now->lg_sample & 63));
+    report->samples_per_second = report->bytes_per_second / sample_bytes;
+    report->counted = rate(guard->last.sampled_ever, now->sampled_ever, span_ms,
+                           &report->samples_per_second);
+    report->estimated = report->estimated || report->counted;
     report->cpus = report->samples_per_second * report->sample_us / 1e6;
     report->measured_since = rate(guard->first.cpu_ms, now->cpu_ms,
                                   now->at_ms - guard->first.at_ms, &used);
@@ -98,19 +117,18 @@ is_above(const struct guard_report *report, const struct guard_reading *now,
          char reason[GUARD_REASON_MAX])
 {
     uint64_t metadata_max = METADATA_MIN;
+    char samples[GUARD_SAMPLES_MAX];
 
+    guard_samples_text(report, samples, sizeof(samples));
     if (now->allocated.known &&
         now->allocated.value / METADATA_SHARE > metadata_max)
         metadata_max = now->allocated.value / METADATA_SHARE;
     if (report->estimated && report->cpus > report->budget_cpus) {
-        snprintf(
-            reason, GUARD_REASON_MAX,
-            "its estimated overhead, %.2f %% of a CPU (%.0f samples a "
-            "second of %.1f MB a second or more, %.1f us each), was above the "
-            "budget of %.2f %% in %d readings",
-            report->cpus * 100, report->samples_per_second,
-            report->bytes_per_second / 1048576.0, report->sample_us,
-            report->budget_cpus * 100, GUARD_READINGS);
+        snprintf(reason, GUARD_REASON_MAX,
+                 "its estimated overhead, %.2f %% of a CPU (%s), was above the "
+                 "budget of %.2f %% in %d readings",
+                 report->cpus * 100, samples, report->budget_cpus * 100,
+                 GUARD_READINGS);
         return true;
     }
     if (report->metadata_growth > metadata_max) {

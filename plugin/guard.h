@@ -3,15 +3,16 @@
  *
  * Pure: readings come in at any pace, figures and a verdict come out.
  *
- * The overhead is estimated: so many bytes are allocated in a second, each
- * 2^lg_sample bytes give a sample, and a sample costs the thread that makes it
- * guard_sample_us().  That was measured with tests/bench/sample_cost.c.  The
- * CPU time that the process used before and since is measured, and told beside
- * it; its load changes for other reasons, too, so nothing is decided by it.
+ * The overhead is estimated: so many samples are taken in a second, and each
+ * costs the thread that makes it guard_sample_us().  That was measured with
+ * tests/bench/sample_cost.c.  The CPU time that the process used before and
+ * since is measured, and told beside it; its load changes for other reasons,
+ * too, so nothing is decided by it.
  *
- * The estimate is a lower bound.  jemalloc counts what a thread's cache serves
- * in the thread, and adds it to the figures only when the cache is filled or
- * flushed; a loop that frees what it has just allocated does neither.
+ * jemalloc counts its samples where opt.prof_stats is on.  Else each
+ * 2^lg_sample bytes that are allocated are one, a lower bound: what a thread's
+ * cache serves is added to jemalloc's figures only when the cache is filled or
+ * flushed, and a loop that frees what it has just allocated does neither.
  */
 #ifndef HW_GUARD_H
 #define HW_GUARD_H
@@ -25,6 +26,7 @@
 enum {
     GUARD_READINGS = 3, /* in a row above the budget, and profiling ends */
     GUARD_REASON_MAX = 256,
+    GUARD_SAMPLES_MAX = 128,
     GUARD_CPUS = 8 /* that budget_percent is of one for */
 };
 
@@ -41,12 +43,14 @@ struct guard_reading {
     uint32_t lg_sample;
     double frames; /* of the mean stack; 0: not known yet */
     struct stats_figure allocated_ever, allocated, metadata; /* bytes */
+    struct stats_figure sampled_ever;                        /* times */
     struct stats_figure cpu_ms; /* of the process, ever */
 };
 
 /* What there is to tell.  CPUs: 1 is all the time of one. */
 struct guard_report {
-    bool estimated; /* the next four are known, as of the last two readings */
+    bool estimated; /* the next five are known, as of the last two readings */
+    bool counted;   /* the samples were; else there may have been more */
     double bytes_per_second, samples_per_second, sample_us, cpus;
     bool measured_before, measured_since;
     double cpus_before, cpus_since; /* of the process: off, on */
@@ -72,6 +76,10 @@ bool guard_read(struct guard *guard, const struct guard_settings *settings,
 
 /* Microseconds that a sample costs, at stacks of so many frames; 0: a guess. */
 double guard_sample_us(double frames);
+
+/* "200 samples a second, counted by jemalloc, 5.0 us each" */
+void guard_samples_text(const struct guard_report *report, char *text,
+                        size_t size);
 
 double guard_budget_cpus(const struct guard_settings *settings);
 

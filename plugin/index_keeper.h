@@ -37,8 +37,8 @@ index_keeper_start(const struct index_keeper_options *options,
 void index_keeper_stop(struct index_keeper *keeper);
 
 /* struct symbolizer_indexes, arg the keeper. */
-int index_keeper_open(void *keeper, const struct elf_file *elf);
-void index_keeper_asked(void *keeper, const struct symbolizer_asked *asked);
+int index_keeper_open(void *arg, const struct elf_file *elf);
+void index_keeper_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* At most max; how many. */
 size_t index_keeper_list(struct index_keeper *keeper, struct index_entry *out,

@@ -76,6 +76,7 @@ read_statistics(struct oversight *oversight, struct node *node,
     if (!stats->failure)
         risks_read_options(stats, &node->status.risks);
     reading->allocated_ever = named_figure(stats, "heapwire.allocated_ever");
+    reading->sampled_ever = named_figure(stats, "heapwire.sampled_ever");
     reading->allocated = stats->allocated;
     reading->metadata = stats->metadata;
     stats_unref(stats);

@@ -91,13 +91,14 @@ write_samples(const struct node_status *status, struct buffer *out)
 static void
 write_overhead(const struct guard_report *guard, struct buffer *out)
 {
+    char samples[GUARD_SAMPLES_MAX];
+
+    guard_samples_text(guard, samples, sizeof(samples));
     if (guard->estimated)
         buffer_format(out,
-                      "overhead, estimated: %.3f %% of a CPU (%.0f samples a "
-                      "second of %.1f MB a second or more, %.1f us each); %.1f "
-                      "MB more metadata\n",
-                      guard->cpus * 100, guard->samples_per_second,
-                      guard->bytes_per_second / 1048576.0, guard->sample_us,
+                      "overhead, estimated: %.3f %% of a CPU (%s); %.1f MB "
+                      "more metadata\n",
+                      guard->cpus * 100, samples,
                       (double)guard->metadata_growth / 1048576.0);
     if (guard->measured_before || guard->measured_since) {
         buffer_text(out, "CPU time of the process, measured:");

@@ -45,7 +45,7 @@ put_text(struct encoder *e, const char *text)
 {
     uint32_t number = 0;
 
-    if (texts_add(e->texts, text, strlen(text), &number) != 0)
+    if (texts_add_lasting(e->texts, text, &number) != 0)
         e->failed = true;
     buffer_lenenc(e->out, number);
 }

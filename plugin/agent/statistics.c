@@ -248,6 +248,40 @@ allocated_ever(struct writer *w)
     line(w, "heapwire.allocated_ever %llu\n", bytes);
 }
 
+/* What "prof.stats.<kind>.<i>.accum" holds. */
+struct sampled {
+    uint64_t bytes, count;
+};
+
+/* Samples of one kind ever taken; false: this jemalloc does not count. */
+static bool
+samples_of(struct writer *w, const char *number, const char *kind,
+           unsigned long long *samples)
+{
+    unsigned count = count_of(w, number);
+    char name[AGENT_NAME_MAX];
+    struct sampled one_size;
+
+    for (unsigned i = 0; i < count && i < BINS_MAX; i++) {
+        snprintf(name, sizeof(name), "prof.stats.%s.%u.accum", kind, i);
+        if (jemalloc_read(w->mallctl, name, &one_size, sizeof(one_size)) != 0)
+            return false;
+        *samples += one_size.count;
+    }
+    return true;
+}
+
+/* Exactly, where jemalloc (5.3 on, opt.prof_stats) counts them. */
+static void
+sampled_ever(struct writer *w)
+{
+    unsigned long long samples = 0;
+
+    if (samples_of(w, "arenas.nbins", "bins", &samples) &&
+        samples_of(w, "arenas.nlextents", "lextents", &samples))
+        line(w, "heapwire.sampled_ever %llu\n", samples);
+}
+
 /* An arena that no thread has used yet has nothing to tell. */
 static bool
 initialised(struct writer *w, unsigned arena)
@@ -309,6 +343,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
     for (size_t i = 0; i < COUNT(whole); i++)
         one(&w, whole[i].name, whole[i].type);
     allocated_ever(&w);
+    sampled_ever(&w);
     bins = count_of(&w, "arenas.nbins");
     for (unsigned i = 0; i < bins && i < BINS_MAX; i++) {
         numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));

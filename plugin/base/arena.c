@@ -8,10 +8,11 @@
 #include "memory.h"
 
 /* The first block is small: most statements need no other, and malloc has one
- * of that size at hand. */
+ * of that size at hand.  From the second on they double. */
 enum {
     ARENA_FIRST = 960,
     ARENA_BLOCK = 8192,
+    ARENA_BLOCK_MAX = 64 * 1024, /* below what malloc has mapped */
     ARENA_KEPT_MAX = 1024 * 1024 /* by arena_clear */
 };
 
@@ -93,7 +94,11 @@ block_with_room(struct arena *arena, size_t size)
     b->used = 0;
     b->next = arena->blocks;
     arena->blocks = b;
-    arena->coming = ARENA_BLOCK;
+    if (arena->coming < ARENA_BLOCK)
+        arena->coming = ARENA_BLOCK;
+    else
+        arena->coming = arena->coming < ARENA_BLOCK_MAX / 2 ? arena->coming * 2
+                                                            : ARENA_BLOCK_MAX;
     return b;
 }
 

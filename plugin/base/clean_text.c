@@ -1,6 +1,8 @@
 /* clean_text.c - see clean_text.h. */
 #include "clean_text.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
@@ -35,13 +37,34 @@ character_size(const unsigned char *p, size_t left)
     return 0;
 }
 
+/* Nearly all texts: eight bytes from ' ' to '~'. */
+static bool
+all_plain(uint64_t bytes)
+{
+    const uint64_t ones = 0x0101010101010101ULL, tops = ones << 7;
+
+    /* 0x7f gets its top bit from a one, what is below ' ' loses it. */
+    return ((bytes | (bytes + ones) | ~((bytes | tops) - ones * ' ')) & tops) ==
+           0;
+}
+
 void
 clean_text(struct span text, char *out)
 {
     const unsigned char *p = (const unsigned char *)text.data;
     size_t i = 0, size;
+    uint64_t eight;
 
     while (i < text.size) {
+        while (text.size - i >= sizeof(eight)) {
+            memcpy(&eight, p + i, sizeof(eight));
+            if (!all_plain(eight))
+                break;
+            memcpy(out + i, &eight, sizeof(eight));
+            i += sizeof(eight);
+        }
+        if (i == text.size)
+            break;
         size = character_size(p + i, text.size - i);
         if (size)
             memcpy(out + i, p + i, size);

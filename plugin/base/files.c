@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -20,12 +22,26 @@ fd_close(int fd)
     errno = saved;
 }
 
+/* Room for a file as large as it now says to be, and to find its end. */
+static void
+expect_size(int fd, struct buffer *out)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (uint64_t)st.st_size < out->max - out->size)
+        (void)buffer_reserve(out, (size_t)st.st_size + 1);
+}
+
 /* A file that ends exactly at the ceiling still fits: one byte is probed. */
 static ssize_t
 read_more(int fd, struct buffer *out, off_t at)
 {
     size_t room = out->max - out->size;
-    size_t chunk = room < READ_CHUNK ? room : READ_CHUNK;
+    size_t ready = out->capacity > out->size + 1 + READ_CHUNK
+                       ? out->capacity - out->size - 1
+                       : READ_CHUNK;
+    size_t chunk = room < ready ? room : ready;
     char probe, *place;
     ssize_t n;
 
@@ -52,6 +68,7 @@ fd_read_all(int fd, struct buffer *out, const char *what, struct error *err)
     off_t at = 0;
     ssize_t n;
 
+    expect_size(fd, out);
     for (;;) {
         n = read_more(fd, out, at);
         if (out->failed) {

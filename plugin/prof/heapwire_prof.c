@@ -66,6 +66,7 @@ struct reading {
     const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
     struct symbolizer *symbolizer; /* once it was needed */
+    bool alone;                    /* one profile is read */
 };
 
 /* One of them: a raw one is ours, a snapshot's is the snapshot's. */
@@ -96,8 +97,9 @@ start_symbolizer(struct reading *reading, struct error *err)
 {
     struct symbolizer_indexes indexes = {.open = open_index, .arg = reading};
     struct symbolizer_options options = {.program = reading->helper,
-                                         .indexes = reading->symbols ? &indexes
-                                                                     : NULL};
+                                         .indexes =
+                                             reading->symbols ? &indexes : NULL,
+                                         .once = reading->alone};
 
     if (reading->symbolizer)
         return 0;
@@ -267,6 +269,7 @@ run(const struct prof_command *command, struct error *err)
 
     buffer_init(&out, output_bytes_max);
     reading.symbols = command->symbols;
+    reading.alone = !command->base;
     if (command->argument_count == 2)
         reading.binary = command->arguments[0];
     if (load_all(command, &reading, &now, &difference, err) != 0 ||

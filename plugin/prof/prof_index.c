@@ -39,7 +39,7 @@ watch_signals(struct error *err)
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* our only thread */
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     fd = signalfd(-1, &set, SFD_CLOEXEC);
     if (fd < 0)
         error_sys(err, ER_UNKNOWN, "cannot watch for signals");

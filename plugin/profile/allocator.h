@@ -27,9 +27,10 @@ enum { ALLOCATOR_REACH = 16 };
 bool allocator_is_entry(const char *name);
 bool allocator_is_skipped_by_jeprof(const char *name);
 
-/* What a location is to the allocator. */
+/* What a location is to the allocator; small, for it is looked at for every
+ * stack. */
 struct allocator_part {
-    uint32_t frames; /* how many of its frames go, innermost first; 0: none */
+    uint16_t frames; /* how many of its frames go, innermost first; 0: none */
     bool whole;      /* all of them do */
     bool in_object;  /* it lies in jemalloc's shared object */
 };

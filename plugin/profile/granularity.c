@@ -9,7 +9,11 @@
 void
 granularity_address(struct buffer *out, uint64_t address)
 {
-    buffer_format(out, "%016" PRIx64, address);
+    char digits[16];
+
+    for (size_t i = sizeof(digits); i-- > 0; address >>= 4)
+        digits[i] = "0123456789abcdef"[address & 0xf];
+    buffer_add(out, digits, sizeof(digits));
 }
 
 void

@@ -161,11 +161,11 @@ weigh_calls(struct builder *b)
         uint32_t callee = 0, caller;
 
         if (view_cancelled(&b->options, i, b->err) ||
-            stack_names_get(&b->weights.names, stack, b->weights.frames,
-                            &count) != 0)
+            stack_names_list(&b->weights.names, stack, b->weights.frames,
+                             &count) != 0)
             return -1;
         for (size_t k = 0; k < count; k++, callee = caller) {
-            caller = b->nodes[b->weights.frames[k].name];
+            caller = b->nodes[b->weights.frames[k]];
             if (caller && callee &&
                 add_call(b, caller - 1, callee - 1, value) != 0)
                 return -1;

@@ -3,6 +3,8 @@
  *
  * One pass over the text.  Addresses repeat a lot (thousands of distinct ones
  * in hundreds of thousands), so each is stored once and stacks hold indices.
+ * jemalloc sorts stacks from the leaf on: what a line has in common with the
+ * one before is not read again.
  */
 #include "heap_dump.h"
 
@@ -30,6 +32,9 @@ struct parser {
     bool in_stack;
     uint32_t *stack;
     uint32_t depth;
+
+    struct span last;                   /* the last stack's text */
+    uint32_t ends[HEAP_DUMP_DEPTH_MAX]; /* where its addresses end in it */
 
     size_t stack_room;
     size_t address_room; /* of dump->addresses */
@@ -79,30 +84,28 @@ decimal(struct reader *r)
     return v;
 }
 
-static int
-hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* 1 + the digit; most of a dump is these. */
+static const uint8_t hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+    ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+    ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+    ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 static uint64_t
 hexadecimal(struct reader *r)
 {
     const uint8_t *at = r->pos, *first;
-    uint64_t v = 0;
-    int digit;
+    uint64_t v = 0, lost = 0;
+    uint8_t digit;
 
     if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
         at += 2;
-    for (first = at; at < r->end && (digit = hex_digit(*at)) >= 0; at++) {
-        if (v >> 60)
-            r->failed = true;
-        v = v << 4 | (uint64_t)digit;
+    for (first = at; at < r->end && (digit = hex_digits[*at]) != 0; at++) {
+        lost |= v >> 60;
+        v = v << 4 | (digit - 1);
     }
-    if (at == first)
+    if (at == first || lost)
         r->failed = true;
     r->pos = at;
     return v;
@@ -176,13 +179,48 @@ add_address(struct parser *p, uint64_t address, uint32_t *index)
 
 /* The lines. */
 
+static size_t
+common_size(struct span a, struct span b)
+{
+    size_t size = a.size < b.size ? a.size : b.size, i = 0;
+    uint64_t x, y;
+
+    for (; size - i >= sizeof(x); i += sizeof(x)) {
+        memcpy(&x, a.data + i, sizeof(x));
+        memcpy(&y, b.data + i, sizeof(y));
+        if (x != y)
+            break;
+    }
+    while (i < size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+/* How many addresses are the last stack's, with what ends them. */
+static uint32_t
+take_common(const struct parser *p, struct reader *r, struct span line)
+{
+    size_t size = common_size(line, p->last);
+    uint32_t depth = 0;
+
+    while (depth < p->depth && p->ends[depth] < size)
+        depth++;
+    if (depth > 0)
+        r->pos += p->ends[depth - 1];
+    return depth;
+}
+
 /* "@ 0x7f01 0x7f02 ..." after the '@'. */
 static int
 parse_stack(struct parser *p, struct reader r)
 {
-    uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = 0, *copy;
+    struct span line = {(const char *)r.pos, reader_left(&r)};
+    uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
+    uint32_t *copy;
     uint64_t address;
 
+    if (depth > 0)
+        memcpy(indices, p->stack, depth * sizeof(*indices));
     for (skip_blanks(&r); r.pos < r.end; skip_blanks(&r)) {
         address = hexadecimal(&r);
         if (r.failed || (r.pos < r.end && *r.pos != ' ' && *r.pos != '\t' &&
@@ -192,8 +230,9 @@ parse_stack(struct parser *p, struct reader r)
             return fail(p, "a stack is too deep");
         if (depth > 0 && address > 0)
             address--;
-        if (add_address(p, address, &indices[depth++]) != 0)
+        if (add_address(p, address, &indices[depth]) != 0)
             return -1;
+        p->ends[depth++] = (uint32_t)((const char *)r.pos - line.data);
     }
     /* Never nothing: stacks are told apart by their pointer. */
     copy = arena_alloc(p->dump->arena, (depth + 1) * sizeof(*copy));
@@ -203,6 +242,7 @@ parse_stack(struct parser *p, struct reader r)
     }
     memcpy(copy, indices, depth * sizeof(*copy));
     p->in_stack = true;
+    p->last = line;
     p->stack = copy;
     p->depth = depth;
     return 0;

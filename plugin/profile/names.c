@@ -11,9 +11,15 @@
 
 enum { TABLE_FIRST = 256, NOTE_MAX = 256 };
 
+/* With the address, so that looking for one touches nothing else. */
+struct slot {
+    uint64_t address;
+    struct location *location; /* NULL: free */
+};
+
 struct names {
     struct arena *arena;
-    struct location **locations; /* by address; capacity a power of two */
+    struct slot *slots; /* capacity of them, a power of two */
     size_t capacity, count;
     struct texts *texts;
     size_t limit;
@@ -30,10 +36,10 @@ names_new(size_t limit_bytes)
     names->limit = limit_bytes;
     names->arena = arena_new(limit_bytes);
     names->capacity = TABLE_FIRST;
-    names->locations = mem_zalloc(TABLE_FIRST, sizeof(*names->locations));
+    names->slots = mem_zalloc(TABLE_FIRST, sizeof(*names->slots));
     if (names->arena)
         names->texts = texts_new(names->arena);
-    if (!names->arena || !names->locations || !names->texts) {
+    if (!names->arena || !names->slots || !names->texts) {
         names_free(names);
         return NULL;
     }
@@ -47,18 +53,18 @@ names_free(struct names *names)
         return;
     texts_free(names->texts);
     arena_free(names->arena);
-    mem_free(names->locations);
+    mem_free(names->slots);
     mem_free(names);
 }
 
-static struct location **
-location_slot(struct location **table, size_t capacity, uint64_t address)
+static struct slot *
+slot_of(struct slot *slots, size_t capacity, uint64_t address)
 {
-    size_t i = hash_mix(hash_seed(table), address) & (capacity - 1);
+    size_t i = hash_mix(hash_seed(slots), address) & (capacity - 1);
 
-    while (table[i] && table[i]->address != address)
+    while (slots[i].location && slots[i].address != address)
         i = (i + 1) & (capacity - 1);
-    return &table[i];
+    return &slots[i];
 }
 
 /* The table doubles at three quarters, while under the limit. */
@@ -66,21 +72,21 @@ static int
 grow_locations(struct names *names)
 {
     size_t capacity = names->capacity * 2;
-    struct location **table;
+    struct slot *slots;
 
     if (names->count * 4 < names->capacity * 3)
         return 0;
-    if (capacity * sizeof(*table) > names->limit)
+    if (capacity * sizeof(*slots) > names->limit)
         return -1;
-    table = mem_zalloc(capacity, sizeof(*table));
-    if (!table)
+    slots = mem_zalloc(capacity, sizeof(*slots));
+    if (!slots)
         return -1;
     for (size_t i = 0; i < names->capacity; i++)
-        if (names->locations[i])
-            *location_slot(table, capacity, names->locations[i]->address) =
-                names->locations[i];
-    mem_free(names->locations);
-    names->locations = table;
+        if (names->slots[i].location)
+            *slot_of(slots, capacity, names->slots[i].address) =
+                names->slots[i];
+    mem_free(names->slots);
+    names->slots = slots;
     names->capacity = capacity;
     return 0;
 }
@@ -123,7 +129,8 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
     location->frame_count = frame_count;
     location->in_allocator = in_allocator;
     location->module = "";
-    *location_slot(names->locations, names->capacity, address) = location;
+    *slot_of(names->slots, names->capacity, address) =
+        (struct slot){address, location};
     names->count++;
     return 0;
 }
@@ -133,7 +140,7 @@ names_set_symbol(struct names *names, uint64_t address, const char *symbol,
                  uint64_t start)
 {
     struct location *location =
-        *location_slot(names->locations, names->capacity, address);
+        slot_of(names->slots, names->capacity, address)->location;
 
     if (!location)
         return -1;
@@ -149,7 +156,7 @@ names_set_module(struct names *names, uint64_t address, const char *module,
                  uint64_t offset)
 {
     struct location *location =
-        *location_slot(names->locations, names->capacity, address);
+        slot_of(names->slots, names->capacity, address)->location;
     const char *copy;
 
     if (!location)
@@ -167,7 +174,7 @@ names_set_module(struct names *names, uint64_t address, const char *module,
 const struct location *
 names_find(const struct names *names, uint64_t address)
 {
-    return *location_slot(names->locations, names->capacity, address);
+    return slot_of(names->slots, names->capacity, address)->location;
 }
 
 size_t

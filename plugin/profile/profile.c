@@ -89,7 +89,7 @@ keep_text(struct texts *texts, const char *text)
 {
     uint32_t number;
 
-    if (texts_add(texts, text, strlen(text), &number) != 0)
+    if (texts_add_lasting(texts, text, &number) != 0)
         return NULL;
     return texts_get(texts, number);
 }
@@ -118,6 +118,23 @@ location_copy(struct arena *arena, struct texts *texts,
     return !to->module || (from->symbol && !to->symbol) ? -1 : 0;
 }
 
+/* What names lacks. */
+static int
+name_location(struct arena *arena, uint64_t address, struct location *to)
+{
+    char digits[2 + 16 + 1];
+    int size = snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
+    struct frame *frame = arena_alloc(arena, sizeof(*frame));
+
+    if (!frame)
+        return -1;
+    frame->function = arena_strndup(arena, digits, (size_t)size);
+    frame->file = "";
+    *to = (struct location){
+        .address = address, .frames = frame, .frame_count = 1, .module = ""};
+    return frame->function ? 0 : -1;
+}
+
 static int
 copy_locations(struct profile *profile, const struct heap_dump *dump,
                const struct names *names)
@@ -132,16 +149,9 @@ copy_locations(struct profile *profile, const struct heap_dump *dump,
     for (size_t i = 0; i < dump->address_count; i++) {
         uint64_t address = dump->addresses[i];
         const struct location *named = names_find(names, address);
-        char digits[2 + 16 + 1];
-        struct frame frame = {digits, "", 0};
-        struct location nameless = {.address = address,
-                                    .frames = &frame,
-                                    .frame_count = 1,
-                                    .module = ""};
 
-        snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
-        if (location_copy(profile->arena, texts, named ? named : &nameless,
-                          &list[i]) != 0)
+        if (named ? location_copy(profile->arena, texts, named, &list[i]) != 0
+                  : name_location(profile->arena, address, &list[i]) != 0)
             goto out;
     }
     profile->locations = list;
@@ -155,11 +165,8 @@ out:
 static uint64_t
 hash_stack(uint64_t seed, const struct heap_stack *stack)
 {
-    uint64_t h = hash_mix(seed, stack->depth);
-
-    for (uint32_t i = 0; i < stack->depth; i++)
-        h = hash_mix(h, stack->addresses[i]);
-    return h;
+    return hash_bytes(seed, (const char *)stack->addresses,
+                      stack->depth * sizeof(*stack->addresses));
 }
 
 /* The stack of equal addresses in list, or a new one at its end. */

@@ -50,13 +50,9 @@ get_frames(struct stack_names *names, const struct profile_stack *stack,
     for (uint32_t i = cut.location; i < stack->depth; i++) {
         uint32_t at = stack->locations[i];
         uint32_t frame = i == cut.location ? cut.frame : 0;
-        uint32_t frames = symbols->first[at + 1] - symbols->first[at];
 
-        /* The kernel's half: no code of the process lies there. */
-        if (names->profile->locations[at].address > INT64_MAX)
-            frame = frames;
-        for (; frame < frames; frame++) {
-            uint32_t number = symbols->first[at] + frame;
+        for (; frame < names->shown[at].count; frame++) {
+            uint32_t number = names->shown[at].first + frame;
             struct stack_frame *to = &out[(*count)++];
 
             *to = (struct stack_frame){symbols->names[number], at, frame};
@@ -84,22 +80,61 @@ stack_names_get(struct stack_names *names, const struct profile_stack *stack,
     return 0;
 }
 
-static size_t
-longest_stack(const struct profile *profile, const uint32_t *first)
+int
+stack_names_list(struct stack_names *names, const struct profile_stack *stack,
+                 uint32_t *out, size_t *count)
 {
-    size_t longest = 0;
+    const uint32_t *all = names->symbols.names;
+    struct allocator_cut cut;
+    uint32_t skipped;
+    size_t n = 0;
 
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        const struct profile_stack *stack = &profile->stacks[i];
-        size_t frames = 0;
-
-        for (uint32_t k = 0; k < stack->depth; k++)
-            frames +=
-                first[stack->locations[k] + 1] - first[stack->locations[k]];
-        if (frames > longest)
-            longest = frames;
+    if (names->symbols.has_runs || names->filter.marks) {
+        if (stack_names_get(names, stack, names->frames, count) != 0)
+            return -1;
+        for (size_t i = 0; i < *count; i++)
+            out[i] = names->frames[i].name;
+        return 0;
     }
-    return longest;
+    cut = allocator_cut(names->symbols.parts, stack->locations, stack->depth,
+                        names->reach);
+    skipped = cut.frame;
+    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
+        struct shown_frames shown = names->shown[stack->locations[i]];
+
+        for (uint32_t k = skipped; k < shown.count; k++)
+            out[n++] = all[shown.first + k];
+    }
+    *count = n;
+    return 0;
+}
+
+/* Also finds out how many frames a stack may have. */
+static int
+show_frames(struct stack_names *names)
+{
+    const struct profile *profile = names->profile;
+    const uint32_t *first = names->symbols.first;
+    size_t most = 0, deepest = 0;
+
+    names->shown = mem_zalloc(profile->location_count, sizeof(*names->shown));
+    if (!names->shown)
+        return -1;
+    for (size_t i = 0; i < profile->location_count; i++) {
+        uint32_t count = first[i + 1] - first[i];
+
+        /* The kernel's half: no code of the process lies there. */
+        if (profile->locations[i].address > INT64_MAX)
+            count = 0;
+        names->shown[i] = (struct shown_frames){first[i], count};
+        most = count > most ? count : most;
+    }
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (profile->stacks[i].depth > deepest)
+            deepest = profile->stacks[i].depth;
+    names->longest = deepest * most;
+    names->frames = mem_zalloc(names->longest, sizeof(*names->frames));
+    return names->frames ? 0 : -1;
 }
 
 /* Makes the names of all Runs, so that no stack adds one later. */
@@ -107,21 +142,13 @@ static int
 name_runs(struct stack_names *names)
 {
     const struct profile *profile = names->profile;
-    uint32_t frames = names->symbols.first[profile->location_count], i = 0;
-    struct stack_frame *out;
     size_t count;
     int rc = 0;
 
-    while (i < frames && !names->symbols.runs[i])
-        i++;
-    if (i == frames)
+    if (!names->symbols.has_runs)
         return 0;
-    out = mem_zalloc(names->longest, sizeof(*out));
-    if (!out)
-        return -1;
     for (size_t k = 0; k < profile->stack_count && rc == 0; k++)
-        rc = stack_names_get(names, &profile->stacks[k], out, &count);
-    mem_free(out);
+        rc = stack_names_get(names, &profile->stacks[k], names->frames, &count);
     return rc;
 }
 
@@ -161,8 +188,7 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
     if (filter_init(&names->filter, profile, &names->symbols, names->texts,
                     options, err) != 0)
         return -1;
-    names->longest = longest_stack(profile, names->symbols.first);
-    if (name_runs(names) != 0) {
+    if (show_frames(names) != 0 || name_runs(names) != 0) {
         error_memory(err, "the functions' names");
         return -1;
     }
@@ -176,6 +202,8 @@ stack_names_fini(struct stack_names *names)
     filter_fini(&names->filter);
     texts_free(names->texts);
     mem_free(names->runs);
+    mem_free(names->shown);
+    mem_free(names->frames);
     buffer_fini(&names->scratch);
     memset(names, 0, sizeof(*names));
 }

@@ -28,20 +28,27 @@ struct stack_frame {
     uint32_t frame;    /* of the location */
 };
 
+/* What a location shows: numbers in the texts, innermost first. */
+struct shown_frames {
+    uint32_t first, count; /* of symbols.names */
+};
+
 struct stack_names {
     const struct profile *profile; /* borrowed */
     struct texts *texts;
     struct symbols symbols;
+    struct shown_frames *shown; /* per location */
     struct filter filter;
     enum granularity granularity;
     uint32_t *runs; /* per location, the last for none: the number of the Run
                        that calls it, from 1 */
     uint32_t run_count;
     struct buffer scratch;
-    uint32_t reach;     /* of allocator.h */
-    uint32_t texts_max; /* no stack makes them more */
-    size_t longest;     /* frames of the longest stack */
-    bool hidden;        /* the last stack is not in focus */
+    uint32_t reach;             /* of allocator.h */
+    uint32_t texts_max;         /* no stack makes them more */
+    size_t longest;             /* no stack has more frames */
+    struct stack_frame *frames; /* room for them */
+    bool hidden;                /* the last stack is not in focus */
 };
 
 /* options NULL: view_defaults.  Names live in arena.  -1 with *err (no memory,
@@ -60,5 +67,10 @@ void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 int stack_names_get(struct stack_names *names,
                     const struct profile_stack *stack, struct stack_frame *out,
                     size_t *count);
+
+/* Likewise, for who needs but the frames' names. */
+int stack_names_list(struct stack_names *names,
+                     const struct profile_stack *stack, uint32_t *out,
+                     size_t *count);
 
 #endif

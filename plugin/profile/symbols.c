@@ -1,7 +1,6 @@
 /* symbols.c - see symbols.h. */
 #include "symbols.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -27,9 +26,13 @@ struct maker {
     struct buffer scratch;
     struct draft *drafts; /* per frame */
     uint32_t *shortened;  /* of a name: 1 + its short name, once known */
-    uint32_t *seen;       /* of a short name: 1 + its first full name */
-    bool *ambiguous;      /* a short name of several full ones */
-    uint32_t *unique;     /* of a full name: 1 + its name@address */
+    uint8_t *entries;     /* of a short name: see is_entry */
+    const struct location *tagged; /* the last whose symbol was tagged */
+    uint32_t tag;                  /* the tagged one's number */
+    uint32_t *seen;    /* of a short name: 1 + its first full name */
+    bool *ambiguous;   /* a short name of several full ones */
+    uint32_t *unique;  /* of a full name: 1 + its name@address */
+    uint32_t *inlined; /* of a name: 1 + "name (inline)", once known */
 };
 
 static int
@@ -49,7 +52,7 @@ shorten(struct maker *m, const char *name, struct draft *draft)
 {
     uint32_t *known;
 
-    if (texts_add(m->texts, name, strlen(name), &draft->full_name) != 0)
+    if (texts_add_lasting(m->texts, name, &draft->full_name) != 0)
         return -1;
     known = &m->shortened[draft->full_name];
     if (*known == 0) {
@@ -60,6 +63,28 @@ shorten(struct maker *m, const char *name, struct draft *draft)
         ++*known;
     }
     draft->short_name = *known - 1;
+    return 0;
+}
+
+/* "symbol<0123456789abcdef>".  Addresses ascend, so that those of one symbol
+ * follow each other. */
+static int
+tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
+{
+    const struct location *last = m->tagged;
+
+    if (!last || last->symbol != location->symbol ||
+        last->symbol_start != location->symbol_start) {
+        buffer_clear(&m->scratch);
+        buffer_text(&m->scratch, location->symbol);
+        buffer_char(&m->scratch, '<');
+        granularity_address(&m->scratch, location->symbol_start);
+        buffer_char(&m->scratch, '>');
+        if (add_scratch(m, &m->tag) != 0)
+            return -1;
+        m->tagged = location;
+    }
+    *number = m->tag;
     return 0;
 }
 
@@ -80,10 +105,7 @@ draft_frame(struct maker *m, const struct location *location,
         return 0;
     if (shorten(m, location->symbol, draft) != 0)
         return -1;
-    buffer_clear(&m->scratch);
-    buffer_text(&m->scratch, location->symbol);
-    buffer_format(&m->scratch, "<%016" PRIx64 ">", location->symbol_start);
-    return add_scratch(m, &draft->full_name);
+    return tag_symbol(m, location, &draft->full_name);
 }
 
 /* Whether a full name ends in "<hexadecimal digits>". */
@@ -172,18 +194,31 @@ is_run(const char *name)
 }
 
 static int
+name_inlined(struct maker *m, uint32_t *name)
+{
+    uint32_t *known = &m->inlined[*name];
+
+    if (*known == 0) {
+        buffer_clear(&m->scratch);
+        buffer_text(&m->scratch, texts_get(m->texts, *name));
+        buffer_text(&m->scratch, " (inline)");
+        if (add_scratch(m, known) != 0)
+            return -1;
+        ++*known;
+    }
+    *name = *known - 1;
+    return 0;
+}
+
+static int
 name_function(struct maker *m, const struct draft *draft, bool inlined,
               uint32_t *name, bool *run)
 {
     uint32_t unique = m->unique[draft->full_name];
 
     *name = unique ? unique - 1 : draft->short_name;
-    if (inlined) {
-        buffer_clear(&m->scratch);
-        buffer_text(&m->scratch, texts_get(m->texts, *name));
-        buffer_text(&m->scratch, " (inline)");
-        return add_scratch(m, name);
-    }
+    if (inlined)
+        return name_inlined(m, name);
     *run = is_run(texts_get(m->texts, *name)) &&
            m->granularity != GRANULARITY_FILES;
     return 0;
@@ -206,6 +241,23 @@ name_frame(struct maker *m, const struct location *location, uint32_t i,
     return add_scratch(m, name);
 }
 
+enum { ENTRY_UNKNOWN, ENTRY_NOT, ENTRY };
+
+/* What allocator.h says of a short name, asked once. */
+static bool
+is_entry(const struct maker *m, uint32_t short_name, bool jeprof_rule)
+{
+    uint8_t *entry = &m->entries[short_name];
+    const char *name = texts_get(m->texts, short_name);
+
+    if (*entry == ENTRY_UNKNOWN)
+        *entry = (jeprof_rule ? allocator_is_skipped_by_jeprof(name)
+                              : allocator_is_entry(name))
+                     ? ENTRY
+                     : ENTRY_NOT;
+    return *entry == ENTRY;
+}
+
 static struct allocator_part
 part_of(const struct maker *m, const struct location *location,
         const struct draft *drafts, bool jeprof_rule)
@@ -214,17 +266,15 @@ part_of(const struct maker *m, const struct location *location,
     uint32_t count = location->frame_count;
 
     if (jeprof_rule) {
-        if (allocator_is_skipped_by_jeprof(
-                texts_get(m->texts, drafts[count - 1].short_name)))
-            part.frames = count;
+        if (is_entry(m, drafts[count - 1].short_name, true))
+            part.frames = (uint16_t)count;
     } else if (location->in_allocator) {
         part.in_object = true;
-        part.frames = count;
+        part.frames = (uint16_t)count;
     } else {
-        while (count > 0 && !allocator_is_entry(texts_get(
-                                m->texts, drafts[count - 1].short_name)))
+        while (count > 0 && !is_entry(m, drafts[count - 1].short_name, false))
             count--;
-        part.frames = count;
+        part.frames = (uint16_t)count;
     }
     part.whole = part.frames == location->frame_count;
     return part;
@@ -300,13 +350,22 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     m.seen = mem_zalloc(count, sizeof(*m.seen));
     m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
     m.unique = mem_zalloc(count, sizeof(*m.unique));
-    if (!m.seen || !m.ambiguous || !m.unique || tell_apart(&m, first) != 0 ||
-        name_all(&m, first, names, short_names, runs) != 0)
+    m.entries = mem_zalloc(count, sizeof(*m.entries));
+    if (!m.seen || !m.ambiguous || !m.unique || !m.entries ||
+        tell_apart(&m, first) != 0)
+        goto out;
+    m.inlined = mem_zalloc(texts_count(texts), sizeof(*m.inlined));
+    if (!m.inlined || name_all(&m, first, names, short_names, runs) != 0)
         goto out;
     for (size_t i = 0; i < locations; i++)
         parts[i] = part_of(&m, &profile->locations[i], &m.drafts[first[i]],
                            options->allocator_frames);
-    *out = (struct symbols){first, names, short_names, runs, parts};
+    *out = (struct symbols){first,
+                            names,
+                            short_names,
+                            runs,
+                            memchr(runs, true, first[locations]) != NULL,
+                            parts};
     rc = 0;
 out:
     buffer_fini(&m.scratch);
@@ -315,5 +374,7 @@ out:
     mem_free(m.seen);
     mem_free(m.ambiguous);
     mem_free(m.unique);
+    mem_free(m.entries);
+    mem_free(m.inlined);
     return rc;
 }

@@ -24,6 +24,7 @@ struct symbols {
     const uint32_t *names;       /* per frame: number in the texts */
     const uint32_t *short_names; /* the function alone, likewise */
     const bool *runs;            /* per frame: named after its callee instead */
+    bool has_runs;               /* any of them is */
     /* Per location, by the rule that was asked for. */
     const struct allocator_part *parts;
 };

@@ -1,4 +1,5 @@
-/* texts.c - see texts.h.  Open addressing over an array of copies. */
+/* texts.c - see texts.h.  Open addressing over an array of copies, and over
+ * the places of texts that last. */
 #include "texts.h"
 
 #include <string.h>
@@ -15,27 +16,19 @@ struct entry {
     uint32_t hash;
 };
 
+struct place {
+    const char *text; /* NULL: free */
+    uint32_t number;
+};
+
 struct texts {
     struct arena *arena;
     struct entry *entries; /* room of them, count in use */
     uint32_t *slots;       /* 1 + number; twice room */
     uint32_t room, count;
+    struct place *places; /* place_room of them, at most half in use */
+    uint32_t place_room, place_count;
 };
-
-static uint32_t
-hash_text(const struct texts *texts, const char *text, size_t size)
-{
-    uint64_t h = hash_mix(hash_seed(texts), size), piece;
-
-    for (; size >= sizeof(piece);
-         text += sizeof(piece), size -= sizeof(piece)) {
-        memcpy(&piece, text, sizeof(piece));
-        h = hash_mix(h, piece);
-    }
-    piece = 0;
-    memcpy(&piece, text, size);
-    return (uint32_t)hash_mix(h, piece);
-}
 
 struct texts *
 texts_new(struct arena *arena)
@@ -62,6 +55,7 @@ texts_free(struct texts *texts)
         return;
     mem_free(texts->entries);
     mem_free(texts->slots);
+    mem_free(texts->places);
     mem_free(texts);
 }
 
@@ -110,7 +104,7 @@ grow(struct texts *texts)
 int
 texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
 {
-    uint32_t hash = hash_text(texts, text, size);
+    uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
     uint32_t *slot = slot_of(texts, text, size, hash);
     const char *copy;
 
@@ -125,6 +119,57 @@ texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
         *slot = ++texts->count;
     }
     *number = *slot - 1;
+    return 0;
+}
+
+static struct place *
+place_of(struct place *places, uint32_t room, const struct texts *texts,
+         const char *text)
+{
+    uint32_t mask = room - 1;
+    uint32_t i = (uint32_t)hash_mix(hash_seed(texts), (uintptr_t)text) & mask;
+
+    while (places[i].text && places[i].text != text)
+        i = (i + 1) & mask;
+    return &places[i];
+}
+
+static int
+grow_places(struct texts *texts)
+{
+    uint32_t room = texts->place_room ? texts->place_room * 2 : ROOM_FIRST;
+    struct place *places;
+
+    if (room > ROOM_MAX)
+        return -1;
+    places = mem_zalloc(room, sizeof(*places));
+    if (!places)
+        return -1;
+    for (uint32_t i = 0; i < texts->place_room; i++)
+        if (texts->places[i].text)
+            *place_of(places, room, texts, texts->places[i].text) =
+                texts->places[i];
+    mem_free(texts->places);
+    texts->places = places;
+    texts->place_room = room;
+    return 0;
+}
+
+int
+texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
+{
+    struct place *place;
+
+    if (texts->place_count * 2 >= texts->place_room && grow_places(texts) != 0)
+        return -1;
+    place = place_of(texts->places, texts->place_room, texts, text);
+    if (!place->text) {
+        if (texts_add(texts, text, strlen(text), &place->number) != 0)
+            return -1;
+        place->text = text;
+        texts->place_count++;
+    }
+    *number = place->number;
     return 0;
 }
 

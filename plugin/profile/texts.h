@@ -18,6 +18,10 @@ void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 int texts_add(struct texts *texts, const char *text, size_t size,
               uint32_t *number);
 
+/* Likewise of a text that stays as it is where it is for as long as the set
+ * lives: it is read only the first time that it is asked for. */
+int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
+
 const char *texts_get(const struct texts *texts, uint32_t number);
 uint32_t texts_count(const struct texts *texts);
 

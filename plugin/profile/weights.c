@@ -9,53 +9,66 @@
 #include "texts.h"
 #include "view_options.h"
 
+/* While stacks are weighed. */
+struct weighing {
+    struct weights *weights;
+    const struct view_options *options;
+    size_t *seen;      /* per text: 1 + the stack that it was last met in */
+    uint32_t nameless; /* the text "", what no name was left of */
+};
+
 static void
-add_stack(struct weights *weights, const struct profile_stack *stack,
-          const struct view_options *options, size_t *seen, size_t mark,
+add_stack(struct weighing *w, const struct profile_stack *stack, size_t mark,
           size_t count)
 {
-    double value = profile_value(stack, options->measure);
+    const uint32_t *frames = w->weights->frames;
+    double value = profile_value(stack, w->options->measure);
     double variance =
-        options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
+        w->options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
     bool leaf = true;
 
     for (size_t k = 0; k < count; k++) {
-        uint32_t number = weights->frames[k].name;
-        const char *name = texts_get(weights->names.texts, number);
-        struct weight *w = &weights->list[number];
+        uint32_t number = frames[k];
+        struct weight *weight = &w->weights->list[number];
 
-        /* Recursion counts once; "" is what no name was left of. */
-        if (seen[number] == mark || *name == '\0')
+        /* Recursion counts once. */
+        if (w->seen[number] == mark || number == w->nameless)
             continue;
-        seen[number] = mark;
-        w->name = name;
-        w->cumulative += value;
-        w->cumulative_variance += variance;
+        w->seen[number] = mark;
+        weight->cumulative += value;
+        weight->cumulative_variance += variance;
         if (leaf) {
-            w->flat += value;
-            w->flat_variance += variance;
-            weights->focus += value;
+            weight->flat += value;
+            weight->flat_variance += variance;
+            w->weights->focus += value;
         }
         leaf = false;
     }
 }
 
 static int
-weigh(struct weights *weights, const struct profile *profile,
-      const struct view_options *options, size_t *seen, struct error *err)
+weigh(struct weighing *w, const struct profile *profile, struct error *err)
 {
+    struct weights *weights = w->weights;
+    struct texts *texts = weights->names.texts;
     size_t count;
 
+    for (w->nameless = 0; w->nameless < weights->count; w->nameless++)
+        if (*texts_get(texts, w->nameless) == '\0')
+            break;
     for (size_t i = 0; i < profile->stack_count; i++) {
-        if (view_cancelled(options, i, err))
+        if (view_cancelled(w->options, i, err))
             return -1;
-        if (stack_names_get(&weights->names, &profile->stacks[i],
-                            weights->frames, &count) != 0) {
+        if (stack_names_list(&weights->names, &profile->stacks[i],
+                             weights->frames, &count) != 0) {
             error_memory(err, "the functions' names");
             return -1;
         }
-        add_stack(weights, &profile->stacks[i], options, seen, i + 1, count);
+        add_stack(w, &profile->stacks[i], i + 1, count);
     }
+    for (uint32_t i = 0; i < weights->count; i++)
+        if (w->seen[i])
+            weights->list[i].name = texts_get(texts, i);
     return 0;
 }
 
@@ -64,7 +77,7 @@ weights_init(struct weights *weights, const struct profile *profile,
              const struct view_options *options, struct arena *arena,
              struct error *err)
 {
-    size_t *seen = NULL; /* per text: 1 + the stack that it was last met in */
+    struct weighing w = {.weights = weights, .options = options};
     int rc = -1;
 
     memset(weights, 0, sizeof(*weights));
@@ -74,12 +87,12 @@ weights_init(struct weights *weights, const struct profile *profile,
     weights->list = mem_zalloc(weights->count, sizeof(*weights->list));
     weights->frames =
         mem_zalloc(weights->names.longest, sizeof(*weights->frames));
-    seen = mem_zalloc(weights->count, sizeof(*seen));
-    if (weights->list && weights->frames && seen)
-        rc = weigh(weights, profile, options, seen, err);
+    w.seen = mem_zalloc(weights->count, sizeof(*w.seen));
+    if (weights->list && weights->frames && w.seen)
+        rc = weigh(&w, profile, err);
     else
         error_memory(err, "the functions' weights");
-    mem_free(seen);
+    mem_free(w.seen);
     return rc;
 }
 

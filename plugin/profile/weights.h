@@ -27,8 +27,8 @@ struct weights {
     struct stack_names names;
     struct weight *list; /* by number in the texts */
     uint32_t count;
-    double focus;               /* of the stacks that have any frame left */
-    struct stack_frame *frames; /* room for a stack's */
+    double focus;     /* of the stacks that have any frame left */
+    uint32_t *frames; /* room for the names of a stack's */
 };
 
 /* Weighs all.  Names live in arena.  -1 with *err (see stack_names_init): fini

@@ -47,6 +47,7 @@ struct symbolizer {
     uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
+    bool once;
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
@@ -108,6 +109,7 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
         return NULL;
     }
     s->deadline_ms = helper.cpu_ms;
+    s->once = options->once;
     if (options->indexes)
         s->indexes = *options->indexes;
     s->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -280,7 +282,8 @@ take_answer(void *arg, const struct wire_reply *reply)
     if (reply->symbol.size &&
         !(answer.symbol = keep_text(&job->texts, reply->symbol)))
         return false;
-    symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
+    if (!job->s->once)
+        symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
     for (uint64_t offset = item->offset; item < end && item->offset == offset;
          item++)
         add_known(object, item, &answer);

@@ -13,6 +13,7 @@ enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's own limit per string */
 
 #define PRELOAD   "LD_PRELOAD"
 #define PROFILING "prof:true,prof_active:false"
+#define COUNTED   ",prof_stats:true"
 
 static const char *const malloc_options[] = {"MALLOC_CONF", "JE_MALLOC_CONF",
                                              "_RJEM_MALLOC_CONF"};
@@ -142,12 +143,12 @@ or_empty(const char *text)
 }
 
 int
-environment_profiling(struct environment *env, struct error *err)
+environment_profiling(struct environment *env, bool counted, struct error *err)
 {
     for (size_t i = 0; i < MALLOC_OPTIONS; i++) {
         const char *name = malloc_options[i];
 
-        if (join(env, name, PROFILING, ",",
+        if (join(env, name, counted ? PROFILING COUNTED : PROFILING, ",",
                  or_empty(environment_get(env, name)), err) != 0)
             return -1;
     }

@@ -2,6 +2,7 @@
 #ifndef HW_ENVIRONMENT_H
 #define HW_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -25,8 +26,10 @@ void environment_unset(struct environment *env, const char *name);
 void environment_clean(struct environment *env);
 
 /* jemalloc with its profiler ready and off, under every name that a build may
- * read; the user's own options come later and win. */
-int environment_profiling(struct environment *env, struct error *err);
+ * read; the user's own options come later and win.  counted: it is one that can
+ * count its samples (prof_stats). */
+int environment_profiling(struct environment *env, bool counted,
+                          struct error *err);
 
 /* Appends library to LD_PRELOAD. */
 int environment_preload(struct environment *env, const char *library,

@@ -130,24 +130,37 @@ has_own_allocator(const struct run *run)
            (preload && strstr(preload, "malloc"));
 }
 
-static int
-preload_jemalloc(struct run *run, struct error *err)
+/* The jemalloc to preload: a path, which may be found's; NULL: none. */
+static const char *
+choose_jemalloc(const struct run *run, char found[PATH_MAX])
 {
     const char *wish = run->options.value[SETTING_JEMALLOC];
-    char path[PATH_MAX];
 
     if (strcmp(wish, "no") == 0)
-        return 0;
+        return NULL;
     if (*wish && strcmp(wish, "auto") != 0)
-        return environment_preload(&run->database, wish, err);
+        return wish;
     if (has_own_allocator(run))
-        return 0;
-    if (!find_jemalloc(path)) {
-        say("libjemalloc.so.2 is not installed",
-            "; unless the database has jemalloc, there is nothing to profile");
-        return 0;
-    }
-    return environment_preload(&run->database, path, err);
+        return NULL;
+    if (find_jemalloc(found))
+        return found;
+    say("libjemalloc.so.2 is not installed",
+        "; unless the database has jemalloc, there is nothing to profile");
+    return NULL;
+}
+
+/* Older ones complain about an option that they do not know. */
+static bool
+counts_samples(const struct run *run, const char *jemalloc)
+{
+    static const char option[] = "prof_stats";
+    char linked[PATH_MAX];
+
+    if (jemalloc)
+        return program_mentions(jemalloc, option);
+    return program_mentions(run->exe, option) ||
+           (program_mentions(run->exe, "libjemalloc.so.2") &&
+            find_jemalloc(linked) && program_mentions(linked, option));
 }
 
 static void
@@ -166,11 +179,14 @@ static int
 prepare_environments(struct run *run, struct error *err)
 {
     struct environment *database = &run->database;
+    char found[PATH_MAX];
+    const char *jemalloc = choose_jemalloc(run, found);
 
     warn_about(run);
-    if (environment_profiling(database, err) != 0 ||
+    if (environment_profiling(database, counts_samples(run, jemalloc), err) !=
+            0 ||
         environment_preload(database, run->library, err) != 0 ||
-        preload_jemalloc(run, err) != 0 ||
+        (jemalloc && environment_preload(database, jemalloc, err) != 0) ||
         environment_set(database, AGENT_ENV_EXE, run->exe, err) != 0 ||
         environment_set(database, AGENT_ENV_STATE,
                         run->options.value[SETTING_STATE_DIR], err) != 0)

@@ -265,6 +265,29 @@ program_kind(const char *path)
 }
 
 bool
+program_mentions(const char *path, const char *text)
+{
+    enum { PIECE = 1 << 18 };
+    const size_t overlap = strlen(text);
+    char *piece = mem_alloc(PIECE);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool found = false;
+    off_t at = 0;
+    ssize_t n;
+
+    while (piece && fd >= 0 && !found && at < PROGRAM_SEARCH_MAX) {
+        n = pread(fd, piece, PIECE, at);
+        if (n <= (ssize_t)overlap)
+            break;
+        found = memmem(piece, (size_t)n, text, overlap) != NULL;
+        at += n - (ssize_t)overlap;
+    }
+    fd_close(fd);
+    mem_free(piece);
+    return found;
+}
+
+bool
 program_secure(const char *path)
 {
     struct stat st;

@@ -23,6 +23,11 @@ enum program_kind {
 /* Reads only headers and the names of its dynamic symbols and libraries. */
 enum program_kind program_kind(const char *path);
 
+/* Whether the first PROGRAM_SEARCH_MAX bytes of the file have text in them. */
+bool program_mentions(const char *path, const char *text);
+
+enum { PROGRAM_SEARCH_MAX = 256 << 20 };
+
 /* Set-uid, set-gid or with file capabilities that the caller lacks: the loader
  * then ignores LD_PRELOAD and jemalloc MALLOC_CONF. */
 bool program_secure(const char *path);

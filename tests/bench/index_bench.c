@@ -46,7 +46,7 @@ static void
 die(const char *what, const struct error *err)
 {
     fprintf(stderr, "index_bench: %s: %s\n", what, err->text);
-    exit(1);
+    exit(1); /* NOLINT(concurrency-mt-unsafe): the only thread */
 }
 
 static char *

@@ -14,7 +14,12 @@
 #include "names.h"
 #include "unit_code.h"
 
-enum { MEMORY = 8 << 20, ADDRESSES_MAX = 512, UNITS_MAX = 64 };
+enum {
+    MEMORY = 8 << 20,
+    ADDRESSES_MAX = 512,
+    CODE_MAX = 4096, /* bytes of a section with code */
+    UNITS_MAX = 64
+};
 
 /* The sums keep the compiler from leaving the reads out. */
 static uint64_t
@@ -39,7 +44,7 @@ resolve(struct dwarf *dwarf, const struct elf_file *elf)
         const struct elf_section *s = &elf->sections[i];
 
         for (uint64_t at = 0; (s->flags & SHF_EXECINSTR) && at < s->size &&
-                              count < ADDRESSES_MAX;
+                              at < CODE_MAX && count < ADDRESSES_MAX;
              at += 3)
             if (count == 0 || s->address + at > last)
                 last = addresses[count++] = s->address + at;

@@ -92,10 +92,10 @@ wait_for 20 one_is 'overhead is not null' 1
 same "an estimate and a measure" 1 \
     "$(one 'overhead > 0 and overhead < 1 and cpu_since > 0 and budget >= 1')"
 contains "in words" "overhead, estimated: 0." "$(state)"
-rate=$(state | sed -n 's/.* of \([0-9]*\)\.[0-9] MB a second.*/\1/p')
+rate=$(state | sed -n 's/.*(\([0-9]*\) samples a second, counted by.*/\1/p')
 check
-[ "${rate:-0}" -gt 20 ] && [ "$rate" -lt 70 ] ||
-    fault "$rate MB a second, of 50 that the load allocates"
+[ "${rate:-0}" -gt 80 ] && [ "$rate" -lt 280 ] ||
+    fault "$rate samples a second of 200: one in 256 KB of 50 MB"
 contains "measured" "CPU time of the process, measured:" "$(state)"
 contains "risks" "risk: " "$(state)"
 stop_load

@@ -76,8 +76,9 @@ expect "--jemalloc no" "$ours" "$(preloads "" "--jemalloc no")"
 expect "--jemalloc PATH" "$ours:$JEMALLOC" \
     "$(preloads "" "$redis_exe --jemalloc $JEMALLOC")"
 MALLOC_CONF=prof:false $start -- env >"$WORK/environ"
-expect "options of jemalloc" "prof:true,prof_active:false,prof:false \
-prof:true,prof_active:false prof:true,prof_active:false" \
+ready=prof:true,prof_active:false,prof_stats:true
+expect "options of jemalloc" "$ready,prof:false \
+$ready $ready" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
         <"$WORK/environ") $(field _RJEM_MALLOC_CONF <"$WORK/environ")"
 

@@ -171,8 +171,7 @@ stop_node
 rm -rf "$work/node"
 mkdir -m 700 "$work/node"
 if mount -t tmpfs -o size=4m,mode=700 none "$work/node" 2>/dev/null; then
-    # shellcheck disable=SC2064
-    trap "umount -l '$work/node' 2>/dev/null; clean_up" EXIT
+    trap 'was=$?; set +e; umount -l "$work/node"; (exit $was); clean_up' EXIT
     head -c 3800000 /dev/zero >"$work/node/ballast"
     start
     same_names "names without room"
@@ -184,6 +183,7 @@ if mount -t tmpfs -o size=4m,mode=700 none "$work/node" 2>/dev/null; then
     same "a snapshot is kept" full "$(prof 'snapshot("full")')"
     stop_node
     umount -l "$work/node"
+    trap clean_up EXIT
 else
     echo "no tmpfs: the full disk is left to the unit tests"
 fi
@@ -209,5 +209,6 @@ same_names "names without indexes"
 same "none is made" 0 "$(sql 'select count(*) from heapwire.symbol_indexes')"
 check
 [ ! -e "$work/node/symbols" ] || fault "there is a directory of indexes"
+stop_node
 
 finish_test

@@ -31,8 +31,11 @@ def state(pid):
 
 def cat_of(pid):
     for child in children(pid):
-        if os.readlink(f"/proc/{child}/exe").endswith("/cat"):
-            return child
+        try:
+            if os.readlink(f"/proc/{child}/exe").endswith("/cat"):
+                return child
+        except FileNotFoundError:  # it ended meanwhile
+            pass
     return 0
 
 

@@ -35,6 +35,27 @@ START_TEST(only_printable_utf8_stays)
 }
 END_TEST
 
+/* Eight bytes are looked at as one. */
+START_TEST(each_byte_is_judged_wherever_it_stands)
+{
+    char in[8], out[9];
+
+    for (unsigned byte = 0; byte < 256; byte++)
+        for (size_t at = 0; at < sizeof(in); at++)
+            for (int around = 0; around < 2; around++) {
+                bool plain = byte >= ' ' && byte <= '~';
+
+                memset(in, around ? '~' : ' ', sizeof(in));
+                in[at] = (char)byte;
+                clean_text((struct span){in, sizeof(in)}, out);
+                if (!plain)
+                    in[at] = '?';
+                ck_assert_mem_eq(out, in, sizeof(in));
+                ck_assert_int_eq(out[8], '\0');
+            }
+}
+END_TEST
+
 START_TEST(a_nul_does_not_hide_what_follows)
 {
     char out[8];
@@ -52,6 +73,7 @@ main(void)
 
     tcase_add_loop_test(tc, only_printable_utf8_stays, 0,
                         sizeof(texts) / sizeof(texts[0]));
+    tcase_add_test(tc, each_byte_is_judged_wherever_it_stands);
     tcase_add_test(tc, a_nul_does_not_hide_what_follows);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -65,7 +65,14 @@ END_TEST
 
 START_TEST(the_users_malloc_options_come_last_and_win)
 {
-    ck_assert_int_eq(environment_profiling(&env, &err), 0);
+    ck_assert_int_eq(environment_profiling(&env, true, &err), 0);
+    ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
+                     "prof:true,prof_active:false,prof_stats:true,narenas:1");
+    ck_assert_int_eq(environment_set(&env, "MALLOC_CONF", "narenas:1", &err),
+                     0);
+    environment_unset(&env, "JE_MALLOC_CONF");
+    environment_unset(&env, "_RJEM_MALLOC_CONF");
+    ck_assert_int_eq(environment_profiling(&env, false, &err), 0);
     ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
                      "prof:true,prof_active:false,narenas:1");
     ck_assert_str_eq(environment_get(&env, "JE_MALLOC_CONF"),
@@ -95,7 +102,7 @@ END_TEST
 
 START_TEST(cleaning_leaves_what_is_not_the_databases)
 {
-    environment_profiling(&env, &err);
+    environment_profiling(&env, true, &err);
     environment_set(&env, "HEAPWIRE_EXE", "/x", &err);
     environment_clean(&env);
     ck_assert_uint_eq(env.count, 3);

@@ -103,12 +103,12 @@ END_TEST
 
 START_TEST(stacks_have_the_frames_that_count)
 {
-    struct stack_frame frames[8];
+    struct stack_frame frames[16];
     const struct texts *texts;
 
     make("@ 0xa000 0x1000 0x6001 0x9001 0x5001\nt*: 1: 1000 [0: 0]\n");
     texts = functions->names.texts;
-    ck_assert_uint_le(functions->names.longest, 8);
+    ck_assert_uint_le(functions->names.longest, 16);
     ck_assert_uint_eq(functions_stack(functions, 0, frames), 4);
     ck_assert_str_eq(texts_get(texts, frames[0].name), "inner (inline)");
     ck_assert_str_eq(texts_get(texts, frames[1].name), "delta");

@@ -74,6 +74,33 @@ START_TEST(the_overhead_is_samples_times_what_one_costs)
 }
 END_TEST
 
+START_TEST(samples_that_jemalloc_counts_are_not_estimated)
+{
+    struct guard guard = {0};
+    struct guard_reading reading = at(0, 1000);
+    char text[GUARD_SAMPLES_MAX];
+
+    reading.sampled_ever = (struct stats_figure)KNOWN(5000);
+    reads(&guard, reading);
+    reading = at(4, 1004); /* of the 800 MB most came from threads' caches */
+    reading.sampled_ever = (struct stats_figure)KNOWN(6600);
+    reads(&guard, reading);
+    ck_assert(guard.report.estimated && guard.report.counted);
+    ck_assert_double_eq_tol(guard.report.samples_per_second, 400, 1e-6);
+    ck_assert_double_eq_tol(guard.report.cpus, 400e-6 * guard_sample_us(10),
+                            1e-9);
+    guard_samples_text(&guard.report, text, sizeof(text));
+    ck_assert_str_eq(text, "400 samples a second, counted by jemalloc, 5.8 us "
+                           "each");
+    /* Fewer than before: another one's. */
+    reading = at(8, 1008);
+    reading.sampled_ever = (struct stats_figure)KNOWN(10);
+    reads(&guard, reading);
+    ck_assert(!guard.report.counted);
+    ck_assert_double_eq_tol(guard.report.samples_per_second, 2, 1e-6);
+}
+END_TEST
+
 START_TEST(only_readings_in_a_row_end_it)
 {
     /* MB a second: 1000 are 2000 samples, 11.6 ms of CPU. */
@@ -201,6 +228,7 @@ main(void)
 
     tcase_add_test(tc, the_budget_is_of_each_eight_cpus_begun);
     tcase_add_test(tc, the_overhead_is_samples_times_what_one_costs);
+    tcase_add_test(tc, samples_that_jemalloc_counts_are_not_estimated);
     tcase_add_test(tc, only_readings_in_a_row_end_it);
     tcase_add_test(tc, without_a_budget_it_goes_on);
     tcase_add_loop_test(tc, metadata_that_grows_ends_it, 0, 4);

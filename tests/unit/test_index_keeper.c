@@ -17,7 +17,6 @@
 #include "clock.h"
 #include "elf_file.h"
 #include "errors.h"
-#include "failing_memory.h"
 #include "files.h"
 #include "index_keeper.h"
 #include "suite.h"
@@ -82,7 +81,6 @@ set_up(void)
     options.quiet_ms = 0;
     options.log = log_one;
     signal(SIGXFSZ, SIG_IGN); /* of files that grow too large */
-    failing = 0;
 }
 
 static void
@@ -599,21 +597,6 @@ START_TEST(others_get_the_files_and_the_work_goes_on)
 }
 END_TEST
 
-START_TEST(without_memory_there_is_an_error)
-{
-    struct error err;
-
-    helper_is("parts");
-    for (failing = 1; !keeper; failing++) {
-        allocations = 0;
-        keeper = index_keeper_start(&options, &err);
-        if (!keeper)
-            ck_assert_ptr_nonnull(strstr(err.text, "memory"));
-    }
-    ck_assert_uint_gt(failing, 2);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -642,7 +625,6 @@ main(void)
     tcase_add_test(tc, wishes_have_a_ceiling);
     tcase_add_test(tc, entries_have_a_ceiling);
     tcase_add_test(tc, others_get_the_files_and_the_work_goes_on);
-    tcase_add_test(tc, without_memory_there_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

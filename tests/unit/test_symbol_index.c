@@ -183,7 +183,7 @@ START_TEST(long_texts_are_cut)
     struct symbol_index *index;
     struct code_chain chain;
     struct buffer bytes;
-    char *name = mem_alloc(3 * INDEX_TEXT_MAX);
+    char *name = mem_alloc((size_t)3 * INDEX_TEXT_MAX);
     int fd, failed;
 
     memset(name, 'x', (size_t)3 * INDEX_TEXT_MAX);
@@ -193,14 +193,14 @@ START_TEST(long_texts_are_cut)
         name[0] = (char)('A' + i);
         node.name = index_builder_name(
             b, (struct span){name, (size_t)3 * INDEX_TEXT_MAX - i});
-        index_builder_range(b, i * 16, i * 16 + 16,
+        index_builder_range(b, (uint64_t)i * 16, (uint64_t)i * 16 + 16,
                             index_builder_node(b, &node));
     }
     fixture_finish(b, &bytes, &figures);
     index = fixture_open(bytes.data, bytes.size, &fd);
     for (uint32_t i = 0; i < 40; i++) {
-        ck_assert(
-            symbol_index_ask(index, i * 16 + 5, &chain, &symbol, &failed));
+        ck_assert(symbol_index_ask(index, (uint64_t)i * 16 + 5, &chain, &symbol,
+                                   &failed));
         ck_assert_uint_eq(chain.frames[0].name.size, INDEX_TEXT_MAX);
         ck_assert_int_eq(chain.frames[0].name.data[0], 'A' + (int)i);
     }

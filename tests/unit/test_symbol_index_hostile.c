@@ -293,7 +293,7 @@ put_astray(const struct astray *a, struct index_encoder encoders[])
     items.column[SYMBOL_NAME][0] = a->symbol;
     index_encoder_items(&encoders[INDEX_SYMBOLS], INDEX_SYMBOLS, &items);
     items = (struct index_items){.first = 0, .count = 2};
-    items.column[NODE_FUNCTION][0] = 2 * 8;
+    items.column[NODE_FUNCTION][0] = UINT64_C(2) * 8;
     items.column[NODE_UP][1] = a->up;
     items.column[NODE_FUNCTION][1] = a->name * 8;
     items.file[1] = (uint32_t)a->file;

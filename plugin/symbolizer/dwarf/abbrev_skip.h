@@ -10,10 +10,12 @@
 #include "dwarf_reader.h"
 
 /* Passes over all attributes of one entry; fails r for unknown forms. */
-static inline void
+__attribute__((always_inline)) static inline void
 abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
             const uint32_t *step)
 {
+    uint64_t size;
+
     for (;; step++) {
         uint32_t count = *step >> STEP_BITS;
 
@@ -39,11 +41,21 @@ abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
             dwarf_skip(r, dwarf_number(r, 4));
             break;
         case STEP_BLOCK:
-            dwarf_skip(r, reader_uleb(r));
+            size = dwarf_need(r, 1) ? *r->pos : 0;
+            if (size < 0x80)
+                r->pos += !r->failed;
+            else
+                size = reader_uleb(r);
+            dwarf_skip(r, size);
             break;
-        case STEP_INDIRECT:
-            form_skip(r, unit, DW_FORM_indirect);
+        case STEP_INDIRECT: {
+            /* A copy: r itself may then stay in registers. */
+            struct reader copy = *r;
+
+            form_skip(&copy, unit, DW_FORM_indirect);
+            *r = copy;
             break;
+        }
         default:
             r->failed = true;
             return;

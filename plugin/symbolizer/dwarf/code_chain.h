@@ -16,12 +16,12 @@ struct code_frame {
     uint64_t low;     /* where its first range starts; 0: where its symbol
                          does, if that is not of a part moved away */
     struct span name; /* "" when DWARF has none */
+    struct span file; /* "" unknown */
+    uint32_t line;    /* 0 unknown */
     bool linkage;     /* name is a linkage name, or was before it was made
                          readable */
     bool readable;    /* name is demangled already */
     bool inlined;
-    struct span file; /* "" unknown */
-    uint32_t line;    /* 0 unknown */
 };
 
 /* Innermost first.  Without a function, but with a line, there is one frame

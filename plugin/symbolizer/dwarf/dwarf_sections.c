@@ -21,8 +21,20 @@
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
 
-/* Texts and entries are read here and there: of few pages each. */
-enum { SCATTERED_BITS = 12 };
+/* Texts and entries are read here and there: of few pages each.  Short texts
+ * do not even take their page, until there are many. */
+enum {
+    SCATTERED_BITS = 12,
+    SHORT = 192,
+    TEXTS = 1 << 16, /* bytes of texts allocated at once */
+    MANY = 4 << 12   /* bytes of the section for each of many texts */
+};
+
+struct texts {
+    struct texts *next;
+    size_t used;
+    char bytes[TEXTS];
+};
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
@@ -33,7 +45,9 @@ struct section {
     _Atomic(uint8_t *) area;  /* size bytes; inflated: once all is there */
     _Atomic(uint8_t) *loaded; /* by block; not of a packed one */
     bool tried;               /* to inflate it; under lock */
-    bool no_room;             /* why that failed */
+    struct texts *texts;      /* copies of short ones; under lock */
+    atomic_size_t copied;
+    bool no_room; /* why that failed */
 };
 
 struct dwarf_sections {
@@ -153,6 +167,10 @@ dwarf_sections_free(struct dwarf_sections *sections)
         struct section *s = &sections->list[i];
         uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
 
+        for (struct texts *t = s->texts, *next; t; t = next) {
+            next = t->next;
+            mem_free(t);
+        }
         if (area)
             (void)munmap(area, s->size);
         mem_free(s->loaded);
@@ -367,6 +385,62 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     return rc == 0 ? area + offset : NULL;
 }
 
+/* A copy that lasts; NULL: there is no room. */
+static const char *
+keep_text(struct dwarf_sections *sections, struct section *s, const char *text,
+          size_t size)
+{
+    struct texts *t;
+    char *copy = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    t = s->texts;
+    if ((!t || size > TEXTS - t->used) &&
+        dwarf_room_take(sections, sizeof(*t))) {
+        t = mem_alloc(sizeof(*t));
+        if (t) {
+            t->next = s->texts;
+            t->used = 0;
+            s->texts = t;
+        } else {
+            dwarf_room_give(sections, sizeof(*t));
+        }
+    }
+    if (t && size <= TEXTS - t->used) {
+        copy = t->bytes + t->used;
+        memcpy(copy, text, size);
+        t->used += size;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return copy;
+}
+
+/* Where few texts are asked for, only their own bytes are read. */
+static bool
+short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
+           struct span *text)
+{
+    char bytes[SHORT];
+    uint64_t size = s->size - offset < SHORT ? s->size - offset : SHORT;
+    const char *nul, *kept;
+
+    if (s->packing != INFLATE_NONE || s->block_bits != SCATTERED_BITS ||
+        atomic_load_explicit(&s->copied, memory_order_relaxed) >
+            s->size / MANY ||
+        elf_read_at(sections->elf, s->stored + offset, size, bytes) != 0)
+        return false;
+    nul = memchr(bytes, 0, size);
+    if (!nul)
+        return false;
+    kept = keep_text(sections, s, bytes, (size_t)(nul - bytes));
+    if (!kept)
+        return false;
+    atomic_fetch_add_explicit(&s->copied, 1, memory_order_relaxed);
+    text->data = kept;
+    text->size = (size_t)(nul - bytes);
+    return true;
+}
+
 bool
 dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
                    uint64_t offset, struct span *text)
@@ -375,6 +449,9 @@ dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
     uint64_t block = 1ULL << sections->list[which].block_bits;
     const uint8_t *start = NULL, *nul;
 
+    if (offset < size &&
+        short_text(sections, &sections->list[which], offset, text))
+        return true;
     while (offset < size && done < DWARF_TEXT_MAX) {
         uint64_t at = offset + done, run = block - at % block;
         const uint8_t *bytes;

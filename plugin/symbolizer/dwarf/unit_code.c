@@ -368,6 +368,67 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
     abbrev_skip(&w->r, w->unit, &w->table->steps[a->plan]);
 }
 
+/* To the entry beside an inlined one that nobody asks for; false: not here. */
+static inline bool
+jump_over(const struct walk *w, const struct abbrev *a, struct reader *r)
+{
+    struct reader at = *r;
+    uint64_t sibling;
+
+    if (a->sibling == ABBREV_NOWHERE)
+        return false;
+    dwarf_skip(&at, a->sibling);
+    sibling = dwarf_number(&at, 4) + w->unit->offset - w->offset;
+    if (at.failed || sibling > (uint64_t)(r->end - w->bytes) ||
+        sibling < (uint64_t)(at.pos - w->bytes))
+        return false;
+    r->pos = w->bytes + sibling;
+    return true;
+}
+
+/*
+ * The many entries that only need to be passed over, up to one that walk_entry
+ * has to look at: code, and whatever is not quite as it should be.
+ */
+static uint64_t
+pass_over(struct walk *w, uint64_t depth)
+{
+    const struct abbrev_table *table = w->table;
+    const uint32_t *steps = table->steps;
+    uint32_t *scopes = w->scratch->scopes, scope = scopes[depth];
+    struct reader r = w->r;
+    const uint8_t *pos = r.pos;
+    bool last = here(w, r.end) == w->end;
+    const struct abbrev *a;
+    uint64_t code;
+
+    while (r.end - pos >= MARGIN || (last && pos < r.end)) {
+        code = *r.pos < 0x80 ? *r.pos++ : reader_uleb(&r);
+        if (code == 0) {
+            if (depth <= 1)
+                break;
+            scope = scopes[--depth];
+            pos = r.pos;
+            continue;
+        }
+        a = abbrev_find(table, code);
+        if (!a || a->function || (a->inlined && scope != SCOPE_IDLE))
+            break;
+        if (a->inlined && a->children && jump_over(w, a, &r)) {
+            pos = r.pos;
+            continue;
+        }
+        abbrev_skip(&r, w->unit, &steps[a->plan]);
+        if (r.failed || (a->children && depth + 1 == CODE_DEPTH_MAX))
+            break;
+        pos = r.pos;
+        if (a->children)
+            scopes[++depth] = scope;
+    }
+    w->r.pos = pos;
+    return depth;
+}
+
 /* 1: one entry was read, and *depth is that of the next; 0: they end. */
 static int
 walk_entry(struct walk *w, uint64_t *depth)
@@ -413,6 +474,8 @@ walk_entries(struct walk *w)
         if (w->r.end - w->r.pos < MARGIN && here(w, w->r.end) < w->end &&
             move_window(w, here(w, w->r.pos), 0) != 0)
             return -1;
+        if (depth > 0)
+            depth = pass_over(w, depth);
         /* Units may end without closing their entries. */
         rc = w->r.pos < w->r.end ? walk_entry(w, &depth) : 0;
     }

@@ -36,8 +36,12 @@ uint64_t index_long_leb(struct reader *r);
 static inline uint64_t
 index_leb(struct reader *r)
 {
-    if (!r->failed && r->pos < r->end && *r->pos < 0x80)
-        return *r->pos++;
+    const uint8_t *p = r->pos;
+
+    if (!r->failed && r->end - p >= 2 && !(p[0] & p[1] & 0x80)) {
+        r->pos += 1 + (p[0] >> 7);
+        return p[0] & 0x80 ? (uint64_t)p[1] << 7 | (p[0] & 0x7f) : p[0];
+    }
     return index_long_leb(r);
 }
 

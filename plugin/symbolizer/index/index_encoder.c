@@ -156,7 +156,7 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
 {
     const struct index_shape *shape = &index_shapes[section];
     struct buffer head, bits;
-    struct places places;
+    struct places places = {0};
 
     buffer_init(&head, INDEX_BLOCK_MAX);
     buffer_init(&bits, INDEX_BLOCK_MAX);

@@ -23,6 +23,14 @@ enum {
     TRIES = 16 /* places looked at for a longer repetition */
 };
 
+/* Up to INDEX_PACK_SPARE - 1 bytes more are copied, none that overlap. */
+static inline void
+copy(char *to, const char *from, size_t size)
+{
+    for (size_t i = 0; i < size; i += INDEX_PACK_SPARE)
+        memcpy(to + i, from + i, INDEX_PACK_SPARE);
+}
+
 bool
 index_unpack(struct reader *r, char *out, size_t size, size_t wanted)
 {
@@ -43,7 +51,10 @@ index_unpack(struct reader *r, char *out, size_t size, size_t wanted)
         bytes = reader_bytes(r, (size_t)literals);
         if (r->failed)
             return false;
-        memcpy(out + at, bytes.data, (size_t)literals);
+        if (reader_left(r) >= INDEX_PACK_SPARE)
+            copy(out + at, bytes.data, (size_t)literals);
+        else
+            memcpy(out + at, bytes.data, (size_t)literals);
         at += (size_t)literals;
         if (at >= wanted)
             break;
@@ -52,7 +63,9 @@ index_unpack(struct reader *r, char *out, size_t size, size_t wanted)
             repeat + REPEAT_MIN > size - at)
             return false;
         repeat += REPEAT_MIN;
-        if (back >= repeat)
+        if (back >= repeat + INDEX_PACK_SPARE)
+            copy(out + at, out + at - back, (size_t)repeat);
+        else if (back >= repeat)
             memcpy(out + at, out + at - back, (size_t)repeat);
         else /* it repeats itself */
             for (size_t i = 0; i < repeat; i++)

@@ -16,13 +16,16 @@
 
 struct buffer;
 
-enum { INDEX_PACK_MAX = 16 << 10 /* bytes of a run, unpacked */ };
+enum {
+    INDEX_PACK_MAX = 16 << 10, /* bytes of a run, unpacked */
+    INDEX_PACK_SPARE = 16      /* written behind them */
+};
 
 /* Appends at most INDEX_PACK_MAX bytes, packed; false if there are more. */
 bool index_pack(const char *data, size_t size, struct buffer *out);
 
 /* Unpacks the first wanted bytes, or some more, of size; false when r does not
- * say as many, or makes no sense. */
+ * say as many, or makes no sense.  out has room for INDEX_PACK_SPARE more. */
 bool index_unpack(struct reader *r, char *out, size_t size, size_t wanted);
 
 #endif

@@ -40,7 +40,8 @@ index_texts_begin(struct index_texts *texts)
  * sizes come first. */
 static bool
 unpack(const struct index_group *group, uint32_t item,
-       char bytes[INDEX_PACK_MAX], size_t *start, size_t *end)
+       char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE], size_t *start,
+       size_t *end)
 {
     struct reader r = group->texts;
     size_t sum = 0;
@@ -67,7 +68,7 @@ index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
     uint64_t key = number * INDEX_SECTIONS + section;
     size_t i = (size_t)(hash_mix(hash_seed(texts), key) % INDEX_TEXTS_KEPT);
     const struct index_group *group;
-    char bytes[INDEX_PACK_MAX];
+    char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE];
     size_t start, end;
 
     text->data = "";

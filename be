@@ -1,0 +1,1 @@
+heapwire-prof: cannot read ./load: No such file or directory
