@@ -323,7 +323,8 @@ parse(struct line_header *h)
     h->min_length = reader_u8(&r);
     h->max_ops = h->version >= 4 ? reader_u8(&r) : 1;
     reader_u8(&r); /* default_is_stmt */
-    h->line_base = (int8_t)reader_u8(&r);
+    h->line_base = reader_u8(&r);
+    h->line_base -= h->line_base < 128 ? 0 : 256;
     h->line_range = reader_u8(&r);
     h->opcode_base = reader_u8(&r);
     if (r.failed || h->max_ops == 0 || h->opcode_base == 0)

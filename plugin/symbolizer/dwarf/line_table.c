@@ -530,7 +530,7 @@ copy_rows(const struct line_row *rows, const struct sequence *s,
           struct line_row *out, size_t count)
 {
     size_t from = s->first, left = s->count;
-    struct line_row *first = &out[count];
+    struct line_row *first;
 
     while (left > 1 && rows[from + 1].address <= s->low) {
         from++;
@@ -556,7 +556,7 @@ assemble(struct machine *m, struct error *err)
     struct line_table *table = m->table;
     struct line_row *rows = table->rows, *out = rows;
     size_t count = 0, capacity = table->capacity;
-    bool sorted = in_order(m);
+    bool sorted = !m->sequences || in_order(m);
 
     if (!sorted) {
         qsort(m->sequences, m->sequence_count, sizeof(*m->sequences),
