@@ -75,7 +75,7 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
 static void
 open_packed(struct section *s, const struct elf_file *elf)
 {
-    uint8_t head[sizeof(Elf64_Chdr)];
+    uint8_t head[sizeof(Elf64_Chdr)] = {0};
     struct reader r = reader_of(head, sizeof(head));
     uint32_t type;
 
@@ -97,7 +97,7 @@ open_packed(struct section *s, const struct elf_file *elf)
 static void
 open_zdebug(struct section *s, const struct elf_file *elf)
 {
-    uint8_t head[ZDEBUG_HEAD];
+    uint8_t head[ZDEBUG_HEAD] = {0};
 
     if (s->stored_size < sizeof(head) ||
         elf_read_at(elf, s->stored, sizeof(head), head) != 0 ||
