@@ -6,7 +6,8 @@
 # docker/install.sh clients  what tests/integration/slow tries, besides
 set -eu
 
-runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g"
+runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
+    libzstd1"
 build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
     libpcre2-dev"

@@ -77,6 +77,27 @@ START_TEST(a_section_is_read_where_it_is_touched)
 }
 END_TEST
 
+START_TEST(few_short_texts_do_not_take_their_pages)
+{
+    struct dwarf_sections *s;
+    struct span text;
+
+    for (size_t i = 0; i < SIZE; i += 100)
+        plain[i] = 0;
+    section_file_add(&file, ".debug_str", plain, SIZE);
+    s = open_with(ROOM);
+    for (size_t i = 0; i < 100; i++) {
+        ck_assert(dwarf_section_text(s, DWARF_STR, i * 1900 + 30, &text));
+        ck_assert_uint_eq(text.size, 70);
+        ck_assert_mem_eq(text.data, plain + i * 1900 + 30, 70);
+        if (i < SIZE >> 14) /* from then on they are many */
+            ck_assert_uint_lt(dwarf_room_peak(s), 70000);
+    }
+    ck_assert_uint_gt(dwarf_room_peak(s), 80 << 11);
+    dwarf_sections_free(s);
+}
+END_TEST
+
 START_TEST(what_is_outside_is_refused)
 {
     struct dwarf_sections *s;
@@ -206,6 +227,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_section_is_read_where_it_is_touched);
+    tcase_add_test(tc, few_short_texts_do_not_take_their_pages);
     tcase_add_test(tc, what_is_outside_is_refused);
     tcase_add_test(tc, a_file_that_is_cut_gives_an_error);
     tcase_add_test(tc, past_the_ceiling_there_is_no_room);

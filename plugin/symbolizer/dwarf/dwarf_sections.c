@@ -27,7 +27,7 @@ enum {
     SCATTERED_BITS = 12,
     SHORT = 192,
     TEXTS = 1 << 16, /* bytes of texts allocated at once */
-    MANY = 4 << 12   /* bytes of the section for each of many texts */
+    MANY = 4 << 12   /* texts: one in so many bytes of the section */
 };
 
 struct texts {
@@ -97,7 +97,7 @@ open_packed(struct section *s, const struct elf_file *elf)
 static void
 open_zdebug(struct section *s, const struct elf_file *elf)
 {
-    uint8_t head[ZDEBUG_HEAD];
+    uint8_t head[ZDEBUG_HEAD] = {0};
 
     if (s->stored_size < sizeof(head) ||
         elf_read_at(elf, s->stored, sizeof(head), head) != 0 ||
@@ -425,7 +425,7 @@ short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
     const char *nul, *kept;
 
     if (s->packing != INFLATE_NONE || s->block_bits != SCATTERED_BITS ||
-        atomic_load_explicit(&s->copied, memory_order_relaxed) >
+        atomic_load_explicit(&s->copied, memory_order_relaxed) >=
             s->size / MANY ||
         elf_read_at(sections->elf, s->stored + offset, size, bytes) != 0)
         return false;

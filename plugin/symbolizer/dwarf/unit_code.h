@@ -3,8 +3,9 @@
  * addresses of each.
  *
  * One walk over the unit's entries (DWARF 2 to 5).  Entries that have no code
- * are passed over as cheaply as their abbreviations allow; none is skipped by
- * DW_AT_sibling, for local classes and lambdas have their code deep inside.
+ * are passed over as cheaply as their abbreviations allow.  DW_AT_sibling is
+ * followed past inlined subroutines without an address that was asked for, and
+ * nowhere else: local classes and lambdas have their code deep inside.
  */
 #ifndef HW_UNIT_CODE_H
 #define HW_UNIT_CODE_H
@@ -35,7 +36,8 @@ struct code_node {
     uint32_t parent; /* the node that it was inlined into; CODE_NONE */
     uint32_t call_file, call_line; /* where; 0 unknown */
     bool inlined;
-    bool linkage;     /* name is DW_AT_linkage_name, to be demangled */
+    bool linkage;     /* name is DW_AT_linkage_name, or DW_AT_name in a language
+                         that needs none, as binutils counts C */
     struct span name; /* through DW_AT_abstract_origin and _specification, in
                          other units, too; "" when it has none; lasts as the
                          sections do */
