@@ -8,6 +8,7 @@
 #include "function_name.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -27,6 +28,16 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
+/* Whether one of eight bytes is c: only then one less borrows, below 0x80. */
+static bool
+holds(uint64_t eight, char c)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    uint64_t zero = eight ^ ones * (unsigned char)c;
+
+    return ((zero - ones) & ~zero & ones << 7) != 0;
+}
+
 /* Copies text to out, or to itself, without balanced pairs of open and close
  * and what they hold; with and_const, without a "const" that follows one. */
 static size_t
@@ -34,8 +45,16 @@ delete_pairs(const char *text, size_t size, char open, char close,
              bool and_const, char *out)
 {
     size_t opened[NESTING_MAX], depth = 0, kept = 0, at;
+    uint64_t eight;
 
     for (size_t i = 0; i < size; i++) {
+        for (; size - i > sizeof(eight); i += sizeof(eight)) {
+            memcpy(&eight, text + i, sizeof(eight));
+            if (holds(eight, open) || holds(eight, close))
+                break;
+            memcpy(out + kept, &eight, sizeof(eight));
+            kept += sizeof(eight);
+        }
         if (text[i] == close && depth > 0) {
             kept = opened[--depth];
             for (at = i + 1; at < size && is_blank(text[at]);)
