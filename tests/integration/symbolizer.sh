@@ -140,6 +140,10 @@ fi
 g++ -O2 -o "$TMP/none" "$TMP/a.cc"
 compare "$TMP/none"
 
+echo "# what our reader does not know is libbfd's, and told"
+g++ -O2 -g -gsplit-dwarf -o "$TMP/split" "$TMP/a.cc"
+compare "$TMP/split" --note "in units of split DWARF: named by libbfd"
+
 echo "# symbol indexes: the same names without any debug information"
 mkdir "$TMP/index"
 for object in five four exec types clang clang4; do

@@ -3,12 +3,14 @@
 
 usage: symbolizer_compare.py BUILD OBJECT [--symbols FILE] [--step N]
                              [--least PERCENT] [--source OTHER]
+                             [--note TEXT]
 
 Takes every N-th byte (7) of all functions that have a size in FILE (OBJECT's
 own symbols otherwise), asks both in ascending order, and fails below PERCENT
 (99.9) of equal inline chains with lines.  addr2line reads OTHER where OBJECT
 is not what it should read.  Where binutils 2.40 has the wrong one of a DWARF 5
-unit's files, llvm-symbolizer's place is right.
+unit's files, llvm-symbolizer's place is right.  TEXT has to be in our note,
+which is else to be empty.
 """
 import argparse
 import re
@@ -82,6 +84,7 @@ def main():
     parser.add_argument("object")
     parser.add_argument("--symbols")
     parser.add_argument("--source")
+    parser.add_argument("--note")
     parser.add_argument("--step", type=int, default=7)
     parser.add_argument("--least", type=float, default=99.9)
     args = parser.parse_args()
@@ -107,7 +110,9 @@ def main():
     for i in different[:20]:
         print(f"  {addresses[i]:#x}\n    ours   {ours[i]}\n"
               f"    theirs {theirs[i]}")
-    if ":" in note:
+    if args.note and args.note not in note:
+        sys.exit(f"the note should be: {args.note}")
+    if ":" in note and not args.note:
         sys.exit("there should be no note")
     return 0 if equal >= args.least else 1
 
