@@ -7,12 +7,17 @@
  */
 #include "function_name.h"
 
+#include <endian.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "buffer.h"
 
-enum { NESTING_MAX = 1024 }; /* what is deeper pairs wrongly, harmlessly */
+enum {
+    NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
+    EIGHT = sizeof(uint64_t)
+};
 
 static bool
 is_blank(char c)
@@ -27,15 +32,39 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Copies text to out, or to itself, without balanced pairs of open and close
- * and what they hold; with and_const, without a "const" that follows one. */
+/* The top bit of the first of eight bytes that is c, and of none before it. */
+static uint64_t
+places(uint64_t eight, char c)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    uint64_t zero = eight ^ ones * (unsigned char)c;
+
+    return (zero - ones) & ~zero & ones << 7;
+}
+
+/* Copies text to out, which has EIGHT bytes more room, without balanced pairs
+ * of open and close and what they hold; with and_const, without a "const" that
+ * follows one. */
 static size_t
 delete_pairs(const char *text, size_t size, char open, char close,
              bool and_const, char *out)
 {
     size_t opened[NESTING_MAX], depth = 0, kept = 0, at;
+    uint64_t eight, found;
+    size_t plain;
 
     for (size_t i = 0; i < size; i++) {
+        while (size - i > EIGHT) {
+            memcpy(&eight, text + i, EIGHT);
+            memcpy(out + kept, &eight, EIGHT);
+            eight = le64toh(eight);
+            found = places(eight, open) | places(eight, close);
+            plain = found ? (size_t)__builtin_ctzll(found) / 8 : EIGHT;
+            kept += plain;
+            i += plain;
+            if (found)
+                break;
+        }
         if (text[i] == close && depth > 0) {
             kept = opened[--depth];
             for (at = i + 1; at < size && is_blank(text[at]);)
@@ -74,12 +103,13 @@ void
 function_name_shorten(const char *name, struct buffer *out)
 {
     size_t size = strlen(name), type;
-    char *text = buffer_reserve(out, size);
+    char *text = buffer_reserve(out, 2 * (size + EIGHT)), *first;
 
     if (!text)
         return;
-    size = delete_pairs(name, size, '(', ')', true, text);
-    size = delete_pairs(text, size, '<', '>', false, text);
+    first = text + size + EIGHT;
+    size = delete_pairs(name, size, '(', ')', true, first);
+    size = delete_pairs(first, size, '<', '>', false, text);
     type = type_size(text, size);
     memmove(text, text + type, size - type);
     buffer_claim(out, size - type);

@@ -10,6 +10,7 @@ struct buffer;
  * Appends name as jeprof's ShortFunctionName shortens it: without arguments,
  * template arguments and the type that it returns.
  *     void ns::Map<int>::put<char>(int, char) const  ->  ns::Map::put
+ * On the way it needs room in out for twice the name.
  */
 void function_name_shorten(const char *name, struct buffer *out);
 

@@ -14,18 +14,20 @@
 
 enum { NAME_BYTES_MAX = 16 << 20 };
 
-/* A frame while names are being made; numbers are of the texts. */
+/* A frame while names are being made. */
 struct draft {
-    uint32_t short_name, full_name;
+    uint32_t short_name; /* number in the texts */
+    uint32_t full_name;  /* and in the full names */
 };
 
 struct maker {
     const struct profile *profile;
     enum granularity granularity;
     struct texts *texts;
+    struct texts *full; /* full names, which are long: only to number them */
     struct buffer scratch;
     struct draft *drafts; /* per frame */
-    uint32_t *shortened;  /* of a name: 1 + its short name, once known */
+    uint32_t *shortened;  /* of a full name: 1 + its short name, once known */
     uint8_t *entries;     /* of a short name: see is_entry */
     const struct location *tagged; /* the last whose symbol was tagged */
     uint32_t tag;                  /* the tagged one's number */
@@ -36,10 +38,10 @@ struct maker {
 };
 
 static int
-add_scratch(struct maker *m, uint32_t *number)
+add_scratch(struct maker *m, struct texts *texts, uint32_t *number)
 {
     if (m->scratch.failed ||
-        texts_add(m->texts, m->scratch.data ? m->scratch.data : "",
+        texts_add(texts, m->scratch.data ? m->scratch.data : "",
                   m->scratch.size, number) != 0)
         return -1;
     return 0;
@@ -52,13 +54,13 @@ shorten(struct maker *m, const char *name, struct draft *draft)
 {
     uint32_t *known;
 
-    if (texts_add_lasting(m->texts, name, &draft->full_name) != 0)
+    if (texts_add_lasting(m->full, name, &draft->full_name) != 0)
         return -1;
     known = &m->shortened[draft->full_name];
     if (*known == 0) {
         buffer_clear(&m->scratch);
         function_name_shorten(name, &m->scratch);
-        if (add_scratch(m, known) != 0)
+        if (add_scratch(m, m->texts, known) != 0)
             return -1;
         ++*known;
     }
@@ -80,7 +82,7 @@ tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
         buffer_char(&m->scratch, '<');
         granularity_address(&m->scratch, location->symbol_start);
         buffer_char(&m->scratch, '>');
-        if (add_scratch(m, &m->tag) != 0)
+        if (add_scratch(m, m->full, &m->tag) != 0)
             return -1;
         m->tagged = location;
     }
@@ -148,14 +150,14 @@ outermost(const struct maker *m, const uint32_t *first, size_t location)
 static int
 tell_apart(struct maker *m, const uint32_t *first)
 {
-    size_t count = texts_count(m->texts), size;
     const struct draft *draft;
     const char *tag;
     uint32_t number;
+    size_t size;
 
     for (size_t i = 0; i < m->profile->location_count; i++) {
         draft = outermost(m, first, i);
-        if (!is_tagged(texts_get(m->texts, draft->full_name)))
+        if (!is_tagged(texts_get(m->full, draft->full_name)))
             continue;
         if (m->seen[draft->short_name] == 0)
             m->seen[draft->short_name] = draft->full_name + 1;
@@ -164,17 +166,16 @@ tell_apart(struct maker *m, const uint32_t *first)
     }
     for (size_t i = 0; i < m->profile->location_count; i++) {
         draft = outermost(m, first, i);
-        if (draft->full_name >= count || !m->ambiguous[draft->short_name] ||
-            m->unique[draft->full_name])
+        if (!m->ambiguous[draft->short_name] || m->unique[draft->full_name])
             continue;
-        tag = tag_of(texts_get(m->texts, draft->full_name), &size);
+        tag = tag_of(texts_get(m->full, draft->full_name), &size);
         if (!tag)
             continue;
         buffer_clear(&m->scratch);
         buffer_text(&m->scratch, texts_get(m->texts, draft->short_name));
         buffer_char(&m->scratch, '@');
         buffer_add(&m->scratch, tag, size);
-        if (add_scratch(m, &number) != 0)
+        if (add_scratch(m, m->texts, &number) != 0)
             return -1;
         m->unique[draft->full_name] = number + 1;
     }
@@ -202,7 +203,7 @@ name_inlined(struct maker *m, uint32_t *name)
         buffer_clear(&m->scratch);
         buffer_text(&m->scratch, texts_get(m->texts, *name));
         buffer_text(&m->scratch, " (inline)");
-        if (add_scratch(m, known) != 0)
+        if (add_scratch(m, m->texts, known) != 0)
             return -1;
         ++*known;
     }
@@ -238,7 +239,7 @@ name_frame(struct maker *m, const struct location *location, uint32_t i,
     buffer_clear(&m->scratch);
     granularity_name(&m->scratch, m->granularity, texts_get(m->texts, *name),
                      &location->frames[i], location->address);
-    return add_scratch(m, name);
+    return add_scratch(m, m->texts, name);
 }
 
 enum { ENTRY_UNKNOWN, ENTRY_NOT, ENTRY };
@@ -337,19 +338,20 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     if (!first || !parts || count_frames(profile, first) != 0)
         goto out;
     m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
-    /* A frame adds at most its name, its symbol, and either's short name. */
+    m.full = texts_new_borrowing(arena);
+    /* A frame adds at most its name, its symbol, and that with a tag. */
     m.shortened =
-        mem_zalloc((size_t)first[locations] * 5, sizeof(*m.shortened));
+        mem_zalloc((size_t)first[locations] * 3, sizeof(*m.shortened));
     names = arena_alloc(arena, first[locations] * sizeof(*names));
     short_names = arena_alloc(arena, first[locations] * sizeof(*short_names));
     runs = arena_alloc(arena, first[locations] * sizeof(*runs));
-    if (!m.drafts || !m.shortened || !names || !short_names || !runs ||
-        draft_all(&m, first) != 0)
+    if (!m.drafts || !m.full || !m.shortened || !names || !short_names ||
+        !runs || draft_all(&m, first) != 0)
         goto out;
     count = texts_count(texts);
     m.seen = mem_zalloc(count, sizeof(*m.seen));
     m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
-    m.unique = mem_zalloc(count, sizeof(*m.unique));
+    m.unique = mem_zalloc(texts_count(m.full), sizeof(*m.unique));
     m.entries = mem_zalloc(count, sizeof(*m.entries));
     if (!m.seen || !m.ambiguous || !m.unique || !m.entries ||
         tell_apart(&m, first) != 0)
@@ -369,6 +371,7 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     rc = 0;
 out:
     buffer_fini(&m.scratch);
+    texts_free(m.full);
     mem_free(m.drafts);
     mem_free(m.shortened);
     mem_free(m.seen);

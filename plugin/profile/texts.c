@@ -2,6 +2,7 @@
  * the places of texts that last. */
 #include "texts.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "arena.h"
@@ -28,6 +29,7 @@ struct texts {
     uint32_t room, count;
     struct place *places; /* place_room of them, at most half in use */
     uint32_t place_room, place_count;
+    bool borrows;
 };
 
 struct texts *
@@ -45,6 +47,16 @@ texts_new(struct arena *arena)
         texts_free(texts);
         return NULL;
     }
+    return texts;
+}
+
+struct texts *
+texts_new_borrowing(struct arena *arena)
+{
+    struct texts *texts = texts_new(arena);
+
+    if (texts)
+        texts->borrows = true;
     return texts;
 }
 
@@ -101,17 +113,19 @@ grow(struct texts *texts)
     return 0;
 }
 
-int
-texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
+static int
+add(struct texts *texts, const char *text, size_t size, bool borrow,
+    uint32_t *number)
 {
     uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
     uint32_t *slot = slot_of(texts, text, size, hash);
-    const char *copy;
+    const char *copy = text;
 
     if (!*slot) {
         if (texts->count == texts->room && grow(texts) != 0)
             return -1;
-        copy = arena_strndup(texts->arena, text, size);
+        if (!borrow)
+            copy = arena_strndup(texts->arena, text, size);
         if (!copy)
             return -1;
         slot = slot_of(texts, text, size, hash);
@@ -120,6 +134,12 @@ texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
     }
     *number = *slot - 1;
     return 0;
+}
+
+int
+texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
+{
+    return add(texts, text, size, false, number);
 }
 
 static struct place *
@@ -164,7 +184,7 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
         return -1;
     place = place_of(texts->places, texts->place_room, texts, text);
     if (!place->text) {
-        if (texts_add(texts, text, strlen(text), &place->number) != 0)
+        if (add(texts, text, strlen(text), texts->borrows, &place->number) != 0)
             return -1;
         place->text = text;
         texts->place_count++;

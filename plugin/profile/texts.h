@@ -12,6 +12,8 @@ struct texts;
 
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
+/* One that does not copy what texts_add_lasting is given. */
+struct texts *texts_new_borrowing(struct arena *arena);
 void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 
 /* The number of a text, added unless there.  -1 without memory. */

@@ -17,8 +17,9 @@ PROF = os.path.join(BUILD, "bin", "heapwire-prof")
 NULL = os.open(os.devnull, os.O_WRONLY)
 
 
-def median(list_):
-    return sorted(list_)[len(list_) // 2]
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2]
 
 
 def run(*command, stdin=None):

@@ -52,7 +52,9 @@ node=$!
 until grep -q ready "$work/log" &&
     mariadb --no-defaults --skip-ssl -S "$work/node/mysql.sock" -u root \
         -e "SELECT 1" >/dev/null 2>&1; do sleep 0.1; done
-/usr/bin/python3 - "$work/node/mysql.sock" "$times" <<'END'
+daemon=$(pgrep -P "$node" heapwired || pgrep -n heapwired)
+/usr/bin/python3 - "$work/node/mysql.sock" "$times" "$daemon" <<'END'
+import os
 import sys
 import time
 
@@ -60,6 +62,13 @@ import pymysql
 
 session = pymysql.connect(unix_socket=sys.argv[1], user="root")
 times = int(sys.argv[2])
+
+
+def daemon_cpu():
+    with open(f"/proc/{sys.argv[3]}/stat", encoding="ascii") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return ((int(words[11]) + int(words[12])) * 1000 /
+            os.sysconf("SC_CLK_TCK"))
 
 
 def ask(statement):
@@ -77,7 +86,10 @@ DOT = ("ADMIN EXECUTE ON 10001 'System.print("
 first, rows = ask(DOT)
 print(f"dump_dot_snapshot(): the first {first:.0f} ms, {len(rows)} rows")
 for what, statement in (("names known", DOT), ("SELECT 1", "SELECT 1")):
+    before = daemon_cpu()
     took = sorted(ask(statement)[0] for _ in range(times))
+    cpu = (daemon_cpu() - before) / times
     print(f"  {what:14} median {took[times // 2]:.2f} ms, fastest "
-          f"{took[0]:.2f}, slowest {took[-1]:.2f}")
+          f"{took[0]:.2f}, slowest {took[-1]:.2f}; {cpu:.2f} ms of heapwired's "
+          "CPU")
 END

@@ -66,7 +66,7 @@ START_TEST(deep_nesting_is_no_trouble)
     memset(name + 1, '<', DEPTH);
     memset(name + 1 + DEPTH, '>', DEPTH);
     name[2 * DEPTH + 1] = '\0';
-    buffer_init(&out, 4 * DEPTH);
+    buffer_init(&out, 5 * DEPTH);
     function_name_shorten(name, &out);
     ck_assert(!out.failed);
     ck_assert_uint_le(out.size, 2 * DEPTH + 1);
