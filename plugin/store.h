@@ -69,8 +69,9 @@ void store_make_name(struct store *store, struct snapshot *snapshot);
 int store_check_name(struct store *store, const char *name, struct error *err);
 
 /* Keeps it under its name and lets the oldest that are not pinned go, as far
- * as the ceilings ask for it: first those that the node took by itself.  When -1 with *err nothing has changed: the name
- * is taken, the disk is full, all others are pinned, ... */
+ * as the ceilings ask for it: first those that the node took by itself.  When
+ * -1 with *err nothing has changed: the name is taken, the disk is full, all
+ * others are pinned, ... */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);
 /* A new reference, or NULL with *err. */
