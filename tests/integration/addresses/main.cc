@@ -10,7 +10,7 @@
 #include <thread>
 #include <variant>
 
-#include "shapes.h"
+#include "shapes.hh"
 
 namespace
 {

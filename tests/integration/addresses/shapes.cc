@@ -1,6 +1,6 @@
 /* shapes.cc - the corpus's second unit: it shares inlined code with main.cc,
  * and has names of its own that are the same. */
-#include "shapes.h"
+#include "shapes.hh"
 
 #include <algorithm>
 #include <sstream>

@@ -1,4 +1,4 @@
-/* shapes.h - what both units of the corpus have: inlined in each of them. */
+/* shapes.hh - what both units of the corpus have: inlined in each of them. */
 #ifndef SHAPES_H
 #define SHAPES_H
 
