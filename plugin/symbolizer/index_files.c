@@ -123,6 +123,19 @@ fill(struct helper *helper, const struct elf_file *elf, const char *path,
     }
 }
 
+/* Whether target is free, or an older index: a device is not to be replaced. */
+static int
+check_target(const char *target, struct error *err)
+{
+    struct stat st;
+
+    if (lstat(target, &st) != 0 || S_ISREG(st.st_mode))
+        return 0;
+    error_set(err, ER_UNKNOWN, "%s is in the way: it is not a regular file",
+              target);
+    return -1;
+}
+
 int
 index_file_make(struct helper *helper, const struct elf_file *elf,
                 const char *path, const char *target, uint32_t deadline_ms,
@@ -140,6 +153,8 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
                   path);
         return -1;
     }
+    if (check_target(target, err) != 0)
+        return -1;
     /* Nobody else's name: two may make the same index. */
     if (snprintf(name, sizeof(name), "%s.%d-%u-%llx.new", target, (int)getpid(),
                  __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),

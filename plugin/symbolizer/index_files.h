@@ -30,7 +30,8 @@ int index_file_open(const struct elf_file *elf, const char *directory,
 
 /*
  * Has the helper make the index of the object behind elf, and puts it at
- * target.  -1 with *err, and nothing there, when that fails or takes longer.
+ * target, where an older one may lie but nothing that is no regular file.  -1
+ * with *err, and nothing there, when that fails or takes longer.
  */
 int index_file_make(struct helper *helper, const struct elf_file *elf,
                     const char *path, const char *target, uint32_t deadline_ms,

@@ -172,12 +172,6 @@ START_TEST(what_cannot_be_written_is_told)
     struct error err;
 
     helper_is("parts");
-    ck_assert_int_eq(mkdir(target, 0755), 0);
-    ck_assert_int_eq(make(&err), -1);
-    ck_assert_msg(strstr(err.text, "x.hwindex: Is a directory"), "%s",
-                  err.text);
-    ck_assert_int_eq(rmdir(target), 0);
-    ck_assert_uint_eq(entries(), 1);
     /* As a full disk does; and it is no failure of the helper's.  Check has
      * files to write, too. */
     signal(SIGXFSZ, SIG_IGN);
@@ -197,6 +191,29 @@ START_TEST(what_cannot_be_written_is_told)
     ck_assert_int_eq(make(&err), -1);
     ck_assert_msg(strstr(err.text, "No such file or directory"), "%s",
                   err.text);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_not_replaced)
+{
+    struct stat before, after;
+    struct error err;
+
+    helper_is("parts");
+    for (int kind = 0; kind < 3; kind++) {
+        ck_assert_int_eq(kind == 0   ? mkdir(target, 0755)
+                         : kind == 1 ? mkfifo(target, 0600)
+                                     : symlink("/dev/null", target),
+                         0);
+        ck_assert_int_eq(lstat(target, &before), 0);
+        ck_assert_int_eq(make(&err), -1);
+        ck_assert_msg(strstr(err.text, "x.hwindex is in the way"), "%s",
+                      err.text);
+        ck_assert_int_eq(lstat(target, &after), 0);
+        ck_assert_uint_eq(before.st_ino, after.st_ino);
+        ck_assert_uint_eq(entries(), 2);
+        ck_assert_int_eq(remove(target), 0);
+    }
 }
 END_TEST
 
@@ -354,6 +371,7 @@ main(void)
                         sizeof(failures) / sizeof(failures[0]));
     tcase_add_test(tc, a_cancel_leaves_nothing);
     tcase_add_test(tc, what_cannot_be_written_is_told);
+    tcase_add_test(tc, what_is_no_file_is_not_replaced);
     tcase_add_test(tc, without_a_build_id_there_is_no_index);
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
     tcase_add_test(tc, a_path_fits_or_is_refused);
