@@ -340,6 +340,36 @@ START_TEST(an_index_comes_along_with_its_object)
 }
 END_TEST
 
+START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
+{
+    static const uint64_t offset = 1;
+    struct helper_question question = {.object_fd = elf.fd,
+                                       .index_fd = -1,
+                                       .path = "/bin/x",
+                                       .offsets = &offset,
+                                       .count = 1,
+                                       .deadline_ms = 10000,
+                                       .answer = take};
+    struct error err = {0};
+    uint64_t until;
+
+    helper_is("undead");
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_DONE);
+        helper_end(helper);
+    }
+    ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_EXHAUSTED);
+    ck_assert_msg(strstr(err.text, "do not end"), "%s", err.text);
+    ck_assert_int_eq(unlink(program), 0); /* their disk is back */
+    until = clock_ms() + SLACK_MS;
+    do
+        usleep(10000);
+    while (helper_ask(helper, &question, &err) == HELPER_EXHAUSTED &&
+           clock_ms() < until);
+    ck_assert_msg(strstr(err.text, "cannot start"), "%s", err.text);
+}
+END_TEST
+
 START_TEST(parts_that_nobody_asked_for_are_garbage)
 {
     static const uint64_t offset = 1;
@@ -376,6 +406,7 @@ main(void)
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
+    tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
     tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
