@@ -3,8 +3,9 @@
  *
  * Beside the object as <path>.hwindex, or in a directory of ours as
  * <build-id in hex>.hwindex: a regular file, not followed through a symbolic
- * link, written under another name and renamed when it is whole.  Who reads it
- * checks what is in it.
+ * link, written under another name and renamed when it is whole.  One beside
+ * the object is root's, ours, or belongs to the object's owner, and others may
+ * not write to it.  Who reads it checks what is in it.
  */
 #ifndef HW_INDEX_FILES_H
 #define HW_INDEX_FILES_H

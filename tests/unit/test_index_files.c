@@ -288,6 +288,28 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
 }
 END_TEST
 
+START_TEST(what_others_may_have_written_is_not_used)
+{
+    char path[64], beside[80];
+
+    snprintf(path, sizeof(path), "%s/bin", directory);
+    snprintf(beside, sizeof(beside), "%s.hwindex", path);
+    write_file(beside, "beside");
+    ck_assert_int_eq(chmod(beside, 0646), 0);
+    opens(NULL, path, NULL);
+    ck_assert_int_eq(chmod(beside, 0664), 0);
+    opens(NULL, path, "beside");
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(chown(beside, 12345, 0), 0);
+    opens(NULL, path, NULL);
+    /* The object's owner may. */
+    fd_close(elf.fd);
+    elf.fd = open(beside, O_RDONLY | O_CLOEXEC);
+    opens(NULL, path, "beside");
+}
+END_TEST
+
 START_TEST(a_path_fits_or_is_refused)
 {
     char path[32], long_enough[128];
@@ -404,6 +426,7 @@ main(void)
     tcase_add_test(tc, what_is_no_file_is_not_replaced);
     tcase_add_test(tc, without_a_build_id_there_is_no_index);
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
+    tcase_add_test(tc, what_others_may_have_written_is_not_used);
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
     tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
