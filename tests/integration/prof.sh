@@ -152,6 +152,7 @@ silent_stdout
 expect 2 "needs one BINARY" --index
 expect 2 "needs one BINARY" --index a b
 expect 2 "--index shows nothing: not also --dot" --index --dot a
+expect 2 "--index shows nothing: not also --base" --index --base=x a
 expect 2 "--output is for --index" --dot --output=x a b
 expect 1 "cannot read $dir/none: No such file" --index "$dir/none"
 expect 1 "$dir/one.heap is not a readable 64-bit" --index "$dir/one.heap"
