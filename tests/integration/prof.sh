@@ -166,6 +166,11 @@ expect 1 "$dir/none/x: No such file" --index --output="$dir/none/x" \
     "$dir/nothing"
 silent_stdout
 expect 2 "either --output or --symbols" --index --output=x --symbols=y a
+if ! (ulimit -f 0 && "$prof" --index "$dir/nothing" 2>&1) |
+    grep -q "nothing.hwindex: File too large"; then
+    echo "ulimit -f is not told"
+    failed=1
+fi
 if ls "$dir" | grep hwindex; then
     echo "a failure leaves an index"
     failed=1
