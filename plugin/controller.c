@@ -27,6 +27,7 @@
 #include "jobs.h"
 #include "memory.h"
 #include "node.h"
+#include "node_jobs.h"
 #include "node_status.h"
 #include "objects.h"
 #include "oversight.h"
@@ -130,75 +131,6 @@ oversee(struct controller *c)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
-static int
-run_switch(struct controller *c, bool on, uint32_t seconds, struct error *err)
-{
-    struct agent_request request = {
-        .op = AGENT_SET_ACTIVE, .number = on, .seconds = seconds};
-    struct node_answer answer;
-
-    return node_call(&c->node, &request, &answer, err);
-}
-
-/* Whether no kept snapshot would become one that nothing can be compared
- * with. */
-static int
-check_baselines(struct controller *c, struct error *err)
-{
-    const struct agent_hello *now = &c->node.status.hello;
-    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
-    size_t count;
-    int rc = 0;
-
-    if (!kept) {
-        error_memory(err, "the list of snapshots");
-        return -1;
-    }
-    count = store_list(c->store, kept, STORE_COUNT_MAX);
-    for (size_t i = 0; i < count && rc == 0; i++)
-        if (node_same_incarnation(&kept[i].hello, now) &&
-            kept[i].hello.resets == now->resets) {
-            error_set(err, ER_UNKNOWN,
-                      "a reset forgets all samples: snapshot %s and others of "
-                      "this process could not be compared with later ones any "
-                      "more; delete them first, or force it",
-                      kept[i].name);
-            rc = -1;
-        }
-    mem_free(kept);
-    return rc;
-}
-
-static int
-run_reset(struct controller *c, const struct job_request *wanted,
-          struct error *err)
-{
-    struct agent_request request = {
-        .op = AGENT_RESET,
-        .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
-        .force = wanted->force};
-    struct node_answer answer;
-
-    if (!wanted->force && check_baselines(c, err) != 0)
-        return -1;
-    return node_call(&c->node, &request, &answer, err);
-}
-
-static int
-run_get_active(struct controller *c, bool *active, struct error *err)
-{
-    struct agent_request request = {.op = AGENT_GET_ACTIVE};
-    struct node_answer answer;
-
-    *active = false;
-    if (c->node.status.hello.allocator == AGENT_PROF_OFF)
-        return node_status_check(&c->node.status, err);
-    if (node_call(&c->node, &request, &answer, err) != 0)
-        return -1;
-    *active = answer.reply.value != 0;
-    return 0;
-}
-
 /* Hands the dump to the resolver, which finishes the job. */
 static int
 run_dump(struct controller *c, struct job *job, struct error *err)
@@ -231,18 +163,18 @@ run_job(struct controller *c, struct job *job)
         if (rc == 0)
             return;
     } else if (job->request.kind == JOB_GET_ACTIVE) {
-        rc = run_get_active(c, &result.active, &err);
+        rc = node_jobs_get_active(&c->node, &result.active, &err);
         if (rc == 0 && result.active != (c->node.status.hello.active != 0))
             greet(c); /* the program itself switched it, or its time was over */
     } else if (job->request.kind == JOB_STATS) {
         result.stats = stats_take(&c->node, &err);
         rc = result.stats ? 0 : -1;
     } else if (job->request.kind == JOB_RESET) {
-        rc = run_reset(c, &job->request, &err);
+        rc = node_jobs_reset(&c->node, c->store, &job->request, &err);
         greet(c); /* the rate, number of resets */
     } else {
-        rc = run_switch(c, job->request.kind == JOB_ENABLE,
-                        job->request.seconds, &err);
+        rc = node_jobs_switch(&c->node, job->request.kind == JOB_ENABLE,
+                              job->request.seconds, &err);
         greet(c); /* active since, number of changes */
         oversee(c);
     }

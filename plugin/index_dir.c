@@ -52,21 +52,6 @@ wall_ms(struct timespec at)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-/* What is no file is not ours. */
-static int
-remove_file(const struct store_dir *dir, const char *file)
-{
-    struct stat st;
-
-    if (fstatat(dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : -1;
-    if (!S_ISREG(st.st_mode)) {
-        errno = EEXIST;
-        return -1;
-    }
-    return unlinkat(dir->fd, file, 0);
-}
-
 /* NULL: an index's file, as far as its name and owner go. */
 static const char *
 what_is_odd(const struct stat *st)
@@ -90,7 +75,7 @@ scan_file(struct store_dir *dir, const struct index_dir_scan *scan,
     struct stat st;
 
     if (ends(name, TMP_ENDING, &id)) {
-        if (remove_file(dir, name) != 0)
+        if (file_remove_at(dir->fd, name) != 0)
             scan->odd(scan->arg, name, "it cannot be removed");
         return;
     }
@@ -168,7 +153,7 @@ index_dir_remove(struct store_dir *dir, const struct build_id *id,
     char file[FILE_NAME_MAX];
 
     file_name(file, id, INDEX_ENDING);
-    if (remove_file(dir, file) == 0)
+    if (file_remove_at(dir->fd, file) == 0)
         return 0;
     error_sys(err, ER_UNKNOWN, "cannot remove %s/%s", dir->path, file);
     return -1;
@@ -256,7 +241,7 @@ index_writer_open(struct index_writer *w, struct store_dir *dir,
         return -1;
     file_name(tmp, id, TMP_ENDING);
     /* Of a build that could not be removed then. */
-    if (remove_file(dir, tmp) == 0)
+    if (file_remove_at(dir->fd, tmp) == 0)
         w->fd =
             openat(dir->fd, tmp,
                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -327,5 +312,5 @@ index_writer_close(struct index_writer *w)
     fd_close(w->fd);
     w->fd = -1;
     file_name(tmp, &w->id, TMP_ENDING);
-    (void)remove_file(w->dir, tmp); /* else the next start does it */
+    (void)file_remove_at(w->dir->fd, tmp); /* else the next start does it */
 }

@@ -94,21 +94,6 @@ store_dir_room(const struct store_dir *dir)
 
 /* ---- looking through it ---- */
 
-/* Nobody else writes here, but what is no file is not ours. */
-static int
-remove_tmp(const struct store_dir *dir, const char *file)
-{
-    struct stat st;
-
-    if (fstatat(dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : -1;
-    if (!S_ISREG(st.st_mode)) {
-        errno = EEXIST;
-        return -1;
-    }
-    return unlinkat(dir->fd, file, 0);
-}
-
 /* "NAME.ending": fills name. */
 static bool
 ends(const char *file, const char *ending, char *name)
@@ -153,7 +138,7 @@ scan_file(struct store_dir *dir, const struct store_dir_scan *scan,
     int fd;
 
     if (ends(entry, TMP_ENDING, file.name)) {
-        if (remove_tmp(dir, entry) != 0)
+        if (file_remove_at(dir->fd, entry) != 0)
             scan->odd(scan->arg, entry, "it cannot be removed");
         return;
     }
@@ -226,7 +211,7 @@ open_new(const struct store_dir *dir, const char *file)
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(dir->fd, file, flags, 0600);
 
-    if (fd < 0 && errno == EEXIST && remove_tmp(dir, file) == 0)
+    if (fd < 0 && errno == EEXIST && file_remove_at(dir->fd, file) == 0)
         fd = openat(dir->fd, file, flags, 0600);
     return fd;
 }
@@ -264,7 +249,7 @@ fail:
     error_sys(err, *full || errno == EDQUOT ? ER_DISK_FULL : ER_UNKNOWN,
               "cannot write %s/%s", dir->path, file);
     fd_close(fd);
-    remove_tmp(dir, tmp);
+    file_remove_at(dir->fd, tmp);
     return -1;
 }
 

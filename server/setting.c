@@ -1,7 +1,8 @@
 /*
  * setting.c - see setting.h.
  *
- * One row per setting: each sets its field or says what is allowed.
+ * One row per setting: each sets its field or says what is allowed.  Those of
+ * [snapshots] are in setting_snapshots.c.
  */
 #include "setting.h"
 
@@ -17,14 +18,12 @@
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
+#include "setting_value.h"
 #include "store.h"
 #include "units.h"
 
-static int wrong(struct error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int
-wrong(struct error *err, const char *format, ...)
+int
+setting_wrong(struct error *err, const char *format, ...)
 {
     char text[ERROR_TEXT_MAX];
     va_list args;
@@ -36,8 +35,8 @@ wrong(struct error *err, const char *format, ...)
     return -1;
 }
 
-static int
-parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+int
+setting_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
     unsigned long long n;
     char *end;
@@ -55,27 +54,27 @@ parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 static int
 set_id(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 1, UINT32_MAX, &c->node_id) != 0)
-        return wrong(err, "must be a number from 1 to %u", UINT32_MAX);
+    if (setting_number(value, 1, UINT32_MAX, &c->node_id) != 0)
+        return setting_wrong(err, "must be a number from 1 to %u", UINT32_MAX);
     return 0;
 }
 
 static int
 set_timeout(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 1, CONFIG_TIMEOUT_MAX_S, &c->statement_timeout_s) !=
-        0)
-        return wrong(err, "must be a number of seconds from 1 to %d",
-                     CONFIG_TIMEOUT_MAX_S);
+    if (setting_number(value, 1, CONFIG_TIMEOUT_MAX_S,
+                       &c->statement_timeout_s) != 0)
+        return setting_wrong(err, "must be a number of seconds from 1 to %d",
+                             CONFIG_TIMEOUT_MAX_S);
     return 0;
 }
 
 int
 setting_connections(const char *value, uint32_t *out, struct error *err)
 {
-    if (parse_number(value, 1, CONFIG_CONNECTIONS_MAX, out) != 0)
-        return wrong(err, "must be a number from 1 to %d",
-                     CONFIG_CONNECTIONS_MAX);
+    if (setting_number(value, 1, CONFIG_CONNECTIONS_MAX, out) != 0)
+        return setting_wrong(err, "must be a number from 1 to %d",
+                             CONFIG_CONNECTIONS_MAX);
     return 0;
 }
 
@@ -88,19 +87,20 @@ set_connections(struct config *c, const char *value, struct error *err)
 static int
 set_idle(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 1, CONFIG_IDLE_MAX_S, &c->idle_timeout_s) != 0)
-        return wrong(err, "must be a number of seconds from 1 to %d",
-                     CONFIG_IDLE_MAX_S);
+    if (setting_number(value, 1, CONFIG_IDLE_MAX_S, &c->idle_timeout_s) != 0)
+        return setting_wrong(err, "must be a number of seconds from 1 to %d",
+                             CONFIG_IDLE_MAX_S);
     return 0;
 }
 
 static int
 set_login_failures(struct config *c, const char *value, struct error *err)
 {
-    if (parse_number(value, 0, CONFIG_LOGIN_FAILURES_MAX, &c->login_failures) !=
-        0)
-        return wrong(err, "must be a number from 1 to %d, or 0 for no limit",
-                     CONFIG_LOGIN_FAILURES_MAX);
+    if (setting_number(value, 0, CONFIG_LOGIN_FAILURES_MAX,
+                       &c->login_failures) != 0)
+        return setting_wrong(err,
+                             "must be a number from 1 to %d, or 0 for no limit",
+                             CONFIG_LOGIN_FAILURES_MAX);
     return 0;
 }
 
@@ -132,7 +132,7 @@ split_address(const char *value, struct config_address *out)
     size_t size = colon ? (size_t)(colon - value) : 0;
     uint32_t port;
 
-    if (!colon || parse_number(colon + 1, 0, UINT16_MAX, &port) != 0)
+    if (!colon || setting_number(colon + 1, 0, UINT16_MAX, &port) != 0)
         return false;
     if (*value == '[') {
         if (size < 2 || value[size - 1] != ']')
@@ -157,10 +157,11 @@ set_listen(struct config *c, const char *value, struct error *err)
 
     if (!address.none &&
         (!split_address(value, &address) || !is_address(address.text)))
-        return wrong(err,
-                     "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
-                     "or none",
-                     CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
+        return setting_wrong(
+            err,
+            "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
+            "or none",
+            CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
     c->listen = address;
     return 0;
 }
@@ -173,12 +174,12 @@ set_path(char *out, size_t max, const char *value, struct error *err)
     int n;
 
     if (!*value)
-        return wrong(err, "must be a path");
+        return setting_wrong(err, "must be a path");
     if (*value != '/' && !getcwd(here, sizeof(here)))
-        return wrong(err, "must be an absolute path");
+        return setting_wrong(err, "must be an absolute path");
     n = snprintf(out, CONFIG_PATH_MAX, "%s%s%s", here, *here ? "/" : "", value);
     if (n < 0 || (size_t)n > max)
-        return wrong(err, "must be a path of at most %zu bytes", max);
+        return setting_wrong(err, "must be a path of at most %zu bytes", max);
     return 0;
 }
 
@@ -200,7 +201,7 @@ set_user(struct config *c, const char *value, struct error *err)
     size_t size = strlen(value);
 
     if (size == 0 || size >= sizeof(c->user))
-        return wrong(err, "must be the name of a user of this system");
+        return setting_wrong(err, "must be the name of a user of this system");
     memcpy(c->user, value, size + 1);
     return 0;
 }
@@ -219,7 +220,8 @@ set_jemalloc(struct config *c, const char *value, struct error *err)
         return 0;
     }
     if (!strchr(value, '/'))
-        return wrong(err, "must be auto, no, or the path of libjemalloc");
+        return setting_wrong(err,
+                             "must be auto, no, or the path of libjemalloc");
     return set_path(c->jemalloc, CONFIG_PATH_MAX - 1, value, err);
 }
 
@@ -231,7 +233,7 @@ set_log(struct config *c, const char *value, struct error *err)
         return 0;
     }
     if (!strchr(value, '/'))
-        return wrong(err, "must be stderr, syslog, or a path");
+        return setting_wrong(err, "must be stderr, syslog, or a path");
     return set_path(c->log, CONFIG_PATH_MAX - 1, value, err);
 }
 
@@ -253,40 +255,8 @@ set_require_tls(struct config *c, const char *value, struct error *err)
     bool yes = strcmp(value, "yes") == 0;
 
     if (!yes && strcmp(value, "no") != 0)
-        return wrong(err, "must be yes or no");
+        return setting_wrong(err, "must be yes or no");
     c->require_tls = yes;
-    return 0;
-}
-
-static int
-set_keep(struct config *c, const char *value, struct error *err)
-{
-    if (parse_number(value, 1, STORE_COUNT_MAX, &c->keep) != 0)
-        return wrong(err, "must be a number of snapshots from 1 to %d",
-                     STORE_COUNT_MAX);
-    return 0;
-}
-
-/* "1073741824", "1048576K", "1024M" or "1G" */
-static int
-set_keep_bytes(struct config *c, const char *value, struct error *err)
-{
-    if (units_bytes(value, 1, INT64_MAX, &c->keep_bytes) != 0)
-        return wrong(err, "must be a number of bytes such as 1073741824 or 1G");
-    return 0;
-}
-
-static int
-set_keep_age(struct config *c, const char *value, struct error *err)
-{
-    uint64_t seconds;
-
-    if (units_seconds(value, 0, CONFIG_AGE_MAX_S, &seconds) != 0)
-        return wrong(err,
-                     "must be a time such as 86400 or 7d, at most %d seconds; "
-                     "0: whatever their age",
-                     CONFIG_AGE_MAX_S);
-    c->keep_age_s = (uint32_t)seconds;
     return 0;
 }
 
@@ -296,81 +266,12 @@ set_linger(struct config *c, const char *value, struct error *err)
     uint64_t seconds;
 
     if (units_seconds(value, 0, CONFIG_LINGER_MAX_S, &seconds) != 0)
-        return wrong(err,
-                     "must be a time such as 900 or 15m, at most %d seconds; "
-                     "0: not at all",
-                     CONFIG_LINGER_MAX_S);
+        return setting_wrong(
+            err,
+            "must be a time such as 900 or 15m, at most %d seconds; "
+            "0: not at all",
+            CONFIG_LINGER_MAX_S);
     c->linger_s = (uint32_t)seconds;
-    return 0;
-}
-
-/* "80, 90, 95", ascending, or "none". */
-static int
-set_at_percent(struct config *c, const char *value, struct error *err)
-{
-    struct marks_rules rules = c->marks;
-    const char *at = value;
-    char *end;
-
-    rules.percents = 0;
-    while (strcmp(value, "none") != 0) {
-        unsigned long percent = strtoul(at, &end, 10);
-
-        if (*at < '0' || *at > '9' || percent < 1 || percent >= MARKS_CEILING ||
-            rules.percents == MARKS_MAX ||
-            (rules.percents > 0 &&
-             percent <= rules.at_percent[rules.percents - 1]))
-            goto wrong;
-        rules.at_percent[rules.percents++] = (uint8_t)percent;
-        end += strspn(end, " \t");
-        if (*end == '\0')
-            break;
-        if (*end != ',')
-            goto wrong;
-        at = end + 1 + strspn(end + 1, " \t");
-    }
-    c->marks = rules;
-    return 0;
-wrong:
-    return wrong(err,
-                 "must be at most %d percentages from 1 to %d, ascending, such "
-                 "as 80, 90, 95; or none",
-                 MARKS_MAX, MARKS_CEILING - 1);
-}
-
-static int
-set_growth(struct config *c, const char *value, struct error *err)
-{
-    if (units_bytes(value, 0, INT64_MAX, &c->marks.growth) == 0)
-        return 0;
-    return wrong(err, "must be a number of bytes such as 256M or 1G; 0: off");
-}
-
-static int
-set_every(struct config *c, const char *value, struct error *err)
-{
-    uint64_t seconds;
-
-    if (units_seconds(value, 0, CONFIG_EVERY_MAX_S, &seconds) != 0 ||
-        (seconds > 0 && seconds < CONFIG_EVERY_MIN_S))
-        return wrong(err,
-                     "must be a time such as 3600 or 1h, from %d to %d "
-                     "seconds; 0: off",
-                     CONFIG_EVERY_MIN_S, CONFIG_EVERY_MAX_S);
-    c->marks.every_ms = seconds * 1000;
-    return 0;
-}
-
-static int
-set_min_interval(struct config *c, const char *value, struct error *err)
-{
-    uint64_t seconds;
-
-    if (units_seconds(value, 1, CONFIG_EVERY_MAX_S, &seconds) != 0)
-        return wrong(err,
-                     "must be a time such as 60 or 1m, from 1 to %d seconds",
-                     CONFIG_EVERY_MAX_S);
-    c->marks.min_interval_ms = seconds * 1000;
     return 0;
 }
 
@@ -383,10 +284,11 @@ set_budget(struct config *c, const char *value, struct error *err)
 
     if (size == 0 || value[size] || strchr(value, '.') != strrchr(value, '.') ||
         strcmp(value, ".") == 0 || percent > CONFIG_BUDGET_MAX)
-        return wrong(err,
-                     "must be a number from 0 to %d: percent of one CPU for "
-                     "every eight of the machine; 0 for no budget",
-                     CONFIG_BUDGET_MAX);
+        return setting_wrong(
+            err,
+            "must be a number from 0 to %d: percent of one CPU for "
+            "every eight of the machine; 0 for no budget",
+            CONFIG_BUDGET_MAX);
     c->budget_percent = percent;
     return 0;
 }
@@ -397,7 +299,7 @@ set_symbols_index(struct config *c, const char *value, struct error *err)
     bool on = strcmp(value, "on") == 0;
 
     if (!on && strcmp(value, "off") != 0)
-        return wrong(err, "must be on or off");
+        return setting_wrong(err, "must be on or off");
     c->symbols_index = on;
     return 0;
 }
@@ -406,7 +308,8 @@ static int
 set_symbols_bytes(struct config *c, const char *value, struct error *err)
 {
     if (units_bytes(value, 1, INT64_MAX, &c->symbols_bytes) != 0)
-        return wrong(err, "must be a number of bytes such as 1073741824 or 1G");
+        return setting_wrong(
+            err, "must be a number of bytes such as 1073741824 or 1G");
     return 0;
 }
 
@@ -416,8 +319,8 @@ set_symbols_memory(struct config *c, const char *value, struct error *err)
     if (units_bytes(value, (uint64_t)CONFIG_READER_MIN_MB << 20,
                     (uint64_t)CONFIG_READER_MAX_MB << 20,
                     &c->symbols_memory) != 0)
-        return wrong(err, "must be a number of bytes from %dM to %dM",
-                     CONFIG_READER_MIN_MB, CONFIG_READER_MAX_MB);
+        return setting_wrong(err, "must be a number of bytes from %dM to %dM",
+                             CONFIG_READER_MIN_MB, CONFIG_READER_MAX_MB);
     return 0;
 }
 
@@ -446,18 +349,19 @@ static const struct setting {
     [CONFIG_TLS_KEY] = {"tls_key", "tls-key", set_tls_key, true},
     [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", set_require_tls,
                             true},
-    [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", set_keep},
+    [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", setting_set_keep},
     [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
-                           set_keep_bytes},
+                           setting_set_keep_bytes},
     [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
-                         set_keep_age},
+                         setting_set_keep_age},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
-                           set_at_percent, true},
-    [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", set_growth,
-                       true},
-    [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", set_every, true},
+                           setting_set_at_percent, true},
+    [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth",
+                       setting_set_growth, true},
+    [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", setting_set_every,
+                      true},
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
-                             set_min_interval, true},
+                             setting_set_min_interval, true},
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        set_budget},
@@ -548,20 +452,6 @@ setting_complete(struct config *config, struct error *err)
     return 0;
 }
 
-static void
-print_marks(const struct marks_rules *marks, FILE *out)
-{
-    fputs("snapshots.at_percent=", out);
-    for (size_t i = 0; i < marks->percents; i++)
-        fprintf(out, "%s%u", i ? ", " : "", marks->at_percent[i]);
-    fprintf(out,
-            "%s\nsnapshots.growth=%llu\nsnapshots.every=%llu\n"
-            "snapshots.min_interval=%llu\n",
-            marks->percents ? "" : "none", (unsigned long long)marks->growth,
-            (unsigned long long)marks->every_ms / 1000,
-            (unsigned long long)marks->min_interval_ms / 1000);
-}
-
 void
 setting_print(const struct config *c, FILE *out)
 {
@@ -579,11 +469,7 @@ setting_print(const struct config *c, FILE *out)
             "login_failures=%u\n",
             c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
             c->login_failures);
-    fprintf(out,
-            "snapshots.keep=%u\nsnapshots.keep_bytes=%" PRIu64
-            "\nsnapshots.keep_age=%u\n",
-            c->keep, c->keep_bytes, c->keep_age_s);
-    print_marks(&c->marks, out);
+    setting_print_snapshots(c, out);
     fprintf(out, "linger=%u\n", c->linger_s);
     fprintf(out, "profiler.budget_percent=%g\n", c->budget_percent);
     fprintf(out,

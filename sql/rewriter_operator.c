@@ -42,7 +42,7 @@ enum shape {
     SHAPE_FUNCTION, /* always a function */
     SHAPE_EQUAL,    /* a function unless a column takes part */
     SHAPE_ORDER,    /* a function unless columns and texts are compared */
-    SHAPE_MINUS,    /* a function where neither is a literal: of dates? */
+    SHAPE_MINUS,    /* a function where one may be a date */
     SHAPE_IN,
     SHAPE_BETWEEN,
     SHAPE_PREFIX, /* SQLite's own */
@@ -160,10 +160,9 @@ rewriter_insert(struct rewriter *r, size_t at, const char *text)
 }
 
 static bool
-is_literal(enum operand_kind kind)
+is_number(enum operand_kind kind)
 {
-    return kind == OPERAND_NUMBER || kind == OPERAND_STRING ||
-           kind == OPERAND_HEX;
+    return kind == OPERAND_NUMBER || kind == OPERAND_HEX;
 }
 
 static bool
@@ -180,7 +179,8 @@ is_native(const struct operator* op, enum operand_kind left,
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX;
     if (op->shape == SHAPE_MINUS)
-        return is_literal(left) || is_literal(right);
+        return left == OPERAND_STRING || right == OPERAND_STRING ||
+               (is_number(left) && is_number(right));
     if (op->shape == SHAPE_ORDER)
         return (left == OPERAND_COLUMN || left == OPERAND_STRING) &&
                (right == OPERAND_COLUMN || right == OPERAND_STRING) && columns;

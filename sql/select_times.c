@@ -173,31 +173,41 @@ moment_number(sqlite3_value *value, int64_t *whole, double *fraction)
     return true;
 }
 
+struct number {
+    int64_t whole;
+    double part; /* all of it, where it is not exact */
+    bool exact;
+};
+
+static struct number
+number_of(sqlite3_value *value)
+{
+    struct number n = {0, 0, true};
+
+    if (moment_number(value, &n.whole, &n.part))
+        return n;
+    if (sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
+        return (struct number){sqlite3_value_int64(value), 0, true};
+    return (struct number){0, sqlite3_value_double(value), false};
+}
+
 /* a - b as everywhere, but of dates and times, which are texts here. */
 static void
 call_minus(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    int64_t a, b, difference;
-    double a_part = 0, b_part = 0;
+    struct number a, b;
+    int64_t difference;
 
     if (function_any_null(argc, argv))
         return;
-    if (!moment_number(argv[0], &a, &a_part) ||
-        !moment_number(argv[1], &b, &b_part)) {
-        if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER ||
-            sqlite3_value_numeric_type(argv[1]) != SQLITE_INTEGER) {
-            sqlite3_result_double(c, sqlite3_value_double(argv[0]) -
-                                         sqlite3_value_double(argv[1]));
-            return;
-        }
-        a = sqlite3_value_int64(argv[0]);
-        b = sqlite3_value_int64(argv[1]);
-        a_part = b_part = 0;
-    }
-    if (a_part != b_part || __builtin_sub_overflow(a, b, &difference))
-        sqlite3_result_double(c, (double)a - (double)b + a_part - b_part);
-    else
+    a = number_of(argv[0]);
+    b = number_of(argv[1]);
+    if (a.exact && b.exact && a.part == b.part &&
+        !__builtin_sub_overflow(a.whole, b.whole, &difference))
         sqlite3_result_int64(c, difference);
+    else
+        sqlite3_result_double(c, (double)a.whole - (double)b.whole + a.part -
+                                     b.part);
 }
 
 static void

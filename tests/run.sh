@@ -20,6 +20,7 @@ esac
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
+trap 'exit 130' INT TERM # the other lane ends when it finds no directory
 
 # important LOG: the lines that name a fault, wherever they are, and the end.
 important() {
@@ -61,6 +62,12 @@ side_by_side() {
     lane "$@" &
     lane "$@"
     wait $!
+    shift
+    for script; do # of a lane that was killed
+        name=$(basename "$script" .sh)
+        [ -e "$logs/$name.passed" ] || [ -e "$logs/$name.failed" ] ||
+            ! [ -e "$script" ] || : >"$logs/$name.failed"
+    done
 }
 
 # again_alone SECONDS: scripts side by side take each other's processor, and

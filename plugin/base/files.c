@@ -119,3 +119,17 @@ file_read_all(const char *path, struct buffer *out, struct error *err)
     fd_close(fd);
     return rc;
 }
+
+int
+file_remove_at(int dir, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return unlinkat(dir, name, 0);
+}

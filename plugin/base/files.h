@@ -17,4 +17,8 @@ int fd_read_all(int fd, struct buffer *out, const char *what,
 int fd_write_all(int fd, const char *data, size_t size);
 int file_read_all(const char *path, struct buffer *out, struct error *err);
 
+/* What is no regular file is not ours: -1 with EEXIST.  One that is not there
+ * is removed. */
+int file_remove_at(int dir, const char *name);
+
 #endif

@@ -328,6 +328,8 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
         return 0;
     if (out->index && out->form)
         return bad_usage("--index shows nothing: not also --", out->form->name);
+    if (out->index && out->base)
+        return bad_usage("--index shows nothing: not also --base", "");
     if (out->output && out->symbols)
         return bad_usage("either --output or --symbols", "");
     if (out->output && !out->index)

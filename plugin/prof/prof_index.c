@@ -28,7 +28,8 @@ enum {
 
 static const uint64_t memory_bytes = (uint64_t)64 << 30; /* of addresses */
 
-/* The first of these signals ends the making, with nothing left behind. */
+/* The first of these signals ends the making, with nothing left behind; so does
+ * a file that may not grow (ulimit -f), as an error. */
 static int
 watch_signals(struct error *err)
 {
@@ -40,6 +41,7 @@ watch_signals(struct error *err)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGXFSZ, SIG_IGN);
     fd = signalfd(-1, &set, SFD_CLOEXEC);
     if (fd < 0)
         error_sys(err, ER_UNKNOWN, "cannot watch for signals");

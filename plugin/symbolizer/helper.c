@@ -20,7 +20,11 @@
 #include "spawn_apart.h"
 #include "symbolizer_wire.h"
 
-enum { READ_BYTES = 1 << 16, REAP_STEP_MS = 2 };
+enum {
+    READ_BYTES = 1 << 16,
+    REAP_STEP_MS = 2,
+    LOST_MAX = 3 /* with so many, no other is started */
+};
 
 struct helper {
     char *program;
@@ -29,8 +33,8 @@ struct helper {
     int cancel_fd;
     uint32_t reader_mb;
     bool idle;
-    pid_t pid;                       /* -1: none */
-    pid_t lost[HELPER_FAILURES_MAX]; /* killed but not gone yet; 0: free */
+    pid_t pid;            /* -1: none */
+    pid_t lost[LOST_MAX]; /* killed but not gone yet; 0: free */
     int socket;
     uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
     size_t next_failure;
@@ -88,13 +92,15 @@ reap(pid_t pid)
     return got != 0;
 }
 
-/* Until it is gone, if that can be waited for, or else a moment. */
+/* Until it is gone, if that can be waited for, or else a moment: what is
+ * traced has ended before it can be reaped. */
 static void
 await_exit(pid_t pid, int milliseconds)
 {
     struct pollfd gone = {pidfd_open(pid, 0), POLLIN, 0};
+    bool wait = gone.fd >= 0 && poll(&gone, 1, 0) == 0;
 
-    (void)poll(&gone, gone.fd >= 0, gone.fd >= 0 ? milliseconds : REAP_STEP_MS);
+    (void)poll(&gone, wait, wait ? milliseconds : REAP_STEP_MS);
     fd_close(gone.fd);
 }
 
@@ -110,13 +116,27 @@ await_death(struct helper *h, pid_t pid)
             await_exit(pid, HELPER_KILL_MS);
             continue;
         }
-        for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
+        for (size_t i = 0; i < LOST_MAX; i++)
             if (h->lost[i] == 0) {
                 h->lost[i] = pid;
                 break;
             }
         return;
     }
+}
+
+/* How many there are still. */
+static size_t
+reap_lost(struct helper *h)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < LOST_MAX; i++) {
+        if (h->lost[i] && reap(h->lost[i]))
+            h->lost[i] = 0;
+        count += h->lost[i] != 0;
+    }
+    return count;
 }
 
 void
@@ -130,9 +150,7 @@ helper_end(struct helper *h)
         await_death(h, h->pid);
     }
     h->pid = -1;
-    for (size_t i = 0; i < HELPER_FAILURES_MAX; i++)
-        if (h->lost[i] && reap(h->lost[i]))
-            h->lost[i] = 0;
+    reap_lost(h);
     buffer_clear(&h->in);
     buffer_clear(&h->out);
 }
@@ -428,7 +446,16 @@ take_replies(struct helper *h, struct exchange *x, struct error *err)
 static int
 ready_to_start(struct helper *h, struct error *err)
 {
-    if (h->pid > 0 || !exhausted(h))
+    if (h->pid > 0)
+        return 0;
+    if (reap_lost(h) == LOST_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "%d symbolisers were killed and do not end: maybe a disk "
+                  "that they read from hangs",
+                  LOST_MAX);
+        return -1;
+    }
+    if (!exhausted(h))
         return 0;
     error_set(err, ER_UNKNOWN,
               "the symboliser failed %d times in 10 minutes, lately: %s",

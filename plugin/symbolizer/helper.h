@@ -55,7 +55,8 @@ struct helper_question {
 enum helper_result {
     HELPER_DONE,      /* err says what the helper complained about, or "" */
     HELPER_FAILED,    /* and was killed; or who takes its index gave up */
-    HELPER_EXHAUSTED, /* too many failures: not even started */
+    HELPER_EXHAUSTED, /* too many failures, or killed ones that do not end: not
+                         even started */
     HELPER_CANCELLED
 };
 

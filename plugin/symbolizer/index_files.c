@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +33,19 @@ open_regular(const char *path)
         fd = -1;
     }
     return fd;
+}
+
+/* Anybody may write where programs lie that are being tried (/tmp), and give
+ * their functions whatever names. */
+static bool
+is_trusted(const struct elf_file *elf, int fd)
+{
+    struct stat object, index;
+
+    return fstat(elf->fd, &object) == 0 && fstat(fd, &index) == 0 &&
+           !(index.st_mode & S_IWOTH) &&
+           (index.st_uid == 0 || index.st_uid == geteuid() ||
+            index.st_uid == object.st_uid);
 }
 
 int
@@ -68,7 +82,13 @@ index_file_open(const struct elf_file *elf, const char *directory,
     if (fd >= 0 || !path)
         return fd;
     size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
-    return size > 0 && (size_t)size < sizeof(place) ? open_regular(place) : -1;
+    if (size > 0 && (size_t)size < sizeof(place))
+        fd = open_regular(place);
+    if (fd >= 0 && !is_trusted(elf, fd)) {
+        fd_close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 struct output {
@@ -123,6 +143,19 @@ fill(struct helper *helper, const struct elf_file *elf, const char *path,
     }
 }
 
+/* Whether target is free, or an older index: a device is not to be replaced. */
+static int
+check_target(const char *target, struct error *err)
+{
+    struct stat st;
+
+    if (lstat(target, &st) != 0 || S_ISREG(st.st_mode))
+        return 0;
+    error_set(err, ER_UNKNOWN, "%s is in the way: it is not a regular file",
+              target);
+    return -1;
+}
+
 int
 index_file_make(struct helper *helper, const struct elf_file *elf,
                 const char *path, const char *target, uint32_t deadline_ms,
@@ -140,6 +173,8 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
                   path);
         return -1;
     }
+    if (check_target(target, err) != 0)
+        return -1;
     /* Nobody else's name: two may make the same index. */
     if (snprintf(name, sizeof(name), "%s.%d-%u-%llx.new", target, (int)getpid(),
                  __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),

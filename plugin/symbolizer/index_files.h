@@ -3,8 +3,9 @@
  *
  * Beside the object as <path>.hwindex, or in a directory of ours as
  * <build-id in hex>.hwindex: a regular file, not followed through a symbolic
- * link, written under another name and renamed when it is whole.  Who reads it
- * checks what is in it.
+ * link, written under another name and renamed when it is whole.  One beside
+ * the object is root's, ours, or belongs to the object's owner, and others may
+ * not write to it.  Who reads it checks what is in it.
  */
 #ifndef HW_INDEX_FILES_H
 #define HW_INDEX_FILES_H
@@ -30,7 +31,8 @@ int index_file_open(const struct elf_file *elf, const char *directory,
 
 /*
  * Has the helper make the index of the object behind elf, and puts it at
- * target.  -1 with *err, and nothing there, when that fails or takes longer.
+ * target, where an older one may lie but nothing that is no regular file.  -1
+ * with *err, and nothing there, when that fails or takes longer.
  */
 int index_file_make(struct helper *helper, const struct elf_file *elf,
                     const char *path, const char *target, uint32_t deadline_ms,

@@ -13,6 +13,7 @@ SOURCE=$HERE/addresses
 TMP=$(mktemp -d)
 INSTALLED=
 trap 'rm -rf "$TMP"; [ -z "$INSTALLED" ] || rm -f "$INSTALLED"' EXIT
+trap 'exit 1' INT TERM
 only=" $* "
 failed=
 

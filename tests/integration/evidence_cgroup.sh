@@ -19,14 +19,10 @@ if [ -z "$group" ] || ! echo "$limit" 2>/dev/null >"$group/$limit_file"; then
     exit
 fi
 # Whoever is left in it goes with the test.
-drop_group() {
-    status=$?
+at_end() {
     while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
     wait_for 5 rmdir "$group" || status=1
-    (exit "$status")
-    clean_up
 }
-trap drop_group EXIT
 
 cat >"$work/conf" <<END
 [node]

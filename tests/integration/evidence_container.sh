@@ -79,11 +79,9 @@ is_kept() {
     [ "$(grep -c ' signal=9 ' "$work/small/node/deaths")" = 1 ]
 }
 if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
-    trap 'ended=$?
-        set +e
+    at_end() {
         umount -l "$work/small" 2>/dev/null
-        (exit "$ended")
-        clean_up' EXIT
+    }
     full_disk
     fill_disk
     kill -9 "$redis"

@@ -96,8 +96,9 @@ check
 if [ "$(id -u)" = 0 ]; then
     mkdir "$work/small"
     mount -t tmpfs -o size=16k tmpfs "$work/small"
-    # shellcheck disable=SC2064
-    trap "umount -l '$work/small'; clean_up" EXIT
+    at_end() {
+        umount -l "$work/small"
+    }
     node_options="--listen none --log $work/small/log"
     start_redis
     dd if=/dev/zero of="$work/small/filler" bs=1k count=64 2>/dev/null || true

@@ -152,6 +152,7 @@ silent_stdout
 expect 2 "needs one BINARY" --index
 expect 2 "needs one BINARY" --index a b
 expect 2 "--index shows nothing: not also --dot" --index --dot a
+expect 2 "--index shows nothing: not also --base" --index --base=x a
 expect 2 "--output is for --index" --dot --output=x a b
 expect 1 "cannot read $dir/none: No such file" --index "$dir/none"
 expect 1 "$dir/one.heap is not a readable 64-bit" --index "$dir/one.heap"
@@ -165,6 +166,11 @@ expect 1 "$dir/none/x: No such file" --index --output="$dir/none/x" \
     "$dir/nothing"
 silent_stdout
 expect 2 "either --output or --symbols" --index --output=x --symbols=y a
+if ! (ulimit -f 0 && "$prof" --index "$dir/nothing" 2>&1) |
+    grep -q "nothing.hwindex: File too large"; then
+    echo "ulimit -f is not told"
+    failed=1
+fi
 if ls "$dir" | grep hwindex; then
     echo "a failure leaves an index"
     failed=1

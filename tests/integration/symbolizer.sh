@@ -11,6 +11,7 @@ PROF="$BUILD/bin/heapwire-prof"
 TMP=$(mktemp -d)
 INSTALLED=
 trap 'rm -rf "$TMP"; [ -z "$INSTALLED" ] || rm -f "$INSTALLED"' EXIT
+trap 'exit 1' INT TERM
 
 fail() {
     echo "symbolizer.sh: $*" >&2

@@ -172,12 +172,6 @@ START_TEST(what_cannot_be_written_is_told)
     struct error err;
 
     helper_is("parts");
-    ck_assert_int_eq(mkdir(target, 0755), 0);
-    ck_assert_int_eq(make(&err), -1);
-    ck_assert_msg(strstr(err.text, "x.hwindex: Is a directory"), "%s",
-                  err.text);
-    ck_assert_int_eq(rmdir(target), 0);
-    ck_assert_uint_eq(entries(), 1);
     /* As a full disk does; and it is no failure of the helper's.  Check has
      * files to write, too. */
     signal(SIGXFSZ, SIG_IGN);
@@ -197,6 +191,29 @@ START_TEST(what_cannot_be_written_is_told)
     ck_assert_int_eq(make(&err), -1);
     ck_assert_msg(strstr(err.text, "No such file or directory"), "%s",
                   err.text);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_not_replaced)
+{
+    struct stat before, after;
+    struct error err;
+
+    helper_is("parts");
+    for (int kind = 0; kind < 3; kind++) {
+        ck_assert_int_eq(kind == 0   ? mkdir(target, 0755)
+                         : kind == 1 ? mkfifo(target, 0600)
+                                     : symlink("/dev/null", target),
+                         0);
+        ck_assert_int_eq(lstat(target, &before), 0);
+        ck_assert_int_eq(make(&err), -1);
+        ck_assert_msg(strstr(err.text, "x.hwindex is in the way"), "%s",
+                      err.text);
+        ck_assert_int_eq(lstat(target, &after), 0);
+        ck_assert_uint_eq(before.st_ino, after.st_ino);
+        ck_assert_uint_eq(entries(), 2);
+        ck_assert_int_eq(remove(target), 0);
+    }
 }
 END_TEST
 
@@ -271,6 +288,28 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
 }
 END_TEST
 
+START_TEST(what_others_may_have_written_is_not_used)
+{
+    char path[64], beside[80];
+
+    snprintf(path, sizeof(path), "%s/bin", directory);
+    snprintf(beside, sizeof(beside), "%s.hwindex", path);
+    write_file(beside, "beside");
+    ck_assert_int_eq(chmod(beside, 0646), 0);
+    opens(NULL, path, NULL);
+    ck_assert_int_eq(chmod(beside, 0664), 0);
+    opens(NULL, path, "beside");
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(chown(beside, 12345, 0), 0);
+    opens(NULL, path, NULL);
+    /* The object's owner may. */
+    fd_close(elf.fd);
+    elf.fd = open(beside, O_RDONLY | O_CLOEXEC);
+    opens(NULL, path, "beside");
+}
+END_TEST
+
 START_TEST(a_path_fits_or_is_refused)
 {
     char path[32], long_enough[128];
@@ -323,6 +362,36 @@ START_TEST(an_index_comes_along_with_its_object)
 }
 END_TEST
 
+START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
+{
+    static const uint64_t offset = 1;
+    struct helper_question question = {.object_fd = elf.fd,
+                                       .index_fd = -1,
+                                       .path = "/bin/x",
+                                       .offsets = &offset,
+                                       .count = 1,
+                                       .deadline_ms = 10000,
+                                       .answer = take};
+    struct error err = {0};
+    uint64_t until;
+
+    helper_is("undead");
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_DONE);
+        helper_end(helper);
+    }
+    ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_EXHAUSTED);
+    ck_assert_msg(strstr(err.text, "do not end"), "%s", err.text);
+    ck_assert_int_eq(unlink(program), 0); /* their disk is back */
+    until = clock_ms() + SLACK_MS;
+    do
+        usleep(10000);
+    while (helper_ask(helper, &question, &err) == HELPER_EXHAUSTED &&
+           clock_ms() < until);
+    ck_assert_msg(strstr(err.text, "cannot start"), "%s", err.text);
+}
+END_TEST
+
 START_TEST(parts_that_nobody_asked_for_are_garbage)
 {
     static const uint64_t offset = 1;
@@ -354,10 +423,13 @@ main(void)
                         sizeof(failures) / sizeof(failures[0]));
     tcase_add_test(tc, a_cancel_leaves_nothing);
     tcase_add_test(tc, what_cannot_be_written_is_told);
+    tcase_add_test(tc, what_is_no_file_is_not_replaced);
     tcase_add_test(tc, without_a_build_id_there_is_no_index);
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
+    tcase_add_test(tc, what_others_may_have_written_is_not_used);
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
+    tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
     tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

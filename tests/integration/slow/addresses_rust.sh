@@ -6,6 +6,7 @@ BUILD=${BUILD:-build/release}
 HERE=tests/integration
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
+trap 'exit 1' INT TERM
 
 if ! command -v rustc >/dev/null; then
     echo "skipped: no rustc"

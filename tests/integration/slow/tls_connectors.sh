@@ -12,6 +12,7 @@ for tool in javac mvn node npm; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 mvn -q -B dependency:copy -DoutputDirectory="$work" \
     -Dartifact=org.mariadb.jdbc:mariadb-java-client:3.5.3
 (cd "$work" && npm install --silent --no-fund --no-audit mariadb@3 mysql2@3)

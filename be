@@ -1,1 +1,0 @@
-heapwire-prof: cannot read ./load: No such file or directory
