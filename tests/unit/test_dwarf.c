@@ -333,7 +333,7 @@ START_TEST(old_range_lists_may_choose_another_base)
     uleb(&info, 1);
     buffer_u64(&info, 0x1000);
     buffer_u32(&info, 0);
-    put_function(2, "f", 0, UINT32_MAX);
+    put_function(2, "f", 0x1000, UINT32_MAX);
     buffer_u8(&info, 0);
     end_unit();
     dwarf = open_file();
@@ -341,6 +341,54 @@ START_TEST(old_range_lists_may_choose_another_base)
     check_chain(dwarf, 0x8023, "f");
     check_chain(dwarf, 0x1020, "");
     check_chain(dwarf, 0x8024, "");
+    dwarf_free(dwarf);
+}
+END_TEST
+
+/* The first unit's code is gone, but for what it says; all else is the second's
+ * or nobody's. */
+START_TEST(what_the_linker_left_out_has_no_addresses)
+{
+    static const uint16_t unit[] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_ranges,
+                                    DW_FORM_sec_offset, 0};
+    static const uint64_t pairs[] = {0,      0x2000, 1, 0x2000,
+                                     0x7000, 0x7100, 0, 0};
+    struct unit_code code = {0};
+    struct dwarf_units *units;
+    struct dwarf *dwarf;
+
+    section_file_add(&file, ".debug_ranges", pairs, sizeof(pairs));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, true, function_attributes);
+    abbreviation(3, DW_TAG_compile_unit, true, unit);
+    abbreviation(4, DW_TAG_inlined_subroutine, false, function_attributes);
+    begin_unit(4, false);
+    uleb(&info, _i == 0 ? 1 : 3);
+    buffer_u64(&info, 0);
+    buffer_u32(&info, _i == 0 ? 0x8000 : 0);
+    put_function(2, "gone", 0, 0x2000);
+    put_function(4, "inside", 0x1000, 0x100);
+    buffer_u8(&info, 0);
+    put_function(2, "left", 0x7000, 0x100);
+    buffer_u16(&info, 0);
+    end_unit();
+    begin_unit(4, false);
+    put_root(1);
+    put_function(2, "f", 0x1000, 0x1000);
+    buffer_u16(&info, 0);
+    end_unit();
+    dwarf = open_file();
+    check_chain(dwarf, 0x1000, "f");
+    check_chain(dwarf, 0x10ff, "f");
+    check_chain(dwarf, 0x800, "");
+    check_chain(dwarf, 0x7000, _i == 0 ? "" : "left");
+    units = dwarf_get_units(dwarf);
+    ck_assert_int_eq(
+        unit_code_read(units, dwarf_units_get(units, 0), NULL, 0, &code, NULL),
+        0);
+    ck_assert_uint_eq(code.range_count, 1);
+    ck_assert_uint_eq(code.ranges[0].start, 0x7000);
+    unit_code_fini(&code);
     dwarf_free(dwarf);
 }
 END_TEST
@@ -652,6 +700,7 @@ main(void)
     tcase_add_loop_test(tc, inlined_frames_come_innermost_first, 0, 6);
     tcase_add_test(tc, every_kind_of_range_list_entry_is_read);
     tcase_add_test(tc, old_range_lists_may_choose_another_base);
+    tcase_add_loop_test(tc, what_the_linker_left_out_has_no_addresses, 0, 2);
     tcase_add_test(tc, names_are_found_in_other_units_and_circles_end);
     tcase_add_loop_test(tc, what_makes_no_sense_is_said_and_costs_its_unit_only,
                         0, sizeof(faults) / sizeof(*faults));

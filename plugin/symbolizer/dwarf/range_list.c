@@ -177,7 +177,7 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
             list->failed = true;
         if (list->failed || item == ITEM_END)
             return false;
-        if (item == ITEM_RANGE && *start < *end)
+        if (item == ITEM_RANGE && range_is_code(*start, *end))
             return true;
     }
     return false;

@@ -231,7 +231,7 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
     }
     if (!form_address(w->sections, w->unit, &e->high_pc, &end))
         end = start + e->high_pc.number;
-    return start < end ? keep_range(w, start, end) : 0;
+    return range_is_code(start, end) ? keep_range(w, start, end) : 0;
 }
 
 static uint32_t
@@ -348,8 +348,10 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
-    /* One without ranges may have others inside that do. */
-    if (w->addresses && any && w->out->range_count == ranges) {
+    /* One without ranges may have others inside that do; not one that was left
+     * out by the linker. */
+    if (any && w->out->range_count == ranges &&
+        (w->addresses || w->low_end == 0)) {
         *scope = SCOPE_IDLE;
         return 0;
     }

@@ -237,5 +237,5 @@ unit_root_ranges(const struct dwarf_unit *unit, struct dwarf_sections *sections,
         return 0;
     if (!form_address(sections, unit, &root->high_pc, &end))
         end = start + root->high_pc.number;
-    return start < end ? put(arg, start, end) : 0;
+    return range_is_code(start, end) ? put(arg, start, end) : 0;
 }
