@@ -690,6 +690,56 @@ START_TEST(without_room_it_is_said_so)
 }
 END_TEST
 
+/* Names and lists are in other sections: with any ceiling either all is as
+ * without one, or it is said that there was no room. */
+START_TEST(what_has_no_room_is_not_told_by_half)
+{
+    static const uint16_t function[] = {DW_AT_name, DW_FORM_strp, DW_AT_ranges,
+                                        DW_FORM_sec_offset, 0};
+    static const uint64_t pairs[] = {0, 0x100, 0, 0};
+    static char texts[40000];
+    static uint8_t lists[1 << 17];
+    static const uint64_t address = 0x1000;
+    unsigned known = 0, refused = 0;
+    struct code_chain chain;
+    struct dwarf *dwarf;
+
+    memset(texts, 'n', sizeof(texts) - 1);
+    memcpy(lists + 100000, pairs, sizeof(pairs));
+    section_file_add(&file, ".debug_str", texts, sizeof(texts));
+    section_file_add(&file, ".debug_ranges", lists, sizeof(lists));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, false, function);
+    begin_unit(4, false);
+    put_root(1);
+    uleb(&info, 2);
+    buffer_u32(&info, 0);
+    buffer_u32(&info, 100000);
+    buffer_u8(&info, 0);
+    end_unit();
+    dwarf_free(open_file());
+    for (size_t room = 1 << 12; room < 1 << 18; room += 1 << 11) {
+        struct dwarf_options options = {room, 1, true};
+
+        dwarf = dwarf_new(&file.elf, &options, NULL);
+        if (!dwarf)
+            continue;
+        ck_assert_int_eq(dwarf_resolve(dwarf, &address, 1, NULL), 0);
+        if (dwarf_chain_at(dwarf, 0, &chain) == DWARF_KNOWN) {
+            ck_assert_uint_eq(chain.count, 1);
+            ck_assert_uint_eq(chain.frames[0].name.size, sizeof(texts) - 1);
+            known++;
+        } else {
+            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain), DWARF_NO_ROOM);
+            refused++;
+        }
+        dwarf_free(dwarf);
+    }
+    ck_assert_uint_gt(known, 0);
+    ck_assert_uint_gt(refused, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -708,6 +758,7 @@ main(void)
     tcase_add_test(tc, a_file_that_ends_anywhere_is_no_harm);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
+    tcase_add_test(tc, what_has_no_room_is_not_told_by_half);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

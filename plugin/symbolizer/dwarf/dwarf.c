@@ -202,6 +202,7 @@ static void
 do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
+    size_t refused = dwarf_room_refused(dwarf->sections);
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
     size_t at = 0, used = arena_used(w->kept->arena);
@@ -229,7 +230,9 @@ do_job(struct worker *w, const struct job *job)
     used = arena_used(w->kept->arena) - used;
     if (dwarf_room_take(dwarf->sections, used))
         w->kept->charged += used;
-    else
+    /* Names, lines or ranges may be missing: by another thread's lack of room,
+     * too, but then all of it is about to end. */
+    if (dwarf_room_refused(dwarf->sections) != refused)
         answer_none(w, job, DWARF_NO_ROOM);
 }
 

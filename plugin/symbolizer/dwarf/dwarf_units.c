@@ -227,11 +227,13 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     struct collecting c = {units, mem_zalloc(units->count, 1), SIZE_MAX, 0};
     struct dwarf_unit unit;
     struct unit_root root;
+    size_t refused;
     int rc = -1;
 
     if (!c.mentioned)
         goto out;
     rc = unit_aranges_read(units->sections, put_arange, &c);
+    refused = dwarf_room_refused(units->sections);
     for (size_t i = 0; rc == 0 && i < units->count; i++) {
         unit = units->list[i];
         if (c.mentioned[i] || !may_have_code(&unit))
@@ -241,6 +243,9 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
         rc =
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
+    /* Whose code is whose has to be known of all. */
+    if (dwarf_room_refused(units->sections) != refused)
+        rc = -1;
 out:
     mem_free(c.mentioned);
     return rc;

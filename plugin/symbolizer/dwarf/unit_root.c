@@ -180,6 +180,7 @@ void
 unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                struct info_window *w, bool texts, struct unit_root *root)
 {
+    size_t refused = dwarf_room_refused(sections);
     struct values v;
     const uint8_t *bytes;
 
@@ -191,7 +192,8 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
         return;
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
-        unit->why = DWARF_DAMAGED;
+        unit->why = dwarf_room_refused(sections) == refused ? DWARF_DAMAGED
+                                                            : DWARF_NO_ROOM;
         return;
     }
     unit->str_offsets_base = base_of(unit, &v.str_offsets_base, 8);
