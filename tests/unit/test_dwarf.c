@@ -641,6 +641,31 @@ START_TEST(a_file_that_ends_anywhere_is_no_harm)
 }
 END_TEST
 
+/* Each of many functions has the same list, of which no item is code. */
+START_TEST(a_long_list_is_not_read_for_ever)
+{
+    enum { ITEMS = 1 << 20, FUNCTIONS = CODE_RANGES_MAX / ITEMS + 1 };
+    static const uint16_t function[] = {DW_AT_ranges, DW_FORM_sec_offset, 0};
+    static uint8_t list[3 * ITEMS + 1];
+    struct dwarf *dwarf;
+
+    for (size_t i = 0; i < ITEMS; i++)
+        list[3 * i] = DW_RLE_offset_pair;
+    section_file_add(&file, ".debug_rnglists", list, sizeof(list));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, false, function);
+    begin_unit(5, false);
+    put_root(1);
+    for (int i = 0; i < FUNCTIONS; i++)
+        buffer_add(&info, "\2\0\0\0", 5);
+    buffer_u8(&info, 0);
+    end_unit();
+    dwarf = open_file();
+    check_chain(dwarf, 0x1000, "why 4");
+    dwarf_free(dwarf);
+}
+END_TEST
+
 START_TEST(any_allocation_may_fail)
 {
     static const struct dwarf_options options = {0, 1, true};
@@ -756,6 +781,7 @@ main(void)
                         0, sizeof(faults) / sizeof(*faults));
     tcase_add_test(tc, of_several_functions_at_an_address_the_smallest_has_it);
     tcase_add_test(tc, a_file_that_ends_anywhere_is_no_harm);
+    tcase_add_test(tc, a_long_list_is_not_read_for_ever);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
     tcase_add_test(tc, what_has_no_room_is_not_told_by_half);

@@ -20,7 +20,8 @@ struct range_list {
     struct reader window; /* the bytes from at on, or fewer */
     const uint8_t *start; /* of the window */
     uint64_t at, base;
-    bool failed; /* the list was cut or makes no sense */
+    uint64_t items; /* read so far, ranges or not */
+    bool failed;    /* the list was cut or makes no sense */
 };
 
 /* Linkers put code that they leave out at 0, in range lists also at 1: there it
