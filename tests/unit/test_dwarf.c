@@ -6,6 +6,7 @@
  */
 #include "dwarf.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -765,6 +766,41 @@ START_TEST(what_has_no_room_is_not_told_by_half)
 }
 END_TEST
 
+/* Many addresses, each deep inside of others. */
+START_TEST(answers_do_not_take_more_than_the_ceiling)
+{
+    enum { ROOM = 6 << 20, DEEP = 60, ADDRESSES = 20000, BESIDES = 4 << 20 };
+    static const struct dwarf_options options = {ROOM, 1, true};
+    static uint64_t addresses[ADDRESSES];
+    size_t before = mallinfo2().uordblks, after;
+    struct dwarf *dwarf;
+
+    root(1);
+    abbreviation(2, DW_TAG_inlined_subroutine, true, function_attributes);
+    begin_unit(4, false);
+    uleb(&info, 1);
+    buffer_u64(&info, 0x1000);
+    buffer_u32(&info, ADDRESSES);
+    for (int i = 0; i < DEEP; i++)
+        put_function(2, "f", 0x1000, ADDRESSES);
+    for (int i = 0; i <= DEEP; i++)
+        buffer_u8(&info, 0);
+    end_unit();
+    for (unsigned i = 0; i < ADDRESSES; i++)
+        addresses[i] = 0x1000 + i;
+    dwarf_free(open_file());
+    dwarf = dwarf_new(&file.elf, &options, NULL);
+    ck_assert_ptr_nonnull(dwarf);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(dwarf_resolve(dwarf, addresses, ADDRESSES, NULL), 0);
+    ck_assert_uint_eq(dwarf_figures_of(dwarf).why[DWARF_NO_ROOM],
+                      3 * ADDRESSES);
+    after = mallinfo2().uordblks; /* 0 of sanitizers */
+    ck_assert_uint_le(after, before + ROOM + BESIDES);
+    dwarf_free(dwarf);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -784,6 +820,7 @@ main(void)
     tcase_add_test(tc, a_long_list_is_not_read_for_ever);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
+    tcase_add_test(tc, answers_do_not_take_more_than_the_ceiling);
     tcase_add_test(tc, what_has_no_room_is_not_told_by_half);
     suite_add_tcase(s, tc);
     return suite_run(s);

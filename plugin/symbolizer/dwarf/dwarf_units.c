@@ -51,6 +51,13 @@ charge(struct dwarf_units *units, size_t size)
     return true;
 }
 
+static void
+discharge(struct dwarf_units *units, size_t size)
+{
+    dwarf_room_give(units->sections, size);
+    units->charged -= size;
+}
+
 /* Makes room for one more in a growing array. */
 static void *
 grow(struct dwarf_units *units, void *array, size_t *capacity, size_t size)
@@ -254,14 +261,15 @@ out:
 static int
 make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
 {
-    size_t kept = 0, capacity = 0;
+    size_t kept = 0, size;
+    struct address_range *map;
 
     if (collect_ranges(units, w) != 0)
         return no_room(err);
     if (units->range_count == 0)
         return 0;
-    capacity = units->range_count * 2 * sizeof(*units->map);
-    if (!charge(units, capacity))
+    size = units->range_count * 2 * sizeof(*units->map);
+    if (!charge(units, size))
         return no_room(err);
     units->map = address_map_make(units->ranges, units->range_count, &kept);
     if (!units->map)
@@ -269,6 +277,13 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     units->map_count = kept;
     mem_free(units->ranges);
     units->ranges = NULL;
+    discharge(units, units->range_capacity * sizeof(*units->ranges));
+    /* Functions beside each other became one run. */
+    map = mem_realloc(units->map, kept * sizeof(*map));
+    if (map) {
+        units->map = map;
+        discharge(units, size - kept * sizeof(*map));
+    }
     return 0;
 }
 
