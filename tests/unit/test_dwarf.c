@@ -817,6 +817,7 @@ main(void)
                         0, sizeof(faults) / sizeof(*faults));
     tcase_add_test(tc, of_several_functions_at_an_address_the_smallest_has_it);
     tcase_add_test(tc, a_file_that_ends_anywhere_is_no_harm);
+    tcase_set_timeout(tc, 60); /* with sanitizers it takes a while, too */
     tcase_add_test(tc, a_long_list_is_not_read_for_ever);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
