@@ -45,8 +45,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct section_file file;
-    struct line_origin origin = {
-        .directory = {"/dir", 4}, .str_offsets_base = 8, .address_size = 8};
+    struct line_origin origin = {.directory = {"/dir", 4},
+                                 .str_offsets_base = 8};
     struct dwarf_sections *sections;
     struct line_table *table;
     struct error err;

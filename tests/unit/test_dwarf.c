@@ -6,6 +6,7 @@
  */
 #include "dwarf.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -333,7 +334,7 @@ START_TEST(old_range_lists_may_choose_another_base)
     uleb(&info, 1);
     buffer_u64(&info, 0x1000);
     buffer_u32(&info, 0);
-    put_function(2, "f", 0, UINT32_MAX);
+    put_function(2, "f", 0x1000, UINT32_MAX);
     buffer_u8(&info, 0);
     end_unit();
     dwarf = open_file();
@@ -341,6 +342,54 @@ START_TEST(old_range_lists_may_choose_another_base)
     check_chain(dwarf, 0x8023, "f");
     check_chain(dwarf, 0x1020, "");
     check_chain(dwarf, 0x8024, "");
+    dwarf_free(dwarf);
+}
+END_TEST
+
+/* The first unit's code is gone, but for what it says; all else is the second's
+ * or nobody's. */
+START_TEST(what_the_linker_left_out_has_no_addresses)
+{
+    static const uint16_t unit[] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_ranges,
+                                    DW_FORM_sec_offset, 0};
+    static const uint64_t pairs[] = {0,      0x2000, 1, 0x2000,
+                                     0x7000, 0x7100, 0, 0};
+    struct unit_code code = {0};
+    struct dwarf_units *units;
+    struct dwarf *dwarf;
+
+    section_file_add(&file, ".debug_ranges", pairs, sizeof(pairs));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, true, function_attributes);
+    abbreviation(3, DW_TAG_compile_unit, true, unit);
+    abbreviation(4, DW_TAG_inlined_subroutine, false, function_attributes);
+    begin_unit(4, false);
+    uleb(&info, _i == 0 ? 1 : 3);
+    buffer_u64(&info, 0);
+    buffer_u32(&info, _i == 0 ? 0x8000 : 0);
+    put_function(2, "gone", 0, 0x2000);
+    put_function(4, "inside", 0x1000, 0x100);
+    buffer_u8(&info, 0);
+    put_function(2, "left", 0x7000, 0x100);
+    buffer_u16(&info, 0);
+    end_unit();
+    begin_unit(4, false);
+    put_root(1);
+    put_function(2, "f", 0x1000, 0x1000);
+    buffer_u16(&info, 0);
+    end_unit();
+    dwarf = open_file();
+    check_chain(dwarf, 0x1000, "f");
+    check_chain(dwarf, 0x10ff, "f");
+    check_chain(dwarf, 0x800, "");
+    check_chain(dwarf, 0x7000, _i == 0 ? "" : "left");
+    units = dwarf_get_units(dwarf);
+    ck_assert_int_eq(
+        unit_code_read(units, dwarf_units_get(units, 0), NULL, 0, &code, NULL),
+        0);
+    ck_assert_uint_eq(code.range_count, 1);
+    ck_assert_uint_eq(code.ranges[0].start, 0x7000);
+    unit_code_fini(&code);
     dwarf_free(dwarf);
 }
 END_TEST
@@ -593,6 +642,31 @@ START_TEST(a_file_that_ends_anywhere_is_no_harm)
 }
 END_TEST
 
+/* Each of many functions has the same list, of which no item is code. */
+START_TEST(a_long_list_is_not_read_for_ever)
+{
+    enum { ITEMS = 1 << 20, FUNCTIONS = CODE_RANGES_MAX / ITEMS + 1 };
+    static const uint16_t function[] = {DW_AT_ranges, DW_FORM_sec_offset, 0};
+    static uint8_t list[3 * ITEMS + 1];
+    struct dwarf *dwarf;
+
+    for (size_t i = 0; i < ITEMS; i++)
+        list[3 * i] = DW_RLE_offset_pair;
+    section_file_add(&file, ".debug_rnglists", list, sizeof(list));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, false, function);
+    begin_unit(5, false);
+    put_root(1);
+    for (int i = 0; i < FUNCTIONS; i++)
+        buffer_add(&info, "\2\0\0\0", 5);
+    buffer_u8(&info, 0);
+    end_unit();
+    dwarf = open_file();
+    check_chain(dwarf, 0x1000, "why 4");
+    dwarf_free(dwarf);
+}
+END_TEST
+
 START_TEST(any_allocation_may_fail)
 {
     static const struct dwarf_options options = {0, 1, true};
@@ -642,6 +716,91 @@ START_TEST(without_room_it_is_said_so)
 }
 END_TEST
 
+/* Names and lists are in other sections: with any ceiling either all is as
+ * without one, or it is said that there was no room. */
+START_TEST(what_has_no_room_is_not_told_by_half)
+{
+    static const uint16_t function[] = {DW_AT_name, DW_FORM_strp, DW_AT_ranges,
+                                        DW_FORM_sec_offset, 0};
+    static const uint64_t pairs[] = {0, 0x100, 0, 0};
+    static char texts[40000];
+    static uint8_t lists[1 << 17];
+    static const uint64_t address = 0x1000;
+    unsigned known = 0, refused = 0;
+    struct code_chain chain;
+    struct dwarf *dwarf;
+
+    memset(texts, 'n', sizeof(texts) - 1);
+    memcpy(lists + 100000, pairs, sizeof(pairs));
+    section_file_add(&file, ".debug_str", texts, sizeof(texts));
+    section_file_add(&file, ".debug_ranges", lists, sizeof(lists));
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, false, function);
+    begin_unit(4, false);
+    put_root(1);
+    uleb(&info, 2);
+    buffer_u32(&info, 0);
+    buffer_u32(&info, 100000);
+    buffer_u8(&info, 0);
+    end_unit();
+    dwarf_free(open_file());
+    for (size_t room = 1 << 12; room < 1 << 18; room += 1 << 11) {
+        struct dwarf_options options = {room, 1, true};
+
+        dwarf = dwarf_new(&file.elf, &options, NULL);
+        if (!dwarf)
+            continue;
+        ck_assert_int_eq(dwarf_resolve(dwarf, &address, 1, NULL), 0);
+        if (dwarf_chain_at(dwarf, 0, &chain) == DWARF_KNOWN) {
+            ck_assert_uint_eq(chain.count, 1);
+            ck_assert_uint_eq(chain.frames[0].name.size, sizeof(texts) - 1);
+            known++;
+        } else {
+            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain), DWARF_NO_ROOM);
+            refused++;
+        }
+        dwarf_free(dwarf);
+    }
+    ck_assert_uint_gt(known, 0);
+    ck_assert_uint_gt(refused, 0);
+}
+END_TEST
+
+/* Many addresses, each deep inside of others. */
+START_TEST(answers_do_not_take_more_than_the_ceiling)
+{
+    enum { ROOM = 6 << 20, DEEP = 60, ADDRESSES = 20000, BESIDES = 4 << 20 };
+    static const struct dwarf_options options = {ROOM, 1, true};
+    static uint64_t addresses[ADDRESSES];
+    size_t before = mallinfo2().uordblks, after;
+    struct dwarf *dwarf;
+
+    root(1);
+    abbreviation(2, DW_TAG_inlined_subroutine, true, function_attributes);
+    begin_unit(4, false);
+    uleb(&info, 1);
+    buffer_u64(&info, 0x1000);
+    buffer_u32(&info, ADDRESSES);
+    for (int i = 0; i < DEEP; i++)
+        put_function(2, "f", 0x1000, ADDRESSES);
+    for (int i = 0; i <= DEEP; i++)
+        buffer_u8(&info, 0);
+    end_unit();
+    for (unsigned i = 0; i < ADDRESSES; i++)
+        addresses[i] = 0x1000 + i;
+    dwarf_free(open_file());
+    dwarf = dwarf_new(&file.elf, &options, NULL);
+    ck_assert_ptr_nonnull(dwarf);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(dwarf_resolve(dwarf, addresses, ADDRESSES, NULL), 0);
+    ck_assert_uint_eq(dwarf_figures_of(dwarf).why[DWARF_NO_ROOM],
+                      3 * ADDRESSES);
+    after = mallinfo2().uordblks; /* 0 of sanitizers */
+    ck_assert_uint_le(after, before + ROOM + BESIDES);
+    dwarf_free(dwarf);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -652,13 +811,18 @@ main(void)
     tcase_add_loop_test(tc, inlined_frames_come_innermost_first, 0, 6);
     tcase_add_test(tc, every_kind_of_range_list_entry_is_read);
     tcase_add_test(tc, old_range_lists_may_choose_another_base);
+    tcase_add_loop_test(tc, what_the_linker_left_out_has_no_addresses, 0, 2);
     tcase_add_test(tc, names_are_found_in_other_units_and_circles_end);
     tcase_add_loop_test(tc, what_makes_no_sense_is_said_and_costs_its_unit_only,
                         0, sizeof(faults) / sizeof(*faults));
     tcase_add_test(tc, of_several_functions_at_an_address_the_smallest_has_it);
     tcase_add_test(tc, a_file_that_ends_anywhere_is_no_harm);
+    tcase_set_timeout(tc, 60); /* with sanitizers it takes a while, too */
+    tcase_add_test(tc, a_long_list_is_not_read_for_ever);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
+    tcase_add_test(tc, answers_do_not_take_more_than_the_ceiling);
+    tcase_add_test(tc, what_has_no_room_is_not_told_by_half);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

@@ -115,8 +115,8 @@ assemble(struct buffer *b, const struct options *o, const uint8_t *program,
 static struct section_file file;
 static struct dwarf_sections *sections;
 
-static const struct line_origin origin = {
-    .directory = {"/dir", 4}, .str_offsets_base = 8, .address_size = 8};
+static const struct line_origin origin = {.directory = {"/dir", 4},
+                                          .str_offsets_base = 8};
 
 static void
 open_sections(const void *line, size_t size, size_t memory)

@@ -192,10 +192,13 @@ END_TEST
 START_TEST(what_there_is_no_memory_for_is_left_out_or_an_error)
 {
     unsigned errors = 0, whole = 0;
+    struct symbol_index_figures figures;
+    struct object all;
 
+    object_init(&all, 0);
+    ck_assert_int_eq(write_index(&all, &figures, NULL), 0);
     for (size_t memory = (size_t)64 << 20; memory > 1 << 14;
          memory -= memory / 4) {
-        struct symbol_index_figures figures;
         struct dwarf_options options = {.memory_bytes = memory, .lines = true};
         struct object object;
         struct error err = {0};
@@ -208,11 +211,15 @@ START_TEST(what_there_is_no_memory_for_is_left_out_or_an_error)
         } else if (write_index(&object, &figures, &err) != 0) {
             ck_assert_ptr_nonnull(strstr(err.text, "memory"));
             errors++;
-        } else {
-            whole += figures.left_out == 0;
+        } else if (figures.left_out == 0) {
+            whole++;
+            ck_assert_uint_eq(object.bytes.size, all.bytes.size);
+            ck_assert_int_eq(
+                memcmp(object.bytes.data, all.bytes.data, all.bytes.size), 0);
         }
         object_fini(&object);
     }
+    object_fini(&all);
     ck_assert_uint_gt(errors, 0);
     ck_assert_uint_gt(whole, 0);
 }

@@ -21,6 +21,7 @@ enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
+    ROOM_STEP = 64 << 10,  /* of answers, before their room is taken */
     THREAD_WORTH = 1 << 20 /* bytes of .debug_info */
 };
 
@@ -110,6 +111,20 @@ depth_of(const struct unit_code *code, uint32_t node)
         node = code->nodes[node].parent;
     }
     return depth;
+}
+
+/* Room for the answers so far, from time to time; false: there is none. */
+static bool
+charge_answers(struct worker *w, size_t step)
+{
+    size_t used = arena_used(w->kept->arena) - w->kept->charged;
+
+    if (used <= step)
+        return true;
+    if (!dwarf_room_take(w->work->dwarf->sections, used))
+        return false;
+    w->kept->charged += used;
+    return true;
 }
 
 /* What the unit says of one address; node: its innermost, or CODE_NONE. */
@@ -202,10 +217,16 @@ static void
 do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
+    size_t refused = dwarf_room_refused(dwarf->sections);
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
-    size_t at = 0, used = arena_used(w->kept->arena);
+    size_t at = 0;
 
+    /* Those before it had no room: nor has this one. */
+    if (!charge_answers(w, ROOM_STEP)) {
+        answer_none(w, job, DWARF_NO_ROOM);
+        return;
+    }
     if (unit->why == DWARF_KNOWN)
         w->info_bytes += unit->size;
     if (unit_code_read(dwarf->units, unit, job->addresses, job->count, code,
@@ -224,12 +245,14 @@ do_job(struct worker *w, const struct job *job)
         if (at < code->range_count && code->ranges[at].start <= address)
             node = code->ranges[at].node;
         answer_address(w, address, node, &dwarf->answers[job->places[i]]);
+        if (!charge_answers(w, ROOM_STEP))
+            break;
     }
     close_lines(w);
-    used = arena_used(w->kept->arena) - used;
-    if (dwarf_room_take(dwarf->sections, used))
-        w->kept->charged += used;
-    else
+    (void)charge_answers(w, 0);
+    /* Names, lines or ranges may be missing: by another thread's lack of room,
+     * too, but then all of it is about to end. */
+    if (dwarf_room_refused(dwarf->sections) != refused)
         answer_none(w, job, DWARF_NO_ROOM);
 }
 

@@ -53,7 +53,7 @@ struct section {
 struct dwarf_sections {
     const struct elf_file *elf;
     size_t memory_max;
-    atomic_size_t used, peak; /* counters: relaxed */
+    atomic_size_t used, peak, refused; /* counters: relaxed */
     struct section list[DWARF_SECTION_COUNT];
 };
 
@@ -193,12 +193,16 @@ dwarf_room_take(struct dwarf_sections *sections, size_t size)
 {
     size_t used, peak;
 
-    used =
-        atomic_fetch_add_explicit(&sections->used, size, memory_order_relaxed);
-    if (size > sections->memory_max || used > sections->memory_max - size) {
-        dwarf_room_give(sections, size);
-        return false;
-    }
+    used = atomic_load_explicit(&sections->used, memory_order_relaxed);
+    do { /* What is refused is not counted even for a moment. */
+        if (size > sections->memory_max - used) {
+            atomic_fetch_add_explicit(&sections->refused, 1,
+                                      memory_order_relaxed);
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(
+        &sections->used, &used, used + size, memory_order_relaxed,
+        memory_order_relaxed));
     peak = atomic_load_explicit(&sections->peak, memory_order_relaxed);
     while (used + size > peak &&
            !atomic_compare_exchange_weak_explicit(
@@ -215,6 +219,12 @@ dwarf_room_give(struct dwarf_sections *sections, size_t size)
 }
 
 size_t
+dwarf_room_refused(const struct dwarf_sections *sections)
+{
+    return atomic_load_explicit(&sections->refused, memory_order_relaxed);
+}
+
+size_t
 dwarf_room_peak(const struct dwarf_sections *sections)
 {
     return atomic_load_explicit(&sections->peak, memory_order_relaxed);
@@ -223,9 +233,10 @@ dwarf_room_peak(const struct dwarf_sections *sections)
 /* ---- reading ---- */
 
 static int
-no_room(const struct dwarf_sections *sections, enum dwarf_section which,
+no_room(struct dwarf_sections *sections, enum dwarf_section which,
         struct error *err)
 {
+    atomic_fetch_add_explicit(&sections->refused, 1, memory_order_relaxed);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
               section_names[which], sections->memory_max);

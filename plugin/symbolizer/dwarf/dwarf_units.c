@@ -51,6 +51,13 @@ charge(struct dwarf_units *units, size_t size)
     return true;
 }
 
+static void
+discharge(struct dwarf_units *units, size_t size)
+{
+    dwarf_room_give(units->sections, size);
+    units->charged -= size;
+}
+
 /* Makes room for one more in a growing array. */
 static void *
 grow(struct dwarf_units *units, void *array, size_t *capacity, size_t size)
@@ -227,11 +234,13 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     struct collecting c = {units, mem_zalloc(units->count, 1), SIZE_MAX, 0};
     struct dwarf_unit unit;
     struct unit_root root;
+    size_t refused;
     int rc = -1;
 
     if (!c.mentioned)
         goto out;
     rc = unit_aranges_read(units->sections, put_arange, &c);
+    refused = dwarf_room_refused(units->sections);
     for (size_t i = 0; rc == 0 && i < units->count; i++) {
         unit = units->list[i];
         if (c.mentioned[i] || !may_have_code(&unit))
@@ -241,6 +250,9 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
         rc =
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
+    /* Whose code is whose has to be known of all. */
+    if (dwarf_room_refused(units->sections) != refused)
+        rc = -1;
 out:
     mem_free(c.mentioned);
     return rc;
@@ -249,14 +261,15 @@ out:
 static int
 make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
 {
-    size_t kept = 0, capacity = 0;
+    size_t kept = 0, size;
+    struct address_range *map;
 
     if (collect_ranges(units, w) != 0)
         return no_room(err);
     if (units->range_count == 0)
         return 0;
-    capacity = units->range_count * 2 * sizeof(*units->map);
-    if (!charge(units, capacity))
+    size = units->range_count * 2 * sizeof(*units->map);
+    if (!charge(units, size))
         return no_room(err);
     units->map = address_map_make(units->ranges, units->range_count, &kept);
     if (!units->map)
@@ -264,6 +277,13 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     units->map_count = kept;
     mem_free(units->ranges);
     units->ranges = NULL;
+    discharge(units, units->range_capacity * sizeof(*units->ranges));
+    /* Functions beside each other became one run. */
+    map = mem_realloc(units->map, kept * sizeof(*map));
+    if (map) {
+        units->map = map;
+        discharge(units, size - kept * sizeof(*map));
+    }
     return 0;
 }
 

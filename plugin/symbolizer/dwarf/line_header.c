@@ -1,8 +1,10 @@
+/* line_header.c - see line_header.h. */
 #include "line_header.h"
 
 #include <string.h>
 
 #include "buffer.h"
+#include "dwarf_codes.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "leb128.h"
@@ -15,30 +17,6 @@ enum line_where { NOWHERE, IN_UNIT, IN_LINE_STR, IN_STR };
 enum { /* DW_LNCT_*, DWARF 5 "Standard Content Descriptions" */
        CONTENT_PATH = 1,
        CONTENT_DIRECTORY = 2
-};
-
-enum { /* DW_FORM_*, as far as line programs have them */
-       FORM_BLOCK2 = 0x03,
-       FORM_BLOCK4 = 0x04,
-       FORM_DATA2 = 0x05,
-       FORM_DATA4 = 0x06,
-       FORM_DATA8 = 0x07,
-       FORM_STRING = 0x08,
-       FORM_BLOCK = 0x09,
-       FORM_BLOCK1 = 0x0a,
-       FORM_DATA1 = 0x0b,
-       FORM_SDATA = 0x0d,
-       FORM_STRP = 0x0e,
-       FORM_UDATA = 0x0f,
-       FORM_SEC_OFFSET = 0x17,
-       FORM_STRX = 0x1a,
-       FORM_STRP_SUP = 0x1d,
-       FORM_DATA16 = 0x1e,
-       FORM_LINE_STRP = 0x1f,
-       FORM_STRX1 = 0x25,
-       FORM_STRX2 = 0x26,
-       FORM_STRX3 = 0x27,
-       FORM_STRX4 = 0x28
 };
 
 static uint64_t
@@ -105,69 +83,69 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
     *name = (struct line_name){0};
     *number = 0;
     switch (form) {
-    case FORM_STRING:
+    case DW_FORM_string:
         name->offset = here(h, r);
         name->where = IN_UNIT;
         reader_text(r);
         break;
-    case FORM_LINE_STRP:
+    case DW_FORM_line_strp:
         name->offset = read_offset(h, r);
         name->where = IN_LINE_STR;
         break;
-    case FORM_STRP:
+    case DW_FORM_strp:
         name->offset = read_offset(h, r);
         name->where = IN_STR;
         break;
-    case FORM_STRX:
+    case DW_FORM_strx:
         *name = indirect(h, reader_uleb(r));
         break;
-    case FORM_STRX1:
+    case DW_FORM_strx1:
         *name = indirect(h, reader_u8(r));
         break;
-    case FORM_STRX2:
+    case DW_FORM_strx2:
         *name = indirect(h, reader_u16(r));
         break;
-    case FORM_STRX3:
+    case DW_FORM_strx3:
         *name = indirect(h, reader_u24(r));
         break;
-    case FORM_STRX4:
+    case DW_FORM_strx4:
         *name = indirect(h, reader_u32(r));
         break;
-    case FORM_STRP_SUP: /* in another file */
-    case FORM_SEC_OFFSET:
+    case DW_FORM_strp_sup: /* in another file */
+    case DW_FORM_sec_offset:
         (void)read_offset(h, r);
         break;
-    case FORM_DATA1:
+    case DW_FORM_data1:
         *number = reader_u8(r);
         break;
-    case FORM_DATA2:
+    case DW_FORM_data2:
         *number = reader_u16(r);
         break;
-    case FORM_DATA4:
+    case DW_FORM_data4:
         *number = reader_u32(r);
         break;
-    case FORM_DATA8:
+    case DW_FORM_data8:
         *number = reader_u64(r);
         break;
-    case FORM_UDATA:
+    case DW_FORM_udata:
         *number = reader_uleb(r);
         break;
-    case FORM_SDATA:
+    case DW_FORM_sdata:
         (void)reader_sleb(r);
         break;
-    case FORM_DATA16: /* an MD5 */
+    case DW_FORM_data16: /* an MD5 */
         reader_bytes(r, 16);
         break;
-    case FORM_BLOCK1:
+    case DW_FORM_block1:
         reader_bytes(r, reader_u8(r));
         break;
-    case FORM_BLOCK2:
+    case DW_FORM_block2:
         reader_bytes(r, reader_u16(r));
         break;
-    case FORM_BLOCK4:
+    case DW_FORM_block4:
         reader_bytes(r, reader_u32(r));
         break;
-    case FORM_BLOCK:
+    case DW_FORM_block:
         reader_bytes(r, reader_uleb(r));
         break;
     default:

@@ -35,9 +35,7 @@ static const uint32_t LINE_END = UINT32_MAX;
 struct line_origin {
     uint64_t offset;       /* in .debug_line: DW_AT_stmt_list */
     struct span directory; /* DW_AT_comp_dir; "" unknown */
-    struct span name;      /* DW_AT_name of the unit */
     uint64_t str_offsets_base;
-    unsigned address_size;
 };
 
 /*

@@ -65,6 +65,7 @@ range_list_open(struct range_list *list, struct dwarf_sections *sections,
     list->sections = sections;
     list->unit = unit;
     list->base = unit->low_pc;
+    list->items = 0;
     list->failed = true;
     switch (value->form) {
     case DW_FORM_rnglistx:
@@ -173,11 +174,12 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
         }
         item = list->unit->version >= 5 ? next_entry(list, start, end)
                                         : next_pair(list, start, end);
+        list->items++;
         if (list->window.failed)
             list->failed = true;
         if (list->failed || item == ITEM_END)
             return false;
-        if (item == ITEM_RANGE && *start < *end)
+        if (item == ITEM_RANGE && range_is_code(*start, *end))
             return true;
     }
     return false;

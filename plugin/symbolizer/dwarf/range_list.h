@@ -20,15 +20,24 @@ struct range_list {
     struct reader window; /* the bytes from at on, or fewer */
     const uint8_t *start; /* of the window */
     uint64_t at, base;
-    bool failed; /* the list was cut or makes no sense */
+    uint64_t items; /* read so far, ranges or not */
+    bool failed;    /* the list was cut or makes no sense */
 };
+
+/* Linkers put code that they leave out at 0, in range lists also at 1: there it
+ * would have the addresses of what is really there. */
+static inline bool
+range_is_code(uint64_t start, uint64_t end)
+{
+    return start > 1 && start < end;
+}
 
 /* value is DW_AT_ranges; false when it points nowhere. */
 bool range_list_open(struct range_list *list, struct dwarf_sections *sections,
                      const struct dwarf_unit *unit,
                      const struct form_value *value);
 
-/* The next range that is not empty; false at the end. */
+/* The next range that has code; false at the end. */
 bool range_list_next(struct range_list *list, uint64_t *start, uint64_t *end);
 
 #endif

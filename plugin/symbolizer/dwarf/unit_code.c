@@ -49,7 +49,7 @@ struct walk {
     const uint8_t *bytes;  /* the window's; r reads on to its end */
     uint64_t offset, end;  /* of the window; of the unit */
     uint64_t low, low_end; /* first range of the node to come; 0: none yet */
-    uint64_t ranges_read;  /* kept or not */
+    uint64_t ranges_read;  /* items of lists, ranges or not */
     struct error *err;
 };
 
@@ -185,9 +185,6 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     struct unit_code *out = w->out;
     size_t low = 0, high = w->address_count;
 
-    /* Many entries may point at the same long list. */
-    if (++w->ranges_read > CODE_RANGES_MAX)
-        return give_up(w, DWARF_DAMAGED, "its ranges do not end");
     note_low(w, start, end);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -222,6 +219,10 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
         while (range_list_next(&list, &start, &end))
             if (keep_range(w, start, end) != 0)
                 return -1;
+        /* Many entries may point at the same long list. */
+        w->ranges_read += list.items;
+        if (w->ranges_read > CODE_RANGES_MAX)
+            return give_up(w, DWARF_DAMAGED, "its ranges do not end");
         return 0;
     }
     if (!form_address(w->sections, w->unit, &e->low_pc, &start) ||
@@ -231,7 +232,7 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
     }
     if (!form_address(w->sections, w->unit, &e->high_pc, &end))
         end = start + e->high_pc.number;
-    return start < end ? keep_range(w, start, end) : 0;
+    return range_is_code(start, end) ? keep_range(w, start, end) : 0;
 }
 
 static uint32_t
@@ -348,8 +349,10 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
-    /* One without ranges may have others inside that do. */
-    if (w->addresses && any && w->out->range_count == ranges) {
+    /* One without ranges may have others inside that do; not one that was left
+     * out by the linker. */
+    if (any && w->out->range_count == ranges &&
+        (w->addresses || w->low_end == 0)) {
         *scope = SCOPE_IDLE;
         return 0;
     }

@@ -62,7 +62,7 @@ info_window_at(struct info_window *w, struct dwarf_sections *sections,
 /* ---- the entry ---- */
 
 struct values {
-    struct form_value low_pc, high_pc, ranges, name, directory, line, language;
+    struct form_value low_pc, high_pc, ranges, directory, line, language;
     struct form_value str_offsets_base, addr_base, ranges_base, dwo_name;
 };
 
@@ -73,7 +73,6 @@ static const struct {
     {DW_AT_low_pc, offsetof(struct values, low_pc)},
     {DW_AT_high_pc, offsetof(struct values, high_pc)},
     {DW_AT_ranges, offsetof(struct values, ranges)},
-    {DW_AT_name, offsetof(struct values, name)},
     {DW_AT_comp_dir, offsetof(struct values, directory)},
     {DW_AT_stmt_list, offsetof(struct values, line)},
     {DW_AT_language, offsetof(struct values, language)},
@@ -180,18 +179,19 @@ void
 unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                struct info_window *w, bool texts, struct unit_root *root)
 {
+    size_t refused = dwarf_room_refused(sections);
     struct values v;
     const uint8_t *bytes;
 
     memset(root, 0, sizeof(*root));
     unit->line.offset = UINT64_MAX;
-    unit->line.address_size = unit->address_size;
-    unit->line.name.data = unit->line.directory.data = "";
+    unit->line.directory.data = "";
     if (unit->why != DWARF_KNOWN)
         return;
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
-        unit->why = DWARF_DAMAGED;
+        unit->why = dwarf_room_refused(sections) == refused ? DWARF_DAMAGED
+                                                            : DWARF_NO_ROOM;
         return;
     }
     unit->str_offsets_base = base_of(unit, &v.str_offsets_base, 8);
@@ -206,12 +206,9 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
         unit->line.offset = v.line.number;
     if (v.dwo_name.form != 0 || unit->type == DW_UT_skeleton)
         unit->why = DWARF_SPLIT;
-    if (texts) {
-        (void)form_text(sections, unit, &v.name, bytes, unit->entries,
-                        &unit->line.name);
+    if (texts)
         (void)form_text(sections, unit, &v.directory, bytes, unit->entries,
                         &unit->line.directory);
-    }
     root->low_pc = v.low_pc;
     root->high_pc = v.high_pc;
     root->ranges = v.ranges;
@@ -237,5 +234,5 @@ unit_root_ranges(const struct dwarf_unit *unit, struct dwarf_sections *sections,
         return 0;
     if (!form_address(sections, unit, &root->high_pc, &end))
         end = start + root->high_pc.number;
-    return start < end ? put(arg, start, end) : 0;
+    return range_is_code(start, end) ? put(arg, start, end) : 0;
 }

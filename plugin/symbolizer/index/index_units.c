@@ -290,6 +290,7 @@ static void
 read_unit(struct worker *w, size_t i)
 {
     struct index_units *all = w->all;
+    size_t refused = dwarf_room_refused(all->sections);
     const struct dwarf_unit *unit = dwarf_units_get(all->units, i);
     bool known = unit->why == DWARF_KNOWN, ok = true;
 
@@ -302,6 +303,8 @@ read_unit(struct worker *w, size_t i)
             unit_code_flatten(&w->code, NULL) == 0;
     if (known) {
         read_lines(w, unit);
+        /* What has no room for all of its names and lines is left out. */
+        known = dwarf_room_refused(all->sections) == refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
         ok = w->numbers && (w->files || !w->lines);
     }

@@ -72,7 +72,7 @@ enum {
     INDEX_GROUP_ENTRY_SIZE = 6,  /* of a block's table */
     INDEX_BLOCK_BYTES = 8 << 10, /* what the writer aims at */
     INDEX_BLOCK_MAX = 64 << 10,
-    INDEX_BLOCKS_MAX = 1 << 20, /* of a section */
+    INDEX_BLOCKS_MAX = 1 << 17, /* of a section, each 64 bytes of a reader */
     INDEX_GROUP_ITEMS = 64,
     INDEX_TEXT_MAX = 8 << 10, /* longer ones are cut */
     INDEX_WIDTH_MAX = 56,     /* and a byte's start fit in 8 bytes */
