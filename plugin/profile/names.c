@@ -91,8 +91,8 @@ grow_locations(struct names *names)
     return 0;
 }
 
-static const char *
-intern(struct names *names, const char *text)
+const char *
+names_text(struct names *names, const char *text)
 {
     uint32_t number;
 
@@ -118,8 +118,9 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
     if (!location || !copies)
         return -1;
     for (uint32_t i = 0; i < frame_count; i++) {
-        copies[i].function = intern(names, frames[i].function);
-        copies[i].file = intern(names, frames[i].file ? frames[i].file : "");
+        copies[i].function = names_text(names, frames[i].function);
+        copies[i].file =
+            names_text(names, frames[i].file ? frames[i].file : "");
         copies[i].line = frames[i].line;
         if (!copies[i].function || !copies[i].file)
             return -1;
@@ -136,6 +137,31 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
 }
 
 int
+names_add_known(struct names *names, const struct location *location)
+{
+    size_t size = location->frame_count * sizeof(*location->frames);
+    struct location *copy;
+    struct frame *frames;
+
+    if (names_find(names, location->address))
+        return 0;
+    if (location->frame_count == 0 ||
+        location->frame_count > NAMES_INLINE_MAX || grow_locations(names) != 0)
+        return -1;
+    copy = arena_alloc(names->arena, sizeof(*copy));
+    frames = arena_alloc(names->arena, size);
+    if (!copy || !frames)
+        return -1;
+    memcpy(frames, location->frames, size);
+    *copy = *location;
+    copy->frames = frames;
+    *slot_of(names->slots, names->capacity, location->address) =
+        (struct slot){location->address, copy};
+    names->count++;
+    return 0;
+}
+
+int
 names_set_symbol(struct names *names, uint64_t address, const char *symbol,
                  uint64_t start)
 {
@@ -146,7 +172,7 @@ names_set_symbol(struct names *names, uint64_t address, const char *symbol,
         return -1;
     if (location->symbol)
         return 0;
-    location->symbol = intern(names, symbol);
+    location->symbol = names_text(names, symbol);
     location->symbol_start = start;
     return location->symbol ? 0 : -1;
 }
@@ -163,7 +189,7 @@ names_set_module(struct names *names, uint64_t address, const char *module,
         return -1;
     if (*location->module)
         return 0;
-    copy = intern(names, module);
+    copy = names_text(names, module);
     if (!copy)
         return -1;
     location->module = copy;

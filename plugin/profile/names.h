@@ -55,6 +55,14 @@ int names_set_symbol(struct names *names, uint64_t address, const char *symbol,
 int names_set_module(struct names *names, uint64_t address, const char *module,
                      uint64_t offset);
 
+/* A copy of text, one of equal ones, for as long as names; NULL without memory
+ * or past the limit. */
+const char *names_text(struct names *names, const char *text);
+
+/* As names_add and the others at once, of texts that names_text gave, or "":
+ * they are not looked at again. */
+int names_add_known(struct names *names, const struct location *location);
+
 const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);
 

@@ -251,7 +251,7 @@ struct exchange {
     const struct helper_index *index;
     int fds[2]; /* the object's, and its index's */
     size_t fd_count;
-    uint32_t answered;
+    uint32_t answered, texts;
     bool refused; /* the index */
 };
 
@@ -365,6 +365,18 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
 enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE, TAKE_REFUSED };
 
 static enum take
+take_text(struct exchange *x, struct span text)
+{
+    const struct helper_question *question = x->question;
+
+    if (!question || x->texts == WIRE_TEXTS_MAX ||
+        !question->text(question->arg, text))
+        return TAKE_GARBAGE;
+    x->texts++;
+    return TAKE_MORE;
+}
+
+static enum take
 take_answer(struct exchange *x, const struct wire_reply *reply)
 {
     const struct helper_question *question = x->question;
@@ -404,6 +416,8 @@ take_reply(struct exchange *x, struct span payload, struct error *err)
 
     if (!wire_parse_reply(payload, &reply))
         return TAKE_GARBAGE;
+    if (reply.type == WIRE_TEXT)
+        return take_text(x, reply.text);
     if (reply.type == WIRE_ANSWER)
         return take_answer(x, &reply);
     if (reply.type == WIRE_PART)

@@ -45,7 +45,9 @@ struct helper_question {
     uint32_t count;
     uint32_t deadline_ms; /* of this question */
     bool symbols_only;
-    /* Called per answer, its texts raw and borrowed; false: it is garbage. */
+    /* Called per text, raw and borrowed, in the order of their numbers, and per
+     * answer, whose numbers are as yet unchecked; false: it is garbage. */
+    bool (*text)(void *arg, struct span text);
     bool (*answer)(void *arg, const struct wire_reply *reply);
     /* The index is of no use; why is raw, too.  NULL: nobody cares. */
     void (*refused)(void *arg, struct span why);

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buffer.h"
 #include "clock.h"
 #include "clean_text.h"
 #include "elf_file.h"
@@ -35,6 +34,7 @@
 enum {
     MODULE_MAX = 256, /* a file name; longer ones are cut */
     NOTE_BYTES = 256,
+    TEXTS_FIRST = 1024,
     DEADLINE_MS = 60 * 1000
 };
 
@@ -62,9 +62,10 @@ struct job {
     const struct resolve_request *request;
     struct names *names;
     struct item *items;
-    uint64_t *offsets; /* of the object at hand: those to be asked for */
-    size_t *first;     /* item of each offset */
-    struct buffer texts;
+    uint64_t *offsets;  /* of the object at hand: those to be asked for */
+    size_t *first;      /* item of each offset */
+    const char **texts; /* the helper's, clean, of the object at hand */
+    uint32_t text_count, text_room;
     uint64_t until; /* when all of it has to be done */
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */
@@ -228,7 +229,7 @@ add_known(struct object *object, const struct item *item,
     struct frame frame = known->frames[0];
     const struct frame *frames = known->frames;
 
-    if (frame.function[0] == '+') {
+    if (frame.function[0] == '+' && known->frame_count == 1) {
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text;
         frames = &frame;
@@ -240,16 +241,64 @@ add_known(struct object *object, const struct item *item,
         job->no_memory = true;
 }
 
-static const char *
-keep_text(struct buffer *texts, struct span text)
+/* helper_question.text */
+static bool
+take_text(void *arg, struct span text)
 {
-    char *copy = buffer_reserve(texts, text.size + 1);
+    struct job *job = ((struct object *)arg)->job;
+    uint32_t room = job->text_room ? job->text_room * 2 : TEXTS_FIRST;
+    char clean[WIRE_NAME_MAX + 1];
+    const char **grown;
 
-    if (!copy)
-        return NULL;
-    clean_text(text, copy);
-    buffer_claim(texts, text.size + 1);
-    return copy;
+    if (text.size > WIRE_NAME_MAX)
+        return false;
+    if (job->text_count == job->text_room) {
+        grown = mem_realloc(job->texts, room * sizeof(*grown));
+        if (!grown)
+            return false;
+        job->texts = grown;
+        job->text_room = room;
+    }
+    clean_text(text, clean);
+    grown = &job->texts[job->text_count];
+    *grown = names_text(job->names, clean);
+    if (!*grown)
+        return false;
+    job->text_count++;
+    return true;
+}
+
+/* NULL: there is none such. */
+static const char *
+text_of(const struct job *job, uint32_t number)
+{
+    if (number == 0)
+        return "";
+    return number <= job->text_count ? job->texts[number - 1] : NULL;
+}
+
+/* The answer's place in this process; its texts are names' own. */
+static bool
+add_answer(struct object *object, const struct item *item,
+           const struct location *answer)
+{
+    struct job *job = object->job;
+    struct location location = *answer;
+    struct frame frame = answer->frames[0];
+    char text[MODULE_MAX + 24];
+
+    if (frame.function[0] == '+' && location.frame_count == 1) {
+        snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
+        frame.function = names_text(job->names, text);
+        location.frames = &frame;
+    }
+    location.address = item->address;
+    location.in_allocator = object->in_allocator;
+    if (!frame.function || names_add_known(job->names, &location) != 0)
+        job->no_memory = true;
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+    return !job->no_memory;
 }
 
 /* helper_question.answer: the next offset's. */
@@ -258,18 +307,18 @@ take_answer(void *arg, const struct wire_reply *reply)
 {
     struct object *object = arg;
     struct job *job = object->job;
-    struct frame frames[NAMES_INLINE_MAX] = {{"", "", 0}};
+    struct frame frames[NAMES_INLINE_MAX];
     struct location answer = {.frames = frames,
                               .frame_count = reply->frame_count,
-                              .symbol_start = reply->start};
+                              .symbol_start = reply->start,
+                              .module = ""};
     const struct item *item = object->items + object->asked_first[0];
     const struct item *end = object->items + object->count;
     char start[24];
 
-    buffer_clear(&job->texts);
     for (uint32_t i = 0; i < reply->frame_count; i++) {
-        frames[i].function = keep_text(&job->texts, reply->frames[i].function);
-        frames[i].file = keep_text(&job->texts, reply->frames[i].file);
+        frames[i].function = text_of(job, reply->frames[i].function);
+        frames[i].file = text_of(job, reply->frames[i].file);
         frames[i].line = reply->frames[i].line;
         if (!frames[i].function || !frames[i].file)
             return false;
@@ -279,14 +328,16 @@ take_answer(void *arg, const struct wire_reply *reply)
                  (unsigned long long)reply->start);
         frames[0].function = start;
     }
-    if (reply->symbol.size &&
-        !(answer.symbol = keep_text(&job->texts, reply->symbol)))
+    if (reply->symbol && !(answer.symbol = text_of(job, reply->symbol)))
         return false;
+    if (!answer.symbol)
+        answer.symbol_start = 0;
     if (!job->s->once)
         symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
     for (uint64_t offset = item->offset; item < end && item->offset == offset;
          item++)
-        add_known(object, item, &answer);
+        if (!add_answer(object, item, &answer))
+            return false;
     object->asked++;
     object->asked_first++;
     object->asked_count--;
@@ -341,11 +392,13 @@ ask(struct object *object, bool symbols_only, struct error *err)
         .count = (uint32_t)object->asked_count,
         .deadline_ms = (uint32_t)(left / 2),
         .symbols_only = symbols_only,
+        .text = take_text,
         .answer = take_answer,
         .refused = take_refusal,
         .arg = object,
     };
 
+    object->job->text_count = 0;
     return helper_ask(object->job->s->helper, &question, err);
 }
 
@@ -670,14 +723,11 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
                       .program_fd = -1};
     int rc = -1;
 
-    buffer_init(&job.texts, WIRE_REPLY_MAX);
     job.names = names_new(names_bytes);
     job.items = mem_zalloc(request->count, sizeof(*job.items));
     job.offsets = mem_zalloc(request->count, sizeof(*job.offsets));
     job.first = mem_zalloc(request->count, sizeof(*job.first));
-    /* Texts of one answer point into this buffer: it may not move. */
-    if (!job.names || !job.items || !job.offsets || !job.first ||
-        !buffer_reserve(&job.texts, WIRE_REPLY_MAX)) {
+    if (!job.names || !job.items || !job.offsets || !job.first) {
         error_memory(err, "the names of addresses");
         goto out;
     }
@@ -698,7 +748,7 @@ out:
     mem_free(job.items);
     mem_free(job.offsets);
     mem_free(job.first);
-    buffer_fini(&job.texts);
+    mem_free(job.texts);
     fd_close(job.program_fd);
     free(job.program_path);
     return rc;

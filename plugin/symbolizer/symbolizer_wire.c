@@ -58,17 +58,26 @@ wire_put_request(struct buffer *out, const char *path, unsigned flags,
 }
 
 void
-wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
-                const struct frame *frames, uint32_t frame_count)
+wire_put_text(struct buffer *out, const char *text, size_t max)
+{
+    size_t mark = begin(out, WIRE_TEXT);
+
+    put_text(out, text, max);
+    end(out, mark);
+}
+
+void
+wire_put_answer(struct buffer *out, uint64_t start, uint32_t symbol,
+                const struct wire_frame *frames, uint32_t frame_count)
 {
     size_t mark = begin(out, WIRE_ANSWER);
 
     buffer_u64(out, start);
-    put_text(out, symbol, WIRE_NAME_MAX);
+    buffer_lenenc(out, symbol);
     buffer_u8(out, (uint8_t)frame_count);
     for (uint32_t i = 0; i < frame_count; i++) {
-        put_text(out, frames[i].function, WIRE_NAME_MAX);
-        put_text(out, frames[i].file, WIRE_FILE_MAX);
+        buffer_lenenc(out, frames[i].function);
+        buffer_lenenc(out, frames[i].file);
         buffer_u32(out, frames[i].line);
     }
     end(out, mark);
@@ -157,21 +166,31 @@ wire_parse_request(struct span payload, struct wire_request *out)
            offsets.size == (size_t)out->count * 8;
 }
 
+static uint32_t
+take_number(struct reader *r)
+{
+    uint64_t number = reader_lenenc(r);
+
+    if (number > WIRE_TEXTS_MAX)
+        r->failed = true;
+    return r->failed ? 0 : (uint32_t)number;
+}
+
 static void
 parse_answer(struct reader *r, struct wire_reply *out)
 {
     out->start = reader_u64(r);
-    out->symbol = take_text(r, WIRE_NAME_MAX);
+    out->symbol = take_number(r);
     out->frame_count = reader_u8(r);
     if (out->frame_count == 0 || out->frame_count > NAMES_INLINE_MAX) {
         r->failed = true;
         return;
     }
     for (uint32_t i = 0; i < out->frame_count; i++) {
-        out->frames[i].function = take_text(r, WIRE_NAME_MAX);
-        out->frames[i].file = take_text(r, WIRE_FILE_MAX);
+        out->frames[i].function = take_number(r);
+        out->frames[i].file = take_number(r);
         out->frames[i].line = reader_u32(r);
-        if (out->frames[i].function.size == 0 && out->frame_count > 1)
+        if (out->frames[i].function == 0 && out->frame_count > 1)
             r->failed = true;
     }
 }
@@ -185,6 +204,10 @@ wire_parse_reply(struct span payload, struct wire_reply *out)
     switch (out->type) {
     case WIRE_ANSWER:
         parse_answer(&r, out);
+        break;
+    case WIRE_TEXT:
+        out->text = take_text(&r, WIRE_NAME_MAX);
+        r.failed |= out->text.size == 0;
         break;
     case WIRE_REFUSED:
     case WIRE_DONE:

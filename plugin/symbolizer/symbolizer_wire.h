@@ -11,9 +11,11 @@
  *
  *   WIRE_NAME
  *       u8 version, u8 flags, text path, u32 count, count * u64 file offset
+ *   WIRE_TEXT
+ *       text, not "": the next one of this request's, numbered from 1
  *   WIRE_ANSWER
- *       u64 function start, text symbol ("" when there is none), u8 frames,
- *       then per frame: text function, text file, u32 line
+ *       u64 function start, number symbol (0 when there is none), u8 frames,
+ *       then per frame: number function, number file, u32 line
  *   WIRE_PART
  *       the next bytes of an index, to the end of the message
  *   WIRE_REFUSED
@@ -22,8 +24,9 @@
  *       text complaint ("" when all is well: all were answered, or the index
  *       is whole)
  *
- * A text is a length-encoded size and its bytes.  The one frame of an address
- * without a name has function "": the start of its function stands for it.
+ * A text is a length-encoded size and its bytes.  A number is length-encoded,
+ * and that of a text which came before, or 0: "".  The one frame of an address
+ * without a name has function 0: the start of its function stands for it.
  * The start is the symbol's, where there is one.
  */
 #ifndef HW_SYMBOLIZER_WIRE_H
@@ -41,7 +44,7 @@ struct buffer;
 enum {
     /* Raised by any change here: a package may replace the helper of a
      * heapwired that runs on. */
-    WIRE_VERSION = 3,
+    WIRE_VERSION = 4,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
@@ -49,10 +52,10 @@ enum {
     WIRE_FILE_MAX = 4096, /* so are longer source paths */
     WIRE_COMPLAINT_MAX = 200,
     WIRE_PART_MAX = 1 << 16,
+    WIRE_TEXTS_MAX = 1 << 24, /* of one request */
     /* Each holds the largest message of its direction. */
     WIRE_REQUEST_MAX = WIRE_ADDRESSES_MAX * 8 + WIRE_PATH_MAX + 64,
-    WIRE_REPLY_MAX = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 16) +
-                     WIRE_NAME_MAX + 64
+    WIRE_REPLY_MAX = WIRE_PART_MAX + 64
 };
 
 enum wire_type {
@@ -60,7 +63,8 @@ enum wire_type {
     WIRE_ANSWER,
     WIRE_DONE,
     WIRE_PART,
-    WIRE_REFUSED
+    WIRE_REFUSED,
+    WIRE_TEXT
 };
 
 /* How the helper ends when it cannot go on. */
@@ -86,26 +90,28 @@ struct wire_request {
 };
 
 struct wire_frame {
-    struct span function, file;
+    uint32_t function, file; /* numbers of texts */
     uint32_t line;
 };
 
 struct wire_reply {
     enum wire_type type;
     uint64_t start; /* virtual address in the object */
-    struct span symbol;
+    uint32_t symbol;
     uint32_t frame_count;
     struct wire_frame frames[NAMES_INLINE_MAX];
     struct span complaint; /* of WIRE_REFUSED, too */
     struct span part;      /* never "" */
+    struct span text;      /* likewise */
 };
 
 /* Append one message; a buffer without room fails as buffers do.  flags is of
  * enum wire_flag; a part is at most WIRE_PART_MAX. */
 void wire_put_request(struct buffer *out, const char *path, unsigned flags,
                       const uint64_t *offsets, uint32_t count);
-void wire_put_answer(struct buffer *out, uint64_t start, const char *symbol,
-                     const struct frame *frames, uint32_t frame_count);
+void wire_put_text(struct buffer *out, const char *text, size_t max);
+void wire_put_answer(struct buffer *out, uint64_t start, uint32_t symbol,
+                     const struct wire_frame *frames, uint32_t frame_count);
 void wire_put_part(struct buffer *out, const void *data, size_t size);
 void wire_put_refused(struct buffer *out, const char *why);
 void wire_put_done(struct buffer *out, const char *complaint);
@@ -116,7 +122,8 @@ enum wire_framing { WIRE_MORE, WIRE_READY, WIRE_BAD };
 enum wire_framing wire_next(const void *data, size_t size, size_t max,
                             struct span *payload);
 
-/* Take a payload apart, borrowing from it; false if anything is off. */
+/* Take a payload apart, borrowing from it; false if anything is off.  Whether
+ * a number is one of a text that came is for who keeps them. */
 bool wire_parse_request(struct span payload, struct wire_request *out);
 bool wire_parse_reply(struct span payload, struct wire_reply *out);
 

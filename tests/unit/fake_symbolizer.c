@@ -22,6 +22,7 @@ static struct buffer in, out;
 static struct wire_request request;
 static int fds[4]; /* that came with it */
 static size_t fd_count;
+static uint32_t text_count; /* sent for it */
 
 static ssize_t
 receive(char *place, size_t size)
@@ -79,6 +80,31 @@ send_all(void)
     buffer_clear(&out);
 }
 
+static uint32_t
+put_text(const char *text, size_t max)
+{
+    if (text[0] == '\0')
+        return 0;
+    wire_put_text(&out, text, max);
+    return ++text_count;
+}
+
+/* With texts of its own. */
+static void
+put_answer(uint64_t start, const char *symbol, const struct frame *frames,
+           uint32_t count)
+{
+    struct wire_frame numbers[NAMES_INLINE_MAX];
+    uint32_t number = put_text(symbol, WIRE_NAME_MAX);
+
+    for (uint32_t i = 0; i < count; i++) {
+        numbers[i].function = put_text(frames[i].function, WIRE_NAME_MAX);
+        numbers[i].file = put_text(frames[i].file, WIRE_FILE_MAX);
+        numbers[i].line = frames[i].line;
+    }
+    wire_put_answer(&out, start, number, numbers, count);
+}
+
 /* One answer per address but the last `missing`, named after the offset. */
 static void
 put_answers(uint32_t missing)
@@ -89,7 +115,7 @@ put_answers(uint32_t missing)
     for (uint32_t i = 0; i + missing < request.count; i++) {
         snprintf(name, sizeof(name), "fake_%llx",
                  (unsigned long long)reader_u64(&request.offsets));
-        wire_put_answer(&out, 0, "", &frame, 1);
+        put_answer(0, "", &frame, 1);
     }
 }
 
@@ -162,7 +188,7 @@ many(void)
     struct frame frame = {"more", "", 0};
 
     put_answers(0);
-    wire_put_answer(&out, 0, "", &frame, 1);
+    put_answer(0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }
@@ -174,9 +200,21 @@ flood(void)
 
     for (;;) {
         for (int i = 0; i < 1000; i++)
-            wire_put_answer(&out, 0, "", &frame, 1);
+            put_answer(0, "", &frame, 1);
         send_all();
     }
+}
+
+/* Names a text that never came. */
+static void
+unsent(void)
+{
+    struct wire_frame frame = {text_count + 1, 0, 0};
+
+    for (uint32_t i = 0; i < request.count; i++)
+        wire_put_answer(&out, 0, 0, &frame, 1);
+    wire_put_done(&out, "");
+    send_all();
 }
 
 static void
@@ -204,8 +242,7 @@ hostile(void)
         for (size_t j = 0; j < NAMES_INLINE_MAX; j++)
             frames[j] = (struct frame){"\"><script>\n\033]0;x\a\xff\xc3\xa9",
                                        "/a\nb\xe2\x82", UINT32_MAX};
-        wire_put_answer(&out, UINT64_MAX, "\033]0;x\a\xff", frames,
-                        NAMES_INLINE_MAX);
+        put_answer(UINT64_MAX, "\033]0;x\a\xff", frames, NAMES_INLINE_MAX);
         send_all();
     }
     wire_put_done(&out, "");
@@ -279,7 +316,7 @@ other(void)
     struct frame frame = {"more", "", 0};
 
     if (request.make_index)
-        wire_put_answer(&out, 0, "", &frame, 1);
+        put_answer(0, "", &frame, 1);
     else
         wire_put_part(&out, "index", 5);
     wire_put_done(&out, "");
@@ -305,7 +342,7 @@ second(void)
         snprintf(name, sizeof(name), "index %d, %zu descriptors",
                  request.has_index, fd_count);
     for (uint32_t i = 0; i < request.count; i++)
-        wire_put_answer(&out, 0, "", &frame, 1);
+        put_answer(0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }
@@ -331,7 +368,7 @@ inherit(void)
              signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "default" : "changed",
              getpgrp() == getpid() ? "own" : "shared");
     for (uint32_t i = 0; i < request.count; i++)
-        wire_put_answer(&out, 0, "", &frame, 1);
+        put_answer(0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }
@@ -415,6 +452,7 @@ static const struct {
     {"half", half},
     {"few", few},
     {"many", many},
+    {"unsent", unsent},
     {"flood", flood},
     {"after", after},
     {"complain", complain},
@@ -447,6 +485,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(behaviours) / sizeof(behaviours[0]); i++)
         while (slash && strcmp(slash + 1, behaviours[i].name) == 0) {
             read_request();
+            text_count = 0;
             behaviours[i].answer();
             while (fd_count > 0)
                 close(fds[--fd_count]);

@@ -328,13 +328,18 @@ END_TEST
 static char answered[64];
 
 static bool
+take_text(void *arg, struct span text)
+{
+    (void)arg;
+    snprintf(answered, sizeof(answered), "%.*s", (int)text.size, text.data);
+    return true;
+}
+
+static bool
 take(void *arg, const struct wire_reply *reply)
 {
     (void)arg;
-    snprintf(answered, sizeof(answered), "%.*s",
-             (int)reply->frames[0].function.size,
-             reply->frames[0].function.data);
-    return true;
+    return reply->frame_count == 1;
 }
 
 START_TEST(an_index_comes_along_with_its_object)
@@ -346,6 +351,7 @@ START_TEST(an_index_comes_along_with_its_object)
                                        .offsets = &offset,
                                        .count = 1,
                                        .deadline_ms = 10000,
+                                       .text = take_text,
                                        .answer = take};
     struct error err;
 
@@ -401,6 +407,7 @@ START_TEST(parts_that_nobody_asked_for_are_garbage)
                                        .offsets = &offset,
                                        .count = 1,
                                        .deadline_ms = 10000,
+                                       .text = take_text,
                                        .answer = take};
     struct error err;
 

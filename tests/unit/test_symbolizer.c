@@ -138,6 +138,7 @@ static const struct {
     {"half", ADDRESSES / 2 + ADDRESSES / 4, "status 1"},
     {"few", ADDRESSES - 1, "garbage"},
     {"many", ADDRESSES, "garbage"},
+    {"unsent", 0, "garbage"},
     {"after", ADDRESSES, "garbage"},
     {"flood", 0, "garbage"},
     {"complain", 0, "no such ?[31mluck"},

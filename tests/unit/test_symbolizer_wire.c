@@ -5,10 +5,7 @@
 #include "suite.h"
 #include "symbolizer_wire.h"
 
-static const struct frame chain[] = {
-    {"inner(int)", "/src/a.cc", 7},
-    {"outer", "", 0},
-};
+static const struct wire_frame chain[] = {{1, 300, 7}, {WIRE_TEXTS_MAX, 0, 0}};
 
 static struct span
 payload_of(const struct buffer *b, size_t max)
@@ -96,17 +93,22 @@ START_TEST(an_answer_comes_back_as_it_was_put)
     struct buffer b;
 
     buffer_init(&b, WIRE_REPLY_MAX);
-    wire_put_answer(&b, 0x1234, "outer.part.0", chain, 2);
+    wire_put_answer(&b, 0x1234, 2, chain, 2);
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     ck_assert_int_eq(reply.type, WIRE_ANSWER);
     ck_assert_uint_eq(reply.start, 0x1234);
-    ck_assert(span_is(reply.symbol, "outer.part.0"));
+    ck_assert_uint_eq(reply.symbol, 2);
     ck_assert_uint_eq(reply.frame_count, 2);
-    ck_assert(span_is(reply.frames[0].function, "inner(int)"));
-    ck_assert(span_is(reply.frames[0].file, "/src/a.cc"));
+    ck_assert_uint_eq(reply.frames[0].function, 1);
+    ck_assert_uint_eq(reply.frames[0].file, 300);
     ck_assert_uint_eq(reply.frames[0].line, 7);
-    ck_assert(span_is(reply.frames[1].function, "outer"));
-    ck_assert_uint_eq(reply.frames[1].file.size, 0);
+    ck_assert_uint_eq(reply.frames[1].function, WIRE_TEXTS_MAX);
+    ck_assert_uint_eq(reply.frames[1].file, 0);
+    buffer_clear(&b);
+    wire_put_text(&b, "/src/a.cc", WIRE_FILE_MAX);
+    ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
+    ck_assert_int_eq(reply.type, WIRE_TEXT);
+    ck_assert(span_is(reply.text, "/src/a.cc"));
     buffer_clear(&b);
     wire_put_done(&b, "cannot read it");
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
@@ -131,7 +133,7 @@ START_TEST(cut_at_any_byte_nothing_is_taken)
 
     buffer_init(&b, WIRE_REPLY_MAX);
     buffer_init(&q, WIRE_REQUEST_MAX);
-    wire_put_answer(&b, 1, "outer", chain, 2);
+    wire_put_answer(&b, 1, 1, chain, 2);
     wire_put_request(&q, "/bin/x", 0, offsets, 3);
     for (size_t n = 0; n < b.size; n++)
         ck_assert_int_eq(wire_next(b.data, n, WIRE_REPLY_MAX, &payload),
@@ -185,31 +187,39 @@ START_TEST(hostile_answers_are_refused)
         buffer_init(&b, 1 << 20);
         buffer_u8(&b, WIRE_ANSWER);
         buffer_u64(&b, 0);
-        buffer_lenenc_bytes(&b, "", 0); /* symbol */
+        buffer_lenenc(&b, 0); /* symbol */
         buffer_u8(&b, (uint8_t)frames);
         for (int i = 0; i < frames; i++) {
-            buffer_lenenc_bytes(&b, "f", 1);
-            buffer_lenenc_bytes(&b, "", 0);
+            buffer_lenenc(&b, 1);
+            buffer_lenenc(&b, 0);
             buffer_u32(&b, 1);
         }
         ck_assert(wire_parse_reply((struct span){b.data, b.size}, &reply) ==
                   fits);
         buffer_fini(&b);
     }
-    for (size_t size = WIRE_NAME_MAX; size <= WIRE_NAME_MAX + 1; size++) {
+    for (size_t size = 0; size <= WIRE_NAME_MAX + 1; size++) {
+        if (size == 2)
+            size = WIRE_NAME_MAX;
         buffer_init(&b, 1 << 20);
-        buffer_u8(&b, WIRE_ANSWER);
-        buffer_u64(&b, 0);
-        buffer_lenenc_bytes(&b, "", 0); /* symbol */
-        buffer_u8(&b, 1);
+        buffer_u8(&b, WIRE_TEXT);
         buffer_lenenc(&b, size);
         ck_assert_ptr_nonnull(buffer_reserve(&b, size));
         memset(b.data + b.size, 'n', size);
         buffer_claim(&b, size);
-        buffer_lenenc_bytes(&b, "", 0);
-        buffer_u32(&b, 1);
         ck_assert(wire_parse_reply((struct span){b.data, b.size}, &reply) ==
-                  (size == WIRE_NAME_MAX));
+                  (size > 0 && size <= WIRE_NAME_MAX));
+        buffer_fini(&b);
+    }
+    for (int place = 0; place < 6; place++) {
+        uint32_t past = WIRE_TEXTS_MAX + place % 2;
+        struct wire_frame frame = {place / 2 == 1 ? past : 1,
+                                   place / 2 == 2 ? past : 1, 1};
+
+        buffer_init(&b, 1 << 20);
+        wire_put_answer(&b, 1, place / 2 == 0 ? past : 1, &frame, 1);
+        ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply) ==
+                  (place % 2 == 0));
         buffer_fini(&b);
     }
 }
@@ -217,16 +227,16 @@ END_TEST
 
 START_TEST(only_the_single_frame_may_be_without_a_name)
 {
-    static const struct frame one[] = {{"", "", 0}};
-    static const struct frame two[] = {{"f", "", 0}, {"", "", 0}};
+    static const struct wire_frame one[] = {{0, 0, 0}};
+    static const struct wire_frame two[] = {{1, 0, 0}, {0, 0, 0}};
     struct wire_reply reply;
     struct buffer b;
 
     buffer_init(&b, 1000);
-    wire_put_answer(&b, 1, "", one, 1);
+    wire_put_answer(&b, 1, 0, one, 1);
     ck_assert(wire_parse_reply(payload_of(&b, 1000), &reply));
     buffer_clear(&b);
-    wire_put_answer(&b, 1, "", two, 2);
+    wire_put_answer(&b, 1, 0, two, 2);
     ck_assert(!wire_parse_reply(payload_of(&b, 1000), &reply));
     buffer_fini(&b);
 }
@@ -234,37 +244,34 @@ END_TEST
 
 START_TEST(long_names_are_cut_with_an_ellipsis)
 {
+    static const size_t ceilings[] = {WIRE_NAME_MAX, WIRE_FILE_MAX};
     static char name[WIRE_NAME_MAX + 100];
-    struct frame frame = {name, name, 1};
     struct wire_reply reply;
     struct buffer b;
 
     memset(name, 'n', sizeof(name) - 1);
-    buffer_init(&b, WIRE_REPLY_MAX);
-    wire_put_answer(&b, 1, name, &frame, 1);
-    ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
-    ck_assert_uint_eq(reply.symbol.size, WIRE_NAME_MAX);
-    ck_assert_uint_eq(reply.frames[0].function.size, WIRE_NAME_MAX);
-    ck_assert_uint_eq(reply.frames[0].file.size, WIRE_FILE_MAX);
-    ck_assert_mem_eq(reply.frames[0].function.data + WIRE_NAME_MAX - 4, "n...",
-                     4);
-    buffer_fini(&b);
+    for (size_t i = 0; i < 2; i++) {
+        buffer_init(&b, WIRE_REPLY_MAX);
+        wire_put_text(&b, name, ceilings[i]);
+        ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
+        ck_assert_uint_eq(reply.text.size, ceilings[i]);
+        ck_assert_mem_eq(reply.text.data + ceilings[i] - 4, "n...", 4);
+        buffer_fini(&b);
+    }
 }
 END_TEST
 
 START_TEST(the_largest_answer_fits_its_ceiling)
 {
-    static char name[WIRE_NAME_MAX + 1], file[WIRE_FILE_MAX + 1];
-    struct frame frames[NAMES_INLINE_MAX];
+    struct wire_frame frames[NAMES_INLINE_MAX];
     struct wire_reply reply;
     struct buffer b;
 
-    memset(name, 'n', sizeof(name) - 1);
-    memset(file, 'f', sizeof(file) - 1);
     for (size_t i = 0; i < NAMES_INLINE_MAX; i++)
-        frames[i] = (struct frame){name, file, UINT32_MAX};
+        frames[i] =
+            (struct wire_frame){WIRE_TEXTS_MAX, WIRE_TEXTS_MAX, UINT32_MAX};
     buffer_init(&b, WIRE_REPLY_MAX + WIRE_HEAD);
-    wire_put_answer(&b, UINT64_MAX, name, frames, NAMES_INLINE_MAX);
+    wire_put_answer(&b, UINT64_MAX, WIRE_TEXTS_MAX, frames, NAMES_INLINE_MAX);
     ck_assert(wire_parse_reply(payload_of(&b, WIRE_REPLY_MAX), &reply));
     buffer_fini(&b);
 }

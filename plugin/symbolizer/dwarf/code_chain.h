@@ -22,6 +22,7 @@ struct code_frame {
                          readable */
     bool readable;    /* name is demangled already */
     bool inlined;
+    bool lasting; /* texts stay where they are, with a NUL behind them */
 };
 
 /* Innermost first.  Without a function, but with a line, there is one frame

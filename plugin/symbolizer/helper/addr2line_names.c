@@ -68,12 +68,14 @@ addr2line_names_free(struct addr2line_names *names)
 /* ---- texts ---- */
 
 static const char *
-keep(struct addr2line_names *names, struct span text)
+keep(struct addr2line_names *names, struct span text, bool lasting)
 {
     uint32_t number;
 
     if (text.size == 0)
         return "";
+    if (lasting)
+        return text.data;
     if (texts_add(names->texts, text.data, text.size, &number) != 0)
         return NULL;
     return texts_get(names->texts, number);
@@ -108,7 +110,7 @@ addr2line_names_readable(struct addr2line_names *names,
     char *readable;
 
     if (name->readable || name->text.size == 0)
-        return keep(names, name->text);
+        return keep(names, name->text, name->lasting);
     if (texts_add(names->texts, name->text.data, name->text.size, &number) != 0)
         return NULL;
     slot = readable_slot(names, number);
@@ -184,7 +186,8 @@ static const char *
 function_name(struct addr2line_names *names, const struct code_frame *frame,
               const struct addr2line_symbol *symbol, bool innermost)
 {
-    const struct addr2line_name own = {frame->name, frame->readable};
+    const struct addr2line_name own = {frame->name, frame->readable,
+                                       frame->readable && frame->lasting};
     const struct named_entry *known;
     const char *name;
 
@@ -220,7 +223,7 @@ addr2line_names_frames(struct addr2line_names *names,
         struct frame *to = &frames[i];
 
         to->function = function_name(names, from, symbol, i == 0);
-        to->file = keep(names, from->file);
+        to->file = keep(names, from->file, from->lasting);
         to->line = from->line;
         if (!to->function || !to->file)
             return -1;

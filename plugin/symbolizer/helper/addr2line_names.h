@@ -29,6 +29,7 @@ void addr2line_names_free(struct addr2line_names *names); /* NULL is fine */
 struct addr2line_name {
     struct span text; /* "" none */
     bool readable;
+    bool lasting; /* and it stays where it is, with a NUL behind it */
 };
 
 /* The symbol that holds an address. */
@@ -48,8 +49,8 @@ int addr2line_names_frames(struct addr2line_names *names,
                            struct frame frames[NAMES_INLINE_MAX],
                            uint32_t *count);
 
-/* One name, demangled and without its version, each only once; NULL without
- * memory. */
+/* One name, demangled and without its version, each only once but for lasting
+ * ones, which are as they came; NULL without memory. */
 const char *addr2line_names_readable(struct addr2line_names *names,
                                      const struct addr2line_name *name);
 

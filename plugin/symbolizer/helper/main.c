@@ -6,6 +6,7 @@
  * distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,18 +19,25 @@
 #include "memory.h"
 #include "object_index.h"
 #include "object_names.h"
+#include "sent_texts.h"
 #include "symbolizer_wire.h"
 
 enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
+    /* What one answer may bring along: its texts, all of them new. */
+    ANSWER_BYTES = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 64) +
+                   2 * WIRE_NAME_MAX,
     DESCRIPTORS_MAX = 2, /* an object's, and its index's */
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+    HEAP_STEP_BYTES = 1 << 20,
+    HEAP_KEPT_BYTES = 32 << 20 /* the most that glibc takes */
 };
 
 struct helper {
     struct buffer in, out;
+    struct sent_texts texts;  /* for the request at hand */
     int fds[DESCRIPTORS_MAX]; /* of the request being read */
     size_t fd_count;
     uint32_t cpu_seconds;
@@ -150,8 +158,23 @@ static int
 put_answer(void *arg, const struct object_answer *answer)
 {
     struct helper *h = arg;
+    struct wire_frame frames[NAMES_INLINE_MAX];
+    uint32_t symbol;
 
-    wire_put_answer(&h->out, answer->start, answer->symbol, answer->frames,
+    if (sent_texts_put(&h->texts, &h->out, answer->symbol, WIRE_NAME_MAX,
+                       &symbol) != 0)
+        return -1;
+    for (uint32_t i = 0; i < answer->frame_count; i++) {
+        const struct frame *frame = &answer->frames[i];
+
+        if (sent_texts_put(&h->texts, &h->out, frame->function, WIRE_NAME_MAX,
+                           &frames[i].function) != 0 ||
+            sent_texts_put(&h->texts, &h->out, frame->file, WIRE_FILE_MAX,
+                           &frames[i].file) != 0)
+            return -1;
+        frames[i].line = frame->line;
+    }
+    wire_put_answer(&h->out, answer->start, symbol, frames,
                     answer->frame_count);
     return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
 }
@@ -186,6 +209,7 @@ name_object(struct helper *h, struct wire_request *request)
     if (flush(h) == 0)
         status = EXIT_SUCCESS;
 out:
+    sent_texts_fini(&h->texts);
     object_names_free(object);
     mem_free(offsets);
     return status;
@@ -268,6 +292,16 @@ serve(struct helper *h)
     return status;
 }
 
+/* A helper lives for moments: memory that it gives back and takes again costs
+ * it more than what it asks for. */
+static void
+keep_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
+    (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -285,13 +319,14 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
+    keep_memory();
     /* libbfd looks for split debug files in the working directory, too. */
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
     h.reader_bytes = reader_mb << 20;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
-    buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + WIRE_HEAD);
+    buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + ANSWER_BYTES);
     status = serve(&h);
     drop_descriptors(&h);
     buffer_fini(&h.in);

@@ -324,7 +324,7 @@ answer_by_index(struct object_names *object, uint64_t address)
         object->damaged += failed != 0;
         return 0;
     }
-    holder.name = (struct addr2line_name){symbol.name, true};
+    holder.name = (struct addr2line_name){symbol.name, true, true};
     holder.start = symbol.start;
     if (addr2line_names_frames(object->names, &chain, &holder, object->frames,
                                &object->answer.frame_count) != 0)

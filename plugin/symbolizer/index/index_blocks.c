@@ -189,7 +189,18 @@ index_blocks_close(struct index_blocks *blocks)
     memset(blocks, 0, sizeof(*blocks));
 }
 
-/* The oldest go; groups that were found in them are forgotten. */
+/* And the group that was found in it. */
+static void
+forget(struct index_table *table, struct index_block *block)
+{
+    mem_free(block->data);
+    block->data = NULL;
+    if (table->group_block < table->count &&
+        &table->blocks[table->group_block] == block)
+        table->group_block = table->count;
+}
+
+/* The oldest go. */
 static void
 make_room(struct index_blocks *blocks, size_t size)
 {
@@ -200,26 +211,38 @@ make_room(struct index_blocks *blocks, size_t size)
         blocks->kept_first = (blocks->kept_first + 1) % blocks->kept_size;
         blocks->kept_count--;
         blocks->kept_bytes -= old->size;
-        mem_free(old->data);
-        old->data = NULL;
-        for (int i = 0; i < INDEX_SECTIONS; i++) {
+        for (int i = INDEX_NODES; i < INDEX_SECTIONS; i++) {
             struct index_table *table = &blocks->tables[i];
 
-            if (table->group_block < table->count &&
-                &table->blocks[table->group_block] == old)
-                table->group_block = table->count;
+            if (old >= table->blocks && old < table->blocks + table->count)
+                forget(table, old);
         }
     }
 }
 
-static bool
-load(struct index_blocks *blocks, struct index_block *block)
+static void
+keep(struct index_blocks *blocks, struct index_block *block)
 {
+    size_t place = blocks->kept_first + blocks->kept_count++;
+
+    blocks->kept[place % blocks->kept_size] = block;
+    blocks->kept_bytes += block->size;
+}
+
+static bool
+load(struct index_blocks *blocks, enum index_section section,
+     struct index_block *block)
+{
+    struct index_table *table = &blocks->tables[section];
     uint8_t *data;
 
     if (block->data)
         return true;
-    make_room(blocks, block->size);
+    if (section >= INDEX_NODES)
+        make_room(blocks, block->size);
+    else if (table->last)
+        forget(table, table->last);
+    table->last = NULL;
     data = mem_alloc((size_t)block->size + PADDING);
     if (!data)
         return false;
@@ -230,11 +253,10 @@ load(struct index_blocks *blocks, struct index_block *block)
         return false;
     }
     block->data = data;
-    blocks
-        ->kept[(blocks->kept_first + blocks->kept_count) % blocks->kept_size] =
-        block;
-    blocks->kept_count++;
-    blocks->kept_bytes += block->size;
+    if (section >= INDEX_NODES)
+        keep(blocks, block);
+    else
+        table->last = block;
     return true;
 }
 
@@ -358,7 +380,7 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         return NULL;
     number = block_of(table, key);
     table->group_block = table->count;
-    if (!load(blocks, &table->blocks[number]) ||
+    if (!load(blocks, section, &table->blocks[number]) ||
         !parse_group(blocks, section, number, key, &table->group)) {
         blocks->failed = true;
         return NULL;

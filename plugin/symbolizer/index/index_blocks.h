@@ -2,8 +2,9 @@
  * index_blocks.h - finds the group of an index file that has an address or a
  * number, reading the file's blocks as they are needed.
  *
- * Blocks that were read and found whole stay, up to INDEX_CACHE_BYTES.  One
- * thread.  See symbol_index_format.h.
+ * Blocks that were read and found whole stay, up to INDEX_CACHE_BYTES; of those
+ * found by address only the last one, for addresses come in order.  One thread.
+ * See symbol_index_format.h.
  */
 #ifndef HW_INDEX_BLOCKS_H
 #define HW_INDEX_BLOCKS_H
@@ -38,6 +39,7 @@ struct index_table {
     uint64_t items;
     struct index_group group; /* the last one found */
     uint32_t group_block;     /* whose; count: none */
+    struct index_block *last; /* by address: the one that is kept; NULL */
 };
 
 struct index_blocks {

@@ -1,6 +1,6 @@
 /*
- * index_texts.h - the texts of an index file that were asked for of late, by
- * their numbers.
+ * index_texts.h - the texts of an index file that were asked for, by their
+ * numbers; they stay where they are.
  *
  * Only the text that is wanted is kept, not those unpacked on the way: fresh
  * memory costs more than unpacking a few hundred bytes again.
@@ -18,9 +18,8 @@ struct arena;
 struct index_blocks;
 
 enum {
-    INDEX_TEXTS_KEPT = 1 << 14,     /* half of them are ever used */
-    INDEX_TEXTS_BYTES = 4 << 20,    /* above it they are forgotten */
-    INDEX_TEXTS_ASK_BYTES = 4 << 20 /* what one question may add, besides */
+    INDEX_TEXTS_FIRST = 1 << 12, /* places, at most half of them used */
+    INDEX_TEXTS_BYTES = 512 << 20
 };
 
 struct index_text {
@@ -30,17 +29,15 @@ struct index_text {
 
 struct index_texts {
     struct index_text *places;
-    uint32_t count; /* of them that are taken */
+    uint32_t room, count; /* of places; and of those that are taken */
     struct arena *arena;
 };
 
 bool index_texts_init(struct index_texts *texts);
 void index_texts_fini(struct index_texts *texts); /* zeroed is fine */
 
-/* Forgets texts when there are many; those given out until then end here. */
-void index_texts_begin(struct index_texts *texts);
-
-/* The number-th text of NAMES or FILES; false: damage, or no memory. */
+/* The number-th text of NAMES or FILES, with a NUL behind it, until fini;
+ * false: damage, or no memory. */
 bool index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
                      enum index_section section, uint64_t number,
                      struct span *text);

@@ -66,10 +66,11 @@ struct symbol_index *symbol_index_open(int fd, const uint8_t *build_id,
 void symbol_index_close(struct symbol_index *index); /* NULL is fine */
 
 /*
- * What is known of address; texts last until the next question.  Frames are as
- * dwarf_chain_at gives them, names readable.  False: this address was left out
- * of the index, so that DWARF is to be asked, or, with *failed -1 and not 0, a
- * block is damaged or there is no memory: other addresses may still be asked.
+ * What is known of address; texts last until symbol_index_close, frames until
+ * the next question.  They are as dwarf_chain_at gives them, names readable.
+ * False: this address was left out of the index, so that DWARF is to be asked,
+ * or, with *failed -1 and not 0, a block is damaged or there is no memory:
+ * other addresses may still be asked.
  */
 bool symbol_index_ask(struct symbol_index *index, uint64_t address,
                       struct code_chain *chain, struct index_symbol *symbol,

@@ -104,7 +104,7 @@ climb(struct symbol_index *index, uint64_t node, struct place place,
         frame->inlined = function & 1;
         frame->linkage = function & 2;
         frame->low = function & 4 ? 0 : UINT64_MAX;
-        frame->readable = true;
+        frame->readable = frame->lasting = true;
         if (!place_texts(index, &place, frame) ||
             !index_texts_get(&index->texts, &index->blocks, INDEX_NAMES,
                              function / 8, &frame->name))
@@ -195,7 +195,6 @@ symbol_index_ask(struct symbol_index *index, uint64_t address,
     *symbol = (struct index_symbol){0, UINT64_MAX, {"", 0}};
     *failed = 0;
     index->blocks.failed = false;
-    index_texts_begin(&index->texts);
     if (!find_range(index, address, &range))
         goto fail;
     if (range == INDEX_LEFT_OUT)
@@ -207,8 +206,8 @@ symbol_index_ask(struct symbol_index *index, uint64_t address,
         if (!climb(index, range - INDEX_FIRST_NODE, place, &chain->count))
             goto fail;
     } else if (place.file != 0 || place.line != 0) {
-        index->frames[0] =
-            (struct code_frame){.readable = true, .name = {"", 0}};
+        index->frames[0] = (struct code_frame){
+            .readable = true, .lasting = true, .name = {"", 0}};
         if (!place_texts(index, &place, &index->frames[0]))
             goto fail;
         chain->count = 1;
