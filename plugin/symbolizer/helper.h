@@ -45,6 +45,7 @@ struct helper_question {
     uint32_t count;
     uint32_t deadline_ms; /* of this question */
     bool symbols_only;
+    bool no_lines; /* of answers by DWARF; nobody looks at them */
     /* Called per answer, its texts raw and borrowed; false: it is garbage. */
     bool (*answer)(void *arg, const struct wire_reply *reply);
     /* The index is of no use; why is raw, too.  NULL: nobody cares. */

@@ -24,7 +24,7 @@ enum { COMPLAINT_MAX = 200 };
 /* What was opened when it was needed, if it was there. */
 struct object_names {
     char *path;
-    bool symbols_only;
+    bool symbols_only, no_lines;
     size_t reader_bytes;
     struct elf_file elf;
     struct symbol_index *index;
@@ -79,6 +79,7 @@ object_names_new(const struct object_request *request, struct error *err)
     }
     object->debug_fd = -1;
     object->symbols_only = request->symbols_only;
+    object->no_lines = request->no_lines;
     object->reader_bytes = request->reader_bytes;
     object->path = mem_strdup(request->path);
     if (!object->path) {
@@ -183,7 +184,7 @@ static int
 open_dwarf(struct object_names *object, struct error *err)
 {
     const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
-                                          .lines = true};
+                                          .lines = !object->no_lines};
     const char *path;
     const struct elf_file *elf;
 
