@@ -7,10 +7,10 @@
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
-    libzstd1"
+    libzstd1 libdeflate0"
 build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
-    libpcre2-dev"
+    libpcre2-dev libdeflate-dev"
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file

@@ -20,11 +20,20 @@ const struct view_form view_forms[] = {
     {"collapsed", false, true, profile_collapsed},
     {"flamegraph", true, true, profile_flamegraph},
     {"svg", true, true, graphviz_svg},
-    {"pprof", true, true, profile_pprof},
+    {"pprof", true, true, profile_pprof, true},
     {"raw", false, false, profile_raw},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
+
+/* Patterns are matched with places, too. */
+bool
+view_needs_places(const struct view_form *form,
+                  const struct view_options *options)
+{
+    return form->places || options->granularity != GRANULARITY_FUNCTIONS ||
+           options->focus || options->ignore;
+}
 
 const struct view_form *
 view_form_find(const char *name)

@@ -24,10 +24,15 @@ struct view_form {
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
+    bool places; /* shows files and lines, whatever the granularity */
 };
 
 extern const struct view_form view_forms[];
 extern const size_t view_form_count;
+
+/* Whether what it shows depends on files and lines. */
+bool view_needs_places(const struct view_form *form,
+                       const struct view_options *options);
 
 const struct view_form *view_form_find(const char *name); /* or NULL */
 

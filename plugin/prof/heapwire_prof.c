@@ -67,6 +67,7 @@ struct reading {
     char helper[PATH_BYTES];
     struct symbolizer *symbolizer; /* once it was needed */
     bool alone;                    /* one profile is read */
+    bool no_lines;                 /* nothing of them will be shown */
 };
 
 /* One of them: a raw one is ours, a snapshot's is the snapshot's. */
@@ -99,6 +100,7 @@ start_symbolizer(struct reading *reading, struct error *err)
     struct symbolizer_options options = {.program = reading->helper,
                                          .indexes =
                                              reading->symbols ? &indexes : NULL,
+                                         .no_lines = reading->no_lines,
                                          .once = reading->alone};
 
     if (reading->symbolizer)
@@ -293,6 +295,9 @@ run(const struct prof_command *command, struct error *err)
     buffer_init(&out, output_bytes_max);
     reading.symbols = command->symbols;
     reading.alone = !command->base;
+    /* A difference tells functions of one name apart by their files. */
+    reading.no_lines =
+        reading.alone && !view_needs_places(command->form, &command->options);
     if (command->argument_count == 2) {
         if (check_binary(command, err) != 0)
             goto out;

@@ -517,7 +517,8 @@ helper_ask(struct helper *h, const struct helper_question *question,
                          .fds = {question->object_fd, question->index_fd},
                          .fd_count = question->index_fd >= 0 ? 2 : 1};
     unsigned flags = (question->symbols_only ? WIRE_SYMBOLS_ONLY : 0) |
-                     (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0);
+                     (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0) |
+                     (question->no_lines ? WIRE_NO_LINES : 0);
 
     if (ready_to_start(h, err) != 0)
         return HELPER_EXHAUSTED;

@@ -45,6 +45,7 @@ struct helper_question {
     uint32_t count;
     uint32_t deadline_ms; /* of this question */
     bool symbols_only;
+    bool no_lines; /* of answers by DWARF; nobody looks at them */
     /* Called per text, raw and borrowed, in the order of their numbers, and per
      * answer, whose numbers are as yet unchecked; false: it is garbage. */
     bool (*text)(void *arg, struct span text);

@@ -47,7 +47,7 @@ struct symbolizer {
     uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
-    bool once;
+    bool no_lines, once;
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
@@ -110,6 +110,7 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
         return NULL;
     }
     s->deadline_ms = helper.cpu_ms;
+    s->no_lines = options->no_lines;
     s->once = options->once;
     if (options->indexes)
         s->indexes = *options->indexes;
@@ -392,6 +393,7 @@ ask(struct object *object, bool symbols_only, struct error *err)
         .count = (uint32_t)object->asked_count,
         .deadline_ms = (uint32_t)(left / 2),
         .symbols_only = symbols_only,
+        .no_lines = object->job->s->no_lines,
         .text = take_text,
         .answer = take_answer,
         .refused = take_refusal,

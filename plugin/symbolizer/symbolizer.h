@@ -43,7 +43,8 @@ struct symbolizer_options {
     uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
     uint32_t reader_mb;    /* what it may keep of DWARF; 0: 256 */
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
-    bool once; /* one resolve only: no names are kept for the next */
+    bool no_lines; /* functions are enough: files and lines may be missing */
+    bool once;     /* one resolve only: no names are kept for the next */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,

@@ -138,7 +138,7 @@ take_text(struct reader *r, size_t max)
 static bool
 flags_fit(unsigned flags, uint32_t count)
 {
-    const unsigned known = WIRE_SYMBOLS_ONLY | WIRE_HAS_INDEX;
+    const unsigned known = WIRE_SYMBOLS_ONLY | WIRE_HAS_INDEX | WIRE_NO_LINES;
 
     return flags == WIRE_MAKE_INDEX ? count == 0 : (flags & ~known) == 0;
 }
@@ -157,6 +157,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
     out->symbols_only = (flags & WIRE_SYMBOLS_ONLY) != 0;
     out->has_index = (flags & WIRE_HAS_INDEX) != 0;
     out->make_index = (flags & WIRE_MAKE_INDEX) != 0;
+    out->no_lines = (flags & WIRE_NO_LINES) != 0;
     out->path = take_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);
     offsets = reader_rest(&r);

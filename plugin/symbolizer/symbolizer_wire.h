@@ -77,12 +77,13 @@ enum wire_exit {
 enum wire_flag {
     WIRE_SYMBOLS_ONLY = 1, /* leave the DWARF alone */
     WIRE_HAS_INDEX = 2,    /* a second descriptor follows the object's */
-    WIRE_MAKE_INDEX = 4    /* alone, and without offsets */
+    WIRE_MAKE_INDEX = 4,   /* alone, and without offsets */
+    WIRE_NO_LINES = 8      /* files and lines need not be read */
 };
 
 struct wire_request {
     uint8_t version; /* when not WIRE_VERSION, all that is parsed */
-    bool symbols_only, has_index, make_index;
+    bool symbols_only, has_index, make_index, no_lines;
     struct span path; /* of the mapped file; its name is only shown and
                          its directory searched for split debug files */
     uint32_t count;

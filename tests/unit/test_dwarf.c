@@ -584,6 +584,89 @@ START_TEST(of_several_functions_at_an_address_the_smallest_has_it)
 }
 END_TEST
 
+/* Few values or many, short blocks or long, codes of one byte or two: the
+ * function behind them is found. */
+START_TEST(entries_of_every_shape_are_passed_over)
+{
+    static const uint16_t blocks[] = {
+        0x3a, DW_FORM_data1, 0x02, DW_FORM_exprloc, 0x3b, DW_FORM_data2,
+        0x7e, DW_FORM_block, 0x39, DW_FORM_data4,   0};
+    static const uint16_t many[] = {0x02, DW_FORM_exprloc, 0x7e, DW_FORM_block1,
+                                    0x7f, DW_FORM_exprloc, 0x3a, DW_FORM_udata,
+                                    0};
+    static const uint16_t call[] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_sibling,
+                                    DW_FORM_ref4, 0};
+    enum { WIDE = 40, LAST = 200, LONG = 0x90 };
+    uint16_t wide[WIDE * 2 + 1] = {0};
+    struct dwarf *dwarf;
+    size_t sibling;
+    uint32_t at;
+
+    for (size_t i = 0; i < WIDE; i++) {
+        wide[i * 2] = 0x3a;
+        wide[i * 2 + 1] = DW_FORM_data16;
+    }
+    root(1);
+    abbreviation(2, DW_TAG_subprogram, true, function_attributes);
+    abbreviation(3, 0x34, false, blocks);
+    abbreviation(4, 0x34, false, many);
+    abbreviation(5, 0x34, true, wide);
+    abbreviation(6, DW_TAG_call_site, true, call);
+    for (unsigned code = 7; code <= LAST; code++)
+        abbreviation(code, 0x34, false, blocks);
+    begin_unit(5, false);
+    put_root(1);
+    put_function(2, "first", 0x1000, 0x10);
+    buffer_u8(&info, 0);
+    for (unsigned size = 0; size <= LONG; size += LONG)
+        for (unsigned code = 3; code <= LAST; code += LAST - 3) {
+            uleb(&info, code);
+            buffer_u8(&info, 7);
+            uleb(&info, size);
+            buffer_add(&info, wide, size);
+            buffer_u16(&info, 2);
+            uleb(&info, LONG - size);
+            buffer_add(&info, wide, LONG - size);
+            buffer_u32(&info, 3);
+        }
+    uleb(&info, 4);
+    buffer_u16(&info, 0x0001); /* a block of one byte */
+    buffer_u8(&info, LONG);
+    buffer_add(&info, wide, LONG);
+    buffer_u8(&info, 0);
+    uleb(&info, 500);
+    uleb(&info, 5);
+    for (size_t i = 0; i < WIDE; i++)
+        buffer_add(&info, wide, 16);
+    /* Forward, to itself, and to what is behind the unit: only one is so. */
+    for (int i = 0; i < 3; i++) {
+        at = (uint32_t)(info.size - unit_start);
+        uleb(&info, 6);
+        buffer_u64(&info, 0x1000);
+        sibling = info.size;
+        buffer_u32(&info, i == 2 ? UINT32_MAX : at);
+        uleb(&info, i == 0 ? LAST + 1 : 6); /* jumped over when unknown */
+        if (i > 0) {
+            buffer_u64(&info, 0);
+            buffer_u32(&info, 0);
+            buffer_u8(&info, 0);
+        }
+        buffer_u8(&info, 0);
+        at = (uint32_t)(info.size - unit_start);
+        if (i == 0)
+            memcpy(info.data + sibling, &at, sizeof(at));
+    }
+    buffer_u8(&info, 0);
+    put_function(2, "behind", 0x1100, 0x10);
+    buffer_u16(&info, 0);
+    end_unit();
+    dwarf = open_file();
+    check_chain(dwarf, 0x1000, "first");
+    check_chain(dwarf, 0x1100, "behind");
+    dwarf_free(dwarf);
+}
+END_TEST
+
 /* ---- what comes from outside may end anywhere ---- */
 
 static void
@@ -816,6 +899,7 @@ main(void)
     tcase_add_loop_test(tc, what_makes_no_sense_is_said_and_costs_its_unit_only,
                         0, sizeof(faults) / sizeof(*faults));
     tcase_add_test(tc, of_several_functions_at_an_address_the_smallest_has_it);
+    tcase_add_test(tc, entries_of_every_shape_are_passed_over);
     tcase_add_test(tc, a_file_that_ends_anywhere_is_no_harm);
     tcase_set_timeout(tc, 60); /* with sanitizers it takes a while, too */
     tcase_add_test(tc, a_long_list_is_not_read_for_ever);

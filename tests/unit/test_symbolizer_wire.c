@@ -44,7 +44,9 @@ START_TEST(only_flags_that_go_together_are_taken)
 
     for (unsigned flags = 0; flags < 256; flags++)
         for (uint32_t count = 0; count <= 1; count++) {
-            bool fits = flags == WIRE_MAKE_INDEX ? count == 0 : flags < 4;
+            bool fits = flags == WIRE_MAKE_INDEX
+                            ? count == 0
+                            : flags < 16 && !(flags & WIRE_MAKE_INDEX);
             struct wire_request request;
             struct buffer b;
 
@@ -53,6 +55,7 @@ START_TEST(only_flags_that_go_together_are_taken)
             ck_assert(wire_parse_request(payload_of(&b, WIRE_REQUEST_MAX),
                                          &request) == fits);
             ck_assert_int_eq(request.has_index, (flags & WIRE_HAS_INDEX) != 0);
+            ck_assert_int_eq(request.no_lines, (flags & WIRE_NO_LINES) != 0);
             ck_assert_int_eq(request.make_index,
                              (flags & WIRE_MAKE_INDEX) != 0);
             buffer_fini(&b);

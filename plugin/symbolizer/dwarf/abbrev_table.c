@@ -147,6 +147,65 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     return 1;
 }
 
+/* What gcc says a sibling of, so as to be passed over, and cannot have code
+ * inside: all others may, in local classes and lambdas. */
+static bool
+is_shut(uint16_t tag)
+{
+    return tag == DW_TAG_array_type || tag == DW_TAG_subroutine_type ||
+           tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
+}
+
+static struct abbrev_pass
+pass_of(const struct abbrev *a, const uint32_t *step)
+{
+    struct abbrev_pass pass = {.sibling = ABBREV_NOWHERE};
+    uint32_t count;
+
+    pass.flags = (a->children ? PASS_CHILDREN : 0) |
+                 (a->function ? PASS_CODE : 0) |
+                 (a->inlined ? PASS_INLINED : 0);
+    if (a->children && (a->inlined || is_shut(a->tag)) &&
+        a->sibling != ABBREV_NOWHERE) {
+        pass.flags |= PASS_SHUT;
+        pass.sibling = a->sibling;
+    }
+    for (;; step++) {
+        count = *step >> STEP_BITS;
+        switch (*step & ((1U << STEP_BITS) - 1)) {
+        case STEP_END:
+            return pass;
+        case STEP_BYTES:
+            if (count > (uint32_t)UINT8_MAX - pass.bytes[pass.blocks])
+                break;
+            pass.bytes[pass.blocks] += (uint8_t)count;
+            continue;
+        case STEP_BLOCK:
+        case STEP_BLOCK1:
+            if (pass.blocks + 1U == sizeof(pass.bytes))
+                break;
+            pass.blocks++;
+            continue;
+        default:
+            break;
+        }
+        pass.flags |= PASS_STEPS;
+        return pass;
+    }
+}
+
+static int
+make_passes(struct abbrev_table *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (!more(t, (void **)&t->passes, i, &t->pass_capacity,
+                  sizeof(*t->passes)))
+            return -1;
+        t->passes[i] = pass_of(&t->list[i], &t->steps[t->list[i].plan]);
+    }
+    return 0;
+}
+
 static int
 by_code(const void *a, const void *b)
 {
@@ -184,7 +243,7 @@ make_table(struct abbrev_table *t, struct dwarf_sections *sections,
         do
             rc = t->count < ABBREVS_MAX ? read_abbrev(t, &r, unit) : 0;
         while (rc > 0);
-        if (rc < 0) {
+        if (rc < 0 || make_passes(t) != 0) {
             error_memory(err, "abbreviations of debug information");
             return -1;
         }
@@ -245,11 +304,13 @@ abbrev_cache_fini(struct abbrev_cache *cache)
         mem_free(t->list);
         mem_free(t->attrs);
         mem_free(t->steps);
+        mem_free(t->passes);
         if (t->sections)
             dwarf_room_give(t->sections,
                             t->capacity * sizeof(*t->list) +
                                 t->attr_capacity * sizeof(*t->attrs) +
-                                t->step_capacity * sizeof(*t->steps));
+                                t->step_capacity * sizeof(*t->steps) +
+                                t->pass_capacity * sizeof(*t->passes));
     }
     memset(cache, 0, sizeof(*cache));
 }

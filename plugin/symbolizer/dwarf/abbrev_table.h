@@ -42,12 +42,29 @@ struct abbrev {
                          ABBREV_NOWHERE: there is none, or it is not known */
 };
 
+enum pass_flag {
+    PASS_CHILDREN = 1,
+    PASS_CODE = 2, /* function of struct abbrev */
+    PASS_INLINED = 4,
+    PASS_SHUT = 8,  /* its children never have code */
+    PASS_STEPS = 16 /* it takes more than what is said here */
+};
+
+/* What most entries need to be passed over, in few bytes. */
+struct abbrev_pass {
+    uint8_t flags;    /* of enum pass_flag */
+    uint8_t blocks;   /* of DW_FORM_exprloc, _block or _block1 */
+    uint8_t bytes[3]; /* before, between and behind them */
+    uint16_t sibling; /* as of struct abbrev; ABBREV_NOWHERE without children */
+};
+
 struct abbrev_table {
-    struct abbrev *list; /* ascending codes */
+    struct abbrev *list;        /* ascending codes */
+    struct abbrev_pass *passes; /* of list's */
     struct abbrev_attr *attrs;
     uint32_t *steps;
     size_t count, attr_count, step_count;
-    size_t capacity, attr_capacity, step_capacity;
+    size_t capacity, attr_capacity, step_capacity, pass_capacity;
     struct dwarf_sections *sections; /* of whose room it takes */
     bool dense;                      /* codes are 1 to count */
     bool alternative;                /* some form is of another file */

@@ -12,8 +12,10 @@ enum dw_unit_type {
 };
 
 enum dw_tag {
+    DW_TAG_array_type = 0x01,
     DW_TAG_entry_point = 0x03,
     DW_TAG_compile_unit = 0x11,
+    DW_TAG_subroutine_type = 0x15,
     DW_TAG_inlined_subroutine = 0x1d,
     DW_TAG_subprogram = 0x2e,
     DW_TAG_partial_unit = 0x3c,

@@ -319,7 +319,7 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
     struct section *s = &sections->list[which];
     struct inflate_from from = {sections->elf, s->stored, s->stored_size};
     uint8_t *area = NULL;
-    size_t extra = inflate_extra(s->packing, s->stored_size);
+    size_t extra = inflate_extra(s->stored_size);
     bool room;
 
     if (atomic_load_explicit(&s->area, memory_order_relaxed))

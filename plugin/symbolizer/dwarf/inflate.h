@@ -20,7 +20,7 @@ struct inflate_from {
 };
 
 /* Bytes of memory needed meanwhile, besides the place. */
-size_t inflate_extra(enum inflate_kind kind, uint64_t packed_size);
+size_t inflate_extra(uint64_t packed_size);
 
 int inflate_all(enum inflate_kind kind, const struct inflate_from *from,
                 void *place, size_t size);

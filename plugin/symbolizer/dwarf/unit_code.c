@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
+#include "entry_pass.h"
 #include "errors.h"
 #include "memory.h"
 #include "range_list.h"
@@ -20,12 +21,8 @@
 
 enum {
     WINDOW = 4 << 20, /* most units fit */
-    MARGIN = 1 << 12, /* of a window, before it is moved on */
     GROWTH_FIRST = 64
 };
-
-/* Beside CODE_NONE: what an entry is inside of. */
-static const uint32_t SCOPE_IDLE = UINT32_MAX - 1; /* code nobody asks for */
 
 struct unit_scratch {
     struct dwarf_units *units;
@@ -375,65 +372,18 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
     abbrev_skip(&w->r, w->unit, &w->table->steps[a->plan]);
 }
 
-/* To the entry beside an inlined one that nobody asks for; false: not here. */
-static inline bool
-jump_over(const struct walk *w, const struct abbrev *a, struct reader *r)
-{
-    struct reader at = *r;
-    uint64_t sibling;
-
-    if (a->sibling == ABBREV_NOWHERE)
-        return false;
-    dwarf_skip(&at, a->sibling);
-    sibling = dwarf_number(&at, 4) + w->unit->offset - w->offset;
-    if (at.failed || sibling > (uint64_t)(r->end - w->bytes) ||
-        sibling < (uint64_t)(at.pos - w->bytes))
-        return false;
-    r->pos = w->bytes + sibling;
-    return true;
-}
-
-/*
- * The many entries that only need to be passed over, up to one that walk_entry
- * has to look at: code, and whatever is not quite as it should be.
- */
+/* The many entries that only need to be passed over. */
 static uint64_t
 pass_over(struct walk *w, uint64_t depth)
 {
-    const struct abbrev_table *table = w->table;
-    const uint32_t *steps = table->steps;
-    uint32_t *scopes = w->scratch->scopes, scope = scopes[depth];
-    struct reader r = w->r;
-    const uint8_t *pos = r.pos;
-    bool last = here(w, r.end) == w->end;
-    const struct abbrev *a;
-    uint64_t code;
+    const struct entry_pass pass = {.table = w->table,
+                                    .unit = w->unit,
+                                    .bytes = w->bytes,
+                                    .offset = w->offset,
+                                    .last = here(w, w->r.end) == w->end,
+                                    .scopes = w->scratch->scopes};
 
-    while (r.end - pos >= MARGIN || (last && pos < r.end)) {
-        code = *r.pos < 0x80 ? *r.pos++ : reader_uleb(&r);
-        if (code == 0) {
-            if (depth <= 1)
-                break;
-            scope = scopes[--depth];
-            pos = r.pos;
-            continue;
-        }
-        a = abbrev_find(table, code);
-        if (!a || a->function || (a->inlined && scope != SCOPE_IDLE))
-            break;
-        if (a->inlined && a->children && jump_over(w, a, &r)) {
-            pos = r.pos;
-            continue;
-        }
-        abbrev_skip(&r, w->unit, &steps[a->plan]);
-        if (r.failed || (a->children && depth + 1 == CODE_DEPTH_MAX))
-            break;
-        pos = r.pos;
-        if (a->children)
-            scopes[++depth] = scope;
-    }
-    w->r.pos = pos;
-    return depth;
+    return entry_pass(&pass, &w->r, depth);
 }
 
 /* 1: one entry was read, and *depth is that of the next; 0: they end. */
@@ -478,7 +428,7 @@ walk_entries(struct walk *w)
 
     w->scratch->scopes[0] = CODE_NONE;
     while (rc > 0) {
-        if (w->r.end - w->r.pos < MARGIN && here(w, w->r.end) < w->end &&
+        if (w->r.end - w->r.pos < PASS_MARGIN && here(w, w->r.end) < w->end &&
             move_window(w, here(w, w->r.pos), 0) != 0)
             return -1;
         if (depth > 0)

@@ -141,6 +141,7 @@ open_object(const struct helper *h, const struct wire_request *request,
                                     .index_fd =
                                         request->has_index ? h->fds[1] : -1,
                                     .symbols_only = request->symbols_only,
+                                    .no_lines = request->no_lines,
                                     .reader_bytes = h->reader_bytes};
     char *path = mem_strndup(request->path.data, request->path.size);
     struct object_names *names = NULL;

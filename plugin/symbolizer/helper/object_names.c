@@ -2,6 +2,7 @@
 #include "object_names.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +19,21 @@
 #include "object_symbols.h"
 #include "symbol_index.h"
 #include "symbol_table.h"
+#include "thread.h"
 
-enum { COMPLAINT_MAX = 200 };
+enum { COMPLAINT_MAX = 200, SYMBOLS_STACK = 256 << 10 };
 
 /* What was opened when it was needed, if it was there. */
 struct object_names {
     char *path;
-    bool symbols_only;
+    bool symbols_only, no_lines;
     size_t reader_bytes;
     struct elf_file elf;
     struct symbol_index *index;
     struct addr2line_names *names;
     struct object_symbols *symbols;
+    bool symbols_coming; /* by a thread; symbols is its alone until then */
+    pthread_t thread;
 
     bool debug_sought;
     char *debug_path; /* libbfd's; NULL: there is no split debug file */
@@ -79,6 +83,7 @@ object_names_new(const struct object_request *request, struct error *err)
     }
     object->debug_fd = -1;
     object->symbols_only = request->symbols_only;
+    object->no_lines = request->no_lines;
     object->reader_bytes = request->reader_bytes;
     object->path = mem_strdup(request->path);
     if (!object->path) {
@@ -103,11 +108,20 @@ fail:
     return NULL;
 }
 
+static void
+await_symbols(struct object_names *object)
+{
+    if (object->symbols_coming)
+        pthread_join(object->thread, NULL);
+    object->symbols_coming = false;
+}
+
 void
 object_names_free(struct object_names *object)
 {
     if (!object)
         return;
+    await_symbols(object);
     symbol_index_close(object->index);
     addr2line_names_free(object->names);
     object_symbols_free(object->symbols);
@@ -148,18 +162,47 @@ debug_file(struct object_names *object)
     return object->debug_fd >= 0 ? &object->debug : NULL;
 }
 
+/* Where symbols are, besides the object; may ask libbfd. */
+static const struct elf_file *
+symbols_file(struct object_names *object)
+{
+    return object_has_symbols(&object->elf) ? NULL : debug_file(object);
+}
+
+static void *
+read_symbols(void *arg)
+{
+    struct object_names *object = arg;
+    struct error err;
+
+    /* Sought before: this only takes it. */
+    object->symbols =
+        object_symbols_new(&object->elf, symbols_file(object), &err);
+    return NULL;
+}
+
+/* Reads them while DWARF is read, if that can be. */
+static void
+start_symbols(struct object_names *object)
+{
+    struct thread_start start = {.name = "hw-symbols",
+                                 .stack_bytes = SYMBOLS_STACK,
+                                 .body = read_symbols,
+                                 .arg = object};
+
+    if (object->symbols || object->symbols_coming)
+        return;
+    (void)symbols_file(object);
+    object->symbols_coming = thread_start(&object->thread, &start, NULL) == 0;
+}
+
 /* NULL without memory. */
 static const struct object_symbols *
 symbols_of(struct object_names *object)
 {
-    const struct elf_file *debug = NULL;
-    struct error err;
-
-    if (object->symbols)
-        return object->symbols;
-    if (!object_has_symbols(&object->elf))
-        debug = debug_file(object);
-    object->symbols = object_symbols_new(&object->elf, debug, &err);
+    await_symbols(object);
+    if (!object->symbols)
+        read_symbols(object);
     return object->symbols;
 }
 
@@ -183,7 +226,7 @@ static int
 open_dwarf(struct object_names *object, struct error *err)
 {
     const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
-                                          .lines = true};
+                                          .lines = !object->no_lines};
     const char *path;
     const struct elf_file *elf;
 
@@ -193,6 +236,7 @@ open_dwarf(struct object_names *object, struct error *err)
     elf = dwarf_file(object, &path);
     if (!elf)
         return 0;
+    start_symbols(object);
     object->dwarf = dwarf_new(elf, &options, err);
     return object->dwarf || err->code != ER_OUT_OF_MEMORY ? 0 : -1;
 }

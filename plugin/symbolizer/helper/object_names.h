@@ -25,6 +25,7 @@ struct object_request {
     int index_fd; /* likewise; -1: no index */
     const char *path;
     bool symbols_only;   /* leaves all DWARF alone */
+    bool no_lines;       /* DWARF need not say files and lines */
     size_t reader_bytes; /* what may be kept of DWARF; 0: the default */
 };
 
