@@ -425,7 +425,7 @@ undead(void)
     (void)prctl(PR_SET_PTRACER, tracer);
     if (read(ready[0], &seized, 1) != 1)
         exit(9);
-    wire_put_answer(&out, 0, "", &frame, 1);
+    put_answer(0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }
