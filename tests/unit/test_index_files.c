@@ -377,6 +377,7 @@ START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
                                        .offsets = &offset,
                                        .count = 1,
                                        .deadline_ms = 10000,
+                                       .text = take_text,
                                        .answer = take};
     struct error err = {0};
     uint64_t until;
