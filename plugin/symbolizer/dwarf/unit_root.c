@@ -15,7 +15,8 @@ enum {
     ROOT_FIRST = 512,
     ROOT_MAX = 1 << 20, /* bytes of a first entry, texts included */
     ABBREV_FIRST = 1 << 10,
-    ABBREV_MAX = 1 << 22 /* bytes before a first entry's abbreviation */
+    /* bytes before a first entry's abbreviation: each unit looks anew */
+    ABBREV_MAX = 1 << 18
 };
 
 void
