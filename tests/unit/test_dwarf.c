@@ -6,6 +6,7 @@
  */
 #include "dwarf.h"
 
+#include <elf.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -849,6 +850,21 @@ START_TEST(what_has_no_room_is_not_told_by_half)
 }
 END_TEST
 
+/* Or libbfd would be asked, which has no ceiling. */
+START_TEST(entries_packed_past_the_ceiling_have_no_room)
+{
+    static const struct dwarf_options options = {1 << 20, 1, true};
+    static const uint64_t packed[4] = {1 /* zlib */, 2 << 20, 1, 0};
+    struct error err = {0};
+
+    section_file_add(&file, ".debug_abbrev", "", 1);
+    section_file_add(&file, ".debug_info", packed, sizeof(packed));
+    file.sections[1].flags = SHF_COMPRESSED;
+    ck_assert_ptr_null(dwarf_new(&file.elf, &options, &err));
+    ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
+}
+END_TEST
+
 /* Many addresses, each deep inside of others. */
 START_TEST(answers_do_not_take_more_than_the_ceiling)
 {
@@ -905,6 +921,7 @@ main(void)
     tcase_add_test(tc, a_long_list_is_not_read_for_ever);
     tcase_add_test(tc, any_allocation_may_fail);
     tcase_add_test(tc, without_room_it_is_said_so);
+    tcase_add_test(tc, entries_packed_past_the_ceiling_have_no_room);
     tcase_add_test(tc, answers_do_not_take_more_than_the_ceiling);
     tcase_add_test(tc, what_has_no_room_is_not_told_by_half);
     suite_add_tcase(s, tc);

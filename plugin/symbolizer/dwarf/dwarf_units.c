@@ -135,11 +135,11 @@ read_headers(struct dwarf_units *units, struct info_window *w,
         struct dwarf_unit unit = {.offset = offset, .why = DWARF_KNOWN};
         uint64_t size = HEADER_MAX;
         const uint8_t *bytes =
-            info_window_at(w, units->sections, offset, &size);
+            info_window_at(w, units->sections, offset, &size, err);
         struct reader r;
 
         if (!bytes)
-            break;
+            return -1;
         r = reader_of(bytes, size);
         if (!read_header(&r, all - offset, &unit))
             break;

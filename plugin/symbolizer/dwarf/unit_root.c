@@ -15,7 +15,8 @@ enum {
     ROOT_FIRST = 512,
     ROOT_MAX = 1 << 20, /* bytes of a first entry, texts included */
     ABBREV_FIRST = 1 << 10,
-    ABBREV_MAX = 1 << 22 /* bytes before a first entry's abbreviation */
+    /* bytes before a first entry's abbreviation: each unit looks anew */
+    ABBREV_MAX = 1 << 18
 };
 
 void
@@ -33,7 +34,7 @@ info_window_fini(struct info_window *w)
 
 const uint8_t *
 info_window_at(struct info_window *w, struct dwarf_sections *sections,
-               uint64_t offset, uint64_t *size)
+               uint64_t offset, uint64_t *size, struct error *err)
 {
     uint64_t all = dwarf_section_size(sections, DWARF_INFO), want;
     bool near =
@@ -51,7 +52,7 @@ info_window_at(struct info_window *w, struct dwarf_sections *sections,
         buffer_clear(&w->bytes);
         w->offset = offset;
         if (dwarf_section_copy(sections, DWARF_INFO, offset, want, &w->bytes,
-                               NULL) != 0) {
+                               err) != 0) {
             buffer_clear(&w->bytes);
             return NULL;
         }
@@ -143,7 +144,7 @@ root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
     for (;;) {
         size = size < all ? size : all;
         abbrev_size = abbrev_size < abbrev_all ? abbrev_size : abbrev_all;
-        bytes = info_window_at(w, sections, unit->entries, &size);
+        bytes = info_window_at(w, sections, unit->entries, &size, NULL);
         abbrev_bytes = dwarf_section_bytes(
             sections, DWARF_ABBREV, unit->abbrev_offset, abbrev_size, NULL);
         if (!bytes || !abbrev_bytes)

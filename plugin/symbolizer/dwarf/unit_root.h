@@ -11,6 +11,7 @@
 #include "dwarf_forms.h"
 
 struct dwarf_sections;
+struct error;
 struct dwarf_unit;
 struct range_list;
 
@@ -23,10 +24,11 @@ struct info_window {
 void info_window_init(struct info_window *w);
 void info_window_fini(struct info_window *w);
 
-/* size bytes from offset on, or what the section has; NULL: unreadable. */
+/* size bytes from offset on, or what the section has; NULL with *err when they
+ * cannot be read. */
 const uint8_t *info_window_at(struct info_window *w,
                               struct dwarf_sections *sections, uint64_t offset,
-                              uint64_t *size);
+                              uint64_t *size, struct error *err);
 
 struct unit_root {
     struct form_value low_pc, high_pc, ranges;

@@ -35,6 +35,7 @@ struct object_names {
     bool symbols_coming; /* by a thread; symbols is its alone until then */
     pthread_t thread;
 
+    bool no_room; /* for any of its DWARF */
     bool debug_sought;
     char *debug_path; /* libbfd's; NULL: there is no split debug file */
     struct elf_file debug;
@@ -220,9 +221,8 @@ dwarf_file(struct object_names *object, const char **path)
     return elf && has_dwarf(elf) ? elf : NULL;
 }
 
-/* 0 even when there is none, with *err where it makes no sense; -1 without
- * memory. */
-static int
+/* Without any, *err says why if there should be some. */
+static void
 open_dwarf(struct object_names *object, struct error *err)
 {
     const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
@@ -231,14 +231,14 @@ open_dwarf(struct object_names *object, struct error *err)
     const struct elf_file *elf;
 
     if (object->dwarf_sought || object->symbols_only)
-        return 0;
+        return;
     object->dwarf_sought = true;
     elf = dwarf_file(object, &path);
     if (!elf)
-        return 0;
+        return;
     start_symbols(object);
     object->dwarf = dwarf_new(elf, &options, err);
-    return object->dwarf || err->code != ER_OUT_OF_MEMORY ? 0 : -1;
+    object->no_room = !object->dwarf && err->code == ER_OUT_OF_MEMORY;
 }
 
 static struct bfd_names *
@@ -426,8 +426,7 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t count)
     uint64_t address;
     uint32_t n = 0;
 
-    if (open_dwarf(object, &err) != 0)
-        return -1;
+    open_dwarf(object, &err);
     if (!object->dwarf)
         return 0;
     object->addresses = mem_zalloc(count, sizeof(*object->addresses));
@@ -456,7 +455,7 @@ read_chain(struct object_names *object, uint64_t address,
         found = bsearch(&address, object->addresses, object->address_count,
                         sizeof(address), compare);
     if (!found)
-        return DWARF_DAMAGED;
+        return object->no_room ? DWARF_NO_ROOM : DWARF_DAMAGED;
     return dwarf_chain_at(object->dwarf, (uint32_t)(found - object->addresses),
                           chain);
 }
@@ -527,10 +526,11 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
         return -1;
     }
     symbols = symbols_of(object);
-    if (!symbols || open_dwarf(object, err) != 0) {
-        error_memory(err, "its debug information");
+    if (!symbols) {
+        error_memory(err, "its symbols");
         return -1;
     }
+    open_dwarf(object, err);
     if (!object->dwarf)
         return -1;
     return object_index_write(&object->elf, object->dwarf, symbols, sink, err);
