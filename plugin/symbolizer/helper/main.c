@@ -6,6 +6,7 @@
  * distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,7 +26,8 @@ enum {
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
     DESCRIPTORS_MAX = 2, /* an object's, and its index's */
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+    HEAP_KEPT = 32 << 20
 };
 
 struct helper {
@@ -269,6 +271,16 @@ serve(struct helper *h)
     return status;
 }
 
+/* What one object leaves the next one takes, without asking the kernel: for as
+ * many bytes as are worth keeping. */
+static void
+keep_heap(void)
+{
+    (void)mallopt(M_ARENA_MAX, 1); // NOLINT: no other thread runs yet
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); // NOLINT
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT); // NOLINT
+}
+
 int
 main(int argc, char **argv)
 {
@@ -286,6 +298,7 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
+    keep_heap();
     /* libbfd looks for split debug files in the working directory, too. */
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
