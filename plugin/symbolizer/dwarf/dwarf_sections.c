@@ -243,13 +243,18 @@ no_room(struct dwarf_sections *sections, enum dwarf_section which,
     return -1;
 }
 
+/* dense: most of it will be written, so that large pages cost no memory. */
 static uint8_t *
-reserve(uint64_t size)
+reserve(uint64_t size, bool dense)
 {
     void *area = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    return area == MAP_FAILED ? NULL : area;
+    if (area == MAP_FAILED)
+        return NULL;
+    if (dense)
+        (void)madvise(area, size, MADV_HUGEPAGE);
+    return area;
 }
 
 static bool
@@ -302,7 +307,7 @@ load_plain(struct dwarf_sections *sections, enum dwarf_section which,
         s->loaded =
             mem_zalloc((s->size >> s->block_bits) + 1, sizeof(*s->loaded));
     if (s->loaded && !area) {
-        area = reserve(s->size);
+        area = reserve(s->size, s->block_bits != SCATTERED_BITS);
         atomic_store_explicit(&s->area, area, memory_order_release);
     }
     if (!area)
@@ -328,7 +333,7 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         s->tried = true;
         room = dwarf_room_take(sections, s->size);
         if (room && dwarf_room_take(sections, extra)) {
-            area = reserve(s->size);
+            area = reserve(s->size, true);
             s->no_room = !area;
             if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
                 (void)munmap(area, s->size);

@@ -17,6 +17,7 @@
 #include "errors.h"
 #include "leb128.h"
 #include "line_header.h"
+#include "line_sequences.h"
 #include "memory.h"
 
 enum { /* DW_LNS_*, DWARF 5 "Standard Opcodes" */
@@ -40,12 +41,6 @@ enum { END_SEQUENCE = 1, SET_ADDRESS = 2, DEFINE_FILE = 3 }; /* DW_LNE_* */
 /* Numbers that the program cannot mean: not a file of its own. */
 static const uint32_t NO_FILE = UINT32_MAX - 1;
 
-struct sequence {
-    uint64_t low, high;
-    size_t first, count; /* rows, without the end row */
-    size_t order;        /* of the program */
-};
-
 struct line_table {
     struct line_header header;
     struct line_row *rows;
@@ -61,7 +56,7 @@ struct machine {
     struct line_table *table;
     struct line_header *header;
     struct special special[256]; /* what an opcode adds, with one op per word */
-    struct sequence *sequences;
+    struct line_sequence *sequences;
     size_t sequence_count, sequence_capacity;
     size_t first; /* row of this sequence */
     bool no_memory;
@@ -110,12 +105,6 @@ append(struct machine *m, uint64_t address, uint32_t file, uint32_t line)
     return true;
 }
 
-static bool
-same_place(const struct line_row *a, const struct line_row *b)
-{
-    return a->file == b->file && a->line == b->line;
-}
-
 /* One that goes backwards somewhere: only the highest row is replaced. */
 static bool
 emit_any(struct machine *m)
@@ -152,11 +141,11 @@ emit(struct machine *m)
         return emit_any(m);
     before = &table->rows[table->count - 1];
     m->highest = now.address;
-    if (same_place(before, &now))
+    if (line_row_same(before, &now))
         return true;
     if (before->address != now.address)
         return append(m, now.address, now.file, now.line);
-    if (table->count - m->first > 1 && same_place(before - 1, &now))
+    if (table->count - m->first > 1 && line_row_same(before - 1, &now))
         table->count--;
     else
         *before = now;
@@ -203,7 +192,7 @@ sort_rows(struct machine *m)
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && list[i].row.address == list[i - 1].row.address)
             continue;
-        if (kept == 0 || !same_place(&rows[kept - 1], &list[i].row))
+        if (kept == 0 || !line_row_same(&rows[kept - 1], &list[i].row))
             rows[kept++] = list[i].row;
     }
     table->count = m->first + kept;
@@ -217,7 +206,7 @@ keep_sequence(struct machine *m, uint64_t high)
 {
     struct line_table *table = m->table;
     size_t capacity = m->sequence_capacity;
-    struct sequence *list, *s;
+    struct line_sequence *list, *s;
 
     if (m->sequence_count == capacity) {
         capacity += capacity / 2 + 16;
@@ -235,8 +224,8 @@ keep_sequence(struct machine *m, uint64_t high)
         m->sequence_capacity = capacity;
     }
     s = &m->sequences[m->sequence_count];
-    *s = (struct sequence){table->rows[m->first].address, high, m->first,
-                           table->count - m->first, m->sequence_count};
+    *s = (struct line_sequence){table->rows[m->first].address, high, m->first,
+                                table->count - m->first, m->sequence_count};
     if (!append(m, high, LINE_END, 0)) {
         /* No room: then it ends with its last row. */
         if (s->count == 1)
@@ -479,112 +468,38 @@ prepare(struct machine *m)
     }
 }
 
-/* ---- putting the sequences in order ---- */
-
-/* Those with more in them first, and the later ones: so does binutils. */
-static int
-compare_sequences(const void *left, const void *right)
-{
-    const struct sequence *a = left, *b = right;
-
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    if (a->high != b->high)
-        return a->high > b->high ? -1 : 1;
-    return a->order > b->order ? -1 : 1;
-}
-
-static bool
-in_order(const struct machine *m)
-{
-    for (size_t i = 1; i < m->sequence_count; i++)
-        if (m->sequences[i].low < m->sequences[i - 1].high)
-            return false;
-    return true;
-}
-
-/* Drops what lies inside another one, and cuts what overlaps with it. */
-static void
-trim(struct machine *m)
-{
-    uint64_t high = 0;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < m->sequence_count; i++) {
-        struct sequence s = m->sequences[i];
-
-        if (kept > 0 && s.high <= high)
-            continue;
-        if (kept > 0 && s.low < high)
-            s.low = high;
-        high = s.high;
-        m->sequences[kept++] = s;
-    }
-    m->sequence_count = kept;
-}
-
-/* Copies a sequence's rows from low on behind the count that out has; the two
- * arrays may be one. */
-static size_t
-copy_rows(const struct line_row *rows, const struct sequence *s,
-          struct line_row *out, size_t count)
-{
-    size_t from = s->first, left = s->count;
-    struct line_row *first;
-
-    while (left > 1 && rows[from + 1].address <= s->low) {
-        from++;
-        left--;
-    }
-    if (count > 0 && out[count - 1].address == s->low)
-        count--; /* the end row of the one before */
-    first = &out[count];
-    memmove(first, &rows[from], left * sizeof(*rows));
-    first->address = s->low;
-    if (count > 0 && same_place(first - 1, first)) {
-        memmove(first, first + 1, (left - 1) * sizeof(*rows));
-        left--;
-    }
-    count += left;
-    out[count++] = (struct line_row){s->high, LINE_END, 0};
-    return count;
-}
-
+/* Puts the sequences in order: in place, if they are. */
 static int
 assemble(struct machine *m, struct error *err)
 {
     struct line_table *table = m->table;
-    struct line_row *rows = table->rows, *out = rows;
-    size_t count = 0, capacity = table->capacity;
-    bool sorted = !m->sequences || in_order(m);
+    struct dwarf_sections *sections = m->header->sections;
+    struct line_row *out = table->rows;
+    size_t capacity = table->capacity;
 
-    if (!sorted) {
-        qsort(m->sequences, m->sequence_count, sizeof(*m->sequences),
-              compare_sequences);
-        trim(m);
-        capacity = 0;
-        for (size_t i = 0; i < m->sequence_count; i++)
-            capacity += m->sequences[i].count + 1;
+    if (!line_sequences_in_order(m->sequences, m->sequence_count)) {
+        m->sequence_count =
+            line_sequences_sort(m->sequences, m->sequence_count);
+        capacity = line_sequences_rows(m->sequences, m->sequence_count);
         out = NULL;
-        if (dwarf_room_take(m->header->sections, capacity * sizeof(*out)))
+        if (dwarf_room_take(sections, capacity * sizeof(*out)))
             out = mem_alloc(capacity * sizeof(*out));
         else
             capacity = 0;
         if (!out) {
-            dwarf_room_give(m->header->sections, capacity * sizeof(*out));
+            dwarf_room_give(sections, capacity * sizeof(*out));
             error_memory(err, "a line table");
             return -1;
         }
     }
-    for (size_t i = 0; i < m->sequence_count; i++)
-        count = copy_rows(rows, &m->sequences[i], out, count);
-    if (!sorted) {
-        mem_free(rows);
-        dwarf_room_give(m->header->sections, table->capacity * sizeof(*rows));
+    table->count =
+        line_sequences_join(m->sequences, m->sequence_count, table->rows, out);
+    if (out != table->rows) {
+        mem_free(table->rows);
+        dwarf_room_give(sections, table->capacity * sizeof(*out));
     }
     table->rows = out;
     table->capacity = capacity;
-    table->count = count;
     return 0;
 }
 

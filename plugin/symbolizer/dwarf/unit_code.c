@@ -20,7 +20,7 @@
 #include "unit_name.h"
 
 enum {
-    WINDOW = 4 << 20, /* most units fit */
+    WINDOW = 1 << 20, /* stays in the processor's cache */
     GROWTH_FIRST = 64
 };
 

@@ -31,8 +31,7 @@ enum {
                    2 * WIRE_NAME_MAX,
     DESCRIPTORS_MAX = 2, /* an object's, and its index's */
     EXIT_USAGE = 2,
-    HEAP_STEP_BYTES = 1 << 20,
-    HEAP_KEPT_BYTES = 32 << 20 /* the most that glibc takes */
+    HEAP_KEPT = 32 << 20 /* the most that glibc takes */
 };
 
 struct helper {
@@ -293,14 +292,14 @@ serve(struct helper *h)
     return status;
 }
 
-/* A helper lives for moments: memory that it gives back and takes again costs
- * it more than what it asks for. */
+/* A helper lives for moments, and what one object leaves the next one takes:
+ * memory that it gives back and takes again costs it more than what it asks. */
 static void
-keep_memory(void)
+keep_heap(void)
 {
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
-    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
-    (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
+    (void)mallopt(M_ARENA_MAX, 1); // NOLINT: no other thread runs yet
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); // NOLINT
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT); // NOLINT
 }
 
 int
@@ -320,7 +319,7 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    keep_memory();
+    keep_heap();
     /* libbfd looks for split debug files in the working directory, too. */
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
