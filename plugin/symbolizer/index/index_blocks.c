@@ -12,6 +12,12 @@
 
 enum { PADDING = 8 /* index_load reads that far */ };
 
+static const size_t kept_max[INDEX_SECTIONS] = {
+    [INDEX_NODES] = INDEX_NODES_CACHE_BYTES,
+    [INDEX_NAMES] = INDEX_CACHE_BYTES,
+    [INDEX_FILES] = INDEX_CACHE_BYTES,
+};
+
 struct header {
     uint64_t size;
     uint32_t counts[INDEX_SECTIONS], sums[INDEX_SECTIONS];
@@ -115,9 +121,7 @@ read_tables(struct index_blocks *blocks, const struct header *header,
     if (offset > header->size)
         return damaged(err, "its tables are cut off");
     bytes = mem_alloc(size);
-    blocks->kept_size = size / INDEX_ENTRY_SIZE;
-    blocks->kept = mem_zalloc(blocks->kept_size, sizeof(*blocks->kept));
-    if (!bytes || !blocks->kept) {
+    if (!bytes) {
         error_memory(err, "a symbol index's tables");
         goto out;
     }
@@ -131,7 +135,9 @@ read_tables(struct index_blocks *blocks, const struct header *header,
         struct reader r = reader_of(bytes + place, part);
 
         table->blocks = mem_zalloc(header->counts[i], sizeof(*table->blocks));
-        if (!table->blocks) {
+        table->kept = mem_zalloc(header->counts[i], sizeof(*table->kept));
+        table->kept_max = kept_max[i];
+        if (!table->blocks || !table->kept) {
             error_memory(err, "a symbol index's tables");
             goto out;
         }
@@ -163,7 +169,6 @@ index_blocks_open(struct index_blocks *blocks, int fd, const uint8_t *build_id,
     struct stat st;
 
     blocks->fd = fd;
-    blocks->kept_max = INDEX_CACHE_BYTES;
     if (fstat(fd, &st) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot look at the symbol index");
         return -1;
@@ -184,65 +189,39 @@ index_blocks_close(struct index_blocks *blocks)
         for (uint32_t k = 0; k < blocks->tables[i].count; k++)
             mem_free(blocks->tables[i].blocks[k].data);
         mem_free(blocks->tables[i].blocks);
+        mem_free(blocks->tables[i].kept);
     }
-    mem_free(blocks->kept);
     memset(blocks, 0, sizeof(*blocks));
 }
 
-/* And the group that was found in it. */
+/* The oldest go; a group that was found in one of them is forgotten. */
 static void
-forget(struct index_table *table, struct index_block *block)
+make_room(struct index_table *table, size_t size)
 {
-    mem_free(block->data);
-    block->data = NULL;
-    if (table->group_block < table->count &&
-        &table->blocks[table->group_block] == block)
-        table->group_block = table->count;
-}
+    while (table->kept_count > 0 &&
+           table->kept_bytes + size > table->kept_max) {
+        struct index_block *old = table->kept[table->kept_first];
 
-/* The oldest go. */
-static void
-make_room(struct index_blocks *blocks, size_t size)
-{
-    while (blocks->kept_count > 0 &&
-           blocks->kept_bytes + size > blocks->kept_max) {
-        struct index_block *old = blocks->kept[blocks->kept_first];
-
-        blocks->kept_first = (blocks->kept_first + 1) % blocks->kept_size;
-        blocks->kept_count--;
-        blocks->kept_bytes -= old->size;
-        for (int i = INDEX_NODES; i < INDEX_SECTIONS; i++) {
-            struct index_table *table = &blocks->tables[i];
-
-            if (old >= table->blocks && old < table->blocks + table->count)
-                forget(table, old);
-        }
+        table->kept_first = (table->kept_first + 1) % table->count;
+        table->kept_count--;
+        table->kept_bytes -= old->size;
+        mem_free(old->data);
+        old->data = NULL;
+        if (table->group_block < table->count &&
+            &table->blocks[table->group_block] == old)
+            table->group_block = table->count;
     }
 }
 
-static void
-keep(struct index_blocks *blocks, struct index_block *block)
-{
-    size_t place = blocks->kept_first + blocks->kept_count++;
-
-    blocks->kept[place % blocks->kept_size] = block;
-    blocks->kept_bytes += block->size;
-}
-
 static bool
-load(struct index_blocks *blocks, enum index_section section,
+load(const struct index_blocks *blocks, struct index_table *table,
      struct index_block *block)
 {
-    struct index_table *table = &blocks->tables[section];
     uint8_t *data;
 
     if (block->data)
         return true;
-    if (section >= INDEX_NODES)
-        make_room(blocks, block->size);
-    else if (table->last)
-        forget(table, table->last);
-    table->last = NULL;
+    make_room(table, block->size);
     data = mem_alloc((size_t)block->size + PADDING);
     if (!data)
         return false;
@@ -253,10 +232,9 @@ load(struct index_blocks *blocks, enum index_section section,
         return false;
     }
     block->data = data;
-    if (section >= INDEX_NODES)
-        keep(blocks, block);
-    else
-        table->last = block;
+    table->kept[(table->kept_first + table->kept_count) % table->count] = block;
+    table->kept_count++;
+    table->kept_bytes += block->size;
     return true;
 }
 
@@ -380,7 +358,7 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         return NULL;
     number = block_of(table, key);
     table->group_block = table->count;
-    if (!load(blocks, section, &table->blocks[number]) ||
+    if (!load(blocks, table, &table->blocks[number]) ||
         !parse_group(blocks, section, number, key, &table->group)) {
         blocks->failed = true;
         return NULL;

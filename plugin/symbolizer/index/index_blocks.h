@@ -2,8 +2,9 @@
  * index_blocks.h - finds the group of an index file that has an address or a
  * number, reading the file's blocks as they are needed.
  *
- * Blocks that were read and found whole stay, up to INDEX_CACHE_BYTES; of those
- * found by address only the last one, for addresses come in order.  One thread.
+ * Blocks that were read and found whole stay, up to INDEX_CACHE_BYTES of texts.
+ * Of those found by address only the last one does, for addresses come in
+ * order, and functions, in nearly the same, need little more.  One thread.
  * See symbol_index_format.h.
  */
 #ifndef HW_INDEX_BLOCKS_H
@@ -18,7 +19,7 @@
 
 struct error;
 
-enum { INDEX_CACHE_BYTES = 8 << 20 };
+enum { INDEX_CACHE_BYTES = 8 << 20, INDEX_NODES_CACHE_BYTES = 256 << 10 };
 
 struct index_group {
     uint64_t first, next; /* the keys that it has: next is another's */
@@ -37,18 +38,17 @@ struct index_table {
     struct index_block *blocks;
     uint32_t count;
     uint64_t items;
-    struct index_group group; /* the last one found */
-    uint32_t group_block;     /* whose; count: none */
-    struct index_block *last; /* by address: the one that is kept; NULL */
+    struct index_group group;  /* the last one found */
+    uint32_t group_block;      /* whose; count: none */
+    struct index_block **kept; /* a ring, in the order they were read */
+    size_t kept_first, kept_count;
+    size_t kept_bytes, kept_max; /* one is kept even so */
 };
 
 struct index_blocks {
     int fd; /* borrowed */
     bool failed;
     struct index_table tables[INDEX_SECTIONS];
-    struct index_block **kept; /* a ring, in the order they were read */
-    size_t kept_first, kept_count, kept_size;
-    size_t kept_bytes, kept_max;
 };
 
 /* Reads and checks header and tables; blocks is zeroed by the caller. */
