@@ -161,13 +161,19 @@ complain(struct job *job, const char *what, const char *why)
 }
 
 static void
+count_named(const struct job *job)
+{
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+}
+
+static void
 add(struct job *job, uint64_t address, const struct frame *frames,
     uint32_t count, bool in_allocator)
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
         job->no_memory = true;
-    if (job->request->named)
-        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+    count_named(job);
 }
 
 static void
@@ -250,6 +256,23 @@ keep_text(struct buffer *texts, struct span text)
     clean_text(text, copy);
     buffer_claim(texts, text.size + 1);
     return copy;
+}
+
+/* A location of the cache, which does not change meanwhile. */
+static void
+add_cached(struct object *object, const struct item *item,
+           const struct location *known)
+{
+    struct job *job = object->job;
+
+    if (known->frames[0].function[0] == '+') {
+        add_known(object, item, known);
+        return;
+    }
+    if (names_add_known(job->names, item->address, known,
+                        object->in_allocator) != 0)
+        job->no_memory = true;
+    count_named(job);
 }
 
 /* helper_question.answer: the next offset's. */
@@ -470,12 +493,13 @@ look_up(struct object *object)
     const struct location *known;
     size_t count = 0;
 
+    names_forget_other(job->names); /* the cache may be another by now */
     for (size_t i = 0; i < object->count; i++) {
         const struct item *item = &object->items[i];
 
         known = symbol_cache_find(job->s->cache, &object->key, item->offset);
         if (known) {
-            add_known(object, item, known);
+            add_cached(object, item, known);
         } else if (count == 0 || job->offsets[count - 1] != item->offset) {
             job->offsets[count] = item->offset;
             job->first[count++] = i;
