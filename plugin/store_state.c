@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
@@ -58,7 +57,7 @@ store_forget(struct store *store, const struct held *held)
 uint64_t
 store_memory_of(const struct snapshot *snapshot)
 {
-    return arena_used(snapshot->profile->arena);
+    return profile_bytes(snapshot->profile);
 }
 
 /* Lets decoded ones go that can be read again, but for the latest. */

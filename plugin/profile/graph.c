@@ -23,12 +23,21 @@ enum {
     EDGES_MAX = 1 << 24
 };
 
+/* Of a location: which nodes (from 1; 0: none) its frames are, where the
+ * allocator's own do not hide some. */
+struct passage {
+    uint32_t inner, outer; /* the innermost frame's, and the outermost's */
+    bool shown;            /* it has frames */
+    bool calls;            /* some call each other, or may */
+};
+
 struct builder {
     const struct profile *profile;
     struct view_options options;
     struct graph *graph;
     struct weights weights;
     uint32_t *nodes; /* per text: 1 + its index, once it is known to stay */
+    struct passage *passages; /* per location */
     struct error *err;
 
     struct graph_edge *edges;
@@ -149,27 +158,101 @@ add_call(struct builder *b, uint32_t caller, uint32_t callee, double value)
     return 0;
 }
 
+/* Names of frames that follow each other, after one of *callee. */
+static int
+add_calls(struct builder *b, const uint32_t *names, size_t count, double value,
+          uint32_t *callee)
+{
+    for (size_t k = 0; k < count; k++) {
+        uint32_t caller = b->nodes[names[k]];
+
+        if (caller && *callee &&
+            add_call(b, caller - 1, *callee - 1, value) != 0)
+            return -1;
+        *callee = caller;
+    }
+    return 0;
+}
+
+/* Where names are those of the locations: few frames are nodes that stay. */
+static int
+weigh_locations(struct builder *b, const struct profile_stack *stack,
+                double value)
+{
+    const struct stack_names *names = &b->weights.names;
+    struct allocator_cut cut = stack_names_cut(names, stack);
+    uint32_t callee = 0, skipped = cut.frame;
+
+    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
+        const struct passage *passage = &b->passages[stack->locations[i]];
+        struct shown_frames shown = names->shown[stack->locations[i]];
+
+        if (!passage->shown)
+            continue;
+        if (skipped || passage->calls) {
+            if (skipped < shown.count &&
+                add_calls(b, names->symbols.names + shown.first + skipped,
+                          shown.count - skipped, value, &callee) != 0)
+                return -1;
+            continue;
+        }
+        if (passage->inner && callee &&
+            add_call(b, passage->inner - 1, callee - 1, value) != 0)
+            return -1;
+        callee = passage->outer;
+    }
+    return 0;
+}
+
+static int
+make_passages(struct builder *b)
+{
+    const struct stack_names *names = &b->weights.names;
+
+    b->passages = mem_zalloc(b->profile->location_count, sizeof(*b->passages));
+    if (!b->passages)
+        return -1;
+    for (size_t i = 0; i < b->profile->location_count; i++) {
+        const uint32_t *of = names->symbols.names + names->shown[i].first;
+        struct passage *passage = &b->passages[i];
+        uint32_t count = names->shown[i].count;
+
+        for (uint32_t k = 1; k < count; k++)
+            passage->calls |= b->nodes[of[k - 1]] && b->nodes[of[k]];
+        passage->shown = count > 0;
+        passage->inner = count ? b->nodes[of[0]] : 0;
+        passage->outer = count ? b->nodes[of[count - 1]] : 0;
+    }
+    return 0;
+}
+
 /* Unlike nodes, an edge counts each time it is met in a recursion. */
 static int
 weigh_calls(struct builder *b)
 {
+    bool as_located = stack_names_are_located(&b->weights.names);
+    uint32_t callee;
     size_t count;
+    int rc;
 
+    if (as_located && make_passages(b) != 0)
+        return -1;
     for (size_t i = 0; i < b->profile->stack_count; i++) {
         const struct profile_stack *stack = &b->profile->stacks[i];
         double value = profile_value(stack, b->options.measure);
-        uint32_t callee = 0, caller;
 
-        if (view_cancelled(&b->options, i, b->err) ||
-            stack_names_list(&b->weights.names, stack, b->weights.frames,
-                             &count) != 0)
+        if (view_cancelled(&b->options, i, b->err))
             return -1;
-        for (size_t k = 0; k < count; k++, callee = caller) {
-            caller = b->nodes[b->weights.frames[k]];
-            if (caller && callee &&
-                add_call(b, caller - 1, callee - 1, value) != 0)
-                return -1;
-        }
+        callee = 0;
+        if (as_located)
+            rc = weigh_locations(b, stack, value);
+        else if (stack_names_list(&b->weights.names, stack, b->weights.frames,
+                                  &count) == 0)
+            rc = add_calls(b, b->weights.frames, count, value, &callee);
+        else
+            rc = -1;
+        if (rc != 0)
+            return -1;
     }
     return 0;
 }
@@ -257,6 +340,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     }
     weights_fini(&b.weights);
     mem_free(b.nodes);
+    mem_free(b.passages);
     mem_free(b.edges);
     mem_free(b.slots);
     if (rc != 0) {

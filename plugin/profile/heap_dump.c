@@ -8,6 +8,7 @@
  */
 #include "heap_dump.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,16 +93,47 @@ static const uint8_t hex_digits[256] = {
     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+/*
+ * Eight digits at once, if all are: false otherwise.  Of a byte the upper half
+ * is 3, or of a letter 4 or 6; the lower one is 0 to 9, or 1 to 6.
+ */
+static bool
+eight_digits(const uint8_t *at, uint32_t *value)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    uint64_t text, low, letters, v;
+
+    memcpy(&text, at, sizeof(text));
+    text = be64toh(text);
+    letters = text >> 6 & ones;
+    low = text & ones * 0x0f;
+    if (((text | letters << 5) & ones * 0xf0) != (ones + letters) * 0x30 ||
+        ((low + ones * 6 + letters * 3) & ones * 0x10) ||
+        (~(low + ones * 0x0f) >> 4 & letters))
+        return false;
+    v = low + letters * 9;
+    v = (v | v >> 4) & 0x00ff00ff00ff00ffULL;
+    v = (v | v >> 8) & 0x0000ffff0000ffffULL;
+    *value = (uint32_t)(v | v >> 16);
+    return true;
+}
+
 static uint64_t
 hexadecimal(struct reader *r)
 {
     const uint8_t *at = r->pos, *first;
     uint64_t v = 0, lost = 0;
+    uint32_t eight;
     uint8_t digit;
 
     if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
         at += 2;
-    for (first = at; at < r->end && (digit = hex_digits[*at]) != 0; at++) {
+    first = at;
+    if (r->end - at >= 8 && eight_digits(at, &eight)) {
+        v = eight;
+        at += 8;
+    }
+    for (; at < r->end && (digit = hex_digits[*at]) != 0; at++) {
         lost |= v >> 60;
         v = v << 4 | (digit - 1);
     }

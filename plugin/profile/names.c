@@ -23,6 +23,7 @@ struct names {
     size_t capacity, count;
     struct texts *texts;
     size_t limit;
+    int references;
     char note[NOTE_MAX];
 };
 
@@ -33,6 +34,7 @@ names_new(size_t limit_bytes)
 
     if (!names)
         return NULL;
+    names->references = 1;
     names->limit = limit_bytes;
     names->arena = arena_new(limit_bytes);
     names->capacity = TABLE_FIRST;
@@ -46,10 +48,25 @@ names_new(size_t limit_bytes)
     return names;
 }
 
+struct names *
+names_ref(struct names *names)
+{
+    __atomic_add_fetch(&names->references, 1, __ATOMIC_RELAXED);
+    return names;
+}
+
+size_t
+names_memory(const struct names *names)
+{
+    return arena_used(names->arena) + names->capacity * sizeof(*names->slots);
+}
+
+/* Release pairs with acquire: whoever frees has seen all uses end. */
 void
 names_free(struct names *names)
 {
-    if (!names)
+    if (!names ||
+        __atomic_sub_fetch(&names->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     texts_free(names->texts);
     arena_free(names->arena);
@@ -101,43 +118,96 @@ names_text(struct names *names, const char *text)
     return texts_get(names->texts, number);
 }
 
-int
-names_add(struct names *names, uint64_t address, const struct frame *frames,
-          uint32_t frame_count, bool in_allocator)
+/* Of another table's text, which stays where it is. */
+static const char *
+intern_known(struct names *names, const char *text)
+{
+    uint32_t number;
+
+    if (texts_add_lasting(names->texts, text, &number) != 0)
+        return NULL;
+    return texts_get(names->texts, number);
+}
+
+/* NULL: no memory; *added: it was not there before. */
+static struct location *
+add(struct names *names, uint64_t address, const struct frame *frames,
+    uint32_t frame_count,
+    const char *(*keep)(struct names *names, const char *text), bool *added)
 {
     struct location *location;
     struct frame *copies;
 
-    if (names_find(names, address))
-        return 0;
+    *added = false;
+    location = slot_of(names->slots, names->capacity, address)->location;
+    if (location)
+        return location;
     if (frame_count == 0 || frame_count > NAMES_INLINE_MAX ||
         grow_locations(names) != 0)
-        return -1;
+        return NULL;
     location = arena_alloc(names->arena, sizeof(*location));
     copies = arena_alloc(names->arena, frame_count * sizeof(*copies));
     if (!location || !copies)
-        return -1;
+        return NULL;
     for (uint32_t i = 0; i < frame_count; i++) {
-        copies[i].function = names_text(names, frames[i].function);
-        copies[i].file =
-            names_text(names, frames[i].file ? frames[i].file : "");
+        copies[i].function = keep(names, frames[i].function);
+        copies[i].file = keep(names, frames[i].file ? frames[i].file : "");
         copies[i].line = frames[i].line;
         if (!copies[i].function || !copies[i].file)
-            return -1;
+            return NULL;
     }
     location->address = address;
     location->frames = copies;
     location->frame_count = frame_count;
-    location->in_allocator = in_allocator;
     location->module = "";
     *slot_of(names->slots, names->capacity, address) =
         (struct slot){address, location};
     names->count++;
-    return 0;
+    *added = true;
+    return location;
 }
 
 int
-names_add_known(struct names *names, const struct location *location)
+names_add(struct names *names, uint64_t address, const struct frame *frames,
+          uint32_t frame_count, bool in_allocator)
+{
+    bool added;
+    struct location *location =
+        add(names, address, frames, frame_count, names_text, &added);
+
+    if (added)
+        location->in_allocator = in_allocator;
+    return location ? 0 : -1;
+}
+
+int
+names_add_known(struct names *names, uint64_t address,
+                const struct location *known, bool in_allocator)
+{
+    bool added;
+    struct location *location = add(names, address, known->frames,
+                                    known->frame_count, intern_known, &added);
+
+    if (!location)
+        return -1;
+    if (!added)
+        return 0;
+    location->in_allocator = in_allocator;
+    if (!known->symbol)
+        return 0;
+    location->symbol = intern_known(names, known->symbol);
+    location->symbol_start = known->symbol_start;
+    return location->symbol ? 0 : -1;
+}
+
+void
+names_forget_other(struct names *names)
+{
+    texts_forget_places(names->texts);
+}
+
+int
+names_add_own(struct names *names, const struct location *location)
 {
     size_t size = location->frame_count * sizeof(*location->frames);
     struct location *copy;

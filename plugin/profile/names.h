@@ -1,8 +1,9 @@
 /*
  * names.h - what code addresses are called: the symboliser's answer.
  *
- * Built once, then immutable and free to share.  Texts live in its own arena;
- * equal texts are stored once, so pointers of one table compare.
+ * Built once, then immutable and shared by those who hold a reference.  Texts
+ * live in its own arena; equal texts are stored once, so pointers of one table
+ * compare.
  */
 #ifndef HW_NAMES_H
 #define HW_NAMES_H
@@ -39,12 +40,22 @@ struct names;
 
 /* limit_bytes bounds all texts and tables. */
 struct names *names_new(size_t limit_bytes); /* NULL: out of memory */
-void names_free(struct names *names);        /* NULL is fine */
+void names_free(struct names *names);        /* a reference; NULL is fine */
+struct names *names_ref(struct names *names);
+size_t names_memory(const struct names *names); /* what it holds of memory */
 
 /* Adds an address, copying the texts.  The first answer for an address stays.
  * -1 without memory or past the limit. */
 int names_add(struct names *names, uint64_t address, const struct frame *frames,
               uint32_t frame_count, bool in_allocator);
+
+/*
+ * Likewise what another table knows, with its symbol.  That table keeps its
+ * texts until names_forget_other: each is read only once.
+ */
+int names_add_known(struct names *names, uint64_t address,
+                    const struct location *known, bool in_allocator);
+void names_forget_other(struct names *names);
 
 /* Adds the ELF symbol to an address that was added before; the first stays.
  * -1 when it was not, without memory or past the limit. */
@@ -61,7 +72,7 @@ const char *names_text(struct names *names, const char *text);
 
 /* As names_add and the others at once, of texts that names_text gave, or "":
  * they are not looked at again. */
-int names_add_known(struct names *names, const struct location *location);
+int names_add_own(struct names *names, const struct location *location);
 
 const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);

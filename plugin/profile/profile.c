@@ -118,7 +118,7 @@ location_copy(struct arena *arena, struct texts *texts,
     return !to->module || (from->symbol && !to->symbol) ? -1 : 0;
 }
 
-/* What names lacks. */
+/* What names lack. */
 static int
 name_location(struct arena *arena, uint64_t address, struct location *to)
 {
@@ -135,31 +135,28 @@ name_location(struct arena *arena, uint64_t address, struct location *to)
     return frame->function ? 0 : -1;
 }
 
+/* With what they point to in names. */
 static int
-copy_locations(struct profile *profile, const struct heap_dump *dump,
+list_locations(struct profile *profile, const struct heap_dump *dump,
                const struct names *names)
 {
-    struct texts *texts = texts_new(profile->arena);
     struct location *list =
         arena_alloc(profile->arena, dump->address_count * sizeof(*list));
-    int rc = -1;
 
-    if (!texts || !list)
-        goto out;
+    if (!list)
+        return -1;
     for (size_t i = 0; i < dump->address_count; i++) {
         uint64_t address = dump->addresses[i];
         const struct location *named = names_find(names, address);
 
-        if (named ? location_copy(profile->arena, texts, named, &list[i]) != 0
-                  : name_location(profile->arena, address, &list[i]) != 0)
-            goto out;
+        if (named)
+            list[i] = *named;
+        else if (name_location(profile->arena, address, &list[i]) != 0)
+            return -1;
     }
     profile->locations = list;
     profile->location_count = dump->address_count;
-    rc = 0;
-out:
-    texts_free(texts);
-    return rc;
+    return 0;
 }
 
 static uint64_t
@@ -286,7 +283,7 @@ out:
 }
 
 struct profile *
-profile_new(const struct heap_dump *dump, const struct names *names,
+profile_new(const struct heap_dump *dump, struct names *names,
             const char *program, const struct profile_origin *origin,
             struct error *err)
 {
@@ -296,6 +293,7 @@ profile_new(const struct heap_dump *dump, const struct names *names,
         profile->arena = arena_new(PROFILE_MEMORY_MAX);
     if (!profile || !profile->arena)
         goto out;
+    profile->names = names_ref(names);
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
     profile->memory = "";
@@ -305,7 +303,7 @@ profile_new(const struct heap_dump *dump, const struct names *names,
     profile->note = arena_strndup(profile->arena, names_note(names),
                                   strlen(names_note(names)));
     if (profile->program && profile->note &&
-        copy_locations(profile, dump, names) == 0 &&
+        list_locations(profile, dump, names) == 0 &&
         copy_stacks(profile, dump) == 0)
         return profile;
 out:
@@ -314,11 +312,19 @@ out:
     return NULL;
 }
 
+size_t
+profile_bytes(const struct profile *profile)
+{
+    return arena_used(profile->arena) +
+           (profile->names ? names_memory(profile->names) : 0);
+}
+
 void
 profile_free(struct profile *profile)
 {
     if (!profile)
         return;
     arena_free(profile->arena);
+    names_free(profile->names);
     mem_free(profile);
 }

@@ -1,9 +1,9 @@
 /*
  * profile.h - a heap profile with its names: what every renderer reads.
  *
- * Immutable, owns all it points to, and needs neither the dump nor the table
- * of names any more.  Counts are estimates of what is really in use, made from
- * the samples as jeprof makes them.
+ * Immutable, owns all it points to but for the names, which it shares, and does
+ * not need the dump any more.  Counts are estimates of what is really in use,
+ * made from the samples as jeprof makes them.
  */
 #ifndef HW_PROFILE_H
 #define HW_PROFILE_H
@@ -72,16 +72,21 @@ struct profile {
     /* What the allocator, the kernel and the profile say of the memory, in
      * one line (reconciliation.h); "" offline. */
     const char *memory;
+    struct names *names; /* what locations point to; NULL: it is in arena */
     struct arena *arena;
 };
 
-/* names lacks an address: it is called 0x<address>.  origin NULL: offline.
- * NULL with *err without memory or past the ceiling. */
-struct profile *profile_new(const struct heap_dump *dump,
-                            const struct names *names, const char *program,
+/* Shares names, which change no more; where they lack an address it is called
+ * 0x<address>.  origin NULL: offline.  NULL with *err without memory or past
+ * the ceiling. */
+struct profile *profile_new(const struct heap_dump *dump, struct names *names,
+                            const char *program,
                             const struct profile_origin *origin,
                             struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
+
+/* What it holds of memory, with the names. */
+size_t profile_bytes(const struct profile *profile);
 
 /* The module that holds address, or NULL. */
 const struct profile_module *profile_module_find(const struct profile *profile,

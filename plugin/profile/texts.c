@@ -193,6 +193,14 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
     return 0;
 }
 
+void
+texts_forget_places(struct texts *texts)
+{
+    if (texts->place_count > 0)
+        memset(texts->places, 0, texts->place_room * sizeof(*texts->places));
+    texts->place_count = 0;
+}
+
 const char *
 texts_get(const struct texts *texts, uint32_t number)
 {

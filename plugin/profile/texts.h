@@ -24,6 +24,9 @@ int texts_add(struct texts *texts, const char *text, size_t size,
  * lives: it is read only the first time that it is asked for. */
 int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 
+/* Those places may hold other texts by now. */
+void texts_forget_places(struct texts *texts);
+
 const char *texts_get(const struct texts *texts, uint32_t number);
 uint32_t texts_count(const struct texts *texts);
 

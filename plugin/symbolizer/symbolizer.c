@@ -163,13 +163,19 @@ complain(struct job *job, const char *what, const char *why)
 }
 
 static void
+count_named(const struct job *job)
+{
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+}
+
+static void
 add(struct job *job, uint64_t address, const struct frame *frames,
     uint32_t count, bool in_allocator)
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
         job->no_memory = true;
-    if (job->request->named)
-        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+    count_named(job);
 }
 
 static void
@@ -295,11 +301,27 @@ add_answer(struct object *object, const struct item *item,
     }
     location.address = item->address;
     location.in_allocator = object->in_allocator;
-    if (!frame.function || names_add_known(job->names, &location) != 0)
+    if (!frame.function || names_add_own(job->names, &location) != 0)
         job->no_memory = true;
-    if (job->request->named)
-        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+    count_named(job);
     return !job->no_memory;
+}
+
+/* A location of the cache, which does not change meanwhile. */
+static void
+add_cached(struct object *object, const struct item *item,
+           const struct location *known)
+{
+    struct job *job = object->job;
+
+    if (known->frames[0].function[0] == '+') { /* its module has to be said */
+        add_known(object, item, known);
+        return;
+    }
+    if (names_add_known(job->names, item->address, known,
+                        object->in_allocator) != 0)
+        job->no_memory = true;
+    count_named(job);
 }
 
 /* helper_question.answer: the next offset's. */
@@ -525,12 +547,13 @@ look_up(struct object *object)
     const struct location *known;
     size_t count = 0;
 
+    names_forget_other(job->names); /* the cache may be another by now */
     for (size_t i = 0; i < object->count; i++) {
         const struct item *item = &object->items[i];
 
         known = symbol_cache_find(job->s->cache, &object->key, item->offset);
         if (known) {
-            add_known(object, item, known);
+            add_cached(object, item, known);
         } else if (count == 0 || job->offsets[count - 1] != item->offset) {
             job->offsets[count] = item->offset;
             job->first[count++] = i;

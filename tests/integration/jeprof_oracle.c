@@ -115,7 +115,7 @@ read_names(const char *path)
 }
 
 static struct profile *
-read_profile(const char *binary, const char *path, const struct names *names)
+read_profile(const char *binary, const char *path, struct names *names)
 {
     struct buffer text;
     struct error err = {0};

@@ -1,4 +1,6 @@
 /* test_heap_dump.c - jemalloc's text, whole, cut off and hostile. */
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,30 @@ START_TEST(addresses_are_distinct_ascending_and_those_of_calls)
     ck_assert_uint_eq(dump->addresses[stack->addresses[1]], 0x7f0000002000);
     ck_assert_uint_eq(dump->addresses[stack->addresses[2]], 0x55d0c0b0000f);
     heap_dump_free(dump);
+}
+END_TEST
+
+/* Wherever it stands among digits that are read eight at a time. */
+START_TEST(every_byte_is_a_digit_or_none)
+{
+    for (int place = 0; place < 13; place++)
+        for (int c = 1; c < 256; c++) {
+            char digits[] = "7fa90bC4d5e61", text[64];
+            struct error err = {0};
+            struct heap_dump *dump;
+
+            if (isspace(c))
+                continue;
+            digits[place] = (char)c;
+            snprintf(text, sizeof(text),
+                     "heap_v2/1\n@ 0x%s\n  t*: 1: 1 [0: 0]\n", digits);
+            dump = parse(text, &err);
+            ck_assert_msg((dump != NULL) == (isxdigit(c) != 0), "%s", digits);
+            if (dump)
+                ck_assert_uint_eq(dump->addresses[0],
+                                  strtoull(digits, NULL, 16));
+            heap_dump_free(dump);
+        }
 }
 END_TEST
 
@@ -257,6 +283,7 @@ main(void)
     tcase_set_timeout(tc, 30); /* a million stacks, with sanitizers */
     tcase_add_test(tc, a_dump_is_read);
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
+    tcase_add_test(tc, every_byte_is_a_digit_or_none);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
     tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,
                         sizeof(refused) / sizeof(refused[0]));

@@ -70,6 +70,42 @@ START_TEST(a_symbol_belongs_to_an_address_that_is_known)
 }
 END_TEST
 
+/* The other table's places are used again for other texts. */
+START_TEST(what_another_table_knows_is_copied)
+{
+    struct names *names = names_new(1 << 20), *held = names_ref(names);
+    char text[8] = "f", symbol[8] = "f(int)";
+    struct frame frames[2] = {{text, "a.c", 7}, {text, NULL, 0}};
+    struct location known = {.frames = frames,
+                             .frame_count = 2,
+                             .symbol = symbol,
+                             .symbol_start = 16};
+    const struct location *f, *g;
+
+    ck_assert_int_eq(names_add_known(names, 1, &known, true), 0);
+    ck_assert_int_eq(names_add_known(names, 2, &known, false), 0);
+    names_forget_other(names);
+    memcpy(text, "g", 2);
+    memcpy(symbol, "g()", 4);
+    ck_assert_int_eq(names_add_known(names, 1, &known, false), 0);
+    ck_assert_int_eq(names_add_known(names, 3, &known, false), 0);
+    memset(text, 'x', sizeof(text) - 1);
+    names_free(names);
+    f = names_find(held, 1);
+    g = names_find(held, 3);
+    ck_assert_str_eq(f->frames[0].function, "f");
+    ck_assert_str_eq(f->symbol, "f(int)");
+    ck_assert(f->in_allocator);
+    ck_assert_str_eq(f->frames[1].file, "");
+    ck_assert_uint_eq(f->frames[0].line, 7);
+    ck_assert_ptr_eq(f->symbol, names_find(held, 2)->symbol);
+    ck_assert_str_eq(g->frames[1].function, "g");
+    ck_assert_str_eq(g->symbol, "g()");
+    ck_assert_uint_eq(g->symbol_start, 16);
+    names_free(held);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -79,6 +115,7 @@ main(void)
     tcase_add_test(tc, thousands_of_names_are_found_again);
     tcase_add_test(tc, the_first_answer_stays_and_limits_hold);
     tcase_add_test(tc, a_symbol_belongs_to_an_address_that_is_known);
+    tcase_add_test(tc, what_another_table_knows_is_copied);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
