@@ -147,7 +147,7 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
         pthread_cond_signal(&keeper->work);
     pthread_mutex_unlock(&keeper->lock);
     if (asked->refused)
-        say(keeper, "a symbol index of %s is of no use: %s",
+        say(keeper, "a symbol index of %s was refused: %s",
             mapping_basename(asked->path), asked->refused);
 }
 

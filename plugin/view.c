@@ -13,15 +13,15 @@
 #include "tree.h"
 
 const struct view_form view_forms[] = {
-    {"dot", false, true, profile_dot},
-    {"text", false, true, profile_text},
-    {"top", false, true, profile_top},
-    {"tree", false, true, profile_tree},
-    {"collapsed", false, true, profile_collapsed},
-    {"flamegraph", true, true, profile_flamegraph},
-    {"svg", true, true, graphviz_svg},
-    {"pprof", true, true, profile_pprof, true},
-    {"raw", false, false, profile_raw},
+    {"dot", false, true, false, profile_dot},
+    {"text", false, true, false, profile_text},
+    {"top", false, true, false, profile_top},
+    {"tree", false, true, false, profile_tree},
+    {"collapsed", false, true, false, profile_collapsed},
+    {"flamegraph", true, true, false, profile_flamegraph},
+    {"svg", true, true, false, graphviz_svg},
+    {"pprof", true, true, true, profile_pprof},
+    {"raw", false, false, false, profile_raw},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

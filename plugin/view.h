@@ -21,10 +21,10 @@ struct view_form {
     bool binary;      /* not lines of text */
     /* Whether what it shows depends on by(), focus(), ...: raw does not. */
     bool takes_options;
+    bool places; /* shows files and lines, whatever the granularity */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
-    bool places; /* shows files and lines, whatever the granularity */
 };
 
 extern const struct view_form view_forms[];

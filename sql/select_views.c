@@ -316,6 +316,13 @@ is_binary(const struct view_form *form)
     return !form || form->binary;
 }
 
+/* The raw profile: whoever reads that wants its last line whole. */
+static bool
+is_file(const struct view_form *form)
+{
+    return is_binary(form) || !form->takes_options;
+}
+
 /* The view's own bytes, which last as long as the statement.  Lines are given
  * without the last one's end: clients that print a value add one. */
 static void
@@ -327,7 +334,7 @@ give(sqlite3_context *c, const struct view_form *form, const struct view *view)
     if (size > SELECT_VALUE_MAX)
         sqlite3_limit(sqlite3_context_db_handle(c), SQLITE_LIMIT_LENGTH,
                       VIEW_BYTES_MAX);
-    while (!is_binary(form) && size > 0 && data[size - 1] == '\n')
+    while (!is_file(form) && size > 0 && data[size - 1] == '\n')
         size--;
     if (is_binary(form))
         sqlite3_result_blob64(c, data, size, SQLITE_STATIC);

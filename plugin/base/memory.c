@@ -1,15 +1,32 @@
 /* memory.c - see memory.h. */
 #include "memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEPT_AT_HAND = 1024 }; /* bytes of a block, at most */
 
+static atomic_size_t failures; /* a counter: relaxed */
+
+static void *
+counted(void *block)
+{
+    if (!block)
+        atomic_fetch_add_explicit(&failures, 1, memory_order_relaxed);
+    return block;
+}
+
+size_t
+mem_failures(void)
+{
+    return atomic_load_explicit(&failures, memory_order_relaxed);
+}
+
 void *
 mem_alloc(size_t size)
 {
-    return malloc(size ? size : 1);
+    return counted(malloc(size ? size : 1));
 }
 
 /* glibc's calloc goes past the blocks that its malloc keeps at hand for each
@@ -21,7 +38,7 @@ mem_zalloc(size_t count, size_t size)
     void *block;
 
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > KEPT_AT_HAND)
-        return calloc(count, size);
+        return counted(calloc(count, size));
     block = mem_alloc(bytes);
     if (block)
         memset(block, 0, bytes);
@@ -31,7 +48,7 @@ mem_zalloc(size_t count, size_t size)
 void *
 mem_realloc(void *old, size_t size)
 {
-    return realloc(old, size ? size : 1);
+    return counted(realloc(old, size ? size : 1));
 }
 
 char *

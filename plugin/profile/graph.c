@@ -6,6 +6,7 @@
  */
 #include "graph.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,11 +231,15 @@ make_passages(struct builder *b)
 static int
 weigh_calls(struct builder *b)
 {
-    bool as_located = stack_names_are_located(&b->weights.names);
+    struct stack_names *names = &b->weights.names;
+    bool as_located = stack_names_are_located(names);
     uint32_t callee;
     size_t count;
     int rc;
 
+    if (b->profile->location_count == 0)
+        return 0;
+    assert(names->shown && names->symbols.names);
     if (as_located && make_passages(b) != 0)
         return -1;
     for (size_t i = 0; i < b->profile->stack_count; i++) {
@@ -246,8 +251,7 @@ weigh_calls(struct builder *b)
         callee = 0;
         if (as_located)
             rc = weigh_locations(b, stack, value);
-        else if (stack_names_list(&b->weights.names, stack, b->weights.frames,
-                                  &count) == 0)
+        else if (stack_names_list(names, stack, b->weights.frames, &count) == 0)
             rc = add_calls(b, b->weights.frames, count, value, &callee);
         else
             rc = -1;

@@ -20,6 +20,7 @@ struct object {
     char why[CACHE_WHY_MAX];
     char remark[CACHE_WHY_MAX];
     bool indexed; /* names are as good as they get */
+    bool placed;  /* some have a source file: there was DWARF */
 };
 
 struct symbol_cache {
@@ -156,7 +157,7 @@ symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
     const struct object *object = find_object(cache, key);
 
     return object && !object->indexed &&
-           (object->degraded_ms || object->remark[0]);
+           (object->degraded_ms || object->remark[0] || !object->placed);
 }
 
 void
@@ -200,7 +201,7 @@ void
 symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
                  uint64_t offset, const struct location *location)
 {
-    const struct object *object;
+    struct object *object;
 
     if (offset >> OFFSET_BITS)
         return;
@@ -208,9 +209,11 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
         if (!cache->names)
             empty(cache);
         object = find_or_add_object(cache, key);
-        if (!object ||
-            (cache->names &&
-             add(cache->names, compose(cache, object, offset), location) == 0))
+        if (!object)
+            return;
+        object->placed |= location->frames[0].file[0] != '\0';
+        if (cache->names &&
+            add(cache->names, compose(cache, object, offset), location) == 0)
             return;
         empty(cache);
     }

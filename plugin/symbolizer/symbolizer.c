@@ -339,6 +339,7 @@ take_answer(void *arg, const struct wire_reply *reply)
     const struct item *end = object->items + object->count;
     char start[24];
 
+    frames[0] = (struct frame){"", "", 0};
     for (uint32_t i = 0; i < reply->frame_count; i++) {
         frames[i].function = text_of(job, reply->frames[i].function);
         frames[i].file = text_of(job, reply->frames[i].file);

@@ -219,6 +219,8 @@ same "the command line, x'...'" "e" "$({
     od -An -v -tx1 "$work/a.export" | tr -d ' \n'
     printf "')"
 } | mariadb --no-defaults -S "$socket" -u root -N 2>&1)"
+same "a profile ends with its last line's end" 0A \
+    "$(sql "SELECT hex(right(raw('a'), 1))")"
 same "bytes of the same" "$(sql "SELECT md5(raw('a'))")" \
     "$(sql "SELECT md5(raw('e'))")"
 contains "garbage" "ERROR 1210" \

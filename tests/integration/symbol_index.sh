@@ -125,7 +125,7 @@ same "of whom, and when" "load	ready	1" "$(sql "select object, state,
     last_used >= now() - interval 60 second from heapwire.symbol_indexes
     where build_id = '$id'")"
 same "not made again" 1 "$(made)"
-same "no complaint" 0 "$(log | grep -c 'of load is of no use' || true)"
+same "no complaint" 0 "$(log | grep -c 'of load was refused' || true)"
 
 # ---- spoiled: the answers stay right, and it is made again ----
 count=1
@@ -147,7 +147,7 @@ END
     same_names "names after: $spoil"
     count=$((count + 1))
     wait_for 30 has_made "$count" || fault "not made again: $spoil: $(log)"
-    same "complaints" $((count - 1)) "$(log | grep -c 'of load is of no use' || true)"
+    same "complaints" $((count - 1)) "$(log | grep -c 'of load was refused' || true)"
     restart
     same_names "names by the new one"
     same "which is whole" ready "$(state)"

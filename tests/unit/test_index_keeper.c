@@ -344,7 +344,7 @@ START_TEST(a_damaged_one_is_made_again_once)
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_READY);
     refuse(1, "a block is damaged");
-    ck_assert(has_logged("of x is of no use: a block is damaged"));
+    ck_assert(has_logged("of x was refused: a block is damaged"));
     (void)await(1, INDEX_READY);
     fd = open_index(1);
     ck_assert_int_ge(fd, 0);

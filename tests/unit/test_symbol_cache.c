@@ -100,6 +100,26 @@ START_TEST(a_degraded_object_says_why)
 }
 END_TEST
 
+START_TEST(names_of_symbols_alone_are_poor_till_there_is_an_index)
+{
+    struct symbol_cache *cache = symbol_cache_new();
+    struct cache_key stripped = key_of("stripped"), whole = key_of("whole");
+    struct frame frame = {"f", "", 0};
+    struct location location = {.frames = &frame, .frame_count = 1};
+
+    ck_assert(!symbol_cache_is_poor(cache, &stripped)); /* has no names */
+    symbol_cache_add(cache, &stripped, 10, &location);
+    add(cache, "whole", 10, "g");
+    ck_assert(symbol_cache_is_poor(cache, &stripped));
+    ck_assert(!symbol_cache_is_poor(cache, &whole));
+    symbol_cache_renew(cache, &stripped);
+    ck_assert_str_eq(find(cache, "stripped", 10), "");
+    symbol_cache_add(cache, &stripped, 10, &location);
+    ck_assert(!symbol_cache_is_poor(cache, &stripped)); /* once */
+    symbol_cache_free(cache);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -110,6 +130,7 @@ main(void)
     tcase_add_test(tc, full_of_objects_it_starts_anew);
     tcase_add_test(tc, full_of_texts_it_starts_anew);
     tcase_add_test(tc, a_degraded_object_says_why);
+    tcase_add_test(tc, names_of_symbols_alone_are_poor_till_there_is_an_index);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

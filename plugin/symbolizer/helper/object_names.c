@@ -26,24 +26,22 @@ enum { COMPLAINT_MAX = 200, SYMBOLS_STACK = 256 << 10 };
 /* What was opened when it was needed, if it was there. */
 struct object_names {
     char *path;
-    bool symbols_only, no_lines;
     size_t reader_bytes;
     struct elf_file elf;
     struct symbol_index *index;
     struct addr2line_names *names;
     struct object_symbols *symbols;
-    bool symbols_coming; /* by a thread; symbols is its alone until then */
-    pthread_t thread;
+    pthread_t thread; /* symbols is its alone, while they are coming */
+    bool symbols_coming;
 
+    bool symbols_only, no_lines; /* wanted */
+    bool debug_sought, dwarf_sought, bfd_sought;
     bool no_room; /* for any of its DWARF */
-    bool debug_sought;
+    int debug_fd;
     char *debug_path; /* libbfd's; NULL: there is no split debug file */
     struct elf_file debug;
-    int debug_fd;
 
-    bool dwarf_sought;
     struct dwarf *dwarf;
-    bool bfd_sought;
     struct bfd_names *bfd;
     struct bfd_chain bfd_chain;
 
@@ -580,7 +578,7 @@ object_names_complaint(const struct object_names *object, char *out,
 {
     out[0] = '\0';
     if (object->useless[0])
-        say(out, size, "its symbol index is of no use: %s", object->useless);
+        say(out, size, "%s", object->useless);
     if (object->trouble[0])
         say(out, size, "%s", object->trouble);
     if (object->damaged)

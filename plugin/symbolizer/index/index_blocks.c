@@ -46,8 +46,7 @@ read_at(int fd, void *data, size_t size, uint64_t offset)
 static int
 damaged(struct error *err, const char *what)
 {
-    error_set(err, ER_UNKNOWN,
-              "the symbol index cannot be used: %s; make it anew", what);
+    error_set(err, ER_UNKNOWN, "its symbol index is of no use: %s", what);
     return -1;
 }
 

@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "index_builder.h"
 #include "index_units.h"
+#include "memory.h"
 #include "symbol_index.h"
 
 struct writing {
@@ -103,12 +104,26 @@ name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
     return index_builder_roots(w->builder, start, end, add_symbols, w, err);
 }
 
+/* An index that lacks what there was no memory for would lack it for ever,
+ * where there is no DWARF to be asked instead. */
+static int
+check_memory(const struct dwarf_sections *sections, size_t refusals,
+             struct error *err)
+{
+    if (dwarf_room_refused(sections) + mem_failures() == refusals)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the symbol index needs more memory than it may have");
+    return -1;
+}
+
 int
 symbol_index_write(const struct symbol_index_source *source,
                    struct symbol_index_figures *figures, struct error *err)
 {
-    struct index_room room = {take_room, give_room,
-                              dwarf_get_sections(source->dwarf)};
+    struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
+    struct index_room room = {take_room, give_room, sections};
+    size_t refusals = dwarf_room_refused(sections) + mem_failures();
     struct writing w = {source, index_builder_new(&room), {0}};
     int rc = -1;
 
@@ -122,7 +137,8 @@ symbol_index_write(const struct symbol_index_source *source,
         goto out;
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
-    if (for_each_code(&w, name_code, err) != 0)
+    if (for_each_code(&w, name_code, err) != 0 ||
+        check_memory(sections, refusals, err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,
                               source->elf->build_id_size, source->write,
