@@ -30,7 +30,8 @@ enum {
     STATS_EVERY_MS = 10 * SECOND_MS,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
-    LIVED_MS = 10 * SECOND_MS,          /* what ends earlier was no database */
+    DEATHS_LOOKED_AT = 8,
+    LIVED_MS = 10 * SECOND_MS, /* what ends earlier was no database */
     STACK_BYTES = 256 * 1024
 };
 
@@ -338,6 +339,20 @@ took_its_place(const struct history_sample *before,
            now->started_ms > before->at_ms;
 }
 
+/* A heapwired that lingers meets the successor that heapwire-run has started
+ * beside it, and how its own database ended is told already. */
+static bool
+is_told(const struct watch *w)
+{
+    struct death last[DEATHS_LOOKED_AT];
+    size_t count = deaths_read(w->state_dir, last, DEATHS_LOOKED_AT);
+
+    for (size_t i = 0; i < count; i++)
+        if (last[i].pid == w->seen.pid && last[i].at_ms >= w->seen.started_ms)
+            return true;
+    return false;
+}
+
 static void
 look_at_successor(struct watch *w, const struct history_sample *now,
                   const struct node_status *status)
@@ -348,7 +363,7 @@ look_at_successor(struct watch *w, const struct history_sample *now,
                           .unknown = true};
     struct error err;
 
-    if (w->state_dir && took_its_place(&w->seen, now)) {
+    if (w->state_dir && took_its_place(&w->seen, now) && !is_told(w)) {
         memcpy(death.program, w->exe, sizeof(death.program));
         if (deaths_append(w->state_dir, &death, &err) != 0)
             say(w, "that %s (pid %d) ended is not kept: %s", w->exe,
