@@ -58,8 +58,8 @@ system views: COLUMNS
 primary keys:
 indexes:
 foreign keys:
-procedures:
-functions:
+procedures: dot text top tree collapsed flamegraph svg pprof raw export admin_execute import_snapshot
+functions: dot text top tree collapsed flamegraph svg pprof raw export
 privileges:
 table types: SYSTEM VIEW TABLE VIEW
 types: some" "$(grep -v '^columns:' "$work/jdbc" | sed 's/ *$//')"

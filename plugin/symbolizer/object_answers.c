@@ -1,0 +1,239 @@
+/*
+ * object_answers.c - what the cache or the helper knows of an object's
+ * addresses becomes names.  See resolve_job.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clean_text.h"
+#include "mappings.h"
+#include "memory.h"
+#include "names.h"
+#include "resolve_job.h"
+#include "symbolizer_wire.h"
+
+enum { TEXTS_FIRST = 1024 };
+
+/* The first complaint is told, the others are counted. */
+void
+job_complain(struct job *job, const char *what, const char *why)
+{
+    if (job->note[0])
+        job->more_notes++;
+    else
+        snprintf(job->note, sizeof(job->note), "%.90s: %.160s", what, why);
+}
+
+static void
+count_named(const struct job *job)
+{
+    if (job->request->named)
+        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+}
+
+static void
+add(struct job *job, uint64_t address, const struct frame *frames,
+    uint32_t count, bool in_allocator)
+{
+    if (names_add(job->names, address, frames, count, in_allocator) != 0)
+        job->no_memory = true;
+    count_named(job);
+}
+
+void
+job_add_plain(struct job *job, uint64_t address, const char *module,
+              uint64_t offset, bool in_allocator)
+{
+    char text[MODULE_MAX + 24];
+    struct frame frame = {text, "", 0};
+
+    snprintf(text, sizeof(text), "%s%s0x%llx", module, module[0] ? "+" : "",
+             (unsigned long long)offset);
+    add(job, address, &frame, 1, in_allocator);
+}
+
+void
+job_set_module(char *module, const char *path)
+{
+    struct span text = {mapping_basename(path), 0};
+
+    text.size = strnlen(text.data, MODULE_MAX - 1);
+    clean_text(text, module);
+}
+
+/* A cached name that starts with '+' is an offset: its module may be called
+ * otherwise in the next process. */
+static void
+add_known(struct object *object, const struct item *item,
+          const struct location *known)
+{
+    struct job *job = object->job;
+    char text[MODULE_MAX + 24];
+    struct frame frame = known->frames[0];
+    const struct frame *frames = known->frames;
+
+    if (frame.function[0] == '+' && known->frame_count == 1) {
+        snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
+        frame.function = text;
+        frames = &frame;
+    }
+    add(job, item->address, frames, known->frame_count, object->in_allocator);
+    if (known->symbol &&
+        names_set_symbol(job->names, item->address, known->symbol,
+                         known->symbol_start) != 0)
+        job->no_memory = true;
+}
+
+/* helper_question.text */
+bool
+object_take_text(void *arg, struct span text)
+{
+    struct job *job = ((struct object *)arg)->job;
+    uint32_t room = job->text_room ? job->text_room * 2 : TEXTS_FIRST;
+    char clean[WIRE_NAME_MAX + 1];
+    const char **grown;
+
+    if (text.size > WIRE_NAME_MAX)
+        return false;
+    if (job->text_count == job->text_room) {
+        grown = mem_realloc(job->texts, room * sizeof(*grown));
+        if (!grown)
+            return false;
+        job->texts = grown;
+        job->text_room = room;
+    }
+    clean_text(text, clean);
+    grown = &job->texts[job->text_count];
+    *grown = names_text(job->names, clean);
+    if (!*grown)
+        return false;
+    job->text_count++;
+    return true;
+}
+
+/* NULL: there is none such. */
+static const char *
+text_of(const struct job *job, uint32_t number)
+{
+    if (number == 0)
+        return "";
+    return number <= job->text_count ? job->texts[number - 1] : NULL;
+}
+
+/* The answer's place in this process; its texts are names' own. */
+static bool
+add_answer(struct object *object, const struct item *item,
+           const struct location *answer)
+{
+    struct job *job = object->job;
+    struct location location = *answer;
+    struct frame frame = answer->frames[0];
+    char text[MODULE_MAX + 24];
+
+    if (frame.function[0] == '+' && location.frame_count == 1) {
+        snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
+        frame.function = names_text(job->names, text);
+        location.frames = &frame;
+    }
+    location.address = item->address;
+    location.in_allocator = object->in_allocator;
+    if (!frame.function || names_add_own(job->names, &location) != 0)
+        job->no_memory = true;
+    count_named(job);
+    return !job->no_memory;
+}
+
+/* A location of the cache, which does not change meanwhile. */
+void
+object_add_cached(struct object *object, const struct item *item,
+                  const struct location *known)
+{
+    struct job *job = object->job;
+
+    if (known->frames[0].function[0] == '+') { /* its module has to be said */
+        add_known(object, item, known);
+        return;
+    }
+    if (names_add_known(job->names, item->address, known,
+                        object->in_allocator) != 0)
+        job->no_memory = true;
+    count_named(job);
+}
+
+/* helper_question.answer: the next offset's. */
+bool
+object_take_answer(void *arg, const struct wire_reply *reply)
+{
+    struct object *object = arg;
+    struct job *job = object->job;
+    struct frame frames[NAMES_INLINE_MAX];
+    struct location answer = {.frames = frames,
+                              .frame_count = reply->frame_count,
+                              .symbol_start = reply->start,
+                              .module = ""};
+    const struct item *item = object->items + object->asked_first[0];
+    const struct item *end = object->items + object->count;
+    char start[24];
+
+    frames[0] = (struct frame){"", "", 0};
+    for (uint32_t i = 0; i < reply->frame_count; i++) {
+        frames[i].function = text_of(job, reply->frames[i].function);
+        frames[i].file = text_of(job, reply->frames[i].file);
+        frames[i].line = reply->frames[i].line;
+        if (!frames[i].function || !frames[i].file)
+            return false;
+    }
+    if (frames[0].function[0] == '\0') {
+        snprintf(start, sizeof(start), "+0x%llx",
+                 (unsigned long long)reply->start);
+        frames[0].function = start;
+    }
+    if (reply->symbol && !(answer.symbol = text_of(job, reply->symbol)))
+        return false;
+    if (!answer.symbol)
+        answer.symbol_start = 0;
+    if (!job->s->once)
+        symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
+    for (uint64_t offset = item->offset; item < end && item->offset == offset;
+         item++)
+        if (!add_answer(object, item, &answer))
+            return false;
+    object->asked++;
+    object->asked_first++;
+    object->asked_count--;
+    return true;
+}
+
+/* helper_question.refused */
+void
+object_take_refusal(void *arg, struct span why)
+{
+    struct object *object = arg;
+
+    if (why.size > sizeof(object->refused) - 1)
+        why.size = sizeof(object->refused) - 1;
+    clean_text(why, object->refused);
+    if (!object->refused[0])
+        snprintf(object->refused, sizeof(object->refused), "it is damaged");
+}
+
+/* Where everything lies, and a name for whatever is still without one. */
+void
+object_add_offsets(struct object *object)
+{
+    const struct item *items = object->items;
+    struct job *job = object->job;
+    uint64_t address;
+
+    for (size_t i = 0; i < object->count; i++) {
+        if (!elf_address_of(&object->elf, items[i].offset, &address))
+            address = items[i].offset;
+        if (!names_find(job->names, items[i].address))
+            job_add_plain(job, items[i].address, object->module, address,
+                          object->in_allocator);
+        if (names_set_module(job->names, items[i].address, object->module,
+                             address) != 0)
+            job->no_memory = true;
+    }
+}

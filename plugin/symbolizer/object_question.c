@@ -1,0 +1,184 @@
+/*
+ * object_question.c - asks for the names of an object's addresses that the
+ * cache does not know: with its index, its DWARF, its symbols.  See
+ * resolve_job.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "helper.h"
+#include "index_files.h"
+#include "names.h"
+#include "resolve_job.h"
+#include "symbolizer_wire.h"
+
+/* Each question may take half of the time that is left, so that one object
+ * which needs for ever does not cost the others their names. */
+static enum helper_result
+ask(struct object *object, bool symbols_only, struct error *err)
+{
+    uint64_t now = clock_ms();
+    uint64_t left = object->job->until > now ? object->job->until - now : 0;
+    struct helper_question question = {
+        .object_fd = object->elf.fd,
+        .index_fd = object->index_fd,
+        .path = object->path,
+        .offsets = object->asked,
+        .count = (uint32_t)object->asked_count,
+        .deadline_ms = (uint32_t)(left / 2),
+        .symbols_only = symbols_only,
+        .no_lines = object->job->s->no_lines,
+        .text = object_take_text,
+        .answer = object_take_answer,
+        .refused = object_take_refusal,
+        .arg = object,
+    };
+
+    object->job->text_count = 0;
+    return helper_ask(object->job->s->helper, &question, err);
+}
+
+/* Ours before the one beside it, which may be anything: who reads it looks at
+ * its build-id. */
+void
+object_open_index(struct object *object)
+{
+    const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+
+    if (object->index_fd < 0 && indexes->open)
+        object->index_fd = indexes->open(indexes->arg, &object->elf);
+    if (object->index_fd < 0)
+        object->index_fd = index_file_open(&object->elf, NULL, object->path);
+}
+
+/* For who keeps indexes. */
+static void
+tell_asked(const struct object *object, uint64_t began, bool indexed)
+{
+    const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+    struct symbolizer_asked asked = {
+        .elf = &object->elf,
+        .path = object->path,
+        .indexed = indexed && !object->refused[0],
+        .refused = object->refused[0] ? object->refused : NULL,
+        .elapsed_ms = (uint32_t)(clock_ms() - began)};
+
+    if (indexes->asked)
+        indexes->asked(indexes->arg, &asked);
+}
+
+/* For the times when all names come from the cache. */
+static void
+set_remark(struct object *object, const char *complaint, bool indexed)
+{
+    char remark[CACHE_WHY_MAX];
+
+    snprintf(remark, sizeof(remark), "%.*s", CACHE_WHY_MAX - 1, complaint);
+    symbol_cache_set_remark(object->job->s->cache, &object->key, remark,
+                            indexed);
+}
+
+static void
+drop_index(struct object *object)
+{
+    fd_close(object->index_fd);
+    object->index_fd = -1;
+}
+
+/* With an index, then with DWARF, then without. */
+static enum helper_result
+ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
+            struct error *err)
+{
+    enum helper_result result = ask(object, degraded, err);
+
+    /* One that was in use when the helper failed may be why. */
+    if (result == HELPER_FAILED && object->asked_count > 0 &&
+        object->index_fd >= 0 && !object->refused[0]) {
+        snprintf(object->refused, sizeof(object->refused), "%.*s",
+                 CACHE_WHY_MAX - 1, err->text);
+        drop_index(object);
+        result = ask(object, degraded, err);
+    }
+    if (result != HELPER_FAILED || object->asked_count == 0 || degraded)
+        return result;
+    snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only", CACHE_WHY_MAX - 32,
+             err->text);
+    drop_index(object);
+    result = ask(object, true, err);
+    if (result == HELPER_DONE)
+        symbol_cache_degrade(object->job->s->cache, &object->key, why);
+    else
+        why[0] = '\0';
+    return result;
+}
+
+/* An object whose DWARF failed lately is not tried with it again for a
+ * while. */
+void
+object_ask(struct object *object)
+{
+    struct symbol_cache *cache = object->job->s->cache;
+    const char *degraded = symbol_cache_degraded(cache, &object->key);
+    char why[CACHE_WHY_MAX] = "", remark[CACHE_WHY_MAX];
+    uint64_t began = clock_ms();
+    enum helper_result result = HELPER_DONE;
+    struct error err = {0};
+    bool indexed = false;
+
+    snprintf(remark, sizeof(remark), "%s",
+             symbol_cache_remark(cache, &object->key));
+    if (degraded) /* the cache may be emptied on the way */
+        snprintf(why, sizeof(why), "%s", degraded);
+    if (object->asked_count > 0 && !object->job->cancelled) {
+        object_open_index(object);
+        result = ask_in_turn(object, degraded != NULL, why, &err);
+        indexed = object->index_fd >= 0 && !object->refused[0];
+        if (result == HELPER_DONE || result == HELPER_FAILED)
+            tell_asked(object, began, indexed);
+        /* An index of no use costs names nothing. */
+        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0 &&
+            !object->refused[0])
+            set_remark(object, err.text, indexed);
+    }
+    if (result == HELPER_CANCELLED)
+        object->job->cancelled = true;
+    else if (result != HELPER_DONE || err.text[0])
+        job_complain(object->job, object->module, err.text);
+    else if (why[0] && !indexed)
+        job_complain(object->job, object->module, why);
+    else if (remark[0])
+        job_complain(object->job, object->module, remark);
+}
+
+/* Takes from the cache what is there, and lists the rest. */
+void
+object_look_up(struct object *object)
+{
+    struct job *job = object->job;
+    const struct location *known;
+    size_t count = 0;
+
+    names_forget_other(job->names); /* the cache may be another by now */
+    for (size_t i = 0; i < object->count; i++) {
+        const struct item *item = &object->items[i];
+
+        known = symbol_cache_find(job->s->cache, &object->key, item->offset);
+        if (known) {
+            object_add_cached(object, item, known);
+        } else if (count == 0 || job->offsets[count - 1] != item->offset) {
+            job->offsets[count] = item->offset;
+            job->first[count++] = i;
+        }
+    }
+    object->asked = job->offsets;
+    object->asked_first = job->first;
+    object->asked_count = count;
+    if (count > WIRE_ADDRESSES_MAX) {
+        object->asked_count = WIRE_ADDRESSES_MAX;
+        job_complain(job, object->module, "more than 1000000 addresses in it");
+    }
+}

@@ -1,0 +1,105 @@
+/*
+ * resolve_job.h - what the parts of symbolizer.c share: one symbolizer_resolve
+ * under way, and the object at hand.
+ */
+#ifndef HW_RESOLVE_JOB_H
+#define HW_RESOLVE_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+#include "symbol_cache.h"
+#include "symbolizer.h"
+
+struct helper;
+struct wire_reply;
+
+enum {
+    MODULE_MAX = 256, /* a file name; longer ones are cut */
+    NOTE_BYTES = 256
+};
+
+struct symbolizer {
+    struct helper *helper;
+    struct symbol_cache *cache;
+    uint32_t deadline_ms;
+    int cancel_fd; /* eventfd: never read, so that no cancel is missed */
+    struct symbolizer_indexes indexes; /* zeroed: none */
+    bool no_lines, once;
+};
+
+/* An address and its place in a file; mapping NULL: in none. */
+struct item {
+    uint64_t address, offset;
+    const struct mapping *mapping;
+};
+
+/* One symbolizer_resolve under way. */
+struct job {
+    struct symbolizer *s;
+    const struct resolve_request *request;
+    struct names *names;
+    struct item *items;
+    uint64_t *offsets;  /* of the object at hand: those to be asked for */
+    size_t *first;      /* item of each offset */
+    const char **texts; /* the helper's, clean, of the object at hand */
+    uint32_t text_count, text_room;
+    uint64_t until; /* when all of it has to be done */
+    int program_fd;
+    const struct mapping *program; /* where request->program lies; NULL */
+    char *program_path;            /* absolute; libc's malloc */
+    bool cancelled, no_memory;
+    char note[NOTE_BYTES];
+    size_t more_notes;
+};
+
+/* The items of one file. */
+struct object {
+    struct job *job;
+    const struct mapping *mapping;
+    const char *path;
+    struct item *items;
+    size_t count;
+    struct elf_file elf;
+    struct cache_key key;
+    char module[MODULE_MAX];
+    bool in_allocator;
+    int index_fd;                /* -1: none */
+    char refused[CACHE_WHY_MAX]; /* why the index is of no use; "": it is */
+    const uint64_t *asked;       /* what is still to be answered */
+    const size_t *asked_first;
+    size_t asked_count;
+};
+
+/* The first complaint is told, the others are counted. */
+void job_complain(struct job *job, const char *what, const char *why);
+/* Shown as an offset in module, or "" as an address. */
+void job_add_plain(struct job *job, uint64_t address, const char *module,
+                   uint64_t offset, bool in_allocator);
+void job_set_module(char *module, const char *path);
+
+/* ---- object_answers.c: what the cache or the helper knows becomes names ----
+ */
+
+/* A location of the cache, which does not change meanwhile. */
+void object_add_cached(struct object *object, const struct item *item,
+                       const struct location *known);
+/* helper_question's text, answer and refused. */
+bool object_take_text(void *arg, struct span text);
+bool object_take_answer(void *arg, const struct wire_reply *reply);
+void object_take_refusal(void *arg, struct span why);
+/* Where everything lies, and a name for whatever is still without one. */
+void object_add_offsets(struct object *object);
+
+/* ---- object_question.c: what is not known is asked for ---- */
+
+/* Takes from the cache what is there, and lists the rest, which is asked for.
+ */
+void object_look_up(struct object *object);
+void object_ask(struct object *object);
+/* Ours before the one beside it. */
+void object_open_index(struct object *object);
+
+#endif
