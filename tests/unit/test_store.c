@@ -348,9 +348,13 @@ START_TEST(those_asked_for_outlive_the_nodes_own)
     options.dir = _i ? dir : NULL;
     reopen();
     add_by_itself("before", SNAPSHOT_ASKED);
+    usleep(20000); /* files' times go by the kernel's ticks */
     add_by_itself("brought", SNAPSHOT_IMPORTED);
+    usleep(20000);
     add_by_itself("mark", SNAPSHOT_MARK);
+    usleep(20000);
     add_by_itself("hourly", SNAPSHOT_SCHEDULE);
+    usleep(20000);
     if (_i)
         reopen();
     add_by_itself("mark2", SNAPSHOT_MARK);
