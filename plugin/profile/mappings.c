@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "reader.h"
+#include "search.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
@@ -126,16 +127,8 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
 const struct mapping *
 mappings_find(const struct mappings *maps, uint64_t address)
 {
-    size_t low = 0, high = maps->count;
+    size_t low = SEARCH_ABOVE(maps->list, maps->count, end, address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (address >= maps->list[middle].end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (low < maps->count && address >= maps->list[low].start)
         return &maps->list[low];
     return NULL;

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "heap_dump.h"
 #include "memory.h"
+#include "search.h"
 #include "texts.h"
 
 enum { PROFILE_MEMORY_MAX = 1 << 30, ESTIMATE_PARTS = 1024 };
@@ -30,16 +31,9 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
 const struct profile_module *
 profile_module_find(const struct profile *profile, uint64_t address)
 {
-    size_t low = 0, high = profile->module_count;
+    size_t low =
+        SEARCH_ABOVE(profile->modules, profile->module_count, end, address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (profile->modules[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < profile->module_count && profile->modules[low].start <= address
                ? &profile->modules[low]
                : NULL;

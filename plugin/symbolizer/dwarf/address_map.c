@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "search.h"
 
 static int
 by_start(const void *a, const void *b)
@@ -121,15 +122,7 @@ const struct address_range *
 address_map_find(const struct address_range *map, size_t count,
                  uint64_t address)
 {
-    size_t low = 0, high = count;
+    size_t low = SEARCH_ABOVE(map, count, end, address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (map[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < count && map[low].start <= address ? &map[low] : NULL;
 }

@@ -12,6 +12,7 @@
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "memory.h"
+#include "search.h"
 #include "unit_aranges.h"
 #include "unit_root.h"
 
@@ -390,15 +391,8 @@ dwarf_units_map(const struct dwarf_units *units, size_t *count)
 size_t
 dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
 {
-    size_t low = 0, high = units->count;
+    size_t low = search_above(units->ends, units->count, sizeof(*units->ends),
+                              0, offset);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (units->ends[middle] <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < units->count ? low : SIZE_MAX;
 }

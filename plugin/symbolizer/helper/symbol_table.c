@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "reader.h"
+#include "search.h"
 
 enum {
     SYMBOL_SIZE = 24,
@@ -157,17 +158,7 @@ symbol_table_count(const struct symbol_table *table)
 static size_t
 upper(const struct symbol_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (table->list[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH_ABOVE(table->list, table->count, start, address);
 }
 
 static size_t

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "reader.h"
+#include "search.h"
 
 /* How a pointer is written: size in the low half, what it is relative to in
  * the high one (LSB core, table 8-1 and 8-2). */
@@ -355,17 +356,7 @@ upper_by_header(const struct unwind_table *table, uint64_t address)
 static size_t
 upper_by_list(const struct unwind_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->list_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (table->list[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH_ABOVE(table->list, table->list_count, start, address);
 }
 
 static bool

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "memory.h"
+#include "search.h"
 
 enum { PADDING = 8 /* index_load reads that far */ };
 
@@ -240,17 +241,8 @@ load(const struct index_blocks *blocks, struct index_table *table,
 static uint32_t
 block_of(const struct index_table *table, uint64_t key)
 {
-    uint32_t low = 0, high = table->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (table->blocks[middle].first <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1; /* the caller has seen that key is not before the first */
+    return (uint32_t)SEARCH_ABOVE(table->blocks, table->count, first, key) -
+           1; /* the caller has seen that key is not before the first */
 }
 
 struct group_entry {

@@ -7,6 +7,7 @@
 #include "index_collected.h"
 #include "index_emit.h"
 #include "memory.h"
+#include "search.h"
 
 struct index_builder {
     struct index_collected all;
@@ -168,17 +169,7 @@ root_of(const struct index_collected *all, uint32_t node)
 static size_t
 range_after(const struct index_intervals *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ranges->items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH_ABOVE(ranges->items, ranges->count, end, address);
 }
 
 struct run {

@@ -1,0 +1,40 @@
+/*
+ * search.h - binary search in arrays that ascend by a number.
+ *
+ * Inline: look-ups of addresses are on hot paths.
+ */
+#ifndef HW_SEARCH_H
+#define HW_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The first of count items whose uint64_t at field is above key; count: none.
+ */
+static inline size_t
+search_above(const void *items, size_t count, size_t item_size, size_t field,
+             uint64_t key)
+{
+    size_t low = 0, high = count;
+    uint64_t value;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        memcpy(&value, (const char *)items + middle * item_size + field,
+               sizeof(value));
+        if (value <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Likewise by the member of an array of structs. */
+#define SEARCH_ABOVE(items, count, member, key)                                \
+    search_above((items), (count), sizeof(*(items)),                           \
+                 offsetof(__typeof__(*(items)), member), (key))
+
+#endif

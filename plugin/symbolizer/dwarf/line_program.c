@@ -1,0 +1,521 @@
+/*
+ * line_program.c - see line_program.h.
+ *
+ * The program is run once.  Rows are appended to one array, an end row behind
+ * each sequence; a row that says the same as the one before it is not kept.
+ * Sequences in order, as nearly all are, are then only moved together.  One
+ * whose addresses go backwards is run again with every row kept, and sorted.
+ */
+#include "line_program.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf_sections.h"
+#include "errors.h"
+#include "leb128.h"
+#include "line_sequences.h"
+#include "memory.h"
+
+enum { /* DW_LNS_*, DWARF 5 "Standard Opcodes" */
+       EXTENDED = 0,
+       COPY = 1,
+       ADVANCE_PC = 2,
+       ADVANCE_LINE = 3,
+       SET_FILE = 4,
+       SET_COLUMN = 5,
+       NEGATE_STMT = 6,
+       SET_BASIC_BLOCK = 7,
+       CONST_ADD_PC = 8,
+       FIXED_ADVANCE_PC = 9,
+       SET_PROLOGUE_END = 10,
+       SET_EPILOGUE_BEGIN = 11,
+       SET_ISA = 12
+};
+
+enum { END_SEQUENCE = 1, SET_ADDRESS = 2, DEFINE_FILE = 3 }; /* DW_LNE_* */
+
+/* Numbers that the program cannot mean: not a file of its own. */
+static const uint32_t NO_FILE = UINT32_MAX - 1;
+
+struct special {
+    uint64_t address;
+    uint32_t line;
+};
+
+struct machine {
+    struct line_table *table;
+    struct line_header *header;
+    struct special special[256]; /* what an opcode adds, with one op per word */
+    struct line_sequence *sequences;
+    size_t sequence_count, sequence_capacity;
+    size_t first; /* row of this sequence */
+    bool no_memory;
+
+    uint64_t address, operation;
+    uint32_t file, line;
+    uint64_t highest;  /* address of this sequence's rows, kept or not */
+    size_t at_highest; /* the row that has it, when all are kept */
+    bool backwards;    /* this sequence's addresses went */
+    bool all;          /* so it is run again, and all rows are kept */
+    bool dead;         /* code that the linker left out */
+};
+
+/* ---- rows ---- */
+
+static bool
+grow(struct machine *m, size_t capacity)
+{
+    struct line_table *table = m->table;
+    size_t more = capacity - table->capacity;
+    struct line_row *rows;
+
+    if (capacity > LINE_ROWS_MAX ||
+        !dwarf_room_take(m->header->sections, more * sizeof(*rows)))
+        return false;
+    rows = mem_realloc(table->rows, capacity * sizeof(*rows));
+    if (!rows) {
+        dwarf_room_give(m->header->sections, more * sizeof(*rows));
+        m->no_memory = true;
+        return false;
+    }
+    table->rows = rows;
+    table->capacity = capacity;
+    return true;
+}
+
+static bool
+append(struct machine *m, uint64_t address, uint32_t file, uint32_t line)
+{
+    struct line_table *table = m->table;
+
+    if (table->count == table->capacity &&
+        !grow(m, table->capacity + table->capacity / 2 + 64))
+        return false;
+    table->rows[table->count++] = (struct line_row){address, file, line};
+    return true;
+}
+
+/* One that goes backwards somewhere: only the highest row is replaced. */
+static bool
+emit_any(struct machine *m)
+{
+    struct line_table *table = m->table;
+
+    if (m->address < m->highest) {
+        m->backwards = true;
+        return m->all && append(m, m->address, m->file, m->line);
+    }
+    if (m->address == m->highest) {
+        table->rows[m->at_highest] =
+            (struct line_row){m->address, m->file, m->line};
+        return true;
+    }
+    m->highest = m->address;
+    m->at_highest = table->count;
+    return append(m, m->address, m->file, m->line);
+}
+
+/* A sequence that goes forwards: the last row of one address wins. */
+static inline bool
+emit(struct machine *m)
+{
+    struct line_table *table = m->table;
+    struct line_row now = {m->address, m->file, m->line}, *before;
+
+    if (table->count == m->first) {
+        m->highest = now.address;
+        m->dead |= now.address == 0;
+        return append(m, now.address, now.file, now.line);
+    }
+    if (m->all || now.address < m->highest)
+        return emit_any(m);
+    before = &table->rows[table->count - 1];
+    m->highest = now.address;
+    if (line_row_same(before, &now))
+        return true;
+    if (before->address != now.address)
+        return append(m, now.address, now.file, now.line);
+    if (table->count - m->first > 1 && line_row_same(before - 1, &now))
+        table->count--;
+    else
+        *before = now;
+    return true;
+}
+
+struct ordered_row {
+    struct line_row row;
+    size_t order;
+};
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct ordered_row *a = left, *b = right;
+
+    if (a->row.address != b->row.address)
+        return a->row.address < b->row.address ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+/* As binutils has it: a row that comes late goes before all that it equals,
+ * so that the first one of an address stays. */
+static bool
+sort_rows(struct machine *m)
+{
+    struct line_table *table = m->table;
+    struct line_row *rows = table->rows + m->first;
+    size_t count = table->count - m->first, kept = 0;
+    size_t bytes = count * sizeof(struct ordered_row);
+    struct ordered_row *list;
+
+    if (!dwarf_room_take(m->header->sections, bytes))
+        return false;
+    list = mem_alloc(bytes);
+    if (!list) {
+        dwarf_room_give(m->header->sections, bytes);
+        m->no_memory = true;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct ordered_row){rows[i], i};
+    qsort(list, count, sizeof(*list), compare_rows);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && list[i].row.address == list[i - 1].row.address)
+            continue;
+        if (kept == 0 || !line_row_same(&rows[kept - 1], &list[i].row))
+            rows[kept++] = list[i].row;
+    }
+    table->count = m->first + kept;
+    mem_free(list);
+    dwarf_room_give(m->header->sections, bytes);
+    return true;
+}
+
+static bool
+keep_sequence(struct machine *m, uint64_t high)
+{
+    struct line_table *table = m->table;
+    size_t capacity = m->sequence_capacity;
+    struct line_sequence *list, *s;
+
+    if (m->sequence_count == capacity) {
+        capacity += capacity / 2 + 16;
+        if (!dwarf_room_take(m->header->sections,
+                             (capacity - m->sequence_capacity) * sizeof(*list)))
+            return false;
+        list = mem_realloc(m->sequences, capacity * sizeof(*list));
+        if (!list) {
+            dwarf_room_give(m->header->sections,
+                            (capacity - m->sequence_capacity) * sizeof(*list));
+            m->no_memory = true;
+            return false;
+        }
+        m->sequences = list;
+        m->sequence_capacity = capacity;
+    }
+    s = &m->sequences[m->sequence_count];
+    *s = (struct line_sequence){table->rows[m->first].address, high, m->first,
+                                table->count - m->first, m->sequence_count};
+    if (!append(m, high, LINE_END, 0)) {
+        /* No room: then it ends with its last row. */
+        if (s->count == 1)
+            return false;
+        s->count--;
+        s->high = table->rows[table->count - 1].address;
+        table->rows[table->count - 1] = (struct line_row){s->high, LINE_END, 0};
+    }
+    m->sequence_count++;
+    return true;
+}
+
+/* Nothing at or behind high is of this sequence. */
+static bool
+end_sequence(struct machine *m, uint64_t high)
+{
+    struct line_table *table = m->table;
+
+    if (m->dead)
+        table->count = m->first;
+    if (m->all && table->count > m->first && !sort_rows(m)) {
+        table->count = m->first;
+        return false;
+    }
+    while (table->count > m->first &&
+           table->rows[table->count - 1].address >= high)
+        table->count--;
+    if (table->count > m->first && !keep_sequence(m, high)) {
+        table->count = m->first;
+        return false;
+    }
+    m->first = table->count;
+    return true;
+}
+
+/* ---- the program ---- */
+
+static inline void
+advance(struct machine *m, uint64_t operations)
+{
+    const struct line_header *h = m->header;
+
+    if (h->max_ops > 1) {
+        operations += m->operation;
+        m->operation = operations % h->max_ops;
+        operations /= h->max_ops;
+    }
+    m->address += operations * h->min_length;
+}
+
+static void
+set_address(struct machine *m, struct reader *r)
+{
+    unsigned size = reader_left(r) < 8 ? (unsigned)reader_left(r) : 8;
+    uint64_t all_ones = size < 8 ? ((uint64_t)1 << size * 8) - 1 : UINT64_MAX;
+
+    m->address = 0;
+    m->operation = 0;
+    for (unsigned i = 0; i < size; i++)
+        m->address |= (uint64_t)reader_u8(r) << i * 8;
+    /* What linkers write where the code is gone. */
+    if (m->table->count == m->first &&
+        (m->address == 0 || m->address >= all_ones - 1))
+        m->dead = true;
+}
+
+/* False: this was the end of the sequence, or of all (*failed). */
+static bool
+extended(struct machine *m, struct reader *r, bool *failed)
+{
+    uint64_t size = reader_uleb(r);
+    struct span bytes = reader_bytes(r, size);
+    struct reader operand = reader_of(bytes.data, bytes.size);
+
+    if (r->failed) {
+        *failed = true;
+        return false;
+    }
+    if (size == 0)
+        return true;
+    switch (reader_u8(&operand)) {
+    case END_SEQUENCE:
+        return false;
+    case SET_ADDRESS:
+        set_address(m, &operand);
+        break;
+    case DEFINE_FILE:
+        *failed = !line_header_define(m->header, &operand);
+        return !*failed;
+    default: /* discriminators, and what vendors add */
+        break;
+    }
+    return true;
+}
+
+/* Any opcode; false as extended(). */
+static bool
+step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
+{
+    const struct line_header *h = m->header;
+    uint64_t number;
+
+    if (opcode >= h->opcode_base) {
+        *failed = h->line_range == 0;
+        if (*failed)
+            return false;
+        opcode -= h->opcode_base;
+        advance(m, opcode / h->line_range);
+        m->line += (uint32_t)h->line_base + opcode % h->line_range;
+        *failed = !emit(m);
+        return !*failed;
+    }
+    switch (opcode) {
+    case EXTENDED:
+        return extended(m, r, failed);
+    case COPY:
+        *failed = !emit(m);
+        break;
+    case ADVANCE_PC:
+        advance(m, reader_uleb(r));
+        break;
+    case ADVANCE_LINE:
+        m->line += (uint32_t)reader_sleb(r);
+        break;
+    case SET_FILE:
+        number = reader_uleb(r);
+        m->file = number < NO_FILE ? (uint32_t)number : NO_FILE;
+        break;
+    case SET_COLUMN:
+    case SET_ISA:
+        reader_uleb(r);
+        break;
+    case NEGATE_STMT:
+    case SET_BASIC_BLOCK:
+    case SET_PROLOGUE_END:
+    case SET_EPILOGUE_BEGIN:
+        break;
+    case CONST_ADD_PC:
+        *failed = h->line_range == 0;
+        if (!*failed)
+            advance(m, (255 - h->opcode_base) / h->line_range);
+        break;
+    case FIXED_ADVANCE_PC:
+        m->address += reader_u16(r);
+        m->operation = 0;
+        break;
+    default:
+        for (unsigned i = 0; i < h->lengths[opcode]; i++)
+            reader_uleb(r);
+        break;
+    }
+    *failed |= r->failed;
+    return !*failed;
+}
+
+/*
+ * Runs to the end of the sequence: false when there is none.  What nearly all
+ * opcodes are is done here, in registers.
+ */
+static bool
+run_opcodes(struct machine *m, struct reader *from, bool *failed)
+{
+    const unsigned special = m->header->max_ops == 1 && m->header->line_range
+                                 ? m->header->opcode_base
+                                 : UINT_MAX;
+    const bool usual = m->header->opcode_base > NEGATE_STMT;
+    struct reader r = *from, copy;
+    bool going = true;
+
+    while (going && r.pos < r.end) {
+        unsigned opcode = *r.pos++;
+
+        if (opcode >= special) {
+            m->address += m->special[opcode].address;
+            m->line += m->special[opcode].line;
+            going = emit(m);
+            *failed = !going;
+        } else if (usual && opcode == SET_COLUMN) {
+            reader_uleb(&r);
+        } else if (usual && opcode == ADVANCE_LINE) {
+            m->line += (uint32_t)reader_sleb(&r);
+        } else if (!usual || opcode != NEGATE_STMT) {
+            copy = r;
+            going = step(m, &copy, opcode, failed);
+            r = copy;
+        }
+    }
+    *failed |= r.failed;
+    *from = r;
+    return !going && !*failed;
+}
+
+static void
+start_sequence(struct machine *m, bool all)
+{
+    m->address = m->operation = m->highest = 0;
+    m->at_highest = m->first;
+    m->file = m->line = 1;
+    m->backwards = m->dead = false;
+    m->all = all;
+    m->table->count = m->first;
+}
+
+/* One sequence; false: the program has come to its end, or fails. */
+static bool
+run_sequence(struct machine *m, struct reader *r)
+{
+    const struct reader start = *r;
+    size_t files = m->header->files.count;
+    bool failed = false, ended;
+
+    start_sequence(m, false);
+    ended = run_opcodes(m, r, &failed);
+    if (m->backwards) {
+        *r = start;
+        m->header->files.count = files;
+        failed = false;
+        start_sequence(m, true);
+        ended = run_opcodes(m, r, &failed);
+    }
+    /* Without an end, the last row is where it ends. */
+    return end_sequence(m, ended ? m->address : m->highest) && ended;
+}
+
+static void
+prepare(struct machine *m)
+{
+    const struct line_header *h = m->header;
+
+    uint64_t address = 0;
+    uint32_t line = 0;
+
+    for (unsigned op = h->opcode_base; h->line_range && op < 256; op++) {
+        m->special[op].address = address;
+        m->special[op].line = (uint32_t)h->line_base + line;
+        if (++line == h->line_range) {
+            line = 0;
+            address += h->min_length;
+        }
+    }
+}
+
+/* Puts the sequences in order: in place, if they are. */
+static int
+assemble(struct machine *m, struct error *err)
+{
+    struct line_table *table = m->table;
+    struct dwarf_sections *sections = m->header->sections;
+    struct line_row *out = table->rows;
+    size_t capacity = table->capacity;
+
+    if (!line_sequences_in_order(m->sequences, m->sequence_count)) {
+        m->sequence_count =
+            line_sequences_sort(m->sequences, m->sequence_count);
+        capacity = line_sequences_rows(m->sequences, m->sequence_count);
+        out = NULL;
+        if (dwarf_room_take(sections, capacity * sizeof(*out)))
+            out = mem_alloc(capacity * sizeof(*out));
+        else
+            capacity = 0;
+        if (!out) {
+            dwarf_room_give(sections, capacity * sizeof(*out));
+            error_memory(err, "a line table");
+            return -1;
+        }
+    }
+    table->count =
+        line_sequences_join(m->sequences, m->sequence_count, table->rows, out);
+    if (out != table->rows) {
+        mem_free(table->rows);
+        dwarf_room_give(sections, table->capacity * sizeof(*out));
+    }
+    table->rows = out;
+    table->capacity = capacity;
+    return 0;
+}
+
+int
+line_program_run(struct line_table *table, struct error *err)
+{
+    struct line_header *h = &table->header;
+    struct machine m = {table, h};
+    struct reader r =
+        reader_of(h->unit + h->program, h->unit_size - h->program);
+    int rc = -1;
+
+    prepare(&m);
+    /* gcc's programs have about three bytes for a row. */
+    if (reader_left(&r) >= 64)
+        (void)grow(&m, reader_left(&r) / 4 + 1);
+    while (r.pos < r.end && run_sequence(&m, &r))
+        ;
+    if (m.no_memory)
+        error_memory(err, "a line table");
+    else
+        rc = assemble(&m, err);
+    mem_free(m.sequences);
+    dwarf_room_give(h->sections, m.sequence_capacity * sizeof(*m.sequences));
+    return rc;
+}
