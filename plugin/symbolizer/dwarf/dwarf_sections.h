@@ -6,7 +6,8 @@
  * or 4 KiB where reads are scattered) are read when they are first touched, so
  * that pointers into it last as long as the sections and only what was touched
  * costs memory.  Compressed sections (ELF "Section Compression": zlib, zstd;
- * and .zdebug_*) are inflated whole. Any thread.
+ * and .zdebug_*) are inflated whole, or as far as they are asked for. Any
+ * thread.
  */
 #ifndef HW_DWARF_SECTIONS_H
 #define HW_DWARF_SECTIONS_H
@@ -50,6 +51,15 @@ void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 /* As a reader sees it, inflated; 0: not there. */
 uint64_t dwarf_section_size(const struct dwarf_sections *sections,
                             enum dwarf_section which);
+
+/* Is it a zlib section that is not inflated as yet? */
+bool dwarf_section_packed(const struct dwarf_sections *sections,
+                          enum dwarf_section which);
+
+/* From now on that one is inflated from its start, as far as it is asked for.
+ * Before other threads ask for it. */
+void dwarf_section_stream(struct dwarf_sections *sections,
+                          enum dwarf_section which);
 
 /* Borrowed bytes; NULL with *err when they are not there, cannot be read or
  * there is no room (then, and only then, its code is ER_OUT_OF_MEMORY). */

@@ -148,7 +148,10 @@ next_entry(struct name_reader *n, const struct dwarf_unit *unit,
     if (*entry >= unit->offset && *entry - unit->offset < unit->size)
         return unit;
     i = dwarf_units_holding(n->units, *entry);
-    return i == SIZE_MAX ? NULL : dwarf_units_get(n->units, i);
+    if (i != SIZE_MAX)
+        return dwarf_units_get(n->units, i);
+    dwarf_units_missed(n->units, *entry);
+    return NULL;
 }
 
 static struct name_memo *
