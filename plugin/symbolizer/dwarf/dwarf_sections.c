@@ -212,17 +212,14 @@ dwarf_section_stream(struct dwarf_sections *sections, enum dwarf_section which)
 /* ---- room ---- */
 
 bool
-dwarf_room_take(struct dwarf_sections *sections, size_t size)
+dwarf_room_try(struct dwarf_sections *sections, size_t size)
 {
     size_t used, peak;
 
     used = atomic_load_explicit(&sections->used, memory_order_relaxed);
     do { /* What is refused is not counted even for a moment. */
-        if (size > sections->memory_max - used) {
-            atomic_fetch_add_explicit(&sections->refused, 1,
-                                      memory_order_relaxed);
+        if (size > sections->memory_max - used)
             return false;
-        }
     } while (!atomic_compare_exchange_weak_explicit(
         &sections->used, &used, used + size, memory_order_relaxed,
         memory_order_relaxed));
@@ -233,6 +230,15 @@ dwarf_room_take(struct dwarf_sections *sections, size_t size)
                memory_order_relaxed))
         ;
     return true;
+}
+
+bool
+dwarf_room_take(struct dwarf_sections *sections, size_t size)
+{
+    if (dwarf_room_try(sections, size))
+        return true;
+    atomic_fetch_add_explicit(&sections->refused, 1, memory_order_relaxed);
+    return false;
 }
 
 void

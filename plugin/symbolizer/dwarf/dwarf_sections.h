@@ -84,6 +84,8 @@ int dwarf_section_read(struct dwarf_sections *sections,
 
 /* Room in memory_max for what the caller keeps; false: there is none. */
 bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
+/* Likewise, for what is as well left undone: not counted as refused. */
+bool dwarf_room_try(struct dwarf_sections *sections, size_t size);
 void dwarf_room_give(struct dwarf_sections *sections, size_t size);
 /* How often there was none: what was read meanwhile may lack something. */
 size_t dwarf_room_refused(const struct dwarf_sections *sections);

@@ -2,7 +2,9 @@
  * unit_code.c - see unit_code.h.
  *
  * The entries are read through a window on .debug_info: an entry that does not
- * fit into what is left of it is read again from the next.
+ * fit into what is left of it is read again when there is more.  The window
+ * holds a whole unit if it can, for entries refer back to others, but it is
+ * filled step by step: what was just copied is walked from a near cache.
  */
 #include "unit_code.h"
 
@@ -20,7 +22,8 @@
 #include "unit_name.h"
 
 enum {
-    WINDOW = 1 << 20, /* stays in the processor's cache */
+    WINDOW = 1 << 17,     /* bytes read at once */
+    WINDOW_MAX = 1 << 20, /* that are held of a unit */
     GROWTH_FIRST = 64
 };
 
@@ -72,8 +75,9 @@ give_up(struct walk *w, enum dwarf_why why, const char *what)
 
 /* ---- the window ---- */
 
+/* must: or else what is there will do. */
 static int
-hold_window(struct walk *w, size_t size)
+hold_window(struct walk *w, size_t size, bool must)
 {
     struct unit_scratch *s = w->scratch;
 
@@ -83,7 +87,9 @@ hold_window(struct walk *w, size_t size)
     mem_free(s->window);
     s->window = NULL;
     s->window_capacity = 0;
-    if (!dwarf_room_take(w->sections, size))
+    s->names.near_size = 0;
+    if (must ? !dwarf_room_take(w->sections, size)
+             : !dwarf_room_try(w->sections, size))
         return -1;
     s->window = mem_alloc(size);
     if (!s->window) {
@@ -94,32 +100,58 @@ hold_window(struct walk *w, size_t size)
     return 0;
 }
 
-/* Puts the window at offset, at least size bytes of it or all there is. */
+/* The next size bytes behind the held ones are read, too. */
 static int
-move_window(struct walk *w, uint64_t offset, uint64_t size)
+fill_window(struct walk *w, uint64_t held, uint64_t size)
 {
-    uint64_t left = w->end - offset;
+    struct unit_scratch *s = w->scratch;
 
-    if (size < WINDOW)
-        size = WINDOW;
-    if (size > left)
-        size = left;
-    w->bytes = NULL;
-    w->scratch->names.near_size = 0;
-    if (hold_window(w, size) != 0)
-        return give_up(w, DWARF_NO_ROOM, "the entries");
-    if (dwarf_section_read(w->sections, DWARF_INFO, offset, size,
-                           w->scratch->window, w->err) != 0) {
+    s->names.near_size = 0;
+    if (dwarf_section_read(w->sections, DWARF_INFO, w->offset + held, size,
+                           s->window + held, w->err) != 0) {
+        w->bytes = NULL;
         w->out->why =
             w->err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
         return -1;
     }
-    w->bytes = w->scratch->window;
+    s->names.near = s->window;
+    s->names.near_offset = w->offset;
+    s->names.near_size = held + size;
+    return 0;
+}
+
+/* On to offset, at least size bytes of it or all there is. */
+static int
+move_window(struct walk *w, uint64_t offset, uint64_t size)
+{
+    uint64_t left = w->end - offset, held, end;
+
+    size = size < WINDOW ? WINDOW : size;
+    size = size < left ? size : left;
+    if (w->bytes) {
+        held = (uint64_t)(w->r.end - w->bytes);
+        end = offset - w->offset + size;
+        if (offset <= w->offset + held && end < held + WINDOW)
+            end = held + WINDOW; /* or there would be little more */
+        if (end > w->end - w->offset)
+            end = w->end - w->offset;
+        if (offset <= w->offset + held + WINDOW &&
+            end <= w->scratch->window_capacity) {
+            if (fill_window(w, held, end - held) != 0)
+                return -1;
+            w->r = reader_of(w->bytes + (offset - w->offset),
+                             end - (offset - w->offset));
+            return 0;
+        }
+    }
+    w->bytes = NULL;
+    if (hold_window(w, size, true) != 0)
+        return give_up(w, DWARF_NO_ROOM, "the entries");
     w->offset = offset;
+    if (fill_window(w, 0, size) != 0)
+        return -1;
+    w->bytes = w->scratch->window;
     w->r = reader_of(w->bytes, size);
-    w->scratch->names.near = w->bytes;
-    w->scratch->names.near_offset = offset;
-    w->scratch->names.near_size = size;
     return 0;
 }
 
@@ -133,11 +165,9 @@ here(const struct walk *w, const uint8_t *pos)
 static int
 read_again(struct walk *w, const uint8_t *pos)
 {
-    uint64_t offset = here(w, pos), size = (uint64_t)(w->r.end - w->bytes);
-
-    if (w->offset + size == w->end)
+    if (here(w, w->r.end) == w->end)
         return give_up(w, DWARF_DAMAGED, "an entry runs past its end");
-    return move_window(w, offset, pos == w->bytes ? size * 2 : 0);
+    return move_window(w, here(w, pos), (uint64_t)(w->r.end - pos) * 2);
 }
 
 /* ---- what is kept ---- */
@@ -470,6 +500,7 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
                      .end = unit->offset + unit->size,
                      .err = err};
     struct error unsaid;
+    uint64_t rest;
     int rc;
 
     if (!err)
@@ -492,6 +523,8 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     if (w.table->alternative)
         return give_up(&w, DWARF_ALTERNATIVE, "it refers to another file");
     w.scratch->abbrevs.pinned = w.table;
+    rest = w.end - unit->entries;
+    (void)hold_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
     rc = move_window(&w, unit->entries, 0);
     if (rc == 0)
         rc = walk_entries(&w);
