@@ -18,6 +18,7 @@
 #include "errors.h"
 #include "inflate.h"
 #include "inflate_stream.h"
+#include "kept_texts.h"
 #include "memory.h"
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
@@ -26,18 +27,11 @@ enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
  * do not even take their page, until there are many. */
 enum {
     SCATTERED_BITS = 12,
-    SHORT = 192,
-    TEXTS = 1 << 16, /* bytes of texts allocated at once */
-    MANY = 4 << 12   /* texts: one in so many bytes of the section */
+    SHORT = 512,
+    MANY = 4 << 12 /* texts: one in so many bytes of the section */
 };
 
 enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
-
-struct texts {
-    struct texts *next;
-    size_t used;
-    char bytes[TEXTS];
-};
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
@@ -51,7 +45,7 @@ struct section {
     bool tried;                    /* to inflate it; under lock */
     bool streamed;                 /* as far as it is asked for */
     struct inflate_stream *stream; /* under lock */
-    struct texts *texts;           /* copies of short ones; under lock */
+    struct kept_texts texts;       /* copies of short ones */
     atomic_size_t copied;
     bool no_room; /* why that failed */
 };
@@ -157,6 +151,7 @@ dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
     sections->memory_max = memory_max;
     for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
         pthread_mutex_init(&sections->list[i].lock, NULL);
+        kept_texts_init(&sections->list[i].texts);
         open_section(&sections->list[i], elf, section_names[i]);
     }
     sections->list[DWARF_STR].block_bits = SCATTERED_BITS;
@@ -173,10 +168,7 @@ dwarf_sections_free(struct dwarf_sections *sections)
         struct section *s = &sections->list[i];
         uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
 
-        for (struct texts *t = s->texts, *next; t; t = next) {
-            next = t->next;
-            mem_free(t);
-        }
+        kept_texts_fini(&s->texts);
         if (area)
             (void)munmap(area, s->size);
         inflate_stream_free(s->stream);
@@ -501,36 +493,6 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     return rc == 0 ? area + offset : NULL;
 }
 
-/* A copy that lasts; NULL: there is no room. */
-static const char *
-keep_text(struct dwarf_sections *sections, struct section *s, const char *text,
-          size_t size)
-{
-    struct texts *t;
-    char *copy = NULL;
-
-    pthread_mutex_lock(&s->lock);
-    t = s->texts;
-    if ((!t || size > TEXTS - t->used) &&
-        dwarf_room_take(sections, sizeof(*t))) {
-        t = mem_alloc(sizeof(*t));
-        if (t) {
-            t->next = s->texts;
-            t->used = 0;
-            s->texts = t;
-        } else {
-            dwarf_room_give(sections, sizeof(*t));
-        }
-    }
-    if (t && size <= TEXTS - t->used) {
-        copy = t->bytes + t->used;
-        memcpy(copy, text, size);
-        t->used += size;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return copy;
-}
-
 /* Where few texts are asked for, only their own bytes are read. */
 static bool
 short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
@@ -548,7 +510,7 @@ short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
     nul = memchr(bytes, 0, size);
     if (!nul)
         return false;
-    kept = keep_text(sections, s, bytes, (size_t)(nul - bytes));
+    kept = kept_texts_put(&s->texts, sections, bytes, (size_t)(nul - bytes));
     if (!kept)
         return false;
     atomic_fetch_add_explicit(&s->copied, 1, memory_order_relaxed);

@@ -23,7 +23,7 @@
 
 enum {
     WINDOW = 1 << 17,     /* bytes read at once */
-    WINDOW_MAX = 1 << 20, /* that are held of a unit */
+    WINDOW_MAX = 2 << 20, /* that are held of a unit */
     GROWTH_FIRST = 64
 };
 
@@ -50,6 +50,7 @@ struct walk {
     uint64_t offset, end;  /* of the window; of the unit */
     uint64_t low, low_end; /* first range of the node to come; 0: none yet */
     uint64_t ranges_read;  /* items of lists, ranges or not */
+    bool names_last;       /* all of the unit is held then */
     struct error *err;
 };
 
@@ -286,8 +287,11 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
     node->call_file = number_of(&e->call_file);
     node->call_line = number_of(&e->call_line);
     node->inlined = inlined;
-    unit_name(&w->scratch->names, w->unit, &e->names, &node->name,
-              &node->linkage);
+    node->name = (struct span){"", 0};
+    node->linkage = false;
+    if (!w->names_last)
+        unit_name(&w->scratch->names, w->unit, &e->names, &node->name,
+                  &node->linkage);
     return 0;
 }
 
@@ -469,6 +473,18 @@ walk_entries(struct walk *w)
     return rc;
 }
 
+/* Those that entries refer to may come behind them. */
+static void
+name_nodes(struct walk *w)
+{
+    for (size_t i = 0; i < w->out->node_count; i++) {
+        struct code_node *node = &w->out->nodes[i];
+
+        unit_name_at(&w->scratch->names, w->unit, node->entry, &node->name,
+                     &node->linkage);
+    }
+}
+
 static struct unit_scratch *
 scratch_of(struct dwarf_units *units, struct unit_code *out)
 {
@@ -525,9 +541,12 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     w.scratch->abbrevs.pinned = w.table;
     rest = w.end - unit->entries;
     (void)hold_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
+    w.names_last = rest <= w.scratch->window_capacity;
     rc = move_window(&w, unit->entries, 0);
     if (rc == 0)
         rc = walk_entries(&w);
+    if (w.names_last)
+        name_nodes(&w);
     w.scratch->names.near_size = 0;
     w.scratch->abbrevs.pinned = NULL;
     return rc;

@@ -210,3 +210,16 @@ unit_name(struct name_reader *n, const struct dwarf_unit *unit,
     if (memo)
         *memo = (struct name_memo){first, *text, *linkage};
 }
+
+void
+unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
+             uint64_t entry, struct span *text, bool *linkage)
+{
+    struct entry_names own;
+
+    text->data = "";
+    text->size = 0;
+    *linkage = false;
+    if (find_entry(n, unit, entry, &own))
+        unit_name(n, unit, &own, text, linkage);
+}
