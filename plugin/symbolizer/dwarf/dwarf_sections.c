@@ -328,7 +328,7 @@ load_plain(struct dwarf_sections *sections, enum dwarf_section which,
         s->loaded =
             mem_zalloc((s->size >> s->block_bits) + 1, sizeof(*s->loaded));
     if (s->loaded && !area) {
-        area = reserve(s->size, s->block_bits != SCATTERED_BITS);
+        area = reserve(s->size, false);
         atomic_store_explicit(&s->area, area, memory_order_release);
     }
     if (!area)
