@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "dwarf_codes.h"
+#include "failing_memory.h"
 #include "section_file.h"
 #include "suite.h"
 
@@ -257,6 +258,34 @@ START_TEST(an_address_outside_of_aranges_needs_all)
 }
 END_TEST
 
+START_TEST(any_allocation_may_fail)
+{
+    static const struct dwarf_options options = {.threads = 1,
+                                                 .addresses_only = true};
+    struct dwarf *dwarf;
+    uint64_t address = start_of(3);
+    bool done = false;
+    int resolved = -1;
+
+    dwarf_free(open_packed(false));
+    for (unsigned nth = 1; !done; nth++) {
+        allocations = 0;
+        failing = nth;
+        dwarf = dwarf_new(&file.elf, &options, NULL);
+        if (dwarf)
+            resolved = dwarf_resolve(dwarf, &address, 1, NULL);
+        failing = 0;
+        done = allocations < nth;
+        if (done) {
+            ck_assert_int_eq(resolved, 0);
+            check_name(dwarf, 3, "d");
+        }
+        dwarf_free(dwarf);
+        ck_assert_uint_lt(nth, 1000);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -269,6 +298,7 @@ main(void)
     tcase_add_test(tc, what_lies_behind_may_be_missing);
     tcase_add_test(tc, what_refers_to_what_is_missing_is_damaged);
     tcase_add_test(tc, an_address_outside_of_aranges_needs_all);
+    tcase_add_test(tc, any_allocation_may_fail);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }
