@@ -13,6 +13,7 @@
 #include "abbrev_skip.h"
 #include "address_map.h"
 #include "buffer.h"
+#include "code_entry.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "entry_pass.h"
@@ -52,12 +53,6 @@ struct walk {
     uint64_t ranges_read;  /* items of lists, ranges or not */
     bool names_last;       /* all of the unit is held then */
     struct error *err;
-};
-
-/* Of one function's or inlined subroutine's entry. */
-struct code_entry {
-    struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
-    struct entry_names names;
 };
 
 static int
@@ -297,52 +292,6 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
 
 /* ---- the walk ---- */
 
-static void
-read_code_entry(struct walk *w, const struct abbrev *a, struct code_entry *e)
-{
-    const struct abbrev_attr *attrs = &w->table->attrs[a->first];
-
-    memset(e, 0, sizeof(*e));
-    e->names.bytes = w->bytes;
-    e->names.offset = w->offset;
-    for (uint32_t i = 0; i < a->count; i++) {
-        struct form_value value, *to = NULL;
-
-        switch (attrs[i].name) {
-        case DW_AT_low_pc:
-            to = &e->low_pc;
-            break;
-        case DW_AT_high_pc:
-            to = &e->high_pc;
-            break;
-        case DW_AT_ranges:
-            to = &e->ranges;
-            break;
-        case DW_AT_call_file:
-            to = &e->call_file;
-            break;
-        case DW_AT_call_line:
-            to = &e->call_line;
-            break;
-        case DW_AT_sibling:
-            to = &e->sibling;
-            break;
-        case DW_AT_name:
-        case DW_AT_linkage_name:
-        case DW_AT_MIPS_linkage_name:
-        case DW_AT_abstract_origin:
-        case DW_AT_specification:
-            form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, &value);
-            (void)entry_names_take(&e->names, attrs[i].name, &value);
-            continue;
-        default:
-            form_skip(&w->r, w->unit, attrs[i].form);
-            continue;
-        }
-        form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, to);
-    }
-}
-
 /* Nothing asked for is inside: on to the next entry beside this one. */
 static int
 skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
@@ -373,7 +322,9 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     struct code_entry e;
     bool any;
 
-    read_code_entry(w, a, &e);
+    code_entry_read(&w->r, w->unit, &w->table->attrs[a->first], a->count, &e);
+    e.names.bytes = w->bytes;
+    e.names.offset = w->offset;
     if (w->r.failed)
         return 0;
     w->low = w->low_end = 0;
