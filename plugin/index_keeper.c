@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "elf_file.h"
@@ -256,6 +257,32 @@ say_made(const struct index_keeper *keeper, const struct index_wish *wish,
         wish->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
+/* Another node may have made it meanwhile in the same directory. */
+static bool
+is_made(struct index_keeper *keeper, const struct index_wish *wish)
+{
+    struct error unsaid;
+    struct stat st;
+    bool made;
+    int fd;
+
+    if (wish->damaged)
+        return false;
+    fd = index_dir_open_file(&keeper->dir, &wish->id, &unsaid);
+    if (fd < 0)
+        return false;
+    made = fstat(fd, &st) == 0;
+    fd_close(fd);
+    if (!made)
+        return false;
+    pthread_mutex_lock(&keeper->lock);
+    index_list_made(&keeper->list, &wish->id, (uint64_t)st.st_size,
+                    (int64_t)st.st_mtim.tv_sec * 1000, 0);
+    pthread_mutex_unlock(&keeper->lock);
+    say(keeper, "found the symbol index of %s", wish->object);
+    return true;
+}
+
 /* What was interrupted is a wish again. */
 static void
 grant(struct index_keeper *keeper, struct index_wish *wish)
@@ -266,12 +293,13 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
-    if (rc != 0) /* one that was refused, or that may not be whole */
+    if (rc != 0 && wish->damaged)
         (void)index_dir_remove(&keeper->dir, &wish->id, &unsaid);
     pthread_mutex_lock(&keeper->lock);
     interrupted = rc != 0 && (keeper->pause || keeper->stop);
     if (rc == 0)
-        index_list_made(&keeper->list, &wish->id, bytes, took_ms);
+        index_list_made(&keeper->list, &wish->id, bytes, clock_wall_ms(),
+                        took_ms);
     else if (interrupted)
         index_list_put_back(&keeper->list, wish);
     else
@@ -282,7 +310,6 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
     else if (!interrupted)
         say(keeper, "no symbol index of %s was made: %s", wish->object,
             err.text);
-    index_wish_fini(wish);
 }
 
 /* Call with the lock. */
@@ -311,7 +338,9 @@ keeper_main(void *arg)
         } else if (index_list_begin(&keeper->list, &wish)) {
             keeper->making = true;
             pthread_mutex_unlock(&keeper->lock);
-            grant(keeper, &wish);
+            if (!is_made(keeper, &wish))
+                grant(keeper, &wish);
+            index_wish_fini(&wish);
             pthread_mutex_lock(&keeper->lock);
             keeper->making = false;
             pthread_cond_signal(&keeper->rests);

@@ -286,6 +286,7 @@ index_list_begin(struct index_list *list, struct index_wish *wish)
         wish->fd = kept->object_fd;
         wish->path = kept->path;
         wish->debug_bytes = kept->entry.debug_bytes;
+        wish->damaged = kept->damaged;
         kept->object_fd = -1;
         kept->path = NULL;
         kept->entry.state = INDEX_MAKING;
@@ -297,14 +298,14 @@ index_list_begin(struct index_list *list, struct index_wish *wish)
 /* One that is being made is not let go for others. */
 void
 index_list_made(struct index_list *list, const struct build_id *id,
-                uint64_t bytes, uint32_t took_ms)
+                uint64_t bytes, int64_t made_ms, uint32_t took_ms)
 {
     struct kept *kept = find(list, id);
 
     set_state(kept, INDEX_READY, "");
     kept->failures = 0;
     kept->entry.bytes = bytes;
-    kept->entry.made_ms = clock_wall_ms();
+    kept->entry.made_ms = made_ms;
     kept->entry.took_ms = took_ms;
 }
 

@@ -66,6 +66,7 @@ struct index_wish {
     int fd; /* of the object */
     char *path;
     uint64_t debug_bytes;
+    bool damaged; /* the file that lies there is of no use */
 };
 void index_wish_fini(struct index_wish *wish);
 
@@ -93,7 +94,7 @@ size_t index_list_wishes(const struct index_list *list);
 /* Takes the next wish; false: there is none.  Ends with one of: */
 bool index_list_begin(struct index_list *list, struct index_wish *wish);
 void index_list_made(struct index_list *list, const struct build_id *id,
-                     uint64_t bytes, uint32_t took_ms);
+                     uint64_t bytes, int64_t made_ms, uint32_t took_ms);
 void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
 void index_list_put_back(struct index_list *list, struct index_wish *wish);

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "buffer.h"
-#include "clock.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "helper.h"
+#include "tmp_file.h"
 
 enum { PATH_BYTES = 4096, MODE = 0644 };
 
@@ -163,7 +163,6 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
 {
     char name[PATH_BYTES];
     struct output out = {.fd = -1, .path = target};
-    static unsigned made;
     int rc = -1;
 
     if (elf->build_id_size == 0) {
@@ -176,12 +175,7 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
     if (check_target(target, err) != 0)
         return -1;
     /* Nobody else's name: two may make the same index. */
-    if (snprintf(name, sizeof(name), "%s.%d-%u-%llx.new", target, (int)getpid(),
-                 __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),
-                 (unsigned long long)clock_ms()) >= (int)sizeof(name))
-        errno = ENAMETOOLONG;
-    else
-        out.fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    out.fd = tmp_file_make(AT_FDCWD, target, MODE, name, sizeof(name));
     if (out.fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);
         return -1;

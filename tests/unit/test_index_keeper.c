@@ -486,6 +486,50 @@ START_TEST(a_start_removes_what_was_not_finished)
 }
 END_TEST
 
+START_TEST(another_node_in_the_same_directory_is_not_disturbed)
+{
+    struct index_keeper *other;
+    struct error err = {0};
+    char text[8];
+    int fd;
+
+    /* That one is at it, and this one starts, and fails at it. */
+    helper_is("hang");
+    start();
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_MAKING);
+    other = keeper;
+    while (files() == 0)
+        (void)poll(NULL, 0, 5);
+    helper_is("die");
+    start();
+    ck_assert_uint_eq(files(), 1);
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_FAILED);
+    ck_assert_uint_eq(files(), 1);
+    stop();
+    keeper = other;
+    stop();
+    ck_assert_uint_eq(files(), 0);
+
+    /* What that one makes, this one finds, and leaves where it fails. */
+    helper_is("parts");
+    start();
+    other = index_keeper_start(&options, &err);
+    ck_assert_msg(other != NULL, "%s", err.text);
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_READY);
+    stop();
+    keeper = other;
+    ask(1, "/bin/x", SLOW_MS);
+    ck_assert_uint_eq(await(1, INDEX_READY)->bytes, 5 * strlen("/bin/x"));
+    ck_assert(has_logged("found the symbol index of x"));
+    fd = open_index(1);
+    ck_assert_int_eq(read(fd, text, 5), 5);
+    fd_close(fd);
+}
+END_TEST
+
 START_TEST(a_full_disk_is_told_and_loses_nothing)
 {
     struct rlimit limit = {100, RLIM_INFINITY}, old;
@@ -619,6 +663,7 @@ main(void)
     tcase_add_test(tc, a_file_that_was_removed_is_made_again_later);
     tcase_add_test(tc, those_unused_for_longest_go);
     tcase_add_test(tc, a_start_removes_what_was_not_finished);
+    tcase_add_test(tc, another_node_in_the_same_directory_is_not_disturbed);
     tcase_add_test(tc, a_full_disk_is_told_and_loses_nothing);
     tcase_add_test(tc, a_directory_that_others_reach_is_refused);
     tcase_add_test(tc, stopping_does_not_wait_for_an_index);
