@@ -86,27 +86,28 @@ say(const struct index_keeper *keeper, const char *format, ...)
 /* ---- the symboliser's thread ---- */
 
 int
-index_keeper_open(void *arg, const struct elf_file *elf)
+index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
 {
     struct index_keeper *keeper = arg;
     struct build_id id = build_id_of(elf);
-    struct error err;
     bool ready;
     int fd;
+
+    why->text[0] = '\0';
 
     pthread_mutex_lock(&keeper->lock);
     ready = index_list_is_ready(&keeper->list, &id);
     pthread_mutex_unlock(&keeper->lock);
     if (!ready)
         return -1;
-    fd = index_dir_open_file(&keeper->dir, &id, &err);
+    fd = index_dir_open_file(&keeper->dir, &id, why);
     if (fd >= 0)
         return fd;
     pthread_mutex_lock(&keeper->lock);
-    ready = index_list_fail(&keeper->list, &id, err.text);
+    ready = index_list_fail(&keeper->list, &id, why->text);
     pthread_mutex_unlock(&keeper->lock);
     if (ready)
-        say(keeper, "a symbol index goes unused: %s", err.text);
+        say(keeper, "a symbol index goes unused: %s", why->text);
     return -1;
 }
 
@@ -136,7 +137,7 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     struct index_keeper *keeper = arg;
     struct build_id id = build_id_of(asked->elf);
     uint64_t debug_bytes;
-    bool worth;
+    bool worth, news;
 
     if (id.size == 0)
         return;
@@ -144,10 +145,11 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_lock(&keeper->lock);
     keeper->asked_ms = clock_ms();
     worth = index_list_is_worth(&keeper->list, asked, debug_bytes);
+    news = asked->refused && index_list_is_news(&keeper->list, &id, asked);
     if (index_list_asked(&keeper->list, &id, asked, worth, debug_bytes))
         pthread_cond_signal(&keeper->work);
     pthread_mutex_unlock(&keeper->lock);
-    if (asked->refused)
+    if (news)
         say(keeper, "a symbol index of %s was refused: %s",
             mapping_basename(asked->path), asked->refused);
 }

@@ -13,13 +13,14 @@
 #include "memory.h"
 #include "symbolizer.h"
 
-enum { UNSEEN_FACTOR = 5 };
+enum { UNSEEN_FACTOR = 5, REASON_MAX = 200 };
 
 struct kept {
     struct index_entry entry;
     unsigned failures;
-    bool damaged;      /* once already */
-    uint64_t tried_ms; /* the last failure */
+    bool damaged;            /* once already */
+    char unused[REASON_MAX]; /* why somebody else's is; "": there is none */
+    uint64_t tried_ms;       /* the last failure */
     /* While INDEX_WANTED: */
     int object_fd;
     char *path;
@@ -232,8 +233,10 @@ is_due(const struct index_list *list, const struct kept *kept)
 static void
 take_refusal(struct kept *kept, const char *why)
 {
-    if (kept->entry.state != INDEX_READY)
+    if (kept->entry.state != INDEX_READY) {
+        snprintf(kept->unused, sizeof(kept->unused), "%s", why);
         return;
+    }
     if (kept->damaged)
         fail(kept, why);
     else
@@ -248,6 +251,17 @@ set_object(struct kept *kept, const char *path)
 
     name.size = strnlen(name.data, INDEX_OBJECT_MAX - 1);
     clean_text(name, kept->entry.object);
+}
+
+bool
+index_list_is_news(const struct index_list *list, const struct build_id *id,
+                   const struct symbolizer_asked *asked)
+{
+    const struct kept *kept = find(list, id);
+
+    return !kept || (strncmp(kept->unused, asked->refused,
+                             sizeof(kept->unused) - 1) != 0 &&
+                     strcmp(kept->entry.why, asked->refused) != 0);
 }
 
 bool
@@ -270,6 +284,8 @@ index_list_asked(struct index_list *list, const struct build_id *id,
     if (asked->indexed &&
         (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
         set_state(kept, INDEX_SHIPPED, "");
+    if (asked->indexed)
+        kept->unused[0] = '\0';
     return worth && is_due(list, kept) && want(list, kept, asked);
 }
 
@@ -351,13 +367,26 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     return true;
 }
 
+/* Beside a failure, what else there might be used. */
+static void
+add_unused(const struct kept *kept, char why[ERROR_TEXT_MAX])
+{
+    size_t used = strlen(why);
+
+    if (kept->unused[0] && strcmp(why, kept->unused) != 0)
+        snprintf(why + used, ERROR_TEXT_MAX - used, "%s%s", used ? "; " : "",
+                 kept->unused);
+}
+
 size_t
 index_list_copy(const struct index_list *list, struct index_entry *out,
                 size_t max)
 {
     size_t count = list->count < max ? list->count : max;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         out[i] = list->list[i].entry;
+        add_unused(&list->list[i], out[i].why);
+    }
     return count;
 }

@@ -41,7 +41,7 @@ struct index_entry {
     uint64_t bytes, debug_bytes; /* 0: not known */
     int64_t made_ms, used_ms;    /* wall clock; 0: never */
     uint32_t took_ms;            /* to make; 0: by an earlier heapwired */
-    char why[ERROR_TEXT_MAX];    /* INDEX_FAILED; else "" */
+    char why[ERROR_TEXT_MAX];    /* it failed, or another one goes unused; "" */
 };
 
 struct index_rules {
@@ -85,6 +85,10 @@ bool index_list_fail(struct index_list *list, const struct build_id *id,
 bool index_list_is_worth(const struct index_list *list,
                          const struct symbolizer_asked *asked,
                          uint64_t debug_bytes);
+/* Whether it was not known why an index was refused. */
+bool index_list_is_news(const struct index_list *list,
+                        const struct build_id *id,
+                        const struct symbolizer_asked *asked);
 /* Takes note of it.  True: there is a wish now that was not there. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,

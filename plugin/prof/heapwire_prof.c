@@ -3,6 +3,7 @@
  *
  * The offline twin of the node's statements, with jeprof's flags.
  */
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -18,6 +20,7 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "index_files.h"
+#include "mappings.h"
 #include "modules.h"
 #include "names.h"
 #include "prof_flags.h"
@@ -28,7 +31,11 @@
 #include "symbolizer.h"
 #include "view.h"
 
-enum { EXIT_USAGE = 2, PATH_BYTES = 4096 };
+enum {
+    EXIT_USAGE = 2,
+    PATH_BYTES = 4096,
+    UNUSED_MAX = 8 /* that are told */
+};
 
 static const size_t profile_bytes_max = (size_t)1 << 30;
 static const size_t output_bytes_max = (size_t)256 << 20;
@@ -89,14 +96,21 @@ find_symbolizer(char *path, size_t size, struct error *err)
     return -1;
 }
 
+/* Of an object, and why. */
+struct unused_index {
+    char object[64], why[ERROR_TEXT_MAX];
+};
+
 /* What is shared by all profiles that are read. */
 struct reading {
     const char *binary;  /* NULL: not given */
     const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
-    struct symbolizer *symbolizer; /* once it was needed */
-    bool alone;                    /* one profile is read */
-    bool no_lines;                 /* nothing of them will be shown */
+    struct symbolizer *symbolizer;          /* once it was needed */
+    bool alone;                             /* one profile is read */
+    bool no_lines;                          /* nothing of them will be shown */
+    struct unused_index unused[UNUSED_MAX]; /* of the profile at hand */
+    size_t unused_count;
 };
 
 /* One of them: a raw one is ours, a snapshot's is the snapshot's. */
@@ -115,20 +129,50 @@ loaded_fini(struct loaded *loaded)
 
 /* symbolizer_indexes.open */
 static int
-open_index(void *arg, const struct elf_file *elf)
+open_index(void *arg, const struct elf_file *elf, struct error *why)
 {
     const struct reading *reading = arg;
 
-    return index_file_open(elf, reading->symbols, NULL);
+    return index_file_open(elf, reading->symbols, NULL, why);
+}
+
+/* symbolizer_indexes.asked: the profile's note has room for one complaint. */
+static void
+take_note(void *arg, const struct symbolizer_asked *asked)
+{
+    struct reading *reading = arg;
+    struct unused_index *unused = &reading->unused[reading->unused_count];
+
+    if (!asked->refused || reading->unused_count == UNUSED_MAX)
+        return;
+    snprintf(unused->object, sizeof(unused->object), "%s",
+             mapping_basename(asked->path));
+    snprintf(unused->why, sizeof(unused->why), "%s", asked->refused);
+    reading->unused_count++;
+}
+
+/* Where an index is looked for that cannot be there. */
+static void
+check_symbols(const char *directory)
+{
+    struct stat st;
+
+    if (stat(directory, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (access(directory, X_OK) == 0)
+        return;
+    fprintf(stderr, "heapwire-prof: no index is looked for in --symbols=%s: ",
+            directory);
+    perror(NULL);
 }
 
 static int
 start_symbolizer(struct reading *reading, struct error *err)
 {
-    struct symbolizer_indexes indexes = {.open = open_index, .arg = reading};
+    struct symbolizer_indexes indexes = {
+        .open = open_index, .asked = take_note, .arg = reading};
     struct symbolizer_options options = {.program = reading->helper,
-                                         .indexes =
-                                             reading->symbols ? &indexes : NULL,
+                                         .indexes = &indexes,
                                          .no_lines = reading->no_lines,
                                          .once = reading->alone};
 
@@ -140,6 +184,8 @@ start_symbolizer(struct reading *reading, struct error *err)
     }
     if (find_symbolizer(reading->helper, sizeof(reading->helper), err) != 0)
         return -1;
+    if (reading->symbols)
+        check_symbols(reading->symbols);
     reading->symbolizer = symbolizer_new(&options, err);
     return reading->symbolizer ? 0 : -1;
 }
@@ -161,12 +207,18 @@ name_addresses(struct reading *reading, const struct heap_dump *dump,
 }
 
 static void
-warn(const char *path, bool truncated, const char *note)
+warn(struct reading *reading, const char *path, bool truncated,
+     const char *note)
 {
     if (truncated)
         fprintf(stderr, "heapwire-prof: %s was cut off\n", path);
     if (*note)
         fprintf(stderr, "heapwire-prof: %s\n", note);
+    for (size_t i = 0; i < reading->unused_count; i++)
+        if (!strstr(note, reading->unused[i].why))
+            fprintf(stderr, "heapwire-prof: %s: %s\n",
+                    reading->unused[i].object, reading->unused[i].why);
+    reading->unused_count = 0;
 }
 
 static void
@@ -203,7 +255,7 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
         profile = NULL;
     }
     if (profile)
-        warn(path, profile->truncated, profile->note);
+        warn(reading, path, profile->truncated, profile->note);
 out:
     names_free(names);
     heap_dump_free(dump);

@@ -182,6 +182,54 @@ expect 0 "$dir/symbols/" --index --symbols="$dir/symbols" "$dir/nothing"
 id=$(readelf -n "$dir/nothing" | sed -n 's/.*Build ID: //p')
 [ -s "$dir/symbols/$id.hwindex" ] || { echo "no index by build-id"; failed=1; }
 
+# heap_of ELF [BYTES]: a profile of it, with one stack in its main().
+heap_of() {
+    main=0x$(nm "$1" | sed -n 's/ T main$//p')
+    readelf -lW "$1" | sed -n 's/^ *LOAD \(.*\) R E .*/\1/p' |
+        while read -r offset start _ _ size; do
+            printf 'heap_v2/1\n  t*: 1: %s [0: 0]\n' "${2:-1000}"
+            printf '@ 0x%x\n  t*: 1: %s [0: 0]\n' $((main + 1)) "${2:-1000}"
+            printf '\nMAPPED_LIBRARIES:\n%x-%x r-xp %x 00:01 %s %s\n' \
+                $((start)) $(((start + size + 4095) / 4096 * 4096)) \
+                $((offset)) "$(stat -c %i "$1")" "$1"
+        done
+}
+
+# Indexes that are of no use are told, each once.
+gcc -g -no-pie -o "$dir/mapped" -Wl,--build-id "$dir/nothing.c"
+heap_of "$dir/mapped" >"$dir/mapped.heap"
+index=$dir/mapped.hwindex
+expect 0 " main" --text "$dir/mapped" "$dir/mapped.heap"
+[ ! -s "$dir/err" ] || { echo "a complaint: $(cat "$dir/err")"; failed=1; }
+unused() { # TEXT FLAGS...
+    text=$1
+    shift
+    expect 0 " main" "$@" --text "$dir/mapped" "$dir/mapped.heap"
+    if [ "$(grep -c "mapped: its symbol index .*$text" "$dir/err")" != 1 ] ||
+        [ "$(wc -l <"$dir/err")" != 1 ]; then
+        echo "$text: $(cat "$dir/err")"
+        failed=1
+    fi
+    rm -rf "$index"
+}
+ln -s "$dir/symbols/$id.hwindex" "$index"
+unused "mapped.hwindex is passed over: it is a symbolic link"
+mkdir "$index"
+unused "mapped.hwindex is passed over: it is not a regular file"
+echo x >"$index"
+chmod 606 "$index"
+unused "mapped.hwindex is passed over: anybody may write to it"
+cp "$dir/symbols/$id.hwindex" "$index"
+unused "is of no use"
+mapped=$(readelf -n "$dir/mapped" | sed -n 's/.*Build ID: //p')
+mkfifo "$dir/symbols/$mapped.hwindex"
+unused "$mapped.hwindex is passed over: it is not a regular file" \
+    --symbols="$dir/symbols"
+expect 0 "no index is looked for in --symbols=$dir/none: No such file" --text \
+    --symbols="$dir/none" "$dir/mapped" "$dir/mapped.heap"
+expect 0 "no index is looked for in --symbols=$dir/nothing: Not a directory" \
+    --text --symbols="$dir/nothing" "$dir/mapped" "$dir/mapped.heap"
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?

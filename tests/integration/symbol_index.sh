@@ -200,6 +200,18 @@ mv "$work/stripped" "$work/load"
 start
 same_names "names of a stripped program"
 same "its state" shipped "$(state)"
+
+# ---- and passed over there: names are poor, and why is told ----
+mv "$work/load.hwindex" "$work/moved.hwindex"
+ln -s "$work/moved.hwindex" "$work/load.hwindex"
+restart
+same "a snapshot" poor "$(prof 'snapshot("poor")')"
+passed="its symbol index load.hwindex is passed over: it is a symbolic link"
+contains "the snapshot's note" "$passed" \
+    "$(sql "select note from heapwire.snapshots where name = 'poor'")"
+wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
+contains "the index's note" "; $passed" "$(note)"
+same "it is logged once" 1 "$(log | grep -c "$passed")"
 stop_node
 
 # ---- off ----

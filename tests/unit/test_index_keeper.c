@@ -180,11 +180,13 @@ await(uint8_t number, enum index_state state)
     return e;
 }
 
+static struct error open_error;
+
 static int
 open_index(uint8_t number)
 {
     build_is(number);
-    return index_keeper_open(keeper, &elf);
+    return index_keeper_open(keeper, &elf, &open_error);
 }
 
 static size_t
@@ -263,7 +265,7 @@ START_TEST(what_is_cheap_or_has_no_build_id_gets_none)
     index_keeper_asked(keeper, &asked);
     elf.build_id_size = 0;
     index_keeper_asked(keeper, &asked);
-    ck_assert_int_eq(index_keeper_open(keeper, &elf), -1);
+    ck_assert_int_eq(index_keeper_open(keeper, &elf, &open_error), -1);
     ck_assert_uint_eq(index_keeper_list(keeper, list, INDEX_ENTRIES_MAX), 0);
     ck_assert_uint_eq(files(), 0);
 }
@@ -362,7 +364,33 @@ START_TEST(what_is_wrong_with_a_shipped_one_is_mended)
     helper_is("parts");
     start();
     refuse(1, "of another build");
-    (void)await(1, INDEX_READY);
+    ck_assert_str_eq(await(1, INDEX_READY)->why, "of another build");
+    stop();
+    start();
+    ck_assert_str_eq(entry(1)->why, "");
+}
+END_TEST
+
+START_TEST(what_is_wrong_with_a_shipped_one_is_told_once)
+{
+    struct symbolizer_asked asked = {
+        .elf = &elf, .path = "/bin/x", .indexed = true};
+
+    helper_is("die");
+    start();
+    refuse(1, "it is a symbolic link");
+    ck_assert(has_logged("it is a symbolic link"));
+    ck_assert_str_eq(await(1, INDEX_FAILED)->why,
+                     "the symboliser ended with status 7; it is a symbolic "
+                     "link");
+    logged[0] = '\0';
+    refuse(1, "it is a symbolic link");
+    ck_assert_str_eq(logged, "");
+    refuse(1, "it is damaged");
+    ck_assert(has_logged("it is damaged"));
+    build_is(1);
+    index_keeper_asked(keeper, &asked); /* it is well */
+    ck_assert_str_eq(entry(1)->why, "");
 }
 END_TEST
 
@@ -658,6 +686,7 @@ main(void)
     tcase_add_test(tc, three_failures_are_the_last);
     tcase_add_test(tc, a_damaged_one_is_made_again_once);
     tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_mended);
+    tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_told_once);
     tcase_add_loop_test(tc, what_is_no_file_is_neither_used_nor_replaced, 0,
                         sizeof(strangers) / sizeof(strangers[0]));
     tcase_add_test(tc, a_file_that_was_removed_is_made_again_later);
