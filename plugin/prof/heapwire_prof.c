@@ -23,6 +23,7 @@
 #include "mappings.h"
 #include "modules.h"
 #include "names.h"
+#include "prof_check.h"
 #include "prof_flags.h"
 #include "prof_index.h"
 #include "profile.h"
@@ -178,10 +179,6 @@ start_symbolizer(struct reading *reading, struct error *err)
 
     if (reading->symbolizer)
         return 0;
-    if (access(reading->binary, R_OK) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot read %s", reading->binary);
-        return -1;
-    }
     if (find_symbolizer(reading->helper, sizeof(reading->helper), err) != 0)
         return -1;
     if (reading->symbols)
@@ -247,6 +244,7 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
                   path);
         goto out;
     }
+    prof_check_replaced(&dump->maps, reading->binary, path);
     names = name_addresses(reading, dump, err);
     if (names)
         profile = profile_new(dump, names, reading->binary, NULL, err);
@@ -260,15 +258,6 @@ out:
     names_free(names);
     heap_dump_free(dump);
     return profile;
-}
-
-enum { SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1 };
-
-static bool
-is_snapshot(const char *text, size_t size)
-{
-    return size >= SNAPSHOT_MAGIC_SIZE &&
-           memcmp(text, SNAPSHOT_FILE_MAGIC, SNAPSHOT_MAGIC_SIZE) == 0;
 }
 
 /* Clients that write a value to a file put a newline behind it. */
@@ -293,7 +282,7 @@ load(struct reading *reading, const char *path, struct loaded *out,
 
     buffer_init(&text, profile_bytes_max);
     if (file_read_all(path, &text, err) == 0) {
-        if (is_snapshot(text.data, text.size))
+        if (prof_check_is_snapshot(text.data, text.size))
             out->snapshot = read_snapshot(path, &text, err);
         else
             out->owned = read_raw(reading, path, &text, err);
@@ -305,13 +294,16 @@ load(struct reading *reading, const char *path, struct loaded *out,
 
 /* As the node does, with what is said here instead. */
 static int
-check_comparable(const struct loaded *now, const struct loaded *base,
-                 struct error *err)
+check_comparable(const struct prof_command *command, const struct loaded *now,
+                 const struct loaded *base, struct error *err)
 {
+    const char *path = command->arguments[command->argument_count - 1];
     struct error why = {0};
 
-    if (!now->snapshot || !base->snapshot ||
-        snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
+    if (!now->snapshot || !base->snapshot)
+        return prof_check_program(now->profile, path, base->profile,
+                                  command->base, err);
+    if (snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
         return 0;
     why.text[strcspn(why.text, ";")] = '\0';
     error_set(err, ER_UNKNOWN, "%s; say --force to compare them nevertheless",
@@ -333,35 +325,12 @@ load_all(const struct prof_command *command, struct reading *reading,
     if (!command->base)
         return 0;
     if (load(reading, command->base, &base, err) == 0 &&
-        (command->force || check_comparable(now, &base, err) == 0)) {
+        (command->force || check_comparable(command, now, &base, err) == 0)) {
         *difference = profile_diff(now->profile, base.profile, err);
         rc = *difference ? 0 : -1;
     }
     loaded_fini(&base);
     return rc;
-}
-
-/* Two profiles where a program and its profile belong: to be compared? */
-static int
-check_binary(const struct prof_command *command, struct error *err)
-{
-    const char *first = command->arguments[0], *second = command->arguments[1];
-    char start[SNAPSHOT_MAGIC_SIZE];
-    FILE *file = fopen(first, "re");
-    size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
-    bool snapshot = is_snapshot(start, size);
-    bool raw = size >= 6 && memcmp(start, "heap_v", 6) == 0;
-
-    if (file)
-        fclose(file);
-    if (!snapshot && !raw)
-        return 0;
-    error_set(err, ER_WRONG_ARGUMENTS,
-              "%s is a %s, not a program; to show what grew since, say "
-              "--base=%s %s%s",
-              first, snapshot ? "snapshot" : "profile", first,
-              snapshot ? "" : "BINARY ", second);
-    return -1;
 }
 
 static int
@@ -380,7 +349,8 @@ run(const struct prof_command *command, struct error *err)
     reading.no_lines =
         reading.alone && !view_needs_places(command->form, &command->options);
     if (command->argument_count == 2) {
-        if (check_binary(command, err) != 0)
+        if (prof_check_binary(command->arguments[0], command->arguments[1],
+                              err) != 0)
             goto out;
         reading.binary = command->arguments[0];
     }

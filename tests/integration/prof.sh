@@ -38,7 +38,7 @@ heap_v2/524288
   t*: 0: 0 [0: 0]
 
 MAPPED_LIBRARIES:
-00400000-00401000 r-xp 00000000 00:00 0    /nowhere/at all
+00400000-00501000 r-xp 00000000 00:00 0    /nowhere/"at" all
 HEAP
 cat >"$dir/one.heap" <<'HEAP'
 heap_v2/524288
@@ -122,6 +122,32 @@ expect 0 "nothing changed" --text --by-growth --base "$dir/one.heap" /bin/true \
     "$dir/one.heap"
 expect 1 "$dir/none.heap" --text --base "$dir/none.heap" /bin/true \
     "$dir/one.heap"
+silent_stdout
+sed 's,/nowhere,/elsewhere,' "$dir/one.heap" >"$dir/moved.heap"
+expect 0 "nothing changed" --text --by-growth --base "$dir/moved.heap" \
+    /bin/true "$dir/one.heap"
+sed 's,at" all,other,' "$dir/one.heap" >"$dir/other.heap"
+expect 1 "one.heap is a profile of /nowhere/\"at\" all, and $dir/other.heap \
+of /nowhere/\"other; say --force to" --text --base "$dir/other.heap" \
+    /bin/true "$dir/one.heap"
+silent_stdout
+expect 0 "nothing changed" --text --force --base "$dir/other.heap" /bin/true \
+    "$dir/one.heap"
+sed 's,00501000,00502000,' "$dir/one.heap" >"$dir/rebuilt.heap"
+expect 1 'are profiles of two builds of /nowhere/"at" all' --text \
+    --base "$dir/rebuilt.heap" /bin/true "$dir/one.heap"
+silent_stdout
+
+# What is no program.
+mkfifo "$dir/pipe"
+expect 1 "$dir/pipe is no program: it is a pipe" --text "$dir/pipe" \
+    "$dir/one.heap"
+expect 1 "/dev/null is no program: it is not a regular file" --text /dev/null \
+    "$dir/one.heap"
+expect 1 "$dir is no program: it is a directory" --text "$dir" "$dir/one.heap"
+expect 1 "$dir is no program: it is a directory" --index "$dir"
+expect 1 "/dev/null is no program" --index /dev/null
+expect 1 "$dir/pipe is no program" --index "$dir/pipe"
 silent_stdout
 
 # Our own snapshots need no BINARY.
@@ -229,6 +255,19 @@ expect 0 "no index is looked for in --symbols=$dir/none: No such file" --text \
     --symbols="$dir/none" "$dir/mapped" "$dir/mapped.heap"
 expect 0 "no index is looked for in --symbols=$dir/nothing: Not a directory" \
     --text --symbols="$dir/nothing" "$dir/mapped" "$dir/mapped.heap"
+
+# What was replaced since is told, or written again.
+others="mapped.heap was taken of other files: $dir/mapped: names are wrong"
+cp "$dir/mapped" "$dir/copy"
+mv "$dir/copy" "$dir/mapped"
+expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
+mkdir "$dir/else"
+cp "$dir/mapped" "$dir/else/mapped"
+expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
+[ ! -s "$dir/err" ] || { echo "a copy: $(cat "$dir/err")"; failed=1; }
+heap_of "$dir/mapped" >"$dir/mapped.heap"
+touch -d '1 minute ago' "$dir/mapped.heap"
+expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
 
 # A full disk is told.
 status=0
