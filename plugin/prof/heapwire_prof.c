@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +43,14 @@ enum {
 static const size_t profile_bytes_max = (size_t)1 << 30;
 static const size_t output_bytes_max = (size_t)256 << 20;
 
+static bool
+is_limited(int resource)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /*
  * It lives for one answer and holds tens of megabytes: a fifth of its time was
  * the kernel finding page after page.  So one large heap, never given back, of
@@ -53,12 +63,16 @@ prepare_memory(void)
     uintptr_t start = (uintptr_t)sbrk(0), end;
     void *volatile block; /* or no compiler asks for it */
 
+    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+        return;
     /* NOLINTBEGIN(concurrency-mt-unsafe): there is no other thread yet */
     mallopt(M_TOP_PAD, heap_bytes);
     mallopt(M_MMAP_THRESHOLD, 32 << 20); /* its largest */
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    /* NOLINTEND(concurrency-mt-unsafe) */
     block = malloc((size_t)huge); /* more than there is at first */
+    /* Beyond that heap, or where there is no room for it, in steps that fit. */
+    mallopt(M_TOP_PAD, huge);
+    /* NOLINTEND(concurrency-mt-unsafe) */
     end = (uintptr_t)sbrk(0);
     free(block);
     start = (start + (uintptr_t)huge - 1) & ~((uintptr_t)huge - 1);

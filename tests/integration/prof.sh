@@ -269,6 +269,13 @@ heap_of "$dir/mapped" >"$dir/mapped.heap"
 touch -d '1 minute ago' "$dir/mapped.heap"
 expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
 
+# As under a limit of memory.
+if ! (ulimit -v 200000 && "$prof" --text "$dir/mapped" "$dir/mapped.heap") \
+    2>"$dir/err" | grep -q " main"; then
+    echo "ulimit -v: $(cat "$dir/err")"
+    failed=1
+fi
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?
