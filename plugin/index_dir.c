@@ -141,7 +141,9 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
 
     file_name(file, id);
     fd = openat(dir->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 && errno == ELOOP)
+    if (fd < 0 && errno == ENOENT)
+        err->text[0] = '\0';
+    else if (fd < 0 && errno == ELOOP)
         odd = "it is a symbolic link";
     else if (fd < 0 || fstat(fd, &st) != 0)
         error_sys(err, ER_UNKNOWN, "cannot open %s/%s", dir->path, file);
@@ -154,6 +156,16 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
                   odd);
     fd_close(fd);
     return -1;
+}
+
+bool
+index_dir_has(const struct store_dir *dir, const struct build_id *id)
+{
+    char file[FILE_NAME_MAX];
+
+    file_name(file, id);
+    return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           errno != ENOENT;
 }
 
 int

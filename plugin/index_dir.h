@@ -13,6 +13,7 @@
 #ifndef HW_INDEX_DIR_H
 #define HW_INDEX_DIR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -45,7 +46,7 @@ int index_dir_scan(struct store_dir *dir, const struct index_dir_scan *scan,
                    struct error *err);
 
 /* Notes in the file that it is used now.  -1 with *err: the caller goes without
- * it. */
+ * it; "" when there is none. */
 int index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
                         struct error *err);
 
@@ -69,6 +70,9 @@ int index_writer_write(void *arg, const void *data, size_t size,
 int index_writer_commit(struct index_writer *w, struct error *err);
 void
 index_writer_close(struct index_writer *w); /* gives up what is not there */
+
+/* Nobody removed it by hand. */
+bool index_dir_has(const struct store_dir *dir, const struct build_id *id);
 
 int index_dir_remove(struct store_dir *dir, const struct build_id *id,
                      struct error *err);

@@ -83,6 +83,14 @@ say(const struct index_keeper *keeper, const char *format, ...)
     keeper->log(line);
 }
 
+static void
+lose(struct index_keeper *keeper, const struct build_id *id)
+{
+    pthread_mutex_lock(&keeper->lock);
+    index_list_gone(&keeper->list, id);
+    pthread_mutex_unlock(&keeper->lock);
+}
+
 /* ---- the symboliser's thread ---- */
 
 int
@@ -103,6 +111,10 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
     fd = index_dir_open_file(&keeper->dir, &id, why);
     if (fd >= 0)
         return fd;
+    if (!why->text[0]) {
+        lose(keeper, &id);
+        return -1;
+    }
     pthread_mutex_lock(&keeper->lock);
     ready = index_list_fail(&keeper->list, &id, why->text);
     pthread_mutex_unlock(&keeper->lock);
@@ -454,9 +466,8 @@ index_keeper_stop(struct index_keeper *keeper)
     mem_free(keeper);
 }
 
-size_t
-index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
-                  size_t max)
+static size_t
+copy_list(struct index_keeper *keeper, struct index_entry *out, size_t max)
 {
     size_t count;
 
@@ -464,6 +475,23 @@ index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
     count = index_list_copy(&keeper->list, out, max);
     pthread_mutex_unlock(&keeper->lock);
     return count;
+}
+
+/* Files may be removed by hand, or by another node. */
+size_t
+index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
+                  size_t max)
+{
+    size_t count = copy_list(keeper, out, max);
+    bool gone = false;
+
+    for (size_t i = 0; i < count; i++)
+        if (out[i].state == INDEX_READY &&
+            !index_dir_has(&keeper->dir, &out[i].id)) {
+            gone = true;
+            lose(keeper, &out[i].id);
+        }
+    return gone ? copy_list(keeper, out, max) : count;
 }
 
 /* Files that are made meanwhile would stay the old user's. */

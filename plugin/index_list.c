@@ -174,6 +174,19 @@ index_list_fail(struct index_list *list, const struct build_id *id,
     return true;
 }
 
+void
+index_list_gone(struct index_list *list, const struct build_id *id)
+{
+    struct kept *kept = find(list, id);
+
+    if (!kept || kept->entry.state != INDEX_READY)
+        return;
+    if (kept->entry.object[0])
+        set_state(kept, INDEX_NONE, "");
+    else /* nobody has asked for it yet */
+        forget(list, kept);
+}
+
 /* ---- wishes ---- */
 
 bool

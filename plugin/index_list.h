@@ -25,7 +25,8 @@ enum {
 };
 
 enum index_state {
-    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged */
+    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged, or
+                      removed by somebody else */
     INDEX_SHIPPED, /* somebody else's, beside the object */
     INDEX_WANTED,
     INDEX_MAKING,
@@ -80,6 +81,9 @@ bool index_list_is_ready(struct index_list *list, const struct build_id *id);
 /* A ready one is of no use.  False: it was not ready. */
 bool index_list_fail(struct index_list *list, const struct build_id *id,
                      const char *why);
+
+/* The file of a ready one is not there any more: it may be made again. */
+void index_list_gone(struct index_list *list, const struct build_id *id);
 
 /* Whether an answer is a reason for an index.  debug_bytes: of the object. */
 bool index_list_is_worth(const struct index_list *list,
