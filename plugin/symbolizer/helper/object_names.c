@@ -543,7 +543,7 @@ object_names_refused(const struct object_names *object)
 {
     if (object->useless[0])
         return object->useless;
-    return object->damaged ? "blocks of it are damaged" : NULL;
+    return object->damaged ? "blocks of its symbol index are damaged" : NULL;
 }
 
 static const struct {
@@ -579,13 +579,8 @@ object_names_complaint(const struct object_names *object, char *out,
                        size_t size)
 {
     out[0] = '\0';
-    if (object->useless[0])
-        say(out, size, "%s", object->useless);
     if (object->trouble[0])
         say(out, size, "%s", object->trouble);
-    if (object->damaged)
-        say(out, size, "%zu addresses in damaged blocks of its symbol index",
-            object->damaged);
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (object->why[reasons[i].why])
             say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
