@@ -21,7 +21,8 @@
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
     EDGES_FIRST = 1024, /* a power of two */
-    EDGES_MAX = 1 << 24
+    EDGES_MAX = 1 << 24,
+    TABLE_NODES_MAX = 256 /* whose edges are looked up without a hash */
 };
 
 /* Of a location: which nodes (from 1; 0: none) its frames are, where the
@@ -44,6 +45,7 @@ struct builder {
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
+    uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
 };
 
 struct ranked {
@@ -132,12 +134,14 @@ grow_edges(struct builder *b)
     if (!edges)
         return -1;
     b->edges = edges;
+    b->edge_room = room;
+    if (b->table)
+        return 0;
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
     mem_free(b->slots);
     b->slots = slots;
-    b->edge_room = room;
     for (uint32_t i = 0; i < b->edge_count; i++)
         *edge_slot(b, edges[i].caller, edges[i].callee) = i + 1;
     return 0;
@@ -150,7 +154,8 @@ add_call(struct builder *b, uint32_t caller, uint32_t callee, double value)
 
     if (b->edge_count == b->edge_room && grow_edges(b) != 0)
         return -1;
-    slot = edge_slot(b, caller, callee);
+    slot = b->table ? &b->table[caller * b->graph->node_count + callee]
+                    : edge_slot(b, caller, callee);
     if (*slot == 0) {
         b->edges[b->edge_count++] = (struct graph_edge){caller, callee, 0};
         *slot = b->edge_count;
@@ -205,6 +210,18 @@ weigh_locations(struct builder *b, const struct profile_stack *stack,
     return 0;
 }
 
+/* Few nodes, as nearly always. */
+static int
+make_table(struct builder *b)
+{
+    size_t count = b->graph->node_count;
+
+    if (count > TABLE_NODES_MAX)
+        return 0;
+    b->table = mem_zalloc(count * count, sizeof(*b->table));
+    return b->table ? 0 : -1;
+}
+
 static int
 make_passages(struct builder *b)
 {
@@ -240,7 +257,7 @@ weigh_calls(struct builder *b)
     if (b->profile->location_count == 0)
         return 0;
     assert(names->shown && names->symbols.names);
-    if (as_located && make_passages(b) != 0)
+    if (make_table(b) != 0 || (as_located && make_passages(b) != 0))
         return -1;
     for (size_t i = 0; i < b->profile->stack_count; i++) {
         const struct profile_stack *stack = &b->profile->stacks[i];
@@ -347,6 +364,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     mem_free(b.passages);
     mem_free(b.edges);
     mem_free(b.slots);
+    mem_free(b.table);
     if (rc != 0) {
         if (failure.code == 0)
             error_memory(&failure, "the call graph");
