@@ -79,18 +79,6 @@ out:
     return rc;
 }
 
-/* Not beside the dump but after it: both want the same locks. */
-static void
-take_memory(struct dump *dump, struct node *node)
-{
-    struct error unsaid;
-    struct stats *stats = stats_take(node, &unsaid);
-
-    if (stats)
-        reconciliation_take(stats, &dump->memory);
-    stats_unref(stats);
-}
-
 int
 dump_take(struct dump *dump, struct node *node, struct objects *objects,
           struct error *err)
@@ -111,9 +99,19 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
                          err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
-    if (rc == 0)
-        take_memory(dump, node);
     return rc;
+}
+
+void
+dump_take_memory(struct node *node, struct snapshot_memory *out)
+{
+    struct error unsaid;
+    struct stats *stats = stats_take(node, &unsaid);
+
+    memset(out, 0, sizeof(*out));
+    if (stats)
+        reconciliation_take(stats, out);
+    stats_unref(stats);
 }
 
 /* ---- making: the resolver thread ---- */
@@ -156,29 +154,6 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
     return names;
 }
 
-/* In the profile itself: whoever shows it has the line at hand. */
-static int
-add_memory(const struct dump *dump, struct snapshot *snapshot,
-           struct error *err)
-{
-    struct profile *profile = snapshot->profile;
-    struct buffer line;
-    int rc = 0;
-
-    snapshot->memory = dump->memory;
-    buffer_init(&line, MEMORY_TEXT_MAX);
-    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
-                         &line);
-    if (line.data && !line.failed)
-        profile->memory = arena_strndup(profile->arena, line.data, line.size);
-    if (line.failed || !profile->memory) {
-        error_memory(err, "a snapshot");
-        rc = -1;
-    }
-    buffer_fini(&line);
-    return rc;
-}
-
 struct snapshot *
 dump_make_snapshot(const struct dump *dump, struct objects *objects,
                    struct symbolizer *symbolizer,
@@ -209,8 +184,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
-        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
-        add_memory(dump, snapshot, err) != 0)
+        modules_fill(snapshot->profile, &maps, objects, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;
@@ -222,4 +196,27 @@ out:
     snapshot_unref(snapshot);
     arena_free(arena);
     return made;
+}
+
+/* In the profile itself: whoever shows it has the line at hand. */
+int
+dump_add_memory(struct snapshot *snapshot, const struct snapshot_memory *memory,
+                struct error *err)
+{
+    struct profile *profile = snapshot->profile;
+    struct buffer line;
+    int rc = 0;
+
+    snapshot->memory = *memory;
+    buffer_init(&line, MEMORY_TEXT_MAX);
+    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
+                         &line);
+    if (line.data && !line.failed)
+        profile->memory = arena_strndup(profile->arena, line.data, line.size);
+    if (line.failed || !profile->memory) {
+        error_memory(err, "a snapshot");
+        rc = -1;
+    }
+    buffer_fini(&line);
+    return rc;
 }

@@ -95,7 +95,11 @@ choose_nodes(struct builder *b)
         const struct weight *w = &b->weights.list[ranked[i].text];
 
         b->nodes[ranked[i].text] = i + 1;
-        nodes[i] = (struct graph_node){ranked[i].name, w->flat, w->cumulative};
+        nodes[i] = (struct graph_node){
+            arena_strndup(graph->arena, ranked[i].name, strlen(ranked[i].name)),
+            w->flat, w->cumulative};
+        if (!nodes[i].name)
+            goto out;
     }
     graph->nodes = nodes;
     graph->node_count = count;

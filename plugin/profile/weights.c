@@ -129,7 +129,7 @@ weights_init(struct weights *weights, const struct profile *profile,
     int rc = -1;
 
     memset(weights, 0, sizeof(*weights));
-    if (stack_names_init(&weights->names, profile, options, arena, err) != 0)
+    if (stack_names_share(&weights->names, profile, options, arena, err) != 0)
         return -1;
     weights->count = weights->names.texts_max;
     weights->list = mem_zalloc(weights->count, sizeof(*weights->list));

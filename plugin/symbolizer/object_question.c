@@ -144,6 +144,8 @@ object_ask(struct object *object)
             !object->refused[0])
             set_remark(object, err.text, indexed);
     }
+    object->job->unsteady |= degraded || why[0] || object->refused[0] ||
+                             result != HELPER_DONE || object->asked_count > 0;
     if (result == HELPER_CANCELLED)
         object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
