@@ -2,6 +2,7 @@
 #include "dump.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "arena.h"
 #include "clock.h"
@@ -25,6 +26,9 @@ enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 1024 };
 void
 dump_fini(struct dump *dump)
 {
+    if (dump->mapped)
+        munmap(dump->mapped, dump->mapped_size);
+    dump->mapped = NULL;
     buffer_fini(&dump->text);
     buffer_fini(&dump->maps);
 }
@@ -93,8 +97,10 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
         return -1;
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
-    if (node_read_memory(answer.fds[0], &dump->text, "the heap profile", err) ==
-            0 &&
+    if ((node_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
+                         &dump->mapped_size) ||
+         node_read_memory(answer.fds[0], &dump->text, "the heap profile",
+                          err) == 0) &&
         node_read_memory(answer.fds[1], &dump->maps, "the node's mappings",
                          err) == 0)
         rc = fetch_objects(dump, node, objects, err);
@@ -174,7 +180,9 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         goto out;
     }
     enter(progress, DUMP_NAMING);
-    heap = heap_dump_parse(dump->text.data, dump->text.size, err);
+    heap = dump->mapped
+               ? heap_dump_parse(dump->mapped, dump->mapped_size, err)
+               : heap_dump_parse(dump->text.data, dump->text.size, err);
     if (!heap)
         goto out;
     names = name_addresses(dump, heap, arena, objects, symbolizer, progress,

@@ -26,6 +26,8 @@ enum {
 
 struct dump {
     struct buffer text, maps;
+    void *mapped; /* the text in the agent's memory, or NULL: it is in text */
+    size_t mapped_size;
     struct agent_hello hello; /* the latest greeting before the dump */
     int64_t taken_ms;         /* wall clock */
 };
