@@ -30,7 +30,9 @@ enum {
 struct passage {
     uint32_t inner, outer; /* the innermost frame's, and the outermost's */
     bool shown;            /* it has frames */
-    bool calls;            /* some call each other, or may */
+    bool calls;            /* some call each other */
+    bool met;              /* by a stack, all its frames: */
+    double value;          /* of those stacks */
 };
 
 struct builder {
@@ -184,32 +186,55 @@ add_calls(struct builder *b, const uint32_t *names, size_t count, double value,
     return 0;
 }
 
-/* Where names are those of the locations: few frames are nodes that stay. */
+/*
+ * Where names are those of the locations: few frames are nodes that stay, and
+ * the calls within a location are added once, at the end.
+ */
 static int
 weigh_locations(struct builder *b, const struct profile_stack *stack,
                 double value)
 {
     const struct stack_names *names = &b->weights.names;
     struct allocator_cut cut = stack_names_cut(names, stack);
-    uint32_t callee = 0, skipped = cut.frame;
+    uint32_t callee = 0, at = cut.location;
 
-    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
-        const struct passage *passage = &b->passages[stack->locations[i]];
-        struct shown_frames shown = names->shown[stack->locations[i]];
+    if (cut.frame > 0) {
+        struct shown_frames shown = names->shown[stack->locations[at++]];
+
+        if (cut.frame < shown.count &&
+            add_calls(b, names->symbols.names + shown.first + cut.frame,
+                      shown.count - cut.frame, value, &callee) != 0)
+            return -1;
+    }
+    for (; at < stack->depth; at++) {
+        struct passage *passage = &b->passages[stack->locations[at]];
 
         if (!passage->shown)
             continue;
-        if (skipped || passage->calls) {
-            if (skipped < shown.count &&
-                add_calls(b, names->symbols.names + shown.first + skipped,
-                          shown.count - skipped, value, &callee) != 0)
-                return -1;
-            continue;
-        }
         if (passage->inner && callee &&
             add_call(b, passage->inner - 1, callee - 1, value) != 0)
             return -1;
+        passage->met = true;
+        passage->value += value;
         callee = passage->outer;
+    }
+    return 0;
+}
+
+static int
+weigh_within_locations(struct builder *b)
+{
+    const struct stack_names *names = &b->weights.names;
+
+    for (size_t i = 0; i < b->profile->location_count; i++) {
+        const struct passage *passage = &b->passages[i];
+        struct shown_frames shown = names->shown[i];
+        uint32_t callee = 0;
+
+        if (passage->calls && passage->met &&
+            add_calls(b, names->symbols.names + shown.first, shown.count,
+                      passage->value, &callee) != 0)
+            return -1;
     }
     return 0;
 }
@@ -279,7 +304,7 @@ weigh_calls(struct builder *b)
         if (rc != 0)
             return -1;
     }
-    return 0;
+    return as_located ? weigh_within_locations(b) : 0;
 }
 
 static int
