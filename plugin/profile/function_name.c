@@ -8,16 +8,17 @@
  */
 #include "function_name.h"
 
-#include <endian.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "buffer.h"
 
 enum {
     NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
-    EIGHT = sizeof(uint64_t)
+    BLOCK = 16          /* bytes that are looked at together */
 };
 
 static bool
@@ -33,33 +34,42 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-#define ONES 0x0101010101010101ULL
-
 /* A kind of brackets, which differ in one bit. */
 struct brackets {
     char open, close;
     bool and_const; /* what they are deleted with, where it follows */
-    uint64_t bit, both;
 };
 
-#define BRACKETS(open, close, and_const)                                       \
-    {                                                                          \
-        open, close, and_const, ONES *((open) ^ (close)),                      \
-            ONES *((open) | (close))                                           \
-    }
+static const struct brackets parentheses = {'(', ')', true};
+static const struct brackets angles = {'<', '>', false};
 
-static const struct brackets parentheses = BRACKETS('(', ')', true);
-static const struct brackets angles = BRACKETS('<', '>', false);
+#ifdef __SSE2__
 
-/* The top bits of those of eight bytes that are brackets. */
-static uint64_t
-places(uint64_t eight, uint64_t bit, uint64_t both)
+/* A bit for each byte of a block that is a bracket. */
+static inline unsigned
+places(const char *block, char bit, char both)
 {
-    uint64_t other = (eight | bit) ^ both;
+    __m128i bytes;
 
-    /* Exact: no byte carries into the next. */
-    return ~(((other & ONES * 0x7f) + ONES * 0x7f) | other) & ONES << 7;
+    memcpy(&bytes, block, sizeof(bytes));
+    bytes = _mm_or_si128(bytes, _mm_set1_epi8(bit));
+    return (unsigned)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(bytes, _mm_set1_epi8(both)));
 }
+
+#else
+
+static inline unsigned
+places(const char *block, char bit, char both)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < BLOCK; i++)
+        found |= (unsigned)((block[i] | bit) == both) << i;
+    return found;
+}
+
+#endif
 
 /* Where text goes on after brackets that close at i. */
 static size_t
@@ -97,20 +107,20 @@ delete_any(const char *text, size_t size, const struct brackets *b, char *out)
 /*
  * Copies text to out without balanced pairs of brackets and what they hold.
  * Nearly always each has its other one: then nothing within the outermost has
- * to be copied.  Of text may be read, not looked at, EIGHT bytes more.
+ * to be copied.  There is a whole block more of text, of whatever.
  */
 static size_t
 delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
 {
-    const uint64_t bit = b->bit, both = b->both;
+    const char bit = (char)(b->open ^ b->close);
+    const char both = (char)(b->open | b->close);
     size_t depth = 0, kept = 0, from = 0, at;
-    uint64_t eight, found;
 
-    for (size_t i = 0; i < size; i += EIGHT) {
-        memcpy(&eight, text + i, EIGHT);
-        found = places(le64toh(eight), bit, both);
+    for (size_t i = 0; i < size; i += BLOCK) {
+        unsigned found = places(text + i, bit, both);
+
         for (; found; found &= found - 1) {
-            at = i + (size_t)__builtin_ctzll(found) / 8;
+            at = i + (size_t)__builtin_ctz(found);
             if (at >= size)
                 break;
             if (text[at] == b->open) {
@@ -154,15 +164,15 @@ void
 function_name_shorten(const char *name, struct buffer *out)
 {
     size_t size = strlen(name), type;
-    char *text = buffer_reserve(out, 2 * (size + EIGHT)), *first;
+    char *text = buffer_reserve(out, 2 * (size + BLOCK)), *first;
 
     if (!text)
         return;
-    first = text + size + EIGHT;
+    first = text + size + BLOCK;
     memcpy(text, name, size);
-    memset(text + size, 0, EIGHT);
+    memset(text + size, 0, BLOCK);
     size = delete_pairs(text, size, &parentheses, first);
-    memset(first + size, 0, EIGHT);
+    memset(first + size, 0, BLOCK);
     size = delete_pairs(first, size, &angles, text);
     type = type_size(text, size);
     memmove(text, text + type, size - type);

@@ -205,10 +205,12 @@ parse_addresses(struct parser *p, struct reader *r, const char *line,
     uint64_t address;
 
     for (heap_text_skip_blanks(r); r->pos < r->end; heap_text_skip_blanks(r)) {
-        address = heap_text_hexadecimal(r, p->end);
-        if (r->failed || (r->pos < r->end && *r->pos != ' ' &&
-                          *r->pos != '\t' && *r->pos != '\r'))
-            return fail(p, "not an address");
+        if (!heap_text_usual_address(r, p->end, &address)) {
+            address = heap_text_hexadecimal(r);
+            if (r->failed || (r->pos < r->end && *r->pos != ' ' &&
+                              *r->pos != '\t' && *r->pos != '\r'))
+                return fail(p, "not an address");
+        }
         if (*depth == HEAP_DUMP_DEPTH_MAX)
             return fail(p, "a stack is too deep");
         if (*depth > 0 && address > 0)

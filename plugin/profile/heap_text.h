@@ -22,7 +22,9 @@ enum {
 static inline void
 heap_text_skip_blanks(struct reader *r)
 {
-    while (r->pos < r->end &&
+    if (r->pos < r->end && *r->pos == ' ')
+        r->pos++;
+    while (r->pos < r->end && *r->pos <= ' ' &&
            (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
         r->pos++;
 }
@@ -116,8 +118,11 @@ heap_text_size_of_word(uint64_t text)
     return blanks ? (unsigned)__builtin_clzll(blanks) / 8 : HEAP_TEXT_EIGHT;
 }
 
-/* 0x and up to sixteen digits, read as two eights that may overlap; false for
- * whatever looks otherwise. */
+/*
+ * 0x and up to sixteen digits, with a blank or the end behind them, read as two
+ * eights that may overlap; false for whatever looks otherwise.  Bytes up to
+ * end, which is r's or behind it, may be looked at.
+ */
 static inline bool
 heap_text_usual_address(struct reader *r, const uint8_t *end, uint64_t *value)
 {
@@ -148,22 +153,19 @@ heap_text_usual_address(struct reader *r, const uint8_t *end, uint64_t *value)
         *value = (uint64_t)high << 4 * size | low;
         size += HEAP_TEXT_EIGHT;
     }
-    if (size > r->end - at)
+    if (size != r->end - at && (size > r->end - at || at[size] != ' '))
         return false;
     r->pos = at + size;
     return true;
 }
 
-/* Bytes up to end, which is r's or behind it, may be looked at. */
 static inline uint64_t
-heap_text_hexadecimal(struct reader *r, const uint8_t *end)
+heap_text_hexadecimal(struct reader *r)
 {
     const uint8_t *at = r->pos, *first;
     uint64_t v = 0, lost = 0;
     uint8_t digit;
 
-    if (heap_text_usual_address(r, end, &v))
-        return v;
     if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
         at += 2;
     first = at;
