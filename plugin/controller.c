@@ -53,14 +53,14 @@ enum {
 struct controller {
     struct jobs jobs;
     struct dump dump;              /* of jobs.resolving; the resolver's */
-    struct snapshot_memory memory; /* beside it, once: */
-    bool memory_taken;
-    struct node_status status; /* a copy of node.status */
-    bool profiled;             /* status has the last profile's samples, too */
+    struct snapshot_memory memory; /* beside it, once memory_taken */
+    struct node_status status;     /* a copy of node.status */
+    bool profiled; /* status has the last profile's samples, too */
     uint64_t samples;
     int64_t profiled_ms;
     double frames; /* of the mean stack in it */
-    bool stop;     /* atomic: read without the lock too */
+    bool memory_taken;
+    bool stop; /* atomic: read without the lock too */
 
     pthread_cond_t resolver_work; /* on the monotonic clock */
     uint64_t expire_ms;           /* the resolver's: its next look */

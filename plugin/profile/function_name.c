@@ -169,7 +169,7 @@ function_name_shorten(const char *name, struct buffer *out)
     if (!text)
         return;
     first = text + size + BLOCK;
-    memcpy(text, name, size);
+    memcpy(text, name, size + 1);
     memset(text + size, 0, BLOCK);
     size = delete_pairs(text, size, &parentheses, first);
     memset(first + size, 0, BLOCK);

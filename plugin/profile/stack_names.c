@@ -178,9 +178,9 @@ static int
 take_symbols(struct stack_names *names, const struct view_options *options,
              struct arena *arena, bool share)
 {
-    if (share)
-        names->kept =
-            symbols_kept_get(names->profile, options, &names->owns_kept);
+    if (share && symbols_kept_get(names->profile, options, &names->kept,
+                                  &names->owns_kept) != 0)
+        return -1;
     if (names->kept) {
         names->texts = symbols_kept_texts(names->kept);
         names->symbols = *symbols_kept_symbols(names->kept);

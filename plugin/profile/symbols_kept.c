@@ -77,30 +77,35 @@ is_of(const struct symbols_kept *kept, const struct profile *profile)
 }
 
 /* A Run's name is added later, by the stack that it is in. */
-struct symbols_kept *
+int
 symbols_kept_get(const struct profile *profile,
-                 const struct view_options *options, bool *own)
+                 const struct view_options *options, struct symbols_kept **kept,
+                 bool *own)
 {
-    struct symbols_kept *kept;
+    struct symbols_kept *found;
 
+    *kept = NULL;
     *own = false;
     if (!profile->names || options->granularity != GRANULARITY_FUNCTIONS ||
         options->allocator_frames)
-        return NULL;
-    kept = (struct symbols_kept *)names_made(profile->names);
-    if (kept)
-        return is_of(kept, profile) && !kept->symbols.has_runs ? kept : NULL;
-    kept = make(profile, options);
-    if (!kept)
-        return NULL;
-    *own = kept->made.bytes > SYMBOLS_KEPT_BYTES_MAX ||
-           !names_keep_made(profile->names, &kept->made);
-    if (!kept->symbols.has_runs)
-        return kept;
-    if (*own)
-        symbols_kept_free(kept);
-    *own = false;
-    return NULL;
+        return 0;
+    found = (struct symbols_kept *)names_made(profile->names);
+    if (found && !is_of(found, profile))
+        return 0;
+    if (!found) {
+        found = make(profile, options);
+        if (!found)
+            return -1;
+        *own = found->made.bytes > SYMBOLS_KEPT_BYTES_MAX ||
+               !names_keep_made(profile->names, &found->made);
+    }
+    if (!found->symbols.has_runs) {
+        *kept = found;
+    } else if (*own) {
+        symbols_kept_free(found);
+        *own = false;
+    }
+    return 0;
 }
 
 const struct symbols *

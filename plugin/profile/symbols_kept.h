@@ -17,12 +17,13 @@ struct view_options;
 
 enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* beside one table of names */ };
 
-/* NULL: this profile, or these options, have none, or there is no memory; then
- * symbols_make is to be called.  *own: it stays with nobody, and is freed with
- * symbols_kept_free; otherwise it lasts as long as profile. */
-struct symbols_kept *symbols_kept_get(const struct profile *profile,
-                                      const struct view_options *options,
-                                      bool *own);
+/* *kept NULL: this profile, or these options, have none, and symbols_make is to
+ * be called.  *own: they stay with nobody, and are freed with
+ * symbols_kept_free; otherwise they last as long as profile.  -1 without
+ * memory. */
+int symbols_kept_get(const struct profile *profile,
+                     const struct view_options *options,
+                     struct symbols_kept **kept, bool *own);
 void symbols_kept_free(struct symbols_kept *kept); /* NULL is fine */
 
 /* Not to be added to. */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "elf_file.h"
-#include "symbol_cache.h"
 #include "reader.h"
+#include "symbol_cache.h"
 #include "symbolizer.h"
 
 struct helper;
@@ -31,6 +31,7 @@ struct resolve_print {
 struct resolve_kept {
     struct names *names; /* NULL: none */
     struct resolve_print print;
+    uint64_t keys;    /* as job's */
     uint64_t changes; /* of the cache then */
 };
 
@@ -67,6 +68,7 @@ struct job {
     bool cancelled, no_memory;
     bool unsteady; /* another answer may come next time */
     struct resolve_print print;
+    uint64_t keys; /* a sum over the objects' */
     char note[NOTE_BYTES];
     size_t more_notes;
 };
@@ -105,6 +107,8 @@ bool mapping_same_file(const struct mapping *a, const struct mapping *b);
 
 /* A reference, or NULL. */
 struct names *resolve_kept_find(struct job *job);
+/* Of each object, before the answer is kept: which file it is. */
+void resolve_kept_note(struct job *job, const struct cache_key *key);
 void resolve_kept_set(struct job *job);
 
 /* ---- object_answers.c: what the cache or the helper knows becomes names ----

@@ -87,6 +87,7 @@ is_as_before(struct job *job, const struct mapping *mapping)
         return false;
     if (elf_init(&object.elf, fd, mapping->path, &unsaid) == 0) {
         object.key = cache_key_of(&object.elf);
+        resolve_kept_note(job, &object.key);
         same = symbol_cache_degraded(job->s->cache, &object.key) == NULL;
         if (same && symbol_cache_is_poor(job->s->cache, &object.key)) {
             object_open_index(&object);
@@ -135,13 +136,22 @@ resolve_kept_find(struct job *job)
     job->print = print_of(job);
     if (!kept->names ||
         memcmp(&kept->print, &job->print, sizeof(job->print)) != 0 ||
-        !files_are_as_before(job) ||
-        kept->changes != symbol_cache_changes(s->cache))
+        !files_are_as_before(job) || kept->keys != job->keys ||
+        kept->changes != symbol_cache_changes(s->cache)) {
+        job->keys = 0;
         return NULL;
+    }
     if (job->request->named)
         __atomic_store_n(job->request->named, (unsigned)job->request->count,
                          __ATOMIC_RELAXED);
     return names_ref(kept->names);
+}
+
+void
+resolve_kept_note(struct job *job, const struct cache_key *key)
+{
+    job->keys +=
+        hash_bytes(hash_seed(job->s), (const char *)key->bytes, key->size);
 }
 
 void
@@ -157,5 +167,6 @@ resolve_kept_set(struct job *job)
         return;
     kept->names = names_ref(job->names);
     kept->print = job->print;
+    kept->keys = job->keys;
     kept->changes = symbol_cache_changes(s->cache);
 }

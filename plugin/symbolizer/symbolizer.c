@@ -190,6 +190,7 @@ resolve_object(struct object *object)
     object->in_allocator = is_allocator(object);
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
+        resolve_kept_note(job, &object->key);
         if (symbol_cache_is_poor(job->s->cache, &object->key)) {
             object_open_index(object);
             if (object->index_fd >= 0)

@@ -39,6 +39,17 @@ tear_down(void)
     names_free(names);
 }
 
+static struct symbols_kept *
+get(const struct profile *profile, const struct view_options *options)
+{
+    struct symbols_kept *kept;
+    bool own;
+
+    ck_assert_int_eq(symbols_kept_get(profile, options, &kept, &own), 0);
+    ck_assert(!own);
+    return kept;
+}
+
 static struct profile *
 profile_of(const char *text)
 {
@@ -57,19 +68,16 @@ START_TEST(the_next_profile_of_the_same_addresses_has_them)
     struct profile *other = profile_of(less);
     size_t before = names_memory(names);
     const struct symbols_kept *kept;
-    bool own;
 
-    kept = symbols_kept_get(first, &view_defaults, &own);
+    kept = get(first, &view_defaults);
     ck_assert_ptr_nonnull(kept);
-    ck_assert(!own);
     ck_assert_uint_gt(names_memory(names), before);
     ck_assert_str_eq(texts_get(symbols_kept_texts(kept),
                                symbols_kept_symbols(kept)->names[1]),
                      "a");
     profile_free(first);
-    ck_assert_ptr_eq(symbols_kept_get(second, &view_defaults, &own), kept);
-    ck_assert(!own);
-    ck_assert_ptr_null(symbols_kept_get(other, &view_defaults, &own));
+    ck_assert_ptr_eq(get(second, &view_defaults), kept);
+    ck_assert_ptr_null(get(other, &view_defaults));
     profile_free(second);
     profile_free(other);
 }
@@ -79,17 +87,16 @@ START_TEST(other_options_and_runs_have_none)
 {
     struct view_options lines = view_defaults, all = view_defaults;
     struct profile *profile = profile_of(two), *runs;
-    bool own;
 
     lines.granularity = GRANULARITY_LINES;
     all.allocator_frames = true;
-    ck_assert_ptr_null(symbols_kept_get(profile, &lines, &own));
-    ck_assert_ptr_null(symbols_kept_get(profile, &all, &own));
+    ck_assert_ptr_null(get(profile, &lines));
+    ck_assert_ptr_null(get(profile, &all));
     ck_assert_ptr_null(names_made(names));
     profile_free(profile);
     runs = profile_of(run);
     for (int i = 0; i < 2; i++)
-        ck_assert_ptr_null(symbols_kept_get(runs, &view_defaults, &own));
+        ck_assert_ptr_null(get(runs, &view_defaults));
     profile_free(runs);
 }
 END_TEST
