@@ -184,6 +184,8 @@ object_ask(struct object *object)
         if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
             set_remark(object, err.text, indexed);
     }
+    object->job->unsteady |= degraded || why[0] || object->refused[0] ||
+                             result != HELPER_DONE || object->asked_count > 0;
     if (result == HELPER_CANCELLED)
         object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])

@@ -73,7 +73,9 @@ struct resolve_request {
 
 /*
  * Names every address: what cannot be symbolised gets module+0x<offset> or
- * 0x<address>, and names_note says why.  -1 only without memory.
+ * 0x<address>, and names_note says why.  Names that were given once may be
+ * given again, for the same addresses: they are not added to.  -1 only without
+ * memory.
  */
 int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,
