@@ -7,17 +7,18 @@
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
-    libzstd1 libdeflate0"
+    libzstd1 libdeflate0 libmariadb3 libcurl4 libcjson1"
 build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
-    libpcre2-dev libdeflate-dev"
+    libpcre2-dev libdeflate-dev default-libmysqlclient-dev
+    libcurl4-openssl-dev libcjson-dev"
 tests="check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
-    strace openssl libmariadb-dev php-cli php-mysql libdbd-mysql-perl
+    strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
-    libxml2-utils llvm dwz"
+    libxml2-utils dwz"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven chromium chromium-driver fonts-dejavu-core"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's

@@ -20,6 +20,8 @@ struct controller;
 struct cursor;
 struct error;
 struct history;
+struct peer_channel;
+struct sql_peers;
 struct sql_session;
 struct value;
 struct view_cache;
@@ -128,8 +130,9 @@ struct sql_node {
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
     struct controller *controller;
     struct view_cache *views;
-    struct history *history; /* NULL: there is none */
-    const char *state_dir;   /* likewise */
+    const struct sql_peers *peers; /* peers.h; NULL: none, this node alone */
+    struct history *history;       /* NULL: there is none */
+    const char *state_dir;         /* likewise */
     struct sql_host host;
 };
 
@@ -140,6 +143,9 @@ struct sql_node {
 struct sql_session *sql_session_new(const struct sql_node *node,
                                     const struct sql_identity *who,
                                     uint32_t connection_id);
+/* Another node's: it may run ADMIN FORWARD alone.  channel outlives it. */
+void sql_session_set_channel(struct sql_session *session,
+                             const struct peer_channel *channel);
 void sql_session_free(struct sql_session *session); /* NULL is fine */
 /* COM_RESET_CONNECTION: variables and transaction as after login. */
 void sql_session_reset(struct sql_session *session);

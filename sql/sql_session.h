@@ -30,6 +30,8 @@ struct sql_session {
     const struct sql_node *node;
     struct sql_identity who;
     uint32_t connection_id;
+    const struct peer_channel *channel; /* it is another node's; or NULL */
+    bool forwarded; /* for another node's session: it may ask no further */
     char database[SQL_NAME_MAX + 1]; /* "": none */
     bool autocommit, in_transaction;
     uint32_t idle_s;              /* wait_timeout, where SET changed it; or 0 */

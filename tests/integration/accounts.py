@@ -219,7 +219,8 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
             Wire(node.tcp).login(b"boss", b"b0ss") as boss:
         began = time.monotonic()
         wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
-        assert time.monotonic() - began < 1.9
+        # Looked at each second; a farewell may take two more.
+        assert time.monotonic() - began < 2.9
         w.sequence = 0
         refused(4031, "HY000", w.result)  # it is still told
 

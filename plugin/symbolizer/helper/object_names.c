@@ -220,12 +220,14 @@ dwarf_file(struct object_names *object, const char **path)
     return elf && has_dwarf(elf) ? elf : NULL;
 }
 
-/* Without any, *err says why if there should be some. */
+/* For an index all of it.  Without any, *err says why if there should be some.
+ */
 static void
-open_dwarf(struct object_names *object, struct error *err)
+open_dwarf(struct object_names *object, bool all, struct error *err)
 {
     const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
-                                          .lines = !object->no_lines};
+                                          .lines = !object->no_lines,
+                                          .addresses_only = !all};
     const char *path;
     const struct elf_file *elf;
 
@@ -457,7 +459,7 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
     uint64_t address;
     uint32_t n = 0;
 
-    open_dwarf(object, &err);
+    open_dwarf(object, false, &err);
     if (!object->dwarf)
         return 0;
     object->addresses = mem_zalloc(count - first, sizeof(*object->addresses));
@@ -561,7 +563,7 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
         error_memory(err, "its symbols");
         return -1;
     }
-    open_dwarf(object, err);
+    open_dwarf(object, true, err);
     if (!object->dwarf)
         return -1;
     return object_index_write(&object->elf, object->dwarf, symbols, sink, err);

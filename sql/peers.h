@@ -1,0 +1,137 @@
+/*
+ * peers.h - the nodes of the cluster, as statements see them.
+ *
+ * server/ implements it (struct sql_peers of struct sql_node).  All functions
+ * are callable from any thread and none blocks.  This node is one of them, and
+ * is asked like all others.
+ */
+#ifndef HW_PEERS_H
+#define HW_PEERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "errors.h"
+#include "reader.h"
+#include "sql.h"
+#include "waker.h"
+
+struct arena;
+
+enum peer_role { PEER_BACKEND, PEER_COMPUTE_NODE };
+
+enum {
+    PEERS_MAX = 16384,           /* of a cluster */
+    PEER_VERSION_MAX = 32,       /* bytes of "0.1.0" and the like */
+    PEER_COLUMNS_MAX = 64,       /* of an answer */
+    PEER_BLOCK_BYTES = 64 << 10, /* about as much of an answer at a time */
+    PEER_UNREAD_MAX = 4 << 20,   /* bytes of all answers that wait */
+    PEER_CELL_MAX = 16 << 20     /* of one value: libmysqlclient's packet */
+};
+
+/* What is known of one: from the last time that it was asked anything. */
+struct peer_row {
+    uint64_t id;
+    char address[SQL_HOST_MAX + 1]; /* numeric */
+    uint16_t port;
+    enum peer_role role;
+    bool self;
+    bool known;       /* it was asked at least once */
+    bool alive;       /* and answered, the last time */
+    int64_t since_ms; /* wall clock: alive or not, for so long; 0: not known */
+    char version[PEER_VERSION_MAX + 1]; /* heapwire's; "" not known */
+    uint64_t round_trip_us; /* of the last answer's first byte; 0: not known */
+    char last_error[ERROR_TEXT_MAX]; /* and when, wall clock; "" none yet */
+    int64_t last_error_ms;
+};
+
+enum peer_verb {
+    PEER_SCRIPT, /* as ADMIN EXECUTE ON it '<text>' would answer */
+    PEER_SELECT  /* a SELECT */
+};
+
+struct peer_request {
+    /* Ascending, each once.  Each gets its end, whether it is a member or
+     * not. */
+    const uint64_t *ids;
+    size_t id_count;
+    enum peer_verb verb;
+    struct span text;      /* copied */
+    size_t column_count;   /* that the answers must have */
+    unsigned timeout_ms;   /* of the whole: what has not answered has failed */
+    unsigned parallel;     /* nodes at a time, each begun with jitter; 0: all */
+    size_t node_bytes_max; /* of one answer: what is more is cut */
+    size_t bytes_max;      /* of all answers together, likewise */
+    const struct sql_identity *caller; /* copied */
+    uint32_t connection_id;            /* the caller's */
+    struct waker waker; /* there is something to take, or the end */
+};
+
+/* Rows of one node's answer, in order; one block, freed with mem_free. */
+struct peer_block {
+    size_t id_index; /* which of the request's ids */
+    size_t row_count;
+    size_t bytes; /* of all cells */
+    /* row_count times the request's column_count; data NULL: NULL. */
+    struct span cells[];
+};
+
+/* How one node's answer ended. */
+struct peer_end {
+    size_t id_index;
+    struct error error; /* code 0: it answered */
+    bool truncated;     /* cut at a ceiling */
+    uint64_t elapsed_us;
+};
+
+enum peer_event {
+    PEER_NOTHING_YET, /* the waker will be called */
+    PEER_BLOCK,
+    PEER_END,
+    PEER_ALL_ENDED
+};
+
+struct peer_fanout;
+
+struct sql_peers {
+    void *arg;
+    /* Ascending by id, this node among them; returns how many there are, of
+     * which at most max are copied.  The same membership throughout. */
+    size_t (*list)(void *arg, struct peer_row *out, size_t max);
+    /* NULL with *err: nothing was sent.  A node that cannot be asked is no
+     * failure: it has its end. */
+    struct peer_fanout *(*ask)(void *arg, const struct peer_request *request,
+                               struct error *err);
+    /* One thing that has come, blocks in order before their node's end;
+     * *block is the caller's then. */
+    enum peer_event (*take)(struct peer_fanout *fanout,
+                            struct peer_block **block, struct peer_end *end);
+    /* Who has not ended is given up: its connection closes, which cancels its
+     * statement.  Once this returns the waker is not called any more.  NULL is
+     * fine. */
+    void (*release)(struct peer_fanout *fanout);
+};
+
+/* ---- the other end: a session in which another node asks ---- */
+
+/* What an envelope said, once its seal was proven. */
+struct peer_forwarded {
+    enum peer_verb verb;
+    struct span text; /* borrowed from the arena given */
+    struct sql_identity caller;
+    uint64_t origin;        /* node id */
+    uint32_t connection_id; /* the caller's, there */
+    unsigned timeout_ms;    /* what is left of it */
+};
+
+/* A session that is another node's, and runs nothing but ADMIN FORWARD. */
+struct peer_channel {
+    void *arg;
+    /* envelope: as ADMIN FORWARD '<text>' has it.  Each is opened once: they
+     * are numbered.  -1 with *err, and then the session ends. */
+    int (*open)(void *arg, struct span envelope, struct arena *arena,
+                struct peer_forwarded *out, struct error *err);
+};
+
+#endif
