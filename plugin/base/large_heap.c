@@ -32,7 +32,8 @@ large_heap(size_t bytes)
     start = (uintptr_t)sbrk(0);
     first = malloc(1);
     end = (uintptr_t)sbrk(0);
-    huge = ((uintptr_t)first + 2 * HUGE - 1) & ~((uintptr_t)HUGE - 1);
+    huge =
+        ((uintptr_t)first + (uintptr_t)2 * HUGE - 1) & ~((uintptr_t)HUGE - 1);
     if ((uintptr_t)first >= start && huge < end) { /* it is glibc's malloc */
         gap = malloc(huge - (uintptr_t)first - HEADS);
         (void)madvise((void *)huge, end - huge, MADV_HUGEPAGE);

@@ -24,7 +24,7 @@ enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
     LAST_WAIT_MS = 100, /* for those that were not waited for */
-    LOST_MAX = 3 /* with so many, no other is started */
+    LOST_MAX = 3        /* with so many, no other is started */
 };
 
 struct helper {
