@@ -1,6 +1,7 @@
 /* reader.c - see reader.h. */
 #include "reader.h"
 
+#include <endian.h>
 #include <string.h>
 
 struct reader
@@ -23,7 +24,7 @@ reader_done(const struct reader *r)
     return !r->failed && r->pos == r->end;
 }
 
-static bool
+static inline bool
 need(struct reader *r, size_t n)
 {
     if (r->failed || n > (size_t)(r->end - r->pos))
@@ -31,17 +32,17 @@ need(struct reader *r, size_t n)
     return !r->failed;
 }
 
-static uint64_t
+/* Inlined: one load of that size. */
+static inline uint64_t
 little_endian(struct reader *r, size_t n)
 {
     uint64_t v = 0;
 
     if (need(r, n)) {
-        for (size_t i = 0; i < n; i++)
-            v |= (uint64_t)r->pos[i] << (8 * i);
+        memcpy(&v, r->pos, n);
         r->pos += n;
     }
-    return v;
+    return le64toh(v);
 }
 
 uint8_t

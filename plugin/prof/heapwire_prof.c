@@ -4,15 +4,10 @@
  * The offline twin of the node's statements, with jeprof's flags.
  */
 #include <errno.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +17,7 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "index_files.h"
+#include "large_heap.h"
 #include "mappings.h"
 #include "modules.h"
 #include "names.h"
@@ -40,45 +36,9 @@ enum {
     UNUSED_MAX = 8 /* that are told */
 };
 
+static const size_t heap_bytes = (size_t)256 << 20; /* as it grows */
 static const size_t profile_bytes_max = (size_t)1 << 30;
 static const size_t output_bytes_max = (size_t)256 << 20;
-
-static bool
-is_limited(int resource)
-{
-    struct rlimit limit;
-
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-/*
- * It lives for one answer and holds tens of megabytes: a fifth of its time was
- * the kernel finding page after page.  So one large heap, never given back, of
- * huge pages if the kernel has them; where it cannot be so, as ever.
- */
-static void
-prepare_memory(void)
-{
-    const int heap_bytes = 256 << 20, huge = 2 << 20;
-    uintptr_t start = (uintptr_t)sbrk(0), end;
-    void *volatile block; /* or no compiler asks for it */
-
-    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
-        return;
-    /* NOLINTBEGIN(concurrency-mt-unsafe): there is no other thread yet */
-    mallopt(M_TOP_PAD, heap_bytes);
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* its largest */
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    block = malloc((size_t)huge); /* more than there is at first */
-    /* Beyond that heap, or where there is no room for it, in steps that fit. */
-    mallopt(M_TOP_PAD, huge);
-    /* NOLINTEND(concurrency-mt-unsafe) */
-    end = (uintptr_t)sbrk(0);
-    free(block);
-    start = (start + (uintptr_t)huge - 1) & ~((uintptr_t)huge - 1);
-    if (end > start)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-}
 
 /* Beside this program, where a build puts it, or in lib/heapwire, where an
  * installation does. */
@@ -353,6 +313,7 @@ run(const struct prof_command *command, struct error *err)
     struct reading reading = {0};
     struct loaded now = {0};
     struct profile *difference = NULL;
+    struct error later; /* is said when names are needed */
     struct buffer out;
     int rc = -1;
 
@@ -367,6 +328,9 @@ run(const struct prof_command *command, struct error *err)
                               err) != 0)
             goto out;
         reading.binary = command->arguments[0];
+        /* While the profile is read; if it needs no names, for nothing. */
+        if (start_symbolizer(&reading, &later) == 0)
+            symbolizer_prepare(reading.symbolizer);
     }
     if (load_all(command, &reading, &now, &difference, err) != 0 ||
         command->form->render(difference ? difference : now.profile,
@@ -414,7 +378,7 @@ main(int argc, char **argv)
     struct prof_command command;
     struct error err = {0};
 
-    prepare_memory();
+    large_heap(heap_bytes);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;
     if (command.help) {

@@ -23,7 +23,8 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    LOST_MAX = 3 /* with so many, no other is started */
+    LAST_WAIT_MS = 100, /* for those that were not waited for */
+    LOST_MAX = 3        /* with so many, no other is started */
 };
 
 struct helper {
@@ -69,18 +70,6 @@ fail:
     return NULL;
 }
 
-void
-helper_free(struct helper *h)
-{
-    if (!h)
-        return;
-    helper_end(h);
-    buffer_fini(&h->in);
-    buffer_fini(&h->out);
-    mem_free(h->program);
-    mem_free(h);
-}
-
 /* Reaps our own child only; true once it is gone (or was never ours). */
 static bool
 reap(pid_t pid)
@@ -108,9 +97,9 @@ await_exit(pid_t pid, int milliseconds)
 /* SIGKILL takes a moment, and for ever where a disk hangs: that one is looked
  * after later. */
 static void
-await_death(struct helper *h, pid_t pid)
+await_death(struct helper *h, pid_t pid, uint64_t patience_ms)
 {
-    uint64_t until = clock_ms() + HELPER_KILL_MS;
+    uint64_t until = clock_ms() + patience_ms;
 
     while (!reap(pid)) {
         if (clock_ms() < until) {
@@ -140,20 +129,56 @@ reap_lost(struct helper *h)
     return count;
 }
 
-void
-helper_end(struct helper *h)
+/* Not reaped yet, so the number is still its own. */
+static void
+end_process(struct helper *h, bool wait)
 {
     fd_close(h->socket);
     h->socket = -1;
     if (h->pid > 0) {
-        /* Not reaped yet, so the number is still its own. */
         (void)kill(h->pid, SIGKILL);
-        await_death(h, h->pid);
+        await_death(h, h->pid, wait ? HELPER_KILL_MS : 0);
     }
     h->pid = -1;
     reap_lost(h);
     buffer_clear(&h->in);
     buffer_clear(&h->out);
+}
+
+void
+helper_end(struct helper *h)
+{
+    end_process(h, true);
+}
+
+void
+helper_let_go(struct helper *h)
+{
+    end_process(h, false);
+}
+
+/* Those that were let go, or left. */
+static void
+await_lost(struct helper *h)
+{
+    uint64_t until = clock_ms() + LAST_WAIT_MS;
+
+    for (size_t i = 0; i < LOST_MAX; i++)
+        while (h->lost[i] && !reap(h->lost[i]) && clock_ms() < until)
+            await_exit(h->lost[i], LAST_WAIT_MS);
+}
+
+void
+helper_free(struct helper *h)
+{
+    if (!h)
+        return;
+    helper_end(h);
+    await_lost(h);
+    buffer_fini(&h->in);
+    buffer_fini(&h->out);
+    mem_free(h->program);
+    mem_free(h);
 }
 
 static bool
@@ -512,6 +537,15 @@ converse(struct helper *h, struct exchange *x, uint64_t until,
         return HELPER_FAILED;
     }
     return fail(h, err);
+}
+
+void
+helper_prepare(struct helper *h)
+{
+    struct error later;
+
+    if (ready_to_start(h, &later) == 0)
+        (void)start(h, &later);
 }
 
 enum helper_result

@@ -86,7 +86,13 @@ enum helper_result helper_make_index(struct helper *helper,
                                      const struct helper_index *index,
                                      struct error *err);
 
+/* Starts the process, so that it is ready for a question that will come; what
+ * is wrong with that the question says. */
+void helper_prepare(struct helper *helper);
+
 /* Ends the process, if there is one; the next question starts another. */
 void helper_end(struct helper *helper);
+/* Likewise, but goes on while it dies; helper_free sees to its end. */
+void helper_let_go(struct helper *helper);
 
 #endif

@@ -123,7 +123,7 @@ text_of(const struct job *job, uint32_t number)
 
 /* The answer's place in this process; its texts are names' own. */
 static bool
-add_answer(struct object *object, const struct item *item,
+add_answer(struct object *object, struct item *item,
            const struct location *answer)
 {
     struct job *job = object->job;
@@ -136,10 +136,17 @@ add_answer(struct object *object, const struct item *item,
         frame.function = names_text(job->names, text);
         location.frames = &frame;
     }
+    if (!object->module_text)
+        object->module_text = names_text(job->names, object->module);
     location.address = item->address;
     location.in_allocator = object->in_allocator;
-    if (!frame.function || names_add_own(job->names, &location) != 0)
+    location.module = object->module_text;
+    if (!elf_address_of(&object->elf, item->offset, &location.module_offset))
+        location.module_offset = item->offset;
+    if (!frame.function || !location.module ||
+        names_add_own(job->names, &location) != 0)
         job->no_memory = true;
+    item->named = true;
     count_named(job);
     return !job->no_memory;
 }
@@ -172,8 +179,8 @@ object_take_answer(void *arg, const struct wire_reply *reply)
                               .frame_count = reply->frame_count,
                               .symbol_start = reply->start,
                               .module = ""};
-    const struct item *item = object->items + object->asked_first[0];
-    const struct item *end = object->items + object->count;
+    struct item *item = object->items + object->asked_first[0];
+    struct item *end = object->items + object->count;
     char start[24];
 
     frames[0] = (struct frame){"", "", 0};
@@ -227,6 +234,8 @@ object_add_offsets(struct object *object)
     uint64_t address;
 
     for (size_t i = 0; i < object->count; i++) {
+        if (items[i].named)
+            continue;
         if (!elf_address_of(&object->elf, items[i].offset, &address))
             address = items[i].offset;
         if (!names_find(job->names, items[i].address))

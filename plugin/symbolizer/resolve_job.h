@@ -49,6 +49,7 @@ struct symbolizer {
 struct item {
     uint64_t address, offset;
     const struct mapping *mapping;
+    bool named; /* with its module, as the helper answered */
 };
 
 /* One symbolizer_resolve under way. */
@@ -83,6 +84,7 @@ struct object {
     struct elf_file elf;
     struct cache_key key;
     char module[MODULE_MAX];
+    const char *module_text; /* names' own; NULL: not asked for as yet */
     bool in_allocator;
     int index_fd;                    /* -1: none */
     char refused[CACHE_WHY_MAX];     /* why the index is of no use; "": it is */

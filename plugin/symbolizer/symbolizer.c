@@ -90,6 +90,12 @@ symbolizer_free(struct symbolizer *s)
 }
 
 void
+symbolizer_prepare(struct symbolizer *s)
+{
+    helper_prepare(s->helper);
+}
+
+void
 symbolizer_cancel(struct symbolizer *s)
 {
     /* Cannot fail but when already set. */
@@ -240,7 +246,7 @@ sort_out(struct job *job)
     for (size_t i = 0; i < request->count; i++) {
         uint64_t address = request->addresses[i];
         const struct mapping *m = mappings_find(request->maps, address);
-        struct item item = {address, 0, m};
+        struct item item = {.address = address, .mapping = m};
 
         if (!m || (m->inode == 0 && m->path[0] != '[')) {
             job_add_plain(job, address, "", address, false);
@@ -320,7 +326,10 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
     find_program(&job);
     resolve_all(&job);
     /* A helper keeps what it read of its objects in memory. */
-    helper_end(s->helper);
+    if (s->once)
+        helper_let_go(s->helper);
+    else
+        helper_end(s->helper);
     if (job.no_memory) {
         error_memory(err, "the names of addresses");
         goto out;

@@ -51,6 +51,8 @@ struct symbolizer_options {
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,
                                   struct error *err);
 void symbolizer_free(struct symbolizer *s); /* ends the helper */
+/* Starts the helper, so that it is ready when symbolizer_resolve needs it. */
+void symbolizer_prepare(struct symbolizer *s);
 /* For good: the symbolizer_resolve that runs, and every later one, returns soon
  * with what it has. */
 void symbolizer_cancel(struct symbolizer *s);

@@ -145,17 +145,20 @@ static void
 compare(struct state *s, struct symbol_index *index, const uint64_t *addresses,
         uint32_t count)
 {
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = count};
     uint32_t unlike = 0, left_out = 0, unknown = 0;
-    struct error err;
+    struct error err = {0};
 
+    if (symbol_index_look_up(index, &question) != 0)
+        die("look-up", &err);
     if (dwarf_resolve(s->dwarf, addresses, count, &err) != 0)
         die("DWARF", &err);
     for (uint32_t i = 0; i < count; i++) {
         struct code_chain ours, theirs;
         struct index_symbol symbol;
-        int failed;
         bool said =
-            symbol_index_ask(index, addresses[i], &ours, &symbol, &failed);
+            symbol_index_answer(index, i, &ours, &symbol) == INDEX_KNOWN;
 
         if (dwarf_chain_at(s->dwarf, i, &theirs) != DWARF_KNOWN) {
             unknown++;
@@ -172,17 +175,36 @@ compare(struct state *s, struct symbol_index *index, const uint64_t *addresses,
            count, unlike, unknown, left_out);
 }
 
+/* symbol_index_question.text */
+static int
+take_text(void *arg, struct span text, bool file, uint32_t *number)
+{
+    uint32_t *count = arg;
+
+    (void)text;
+    (void)file;
+    *number = ++*count;
+    return 0;
+}
+
 static double
 ask_all(struct symbol_index *index, const uint64_t *addresses, uint32_t count)
 {
+    uint32_t texts = 0;
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = count,
+                                             .text = take_text,
+                                             .arg = &texts};
+    struct error err = {0};
     double start = now_ms();
 
+    if (symbol_index_look_up(index, &question) != 0)
+        die("look-up", &err);
     for (uint32_t i = 0; i < count; i++) {
         struct index_symbol symbol;
         struct code_chain chain;
-        int failed;
 
-        symbol_index_ask(index, addresses[i], &chain, &symbol, &failed);
+        symbol_index_answer(index, i, &chain, &symbol);
     }
     return now_ms() - start;
 }

@@ -28,20 +28,33 @@ touch(struct span text)
     (void)last;
 }
 
+/* symbol_index_question.text */
+static int
+take(void *arg, struct span text, bool file, uint32_t *number)
+{
+    uint32_t *count = arg;
+
+    (void)file;
+    if (text.size > INDEX_TEXT_MAX || text.data[text.size] != '\0')
+        abort();
+    touch(text);
+    *number = ++*count;
+    return 0;
+}
+
 static void
-ask(struct symbol_index *index, uint64_t address)
+check(struct symbol_index *index, uint32_t i, uint64_t address, uint32_t taken)
 {
     struct index_symbol symbol;
     struct code_chain chain;
-    int failed;
 
-    if (!symbol_index_ask(index, address, &chain, &symbol, &failed)) {
+    if (symbol_index_answer(index, i, &chain, &symbol) != INDEX_KNOWN) {
         if (chain.count != 0)
             abort();
         return;
     }
     if (chain.count > NAMES_INLINE_MAX || symbol.name.size > INDEX_TEXT_MAX ||
-        symbol.end <= address)
+        symbol.number > taken || symbol.end <= address)
         if (address != UINT64_MAX)
             abort();
     touch(symbol.name);
@@ -49,11 +62,29 @@ ask(struct symbol_index *index, uint64_t address)
         const struct code_frame *frame = &chain.frames[k];
 
         if (frame->name.size > INDEX_TEXT_MAX ||
-            frame->file.size > INDEX_TEXT_MAX)
+            frame->file.size > INDEX_TEXT_MAX || frame->name_number > taken ||
+            frame->file_number > taken)
             abort();
         touch(frame->name);
         touch(frame->file);
     }
+}
+
+static void
+ask(struct symbol_index *index, const uint64_t *addresses, uint32_t count,
+    bool no_lines)
+{
+    uint32_t taken = 0;
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = count,
+                                             .no_lines = no_lines,
+                                             .text = take,
+                                             .arg = &taken};
+
+    if (symbol_index_look_up(index, &question) != 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        check(index, i, addresses[i], taken);
 }
 
 int
@@ -62,6 +93,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint8_t id[] = {0xb1, 0xd0, 3, 4, 5, 6, 7, 8};
     static int fd = -1;
     static uint8_t *bytes;
+    uint64_t addresses[2 + ASKS] = {0, UINT64_MAX};
+    uint32_t count = 2;
     struct symbol_index *index;
     struct error err;
 
@@ -84,15 +117,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     index = symbol_index_open(fd, id, sizeof(id), &err);
     if (!index)
         return 0;
-    ask(index, 0);
-    ask(index, UINT64_MAX);
     for (size_t i = 0; i < ASKS; i++) {
         size_t at = INDEX_HEADER_SIZE + i / 4 * INDEX_ENTRY_SIZE;
 
         if (at + 8 > size)
             break;
-        ask(index, seal_get(bytes + at, 8) + i % 4 * 5);
+        addresses[count++] = seal_get(bytes + at, 8) + i % 4 * 5;
     }
+    ask(index, addresses, count, false);
+    ask(index, addresses, count, true);
     symbol_index_close(index);
     return 0;
 }

@@ -128,6 +128,24 @@ fixture_open(const void *bytes, size_t size, int *fd)
     return symbol_index_open(*fd, fixture_id, sizeof(fixture_id), NULL);
 }
 
+/* One address's answer; not 0 in failed: a block is damaged, or there is no
+ * memory. */
+static inline bool
+fixture_look_up(struct symbol_index *index, uint64_t address,
+                struct code_chain *chain, struct index_symbol *symbol,
+                int *failed)
+{
+    struct symbol_index_question question = {.addresses = &address, .count = 1};
+    enum symbol_index_answer answer = INDEX_DAMAGED;
+
+    chain->count = 0;
+    if (symbol_index_look_up(index, &question) == 0)
+        answer = symbol_index_answer(index, 0, chain, symbol);
+    *failed = answer == INDEX_DAMAGED ? -1 : 0;
+    ck_assert(answer == INDEX_KNOWN || chain->count == 0);
+    return answer == INDEX_KNOWN;
+}
+
 /* The answer in one line; "left out" and "damaged" are some, too. */
 static inline const char *
 fixture_ask(struct symbol_index *index, uint64_t address)
@@ -138,7 +156,7 @@ fixture_ask(struct symbol_index *index, uint64_t address)
     int failed;
     size_t n = 0;
 
-    if (!symbol_index_ask(index, address, &chain, &symbol, &failed))
+    if (!fixture_look_up(index, address, &chain, &symbol, &failed))
         return failed ? "damaged" : "left out";
     ck_assert_uint_le(chain.count, NAMES_INLINE_MAX);
     for (uint32_t i = 0; i < chain.count && n < sizeof(text); i++) {

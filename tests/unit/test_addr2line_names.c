@@ -11,6 +11,7 @@ enum { START = 100 }; /* of every symbol */
 
 static struct addr2line_names *names;
 static struct frame frames[NAMES_INLINE_MAX];
+static struct addr2line_numbers numbers[NAMES_INLINE_MAX];
 static uint32_t count;
 
 static struct span
@@ -38,9 +39,10 @@ static int
 ask(const struct code_frame *list, uint32_t size, const char *symbol)
 {
     struct code_chain chain = {list, size};
-    struct addr2line_symbol holder = {{span(symbol), false}, START};
+    struct addr2line_symbol holder = {{.text = span(symbol)}, START};
 
-    return addr2line_names_frames(names, &chain, &holder, frames, &count);
+    return addr2line_names_frames(names, &chain, &holder, frames, numbers,
+                                  &count);
 }
 
 /* The functions of the answer, joined by ':'. */
@@ -172,17 +174,20 @@ START_TEST(readable_names_stay_as_they_are)
     struct code_frame list[] = {frame(2, "_ZN1A3runEi", true),
                                 frame(1, "outer", false)};
     struct code_chain chain = {list, 2};
-    struct addr2line_symbol symbol = {{span("_Z3outv"), true}, START};
+    struct addr2line_symbol symbol = {
+        {.text = span("_Z3outv"), .readable = true}, START};
 
     list[0].readable = list[1].readable = true;
     ck_assert_int_eq(
-        addr2line_names_frames(names, &chain, &symbol, frames, &count), 0);
+        addr2line_names_frames(names, &chain, &symbol, frames, numbers, &count),
+        0);
     ck_assert_str_eq(frames[0].function, "_ZN1A3runEi");
     ck_assert_str_eq(frames[1].function, "outer");
     chain.frames++;
     chain.count--;
     ck_assert_int_eq(
-        addr2line_names_frames(names, &chain, &symbol, frames, &count), 0);
+        addr2line_names_frames(names, &chain, &symbol, frames, numbers, &count),
+        0);
     ck_assert_str_eq(frames[0].function, "_Z3outv");
 }
 END_TEST
@@ -259,13 +264,14 @@ START_TEST(without_memory_it_says_so)
         for (uint64_t i = 0; poor && rc == 0 && i < 1200; i++) {
             struct code_frame list[1];
             struct code_chain chain = {list, 1};
-            struct addr2line_symbol name = {{span(symbol), false}, START};
+            struct addr2line_symbol name = {{.text = span(symbol)}, START};
 
             snprintf(own, sizeof(own), "own%d", (int)i);
             snprintf(symbol, sizeof(symbol), "_Z3sym%dv", (int)i);
             list[0] = frame(i, own, false);
             name.name.text = span(symbol);
-            rc = addr2line_names_frames(poor, &chain, &name, frames, &count);
+            rc = addr2line_names_frames(poor, &chain, &name, frames, numbers,
+                                        &count);
         }
         done = allocations < n;
         failing = 0;

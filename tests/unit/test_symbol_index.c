@@ -87,7 +87,7 @@ START_TEST(entries_tell_functions_and_places_apart)
     index = fixture_open(bytes.data, bytes.size, &fd);
     for (int i = 0; i < 4; i++) {
         ck_assert(
-            symbol_index_ask(index, addresses[i], &chain, &symbol, &failed));
+            fixture_look_up(index, addresses[i], &chain, &symbol, &failed));
         entries[i] = chain.frames[0].entry;
     }
     ck_assert_uint_eq(entries[0], entries[3]);
@@ -165,7 +165,7 @@ START_TEST(of_a_chain_too_long_the_innermost_are_kept)
     index_builder_range(b, 0x100, 0x110, node);
     fixture_finish(b, &bytes, &figures);
     index = fixture_open(bytes.data, bytes.size, &fd);
-    ck_assert(symbol_index_ask(index, 0x100, &chain, &symbol, &failed));
+    ck_assert(fixture_look_up(index, 0x100, &chain, &symbol, &failed));
     ck_assert_uint_eq(chain.count, NAMES_INLINE_MAX);
     ck_assert(span_is(chain.frames[0].name, "f199()"));
     ck_assert(span_is(chain.frames[NAMES_INLINE_MAX - 1].name, "f136()"));
@@ -199,8 +199,8 @@ START_TEST(long_texts_are_cut)
     fixture_finish(b, &bytes, &figures);
     index = fixture_open(bytes.data, bytes.size, &fd);
     for (uint32_t i = 0; i < 40; i++) {
-        ck_assert(symbol_index_ask(index, (uint64_t)i * 16 + 5, &chain, &symbol,
-                                   &failed));
+        ck_assert(fixture_look_up(index, (uint64_t)i * 16 + 5, &chain, &symbol,
+                                  &failed));
         ck_assert_uint_eq(chain.frames[0].name.size, INDEX_TEXT_MAX);
         ck_assert_int_eq(chain.frames[0].name.data[0], 'A' + (int)i);
     }
@@ -303,11 +303,11 @@ START_TEST(many_are_found_in_any_order)
 }
 END_TEST
 
-START_TEST(blocks_are_read_anew_when_few_may_be_kept)
+START_TEST(keys_are_found_in_any_order_with_blocks_read_ahead_or_not)
 {
     struct expected *expected = mem_zalloc(MANY, sizeof(*expected));
     struct index_blocks blocks = {0};
-    struct index_table *nodes = &blocks.tables[INDEX_NODES];
+    const struct index_table *nodes = &blocks.tables[INDEX_NODES];
     struct buffer bytes;
     uint32_t dice = 3;
     int fd;
@@ -317,25 +317,159 @@ START_TEST(blocks_are_read_anew_when_few_may_be_kept)
     ck_assert_int_eq(
         index_blocks_open(&blocks, fd, fixture_id, sizeof(fixture_id), NULL),
         0);
-    ck_assert_uint_gt(nodes->count, 4);
-    nodes->kept_max = (size_t)2 * INDEX_BLOCK_BYTES;
-    for (int i = 0; i < 4 * MANY; i++) {
-        uint64_t node = roll(&dice) % (2 * MANY);
-        const struct index_group *group =
-            index_blocks_find(&blocks, INDEX_NODES, node);
+    ck_assert_uint_gt(nodes->count, 2 * INDEX_RUNS);
+    for (uint64_t keys = 0; keys < 3; keys++) {
+        index_blocks_expect(&blocks, INDEX_NODES, keys * 2 * nodes->count);
+        ck_assert_uint_eq(nodes->ahead, keys ? keys * 2 : 1);
+        for (int i = 0; i < 4 * MANY; i++) {
+            uint64_t node = roll(&dice) % (2 * MANY);
+            const struct index_group *group =
+                index_blocks_find(&blocks, INDEX_NODES, node);
 
-        ck_assert_ptr_nonnull(group);
-        ck_assert(node >= group->first && node < group->next);
-        group = index_blocks_find(&blocks, INDEX_ROWS, expected[i / 4].start);
-        ck_assert_ptr_nonnull(group);
-        ck_assert_uint_le(nodes->kept_bytes, nodes->kept_max);
-        ck_assert_uint_gt(nodes->kept_count, 0);
-        ck_assert_uint_eq(blocks.tables[INDEX_ROWS].kept_count, 1);
+            ck_assert_ptr_nonnull(group);
+            ck_assert(node >= group->first && node < group->next);
+            group =
+                index_blocks_find(&blocks, INDEX_ROWS, expected[i / 4].start);
+            ck_assert_ptr_nonnull(group);
+        }
     }
     index_blocks_close(&blocks);
     fd_close(fd);
     buffer_fini(&bytes);
     mem_free(expected);
+}
+END_TEST
+
+/* ---- many at once ---- */
+
+struct taken {
+    uint32_t count, names, stop_at;
+    char texts[64][64]; /* by their numbers */
+    uint32_t last;      /* name */
+};
+
+/* symbol_index_question.text: names come in their order, each once. */
+static int
+take_text(void *arg, struct span text, bool file, uint32_t *number)
+{
+    struct taken *taken = arg;
+
+    ck_assert_uint_eq(text.data[text.size], '\0');
+    ck_assert_uint_eq(strlen(text.data), text.size);
+    if (!file) {
+        ck_assert_int_gt(strcmp(text.data, taken->texts[taken->last]), 0);
+        taken->last = taken->count + 1;
+        taken->names++;
+    }
+    *number = ++taken->count;
+    ck_assert_uint_lt(*number, 64);
+    snprintf(taken->texts[*number], sizeof(taken->texts[0]), "%s", text.data);
+    return taken->count == taken->stop_at ? 7 : 0;
+}
+
+START_TEST(many_at_once_are_answered_as_one_by_one)
+{
+    uint64_t addresses[2 * SMALL];
+    struct taken taken = {0};
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = 2 * SMALL,
+                                             .text = take_text,
+                                             .arg = &taken};
+    struct symbol_index *index, *single;
+    struct index_symbol symbol, alone;
+    struct code_chain chain, one;
+    struct buffer bytes;
+    int fd, other, failed;
+
+    make_small(&bytes);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    single = fixture_open(bytes.data, bytes.size, &other);
+    for (int i = 0; i < 2 * SMALL; i++) /* up, and down again */
+        addresses[i] = small[i < SMALL ? i : 2 * SMALL - 1 - i].address;
+    ck_assert_int_eq(symbol_index_look_up(index, &question), 0);
+    for (uint32_t i = 0; i < 2 * SMALL; i++) {
+        bool known =
+            fixture_look_up(single, addresses[i], &one, &alone, &failed);
+
+        ck_assert_int_eq(symbol_index_answer(index, i, &chain, &symbol),
+                         known ? INDEX_KNOWN : INDEX_UNKNOWN);
+        if (!known)
+            continue;
+        ck_assert_uint_eq(chain.count, one.count);
+        ck_assert_uint_eq(symbol.start, alone.start);
+        ck_assert_str_eq(taken.texts[symbol.number], alone.name.data);
+        ck_assert(symbol.cold == code_is_cold(alone.name));
+        for (uint32_t k = 0; k < chain.count; k++) {
+            const struct code_frame *f = &chain.frames[k], *g = &one.frames[k];
+
+            ck_assert_str_eq(taken.texts[f->name_number], g->name.data);
+            ck_assert_str_eq(taken.texts[f->file_number], g->file.data);
+            ck_assert_str_eq(f->name.data, g->name.size ? "#" : "");
+            ck_assert_uint_eq(f->line, g->line);
+        }
+    }
+    ck_assert_uint_gt(taken.names, 4);
+    symbol_index_close(index);
+    symbol_index_close(single);
+    fd_close(fd);
+    fd_close(other);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(who_takes_the_texts_can_end_it)
+{
+    uint64_t addresses[SMALL];
+    struct taken taken = {.stop_at = 2};
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = SMALL,
+                                             .text = take_text,
+                                             .arg = &taken};
+    struct symbol_index *index;
+    struct buffer bytes;
+    int fd;
+
+    make_small(&bytes);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (int i = 0; i < SMALL; i++)
+        addresses[i] = small[i].address;
+    ck_assert_int_eq(symbol_index_look_up(index, &question), 7);
+    ck_assert_uint_eq(taken.count, 2);
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+START_TEST(files_and_lines_are_left_away_when_nobody_looks)
+{
+    uint64_t address = 0x100c;
+    struct taken taken = {0};
+    struct symbol_index_question question = {.addresses = &address,
+                                             .count = 1,
+                                             .no_lines = true,
+                                             .text = take_text,
+                                             .arg = &taken};
+    struct symbol_index *index;
+    struct index_symbol symbol;
+    struct code_chain chain;
+    struct buffer bytes;
+    int fd;
+
+    make_small(&bytes);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert_int_eq(symbol_index_look_up(index, &question), 0);
+    ck_assert_int_eq(symbol_index_answer(index, 0, &chain, &symbol),
+                     INDEX_KNOWN);
+    ck_assert_uint_eq(chain.count, 3);
+    for (uint32_t i = 0; i < chain.count; i++) {
+        ck_assert_uint_eq(chain.frames[i].line, 0);
+        ck_assert_uint_eq(chain.frames[i].file.size, 0);
+    }
+    ck_assert_uint_eq(taken.count, taken.names);
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
 }
 END_TEST
 
@@ -520,7 +654,11 @@ main(void)
     tcase_add_test(tcase, of_a_chain_too_long_the_innermost_are_kept);
     tcase_add_test(tcase, long_texts_are_cut);
     tcase_add_test(tcase, many_are_found_in_any_order);
-    tcase_add_test(tcase, blocks_are_read_anew_when_few_may_be_kept);
+    tcase_add_test(tcase,
+                   keys_are_found_in_any_order_with_blocks_read_ahead_or_not);
+    tcase_add_test(tcase, many_at_once_are_answered_as_one_by_one);
+    tcase_add_test(tcase, who_takes_the_texts_can_end_it);
+    tcase_add_test(tcase, files_and_lines_are_left_away_when_nobody_looks);
     tcase_add_loop_test(tcase, runs_have_one_outermost_function, 0,
                         sizeof(runs) / sizeof(runs[0]));
     tcase_add_test(tcase, writing_without_memory_is_an_error);

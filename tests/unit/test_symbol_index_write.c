@@ -155,7 +155,7 @@ START_TEST(an_index_says_what_dwarf_says)
         struct index_symbol own;
         int failed;
 
-        ck_assert(symbol_index_ask(index, addresses[i], &ours, &own, &failed));
+        ck_assert(fixture_look_up(index, addresses[i], &ours, &own, &failed));
         dwarf_chain_at(object.dwarf, i, &theirs);
         ck_assert_uint_eq(ours.count, theirs.count);
         for (uint32_t k = 0; k < ours.count; k++)

@@ -453,6 +453,56 @@ START_TEST(an_answer_that_may_get_better_is_not_given_again)
 }
 END_TEST
 
+START_TEST(a_prepared_helper_answers_and_nothing_of_it_is_left)
+{
+    struct symbolizer_options options = {
+        .program = program, .deadline_ms = 10000, .once = _i == 0};
+    size_t before = open_descriptors();
+    const struct location *l;
+    struct symbolizer *s;
+    struct names *names;
+    struct error err;
+
+    helper_is("good");
+    s = symbolizer_new(&options, &err);
+    ck_assert_ptr_nonnull(s);
+    symbolizer_prepare(s);
+    symbolizer_prepare(s); /* there is one */
+    if (_i < 2) {
+        names = resolve(s);
+        ck_assert_str_eq(names_note(names), "");
+        ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
+        for (size_t i = 0; i < ADDRESSES; i++) {
+            l = names_find(names, addresses[i]);
+            ck_assert_str_eq(l->module, "libx.so.1");
+            ck_assert_uint_gt(l->module_offset, 0);
+        }
+        names_free(names);
+    }
+    symbolizer_free(s);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+    ck_assert_uint_eq(open_descriptors(), before);
+}
+END_TEST
+
+START_TEST(a_prepared_helper_that_dies_is_told)
+{
+    struct symbolizer *s;
+    struct names *names;
+
+    helper_is("die");
+    s = new_symbolizer(10 * DEADLINE_MS);
+    symbolizer_prepare(s);
+    (void)poll(NULL, 0, 50);
+    names = resolve(s);
+    ck_assert_uint_eq(named(names, "libx.so.1+0x"), ADDRESSES);
+    ck_assert_ptr_nonnull(strstr(names_note(names), "status 7"));
+    names_free(names);
+    symbolizer_free(s);
+}
+END_TEST
+
 START_TEST(hostile_texts_are_cleaned)
 {
     struct symbolizer *s;
@@ -746,6 +796,9 @@ main(void)
     tcase_add_test(fake, a_remark_is_repeated_until_there_is_an_index);
     tcase_add_test(fake, what_was_asked_last_is_given_again);
     tcase_add_test(fake, an_answer_that_may_get_better_is_not_given_again);
+    tcase_add_loop_test(
+        fake, a_prepared_helper_answers_and_nothing_of_it_is_left, 0, 3);
+    tcase_add_test(fake, a_prepared_helper_that_dies_is_told);
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include "reader.h"
 
 struct code_frame {
@@ -23,6 +25,8 @@ struct code_frame {
     bool readable;    /* name is demangled already */
     bool inlined;
     bool lasting; /* texts stay where they are, with a NUL behind them */
+    /* Of texts that somebody took from an index and numbered: they are "#". */
+    uint32_t name_number, file_number;
 };
 
 /* Innermost first.  Without a function, but with a line, there is one frame
@@ -31,5 +35,20 @@ struct code_chain {
     const struct code_frame *frames;
     uint32_t count; /* at most NAMES_INLINE_MAX: the innermost; 0: unknown */
 };
+
+/* Whether that is the symbol of a function's part that was moved away. */
+static inline bool
+code_is_cold(struct span symbol)
+{
+    static const char plain[] = ".cold", readable[] = ".cold]";
+    size_t size = sizeof(plain) - 1;
+
+    if (symbol.size > size &&
+        memcmp(symbol.data + symbol.size - size, plain, size) == 0)
+        return true;
+    size = sizeof(readable) - 1;
+    return symbol.size > size &&
+           memcmp(symbol.data + symbol.size - size, readable, size) == 0;
+}
 
 #endif

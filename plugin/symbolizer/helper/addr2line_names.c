@@ -19,6 +19,13 @@ static const size_t text_bytes_max = (size_t)512 << 20;
 struct named_entry {
     uint64_t entry;
     const char *name; /* NULL: the slot is free; "": its own */
+    uint32_t number;  /* of name */
+};
+
+/* What a frame is called. */
+struct chosen {
+    const char *name; /* NULL: no memory */
+    uint32_t number;
 };
 
 struct addr2line_names {
@@ -137,7 +144,8 @@ entry_slot(struct named_entry *entries, size_t room, uint64_t entry)
 
 /* The table doubles at three quarters. */
 static int
-remember(struct addr2line_names *names, uint64_t entry, const char *name)
+remember(struct addr2line_names *names, uint64_t entry,
+         const struct chosen *name)
 {
     size_t room = names->entry_room * 2;
     struct named_entry *grown;
@@ -155,21 +163,12 @@ remember(struct addr2line_names *names, uint64_t entry, const char *name)
         names->entry_room = room;
     }
     *entry_slot(names->entries, names->entry_room, entry) =
-        (struct named_entry){entry, name};
+        (struct named_entry){entry, name->name, name->number};
     names->entry_count++;
     return 0;
 }
 
 /* ---- frames ---- */
-
-static bool
-ends_with(struct span text, const char *end)
-{
-    size_t size = strlen(end);
-
-    return text.size > size &&
-           memcmp(text.data + text.size - size, end, size) == 0;
-}
 
 /* An index knows only that they do, but for the part that was moved away. */
 static bool
@@ -177,33 +176,40 @@ stays(const struct code_frame *frame, const struct addr2line_symbol *symbol)
 {
     if (frame->low)
         return frame->low == symbol->start;
-    return !ends_with(symbol->name.text, ".cold") &&
-           !ends_with(symbol->name.text, ".cold]");
+    return !symbol->cold && !code_is_cold(symbol->name.text);
 }
 
-/* NULL without memory. */
-static const char *
+static struct chosen
+choose(struct addr2line_names *names, const struct addr2line_name *name)
+{
+    return (struct chosen){addr2line_names_readable(names, name),
+                           name->lasting ? name->number : 0};
+}
+
+static struct chosen
 function_name(struct addr2line_names *names, const struct code_frame *frame,
               const struct addr2line_symbol *symbol, bool innermost)
 {
+    static const struct chosen none = {"", 0}, failed = {NULL, 0};
     const struct addr2line_name own = {frame->name, frame->readable,
-                                       frame->readable && frame->lasting};
+                                       frame->readable && frame->lasting,
+                                       frame->name_number};
     const struct named_entry *known;
-    const char *name;
+    struct chosen name;
 
     if (frame->name.size == 0)
-        return innermost ? addr2line_names_readable(names, &symbol->name) : "";
+        return innermost ? choose(names, &symbol->name) : none;
     if (frame->linkage)
-        return addr2line_names_readable(names, &own);
+        return choose(names, &own);
     known = entry_slot(names->entries, names->entry_room, frame->entry);
     if (known->name && known->name[0])
-        return known->name;
+        return (struct chosen){known->name, known->number};
     if (known->name || !innermost || symbol->name.text.size == 0)
-        return addr2line_names_readable(names, &own);
-    name = addr2line_names_readable(names, &symbol->name);
-    if (!name ||
-        remember(names, frame->entry, stays(frame, symbol) ? name : "") != 0)
-        return NULL;
+        return choose(names, &own);
+    name = choose(names, &symbol->name);
+    if (!name.name || remember(names, frame->entry,
+                               stays(frame, symbol) ? &name : &none) != 0)
+        return failed;
     return name;
 }
 
@@ -211,7 +217,9 @@ int
 addr2line_names_frames(struct addr2line_names *names,
                        const struct code_chain *chain,
                        const struct addr2line_symbol *symbol,
-                       struct frame frames[NAMES_INLINE_MAX], uint32_t *count)
+                       struct frame frames[NAMES_INLINE_MAX],
+                       struct addr2line_numbers numbers[NAMES_INLINE_MAX],
+                       uint32_t *count)
 {
     static const struct code_frame unknown = {.line = 0};
     static const struct code_chain nothing = {&unknown, 1};
@@ -220,14 +228,16 @@ addr2line_names_frames(struct addr2line_names *names,
         chain = &nothing;
     for (uint32_t i = 0; i < chain->count; i++) {
         const struct code_frame *from = &chain->frames[i];
+        struct chosen name = function_name(names, from, symbol, i == 0);
         struct frame *to = &frames[i];
 
-        to->function = function_name(names, from, symbol, i == 0);
+        numbers[i] = (struct addr2line_numbers){name.number, from->file_number};
+        to->function = name.name;
         to->file = keep(names, from->file, from->lasting);
         to->line = from->line;
         if (!to->function || !to->file)
             return -1;
-        if (!to->function[0] && chain->count > 1)
+        if (!name.number && !to->function[0] && chain->count > 1)
             to->function = "??";
     }
     *count = chain->count;

@@ -29,13 +29,20 @@ void addr2line_names_free(struct addr2line_names *names); /* NULL is fine */
 struct addr2line_name {
     struct span text; /* "" none */
     bool readable;
-    bool lasting; /* and it stays where it is, with a NUL behind it */
+    bool lasting;    /* and it stays where it is, with a NUL behind it */
+    uint32_t number; /* somebody's, of a lasting one; 0: it has none */
 };
 
 /* The symbol that holds an address. */
 struct addr2line_symbol {
     struct addr2line_name name;
     uint64_t start;
+    bool cold; /* code_is_cold, where name has only a number */
+};
+
+/* The numbers that a frame's texts came with; 0: none. */
+struct addr2line_numbers {
+    uint32_t function, file;
 };
 
 /*
@@ -47,6 +54,7 @@ int addr2line_names_frames(struct addr2line_names *names,
                            const struct code_chain *chain,
                            const struct addr2line_symbol *symbol,
                            struct frame frames[NAMES_INLINE_MAX],
+                           struct addr2line_numbers numbers[NAMES_INLINE_MAX],
                            uint32_t *count);
 
 /* One name, demangled and without its version, each only once but for lasting

@@ -12,9 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "addr2line_names.h"
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
+#include "large_heap.h"
 #include "limits.h"
 #include "memory.h"
 #include "object_index.h"
@@ -31,7 +33,7 @@ enum {
                    2 * WIRE_NAME_MAX,
     DESCRIPTORS_MAX = 2, /* an object's, and its index's */
     EXIT_USAGE = 2,
-    HEAP_KEPT = 32 << 20 /* the most that glibc takes */
+    HEAP_BYTES = 64 << 20
 };
 
 struct helper {
@@ -154,6 +156,31 @@ open_object(const struct helper *h, const struct wire_request *request,
     return names;
 }
 
+/* object_taker.text: sent while others are still sought. */
+static int
+put_text(void *arg, struct span text, bool file, uint32_t *number)
+{
+    struct helper *h = arg;
+
+    *number = 0;
+    if (text.size == 0 || text.data[0] == '\0') /* no text on the wire */
+        return 0;
+    if (sent_texts_number(&h->texts, &h->out, text.data,
+                          file ? WIRE_FILE_MAX : WIRE_NAME_MAX, number) != 0)
+        return -1;
+    return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
+}
+
+/* The number of a text that may have one; -1 without memory. */
+static int
+number_of(struct helper *h, const char *text, size_t max, uint32_t known,
+          uint32_t *number)
+{
+    *number = known;
+    return known ? 0 : sent_texts_put(&h->texts, &h->out, text, max, number);
+}
+
+/* object_taker.answer */
 static int
 put_answer(void *arg, const struct object_answer *answer)
 {
@@ -161,16 +188,17 @@ put_answer(void *arg, const struct object_answer *answer)
     struct wire_frame frames[NAMES_INLINE_MAX];
     uint32_t symbol;
 
-    if (sent_texts_put(&h->texts, &h->out, answer->symbol, WIRE_NAME_MAX,
-                       &symbol) != 0)
+    if (number_of(h, answer->symbol, WIRE_NAME_MAX, answer->symbol_number,
+                  &symbol) != 0)
         return -1;
     for (uint32_t i = 0; i < answer->frame_count; i++) {
         const struct frame *frame = &answer->frames[i];
+        const struct addr2line_numbers *known = &answer->numbers[i];
 
-        if (sent_texts_put(&h->texts, &h->out, frame->function, WIRE_NAME_MAX,
-                           &frames[i].function) != 0 ||
-            sent_texts_put(&h->texts, &h->out, frame->file, WIRE_FILE_MAX,
-                           &frames[i].file) != 0)
+        if (number_of(h, frame->function, WIRE_NAME_MAX, known->function,
+                      &frames[i].function) != 0 ||
+            number_of(h, frame->file, WIRE_FILE_MAX, known->file,
+                      &frames[i].file) != 0)
             return -1;
         frames[i].line = frame->line;
     }
@@ -187,6 +215,7 @@ name_object(struct helper *h, struct wire_request *request)
     struct error err = {0};
     struct object_names *object = open_object(h, request, &err);
     uint64_t *offsets = mem_zalloc(request->count, sizeof(*offsets));
+    const struct object_taker taker = {put_text, put_answer, h};
     const char *refused = NULL;
     int status = WIRE_EXIT_MEMORY;
 
@@ -195,8 +224,7 @@ name_object(struct helper *h, struct wire_request *request)
     for (uint32_t i = 0; i < request->count; i++)
         offsets[i] = reader_u64(&request->offsets);
     if (object) {
-        if (object_names_ask(object, offsets, request->count, put_answer, h) !=
-            0) {
+        if (object_names_ask(object, offsets, request->count, &taker) != 0) {
             (void)flush(h);
             goto out;
         }
@@ -298,8 +326,7 @@ static void
 keep_heap(void)
 {
     (void)mallopt(M_ARENA_MAX, 1); // NOLINT: no other thread runs yet
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); // NOLINT
-    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT); // NOLINT
+    large_heap(HEAP_BYTES);
 }
 
 int

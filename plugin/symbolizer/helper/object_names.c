@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr2line_names.h"
 #include "bfd_names.h"
+#include "complaint.h"
 #include "dwarf.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -53,6 +53,7 @@ struct object_names {
     char trouble[COMPLAINT_MAX]; /* libbfd's with the file; "" */
 
     struct frame frames[NAMES_INLINE_MAX];
+    struct addr2line_numbers numbers[NAMES_INLINE_MAX];
     struct object_answer answer;
 };
 
@@ -269,8 +270,10 @@ finish(struct object_names *object, const struct addr2line_name *symbol,
     struct object_answer *answer = &object->answer;
 
     answer->symbol = addr2line_names_readable(object->names, symbol);
+    answer->symbol_number = symbol->number;
     answer->start = start;
     answer->frames = object->frames;
+    answer->numbers = object->numbers;
     return answer->symbol ? 0 : -1;
 }
 
@@ -280,7 +283,8 @@ finish_at(struct object_names *object, uint64_t address, struct span outermost)
 {
     const struct symbol *symbol =
         object_symbols_at(object->symbols, address, outermost);
-    struct addr2line_name name = {span_of(symbol ? symbol->name : NULL), false};
+    const struct addr2line_name name = {
+        .text = span_of(symbol ? symbol->name : NULL)};
 
     return finish(object, &name,
                   symbol ? symbol->start
@@ -305,6 +309,7 @@ answer_by_chain(struct object_names *object, uint64_t address,
         holder.start = symbol->start;
     }
     if (addr2line_names_frames(object->names, chain, &holder, object->frames,
+                               object->numbers,
                                &object->answer.frame_count) != 0)
         return -1;
     outermost = chain->count ? &chain->frames[chain->count - 1] : NULL;
@@ -354,23 +359,50 @@ answer_by_bfd(struct object_names *object, uint64_t address)
 
 /* ---- the index ---- */
 
+/* Asks it for all of them.  -1 without memory, or what text said. */
+static int
+look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
+        const struct object_taker *taker)
+{
+    uint64_t *addresses = mem_zalloc(count, sizeof(*addresses));
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = count,
+                                             .no_lines = object->no_lines,
+                                             .text = taker->text,
+                                             .arg = taker->arg};
+    int rc = -1;
+
+    if (!addresses)
+        return -1;
+    for (uint32_t i = 0; i < count; i++)
+        (void)elf_address_of(&object->elf, offsets[i], &addresses[i]);
+    rc = symbol_index_look_up(object->index, &question);
+    mem_free(addresses);
+    return rc;
+}
+
 /* 1: it answered; 0: it does not know; -1: without memory. */
 static int
-answer_by_index(struct object_names *object, uint64_t address)
+answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
 {
     struct code_chain chain;
     struct index_symbol symbol;
     struct addr2line_symbol holder;
-    int failed = 0;
+    enum symbol_index_answer how;
 
-    if (!object->index ||
-        !symbol_index_ask(object->index, address, &chain, &symbol, &failed)) {
-        object->damaged += failed != 0;
+    if (!object->index)
+        return 0;
+    how = symbol_index_answer(object->index, i, &chain, &symbol);
+    if (how != INDEX_KNOWN) {
+        object->damaged += how == INDEX_DAMAGED;
         return 0;
     }
-    holder.name = (struct addr2line_name){symbol.name, true, true};
+    holder.name =
+        (struct addr2line_name){symbol.name, true, true, symbol.number};
     holder.start = symbol.start;
+    holder.cold = symbol.cold;
     if (addr2line_names_frames(object->names, &chain, &holder, object->frames,
+                               object->numbers,
                                &object->answer.frame_count) != 0)
         return -1;
     if (symbol.name.size == 0) { /* nor was there one to be told */
@@ -384,14 +416,13 @@ answer_by_index(struct object_names *object, uint64_t address)
 }
 
 static bool
-index_leaves_out(struct object_names *object, uint64_t address)
+index_leaves_out(struct object_names *object, uint32_t i)
 {
     struct code_chain chain;
     struct index_symbol symbol;
-    int failed = 0;
 
-    return !object->index ||
-           !symbol_index_ask(object->index, address, &chain, &symbol, &failed);
+    return !object->index || symbol_index_answer(object->index, i, &chain,
+                                                 &symbol) != INDEX_KNOWN;
 }
 
 /* ---- DWARF ---- */
@@ -418,9 +449,11 @@ sort_distinct(uint64_t *list, uint32_t count)
     return kept;
 }
 
-/* Asks DWARF for all that the index leaves out of these.  -1 without memory. */
+/* Asks DWARF for all that the index leaves out from first on.  -1 without
+ * memory. */
 static int
-resolve(struct object_names *object, const uint64_t *offsets, uint32_t count)
+resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
+        uint32_t count)
 {
     struct error err = {0};
     uint64_t address;
@@ -429,12 +462,12 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t count)
     open_dwarf(object, false, &err);
     if (!object->dwarf)
         return 0;
-    object->addresses = mem_zalloc(count, sizeof(*object->addresses));
+    object->addresses = mem_zalloc(count - first, sizeof(*object->addresses));
     if (!object->addresses)
         return -1;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = first; i < count; i++)
         if (elf_address_of(&object->elf, offsets[i], &address) &&
-            index_leaves_out(object, address))
+            index_leaves_out(object, i))
             object->addresses[n++] = address;
     n = sort_distinct(object->addresses, n);
     if (dwarf_resolve(object->dwarf, object->addresses, n, &err) == 0)
@@ -481,28 +514,28 @@ answer_by_dwarf(struct object_names *object, uint64_t address)
 
 int
 object_names_ask(struct object_names *object, const uint64_t *offsets,
-                 uint32_t count,
-                 int (*answer)(void *arg, const struct object_answer *),
-                 void *arg)
+                 uint32_t count, const struct object_taker *taker)
 {
     static const struct code_chain nothing = {NULL, 0};
     bool resolved = false;
     uint64_t address;
     int rc;
 
+    if (object->index && look_up(object, offsets, count, taker) != 0)
+        return -1;
     for (uint32_t i = 0; i < count; i++) {
         if (!elf_address_of(&object->elf, offsets[i], &address)) {
             rc = answer_by_chain(object, offsets[i], &nothing);
         } else {
-            rc = answer_by_index(object, address);
+            rc = answer_by_index(object, i, address);
             if (rc == 0 && !resolved)
-                rc = resolve(object, offsets + i, count - i);
+                rc = resolve(object, offsets, i, count);
             if (rc == 0) {
                 resolved = true;
                 rc = answer_by_dwarf(object, address);
             }
         }
-        if (rc < 0 || answer(arg, &object->answer) != 0)
+        if (rc < 0 || taker->answer(taker->arg, &object->answer) != 0)
             return -1;
     }
     return 0;
@@ -546,46 +579,13 @@ object_names_refused(const struct object_names *object)
     return object->damaged ? "blocks of its symbol index are damaged" : NULL;
 }
 
-static const struct {
-    enum dwarf_why why;
-    const char *what, *so;
-} reasons[] = {
-    {DWARF_SPLIT, "in units of split DWARF", "named by libbfd"},
-    {DWARF_ALTERNATIVE, "in units that dwz shortened", "named by libbfd"},
-    {DWARF_VERSION, "in units of an unknown version of DWARF",
-     "named by libbfd"},
-    {DWARF_DAMAGED, "in units of damaged DWARF", "named by libbfd"},
-    {DWARF_NO_ROOM, "in more DWARF than fits the memory for it",
-     "symbol names only"},
-};
-
-__attribute__((format(printf, 3, 4))) static void
-say(char *out, size_t size, const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list args;
-
-    if (used > 0 && used + 2 < size) {
-        memcpy(out + used, "; ", 3);
-        used += 2;
-    }
-    va_start(args, format);
-    vsnprintf(out + used, size - used, format, args);
-    va_end(args);
-}
-
 void
 object_names_complaint(const struct object_names *object, char *out,
                        size_t size)
 {
-    out[0] = '\0';
-    if (object->trouble[0])
-        say(out, size, "%s", object->trouble);
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (object->why[reasons[i].why])
-            say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
-                reasons[i].what,
-                object->bfd || reasons[i].why == DWARF_NO_ROOM
-                    ? reasons[i].so
-                    : "symbol names only");
+    const struct complaint complaint = {.trouble = object->trouble,
+                                        .why = object->why,
+                                        .by_bfd = object->bfd != NULL};
+
+    complaint_write(&complaint, out, size);
 }

@@ -15,7 +15,9 @@
 #include <stdint.h>
 
 #include "names.h"
+#include "reader.h"
 
+struct addr2line_numbers;
 struct error;
 struct index_sink;
 struct object_names;
@@ -39,15 +41,25 @@ struct object_answer {
     const char *symbol;
     uint64_t start;
     const struct frame *frames; /* valid until the next answer */
+    /* Of those texts that were numbered; 0: this one was not. */
+    uint32_t symbol_number;
+    const struct addr2line_numbers *numbers;
     uint32_t frame_count;
 };
 
-/* Names the code at ascending file offsets; answer is called for each, and may
- * end it with -1.  -1 without memory. */
+/* Who takes the answers; not 0 ends them. */
+struct object_taker {
+    /* A text of the index, of which answers to come may be made, to be
+     * numbered. */
+    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
+    int (*answer)(void *arg, const struct object_answer *answer);
+    void *arg;
+};
+
+/* Names the code at ascending file offsets, one answer each.  -1 without memory
+ * or when taker ends it. */
 int object_names_ask(struct object_names *object, const uint64_t *offsets,
-                     uint32_t count,
-                     int (*answer)(void *arg, const struct object_answer *),
-                     void *arg);
+                     uint32_t count, const struct object_taker *taker);
 
 /* What was not as it should be, but for the index, in one line; "" when all is
  * well. */

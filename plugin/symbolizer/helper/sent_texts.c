@@ -17,7 +17,7 @@ void
 sent_texts_fini(struct sent_texts *texts)
 {
     mem_free(texts->places);
-    *texts = (struct sent_texts){NULL, 0, 0};
+    *texts = (struct sent_texts){.room = 0};
 }
 
 static struct sent_text *
@@ -51,6 +51,17 @@ grow(struct sent_texts *texts)
 }
 
 int
+sent_texts_number(struct sent_texts *texts, struct buffer *out,
+                  const char *text, size_t max, uint32_t *number)
+{
+    if (texts->count == WIRE_TEXTS_MAX)
+        return -1;
+    wire_put_text(out, text, max);
+    *number = ++texts->count;
+    return 0;
+}
+
+int
 sent_texts_put(struct sent_texts *texts, struct buffer *out, const char *text,
                size_t max, uint32_t *number)
 {
@@ -59,14 +70,14 @@ sent_texts_put(struct sent_texts *texts, struct buffer *out, const char *text,
     *number = 0;
     if (text[0] == '\0')
         return 0;
-    if (texts->count * 2 >= texts->room && grow(texts) != 0)
+    if (texts->used * 2 >= texts->room && grow(texts) != 0)
         return -1;
     place = place_of(texts->places, texts->room, text, max);
     if (!place->text) {
-        if (texts->count == WIRE_TEXTS_MAX)
+        if (sent_texts_number(texts, out, text, max, number) != 0)
             return -1;
-        wire_put_text(out, text, max);
-        *place = (struct sent_text){text, max, ++texts->count};
+        *place = (struct sent_text){text, max, *number};
+        texts->used++;
     }
     *number = place->number;
     return 0;

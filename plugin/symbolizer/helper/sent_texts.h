@@ -16,7 +16,8 @@ struct sent_text;
 /* Zeroed at first. */
 struct sent_texts {
     struct sent_text *places; /* open addressing, at most half in use */
-    uint32_t room, count;
+    uint32_t room, used;
+    uint32_t count; /* of texts, those in no place as well */
 };
 
 void sent_texts_fini(struct sent_texts *texts); /* zeroed is fine */
@@ -25,5 +26,9 @@ void sent_texts_fini(struct sent_texts *texts); /* zeroed is fine */
  * without memory, or when there are too many. */
 int sent_texts_put(struct sent_texts *texts, struct buffer *out,
                    const char *text, size_t max, uint32_t *number);
+
+/* Likewise a text, not "", that nobody looks for again: it is put. */
+int sent_texts_number(struct sent_texts *texts, struct buffer *out,
+                      const char *text, size_t max, uint32_t *number);
 
 #endif

@@ -11,12 +11,10 @@
 #include "memory.h"
 #include "search.h"
 
-enum { PADDING = 8 /* index_load reads that far */ };
-
-static const size_t kept_max[INDEX_SECTIONS] = {
-    [INDEX_NODES] = INDEX_NODES_CACHE_BYTES,
-    [INDEX_NAMES] = INDEX_CACHE_BYTES,
-    [INDEX_FILES] = INDEX_CACHE_BYTES,
+enum {
+    PADDING = 8, /* index_load reads that far */
+    BLOCK_ITEMS_MAX =
+        INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_ITEMS
 };
 
 struct header {
@@ -73,7 +71,9 @@ parse_header(const uint8_t *bytes, const uint8_t *build_id,
         out->counts[i] = reader_u32(&r);
         out->sums[i] = reader_u32(&r);
         out->items[i] = reader_u64(&r);
-        if (out->counts[i] > INDEX_BLOCKS_MAX)
+        if (out->counts[i] > INDEX_BLOCKS_MAX ||
+            out->items[i] > (uint64_t)out->counts[i] * BLOCK_ITEMS_MAX ||
+            (i >= INDEX_NODES && out->items[i] > INDEX_ITEMS_MAX))
             too_many = true;
     }
     if (reader_u32(&r) != index_sum(bytes, INDEX_HEADER_SIZE - 4))
@@ -88,17 +88,17 @@ parse_header(const uint8_t *bytes, const uint8_t *build_id,
 
 /* Blocks follow each other without gaps from *offset on. */
 static bool
-parse_table(struct reader *r, struct index_table *table, uint64_t *offset)
+parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
 {
-    for (uint32_t i = 0; i < table->count; i++) {
+    for (uint32_t i = 0; i < table->count; i++, bytes += INDEX_ENTRY_SIZE) {
         struct index_block *block = &table->blocks[i];
+        uint64_t last = index_load(bytes + 16);
 
-        block->first = reader_u64(r);
-        block->offset = reader_u64(r);
-        block->size = reader_u32(r);
-        block->sum = reader_u32(r);
-        if (r->failed || block->offset != *offset ||
-            block->size > INDEX_BLOCK_MAX ||
+        block->first = index_load(bytes);
+        block->offset = index_load(bytes + 8);
+        block->size = (uint32_t)last;
+        block->sum = (uint32_t)(last >> 32);
+        if (block->offset != *offset || block->size > INDEX_BLOCK_MAX ||
             (i > 0 && block->first <= block[-1].first))
             return false;
         *offset += block->size;
@@ -132,19 +132,17 @@ read_tables(struct index_blocks *blocks, const struct header *header,
     for (int i = 0; i < INDEX_SECTIONS; i++) {
         struct index_table *table = &blocks->tables[i];
         size_t part = (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
-        struct reader r = reader_of(bytes + place, part);
 
-        table->blocks = mem_zalloc(header->counts[i], sizeof(*table->blocks));
-        table->kept = mem_zalloc(header->counts[i], sizeof(*table->kept));
-        table->kept_max = kept_max[i];
-        if (!table->blocks || !table->kept) {
+        table->blocks =
+            mem_alloc((size_t)header->counts[i] * sizeof(*table->blocks));
+        if (!table->blocks) {
             error_memory(err, "a symbol index's tables");
             goto out;
         }
         table->count = table->group_block = header->counts[i];
         table->items = header->items[i];
         if (index_sum(bytes + place, part) != header->sums[i] ||
-            !parse_table(&r, table, &offset)) {
+            !parse_table(bytes + place, table, &offset)) {
             damaged(err, "its tables are damaged");
             goto out;
         }
@@ -186,63 +184,115 @@ void
 index_blocks_close(struct index_blocks *blocks)
 {
     for (int i = 0; i < INDEX_SECTIONS; i++) {
-        for (uint32_t k = 0; k < blocks->tables[i].count; k++)
-            mem_free(blocks->tables[i].blocks[k].data);
-        mem_free(blocks->tables[i].blocks);
-        mem_free(blocks->tables[i].kept);
+        struct index_table *table = &blocks->tables[i];
+
+        for (uint32_t k = 0; k < INDEX_RUNS; k++)
+            mem_free(table->runs[k].data);
+        mem_free(table->blocks);
     }
     memset(blocks, 0, sizeof(*blocks));
 }
 
-/* The oldest go; a group that was found in one of them is forgotten. */
-static void
-make_room(struct index_table *table, size_t size)
+void
+index_blocks_expect(struct index_blocks *blocks, enum index_section section,
+                    uint64_t keys)
 {
-    while (table->kept_count > 0 &&
-           table->kept_bytes + size > table->kept_max) {
-        struct index_block *old = table->kept[table->kept_first];
+    struct index_table *table = &blocks->tables[section];
 
-        table->kept_first = (table->kept_first + 1) % table->count;
-        table->kept_count--;
-        table->kept_bytes -= old->size;
-        mem_free(old->data);
-        old->data = NULL;
-        if (table->group_block < table->count &&
-            &table->blocks[table->group_block] == old)
-            table->group_block = table->count;
+    table->ahead = 1;
+    if (table->count > 0 && keys > table->count)
+        table->ahead = keys / table->count < INDEX_RUN_BLOCKS
+                           ? (uint32_t)(keys / table->count)
+                           : INDEX_RUN_BLOCKS;
+}
+
+/* The blocks from number on that are read at once, and their bytes. */
+static uint32_t
+run_length(const struct index_table *table, uint32_t number, size_t *size)
+{
+    uint32_t count = 1;
+
+    *size = table->blocks[number].size;
+    while (count < table->ahead && number + count < table->count &&
+           *size + table->blocks[number + count].size <= INDEX_BLOCK_MAX)
+        *size += table->blocks[number + count++].size;
+    return count;
+}
+
+/* In place of another run; NULL: it cannot be read. */
+static struct index_run *
+read_run(const struct index_blocks *blocks, struct index_table *table,
+         uint32_t number)
+{
+    const struct index_block *block = &table->blocks[number];
+    struct index_run *run = &table->runs[table->next_run];
+    size_t size;
+
+    run->count = 0;
+    if (!run->data)
+        run->data = mem_alloc(INDEX_BLOCK_MAX + PADDING);
+    if (!run->data)
+        return NULL;
+    run->first = number;
+    run->whole = 0;
+    run->count = run_length(table, number, &size);
+    if (!read_at(blocks->fd, run->data, size, block->offset)) {
+        run->count = 1; /* what is behind it may be cut off */
+        size = block->size;
+        if (!read_at(blocks->fd, run->data, size, block->offset)) {
+            run->count = 0;
+            return NULL;
+        }
     }
+    memset(run->data + size, 0, PADDING);
+    table->next_run = (table->next_run + 1) % INDEX_RUNS;
+    return run;
+}
+
+/* The whole block's bytes; NULL: they cannot be read, or are damaged. */
+static const uint8_t *
+load(const struct index_blocks *blocks, struct index_table *table,
+     uint32_t number)
+{
+    const struct index_block *block = &table->blocks[number];
+    struct index_run *run = NULL;
+    const uint8_t *data;
+    uint32_t bit;
+
+    for (uint32_t i = 0; i < INDEX_RUNS && !run; i++)
+        if (number - table->runs[i].first < table->runs[i].count)
+            run = &table->runs[i];
+    if (!run)
+        run = read_run(blocks, table, number);
+    if (!run)
+        return NULL;
+    bit = (uint32_t)1 << (number - run->first);
+    data = run->data + (block->offset - table->blocks[run->first].offset);
+    if (!(run->whole & bit) && index_sum(data, block->size) != block->sum)
+        return NULL;
+    run->whole |= bit;
+    return data;
 }
 
 static bool
-load(const struct index_blocks *blocks, struct index_table *table,
-     struct index_block *block)
+block_has(const struct index_table *table, uint32_t number, uint64_t key)
 {
-    uint8_t *data;
-
-    if (block->data)
-        return true;
-    make_room(table, block->size);
-    data = mem_alloc((size_t)block->size + PADDING);
-    if (!data)
-        return false;
-    memset(data + block->size, 0, PADDING);
-    if (!read_at(blocks->fd, data, block->size, block->offset) ||
-        index_sum(data, block->size) != block->sum) {
-        mem_free(data);
-        return false;
-    }
-    block->data = data;
-    table->kept[(table->kept_first + table->kept_count) % table->count] = block;
-    table->kept_count++;
-    table->kept_bytes += block->size;
-    return true;
+    return number < table->count && key >= table->blocks[number].first &&
+           (number + 1 == table->count ||
+            key < table->blocks[number + 1].first);
 }
 
+/* The caller has seen that key is not before the first. */
 static uint32_t
-block_of(const struct index_table *table, uint64_t key)
+block_of(struct index_table *table, uint64_t key)
 {
-    return (uint32_t)SEARCH_ABOVE(table->blocks, table->count, first, key) -
-           1; /* the caller has seen that key is not before the first */
+    if (block_has(table, table->near, key))
+        return table->near;
+    if (block_has(table, table->near + 1, key))
+        return ++table->near;
+    table->near =
+        (uint32_t)SEARCH_ABOVE(table->blocks, table->count, first, key) - 1;
+    return table->near;
 }
 
 struct group_entry {
@@ -251,10 +301,9 @@ struct group_entry {
 };
 
 static struct group_entry
-entry_at(const struct index_block *block, uint32_t i)
+entry_at(const struct index_block *block, const uint8_t *data, uint32_t i)
 {
-    uint64_t bytes =
-        index_load(block->data + 2 + (size_t)i * INDEX_GROUP_ENTRY_SIZE);
+    uint64_t bytes = index_load(data + 2 + (size_t)i * INDEX_GROUP_ENTRY_SIZE);
     struct group_entry entry;
 
     entry.first = block->first + (uint32_t)bytes;
@@ -290,11 +339,12 @@ parse_items(enum index_section section, struct reader *r,
 /* Of a whole block: finds and takes apart the group with key. */
 static bool
 parse_group(struct index_blocks *blocks, enum index_section section,
-            uint32_t number, uint64_t key, struct index_group *group)
+            uint32_t number, const uint8_t *data, uint64_t key,
+            struct index_group *group)
 {
     const struct index_table *table = &blocks->tables[section];
     const struct index_block *block = &table->blocks[number];
-    struct reader r = reader_of(block->data, block->size);
+    struct reader r = reader_of(data, block->size);
     uint32_t count = reader_u16(&r), low = 0, high = count;
     struct group_entry entry;
     struct span rest;
@@ -302,24 +352,25 @@ parse_group(struct index_blocks *blocks, enum index_section section,
 
     reader_bytes(&r, (size_t)count * INDEX_GROUP_ENTRY_SIZE);
     rest = reader_rest(&r);
-    if (r.failed || count == 0 || entry_at(block, 0).first != block->first)
+    if (r.failed || count == 0 ||
+        entry_at(block, data, 0).first != block->first)
         return false;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (entry_at(block, middle).first <= key)
+        if (entry_at(block, data, middle).first <= key)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0) /* not ascending */
         return false;
-    entry = entry_at(block, low - 1);
+    entry = entry_at(block, data, low - 1);
     group->first = entry.first;
     end = rest.size;
     if (low < count) {
-        group->next = entry_at(block, low).first;
-        end = entry_at(block, low).offset;
+        group->next = entry_at(block, data, low).first;
+        end = entry_at(block, data, low).offset;
     } else if (number + 1 < table->count) {
         group->next = table->blocks[number + 1].first;
     } else {
@@ -339,6 +390,7 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
                   uint64_t key)
 {
     struct index_table *table = &blocks->tables[section];
+    const uint8_t *data;
     uint32_t number;
 
     if (table->group_block < table->count && key >= table->group.first &&
@@ -349,28 +401,12 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         return NULL;
     number = block_of(table, key);
     table->group_block = table->count;
-    if (!load(blocks, table, &table->blocks[number]) ||
-        !parse_group(blocks, section, number, key, &table->group)) {
+    data = load(blocks, table, number);
+    if (!data ||
+        !parse_group(blocks, section, number, data, key, &table->group)) {
         blocks->failed = true;
         return NULL;
     }
     table->group_block = number;
     return &table->group;
-}
-
-uint32_t
-index_group_item(const struct index_group *group, uint64_t key)
-{
-    uint32_t low = 0, high = group->items;
-
-    key -= group->first;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (index_column_get(&group->column[0], middle) <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : 0;
 }

@@ -2,10 +2,9 @@
  * index_blocks.h - finds the group of an index file that has an address or a
  * number, reading the file's blocks as they are needed.
  *
- * Blocks that were read and found whole stay, up to INDEX_CACHE_BYTES of texts.
- * Of those found by address only the last one does, for addresses come in
- * order, and functions, in nearly the same, need little more.  One thread.
- * See symbol_index_format.h.
+ * Made for keys that ascend, more or less: of a section only the blocks that
+ * were read last are kept, a few, and where many keys are coming those behind
+ * them are read along.  One thread.  See symbol_index_format.h.
  */
 #ifndef HW_INDEX_BLOCKS_H
 #define HW_INDEX_BLOCKS_H
@@ -19,7 +18,7 @@
 
 struct error;
 
-enum { INDEX_CACHE_BYTES = 8 << 20, INDEX_NODES_CACHE_BYTES = 256 << 10 };
+enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
 
 struct index_group {
     uint64_t first, next; /* the keys that it has: next is another's */
@@ -31,18 +30,25 @@ struct index_group {
 struct index_block {
     uint64_t first, offset;
     uint32_t size, sum;
-    uint8_t *data; /* NULL: not read */
+};
+
+/* Blocks that were read at once: their bytes, at most INDEX_BLOCK_MAX. */
+struct index_run {
+    uint8_t *data;
+    uint32_t first, count;
+    uint32_t whole; /* a bit of each that was looked at */
 };
 
 struct index_table {
     struct index_block *blocks;
     uint32_t count;
     uint64_t items;
-    struct index_group group;  /* the last one found */
-    uint32_t group_block;      /* whose; count: none */
-    struct index_block **kept; /* a ring, in the order they were read */
-    size_t kept_first, kept_count;
-    size_t kept_bytes, kept_max; /* one is kept even so */
+    struct index_group group; /* the last one found */
+    uint32_t group_block;     /* whose; count: none */
+    uint32_t near;            /* the block that was last looked for */
+    uint32_t ahead;           /* how many blocks to read at once */
+    struct index_run runs[INDEX_RUNS];
+    uint32_t next_run; /* the one to be used for others */
 };
 
 struct index_blocks {
@@ -57,6 +63,10 @@ int index_blocks_open(struct index_blocks *blocks, int fd,
                       struct error *err);
 void index_blocks_close(struct index_blocks *blocks); /* zeroed is fine */
 
+/* Soon about so many keys of the section will be asked for. */
+void index_blocks_expect(struct index_blocks *blocks,
+                         enum index_section section, uint64_t keys);
+
 /* The group with key, until the same section is asked again or another block
  * is read; NULL where there is none, or, with failed set, damage. */
 const struct index_group *index_blocks_find(struct index_blocks *blocks,
@@ -64,6 +74,22 @@ const struct index_group *index_blocks_find(struct index_blocks *blocks,
                                             uint64_t key);
 
 /* The last item at or before key of a group by address, that has it. */
-uint32_t index_group_item(const struct index_group *group, uint64_t key);
+static inline uint32_t
+index_group_item(const struct index_group *group, uint64_t key)
+{
+    const struct index_column *column = &group->column[0];
+    uint32_t low = 0, high = group->items;
+
+    key -= group->first;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (index_column_get(column, middle) <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
 
 #endif

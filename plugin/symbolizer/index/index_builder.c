@@ -84,7 +84,7 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
     struct index_collected *all = &builder->all;
 
     if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
-        all->node_count >= INDEX_NODES_MAX ||
+        all->node_count >= INDEX_ITEMS_MAX ||
         !index_room_grow(&all->room, &all->nodes, &all->node_capacity,
                          all->node_count + 1, sizeof(*node))) {
         builder->failed = true;

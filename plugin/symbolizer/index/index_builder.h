@@ -18,8 +18,6 @@
 struct error;
 struct index_builder;
 
-enum { INDEX_NODES_MAX = 1 << 28 };
-
 static const uint32_t INDEX_NONE = UINT32_MAX;
 
 /* room is copied; NULL without memory. */

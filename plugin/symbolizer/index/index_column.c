@@ -1,8 +1,6 @@
 /* index_column.c - see index_column.h. */
 #include "index_column.h"
 
-#include <string.h>
-
 #include "buffer.h"
 
 uint64_t
@@ -29,28 +27,6 @@ index_put_leb(struct buffer *out, uint64_t value)
     for (; value > 0x7f; value >>= 7)
         buffer_u8(out, (uint8_t)(value | 0x80));
     buffer_u8(out, (uint8_t)value);
-}
-
-void
-index_column_head(struct reader *r, struct index_column *column)
-{
-    column->width = index_u8(r);
-    column->base = index_leb(r);
-    if (column->width > INDEX_WIDTH_MAX)
-        r->failed = true;
-}
-
-static size_t
-bytes_of(uint32_t count, uint32_t width)
-{
-    return ((size_t)count * width + 7) / 8;
-}
-
-void
-index_column_bits(struct reader *r, uint32_t count, struct index_column *column)
-{
-    column->bits =
-        (const uint8_t *)reader_bytes(r, bytes_of(count, column->width)).data;
 }
 
 static uint32_t

@@ -48,10 +48,28 @@ index_leb(struct reader *r)
 void index_put_leb(struct buffer *out, uint64_t value);
 
 /* Reads the column's head. */
-void index_column_head(struct reader *r, struct index_column *column);
+static inline void
+index_column_head(struct reader *r, struct index_column *column)
+{
+    column->width = index_u8(r);
+    column->base = index_leb(r);
+    if (column->width > INDEX_WIDTH_MAX)
+        r->failed = true;
+}
+
 /* And takes the bits of count items. */
-void index_column_bits(struct reader *r, uint32_t count,
-                       struct index_column *column);
+static inline void
+index_column_bits(struct reader *r, uint32_t count, struct index_column *column)
+{
+    size_t bytes = ((size_t)count * column->width + 7) / 8;
+
+    if (r->failed || bytes > (size_t)(r->end - r->pos)) {
+        r->failed = true;
+        return;
+    }
+    column->bits = r->pos;
+    r->pos += bytes;
+}
 
 /* The i-th without the base; i is below count. */
 static inline uint64_t

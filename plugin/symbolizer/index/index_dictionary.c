@@ -9,7 +9,7 @@
 #include "index_room.h"
 #include "symbol_index_format.h"
 
-enum { WORDS_MAX = 1 << 28, FIRST_PLACES = 1 << 10 };
+enum { FIRST_PLACES = 1 << 10 };
 
 bool
 index_dictionary_init(struct index_dictionary *dictionary,
@@ -103,7 +103,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     for (; dictionary->places[i]; i = (i + 1) % dictionary->places_capacity)
         if (is_word(&dictionary->words[dictionary->places[i] - 1], text))
             return dictionary->places[i] - 1;
-    if (dictionary->count >= WORDS_MAX ||
+    if (dictionary->count >= INDEX_ITEMS_MAX ||
         !index_room_grow(dictionary->room, &dictionary->words,
                          &dictionary->words_capacity, dictionary->count + 1,
                          sizeof(*word)) ||

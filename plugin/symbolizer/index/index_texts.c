@@ -4,114 +4,183 @@
 #include <string.h>
 
 #include "arena.h"
-#include "hash.h"
+#include "code_chain.h"
 #include "index_blocks.h"
 #include "index_pack.h"
 #include "memory.h"
 
+/* Of one group, as it is unpacked. */
+struct unpacked {
+    char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE];
+    uint32_t starts[INDEX_GROUP_ITEMS + 1];
+};
+
 bool
-index_texts_init(struct index_texts *texts)
+index_texts_begin(struct index_texts *texts, uint64_t items)
 {
-    texts->room = INDEX_TEXTS_FIRST;
-    texts->places = mem_zalloc(INDEX_TEXTS_FIRST, sizeof(*texts->places));
-    texts->arena = arena_new(INDEX_TEXTS_BYTES);
-    return texts->places && texts->arena;
+    index_texts_end(texts);
+    texts->items = items;
+    texts->wanted =
+        mem_zalloc((size_t)(items / 64 + 1), sizeof(*texts->wanted));
+    return texts->wanted;
 }
 
 void
-index_texts_fini(struct index_texts *texts)
+index_texts_end(struct index_texts *texts)
 {
-    mem_free(texts->places);
-    arena_free(texts->arena);
+    mem_free(texts->wanted);
+    mem_free(texts->list);
     memset(texts, 0, sizeof(*texts));
 }
 
-static struct index_text *
-place_of(struct index_text *places, uint32_t room, uint64_t key)
+/* Says how many are before which. */
+static bool
+seal(struct index_texts *texts)
 {
-    uint32_t i = (uint32_t)hash_mix(hash_seed(places), key) & (room - 1);
+    uint32_t count = 0;
 
-    while (places[i].key != 0 && places[i].key != key)
-        i = (i + 1) & (room - 1);
-    return &places[i];
+    texts->wanted[0].bits &= ~(uint64_t)1; /* "" is known */
+    for (uint64_t i = 0; i <= texts->items / 64; i++) {
+        texts->wanted[i].before = count;
+        count += (uint32_t)__builtin_popcountll(texts->wanted[i].bits);
+    }
+    texts->count = count;
+    texts->list = mem_zalloc(count, sizeof(*texts->list));
+    return texts->list;
 }
 
-static bool
-grow(struct index_texts *texts)
+/* Where in the list number is; it is wanted, and not "". */
+static uint32_t
+rank_of(const struct index_texts *texts, uint64_t number)
 {
-    uint32_t room = texts->room * 2;
-    struct index_text *places;
+    const struct index_wanted *wanted = &texts->wanted[number / 64];
+    uint64_t below = ((uint64_t)1 << number % 64) - 1;
 
-    if (room > INDEX_TEXTS_BYTES / sizeof(*places))
-        return false;
-    places = mem_zalloc(room, sizeof(*places));
-    if (!places)
-        return false;
-    for (uint32_t i = 0; i < texts->room; i++)
-        if (texts->places[i].key != 0)
-            *place_of(places, room, texts->places[i].key) = texts->places[i];
-    mem_free(texts->places);
-    texts->places = places;
-    texts->room = room;
-    return true;
+    return wanted->before +
+           (uint32_t)__builtin_popcountll(wanted->bits & below);
 }
 
-/* Unpacks up to the item-th text, whose place in bytes is [*start, *end):
- * sizes come first. */
+/* The first that is wanted of number and those behind it; items: none. */
+static uint64_t
+next_wanted(const struct index_texts *texts, uint64_t number)
+{
+    uint64_t word = number / 64, bits;
+
+    if (number >= texts->items)
+        return texts->items;
+    bits = texts->wanted[word].bits & UINT64_MAX << number % 64;
+    while (bits == 0 && word < texts->items / 64)
+        bits = texts->wanted[++word].bits;
+    return bits ? word * 64 + (uint64_t)__builtin_ctzll(bits) : texts->items;
+}
+
+/* Unpacks up to the last text: sizes come first. */
 static bool
-unpack(const struct index_group *group, uint32_t item,
-       char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE], size_t *start,
-       size_t *end)
+unpack(const struct index_group *group, uint32_t last, struct unpacked *out)
 {
     struct reader r = group->texts;
-    size_t sum = 0;
+    uint32_t sum = 0;
 
-    *start = *end = 0;
     for (uint32_t i = 0; i < group->items; i++) {
         uint64_t size = index_leb(&r);
 
         if (r.failed || size > INDEX_TEXT_MAX || size > INDEX_PACK_MAX - sum)
             return false;
-        sum += (size_t)size;
-        if (i < item)
-            *start = sum;
-        if (i == item)
-            *end = sum;
+        out->starts[i] = sum;
+        sum += (uint32_t)size;
     }
-    return index_unpack(&r, bytes, sum, *end);
+    out->starts[group->items] = sum;
+    return index_unpack(&r, out->bytes, sum, out->starts[last + 1]);
+}
+
+static uint64_t
+last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
+{
+    uint64_t next;
+
+    while ((next = next_wanted(texts, number + 1)) < end)
+        number = next;
+    return number;
+}
+
+struct taker {
+    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
+    void *arg;
+    bool file;
+};
+
+/* The item-th text.  As index_texts_take. */
+static int
+take(struct unpacked *group, uint32_t item, struct index_text *out,
+     struct arena *arena, const struct taker *taker)
+{
+    char *start = group->bytes + group->starts[item];
+    char *end = group->bytes + group->starts[item + 1], next = *end;
+    struct span text = {start, (size_t)(end - start)};
+    int rc = 0;
+
+    out->cold = code_is_cold(text);
+    if (taker->text) {
+        *end = '\0'; /* in place of the next one's first */
+        rc = taker->text(taker->arg, text, taker->file, &out->number);
+        *end = next;
+    }
+    if (out->number)
+        text = (struct span){"#", 1};
+    else
+        text.data = arena_strndup(arena, start, text.size);
+    if (!text.data)
+        return -1;
+    out->text = text;
+    return rc;
+}
+
+int
+index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
+                 enum index_section section, struct arena *arena,
+                 int (*text)(void *arg, struct span text, bool file,
+                             uint32_t *number),
+                 void *arg)
+{
+    const struct taker taker = {text, arg, section == INDEX_FILES};
+    uint64_t number = 0;
+    struct unpacked group;
+
+    if (!seal(texts))
+        return -1;
+    index_blocks_expect(blocks, section, texts->count);
+    while ((number = next_wanted(texts, number)) < texts->items) {
+        const struct index_group *found =
+            index_blocks_find(blocks, section, number);
+        uint64_t last;
+        int rc;
+
+        if (!found) {
+            number++;
+            continue;
+        }
+        last = last_wanted(texts, number, found->next);
+        if (!unpack(found, (uint32_t)(last - found->first), &group)) {
+            number = last + 1;
+            continue;
+        }
+        for (; number <= last; number = next_wanted(texts, number + 1)) {
+            rc = take(&group, (uint32_t)(number - found->first),
+                      &texts->list[rank_of(texts, number)], arena, &taker);
+            if (rc != 0)
+                return rc;
+        }
+    }
+    return 0;
 }
 
 bool
-index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
-                enum index_section section, uint64_t number, struct span *text)
+index_texts_get(const struct index_texts *texts, uint64_t number,
+                struct index_text *text)
 {
-    uint64_t key = number * INDEX_SECTIONS + section;
-    const struct index_group *group;
-    char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE];
-    struct index_text *place;
-    size_t start, end;
-
-    text->data = "";
-    text->size = 0;
+    *text = (struct index_text){{"", 0}, 0, false};
     if (number == 0)
         return true;
-    place = place_of(texts->places, texts->room, key);
-    if (place->key == key) {
-        *text = place->text;
-        return true;
-    }
-    group = index_blocks_find(blocks, section, number);
-    if (!group ||
-        !unpack(group, (uint32_t)(number - group->first), bytes, &start, &end))
-        return false;
-    if (texts->count * 2 >= texts->room && !grow(texts))
-        return false;
-    text->data = arena_strndup(texts->arena, bytes + start, end - start);
-    if (!text->data)
-        return false;
-    text->size = end - start;
-    *place_of(texts->places, texts->room, key) =
-        (struct index_text){key, *text};
-    texts->count++;
-    return true;
+    *text = texts->list[rank_of(texts, number)];
+    return text->text.data;
 }

@@ -1,9 +1,8 @@
 /*
- * index_texts.h - the texts of an index file that were asked for, by their
- * numbers; they stay where they are.
+ * index_texts.h - the texts of one section of an index file that are wanted.
  *
- * Only the text that is wanted is kept, not those unpacked on the way: fresh
- * memory costs more than unpacking a few hundred bytes again.
+ * First all numbers are told, then all texts are taken, in their order: each
+ * group is unpacked once, however many of its texts are wanted.
  */
 #ifndef HW_INDEX_TEXTS_H
 #define HW_INDEX_TEXTS_H
@@ -17,29 +16,50 @@
 struct arena;
 struct index_blocks;
 
-enum {
-    INDEX_TEXTS_FIRST = 1 << 12, /* places, at most half of them used */
-    INDEX_TEXTS_BYTES = 512 << 20
+/* A bit for each number of 64. */
+struct index_wanted {
+    uint64_t bits;
+    uint32_t before; /* how many texts are wanted before these, once sealed */
 };
 
 struct index_text {
-    uint64_t key; /* section and number; 0: free */
-    struct span text;
+    struct span text; /* data NULL: damaged; "#": numbered */
+    uint32_t number;  /* by who took it; 0: nobody did */
+    bool cold;        /* as a symbol it is code_is_cold */
 };
 
 struct index_texts {
-    struct index_text *places;
-    uint32_t room, count; /* of places; and of those that are taken */
-    struct arena *arena;
+    struct index_wanted *wanted;
+    uint64_t items; /* of the section */
+    uint32_t count; /* that are wanted */
+    struct index_text *list;
 };
 
-bool index_texts_init(struct index_texts *texts);
-void index_texts_fini(struct index_texts *texts); /* zeroed is fine */
+/* texts is zeroed, or was ended; false: no memory. */
+bool index_texts_begin(struct index_texts *texts, uint64_t items);
+void index_texts_end(struct index_texts *texts); /* zeroed is fine */
 
-/* The number-th text of NAMES or FILES, with a NUL behind it, until fini;
- * false: damage, or no memory. */
-bool index_texts_get(struct index_texts *texts, struct index_blocks *blocks,
-                     enum index_section section, uint64_t number,
-                     struct span *text);
+/* false: there is no text of that number. */
+static inline bool
+index_texts_want(struct index_texts *texts, uint64_t number)
+{
+    if (number >= texts->items)
+        return number == 0;
+    texts->wanted[number / 64].bits |= (uint64_t)1 << number % 64;
+    return true;
+}
+
+/* Calls text for each that is wanted, with a NUL behind it, and takes those
+ * that it did not number into arena.  -1 without memory, or what text said.
+ * What is damaged stays away. */
+int index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
+                     enum index_section section, struct arena *arena,
+                     int (*text)(void *arg, struct span text, bool file,
+                                 uint32_t *number),
+                     void *arg);
+
+/* One that was wanted, once they were taken; false: it is damaged. */
+bool index_texts_get(const struct index_texts *texts, uint64_t number,
+                     struct index_text *text);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * symbol_index.h - all that DWARF and symbols say of one object's code, in a
- * file that is searched in microseconds an address.
+ * file that is searched in a microsecond or two an address.
  *
  * Keyed by build-id; made once, by a background job or at packaging time, and
  * read with pread, block by block: each block is checked before it is used, so
@@ -27,6 +27,8 @@ struct index_symbol {
     uint64_t start;   /* of the symbol */
     uint64_t end;     /* up to where the answer for this address holds */
     struct span name; /* readable, without version; "" : there is none */
+    uint32_t number;  /* its number, as a frame's name has */
+    bool cold;        /* of a part that was moved away */
 };
 
 /* ---- writing ---- */
@@ -65,15 +67,34 @@ struct symbol_index *symbol_index_open(int fd, const uint8_t *build_id,
                                        size_t build_id_size, struct error *err);
 void symbol_index_close(struct symbol_index *index); /* NULL is fine */
 
-/*
- * What is known of address; texts last until symbol_index_close, frames until
- * the next question.  They are as dwarf_chain_at gives them, names readable.
- * False: this address was left out of the index, so that DWARF is to be asked,
- * or, with *failed -1 and not 0, a block is damaged or there is no memory:
- * other addresses may still be asked.
- */
-bool symbol_index_ask(struct symbol_index *index, uint64_t address,
-                      struct code_chain *chain, struct index_symbol *symbol,
-                      int *failed);
+/* A question to it, of many addresses at once. */
+struct symbol_index_question {
+    const uint64_t *addresses; /* best in ascending order */
+    uint32_t count;
+    bool no_lines; /* frames may be without files and lines */
+    /* Called for each text that the answers may have, once, before them, with a
+     * NUL behind it.  Who numbers it keeps it: the answers have "#" and the
+     * number in its place.  Not 0 ends the look-up.  NULL: nobody cares. */
+    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
+    void *arg;
+};
+
+/* Finds what there is to say; -1 without memory, or what text said.  Texts and
+ * answers last until the next question, or symbol_index_close. */
+int symbol_index_look_up(struct symbol_index *index,
+                         const struct symbol_index_question *question);
+
+enum symbol_index_answer {
+    INDEX_KNOWN,
+    INDEX_UNKNOWN, /* left out of the index: DWARF is to be asked */
+    INDEX_DAMAGED  /* a block is: others may be whole */
+};
+
+/* The i-th address's answer.  Frames last until the next one; they are as
+ * dwarf_chain_at gives them, names readable.  None but of a known one. */
+enum symbol_index_answer symbol_index_answer(struct symbol_index *index,
+                                             uint32_t i,
+                                             struct code_chain *chain,
+                                             struct index_symbol *symbol);
 
 #endif

@@ -74,8 +74,9 @@ enum {
     INDEX_BLOCK_MAX = 64 << 10,
     INDEX_BLOCKS_MAX = 1 << 17, /* of a section, each 64 bytes of a reader */
     INDEX_GROUP_ITEMS = 64,
-    INDEX_TEXT_MAX = 8 << 10, /* longer ones are cut */
-    INDEX_WIDTH_MAX = 56,     /* and a byte's start fit in 8 bytes */
+    INDEX_ITEMS_MAX = 1 << 28, /* nodes, and texts of a kind */
+    INDEX_TEXT_MAX = 8 << 10,  /* longer ones are cut */
+    INDEX_WIDTH_MAX = 56,      /* and a byte's start fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
 };
 

@@ -2,9 +2,13 @@
  * symbol_index_read.c - answers from an index file.  See
  * symbol_index_format.h; nothing in the file is believed: numbers that lead
  * out of it, or round in it, end the question.
+ *
+ * Section by section for all addresses, so that each block is read, checked
+ * and taken apart once, and each text unpacked once.
  */
 #include <string.h>
 
+#include "arena.h"
 #include "errors.h"
 #include "index_blocks.h"
 #include "index_texts.h"
@@ -14,15 +18,32 @@
 /* Above all offsets of a .debug_info, whose chains are mixed with ours. */
 static const uint64_t ENTRY = (uint64_t)1 << 63;
 
-struct symbol_index {
-    struct index_blocks blocks;
-    struct index_texts texts;
-    struct code_frame frames[NAMES_INLINE_MAX];
+static const size_t text_bytes_max = (size_t)512 << 20;
+
+/* A function, or a place where it was inlined, and where the code is. */
+struct frame_found {
+    uint32_t node, name, file, line;
+    bool linkage, inlined, starts;
 };
 
-struct place {
-    uint64_t file;
-    uint32_t line;
+/* Of one address. */
+struct found {
+    uint64_t symbol_start, symbol_end;
+    uint32_t symbol;              /* its name */
+    uint32_t range;               /* INDEX_NO_FUNCTION and so on */
+    uint32_t file, line;          /* of the code itself */
+    uint32_t frame, frame_count;  /* in frames */
+    enum symbol_index_answer how; /* as yet */
+};
+
+struct symbol_index {
+    struct index_blocks blocks;
+    struct index_texts names, files;
+    struct arena *arena; /* of the texts */
+    struct found *found;
+    struct frame_found *frames;
+    size_t frame_count, frame_room;
+    struct code_frame chain[NAMES_INLINE_MAX];
 };
 
 struct symbol_index *
@@ -31,7 +52,9 @@ symbol_index_open(int fd, const uint8_t *build_id, size_t build_id_size,
 {
     struct symbol_index *index = mem_zalloc(1, sizeof(*index));
 
-    if (!index || !index_texts_init(&index->texts)) {
+    if (index)
+        index->arena = arena_new(text_bytes_max);
+    if (!index || !index->arena) {
         error_memory(err, "a symbol index");
         goto fail;
     }
@@ -44,97 +67,76 @@ fail:
     return NULL;
 }
 
+/* What is kept of the last question. */
+static void
+forget(struct symbol_index *index)
+{
+    index_texts_end(&index->names);
+    index_texts_end(&index->files);
+    mem_free(index->found);
+    mem_free(index->frames);
+    index->found = NULL;
+    index->frames = NULL;
+    index->frame_count = index->frame_room = 0;
+}
+
 void
 symbol_index_close(struct symbol_index *index)
 {
     if (!index)
         return;
+    forget(index);
     index_blocks_close(&index->blocks);
-    index_texts_fini(&index->texts);
+    arena_free(index->arena);
     mem_free(index);
 }
 
+/* ---- look-up ---- */
+
 /* The place in the columns from column on; false: there is none such. */
 static bool
-place_of(const struct index_group *group, unsigned column, uint32_t item,
-         struct place *place)
+place_of(struct symbol_index *index, const struct index_group *group,
+         unsigned column, uint32_t item, uint32_t *file, uint32_t *line)
 {
     const struct index_column *c = &group->column[column];
-    uint64_t which = index_column_get(&c[PLACE_WHICH], item), line;
+    uint64_t which = index_column_get(&c[PLACE_WHICH], item), number, in;
 
     if (which >= group->places)
         return false;
-    line = index_column_get(&c[PLACE_LINES], (uint32_t)which) +
-           index_column_get(&c[PLACE_LINE], item);
-    place->file = index_column_get(&c[PLACE_FILES], (uint32_t)which);
-    place->line = line > UINT32_MAX ? 0 : (uint32_t)line;
-    return true;
+    in = index_column_get(&c[PLACE_LINES], (uint32_t)which) +
+         index_column_get(&c[PLACE_LINE], item);
+    number = index_column_get(&c[PLACE_FILES], (uint32_t)which);
+    *file = (uint32_t)number;
+    *line = in > UINT32_MAX ? 0 : (uint32_t)in;
+    return index_texts_want(&index->files, number);
 }
 
+/* What the ranges have for address. */
 static bool
-place_texts(struct symbol_index *index, const struct place *place,
-            struct code_frame *frame)
-{
-    frame->line = place->line;
-    return index_texts_get(&index->texts, &index->blocks, INDEX_FILES,
-                           place->file, &frame->file);
-}
-
-/* Frames from node up; place is where the code itself comes from. */
-static bool
-climb(struct symbol_index *index, uint64_t node, struct place place,
-      uint32_t *count)
-{
-    for (*count = 0; *count < NAMES_INLINE_MAX; ++*count) {
-        struct code_frame *frame = &index->frames[*count];
-        const struct index_group *group =
-            index_blocks_find(&index->blocks, INDEX_NODES, node);
-        uint64_t function, up;
-        struct place call;
-        uint32_t item;
-
-        if (!group)
-            return false;
-        item = (uint32_t)(node - group->first);
-        up = index_column_get(&group->column[NODE_UP], item);
-        function = index_column_get(&group->column[NODE_FUNCTION], item);
-        if (up > node || !place_of(group, NODE_PLACE, item, &call))
-            return false;
-        frame->entry = ENTRY | node;
-        frame->inlined = function & 1;
-        frame->linkage = function & 2;
-        frame->low = function & 4 ? 0 : UINT64_MAX;
-        frame->readable = frame->lasting = true;
-        if (!place_texts(index, &place, frame) ||
-            !index_texts_get(&index->texts, &index->blocks, INDEX_NAMES,
-                             function / 8, &frame->name))
-            return false;
-        if (up == 0) {
-            ++*count;
-            return true;
-        }
-        node -= up;
-        place = call;
-    }
-    return true;
-}
-
-static bool
-find_row(struct symbol_index *index, uint64_t address, struct place *place)
+find_range(struct symbol_index *index, uint64_t address, struct found *found)
 {
     const struct index_group *group =
-        index_blocks_find(&index->blocks, INDEX_ROWS, address);
+        index_blocks_find(&index->blocks, INDEX_RANGES, address);
+    uint64_t value;
 
-    place->file = 0;
-    place->line = 0;
-    return group ? place_of(group, ROW_PLACE, index_group_item(group, address),
-                            place)
-                 : !index->blocks.failed;
+    found->range = INDEX_NO_FUNCTION;
+    if (!group)
+        return !index->blocks.failed;
+    value = index_column_raw(&group->column[RANGE_NODE],
+                             index_group_item(group, address));
+    if (value >= INDEX_FIRST_NODE) {
+        value += group->column[RANGE_NODE].base;
+        if (value < INDEX_FIRST_NODE || value > INDEX_ITEMS_MAX)
+            return false;
+    }
+    if (value == INDEX_LEFT_OUT)
+        found->how = INDEX_UNKNOWN;
+    found->range = (uint32_t)value;
+    return true;
 }
 
 static bool
-find_symbol(struct symbol_index *index, uint64_t address,
-            struct index_symbol *symbol)
+find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
 {
     const struct index_group *group =
         index_blocks_find(&index->blocks, INDEX_SYMBOLS, address);
@@ -146,76 +148,239 @@ find_symbol(struct symbol_index *index, uint64_t address,
         const struct index_table *table = &index->blocks.tables[INDEX_SYMBOLS];
 
         if (table->count > 0)
-            symbol->end = table->blocks[0].first;
+            found->symbol_end = table->blocks[0].first;
         return !index->blocks.failed;
     }
     c = group->column;
     item = index_group_item(group, address);
-    symbol->start = group->first + index_column_get(&c[SYMBOL_ADDRESS], item) -
-                    index_column_get(&c[SYMBOL_BACK], item);
-    symbol->end =
+    name = index_column_get(&c[SYMBOL_NAME], item);
+    found->symbol_end =
         item + 1 < group->items
             ? group->first + index_column_get(&c[SYMBOL_ADDRESS], item + 1)
             : group->next;
-    name = index_column_get(&c[SYMBOL_NAME], item);
-    if (name == 0)
-        symbol->start = 0;
-    return index_texts_get(&index->texts, &index->blocks, INDEX_NAMES, name,
-                           &symbol->name);
+    if (name != 0)
+        found->symbol_start = group->first +
+                              index_column_get(&c[SYMBOL_ADDRESS], item) -
+                              index_column_get(&c[SYMBOL_BACK], item);
+    found->symbol = (uint32_t)name;
+    return index_texts_want(&index->names, name);
 }
 
-/* What the ranges have for address: INDEX_NO_FUNCTION and so on. */
 static bool
-find_range(struct symbol_index *index, uint64_t address, uint64_t *value)
+find_row(struct symbol_index *index, uint64_t address, struct found *found)
 {
     const struct index_group *group =
-        index_blocks_find(&index->blocks, INDEX_RANGES, address);
-    uint32_t item;
+        index_blocks_find(&index->blocks, INDEX_ROWS, address);
 
-    *value = INDEX_NO_FUNCTION;
-    if (!group)
-        return !index->blocks.failed;
-    item = index_group_item(group, address);
-    *value = index_column_raw(&group->column[RANGE_NODE], item);
-    if (*value >= INDEX_FIRST_NODE)
-        *value += group->column[RANGE_NODE].base;
-    return true;
+    return group ? place_of(index, group, ROW_PLACE,
+                            index_group_item(group, address), &found->file,
+                            &found->line)
+                 : !index->blocks.failed;
 }
 
-bool
-symbol_index_ask(struct symbol_index *index, uint64_t address,
-                 struct code_chain *chain, struct index_symbol *symbol,
-                 int *failed)
+/* NULL: no memory. */
+static struct frame_found *
+new_frame(struct symbol_index *index)
 {
-    struct place place;
-    uint64_t range;
+    size_t room = index->frame_room * 2;
+    struct frame_found *grown;
 
-    chain->frames = index->frames;
-    chain->count = 0;
-    *symbol = (struct index_symbol){0, UINT64_MAX, {"", 0}};
-    *failed = 0;
-    index->blocks.failed = false;
-    if (!find_range(index, address, &range))
-        goto fail;
-    if (range == INDEX_LEFT_OUT)
-        return false;
-    if (!find_symbol(index, address, symbol) ||
-        !find_row(index, address, &place))
-        goto fail;
-    if (range >= INDEX_FIRST_NODE) {
-        if (!climb(index, range - INDEX_FIRST_NODE, place, &chain->count))
-            goto fail;
-    } else if (place.file != 0 || place.line != 0) {
-        index->frames[0] = (struct code_frame){
-            .readable = true, .lasting = true, .name = {"", 0}};
-        if (!place_texts(index, &place, &index->frames[0]))
-            goto fail;
+    if (index->frame_count == index->frame_room) {
+        grown = mem_realloc(index->frames, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        index->frames = grown;
+        index->frame_room = room;
+    }
+    return &index->frames[index->frame_count++];
+}
+
+/* Frames from the range's node up.  -1 without memory. */
+static int
+climb(struct symbol_index *index, struct found *found, bool lines)
+{
+    uint32_t node = found->range - INDEX_FIRST_NODE;
+    uint32_t file = found->file, line = found->line;
+
+    found->how = INDEX_DAMAGED;
+    found->frame = (uint32_t)index->frame_count;
+    while (found->frame_count < NAMES_INLINE_MAX) {
+        const struct index_group *group =
+            index_blocks_find(&index->blocks, INDEX_NODES, node);
+        struct frame_found *frame = group ? new_frame(index) : NULL;
+        uint64_t function, up;
+        uint32_t item;
+
+        if (!frame)
+            return group ? -1 : 0;
+        item = (uint32_t)(node - group->first);
+        up = index_column_get(&group->column[NODE_UP], item);
+        function = index_column_get(&group->column[NODE_FUNCTION], item);
+        *frame = (struct frame_found){.node = node,
+                                      .name = (uint32_t)(function / 8),
+                                      .file = file,
+                                      .line = line,
+                                      .linkage = function & 2,
+                                      .inlined = function & 1,
+                                      .starts = function & 4};
+        if (up > node || !index_texts_want(&index->names, function / 8) ||
+            (lines && !place_of(index, group, NODE_PLACE, item, &file, &line)))
+            return 0;
+        found->frame_count++;
+        if (up == 0)
+            break;
+        node -= (uint32_t)up;
+    }
+    found->how = INDEX_KNOWN;
+    return 0;
+}
+
+static void
+find_all(struct symbol_index *index,
+         const struct symbol_index_question *question,
+         enum index_section section,
+         bool (*find)(struct symbol_index *index, uint64_t address,
+                      struct found *found))
+{
+    index_blocks_expect(&index->blocks, section, question->count);
+    for (uint32_t i = 0; i < question->count; i++) {
+        struct found *found = &index->found[i];
+
+        index->blocks.failed = false;
+        if (found->how == INDEX_KNOWN &&
+            !find(index, question->addresses[i], found))
+            found->how = INDEX_DAMAGED;
+    }
+}
+
+static int
+climb_all(struct symbol_index *index,
+          const struct symbol_index_question *question)
+{
+    index_blocks_expect(&index->blocks, INDEX_NODES, question->count);
+    for (uint32_t i = 0; i < question->count; i++) {
+        struct found *found = &index->found[i];
+
+        if (found->how == INDEX_KNOWN && found->range >= INDEX_FIRST_NODE &&
+            climb(index, found, !question->no_lines) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+symbol_index_look_up(struct symbol_index *index,
+                     const struct symbol_index_question *question)
+{
+    const struct index_table *tables = index->blocks.tables;
+    int rc;
+
+    forget(index);
+    arena_clear(index->arena);
+    index->frame_room = (size_t)question->count * 2 + 1;
+    index->frames = mem_alloc(index->frame_room * sizeof(*index->frames));
+    index->found = mem_zalloc(question->count, sizeof(*index->found));
+    if (!index->frames || !index->found ||
+        !index_texts_begin(&index->names, tables[INDEX_NAMES].items) ||
+        !index_texts_begin(&index->files, tables[INDEX_FILES].items))
+        return -1;
+    for (uint32_t i = 0; i < question->count; i++)
+        index->found[i].symbol_end = UINT64_MAX;
+    find_all(index, question, INDEX_RANGES, find_range);
+    find_all(index, question, INDEX_SYMBOLS, find_symbol);
+    if (!question->no_lines)
+        find_all(index, question, INDEX_ROWS, find_row);
+    if (climb_all(index, question) != 0)
+        return -1;
+    rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,
+                          index->arena, question->text, question->arg);
+    if (rc == 0)
+        rc = index_texts_take(&index->names, &index->blocks, INDEX_NAMES,
+                              index->arena, question->text, question->arg);
+    return rc;
+}
+
+/* ---- answers ---- */
+
+static bool
+fill_name(const struct symbol_index *index, uint32_t name,
+          struct code_frame *frame)
+{
+    struct index_text text;
+    bool whole = index_texts_get(&index->names, name, &text);
+
+    frame->name = text.text;
+    frame->name_number = text.number;
+    return whole;
+}
+
+static bool
+fill_file(const struct symbol_index *index, uint32_t file,
+          struct code_frame *frame)
+{
+    struct index_text text;
+    bool whole = index_texts_get(&index->files, file, &text);
+
+    frame->file = text.text;
+    frame->file_number = text.number;
+    return whole;
+}
+
+static bool
+fill(const struct symbol_index *index, const struct frame_found *from,
+     struct code_frame *to)
+{
+    *to = (struct code_frame){
+        .entry = ENTRY | from->node,
+        .inlined = from->inlined,
+        .linkage = from->linkage,
+        .low = from->starts ? 0 : UINT64_MAX,
+        .readable = true,
+        .lasting = true,
+        .line = from->line,
+    };
+    return fill_name(index, from->name, to) && fill_file(index, from->file, to);
+}
+
+static bool
+fill_chain(struct symbol_index *index, const struct found *found,
+           struct code_chain *chain)
+{
+    for (uint32_t i = 0; i < found->frame_count; i++)
+        if (!fill(index, &index->frames[found->frame + i], &index->chain[i]))
+            return false;
+    chain->count = found->frame_count;
+    if (found->range == INDEX_NO_FUNCTION && (found->file || found->line)) {
+        index->chain[0] = (struct code_frame){.line = found->line,
+                                              .readable = true,
+                                              .lasting = true,
+                                              .name = {"", 0}};
+        if (!fill_file(index, found->file, &index->chain[0]))
+            return false;
         chain->count = 1;
     }
     return true;
-fail:
-    chain->count = 0;
-    symbol->name = (struct span){"", 0};
-    *failed = -1;
-    return false;
+}
+
+enum symbol_index_answer
+symbol_index_answer(struct symbol_index *index, uint32_t i,
+                    struct code_chain *chain, struct index_symbol *symbol)
+{
+    const struct found *found = &index->found[i];
+    struct index_text name;
+
+    *chain = (struct code_chain){index->chain, 0};
+    *symbol = (struct index_symbol){
+        found->symbol_start, found->symbol_end, {"", 0}, 0, false};
+    if (found->how != INDEX_KNOWN)
+        return found->how;
+    if (!index_texts_get(&index->names, found->symbol, &name) ||
+        !fill_chain(index, found, chain)) {
+        chain->count = 0;
+        return INDEX_DAMAGED;
+    }
+    symbol->name = name.text;
+    symbol->number = name.number;
+    symbol->cold = name.cold;
+    return INDEX_KNOWN;
 }
