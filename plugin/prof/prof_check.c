@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clean_text.h"
 #include "errors.h"
 #include "files.h"
 #include "mappings.h"
@@ -17,7 +18,8 @@
 
 enum {
     SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1,
-    REPLACED_MAX = 5 /* that are named */
+    REPLACED_MAX = 5, /* that are named */
+    PATH_BYTES = 4096
 };
 
 bool
@@ -130,6 +132,17 @@ is_stood_in_for(const struct mapping *m, const char *binary)
            strcmp(mapping_basename(m->path), mapping_basename(binary)) == 0;
 }
 
+/* It is the profile's word, and goes to a terminal. */
+static void
+say_path(const char *path, bool first)
+{
+    char clean[PATH_BYTES];
+    struct span text = {path, strnlen(path, sizeof(clean) - 1)};
+
+    clean_text(text, clean);
+    fprintf(stderr, "%s%s", first ? "" : ", ", clean);
+}
+
 void
 prof_check_replaced(const struct mappings *maps, const char *binary,
                     const char *path)
@@ -151,7 +164,7 @@ prof_check_replaced(const struct mappings *maps, const char *binary,
             fprintf(stderr,
                     "heapwire-prof: %s was taken of other files: ", path);
         if (count < REPLACED_MAX)
-            fprintf(stderr, "%s%s", count ? ", " : "", m->path);
+            say_path(m->path, count == 0);
         count++;
     }
     if (count > REPLACED_MAX)
