@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "diff.h"
 #include "errors.h"
 #include "files.h"
@@ -117,11 +118,12 @@ take_note(void *arg, const struct symbolizer_asked *asked)
 {
     struct reading *reading = arg;
     struct unused_index *unused = &reading->unused[reading->unused_count];
+    struct span name = {mapping_basename(asked->path), 0};
 
     if (!asked->refused || reading->unused_count == UNUSED_MAX)
         return;
-    snprintf(unused->object, sizeof(unused->object), "%s",
-             mapping_basename(asked->path));
+    name.size = strnlen(name.data, sizeof(unused->object) - 1);
+    clean_text(name, unused->object);
     snprintf(unused->why, sizeof(unused->why), "%s", asked->refused);
     reading->unused_count++;
 }

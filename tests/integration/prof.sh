@@ -262,9 +262,13 @@ cp "$dir/mapped" "$dir/copy"
 mv "$dir/copy" "$dir/mapped"
 expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
 bold=$dir/$(printf '\033[1mother')
-touch "$bold"
+cp "$dir/mapped" "$bold"
+ln -s nowhere "$bold.hwindex"
 sed "s,00:00 0 .*,08:01 1 $bold," "$dir/one.heap" >"$dir/bold.heap"
-expect 0 "$dir/?[1mother: names are wrong" --text "$dir/mapped" "$dir/bold.heap"
+for words in "$dir/?[1mother: names are wrong" \
+    "?[1mother: its symbol index ?[1mother.hwindex is passed over"; do
+    expect 0 "$words" --text "$dir/mapped" "$dir/bold.heap"
+done
 mkdir "$dir/else"
 cp "$dir/mapped" "$dir/else/mapped"
 expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
