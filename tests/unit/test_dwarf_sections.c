@@ -98,6 +98,23 @@ START_TEST(few_short_texts_do_not_take_their_pages)
 }
 END_TEST
 
+START_TEST(without_room_for_copies_a_short_text_takes_its_page)
+{
+    struct dwarf_sections *s;
+    struct span text;
+
+    for (size_t i = 0; i < SIZE; i += 100)
+        plain[i] = 0;
+    section_file_add(&file, ".debug_str", plain, SIZE);
+    s = open_with(8192);
+    ck_assert(dwarf_section_text(s, DWARF_STR, 30, &text));
+    ck_assert_uint_eq(text.size, 70);
+    ck_assert_mem_eq(text.data, plain + 30, text.size);
+    ck_assert_uint_eq(dwarf_room_refused(s), 0);
+    dwarf_sections_free(s);
+}
+END_TEST
+
 START_TEST(what_is_outside_is_refused)
 {
     struct dwarf_sections *s;
@@ -260,6 +277,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_section_is_read_where_it_is_touched);
     tcase_add_test(tc, few_short_texts_do_not_take_their_pages);
+    tcase_add_test(tc, without_room_for_copies_a_short_text_takes_its_page);
     tcase_add_test(tc, what_is_outside_is_refused);
     tcase_add_test(tc, a_file_that_is_cut_gives_an_error);
     tcase_add_test(tc, past_the_ceiling_there_is_no_room);

@@ -40,7 +40,7 @@ block_for(struct kept_texts *texts, struct dwarf_sections *sections,
 
     if (b && size <= BLOCK - b->used)
         return b;
-    if (size > BLOCK || !dwarf_room_take(sections, sizeof(*b)))
+    if (size > BLOCK || !dwarf_room_try(sections, sizeof(*b)))
         return NULL;
     b = mem_alloc(sizeof(*b));
     if (!b) {
