@@ -59,11 +59,12 @@ tmp_file_make(int dir, const char *stem, mode_t mode, char *name, size_t size)
     return -1;
 }
 
+/* For writing: NFS locks no other. */
 int
 tmp_file_clean(int dir, const char *name)
 {
     int fd = openat(dir, name,
-                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+                    O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     int rc = -1;
 
     if (fd < 0)
