@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "errors.h"
 #include "files.h"
 #include "reader.h"
@@ -488,7 +489,7 @@ bool
 config_requires_tls(const struct config *config)
 {
     return config->require_tls ||
-           (!config->listen.none && !setting_is_loopback(config->listen.text));
+           (!config->listen.none && !address_is_loopback(config->listen.text));
 }
 
 void

@@ -1,11 +1,11 @@
 /* config_cluster.c - see config_cluster.h. */
 #include "config_cluster.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "address.h"
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
@@ -45,23 +45,6 @@ config_peer_begin(struct config_peer *peer, const char *name, unsigned line,
                          name, UINT32_MAX);
 }
 
-/* Some node's own, that others can connect to. */
-static bool
-is_reachable(const struct config_address *address)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-
-    if (address->port == 0)
-        return false;
-    if (inet_pton(AF_INET, address->text, &v4) == 1)
-        return v4.s_addr != INADDR_ANY && !IN_MULTICAST(ntohl(v4.s_addr)) &&
-               v4.s_addr != INADDR_BROADCAST;
-    return inet_pton(AF_INET6, address->text, &v6) == 1 &&
-           !IN6_IS_ADDR_UNSPECIFIED(&v6) && !IN6_IS_ADDR_MULTICAST(&v6) &&
-           !IN6_IS_ADDR_V4MAPPED(&v6);
-}
-
 static int
 set_address(struct config_peer *peer, const char *value, struct error *err)
 {
@@ -76,7 +59,7 @@ set_address(struct config_peer *peer, const char *value, struct error *err)
                              "10.0.0.2:%d or [fd00::2]:%d; no name is looked "
                              "up",
                              value, CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
-    if (!is_reachable(&address))
+    if (!address_is_reachable(address.text, address.port))
         return setting_wrong(err,
                              "address = %s: must be that node's own address "
                              "and port, which others can connect to",

@@ -7,7 +7,6 @@
  */
 #include "setting.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
@@ -105,30 +105,6 @@ set_login_failures(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
-bool
-setting_is_loopback(const char *address)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-
-    if (inet_pton(AF_INET, address, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-/* One address has many texts: only one of them is kept. */
-static int
-canonical_address(char *text, size_t size)
-{
-    struct in6_addr bytes; /* or the shorter one */
-    int family = strchr(text, ':') ? AF_INET6 : AF_INET;
-
-    return inet_pton(family, text, &bytes) == 1 &&
-                   inet_ntop(family, &bytes, text, (socklen_t)size)
-               ? 0
-               : -1;
-}
-
 int
 setting_address(const char *value, struct config_address *out)
 {
@@ -151,7 +127,7 @@ setting_address(const char *value, struct config_address *out)
         return -1;
     memcpy(address.text, value, size);
     address.port = (uint16_t)port;
-    if (canonical_address(address.text, sizeof(address.text)) != 0)
+    if (address_canonical(address.text, sizeof(address.text)) != 0)
         return -1;
     *out = address;
     return 0;

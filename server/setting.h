@@ -59,9 +59,6 @@ bool setting_is_secret(enum config_key key);
 int setting_apply(struct config *config, enum config_key key, const char *value,
                   struct error *err);
 
-/* address: as set_listen took it. */
-bool setting_is_loopback(const char *address);
-
 void setting_defaults(struct config *config);
 /* Defaults that depend on other settings: once all others are known. */
 int setting_complete(struct config *config, struct error *err);
