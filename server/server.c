@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <openssl/crypto.h>
 #include <openssl/ssl.h>
 
 #include "clock.h"
@@ -15,6 +16,7 @@
 #include "errors.h"
 #include "host.h"
 #include "log.h"
+#include "peer_login.h"
 #include "session.h"
 #include "users.h"
 
@@ -196,6 +198,26 @@ server_set_settings(struct server *server, const struct config *config)
 }
 
 void
+server_set_identity(struct server *server, const struct peer_identity *identity)
+{
+    bool same =
+        server->has_identity &&
+        CRYPTO_memcmp(server->identity.key, identity->key, PEER_KEY) == 0;
+    struct session *next;
+
+    server->identity = *identity;
+    server->has_identity = true;
+    if (same)
+        return;
+    server->generation++;
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next; /* closing one frees no other */
+        if (peer_session_is_outdated(s->peer))
+            session_kill(s, KILL_SESSION);
+    }
+}
+
+void
 server_set_tls(struct server *server, SSL_CTX *context)
 {
     SSL_CTX_free(server->tls);
@@ -218,7 +240,7 @@ server_make_room(struct server *server, enum transport transport)
 
     if (server->stopping)
         return false;
-    if (server->count + reserve < server->max &&
+    if (server->count - server->peers + reserve < server->max &&
         logins->count < SERVER_LOGINS_MAX)
         return true;
     if (!logins->first)
@@ -249,6 +271,39 @@ server_note_login(struct server *server, struct session *s, bool begins)
     logins->count--;
 }
 
+/* Of those that wait, the one that has waited longest. */
+static struct session *
+find_idle_peer(const struct server *server)
+{
+    struct session *found = NULL;
+
+    for (struct session *s = server->sessions; s; s = s->next)
+        if (s->noted_peer && s->state == SESSION_READY &&
+            (!found || s->since_ms < found->since_ms))
+            found = s;
+    return found;
+}
+
+int
+server_note_peer(struct server *server, struct session *s, struct error *err)
+{
+    struct session *idle = NULL;
+
+    if (server->peers >= SERVER_PEERS_MAX) {
+        idle = find_idle_peer(server);
+        if (!idle) {
+            error_set(err, ER_TOO_MANY_CONNECTIONS,
+                      "Too many connections: %d of other nodes are at work",
+                      SERVER_PEERS_MAX);
+            return -1;
+        }
+        session_close(idle);
+    }
+    s->noted_peer = true;
+    server->peers++;
+    return 0;
+}
+
 void
 server_add(struct server *server, struct session *s)
 {
@@ -270,6 +325,7 @@ server_remove(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s->previous;
     server->count--;
+    server->peers -= s->noted_peer;
     trim_note(&server->trim);
     if (server->count > 0)
         return;
@@ -306,4 +362,5 @@ server_fini(struct server *server)
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
+    OPENSSL_cleanse(&server->identity, sizeof(server->identity));
 }
