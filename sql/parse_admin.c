@@ -72,7 +72,8 @@ parse_target(struct parser *p, struct admin_execute *out)
         out->target = TARGET_COMPUTE_NODES;
         return parser_expect(p, "NODES");
     }
-    parser_accept(p, "BACKENDS");
+    if (parser_accept(p, "BACKENDS"))
+        out->target = TARGET_BACKENDS;
     return 0;
 }
 
