@@ -82,8 +82,8 @@ parse_admin(struct parser *p, struct statement *out)
 {
     out->kind = STATEMENT_ADMIN_EXECUTE;
     parser_advance(p);
-    if (parser_expect(p, "EXECUTE") != 0 || parser_expect(p, "ON") != 0 ||
-        parse_target(p, &out->admin) != 0)
+    if (parser_expect(p, "EXECUTE") != 0 || parse_hint(p, out) != 0 ||
+        parser_expect(p, "ON") != 0 || parse_target(p, &out->admin) != 0)
         return -1;
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }

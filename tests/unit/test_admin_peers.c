@@ -129,6 +129,82 @@ START_TEST(slow_scripts_take_turns_and_others_do_not)
 }
 END_TEST
 
+/* For the whole statement; rows that say so come within the grace. */
+static const struct {
+    const char *before, *statement;
+    unsigned timeout_ms, parallel, asked_ms;
+} timed[] = {
+    {"DO 1", "ADMIN EXECUTE ON ALL " CHEAP, 62000, 0, 60000},
+    {"SET heapwire_timeout = 7", "ADMIN EXECUTE ON ALL " CHEAP, 9000, 0, 7000},
+    {"SET heapwire_timeout = 90", "ADMIN EXECUTE ON 10002 " CHEAP, 92000, 0,
+     90000},
+    {"SET heapwire_timeout = 7", "ADMIN EXECUTE ON 10001 " CHEAP, 7000, 0, 0},
+    {"DO 1", "ADMIN EXECUTE ON 10001 " CHEAP, 0, 0, 0},
+    {"SET heapwire_timeout = 7", "SELECT * FROM heapwire.users", 7000, 0, 0},
+    {"DO 1", "ADMIN EXECUTE /*+ heapwire_timeout(5) */ ON 10001 " CHEAP, 5000,
+     0, 0},
+    {"SET heapwire_timeout = 7",
+     "ADMIN EXECUTE/*+HEAPWIRE_PARALLEL(3) heapwire_timeout( 5 )*/ON ALL " SLOW,
+     7000, 3, 5000},
+    {"DO 1", "ADMIN EXECUTE /*+ */ /*+ heapwire_timeout(5) */ ON ALL " CHEAP,
+     62000, 0, 60000},
+    {"DO 1", "SET STATEMENT heapwire_timeout=5 FOR ADMIN EXECUTE ON ALL " CHEAP,
+     7000, 0, 5000},
+    {"SET heapwire_parallel = 9",
+     "SET STATEMENT heapwire_timeout=5, heapwire_parallel = 4 FOR CALL "
+     "admin_execute('ALL', " CHEAP ")",
+     7000, 4, 5000},
+    {"DO 1", "SET STATEMENT heapwire_timeout=5 FOR SELECT 1", 5000, 0, 0},
+    {"DO 1", "SELECT 1", 0, 0, 0},
+};
+
+START_TEST(a_statement_has_its_own_time_and_share)
+{
+    for (int twice = 0; twice < 2; twice++) {
+        ck_assert_str_eq(harness_run(&h, timed[_i].before), "OK");
+        fake_peers.request.timeout_ms = fake_peers.request.parallel = 0;
+        ck_assert_ptr_nonnull(harness_open(&h, timed[_i].statement));
+        ck_assert_uint_eq(h.cursor->timeout_ms, timed[_i].timeout_ms);
+        ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+        ck_assert_uint_eq(fake_peers.request.timeout_ms, timed[_i].asked_ms);
+        ck_assert_uint_eq(fake_peers.request.parallel, timed[_i].parallel);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *statement, *answer;
+} untimed[] = {
+    {"ADMIN EXECUTE /*+ heapwire_timeout(0) */ ON ALL " CHEAP,
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'"},
+    {"SET STATEMENT heapwire_timeout=86401 FOR ADMIN EXECUTE ON ALL " CHEAP,
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
+     "'86401'"},
+    {"SET STATEMENT wait_timeout=1 FOR SELECT 1",
+     "1193/HY000 'wait_timeout' cannot be set for one statement; "
+     "heapwire_timeout and heapwire_parallel can"},
+    {"ADMIN EXECUTE /*+ heapwire_timeout 5 */ ON ALL " CHEAP,
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'5 */ ON ALL 'System.print(1)'' at line 1"},
+    {"SET STATEMENT heapwire_timeout=5 FOR SET a = 1",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'SET a = 1' at line 1"},
+    {"SET STATEMENT heapwire_timeout=5",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'' at line 1"},
+};
+
+START_TEST(a_wrong_limit_is_an_error)
+{
+    ck_assert_str_eq(harness_run(&h, untimed[_i].statement),
+                     untimed[_i].answer);
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+END_TEST
+
 static const struct {
     const char *statement, *answer;
     unsigned asked;
@@ -465,6 +541,10 @@ main(void)
                         sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tc, what_is_asked_says_who_asks_and_for_how_long);
     tcase_add_test(tc, slow_scripts_take_turns_and_others_do_not);
+    tcase_add_loop_test(tc, a_statement_has_its_own_time_and_share, 0,
+                        sizeof(timed) / sizeof(timed[0]));
+    tcase_add_loop_test(tc, a_wrong_limit_is_an_error, 0,
+                        sizeof(untimed) / sizeof(untimed[0]));
     tcase_add_loop_test(tc, other_nodes_need_the_privilege_cluster, 0,
                         sizeof(privileged) / sizeof(privileged[0]));
     tcase_add_test(tc, what_was_forwarded_asks_no_further);
