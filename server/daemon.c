@@ -20,6 +20,7 @@
 #include "certificate.h"
 #include "certificate_files.h"
 #include "clock.h"
+#include "cluster.h"
 #include "config.h"
 #include "controller.h"
 #include "deaths.h"
@@ -29,7 +30,10 @@
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
+#include "members.h"
+#include "membership.h"
 #include "memory.h"
+#include "peer_identity.h"
 #include "server.h"
 #include "state_dir.h"
 #include "store.h"
@@ -49,6 +53,8 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
+    struct peer_identity identity;
+    struct cluster *cluster;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
@@ -291,7 +297,62 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    if (d->cluster)
+        cluster_stop(d->cluster);
     server_stop(&d->server);
+}
+
+/* The cluster: who belongs to it, and what proves this node to the others */
+
+static int
+make_identity(struct daemon *d, const struct config *config,
+              const struct peer_identity *before, struct error *err)
+{
+    if (membership_identity(config, before, &d->identity, err) != 0)
+        return -1;
+    server_set_identity(&d->server, &d->identity);
+    return 0;
+}
+
+static int
+start_cluster(struct daemon *d, struct error *err)
+{
+    struct cluster_options options = {
+        .socket = d->config.socket,
+        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+
+    if (make_identity(d, &d->config, NULL, err) != 0)
+        return -1;
+    options.identity = d->identity;
+    options.members = membership_make(&d->config, err);
+    if (!options.members)
+        return -1;
+    d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
+    if (!d->cluster)
+        return -1;
+    d->server.node.peers = cluster_peers(d->cluster);
+    return 0;
+}
+
+/* Without a secret the random one stays, too. */
+static void
+reload_cluster(struct daemon *d, struct config *config)
+{
+    struct members *members;
+    struct error err;
+
+    if (strcmp(config->cluster.secret, d->config.cluster.secret) != 0) {
+        if (make_identity(d, config, &d->identity, &err) == 0)
+            cluster_set_identity(d->cluster, &d->identity);
+        else
+            log_fault("the cluster's secret stays as it was: %s", err.text);
+    }
+    config_cluster_take(&d->config, config);
+    members = membership_make(&d->config, &err);
+    if (members)
+        cluster_set_members(d->cluster, members);
+    else
+        log_fault("the members stay as they were: %s", err.text);
 }
 
 /* A wrong file changes nothing. */
@@ -318,6 +379,7 @@ reload(struct daemon *d)
         config.users = NULL;
         ended = server_end_strangers(&d->server);
         setting_reload(&d->config, &config);
+        reload_cluster(d, &config);
         if (load_tls(d, &config, &err) == 0)
             setting_reload_tls(&d->config, &config);
         else
@@ -519,7 +581,7 @@ start(struct daemon *d, struct error *err)
         return EX_OSERR;
     if (load_tls(d, &d->config, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
-    if (start_listeners(d, err) != 0)
+    if (start_listeners(d, err) != 0 || start_cluster(d, err) != 0)
         return EX_OSERR;
     log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
              d->config.state_dir);
@@ -536,6 +598,7 @@ finish(struct daemon *d)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    cluster_free(d->cluster); /* no session holds an answer of it */
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
@@ -566,6 +629,9 @@ daemon_run(const struct arguments *arguments)
     workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
+    } else if (cluster_prepare(&err) != 0) {
+        rc = EX_OSERR;
+        say(&err);
     } else {
         rc = start(d, &err);
         if (rc == 0)

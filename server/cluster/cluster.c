@@ -1,15 +1,17 @@
 /* cluster.c - see cluster.h. */
 #include "cluster.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "address.h"
 #include "errors.h"
 #include "fanout.h"
 #include "log.h"
 #include "members.h"
 #include "memory.h"
+#include "peer_client.h"
 #include "wakes.h"
 
 struct cluster {
@@ -26,18 +28,6 @@ struct cluster {
 
 /* Where the others are */
 
-static bool
-is_loopback(const char *address)
-{
-    struct in6_addr six;
-    struct in_addr four;
-
-    if (inet_pton(AF_INET, address, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
-    return inet_pton(AF_INET6, address, &six) == 1 &&
-           IN6_IS_ADDR_LOOPBACK(&six);
-}
-
 static struct peer_place
 place_of(const struct cluster *c, const struct member *member, bool self)
 {
@@ -47,7 +37,7 @@ place_of(const struct cluster *c, const struct member *member, bool self)
     if (self)
         place.socket = c->socket;
     else
-        place.tls = !is_loopback(member->address);
+        place.tls = !address_is_loopback(member->address);
     return place;
 }
 
@@ -191,6 +181,12 @@ told(struct wake *wake)
 }
 
 /* What server/ calls */
+
+int
+cluster_prepare(struct error *err)
+{
+    return peer_client_prepare(err);
+}
 
 struct cluster *
 cluster_start(uv_loop_t *loop, struct wakes *wakes,

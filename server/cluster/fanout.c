@@ -400,7 +400,7 @@ begin_task(struct peer_fanout *f)
 
     f->begun++;
     if (!peer) {
-        peer_failure_unknown(&error, id);
+        peer_failure_unknown(&error);
         end_task(task, &error);
         return;
     }

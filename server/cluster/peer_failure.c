@@ -23,9 +23,9 @@ peer_failure_name(const struct peer_place *place, char *out)
 }
 
 void
-peer_failure_unknown(struct error *out, uint64_t id)
+peer_failure_unknown(struct error *out)
 {
-    error_set(out, ER_UNKNOWN, "node not found: %" PRIu64, id);
+    error_set(out, ER_UNKNOWN, "node not found");
 }
 
 void

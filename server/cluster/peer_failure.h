@@ -16,7 +16,7 @@ enum { PEER_NAME_MAX = 64 }; /* "[::1]:9036" and the like */
 /* What a failure calls a node by. */
 void peer_failure_name(const struct peer_place *place, char *out);
 
-void peer_failure_unknown(struct error *out, uint64_t id);
+void peer_failure_unknown(struct error *out);
 void peer_failure_timeout(struct error *out, unsigned timeout_ms);
 /* It could not be asked.  why is passed on where it says who answered. */
 void peer_failure_submit(struct error *out, const struct peer_place *place,

@@ -262,7 +262,7 @@ rest(struct peer_link *l, const struct error *error)
     l->state = PEER_LINK_READY;
     l->reused = true;
     buffer_fini(&l->text);
-    buffer_init(&l->text, l->text.max);
+    buffer_init(&l->text, PEER_CELL_MAX);
     unwatch(l);
     l->events->answered(l, error);
     if (l->events && !l->broken && !l->mysql.net.pvio)

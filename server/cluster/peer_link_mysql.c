@@ -34,8 +34,7 @@ peer_link_prepare(struct peer_link *l, struct error *err)
     MYSQL *m = &l->mysql;
 
     l->made_mysql = mysql_init(m) != NULL;
-    if (!l->made_mysql ||
-        mysql_optionsv(m, MYSQL_OPT_NONBLOCK, (void *)stack) != 0) {
+    if (!l->made_mysql || mysql_optionsv(m, MYSQL_OPT_NONBLOCK, &stack) != 0) {
         error_memory(err, "a connection");
         return -1;
     }
