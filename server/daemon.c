@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include <openssl/crypto.h>
+
 #include "arguments.h"
 #include "audit.h"
 #include "become.h"
@@ -177,19 +179,53 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
     return 0;
 }
 
+/* The cluster */
+
+/* Who this node is to others: the same incarnation throughout. */
+static int
+set_identity(struct daemon *d, struct error *err)
+{
+    const struct config_cluster *c = &d->config.cluster;
+    const struct peer_identity *before = &d->server.identity;
+    struct peer_identity identity;
+
+    if (peer_identity_make(&identity, c->name, c->secret, d->config.node_id,
+                           err) != 0)
+        return -1;
+    if (d->server.has_identity)
+        memcpy(identity.incarnation, before->incarnation, PEER_INCARNATION);
+    server_set_identity(&d->server, &identity);
+    OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+/* Takes the secret and the peers of a reload. */
+static void
+reload_cluster(struct daemon *d, struct config *from)
+{
+    bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
+    struct error err;
+
+    config_cluster_take(&d->config, from);
+    if (!same && set_identity(d, &err) != 0)
+        log_fault("the cluster's key stays as it was: %s", err.text);
+}
+
 /* Listeners */
 
 static void
 steer_tcp(struct daemon *d)
 {
-    bool wanted = !d->config.listen.none && users_count(d->server.users) > 0;
+    bool wanted = !d->config.listen.none && (users_count(d->server.users) > 0 ||
+                                             *d->config.cluster.secret != '\0');
 
     if (wanted && d->tcp.handles == 0)
         listener_open_tcp(&d->tcp, &d->server, &d->config.listen);
     if (!wanted && d->tcp.handles > 0)
         listener_close(&d->tcp);
     if (!wanted && !d->config.listen.none)
-        log_line("no TCP: no user has a password (heapwire-passwd makes one)");
+        log_line("no TCP: no user has a password, and no [cluster] a secret "
+                 "(heapwire-passwd makes both)");
 }
 
 /* Becoming somebody else */
@@ -384,6 +420,7 @@ reload(struct daemon *d)
             setting_reload_tls(&d->config, &config);
         else
             log_fault("the certificate stays as it was: %s", err.text);
+        reload_cluster(d, &config);
         server_set_settings(&d->server, &d->config);
         watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
@@ -529,6 +566,8 @@ start_server(struct daemon *d, struct error *err)
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
+    if (set_identity(d, err) != 0)
+        return -1;
     if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
         return -1;
