@@ -55,7 +55,6 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
-    struct peer_identity identity;
     struct cluster *cluster;
     struct listener local, tcp;
     struct follower follower;
@@ -185,17 +184,36 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
 static int
 set_identity(struct daemon *d, struct error *err)
 {
-    const struct config_cluster *c = &d->config.cluster;
-    const struct peer_identity *before = &d->server.identity;
+    struct server *server = &d->server;
     struct peer_identity identity;
 
-    if (peer_identity_make(&identity, c->name, c->secret, d->config.node_id,
-                           err) != 0)
+    if (membership_identity(&d->config,
+                            server->has_identity ? &server->identity : NULL,
+                            &identity, err) != 0)
         return -1;
-    if (d->server.has_identity)
-        memcpy(identity.incarnation, before->incarnation, PEER_INCARNATION);
-    server_set_identity(&d->server, &identity);
+    server_set_identity(server, &identity);
+    if (d->cluster)
+        cluster_set_identity(d->cluster, &identity);
     OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+/* Once the socket listens, over which it asks itself. */
+static int
+start_cluster(struct daemon *d, struct error *err)
+{
+    struct cluster_options options = {
+        .identity = d->server.identity,
+        .members = membership_make(&d->config, err),
+        .socket = d->config.socket,
+        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+
+    if (options.members)
+        d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
+    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
+    if (!d->cluster)
+        return -1;
+    d->server.node.peers = cluster_peers(d->cluster);
     return 0;
 }
 
@@ -204,11 +222,17 @@ static void
 reload_cluster(struct daemon *d, struct config *from)
 {
     bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
+    struct members *members;
     struct error err;
 
     config_cluster_take(&d->config, from);
     if (!same && set_identity(d, &err) != 0)
         log_fault("the cluster's key stays as it was: %s", err.text);
+    members = membership_make(&d->config, &err);
+    if (members)
+        cluster_set_members(d->cluster, members);
+    else
+        log_fault("the members stay as they were: %s", err.text);
 }
 
 /* Listeners */
@@ -338,59 +362,6 @@ stop(struct daemon *d)
     server_stop(&d->server);
 }
 
-/* The cluster: who belongs to it, and what proves this node to the others */
-
-static int
-make_identity(struct daemon *d, const struct config *config,
-              const struct peer_identity *before, struct error *err)
-{
-    if (membership_identity(config, before, &d->identity, err) != 0)
-        return -1;
-    server_set_identity(&d->server, &d->identity);
-    return 0;
-}
-
-static int
-start_cluster(struct daemon *d, struct error *err)
-{
-    struct cluster_options options = {
-        .socket = d->config.socket,
-        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
-
-    if (make_identity(d, &d->config, NULL, err) != 0)
-        return -1;
-    options.identity = d->identity;
-    options.members = membership_make(&d->config, err);
-    if (!options.members)
-        return -1;
-    d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
-    if (!d->cluster)
-        return -1;
-    d->server.node.peers = cluster_peers(d->cluster);
-    return 0;
-}
-
-/* Without a secret the random one stays, too. */
-static void
-reload_cluster(struct daemon *d, struct config *config)
-{
-    struct members *members;
-    struct error err;
-
-    if (strcmp(config->cluster.secret, d->config.cluster.secret) != 0) {
-        if (make_identity(d, config, &d->identity, &err) == 0)
-            cluster_set_identity(d->cluster, &d->identity);
-        else
-            log_fault("the cluster's secret stays as it was: %s", err.text);
-    }
-    config_cluster_take(&d->config, config);
-    members = membership_make(&d->config, &err);
-    if (members)
-        cluster_set_members(d->cluster, members);
-    else
-        log_fault("the members stay as they were: %s", err.text);
-}
-
 /* A wrong file changes nothing. */
 static void
 reload(struct daemon *d)
@@ -415,7 +386,6 @@ reload(struct daemon *d)
         config.users = NULL;
         ended = server_end_strangers(&d->server);
         setting_reload(&d->config, &config);
-        reload_cluster(d, &config);
         if (load_tls(d, &config, &err) == 0)
             setting_reload_tls(&d->config, &config);
         else
