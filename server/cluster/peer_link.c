@@ -111,10 +111,9 @@ on_timer(uv_timer_t *timer)
         return;
     }
     error_set(&why, ER_UNKNOWN,
-              l->mysql.net.pvio ? "it did not say who it is within %" PRIu64
-                                  " ms"
-                                : "no connection within %" PRIu64 " ms",
-              l->timeout_ms);
+              l->logs_in ? "it did not say who it is within %" PRIu64 " ms"
+                         : "no connection within %" PRIu64 " ms",
+              l->logs_in ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
     fail(l, &why);
 }
 
@@ -346,10 +345,14 @@ static const struct step steps[] = {
     [PEER_LINK_READING] = {call_fetch, fetched},
 };
 
-/* Columns without end? */
+/* What has come of the call so far? */
 static void
-look_at_head(struct peer_link *l)
+look(struct peer_link *l)
 {
+    if (l->state == PEER_LINK_CONNECTING && l->established && !l->logs_in) {
+        l->logs_in = true;
+        uv_timer_start(&l->timer, on_timer, PEER_LINK_LOGIN * l->timeout_ms, 0);
+    }
     if (l->state == PEER_LINK_ASKING &&
         l->bytes - l->bytes_before > PEER_LINK_HEADER)
         fail_text(l, "the columns of its answer have no end");
@@ -369,7 +372,7 @@ drive(struct peer_link *l)
                           : peer_stack_call(l, steps[l->state].call);
         l->pending = wait != 0;
         if (l->pending)
-            look_at_head(l);
+            look(l);
         more =
             !l->pending && steps[l->state].ended(l) && l->events && !l->broken;
     }

@@ -25,6 +25,8 @@
 enum {
     PEER_LINK_STACK = 64 << 10, /* of the library's calls, which shake hands by
                                    TLS and prove keys there */
+    PEER_LINK_LOGIN = 2, /* times the connection's timeout, to prove who it is,
+                            which takes both ends a processor */
     PEER_LINK_HELLO = 64 << 10, /* bytes of a packet before it has proven who
                                    it is */
     PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */
@@ -79,6 +81,8 @@ struct peer_link {
     struct buffer text;                /* of the statement under way */
     enum peer_link_state state;
     int fd, watching; /* events of poll; 0: none */
+    bool established; /* it has connected, and is to say who it is */
+    bool logs_in;     /* for which it has its time */
     bool made_mysql;  /* mysql is one */
     bool poll_open;   /* poll has fd */
     bool pending;     /* the library waits in the middle of a call */

@@ -238,6 +238,7 @@ connect_link(MARIADB_PVIO *pvio, MA_PVIO_CINFO *info)
     pvio->type = info->type;
     l = link_of(pvio);
     l->system_error = connect_now(l);
+    l->established = l->system_error == 0;
     return l->system_error != 0;
 }
 
