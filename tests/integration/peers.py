@@ -167,6 +167,21 @@ def test_who_is_wanted_is_proven():
                         ), text
 
 
+def test_a_node_asks_itself_over_its_own_socket_alone():
+    with node_with() as node, Wire(node.socket).login() as root:
+        for where, comes_in in ((node.socket, True), (node.tcp, False)):
+            p = Peer(where, own=10001).begin()
+            p.incarnation = p.server_incarnation
+            if not comes_in:
+                assert "somebody else" in refused(1105, p.finish)
+                continue
+            p.finish()
+            # Nor does it need to be allowed to reach others, or is audited
+            # twice.
+            assert texts(p.ask("System.print(1)", privileges=STATUS)) == ["1"]
+        assert root.query("SELECT * FROM heapwire.audit_log") == []
+
+
 def test_no_byte_of_a_hello_may_be_altered():
     with node_with() as node:
         for at in range(97):
