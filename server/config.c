@@ -435,10 +435,11 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
         if (users_count(config->users) > 0 && mode & (S_IRWXG | S_IRWXO))
             add_fault(faults, path,
                       "holds users and can be read by others (chmod 600)");
-        if (*config->cluster.secret && mode & (S_IRWXG | S_IRWXO))
+        if ((*config->cluster.secret || *config->cluster.etcd.password) &&
+            mode & (S_IRWXG | S_IRWXO))
             add_fault(faults, path,
-                      "holds the cluster's secret and can be read by others "
-                      "(chmod 600)");
+                      "holds a secret of the cluster and can be read by "
+                      "others (chmod 600)");
     }
     buffer_fini(&text);
 }

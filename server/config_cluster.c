@@ -18,6 +18,7 @@ config_cluster_defaults(struct config_cluster *cluster)
     memcpy(cluster->name, "heapwire", sizeof("heapwire"));
     cluster->connect_timeout_s = CONFIG_CONNECT_S;
     cluster->role = PEER_BACKEND;
+    cluster->etcd.ttl_s = CONFIG_TTL_S;
 }
 
 void
@@ -25,6 +26,7 @@ config_cluster_fini(struct config_cluster *cluster)
 {
     mem_free(cluster->peers);
     explicit_bzero(cluster->secret, sizeof(cluster->secret));
+    explicit_bzero(cluster->etcd.password, sizeof(cluster->etcd.password));
     cluster->peers = NULL;
     cluster->peer_count = cluster->peer_room = 0;
 }
@@ -132,6 +134,14 @@ compare_ids(const void *a, const void *b)
 }
 
 static int
+compare_id_alone(const void *a, const void *b)
+{
+    const struct config_peer *x = a, *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int
 compare_places(const void *a, const void *b)
 {
     const struct config_peer *x = *(const struct config_peer *const *)a,
@@ -232,16 +242,24 @@ listens_on(const struct config_address *listen, const struct config_peer *peer)
             strcmp(listen->text, "::") == 0);
 }
 
+const struct config_peer *
+config_own_peer(const struct config *config)
+{
+    const struct config_cluster *cluster = &config->cluster;
+    struct config_peer key = {.id = config->node_id};
+
+    return cluster->peer_count == 0
+               ? NULL
+               : bsearch(&key, cluster->peers, cluster->peer_count, sizeof(key),
+                         compare_id_alone);
+}
+
 static void
 find_own(struct config *config, const char *name, struct config_faults *faults)
 {
-    const struct config_cluster *cluster = &config->cluster;
-    const struct config_peer *own = NULL;
+    const struct config_peer *own = config_own_peer(config);
     char text[CONFIG_ADDRESS_TEXT];
 
-    for (size_t i = 0; i < cluster->peer_count && !own; i++)
-        if (cluster->peers[i].id == config->node_id)
-            own = &cluster->peers[i];
     if (!own)
         return;
     config->cluster.role = own->role;
@@ -259,26 +277,61 @@ find_own(struct config *config, const char *name, struct config_faults *faults)
                  own->id, text);
 }
 
-void
-config_cluster_complete(struct config *config, const char *name,
-                        struct config_faults *faults)
+/* Its entry there tells the others where it is. */
+static void
+check_etcd(const struct config *config, const char *name,
+           struct config_faults *faults)
 {
-    struct config_cluster *cluster = &config->cluster;
+    const struct config_etcd *etcd = &config->cluster.etcd;
 
+    if (!*etcd->endpoints)
+        return;
+    if (!config_own_peer(config) &&
+        (config->listen.none ||
+         !address_is_reachable(config->listen.text, config->listen.port)))
+        config_fault(faults, name, 0,
+                     "[cluster] etcd tells others what this node listens on, "
+                     "which must be one address and port that they can "
+                     "connect to (listen = ..., or a section [peer %u])",
+                     config->node_id);
+    if (!*etcd->user != !*etcd->password)
+        config_fault(faults, name, 0,
+                     "[cluster] etcd_user and etcd_password: both, or "
+                     "neither");
+    if (!*etcd->cert != !*etcd->key)
+        config_fault(faults, name, 0,
+                     "[cluster] etcd_cert and etcd_key: both, or neither");
+}
+
+static void
+check_secret(struct config_cluster *cluster, const char *name,
+             struct config_faults *faults)
+{
     if (*cluster->secret && *cluster->secret_file)
         config_fault(faults, name, 0,
                      "[cluster] has both secret and secret_file: one of them");
     else if (*cluster->secret_file)
         read_secret(cluster, faults);
-    if (cluster->peer_count == 0)
-        return;
-    if (!*cluster->secret && !*cluster->secret_file)
+    else if (!*cluster->secret && cluster->peer_count > 0)
         config_fault(faults, name, cluster->peers[0].line,
                      "[peer %u] needs a secret that all nodes share: "
                      "[cluster] secret = ..., or secret_file = ... "
                      "(heapwire-passwd --cluster-secret prints one)",
                      cluster->peers[0].id);
+    else if (!*cluster->secret && *cluster->etcd.endpoints)
+        config_fault(faults, name, 0,
+                     "[cluster] etcd needs a secret that all nodes share: "
+                     "secret = ..., or secret_file = ... (heapwire-passwd "
+                     "--cluster-secret prints one)");
+}
+
+void
+config_cluster_complete(struct config *config, const char *name,
+                        struct config_faults *faults)
+{
+    check_secret(&config->cluster, name, faults);
     find_own(config, name, faults);
+    check_etcd(config, name, faults);
 }
 
 void

@@ -23,7 +23,20 @@ enum {
     CONFIG_SECRET_MAX = 160, /* bytes; what a line has room for */
     CONFIG_CLUSTER_PATH = 1024,
     CONFIG_CONNECT_S = 1,
-    CONFIG_CONNECT_MAX_S = 60
+    CONFIG_CONNECT_MAX_S = 60,
+    CONFIG_ENDPOINTS = 8,       /* of etcd */
+    CONFIG_ENDPOINTS_MAX = 190, /* bytes of all, as a line has them */
+    CONFIG_TTL_S = 10,          /* of a node's entry in etcd */
+    CONFIG_TTL_MIN_S = 3,
+    CONFIG_TTL_MAX_S = 600
+};
+
+struct config_etcd {
+    char endpoints[CONFIG_ENDPOINTS_MAX + 1]; /* "URL, URL"; "" none */
+    char cacert[CONFIG_CLUSTER_PATH], cert[CONFIG_CLUSTER_PATH],
+        key[CONFIG_CLUSTER_PATH];
+    char user[CONFIG_SECRET_MAX + 1], password[CONFIG_SECRET_MAX + 1];
+    uint32_t ttl_s;
 };
 
 struct config_peer {
@@ -41,6 +54,7 @@ struct config_cluster {
     char secret_file[CONFIG_CLUSTER_PATH];
     uint32_t connect_timeout_s;
     enum peer_role role; /* this node's */
+    struct config_etcd etcd;
     /* Ascending by id once read; owned. */
     struct config_peer *peers;
     size_t peer_count, peer_room;
@@ -67,6 +81,9 @@ void config_peers_check(struct config_cluster *cluster, const char *name,
  * has. */
 void config_cluster_complete(struct config *config, const char *name,
                              struct config_faults *faults);
+
+/* This node's section; NULL: it has none. */
+const struct config_peer *config_own_peer(const struct config *config);
 
 /* Takes from's peers and secret, for a reload; from is left without. */
 void config_cluster_take(struct config *config, struct config *from);

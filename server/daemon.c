@@ -22,6 +22,7 @@
 #include "certificate.h"
 #include "certificate_files.h"
 #include "clock.h"
+#include "cluster.h"
 #include "config.h"
 #include "controller.h"
 #include "deaths.h"
@@ -31,7 +32,10 @@
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
+#include "members.h"
+#include "membership.h"
 #include "memory.h"
+#include "peer_identity.h"
 #include "server.h"
 #include "state_dir.h"
 #include "store.h"
@@ -51,6 +55,7 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
+    struct cluster *cluster;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
@@ -179,17 +184,36 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
 static int
 set_identity(struct daemon *d, struct error *err)
 {
-    const struct config_cluster *c = &d->config.cluster;
-    const struct peer_identity *before = &d->server.identity;
+    struct server *server = &d->server;
     struct peer_identity identity;
 
-    if (peer_identity_make(&identity, c->name, c->secret, d->config.node_id,
-                           err) != 0)
+    if (membership_identity(&d->config,
+                            server->has_identity ? &server->identity : NULL,
+                            &identity, err) != 0)
         return -1;
-    if (d->server.has_identity)
-        memcpy(identity.incarnation, before->incarnation, PEER_INCARNATION);
-    server_set_identity(&d->server, &identity);
+    server_set_identity(server, &identity);
+    if (d->cluster)
+        cluster_set_identity(d->cluster, &identity);
     OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+/* Once the socket listens, over which it asks itself. */
+static int
+start_cluster(struct daemon *d, struct error *err)
+{
+    struct cluster_options options = {
+        .identity = d->server.identity,
+        .members = membership_make(&d->config, err),
+        .socket = d->config.socket,
+        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+
+    if (options.members)
+        d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
+    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
+    if (!d->cluster)
+        return -1;
+    d->server.node.peers = cluster_peers(d->cluster);
     return 0;
 }
 
@@ -198,11 +222,17 @@ static void
 reload_cluster(struct daemon *d, struct config *from)
 {
     bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
+    struct members *members;
     struct error err;
 
     config_cluster_take(&d->config, from);
     if (!same && set_identity(d, &err) != 0)
         log_fault("the cluster's key stays as it was: %s", err.text);
+    members = membership_make(&d->config, &err);
+    if (members)
+        cluster_set_members(d->cluster, members);
+    else
+        log_fault("the members stay as they were: %s", err.text);
 }
 
 /* Listeners */
@@ -327,6 +357,8 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    if (d->cluster)
+        cluster_stop(d->cluster);
     server_stop(&d->server);
 }
 
@@ -558,7 +590,7 @@ start(struct daemon *d, struct error *err)
         return EX_OSERR;
     if (load_tls(d, &d->config, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
-    if (start_listeners(d, err) != 0)
+    if (start_listeners(d, err) != 0 || start_cluster(d, err) != 0)
         return EX_OSERR;
     log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
              d->config.state_dir);
@@ -575,6 +607,7 @@ finish(struct daemon *d)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    cluster_free(d->cluster); /* no session holds an answer of it */
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
@@ -605,6 +638,9 @@ daemon_run(const struct arguments *arguments)
     workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
+    } else if (cluster_prepare(&err) != 0) {
+        rc = EX_OSERR;
+        say(&err);
     } else {
         rc = start(d, &err);
         if (rc == 0)

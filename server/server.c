@@ -199,6 +199,7 @@ server_set_settings(struct server *server, const struct config *config)
     server->statement_timeout_s = config->statement_timeout_s;
     server->login_failures = config->login_failures;
     server->node.idle_timeout_s = config->idle_timeout_s;
+    server->node.statement_timeout_s = config->statement_timeout_s;
     pthread_mutex_lock(&server->lock);
     server->settings = settings;
     pthread_mutex_unlock(&server->lock);

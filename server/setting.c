@@ -363,6 +363,15 @@ static const struct setting {
     [CONFIG_CONNECT_TIMEOUT] = {"cluster.connect_timeout", NULL,
                                 setting_set_connect_timeout},
     [CONFIG_CLUSTER_ROLE] = {"cluster.role", NULL, setting_set_role, true},
+    [CONFIG_ETCD] = {"cluster.etcd", NULL, setting_set_etcd},
+    [CONFIG_ETCD_TTL] = {"cluster.etcd_ttl", NULL, setting_set_etcd_ttl},
+    [CONFIG_ETCD_CACERT] = {"cluster.etcd_cacert", NULL,
+                            setting_set_etcd_cacert},
+    [CONFIG_ETCD_CERT] = {"cluster.etcd_cert", NULL, setting_set_etcd_cert},
+    [CONFIG_ETCD_KEY] = {"cluster.etcd_key", NULL, setting_set_etcd_key},
+    [CONFIG_ETCD_USER] = {"cluster.etcd_user", NULL, setting_set_etcd_user},
+    [CONFIG_ETCD_PASSWORD] = {"cluster.etcd_password", NULL,
+                              setting_set_etcd_password, false, true},
 };
 
 const char *

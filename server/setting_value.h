@@ -52,6 +52,19 @@ int setting_set_secret_file(struct config *c, const char *value,
 int setting_set_connect_timeout(struct config *c, const char *value,
                                 struct error *err);
 int setting_set_role(struct config *c, const char *value, struct error *err);
+int setting_set_etcd(struct config *c, const char *value, struct error *err);
+int setting_set_etcd_ttl(struct config *c, const char *value,
+                         struct error *err);
+int setting_set_etcd_cacert(struct config *c, const char *value,
+                            struct error *err);
+int setting_set_etcd_cert(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_etcd_key(struct config *c, const char *value,
+                         struct error *err);
+int setting_set_etcd_user(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_etcd_password(struct config *c, const char *value,
+                              struct error *err);
 /* out has CONFIG_SECRET_MAX + 1 bytes. */
 int setting_secret(const char *value, char *out, struct error *err);
 int setting_role(const char *value, enum peer_role *out, struct error *err);

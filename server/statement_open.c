@@ -64,16 +64,17 @@ statement_new(struct session *s)
     return st;
 }
 
-/* The session's own limit, of what it holds for. */
+/* The statement's own limit, and the session's, of what it holds for. */
 static void
 limit_time(struct statement *st, const struct cursor *cursor)
 {
     uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
 
-    if (!cursor->timed || most_ms == 0 || most_ms >= st->timeout_ms)
-        return;
-    st->timeout_ms = most_ms;
-    st->deadline_ms = st->started_ms + most_ms;
+    if (cursor->timeout_ms > 0)
+        st->timeout_ms = cursor->timeout_ms;
+    if (cursor->timed && most_ms > 0 && most_ms < st->timeout_ms)
+        st->timeout_ms = most_ms;
+    st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
 void

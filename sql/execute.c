@@ -145,6 +145,17 @@ check_channel(const struct sql_session *session, bool forward,
     return -1;
 }
 
+/* heapwire_timeout, where it was set. */
+static void
+limit_time(struct cursor *cursor, const struct sql_session *session,
+           uint32_t timeout_s)
+{
+    if (timeout_s == 0)
+        timeout_s = session->statement_s;
+    if (cursor->timeout_ms == 0)
+        cursor->timeout_ms = timeout_s * 1000;
+}
+
 /* Takes o->arena, which the cursor may keep. */
 static struct cursor *
 open_statement(struct opening *o, struct span text, enum parameter_use use,
@@ -166,6 +177,8 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
         privilege_check(o->session->who.privileges,
                         statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
+    if (cursor)
+        limit_time(cursor, o->session, statement.timeout_s);
     *parameters = statement.parameters;
     arena_free(o->arena);
     o->statement = NULL;
@@ -180,12 +193,17 @@ sql_open(struct sql_session *session, struct span text,
     struct opening opening = {
         .session = session, .parameters = parameters, .waker = waker};
     struct select_plan *plan = NULL;
+    struct cursor *cursor;
     size_t count;
 
     if (!session->channel)
         plan = select_plan_find(session, text, parameters);
-    if (plan)
-        return select_open_plan(&opening, plan, err);
+    if (plan) {
+        cursor = select_open_plan(&opening, plan, err);
+        if (cursor)
+            limit_time(cursor, session, 0);
+        return cursor;
+    }
     return open_statement(&opening, text,
                           parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
                           &count, err);

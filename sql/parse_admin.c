@@ -73,7 +73,8 @@ parse_target(struct parser *p, struct admin_execute *out)
         out->target = TARGET_COMPUTE_NODES;
         return parser_expect(p, "NODES");
     }
-    parser_accept(p, "BACKENDS");
+    if (parser_accept(p, "BACKENDS"))
+        out->target = TARGET_BACKENDS;
     return 0;
 }
 
@@ -86,8 +87,8 @@ parse_admin(struct parser *p, struct statement *out)
         return parser_string(p, &out->forward, NULL);
     }
     out->kind = STATEMENT_ADMIN_EXECUTE;
-    if (parser_expect(p, "EXECUTE") != 0 || parser_expect(p, "ON") != 0 ||
-        parse_target(p, &out->admin) != 0)
+    if (parser_expect(p, "EXECUTE") != 0 || parse_hint(p, out) != 0 ||
+        parser_expect(p, "ON") != 0 || parse_target(p, &out->admin) != 0)
         return -1;
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }

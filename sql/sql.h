@@ -128,6 +128,7 @@ struct sql_node {
     int64_t started_ms;             /* wall clock */
     uint32_t max_connections;
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
+    atomic_uint statement_timeout_s; /* heapwire_timeout, likewise */
     struct controller *controller;
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; NULL: none, this node alone */

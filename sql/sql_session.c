@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "errors.h"
 #include "memory.h"
+#include "sql_statement.h"
 #include "variables.h"
 
 struct sql_session *
@@ -50,6 +51,8 @@ sql_session_reset(struct sql_session *session)
     session->idle_s = 0;
     session->found_rows = 0;
     session->timeout_ms = 0;
+    session->statement_s = 0;
+    session->parallel = 0;
 }
 
 int
@@ -92,6 +95,26 @@ uint32_t
 sql_session_timeout_ms(const struct sql_session *session)
 {
     return session->timeout_ms;
+}
+
+uint32_t
+session_timeout_s(const struct sql_session *session,
+                  const struct statement *statement)
+{
+    uint32_t node_s = session->node->statement_timeout_s;
+
+    if (statement->timeout_s)
+        return statement->timeout_s;
+    if (session->statement_s)
+        return session->statement_s;
+    return node_s ? node_s : TIMEOUT_DEFAULT_S;
+}
+
+uint32_t
+session_parallel(const struct sql_session *session,
+                 const struct statement *statement)
+{
+    return statement->parallel ? statement->parallel : session->parallel;
 }
 
 static bool
@@ -206,6 +229,10 @@ follow(struct sql_session *session, const struct session_value *s)
         session->idle_s = unset ? 0 : bounded(s, 1, IDLE_MAX_S);
     else if (strcmp(s->variable->name, "max_execution_time") == 0)
         session->timeout_ms = unset ? 0 : bounded(s, 0, UINT32_MAX);
+    else if (strcmp(s->variable->name, "heapwire_timeout") == 0)
+        session->statement_s = unset ? 0 : bounded(s, 1, TIMEOUT_MAX_S);
+    else if (strcmp(s->variable->name, "heapwire_parallel") == 0)
+        session->parallel = unset ? 0 : bounded(s, 0, PARALLEL_MAX);
 }
 
 /* DEFAULT of a computed variable: it is the session's own no more. */

@@ -55,7 +55,8 @@ struct fragment {
 enum target_kind {
     TARGET_ONE,  /* ids[0]; answered line by line */
     TARGET_LIST, /* ids, ascending and distinct */
-    TARGET_ALL,  /* ALL and ALL BACKENDS */
+    TARGET_ALL,
+    TARGET_BACKENDS,
     TARGET_COMPUTE_NODES
 };
 
@@ -121,7 +122,9 @@ struct named_table {
 struct statement {
     enum statement_kind kind;
     struct span source;
-    size_t parameters; /* ? in it */
+    size_t parameters;  /* ? in it */
+    uint32_t timeout_s; /* heapwire_timeout of this one; 0: the session's */
+    uint32_t parallel;  /* heapwire_parallel likewise */
     union {
         struct admin_execute admin;
         struct span forward; /* the envelope */

@@ -38,6 +38,14 @@ compute_idle(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_timeout(const struct sql_session *session, char *out, size_t size)
+{
+    uint32_t node_s = session->node->statement_timeout_s;
+
+    snprintf(out, size, "%" PRIu32, node_s ? node_s : TIMEOUT_DEFAULT_S);
+}
+
+static void
 compute_machine(const struct sql_session *session, char *out, size_t size)
 {
     struct utsname name;
@@ -145,6 +153,10 @@ const struct variable variables[] = {
     TEXT_READ("have_query_cache", "NO"),
     TEXT_READ("have_ssl", "YES"),
     TEXT_READ("have_symlink", "DISABLED"),
+    {"heapwire_parallel", VARIABLE_INT, ACCESS_SESSION, "0", NULL, NULL, 0,
+     PARALLEL_MAX},
+    {"heapwire_timeout", VARIABLE_INT, ACCESS_SESSION, NULL, compute_timeout,
+     NULL, 1, TIMEOUT_MAX_S},
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),

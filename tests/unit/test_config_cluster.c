@@ -193,6 +193,30 @@ static const struct {
     {"[node]\nid = 2\nlisten = 0.0.0.0:2\n" SHARED PEER("2", "10.0.0.2:1"),
      ":6: [peer 2] is this node, which listens on 0.0.0.0:2: give both"},
     {PEER("2", "10.0.0.2:1"), ":1: [peer 2] needs a secret that all nodes"},
+    {SHARED "etcd =\n", ":3: etcd = : must be at most 8 of http://HOST:PORT"},
+    {SHARED "etcd = 127.0.0.1:2379\n", ":3: etcd = 127.0.0.1:2379: must be"},
+    {SHARED "etcd = http://127.0.0.1\n", ":3: etcd = http://127.0.0.1: mus"},
+    {SHARED "etcd = http://:2379\n", ":3: etcd = http://:2379: must be at"},
+    {SHARED "etcd = ftp://a:1\n", ":3: etcd = ftp://a:1: must be at most 8"},
+    {SHARED "etcd = http://u@a:1\n", ":3: etcd = http://u@a:1: must be at"},
+    {SHARED "etcd = http://a:1/v3\n", ":3: etcd = http://a:1/v3: must be at"},
+    {SHARED "etcd = http://a:1 http://b:1\n", ":3: etcd = http://a:1 http://b"},
+    {SHARED "etcd = http://a:1,\n", ":3: etcd = http://a:1,: must be at mos"},
+    {SHARED "etcd = http://a:1,http://a:1,http://a:1,http://a:1,http://a:1,"
+            "http://a:1,http://a:1,http://a:1,http://a:1\n",
+     ": must be at most 8 of http://HOST:PORT"},
+    {SHARED "etcd_ttl = 2\n", ":3: etcd_ttl = 2: must be a number of seconds"},
+    {SHARED "etcd_password = hush hush\netcd_password = hush hush\n",
+     ":4: 'etcd_password' is there already"},
+    {"[cluster]\netcd = http://a:1\n", ": [cluster] etcd needs a secret tha"},
+    {SHARED "etcd = http://a:1\n[node]\nlisten = none\n",
+     ": [cluster] etcd tells others what this node listens on, which must"},
+    {SHARED "etcd = http://a:1\n[node]\nlisten = 0.0.0.0:9036\n",
+     ": [cluster] etcd tells others what this node listens on, which must"},
+    {SHARED "etcd = http://a:1\netcd_user = hw\n",
+     ": [cluster] etcd_user and etcd_password: both, or neither"},
+    {SHARED "etcd = https://a:1\netcd_cert = /c\n",
+     ": [cluster] etcd_cert and etcd_key: both, or neither"},
 };
 
 START_TEST(each_fault_is_told_with_its_line)
@@ -203,6 +227,33 @@ START_TEST(each_fault_is_told_with_its_line)
     ck_assert_msg(faults.count == 1, "%s", faults.text.data);
     ck_assert_ptr_null(strstr(faults.text.data, SECRET));
     ck_assert_ptr_null(strstr(faults.text.data, "0123456789"));
+}
+END_TEST
+
+START_TEST(the_keys_of_etcd_are_read)
+{
+    const struct config_etcd *etcd = &config.cluster.etcd;
+
+    ck_assert_int_eq(load(SHARED "etcd = http://127.0.0.1:2379, "
+                                 "https://etcd-2.example.org:2379,"
+                                 "http://[::1]:2379\n"
+                                 "etcd_ttl = 30\netcd_cacert = /ca.pem\n"
+                                 "etcd_cert = /c.pem\netcd_key = /k.pem\n"
+                                 "etcd_user = hw\netcd_password = hush\n"),
+                     0);
+    ck_assert_str_eq(etcd->endpoints,
+                     "http://127.0.0.1:2379, https://etcd-2.example.org:2379,"
+                     "http://[::1]:2379");
+    ck_assert_uint_eq(etcd->ttl_s, 30);
+    ck_assert_str_eq(etcd->cacert, "/ca.pem");
+    ck_assert_str_eq(etcd->password, "hush");
+    ck_assert_int_eq(load(SHARED "etcd = http://127.0.0.1:2379\n"), 0);
+    ck_assert_uint_eq(etcd->ttl_s, 10);
+    /* Listening everywhere is fine where the others are told where. */
+    ck_assert_int_eq(load(SHARED
+                          "etcd = http://a:1\n[node]\nid = 2\n"
+                          "listen = 0.0.0.0:9036\n" PEER("2", "10.0.0.2:9036")),
+                     0);
 }
 END_TEST
 
@@ -229,9 +280,9 @@ START_TEST(a_file_with_a_secret_is_private)
 {
     write_file(path, SHARED, 0640);
     ck_assert_int_eq(load_as(NULL, NULL), -1);
-    ck_assert_ptr_nonnull(strstr(faults.text.data,
-                                 "holds the cluster's secret and can be read "
-                                 "by others (chmod 600)"));
+    ck_assert_ptr_nonnull(strstr(
+        faults.text.data, "holds a secret of the cluster and can be read "
+                          "by others (chmod 600)"));
 }
 END_TEST
 
@@ -337,6 +388,7 @@ main(void)
     tcase_add_test(tcase, the_keys_of_cluster_are_read);
     tcase_add_loop_test(tcase, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
+    tcase_add_test(tcase, the_keys_of_etcd_are_read);
     tcase_add_test(tcase, more_nodes_than_a_cluster_may_have_are_told);
     tcase_add_test(tcase, a_file_with_a_secret_is_private);
     tcase_add_test(tcase, a_secret_may_have_a_file_of_its_own);
