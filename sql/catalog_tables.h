@@ -103,6 +103,7 @@ extern const struct catalog_table table_keywords;
 /* tables_show.c */
 extern const struct catalog_table table_show_variables;
 extern const struct catalog_table table_show_status;
+extern const struct catalog_table table_show_errors;
 extern const struct catalog_table table_show_warnings;
 extern const struct catalog_table table_show_warning_count;
 extern const struct catalog_table table_show_error_count;

@@ -127,6 +127,21 @@ filter(struct rowset *rows, struct span pattern)
     rows->filled = kept * rows->columns;
 }
 
+static void
+limit(struct rowset *rows, const struct show *show)
+{
+    size_t count = rowset_rows(rows);
+    size_t first = show->offset < count ? (size_t)show->offset : count;
+
+    count -= first;
+    if (show->rows < count)
+        count = (size_t)show->rows;
+    if (first > 0 && count > 0)
+        memmove(rows->values, rows->values + first * rows->columns,
+                count * rows->columns * sizeof(*rows->values));
+    rows->filled = count * rows->columns;
+}
+
 /* "Tables_in_heapwire (pattern)", "Database (pattern)", "Grants for a@b";
  * NULL: as it is. */
 static const char *
@@ -187,6 +202,8 @@ show_open(struct opening *o, struct error *err)
     }
     if (show->has_like)
         filter(&rows, show->like);
+    if (show->has_limit)
+        limit(&rows, show);
     o->session->found_rows = rowset_rows(&rows);
     return sql_cursor_rows(table, &rows, scope.label, err);
 }
