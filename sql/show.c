@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "execute.h"
 #include "like.h"
+#include "peer_survey.h"
 #include "privileges.h"
 #include "rowset.h"
 #include "select_query.h"
@@ -167,6 +168,25 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
+/* As SHOW ... WHERE 1: a SELECT can wait. */
+static struct cursor *
+open_waiting(struct opening *o, const struct catalog_table *table,
+             const struct catalog_scope *scope, struct error *err)
+{
+    static const struct span all = {"1", 1};
+    const struct statement *given = o->statement;
+    struct statement statement = *given;
+    struct cursor *cursor;
+
+    statement.source = all;
+    statement.show.where =
+        (struct fragment){.lexer = lexer_of(all), .end = all.data + all.size};
+    o->statement = &statement;
+    cursor = select_open_where(o, table, scope, err);
+    o->statement = given;
+    return cursor;
+}
+
 struct cursor *
 show_open(struct opening *o, struct error *err)
 {
@@ -186,7 +206,9 @@ show_open(struct opening *o, struct error *err)
     scope.label = label_of(show, &scope, label);
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
-    if (table->needs || table->walk) {
+    if (table->needs == NEED_PEERS && peer_survey_possible(o->session))
+        return open_waiting(o, table, &scope, err);
+    if ((table->needs & ~(unsigned)NEED_PEERS) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a table that waits for the node can be read by SELECT "
                   "alone");
