@@ -11,6 +11,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
+#include "peer_login.h"
 #include "prepared.h"
 #include "session.h"
 #include "statement_state.h"
@@ -118,6 +119,8 @@ begin(struct statement *st)
 void
 statement_opened(struct statement *st)
 {
+    if (st->session->peer)
+        peer_session_audit(st->session->peer, &st->audit);
     if (!st->told) {
         if (begin(st)) {
             statement_drop_opening(st);

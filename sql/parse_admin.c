@@ -1,7 +1,8 @@
 /*
  * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
  * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
- * statements whose first word they do not know.  And CALL import_snapshot().
+ * statements whose first word they do not know.  And CALL import_snapshot(),
+ * and what nodes say to each other: ADMIN FORWARD '<envelope>'.
  */
 #include "parser.h"
 
@@ -80,8 +81,12 @@ parse_target(struct parser *p, struct admin_execute *out)
 int
 parse_admin(struct parser *p, struct statement *out)
 {
-    out->kind = STATEMENT_ADMIN_EXECUTE;
     parser_advance(p);
+    if (parser_accept(p, "FORWARD")) {
+        out->kind = STATEMENT_FORWARD;
+        return parser_string(p, &out->forward, NULL);
+    }
+    out->kind = STATEMENT_ADMIN_EXECUTE;
     if (parser_expect(p, "EXECUTE") != 0 || parse_hint(p, out) != 0 ||
         parser_expect(p, "ON") != 0 || parse_target(p, &out->admin) != 0)
         return -1;

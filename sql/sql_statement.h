@@ -39,6 +39,7 @@ enum statement_kind {
     STATEMENT_END, /* COMMIT, ROLLBACK */
     STATEMENT_EXPLAIN,
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
+    STATEMENT_FORWARD,  /* ADMIN FORWARD: another node asks */
     STATEMENT_IMPORT,   /* CALL import_snapshot() */
     STATEMENT_NOTHING,  /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
@@ -128,6 +129,7 @@ struct statement {
     uint32_t parallel;  /* heapwire_parallel likewise */
     union {
         struct admin_execute admin;
+        struct span forward; /* the envelope */
         struct import import;
         struct show show;
         struct assignment *set; /* in order */

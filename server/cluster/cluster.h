@@ -25,6 +25,9 @@ struct cluster_options {
     unsigned connect_timeout_ms;
 };
 
+/* Once, before there are other threads. */
+int cluster_prepare(struct error *err);
+
 /* NULL with *err. */
 struct cluster *cluster_start(uv_loop_t *loop, struct wakes *wakes,
                               const struct cluster_options *options,

@@ -59,6 +59,13 @@ sql_session_new(const struct sql_node *node, const struct sql_identity *who,
 }
 
 void
+sql_session_set_channel(struct sql_session *s,
+                        const struct peer_channel *channel)
+{
+    s->channel = channel;
+}
+
+void
 sql_session_free(struct sql_session *s)
 {
     mem_free(s);
