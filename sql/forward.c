@@ -155,7 +155,8 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
         return -1;
     c->base = *c->inner;
     c->base.ops = &forward_ops;
-    c->base.timed = false; /* what is left to the caller holds, no more */
+    c->base.timed = false; /* what is left to the caller holds, be it more
+                              than this node gives */
     c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
     return 0;
 }
