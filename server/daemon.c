@@ -30,7 +30,6 @@
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
-#include "members.h"
 #include "membership.h"
 #include "memory.h"
 #include "peer_identity.h"
@@ -55,6 +54,7 @@ struct daemon {
     struct server server;
     struct peer_identity identity;
     struct cluster *cluster;
+    struct membership *membership;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
@@ -182,14 +182,16 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
 static void
 steer_tcp(struct daemon *d)
 {
-    bool wanted = !d->config.listen.none && users_count(d->server.users) > 0;
+    bool wanted = !d->config.listen.none && (users_count(d->server.users) > 0 ||
+                                             *d->config.cluster.secret != '\0');
 
     if (wanted && d->tcp.handles == 0)
         listener_open_tcp(&d->tcp, &d->server, &d->config.listen);
     if (!wanted && d->tcp.handles > 0)
         listener_close(&d->tcp);
     if (!wanted && !d->config.listen.none)
-        log_line("no TCP: no user has a password (heapwire-passwd makes one)");
+        log_line("no TCP: no user has a password, and no [cluster] a secret "
+                 "(heapwire-passwd makes both)");
 }
 
 /* Becoming somebody else */
@@ -297,6 +299,8 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    membership_stop(d->membership);
+    d->membership = NULL;
     if (d->cluster)
         cluster_stop(d->cluster);
     server_stop(&d->server);
@@ -320,25 +324,27 @@ start_cluster(struct daemon *d, struct error *err)
     struct cluster_options options = {
         .socket = d->config.socket,
         .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+    struct error trouble;
 
     if (make_identity(d, &d->config, NULL, err) != 0)
         return -1;
     options.identity = d->identity;
-    options.members = membership_make(&d->config, err);
+    options.members = membership_make(&d->config, NULL, &trouble, err);
     if (!options.members)
         return -1;
     d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
     if (!d->cluster)
         return -1;
     d->server.node.peers = cluster_peers(d->cluster);
-    return 0;
+    d->membership = membership_start(&d->config, &d->identity, d->cluster,
+                                     &d->server.wakes, err);
+    return d->membership ? 0 : -1;
 }
 
 /* Without a secret the random one stays, too. */
 static void
 reload_cluster(struct daemon *d, struct config *config)
 {
-    struct members *members;
     struct error err;
 
     if (strcmp(config->cluster.secret, d->config.cluster.secret) != 0) {
@@ -348,11 +354,7 @@ reload_cluster(struct daemon *d, struct config *config)
             log_fault("the cluster's secret stays as it was: %s", err.text);
     }
     config_cluster_take(&d->config, config);
-    members = membership_make(&d->config, &err);
-    if (members)
-        cluster_set_members(d->cluster, members);
-    else
-        log_fault("the members stay as they were: %s", err.text);
+    membership_refresh(d->membership);
 }
 
 /* A wrong file changes nothing. */
