@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include <openssl/crypto.h>
+
 #include "arguments.h"
 #include "audit.h"
 #include "become.h"
@@ -52,7 +54,6 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
-    struct peer_identity identity;
     struct cluster *cluster;
     struct membership *membership;
     struct listener local, tcp;
@@ -175,6 +176,61 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
         return -1;
     server_set_tls(&d->server, context);
     return 0;
+}
+
+/* The cluster */
+
+/* Who this node is to others: the same incarnation throughout. */
+static int
+set_identity(struct daemon *d, struct error *err)
+{
+    struct server *server = &d->server;
+    struct peer_identity identity;
+
+    if (membership_identity(&d->config,
+                            server->has_identity ? &server->identity : NULL,
+                            &identity, err) != 0)
+        return -1;
+    server_set_identity(server, &identity);
+    if (d->cluster)
+        cluster_set_identity(d->cluster, &identity);
+    OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+/* Once the socket listens, over which it asks itself. */
+static int
+start_cluster(struct daemon *d, struct error *err)
+{
+    struct error left_out;
+    struct cluster_options options = {
+        .identity = d->server.identity,
+        .members = membership_make(&d->config, NULL, &left_out, err),
+        .socket = d->config.socket,
+        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+
+    if (options.members)
+        d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
+    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
+    if (!d->cluster)
+        return -1;
+    d->server.node.peers = cluster_peers(d->cluster);
+    d->membership = membership_start(&d->config, &d->server.identity,
+                                     d->cluster, &d->server.wakes, err);
+    return d->membership ? 0 : -1;
+}
+
+/* Takes the secret and the peers of a reload. */
+static void
+reload_cluster(struct daemon *d, struct config *from)
+{
+    bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
+    struct error err;
+
+    config_cluster_take(&d->config, from);
+    if (!same && set_identity(d, &err) != 0)
+        log_fault("the cluster's key stays as it was: %s", err.text);
+    membership_refresh(d->membership);
 }
 
 /* Listeners */
@@ -306,57 +362,6 @@ stop(struct daemon *d)
     server_stop(&d->server);
 }
 
-/* The cluster: who belongs to it, and what proves this node to the others */
-
-static int
-make_identity(struct daemon *d, const struct config *config,
-              const struct peer_identity *before, struct error *err)
-{
-    if (membership_identity(config, before, &d->identity, err) != 0)
-        return -1;
-    server_set_identity(&d->server, &d->identity);
-    return 0;
-}
-
-static int
-start_cluster(struct daemon *d, struct error *err)
-{
-    struct cluster_options options = {
-        .socket = d->config.socket,
-        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
-    struct error trouble;
-
-    if (make_identity(d, &d->config, NULL, err) != 0)
-        return -1;
-    options.identity = d->identity;
-    options.members = membership_make(&d->config, NULL, &trouble, err);
-    if (!options.members)
-        return -1;
-    d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
-    if (!d->cluster)
-        return -1;
-    d->server.node.peers = cluster_peers(d->cluster);
-    d->membership = membership_start(&d->config, &d->identity, d->cluster,
-                                     &d->server.wakes, err);
-    return d->membership ? 0 : -1;
-}
-
-/* Without a secret the random one stays, too. */
-static void
-reload_cluster(struct daemon *d, struct config *config)
-{
-    struct error err;
-
-    if (strcmp(config->cluster.secret, d->config.cluster.secret) != 0) {
-        if (make_identity(d, config, &d->identity, &err) == 0)
-            cluster_set_identity(d->cluster, &d->identity);
-        else
-            log_fault("the cluster's secret stays as it was: %s", err.text);
-    }
-    config_cluster_take(&d->config, config);
-    membership_refresh(d->membership);
-}
-
 /* A wrong file changes nothing. */
 static void
 reload(struct daemon *d)
@@ -381,11 +386,11 @@ reload(struct daemon *d)
         config.users = NULL;
         ended = server_end_strangers(&d->server);
         setting_reload(&d->config, &config);
-        reload_cluster(d, &config);
         if (load_tls(d, &config, &err) == 0)
             setting_reload_tls(&d->config, &config);
         else
             log_fault("the certificate stays as it was: %s", err.text);
+        reload_cluster(d, &config);
         server_set_settings(&d->server, &d->config);
         watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
@@ -531,6 +536,8 @@ start_server(struct daemon *d, struct error *err)
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
+    if (set_identity(d, err) != 0)
+        return -1;
     if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
         return -1;

@@ -113,6 +113,10 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     struct sql_session *sql;
     struct error err;
 
+    if (server_note_user(s->server, s, &err) != 0) {
+        session_fail(s, &err);
+        return;
+    }
     memcpy(who.user, s->wanted_user, sizeof(who.user));
     who.privileges = privileges;
     if (s->tls) {

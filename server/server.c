@@ -73,22 +73,30 @@ on_killed(struct wake *wake)
 }
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
-static size_t
-sessions_max(size_t wanted)
+static void
+set_limits(struct server *server, size_t wanted)
 {
+    static const size_t others =
+        SERVER_DESCRIPTORS + SERVER_PEERS_MAX + SERVER_SPARES;
     struct rlimit limit;
-    size_t max;
+    size_t few;
 
+    server->max = wanted;
+    server->peers_max = SERVER_PEERS_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur >= wanted + SERVER_DESCRIPTORS)
-        return wanted;
-    max = limit.rlim_cur / 2 >= SERVER_DESCRIPTORS
-              ? (size_t)limit.rlim_cur - SERVER_DESCRIPTORS
-              : (size_t)limit.rlim_cur / 2;
+        limit.rlim_cur >= wanted + others)
+        return;
+    few = (size_t)limit.rlim_cur;
+    server->max = few / 2 >= others ? few - others : few / 2;
+    if (server->peers_max > few / 8)
+        server->peers_max = few / 8;
+    if (server->max >= wanted) {
+        server->max = wanted;
+        return;
+    }
     log_line("max_connections = %zu is more than the limit of %zu descriptors "
-             "allows: %zu connections",
-             wanted, (size_t)limit.rlim_cur, max);
-    return max;
+             "allows: %zu connections, and %zu of other nodes",
+             wanted, few, server->max, server->peers_max);
 }
 
 int
@@ -97,7 +105,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
-    server->max = sessions_max(max_connections);
+    set_limits(server, max_connections);
     workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
@@ -233,16 +241,25 @@ local_reserve(const struct server *server)
                                                   : SERVER_LOCAL_RESERVE;
 }
 
+/* For one more of users. */
+static bool
+has_room(const struct server *server, enum transport transport)
+{
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
+
+    return server->count - server->peers - server->spares + reserve <
+           server->max;
+}
+
 bool
 server_make_room(struct server *server, enum transport transport)
 {
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
     struct server_logins *logins = &server->logins[transport];
 
     if (server->stopping)
         return false;
-    if (server->count - server->peers + reserve < server->max &&
-        logins->count < SERVER_LOGINS_MAX)
+    if (logins->count < SERVER_LOGINS_MAX &&
+        (has_room(server, transport) || server->spares < SERVER_SPARES))
         return true;
     if (!logins->first)
         return false;
@@ -250,6 +267,25 @@ server_make_room(struct server *server, enum transport transport)
                  logins->first->entry.id);
     session_close(logins->first);
     return true;
+}
+
+/* It is spare no more. */
+static void
+settle(struct server *server, struct session *s)
+{
+    server->spares -= s->spare;
+    s->spare = false;
+}
+
+int
+server_note_user(struct server *server, struct session *s, struct error *err)
+{
+    if (s->spare && !has_room(server, s->transport)) {
+        error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+        return -1;
+    }
+    settle(server, s);
+    return 0;
 }
 
 void
@@ -290,16 +326,17 @@ server_note_peer(struct server *server, struct session *s, struct error *err)
 {
     struct session *idle = NULL;
 
-    if (server->peers >= SERVER_PEERS_MAX) {
+    if (server->peers >= server->peers_max) {
         idle = find_idle_peer(server);
         if (!idle) {
             error_set(err, ER_TOO_MANY_CONNECTIONS,
-                      "Too many connections: %d of other nodes are at work",
-                      SERVER_PEERS_MAX);
+                      "Too many connections: %zu of other nodes are at work",
+                      server->peers_max);
             return -1;
         }
         session_close(idle);
     }
+    settle(server, s);
     s->noted_peer = true;
     server->peers++;
     return 0;
@@ -313,6 +350,8 @@ server_add(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s;
     server->sessions = s;
+    s->spare = !has_room(server, s->transport);
+    server->spares += s->spare;
     server->count++;
     if (!server->ticking)
         uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
@@ -327,6 +366,7 @@ server_remove(struct server *server, struct session *s)
         s->next->previous = s->previous;
     server->count--;
     server->peers -= s->noted_peer;
+    settle(server, s);
     trim_note(&server->trim);
     if (server->count > 0)
         return;

@@ -87,6 +87,7 @@ struct session {
     bool by_password; /* logged in so, not as a trusted local user */
     bool guessed;     /* a wrong password came that does not count yet */
     bool noted_peer;  /* in server->peers */
+    bool spare;       /* in server->spares */
 
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */
