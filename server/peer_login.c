@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 
@@ -282,6 +283,22 @@ admit(struct session *s, struct error *err)
     return 0;
 }
 
+/* A node asks itself over its own socket, as nobody else can: what it is asked
+ * so is in its audit log already. */
+static int
+check_self(const struct session *s, struct error *err)
+{
+    bool own = s->transport == TRANSPORT_LOCAL &&
+               (s->peer_uid == 0 || s->peer_uid == geteuid());
+
+    if (own || s->peer->node.id != s->server->identity.node_id)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "id mismatch: somebody else says to be this node, %" PRIu64,
+              s->peer->node.id);
+    return -1;
+}
+
 void
 peer_login_answer(struct session *s, struct span packet)
 {
@@ -291,7 +308,8 @@ peer_login_answer(struct session *s, struct span packet)
 
     if (peer_hello_check(&peer->said, &s->server->identity, packet, &peer->node,
                          &err) != 0 ||
-        make_welcome(s, &welcome, &err) != 0 || admit(s, &err) != 0) {
+        check_self(s, &err) != 0 || make_welcome(s, &welcome, &err) != 0 ||
+        admit(s, &err) != 0) {
         refuse(s, &err);
         return;
     }

@@ -28,6 +28,7 @@ forward_step(struct cursor *base, struct rows *out, struct error *err)
     struct forward_cursor *c = (struct forward_cursor *)base;
     enum step step = c->inner->ops->step(c->inner, out, err);
 
+    base->instant = c->inner->instant; /* it may find that it takes longer */
     base->affected_rows = c->inner->affected_rows;
     base->info = c->inner->info;
     return step;
