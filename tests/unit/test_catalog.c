@@ -88,12 +88,14 @@ static const struct {
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
      "id|bigint|\\N|YES||\\N||select|\n"
-     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"},
+     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"
+     "backend or compute node"},
     {"DESC heapwire.nodes", NULL},
     {"DESCRIBE `heapwire`.`nodes` id",
      "Field|Type|Null|Key|Default|Extra\nid|bigint|YES||\\N|"},
     {"EXPLAIN heapwire.nodes 'p%'",
-     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|"},
+     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|\n"
+     "profiling|varchar(64)|YES||\\N|"},
     {"DESCRIBE nodes", "1046/3D000 No database selected"},
     {"DESCRIBE heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
