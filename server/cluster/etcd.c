@@ -128,6 +128,17 @@ say_found(struct etcd *e, bool first)
     e->lost = false;
 }
 
+/* Anybody who may write there can cause it. */
+static void
+say_refused(const struct etcd *e)
+{
+    if (e->nodes.refused == 1)
+        log_stranger("%s", e->nodes.refusal.text);
+    else if (e->nodes.refused > 1)
+        log_stranger("%s; and so are %zu others", e->nodes.refusal.text,
+                     e->nodes.refused - 1);
+}
+
 /* ---- questions ---- */
 
 static int
@@ -218,9 +229,7 @@ read_all(struct etcd *e, struct error *err)
             page.revision = revision;
     } while (page.more);
     e->revision = page.revision;
-    if (e->nodes.refused > 0)
-        log_stranger("%s (%zu such keys)", e->nodes.refusal.text,
-                     e->nodes.refused);
+    say_refused(e);
     return 0;
 }
 
@@ -350,9 +359,7 @@ take_lines(struct etcd *e, size_t *changes, struct error *err)
             return -1;
         *changes += n;
     }
-    if (e->nodes.refused > 0)
-        log_stranger("%s (%zu such keys)", e->nodes.refusal.text,
-                     e->nodes.refused);
+    say_refused(e);
     return rc;
 }
 

@@ -184,7 +184,12 @@ membership_make(const struct config *config, const struct etcd_nodes *etcd,
         add_etcds(&merge, config, etcd);
     members = members_new(config->node_id, items,
                           keep_first_comers(&merge, items), err);
-    if (members)
+    if (!members)
+        goto out;
+    if (merge.left_out > 1)
+        error_set(trouble, ER_UNKNOWN, "%s; and so are %zu others",
+                  merge.trouble.text, merge.left_out - 1);
+    else
         *trouble = merge.trouble;
 out:
     mem_free(merge.items);
