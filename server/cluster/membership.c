@@ -234,8 +234,8 @@ say_once(struct membership *m, const struct error *trouble)
     memcpy(m->told, text, strlen(text) + 1);
 }
 
-void
-membership_refresh(struct membership *m)
+static void
+refresh(struct membership *m)
 {
     struct etcd_nodes nodes = {0};
     struct error trouble = {0}, left_out = {0}, err;
@@ -253,11 +253,21 @@ membership_refresh(struct membership *m)
     cluster_set_members(m->cluster, members);
 }
 
+void
+membership_refresh(struct membership *m)
+{
+    struct member self = self_of(m->config);
+
+    if (m->etcd)
+        etcd_set_self(m->etcd, &self);
+    refresh(m);
+}
+
 static void
 on_wake(struct wake *wake)
 {
-    membership_refresh((
-        struct membership *)((char *)wake - offsetof(struct membership, wake)));
+    refresh((struct membership *)((char *)wake -
+                                  offsetof(struct membership, wake)));
 }
 
 static int

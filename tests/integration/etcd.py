@@ -342,6 +342,24 @@ def the_configuration_has_the_last_word():
             assert trouble(a) == ""
 
 
+def a_reload_tells_etcd_of_another_role():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        a.settings += "role = compute_node\n"
+        a.write(())
+        a.signal(signal.SIGHUP)
+        wait_for(lambda: members(b)[10001][2] == "compute node")
+        assert members(a)[10001][2] == "compute node"
+        # And where there is no etcd meanwhile.
+        etcd.stop()
+        a.settings = a.settings.replace("role = compute_node\n", "")
+        a.write(())
+        a.signal(signal.SIGHUP)
+        wait_for(lambda: members(a)[10001][2] == "backend")
+        etcd.start()
+        wait_for(lambda: members(b)[10001][2] == "backend", seconds=SOON)
+
+
 def many_nodes_are_read_and_followed():
     with Etcd() as etcd:
         def put_all(first, count, port):
@@ -481,6 +499,7 @@ TESTS = (nodes_find_each_other,
          a_lease_that_is_lost_is_taken_again,
          an_id_that_is_taken_is_told_and_not_fought_for,
          what_is_no_node_is_left_out, the_configuration_has_the_last_word,
+         a_reload_tells_etcd_of_another_role,
          many_nodes_are_read_and_followed, a_user_and_a_password_open_etcd,
          etcd_may_speak_tls, one_endpoint_of_several_is_enough,
          a_stranger_in_place_of_etcd_gets_nowhere)
