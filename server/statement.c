@@ -68,6 +68,7 @@ statement_finish(struct statement *st, const struct error *error)
 
     write_audit(st, error);
     s->statement = NULL;
+    s->reply.warnings = 0;
     statement_free(st);
     session_refresh(s);
     session_enter(s, last ? SESSION_CLOSING : SESSION_READY);
@@ -96,6 +97,7 @@ succeed(struct statement *st)
     struct cursor *cursor = st->pump.cursor;
 
     session_refresh(s);
+    s->reply.warnings = sql_session_warnings(s->sql);
     if (st->request == REQUEST_ROWS)
         reply_end_with(&s->reply, STATUS_LAST_ROW_SENT);
     else if (cursor->column_count > 0)

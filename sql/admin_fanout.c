@@ -26,6 +26,7 @@ struct answer {
     struct buffer output;
     char *owned;         /* the text of the failure, if it is no literal */
     const char *failure; /* NULL: it is OK */
+    uint16_t code;       /* of the failure */
     bool begun;          /* a line of output is there */
     bool truncated;
     bool ended;
@@ -80,8 +81,9 @@ add_block(struct fanout_cursor *c, const struct peer_block *block)
 
 /* A copy, without which it is still a failure. */
 static void
-keep_failure(struct answer *a, const char *text)
+keep_failure(struct answer *a, uint16_t code, const char *text)
 {
+    a->code = code;
     a->owned = mem_strdup(text);
     a->failure = a->owned ? a->owned : no_memory;
     buffer_fini(&a->output);
@@ -101,7 +103,7 @@ note_truncation(const struct fanout_cursor *c, struct answer *a)
                  "the output is more than the %d MB of a cell, or all nodes' "
                  "is more than %d MB; ask this node alone",
                  ADMIN_CELL_MAX >> 20, ADMIN_LIST_MAX >> 20);
-        keep_failure(a, why);
+        keep_failure(a, ER_UNKNOWN, why);
         return;
     }
     while (size > 0 && text.size - size < 4 &&
@@ -123,11 +125,11 @@ end_answer(struct fanout_cursor *c, const struct peer_end *end)
     a->ended = true;
     a->truncated = a->truncated || end->truncated;
     if (end->error.code)
-        keep_failure(a, end->error.text);
+        keep_failure(a, end->error.code, end->error.text);
     else if (a->truncated)
         note_truncation(c, a);
     if (!a->failure && a->output.failed)
-        keep_failure(a, no_memory);
+        keep_failure(a, ER_OUT_OF_MEMORY, no_memory);
     atomic_fetch_add_explicit(&c->ended, 1, memory_order_relaxed);
 }
 
@@ -222,6 +224,12 @@ send_row(struct fanout_cursor *c, struct value out[3])
         .bytes = c->task.bytes};
 
     snprintf(a->id, sizeof(a->id), "%" PRIu64, c->task.ids[c->next]);
+    if (a->failure)
+        warnings_add(c->task.session, a->code, "node %s: %s", a->id,
+                     a->failure);
+    else if (a->truncated)
+        warnings_add(c->task.session, ER_UNKNOWN,
+                     "node %s: the output was truncated", a->id);
     admin_put_row(&row, out);
     c->next++;
 }

@@ -156,6 +156,22 @@ limit_time(struct cursor *cursor, const struct sql_session *session,
         cursor->timeout_ms = timeout_s * 1000;
 }
 
+/* Whether it asks about the warnings, or may: a SELECT without tables. */
+static bool
+keeps_warnings(const struct statement *statement, const struct cursor *cursor)
+{
+    static const char *const subjects[] = {"errors", "error_count", "warnings",
+                                           "warning_count"};
+    const char *what = statement->show.what;
+
+    if (!cursor)
+        return false;
+    for (size_t i = 0; statement->kind == STATEMENT_SHOW && i < 4; i++)
+        if (strcmp(what, subjects[i]) == 0)
+            return true;
+    return statement->kind == STATEMENT_SELECT && cursor->instant;
+}
+
 /* Takes o->arena, which the cursor may keep. */
 static struct cursor *
 open_statement(struct opening *o, struct span text, enum parameter_use use,
@@ -179,6 +195,8 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
         cursor = statements[statement.kind].open(o, err);
     if (cursor)
         limit_time(cursor, o->session, statement.timeout_s);
+    if (!o->describing && !keeps_warnings(&statement, cursor))
+        warnings_drop_old(o->session);
     *parameters = statement.parameters;
     arena_free(o->arena);
     o->statement = NULL;
@@ -198,6 +216,7 @@ sql_open(struct sql_session *session, struct span text,
 
     if (!session->channel)
         plan = select_plan_find(session, text, parameters);
+    warnings_begin(session);
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)

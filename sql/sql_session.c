@@ -38,6 +38,7 @@ sql_session_free(struct sql_session *session)
     if (!session)
         return;
     session_value_free(session->values);
+    warnings_clear(session);
     mem_free(session);
 }
 
@@ -46,6 +47,7 @@ sql_session_reset(struct sql_session *session)
 {
     session_value_free(session->values);
     session->values = NULL;
+    warnings_clear(session);
     session->autocommit = true;
     session->in_transaction = false;
     session->idle_s = 0;
@@ -115,6 +117,16 @@ session_parallel(const struct sql_session *session,
                  const struct statement *statement)
 {
     return statement->parallel ? statement->parallel : session->parallel;
+}
+
+uint16_t
+sql_session_warnings(const struct sql_session *session)
+{
+    const struct warnings *all = &session->warnings;
+
+    if (all->old)
+        return 0;
+    return (uint16_t)(all->total < UINT16_MAX ? all->total : UINT16_MAX);
 }
 
 static bool

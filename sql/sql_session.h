@@ -8,6 +8,7 @@
 
 #include "cursor.h"
 #include "sql.h"
+#include "warnings.h"
 
 enum {
     IDLE_MAX_S = 31536000,    /* of wait_timeout, as MySQL has it */
@@ -43,6 +44,7 @@ struct sql_session {
     uint32_t statement_s; /* heapwire_timeout, where SET changed it; or 0 */
     uint32_t parallel;    /* heapwire_parallel; 0: none */
     uint64_t found_rows;  /* that the last SELECT or SHOW gave */
+    struct warnings warnings;
     struct session_value *values; /* NULL while nothing was changed */
 };
 

@@ -88,6 +88,8 @@ struct show {
     enum show_subject subject;
     bool full, global;
     bool has_database, has_user, has_like, has_where;
+    bool has_limit;
+    uint64_t offset, rows; /* LIMIT */
     struct span database, table, user, like;
     struct fragment where;
 };

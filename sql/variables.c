@@ -38,6 +38,12 @@ compute_idle(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_warnings(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu64, session->warnings.total);
+}
+
+static void
 compute_timeout(const struct sql_session *session, char *out, size_t size)
 {
     uint32_t node_s = session->node->statement_timeout_s;
@@ -144,6 +150,7 @@ const struct variable variables[] = {
     TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),
     TEXT("default_storage_engine", "heapwire"),
     TEXT("default_tmp_storage_engine", "heapwire"),
+    INT_READ("error_count", "0"),
     TEXT_READ("event_scheduler", "OFF"),
     BOOL("foreign_key_checks", "1"),
     BOOL_READ("general_log", "0"),
@@ -227,6 +234,7 @@ const struct variable variables[] = {
              compute_machine),
     TEXT_READ("version_compile_os", "Linux"),
     COMPUTED("wait_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
+    COMPUTED("warning_count", VARIABLE_INT, ACCESS_READ, compute_warnings),
 };
 
 const size_t variable_count = sizeof(variables) / sizeof(variables[0]);

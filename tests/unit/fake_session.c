@@ -110,6 +110,12 @@ sql_session_in_transaction(const struct sql_session *s)
     return s->in_transaction;
 }
 
+uint16_t
+sql_session_warnings(const struct sql_session *s)
+{
+    return s->warnings;
+}
+
 uint32_t
 sql_session_timeout_ms(const struct sql_session *s)
 {

@@ -19,6 +19,7 @@ struct sql_session {
     char database[SQL_NAME_MAX + 1];
     bool autocommit, in_transaction;
     const struct peer_channel *channel;
+    uint16_t warnings; /* of the last statement */
 };
 
 struct fake;
