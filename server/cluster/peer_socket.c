@@ -239,7 +239,7 @@ connect_link(MARIADB_PVIO *pvio, MA_PVIO_CINFO *info)
     l = link_of(pvio);
     l->system_error = connect_now(l);
     l->established = l->system_error == 0;
-    return l->system_error != 0;
+    return l->system_error != 0 ? 1 : 0;
 }
 
 static my_bool
@@ -308,7 +308,7 @@ shut(MARIADB_PVIO *pvio)
 static my_bool
 is_alive(MARIADB_PVIO *pvio)
 {
-    return link_of(pvio)->fd >= 0;
+    return link_of(pvio)->fd >= 0 ? 1 : 0;
 }
 
 static my_bool
