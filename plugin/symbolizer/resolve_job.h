@@ -66,9 +66,10 @@ struct object {
     struct cache_key key;
     char module[MODULE_MAX];
     bool in_allocator;
-    int index_fd;                /* -1: none */
-    char refused[CACHE_WHY_MAX]; /* why the index is of no use; "": it is */
-    const uint64_t *asked;       /* what is still to be answered */
+    int index_fd;                    /* -1: none */
+    char refused[CACHE_WHY_MAX];     /* why the index is of no use; "": it is */
+    char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
+    const uint64_t *asked;           /* what is still to be answered */
     const size_t *asked_first;
     size_t asked_count;
 };

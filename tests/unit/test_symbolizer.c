@@ -236,13 +236,14 @@ static struct {
     bool there; /* any file does: the helper does not look */
     unsigned opened, asked, refused, indexed;
     uint32_t elapsed_ms;
-    char why[64];
+    char why[96];
 } kept;
 
 static int
-open_kept(void *arg, const struct elf_file *elf)
+open_kept(void *arg, const struct elf_file *elf, struct error *why)
 {
     ck_assert_ptr_eq(arg, &kept);
+    why->text[0] = '\0';
     ck_assert_uint_gt(elf->size, 0);
     kept.opened++;
     return kept.there ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
@@ -267,7 +268,7 @@ new_with_indexes(const char *behaviour, bool there)
     static const struct symbolizer_indexes indexes = {open_kept, count_asked,
                                                       &kept};
     struct symbolizer_options options = {
-        .program = program, .deadline_ms = 10000, .indexes = &indexes};
+        .program = program, .deadline_ms = 2000, .indexes = &indexes};
     struct symbolizer *s;
     struct error err;
 
@@ -288,10 +289,15 @@ static const struct {
 } with_index[] = {
     {"good", false, 0, NULL, ""},
     {"good", true, 1, NULL, ""},
-    {"refuse", true, 0, "of another?build", ""},
+    {"refuse", true, 0, "of another?build", "libx.so.1: of another?build"},
     {"refuse", false, 0, NULL, ""},
     {"refuse_twice", true, 0, "no", "garbage"},
-    {"sick_of_indexes", true, 0, "the symboliser ended with status 6", ""},
+    {"refuse_and_remark", true, 0, "damaged",
+     "libx.so.1: 12 units are unknown; damaged"},
+    {"sick_of_indexes", true, 0,
+     "its symbol index is of no use: the symboliser ended with status 6",
+     "libx.so.1: its symbol index is of no use: the symb"},
+    {"slow_with_indexes", true, 0, NULL, ""},
     {"dwarf", false, 0, NULL, "symbol names only"},
 };
 
