@@ -27,6 +27,7 @@
 #include "controller.h"
 #include "deaths.h"
 #include "descriptors.h"
+#include "end_watch.h"
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
@@ -43,7 +44,10 @@
 #include "view_cache.h"
 #include "watch.h"
 
-enum { SIGNALS = 3 };
+enum {
+    SIGNALS = 3,
+    END_MS = 3500 /* heapwire-run waits for 5 s */
+};
 
 struct daemon {
     const struct arguments *arguments;
@@ -600,17 +604,21 @@ start(struct daemon *d, struct error *err)
 }
 
 static void
-finish(struct daemon *d)
+finish(struct daemon *d, int status)
 {
+    struct end_watch end;
+
     if (d->server_open) {
         stop(d);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
+    end_watch_start(&end, END_MS, status);
     cluster_free(d->cluster); /* no session holds an answer of it */
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
+    end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
@@ -649,7 +657,7 @@ daemon_run(const struct arguments *arguments)
             say(&err);
     }
     config_faults_fini(&faults);
-    finish(d);
+    finish(d, rc);
     mem_free(d);
     return rc;
 }
