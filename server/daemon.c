@@ -613,8 +613,8 @@ finish(struct daemon *d, int status)
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
-    end_watch_start(&end, END_MS, status);
     cluster_free(d->cluster); /* no session holds an answer of it */
+    end_watch_start(&end, END_MS, status);
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */

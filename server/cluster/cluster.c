@@ -204,7 +204,8 @@ cluster_prepare(struct error *err)
         error_memory(err, "the environment");
         return -1;
     }
-    return peer_client_prepare(err);
+    return peer_client_prepare(err) == 0 && peer_socket_prepare(err) == 0 ? 0
+                                                                          : -1;
 }
 
 struct cluster *

@@ -15,7 +15,8 @@ import threading
 import time
 
 from mysql_wire import Refused, Wire
-from node_under_test import BUILD, PASSWD, REAL, SANITIZED, Node, wait_for
+from node_under_test import (BUILD, PASSWD, POOR, REAL, SANITIZED, Node,
+                             wait_for)
 from peer_wire import (ALL, CLUSTERED, CONTROL, PLUGIN, SECRET, SELECT, STATUS,
                        Peer, make_key)
 
@@ -342,6 +343,27 @@ def test_another_secret_ends_the_old_ones_sessions():
         refused(1045, link_to, node)
         new = link_to(node, key=make_key(b"the-new-secret-of-nodes"))
         assert new.server_incarnation == p.server_incarnation
+
+
+def test_want_of_memory_is_answered_and_survived():
+    for every in (2, 3, 5, 13, 29):
+        came_in = failed = 0
+        with Node(POOR, settings=IN_CLUSTER.format(SECRET.decode()),
+                  wrapper=["env", f"HW_FAIL_EVERY={every}"]) as node:
+            where = node.socket, node.tcp
+            node.signal(signal.SIGUSR1)
+            for i in range(60):
+                try:
+                    with Peer(where[i % 2], timeout=5) as p:
+                        p.enter(tls=i % 4 == 3)
+                        came_in += 1
+                        p.ask("System.print(1)")
+                except (Refused, EOFError, OSError):
+                    failed += 1
+                assert node.process.poll() is None, every
+            node.signal(signal.SIGUSR2)
+            Peer(node.socket).enter().close()
+        assert failed > 0 and (came_in > 0 or every < 10), (every, came_in)
 
 
 # Envelopes
