@@ -114,6 +114,22 @@ say(const struct error *err)
     return -1;
 }
 
+static int
+check_etcd_files(const struct config_etcd *etcd)
+{
+    const char *const files[][2] = {{"etcd_cacert", etcd->cacert},
+                                    {"etcd_cert", etcd->cert},
+                                    {"etcd_key", etcd->key}};
+    struct error err;
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (*files[i][1] &&
+            check_file(files[i][0], files[i][1], R_OK, &err) != 0)
+            rc = say(&err);
+    return rc;
+}
+
 /* What a start would meet besides the configuration itself. */
 static int
 check_surroundings(const struct config *c)
@@ -130,6 +146,8 @@ check_surroundings(const struct config *c)
     if (strchr(c->jemalloc, '/') &&
         check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
         rc = say(&err);
+    if (check_etcd_files(&c->cluster.etcd) != 0)
+        rc = -1;
     if (*c->tls_cert && *c->tls_key &&
         certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
         rc = say(&err);

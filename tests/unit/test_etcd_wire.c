@@ -267,8 +267,8 @@ static const char *const not_kvs[] = {
     "{\"key\":\"A=B=\"}",
     "{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQ==\",\"mod_revision\":\"x\"}",
     "{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQ==\",\"mod_revision\":-1}",
-    "{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQ==\",\"lease\":"
-    "\"99999999999999999999\"}",
+    ("{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQ==\",\"lease\":"
+     "\"99999999999999999999\"}"),
     "{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQ==\",\"value\":\"!!!!\"}",
     /* ".../1" and a NUL */
     "{\"key\":\"L2hlYXB3aXJlL2Vhc3Qvbm9kZXMvMQA=\"}",
@@ -385,7 +385,7 @@ END_TEST
 START_TEST(more_nodes_than_a_cluster_has_are_refused)
 {
     for (uint64_t id = 1; id <= PEERS_MAX; id++) {
-        struct etcd_node node = node_of(PEERS_MAX + 1 - id);
+        struct etcd_node node = node_of(id);
 
         ck_assert_int_eq(etcd_nodes_put(&nodes, &node, &err), 0);
     }
