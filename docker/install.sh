@@ -3,6 +3,7 @@
 #
 # docker/install.sh          all of them
 # docker/install.sh runtime  what an installed heapwire needs to run
+# docker/install.sh build    what it is built with
 # docker/install.sh clients  what tests/integration/slow tries, besides
 set -eu
 
@@ -25,10 +26,11 @@ command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;
+build) packages="$runtime $build" ;;
 clients) packages="$clients" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [runtime | clients]" >&2
+    echo "usage: install.sh [runtime | build | clients]" >&2
     exit 64
     ;;
 esac

@@ -52,13 +52,15 @@ enum {
 
 struct controller {
     struct jobs jobs;
-    struct dump dump;          /* of jobs.resolving; the resolver's */
-    struct node_status status; /* a copy of node.status */
-    bool profiled;             /* status has the last profile's samples, too */
+    struct dump dump;              /* of jobs.resolving; the resolver's */
+    struct snapshot_memory memory; /* beside it, once memory_taken */
+    struct node_status status;     /* a copy of node.status */
+    bool profiled; /* status has the last profile's samples, too */
     uint64_t samples;
     int64_t profiled_ms;
     double frames; /* of the mean stack in it */
-    bool stop;     /* atomic: read without the lock too */
+    bool memory_taken;
+    bool stop; /* atomic: read without the lock too */
 
     pthread_cond_t resolver_work; /* on the monotonic clock */
     uint64_t expire_ms;           /* the resolver's: its next look */
@@ -131,10 +133,12 @@ oversee(struct controller *c)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
-/* Hands the dump to the resolver, which finishes the job. */
+/* Hands the dump to the resolver, which finishes the job; meanwhile reads what
+ * belongs to it. */
 static int
 run_dump(struct controller *c, struct job *job, struct error *err)
 {
+    struct snapshot_memory memory;
     struct dump dump;
 
     memset(&dump, 0, sizeof(dump));
@@ -144,7 +148,14 @@ run_dump(struct controller *c, struct job *job, struct error *err)
     }
     pthread_mutex_lock(&c->jobs.lock);
     c->dump = dump;
+    c->memory_taken = false;
     jobs_resolve(&c->jobs, job);
+    pthread_cond_signal(&c->resolver_work);
+    pthread_mutex_unlock(&c->jobs.lock);
+    dump_take_memory(&c->node, &memory);
+    pthread_mutex_lock(&c->jobs.lock);
+    c->memory = memory;
+    c->memory_taken = true;
     pthread_cond_signal(&c->resolver_work);
     pthread_mutex_unlock(&c->jobs.lock);
     return 0;
@@ -274,10 +285,22 @@ mean_depth(const struct profile *profile)
     return profile->stack_count ? frames / (double)profile->stack_count : 0;
 }
 
+/* The channel thread is at it, and gives up when the node does not answer. */
+static void
+await_memory(struct controller *c, struct snapshot_memory *out)
+{
+    pthread_mutex_lock(&c->jobs.lock);
+    while (!c->memory_taken)
+        pthread_cond_wait(&c->resolver_work, &c->jobs.lock);
+    *out = c->memory;
+    pthread_mutex_unlock(&c->jobs.lock);
+}
+
 /* Nobody can ask for it to be kept any more once its dump is here. */
 static void
 resolve(struct controller *c, struct job *job)
 {
+    struct snapshot_memory memory;
     struct snapshot *snapshot;
     struct error err;
 
@@ -285,6 +308,11 @@ resolve(struct controller *c, struct job *job)
     snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer,
                                   &job->progress, &err);
     dump_fini(&c->dump);
+    await_memory(c, &memory);
+    if (snapshot && dump_add_memory(snapshot, &memory, &err) != 0) {
+        snapshot_unref(snapshot);
+        snapshot = NULL;
+    }
     if (snapshot) {
         snapshot->node_id = c->node_id;
         store_make_name(c->store, snapshot);

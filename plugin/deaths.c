@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -24,6 +26,8 @@
 #include "own_file.h"
 
 #define NEW_FILE DEATHS_FILE ".new"
+
+enum { LOCK_TRIES = 100, LOCK_STEP_NS = 10 * 1000 * 1000 };
 
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 
@@ -207,6 +211,26 @@ death_parse(struct span line, struct death *out)
 
 /* ---- the file ---- */
 
+/* heapwire-run and heapwired may have something to append at one time, and the
+ * file may become another one: the directory is what they lock.  -1: who has
+ * the lock seems to hang, and an end is not to be lost for that. */
+static int
+lock(const char *dir)
+{
+    static const struct timespec step = {0, LOCK_STEP_NS};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        nanosleep(&step, NULL);
+    }
+    fd_close(fd);
+    return -1;
+}
+
 /* Not tried again after a part: past a limit of size that is a signal. */
 static int
 write_at_once(int fd, const char *data, size_t size)
@@ -293,19 +317,20 @@ open_deaths(const char *dir)
 void
 deaths_reserve(const char *dir)
 {
-    int fd = open_deaths(dir);
+    int locked = lock(dir), fd = open_deaths(dir);
     struct stat st;
 
     if (fd >= 0 && fstat(fd, &st) == 0)
         fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, DEATHS_LINE_MAX);
     fd_close(fd);
+    fd_close(locked);
 }
 
 int
 deaths_append(const char *dir, const struct death *death, struct error *err)
 {
     struct buffer old, line;
-    int fd, rc = -1;
+    int locked = lock(dir), fd, rc = -1;
 
     buffer_init(&old, 2 * (size_t)DEATHS_FILE_MAX);
     buffer_init(&line, 2 * (size_t)DEATHS_LINE_MAX);
@@ -329,6 +354,7 @@ deaths_append(const char *dir, const struct death *death, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot write %s/" DEATHS_FILE, dir);
 out:
     fd_close(fd);
+    fd_close(locked);
     buffer_fini(&old);
     buffer_fini(&line);
     return rc;

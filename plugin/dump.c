@@ -2,6 +2,7 @@
 #include "dump.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "arena.h"
 #include "clock.h"
@@ -25,6 +26,9 @@ enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 1024 };
 void
 dump_fini(struct dump *dump)
 {
+    if (dump->mapped)
+        munmap(dump->mapped, dump->mapped_size);
+    dump->mapped = NULL;
     buffer_fini(&dump->text);
     buffer_fini(&dump->maps);
 }
@@ -79,18 +83,6 @@ out:
     return rc;
 }
 
-/* Not beside the dump but after it: both want the same locks. */
-static void
-take_memory(struct dump *dump, struct node *node)
-{
-    struct error unsaid;
-    struct stats *stats = stats_take(node, &unsaid);
-
-    if (stats)
-        reconciliation_take(stats, &dump->memory);
-    stats_unref(stats);
-}
-
 int
 dump_take(struct dump *dump, struct node *node, struct objects *objects,
           struct error *err)
@@ -105,15 +97,27 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
         return -1;
     dump->hello = node->status.hello;
     dump->taken_ms = clock_wall_ms();
-    if (node_read_memory(answer.fds[0], &dump->text, "the heap profile", err) ==
-            0 &&
+    if ((node_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
+                         &dump->mapped_size) ||
+         node_read_memory(answer.fds[0], &dump->text, "the heap profile",
+                          err) == 0) &&
         node_read_memory(answer.fds[1], &dump->maps, "the node's mappings",
                          err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
-    if (rc == 0)
-        take_memory(dump, node);
     return rc;
+}
+
+void
+dump_take_memory(struct node *node, struct snapshot_memory *out)
+{
+    struct error unsaid;
+    struct stats *stats = stats_take(node, &unsaid);
+
+    memset(out, 0, sizeof(*out));
+    if (stats)
+        reconciliation_take(stats, out);
+    stats_unref(stats);
 }
 
 /* ---- making: the resolver thread ---- */
@@ -156,29 +160,6 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
     return names;
 }
 
-/* In the profile itself: whoever shows it has the line at hand. */
-static int
-add_memory(const struct dump *dump, struct snapshot *snapshot,
-           struct error *err)
-{
-    struct profile *profile = snapshot->profile;
-    struct buffer line;
-    int rc = 0;
-
-    snapshot->memory = dump->memory;
-    buffer_init(&line, MEMORY_TEXT_MAX);
-    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
-                         &line);
-    if (line.data && !line.failed)
-        profile->memory = arena_strndup(profile->arena, line.data, line.size);
-    if (line.failed || !profile->memory) {
-        error_memory(err, "a snapshot");
-        rc = -1;
-    }
-    buffer_fini(&line);
-    return rc;
-}
-
 struct snapshot *
 dump_make_snapshot(const struct dump *dump, struct objects *objects,
                    struct symbolizer *symbolizer,
@@ -199,7 +180,9 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         goto out;
     }
     enter(progress, DUMP_NAMING);
-    heap = heap_dump_parse(dump->text.data, dump->text.size, err);
+    heap = dump->mapped
+               ? heap_dump_parse(dump->mapped, dump->mapped_size, err)
+               : heap_dump_parse(dump->text.data, dump->text.size, err);
     if (!heap)
         goto out;
     names = name_addresses(dump, heap, arena, objects, symbolizer, progress,
@@ -209,8 +192,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
-        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
-        add_memory(dump, snapshot, err) != 0)
+        modules_fill(snapshot->profile, &maps, objects, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;
@@ -222,4 +204,27 @@ out:
     snapshot_unref(snapshot);
     arena_free(arena);
     return made;
+}
+
+/* In the profile itself: whoever shows it has the line at hand. */
+int
+dump_add_memory(struct snapshot *snapshot, const struct snapshot_memory *memory,
+                struct error *err)
+{
+    struct profile *profile = snapshot->profile;
+    struct buffer line;
+    int rc = 0;
+
+    snapshot->memory = *memory;
+    buffer_init(&line, MEMORY_TEXT_MAX);
+    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
+                         &line);
+    if (line.data && !line.failed)
+        profile->memory = arena_strndup(profile->arena, line.data, line.size);
+    if (line.failed || !profile->memory) {
+        error_memory(err, "a snapshot");
+        rc = -1;
+    }
+    buffer_fini(&line);
+    return rc;
 }

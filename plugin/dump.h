@@ -26,15 +26,18 @@ enum {
 
 struct dump {
     struct buffer text, maps;
-    struct agent_hello hello;      /* the latest greeting before the dump */
-    int64_t taken_ms;              /* wall clock */
-    struct snapshot_memory memory; /* taken right after it */
+    void *mapped; /* the text in the agent's memory, or NULL: it is in text */
+    size_t mapped_size;
+    struct agent_hello hello; /* the latest greeting before the dump */
+    int64_t taken_ms;         /* wall clock */
 };
 
-/* Dumps, copies, reads the statistics (what they lack stays unknown), and makes
- * sure that objects has every mapped file. */
+/* Dumps, copies, and makes sure that objects has every mapped file. */
 int dump_take(struct dump *dump, struct node *node, struct objects *objects,
               struct error *err);
+/* Reads the statistics, what they lack stays unknown: right after the dump, not
+ * beside it, for both want the same locks of the allocator's. */
+void dump_take_memory(struct node *node, struct snapshot_memory *out);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };
@@ -46,11 +49,13 @@ struct dump_progress {
     unsigned named, addresses; /* while DUMP_NAMING */
 };
 
-/* NULL with *err.  The snapshot has no name yet. */
+/* NULL with *err.  The snapshot has no name yet, and no memory. */
 struct snapshot *dump_make_snapshot(const struct dump *dump,
                                     struct objects *objects,
                                     struct symbolizer *symbolizer,
                                     struct dump_progress *progress,
                                     struct error *err);
+int dump_add_memory(struct snapshot *snapshot,
+                    const struct snapshot_memory *memory, struct error *err);
 
 #endif

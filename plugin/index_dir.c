@@ -14,7 +14,6 @@
 #include "files.h"
 
 #define INDEX_ENDING ".hwindex"
-#define TMP_ENDING   ".tmp"
 
 enum {
     FILE_NAME_MAX = BUILD_ID_TEXT + sizeof(INDEX_ENDING),
@@ -24,24 +23,36 @@ enum {
 
 /* ---- names ---- */
 
-/* "HEX.ending": fills id. */
+/* "HEX.hwindex": fills id. */
 static bool
-ends(const char *file, const char *ending, struct build_id *id)
+is_index(const char *file, struct build_id *id)
 {
-    size_t size = strlen(file), tail = strlen(ending);
+    static const size_t tail = sizeof(INDEX_ENDING) - 1;
+    size_t size = strlen(file);
 
-    return size > tail && strcmp(file + size - tail, ending) == 0 &&
+    return size > tail && strcmp(file + size - tail, INDEX_ENDING) == 0 &&
            build_id_parse(file, size - tail, id);
 }
 
+/* "HEX....tmp": one on its way, whoever it is that writes it. */
+static bool
+is_tmp(const char *file)
+{
+    static const size_t tail = sizeof(TMP_FILE_ENDING) - 1;
+    size_t size = strlen(file);
+    struct build_id id;
+
+    return size > tail && strcmp(file + size - tail, TMP_FILE_ENDING) == 0 &&
+           build_id_parse(file, strcspn(file, "."), &id);
+}
+
 static void
-file_name(char out[FILE_NAME_MAX], const struct build_id *id,
-          const char *ending)
+file_name(char out[FILE_NAME_MAX], const struct build_id *id)
 {
     char text[BUILD_ID_TEXT];
 
     build_id_text(id, text);
-    snprintf(out, FILE_NAME_MAX, "%s%s", text, ending);
+    snprintf(out, FILE_NAME_MAX, "%s" INDEX_ENDING, text);
 }
 
 /* ---- looking through it ---- */
@@ -70,16 +81,15 @@ scan_file(struct store_dir *dir, const struct index_dir_scan *scan,
           const char *name)
 {
     struct index_file file;
-    struct build_id id;
     const char *odd;
     struct stat st;
 
-    if (ends(name, TMP_ENDING, &id)) {
-        if (file_remove_at(dir->fd, name) != 0)
+    if (is_tmp(name)) {
+        if (tmp_file_clean(dir->fd, name) != 0)
             scan->odd(scan->arg, name, "it cannot be removed");
         return;
     }
-    if (!ends(name, INDEX_ENDING, &file.id)) {
+    if (!is_index(name, &file.id)) {
         scan->odd(scan->arg, name, "it is not the name of an index");
         return;
     }
@@ -129,9 +139,11 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
     struct stat st;
     int fd;
 
-    file_name(file, id, INDEX_ENDING);
+    file_name(file, id);
     fd = openat(dir->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 && errno == ELOOP)
+    if (fd < 0 && errno == ENOENT)
+        err->text[0] = '\0';
+    else if (fd < 0 && errno == ELOOP)
         odd = "it is a symbolic link";
     else if (fd < 0 || fstat(fd, &st) != 0)
         error_sys(err, ER_UNKNOWN, "cannot open %s/%s", dir->path, file);
@@ -146,13 +158,23 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
     return -1;
 }
 
+bool
+index_dir_has(const struct store_dir *dir, const struct build_id *id)
+{
+    char file[FILE_NAME_MAX];
+
+    file_name(file, id);
+    return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           errno != ENOENT;
+}
+
 int
 index_dir_remove(struct store_dir *dir, const struct build_id *id,
                  struct error *err)
 {
     char file[FILE_NAME_MAX];
 
-    file_name(file, id, INDEX_ENDING);
+    file_name(file, id);
     if (file_remove_at(dir->fd, file) == 0)
         return 0;
     error_sys(err, ER_UNKNOWN, "cannot remove %s/%s", dir->path, file);
@@ -178,7 +200,7 @@ give_file(void *arg, const struct index_file *found)
 
     if (gift->rc != 0)
         return;
-    file_name(file, &found->id, INDEX_ENDING);
+    file_name(file, &found->id);
     fd = openat(gift->dir->fd, file, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         st.st_nlink == 1)
@@ -233,21 +255,17 @@ int
 index_writer_open(struct index_writer *w, struct store_dir *dir,
                   const struct build_id *id, uint64_t max, struct error *err)
 {
-    char tmp[FILE_NAME_MAX];
+    char stem[BUILD_ID_TEXT];
 
     *w = (struct index_writer){
         .dir = dir, .id = *id, .fd = -1, .max = max, .look = LOOK_BYTES};
     if (check_room(w, err) != 0)
         return -1;
-    file_name(tmp, id, TMP_ENDING);
-    /* Of a build that could not be removed then. */
-    if (file_remove_at(dir->fd, tmp) == 0)
-        w->fd =
-            openat(dir->fd, tmp,
-                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    build_id_text(id, stem);
+    w->fd = tmp_file_make(dir->fd, stem, 0600, w->tmp, sizeof(w->tmp));
     if (w->fd >= 0)
         return 0;
-    error_sys(err, ER_UNKNOWN, "cannot make %s/%s", dir->path, tmp);
+    error_sys(err, ER_UNKNOWN, "cannot make a file in %s", dir->path);
     return -1;
 }
 
@@ -283,34 +301,35 @@ index_writer_write(void *arg, const void *data, size_t size, struct error *err)
 int
 index_writer_commit(struct index_writer *w, struct error *err)
 {
-    char tmp[FILE_NAME_MAX], file[FILE_NAME_MAX];
+    char file[FILE_NAME_MAX];
     struct stat st;
 
-    file_name(tmp, &w->id, TMP_ENDING);
-    file_name(file, &w->id, INDEX_ENDING);
+    file_name(file, &w->id);
     if (fstatat(w->dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISREG(st.st_mode)) {
         error_set(err, ER_UNKNOWN, "%s/%s is in the way: %s", w->dir->path,
                   file, what_is_odd(&st));
         return -1;
     }
-    if (fsync(w->fd) != 0 || renameat(w->dir->fd, tmp, w->dir->fd, file) != 0 ||
-        fsync(w->dir->fd) != 0)
+    if (fsync(w->fd) != 0 ||
+        renameat(w->dir->fd, w->tmp, w->dir->fd, file) != 0)
         return failed(w, err);
     fd_close(w->fd);
     w->fd = -1;
-    return 0;
+    if (fsync(w->dir->fd) == 0)
+        return 0;
+    (void)failed(w, err);
+    (void)file_remove_at(w->dir->fd, file); /* it may not be whole */
+    return -1;
 }
 
 void
 index_writer_close(struct index_writer *w)
 {
-    char tmp[FILE_NAME_MAX];
-
     if (w->fd < 0)
         return;
+    /* Else the next start does it. */
+    (void)file_remove_at(w->dir->fd, w->tmp);
     fd_close(w->fd);
     w->fd = -1;
-    file_name(tmp, &w->id, TMP_ENDING);
-    (void)file_remove_at(w->dir->fd, tmp); /* else the next start does it */
 }

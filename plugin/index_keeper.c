@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "elf_file.h"
@@ -82,30 +83,43 @@ say(const struct index_keeper *keeper, const char *format, ...)
     keeper->log(line);
 }
 
+static void
+lose(struct index_keeper *keeper, const struct build_id *id)
+{
+    pthread_mutex_lock(&keeper->lock);
+    index_list_gone(&keeper->list, id);
+    pthread_mutex_unlock(&keeper->lock);
+}
+
 /* ---- the symboliser's thread ---- */
 
 int
-index_keeper_open(void *arg, const struct elf_file *elf)
+index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
 {
     struct index_keeper *keeper = arg;
     struct build_id id = build_id_of(elf);
-    struct error err;
     bool ready;
     int fd;
+
+    why->text[0] = '\0';
 
     pthread_mutex_lock(&keeper->lock);
     ready = index_list_is_ready(&keeper->list, &id);
     pthread_mutex_unlock(&keeper->lock);
     if (!ready)
         return -1;
-    fd = index_dir_open_file(&keeper->dir, &id, &err);
+    fd = index_dir_open_file(&keeper->dir, &id, why);
     if (fd >= 0)
         return fd;
+    if (!why->text[0]) {
+        lose(keeper, &id);
+        return -1;
+    }
     pthread_mutex_lock(&keeper->lock);
-    ready = index_list_fail(&keeper->list, &id, err.text);
+    ready = index_list_fail(&keeper->list, &id, why->text);
     pthread_mutex_unlock(&keeper->lock);
     if (ready)
-        say(keeper, "a symbol index goes unused: %s", err.text);
+        say(keeper, "a symbol index goes unused: %s", why->text);
     return -1;
 }
 
@@ -135,7 +149,7 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     struct index_keeper *keeper = arg;
     struct build_id id = build_id_of(asked->elf);
     uint64_t debug_bytes;
-    bool worth;
+    bool worth, news;
 
     if (id.size == 0)
         return;
@@ -143,10 +157,11 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_lock(&keeper->lock);
     keeper->asked_ms = clock_ms();
     worth = index_list_is_worth(&keeper->list, asked, debug_bytes);
+    news = asked->refused && index_list_is_news(&keeper->list, &id, asked);
     if (index_list_asked(&keeper->list, &id, asked, worth, debug_bytes))
         pthread_cond_signal(&keeper->work);
     pthread_mutex_unlock(&keeper->lock);
-    if (asked->refused)
+    if (news)
         say(keeper, "a symbol index of %s was refused: %s",
             mapping_basename(asked->path), asked->refused);
 }
@@ -256,6 +271,32 @@ say_made(const struct index_keeper *keeper, const struct index_wish *wish,
         wish->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
+/* Another node may have made it meanwhile in the same directory. */
+static bool
+is_made(struct index_keeper *keeper, const struct index_wish *wish)
+{
+    struct error unsaid;
+    struct stat st;
+    bool made;
+    int fd;
+
+    if (wish->damaged)
+        return false;
+    fd = index_dir_open_file(&keeper->dir, &wish->id, &unsaid);
+    if (fd < 0)
+        return false;
+    made = fstat(fd, &st) == 0;
+    fd_close(fd);
+    if (!made)
+        return false;
+    pthread_mutex_lock(&keeper->lock);
+    index_list_made(&keeper->list, &wish->id, (uint64_t)st.st_size,
+                    (int64_t)st.st_mtim.tv_sec * 1000, 0);
+    pthread_mutex_unlock(&keeper->lock);
+    say(keeper, "found the symbol index of %s", wish->object);
+    return true;
+}
+
 /* What was interrupted is a wish again. */
 static void
 grant(struct index_keeper *keeper, struct index_wish *wish)
@@ -266,12 +307,13 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
-    if (rc != 0) /* one that was refused, or that may not be whole */
+    if (rc != 0 && wish->damaged)
         (void)index_dir_remove(&keeper->dir, &wish->id, &unsaid);
     pthread_mutex_lock(&keeper->lock);
     interrupted = rc != 0 && (keeper->pause || keeper->stop);
     if (rc == 0)
-        index_list_made(&keeper->list, &wish->id, bytes, took_ms);
+        index_list_made(&keeper->list, &wish->id, bytes, clock_wall_ms(),
+                        took_ms);
     else if (interrupted)
         index_list_put_back(&keeper->list, wish);
     else
@@ -282,7 +324,6 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
     else if (!interrupted)
         say(keeper, "no symbol index of %s was made: %s", wish->object,
             err.text);
-    index_wish_fini(wish);
 }
 
 /* Call with the lock. */
@@ -311,7 +352,9 @@ keeper_main(void *arg)
         } else if (index_list_begin(&keeper->list, &wish)) {
             keeper->making = true;
             pthread_mutex_unlock(&keeper->lock);
-            grant(keeper, &wish);
+            if (!is_made(keeper, &wish))
+                grant(keeper, &wish);
+            index_wish_fini(&wish);
             pthread_mutex_lock(&keeper->lock);
             keeper->making = false;
             pthread_cond_signal(&keeper->rests);
@@ -423,9 +466,8 @@ index_keeper_stop(struct index_keeper *keeper)
     mem_free(keeper);
 }
 
-size_t
-index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
-                  size_t max)
+static size_t
+copy_list(struct index_keeper *keeper, struct index_entry *out, size_t max)
 {
     size_t count;
 
@@ -433,6 +475,23 @@ index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
     count = index_list_copy(&keeper->list, out, max);
     pthread_mutex_unlock(&keeper->lock);
     return count;
+}
+
+/* Files may be removed by hand, or by another node. */
+size_t
+index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
+                  size_t max)
+{
+    size_t count = copy_list(keeper, out, max);
+    bool gone = false;
+
+    for (size_t i = 0; i < count; i++)
+        if (out[i].state == INDEX_READY &&
+            !index_dir_has(&keeper->dir, &out[i].id)) {
+            gone = true;
+            lose(keeper, &out[i].id);
+        }
+    return gone ? copy_list(keeper, out, max) : count;
 }
 
 /* Files that are made meanwhile would stay the old user's. */

@@ -37,7 +37,7 @@ index_keeper_start(const struct index_keeper_options *options,
 void index_keeper_stop(struct index_keeper *keeper);
 
 /* struct symbolizer_indexes, arg the keeper. */
-int index_keeper_open(void *arg, const struct elf_file *elf);
+int index_keeper_open(void *arg, const struct elf_file *elf, struct error *why);
 void index_keeper_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* At most max; how many. */

@@ -13,13 +13,14 @@
 #include "memory.h"
 #include "symbolizer.h"
 
-enum { UNSEEN_FACTOR = 5 };
+enum { UNSEEN_FACTOR = 5, REASON_MAX = 200 };
 
 struct kept {
     struct index_entry entry;
     unsigned failures;
-    bool damaged;      /* once already */
-    uint64_t tried_ms; /* the last failure */
+    bool damaged;            /* once already */
+    char unused[REASON_MAX]; /* why somebody else's is; "": there is none */
+    uint64_t tried_ms;       /* the last failure */
     /* While INDEX_WANTED: */
     int object_fd;
     char *path;
@@ -173,6 +174,19 @@ index_list_fail(struct index_list *list, const struct build_id *id,
     return true;
 }
 
+void
+index_list_gone(struct index_list *list, const struct build_id *id)
+{
+    struct kept *kept = find(list, id);
+
+    if (!kept || kept->entry.state != INDEX_READY)
+        return;
+    if (kept->entry.object[0])
+        set_state(kept, INDEX_NONE, "");
+    else /* nobody has asked for it yet */
+        forget(list, kept);
+}
+
 /* ---- wishes ---- */
 
 bool
@@ -232,8 +246,10 @@ is_due(const struct index_list *list, const struct kept *kept)
 static void
 take_refusal(struct kept *kept, const char *why)
 {
-    if (kept->entry.state != INDEX_READY)
+    if (kept->entry.state != INDEX_READY) {
+        snprintf(kept->unused, sizeof(kept->unused), "%s", why);
         return;
+    }
     if (kept->damaged)
         fail(kept, why);
     else
@@ -248,6 +264,17 @@ set_object(struct kept *kept, const char *path)
 
     name.size = strnlen(name.data, INDEX_OBJECT_MAX - 1);
     clean_text(name, kept->entry.object);
+}
+
+bool
+index_list_is_news(const struct index_list *list, const struct build_id *id,
+                   const struct symbolizer_asked *asked)
+{
+    const struct kept *kept = find(list, id);
+
+    return !kept || (strncmp(kept->unused, asked->refused,
+                             sizeof(kept->unused) - 1) != 0 &&
+                     strcmp(kept->entry.why, asked->refused) != 0);
 }
 
 bool
@@ -270,6 +297,8 @@ index_list_asked(struct index_list *list, const struct build_id *id,
     if (asked->indexed &&
         (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
         set_state(kept, INDEX_SHIPPED, "");
+    if (asked->indexed)
+        kept->unused[0] = '\0';
     return worth && is_due(list, kept) && want(list, kept, asked);
 }
 
@@ -286,6 +315,7 @@ index_list_begin(struct index_list *list, struct index_wish *wish)
         wish->fd = kept->object_fd;
         wish->path = kept->path;
         wish->debug_bytes = kept->entry.debug_bytes;
+        wish->damaged = kept->damaged;
         kept->object_fd = -1;
         kept->path = NULL;
         kept->entry.state = INDEX_MAKING;
@@ -297,14 +327,14 @@ index_list_begin(struct index_list *list, struct index_wish *wish)
 /* One that is being made is not let go for others. */
 void
 index_list_made(struct index_list *list, const struct build_id *id,
-                uint64_t bytes, uint32_t took_ms)
+                uint64_t bytes, int64_t made_ms, uint32_t took_ms)
 {
     struct kept *kept = find(list, id);
 
     set_state(kept, INDEX_READY, "");
     kept->failures = 0;
     kept->entry.bytes = bytes;
-    kept->entry.made_ms = clock_wall_ms();
+    kept->entry.made_ms = made_ms;
     kept->entry.took_ms = took_ms;
 }
 
@@ -350,13 +380,26 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     return true;
 }
 
+/* Beside a failure, what else there might be used. */
+static void
+add_unused(const struct kept *kept, char why[ERROR_TEXT_MAX])
+{
+    size_t used = strlen(why);
+
+    if (kept->unused[0] && strcmp(why, kept->unused) != 0)
+        snprintf(why + used, ERROR_TEXT_MAX - used, "%s%s", used ? "; " : "",
+                 kept->unused);
+}
+
 size_t
 index_list_copy(const struct index_list *list, struct index_entry *out,
                 size_t max)
 {
     size_t count = list->count < max ? list->count : max;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         out[i] = list->list[i].entry;
+        add_unused(&list->list[i], out[i].why);
+    }
     return count;
 }

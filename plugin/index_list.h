@@ -25,7 +25,8 @@ enum {
 };
 
 enum index_state {
-    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged */
+    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged, or
+                      removed by somebody else */
     INDEX_SHIPPED, /* somebody else's, beside the object */
     INDEX_WANTED,
     INDEX_MAKING,
@@ -41,7 +42,7 @@ struct index_entry {
     uint64_t bytes, debug_bytes; /* 0: not known */
     int64_t made_ms, used_ms;    /* wall clock; 0: never */
     uint32_t took_ms;            /* to make; 0: by an earlier heapwired */
-    char why[ERROR_TEXT_MAX];    /* INDEX_FAILED; else "" */
+    char why[ERROR_TEXT_MAX];    /* it failed, or another one goes unused; "" */
 };
 
 struct index_rules {
@@ -66,6 +67,7 @@ struct index_wish {
     int fd; /* of the object */
     char *path;
     uint64_t debug_bytes;
+    bool damaged; /* the file that lies there is of no use */
 };
 void index_wish_fini(struct index_wish *wish);
 
@@ -80,10 +82,17 @@ bool index_list_is_ready(struct index_list *list, const struct build_id *id);
 bool index_list_fail(struct index_list *list, const struct build_id *id,
                      const char *why);
 
+/* The file of a ready one is not there any more: it may be made again. */
+void index_list_gone(struct index_list *list, const struct build_id *id);
+
 /* Whether an answer is a reason for an index.  debug_bytes: of the object. */
 bool index_list_is_worth(const struct index_list *list,
                          const struct symbolizer_asked *asked,
                          uint64_t debug_bytes);
+/* Whether it was not known why an index was refused. */
+bool index_list_is_news(const struct index_list *list,
+                        const struct build_id *id,
+                        const struct symbolizer_asked *asked);
 /* Takes note of it.  True: there is a wish now that was not there. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
@@ -93,7 +102,7 @@ size_t index_list_wishes(const struct index_list *list);
 /* Takes the next wish; false: there is none.  Ends with one of: */
 bool index_list_begin(struct index_list *list, struct index_wish *wish);
 void index_list_made(struct index_list *list, const struct build_id *id,
-                     uint64_t bytes, uint32_t took_ms);
+                     uint64_t bytes, int64_t made_ms, uint32_t took_ms);
 void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
 void index_list_put_back(struct index_list *list, struct index_wish *wish);

@@ -58,6 +58,12 @@ int node_call(struct node *node, const struct agent_request *request,
 int node_read_memory(int fd, struct buffer *out, const char *what,
                      struct error *err);
 
+/*
+ * Maps it instead, when nobody can change it any more, and nothing of it is
+ * missing; munmap is the caller's.  false: read it.
+ */
+bool node_map_memory(int fd, size_t max, void **out, size_t *size);
+
 /* Whether the agent said something unasked: it ended, or answers late. */
 bool node_input_pending(const struct node *node);
 

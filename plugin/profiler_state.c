@@ -62,7 +62,8 @@ write_times(const struct agent_hello *hello, struct buffer *out)
         if (hello->active_until_ms > 0)
             write_time(out, "\nactive until:", hello->active_until_ms);
         else
-            buffer_text(out, "\nactive until: it is switched off");
+            buffer_text(out, "\nactive until: it is switched off; "
+                             "enable_prof(seconds) leaves it on without end");
         buffer_char(out, '\n');
     }
     buffer_format(out, "changes: %u, resets: %u\n", hello->changes,

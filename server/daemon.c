@@ -27,12 +27,12 @@
 #include "controller.h"
 #include "deaths.h"
 #include "descriptors.h"
+#include "end_watch.h"
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
-#include "members.h"
 #include "membership.h"
 #include "memory.h"
 #include "peer_identity.h"
@@ -44,7 +44,10 @@
 #include "view_cache.h"
 #include "watch.h"
 
-enum { SIGNALS = 3 };
+enum {
+    SIGNALS = 3,
+    END_MS = 3500 /* heapwire-run waits for 5 s */
+};
 
 struct daemon {
     const struct arguments *arguments;
@@ -56,6 +59,7 @@ struct daemon {
     uv_loop_t loop;
     struct server server;
     struct cluster *cluster;
+    struct membership *membership;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
@@ -202,9 +206,10 @@ set_identity(struct daemon *d, struct error *err)
 static int
 start_cluster(struct daemon *d, struct error *err)
 {
+    struct error left_out;
     struct cluster_options options = {
         .identity = d->server.identity,
-        .members = membership_make(&d->config, err),
+        .members = membership_make(&d->config, NULL, &left_out, err),
         .socket = d->config.socket,
         .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
 
@@ -214,7 +219,9 @@ start_cluster(struct daemon *d, struct error *err)
     if (!d->cluster)
         return -1;
     d->server.node.peers = cluster_peers(d->cluster);
-    return 0;
+    d->membership = membership_start(&d->config, &d->server.identity,
+                                     d->cluster, &d->server.wakes, err);
+    return d->membership ? 0 : -1;
 }
 
 /* Takes the secret and the peers of a reload. */
@@ -222,17 +229,12 @@ static void
 reload_cluster(struct daemon *d, struct config *from)
 {
     bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
-    struct members *members;
     struct error err;
 
     config_cluster_take(&d->config, from);
     if (!same && set_identity(d, &err) != 0)
         log_fault("the cluster's key stays as it was: %s", err.text);
-    members = membership_make(&d->config, &err);
-    if (members)
-        cluster_set_members(d->cluster, members);
-    else
-        log_fault("the members stay as they were: %s", err.text);
+    membership_refresh(d->membership);
 }
 
 /* Listeners */
@@ -357,6 +359,8 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    membership_stop(d->membership);
+    d->membership = NULL;
     if (d->cluster)
         cluster_stop(d->cluster);
     server_stop(&d->server);
@@ -600,17 +604,21 @@ start(struct daemon *d, struct error *err)
 }
 
 static void
-finish(struct daemon *d)
+finish(struct daemon *d, int status)
 {
+    struct end_watch end;
+
     if (d->server_open) {
         stop(d);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
     cluster_free(d->cluster); /* no session holds an answer of it */
+    end_watch_start(&end, END_MS, status);
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
+    end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
@@ -649,7 +657,7 @@ daemon_run(const struct arguments *arguments)
             say(&err);
     }
     config_faults_fini(&faults);
-    finish(d);
+    finish(d, rc);
     mem_free(d);
     return rc;
 }

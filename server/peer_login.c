@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 
@@ -111,42 +112,47 @@ keep_caller(struct peer_session *peer, const struct peer_forwarded *f)
 }
 
 /* As the caller could have sent it here. */
-static struct span
+static int
 print_script(const struct peer_session *peer, struct span script,
-             struct arena *arena)
+             struct arena *arena, struct span *out, struct error *err)
 {
-    size_t head, size, max = 2 * script.size + 64;
+    size_t size, max = 2 * script.size + 64;
     char *text = arena_alloc(arena, max);
 
-    if (!text)
-        return (struct span){"", 0};
-    size = head = (size_t)snprintf(text, max, "ADMIN EXECUTE ON %" PRIu32 " '",
-                                   peer->session->server->node.id);
+    if (!text) {
+        error_memory(err, "a forwarded statement");
+        return -1;
+    }
+    size = (size_t)snprintf(text, max, "ADMIN EXECUTE ON %" PRIu32 " '",
+                            peer->session->server->node.id);
     for (size_t i = 0; i < script.size; i++) {
         if (script.data[i] == '\'' || script.data[i] == '\\')
             text[size++] = '\\';
         text[size++] = script.data[i];
     }
     text[size++] = '\'';
-    return (struct span){text, size};
+    *out = (struct span){text, size};
+    return 0;
 }
 
 /* What there is to see of it here: in the audit log, unless this node asks
  * itself and has it there already, and among the sessions. */
-static void
+static int
 show(struct peer_session *peer, const struct peer_forwarded *f,
-     struct arena *arena)
+     struct arena *arena, struct error *err)
 {
     struct session *s = peer->session;
     struct span text = f->text;
 
     audit_fini(&peer->audit);
-    if (f->verb == PEER_SCRIPT)
-        text = print_script(peer, f->text, arena);
+    if (f->verb == PEER_SCRIPT &&
+        print_script(peer, f->text, arena, &text, err) != 0)
+        return -1;
     if (f->origin != s->server->node.id)
         audit_begin(&peer->audit, text, NULL);
     registry_set_command(&s->server->registry, &s->entry, "Query", "executing",
                          text, clock_ms());
+    return 0;
 }
 
 static int
@@ -162,8 +168,7 @@ open_envelope(void *arg, struct span hex, struct arena *arena,
         return -1;
     }
     keep_caller(peer, out);
-    show(peer, out, arena);
-    return 0;
+    return show(peer, out, arena, err);
 }
 
 void
@@ -282,6 +287,22 @@ admit(struct session *s, struct error *err)
     return 0;
 }
 
+/* A node asks itself over its own socket, as nobody else can: what it is asked
+ * so is in its audit log already. */
+static int
+check_self(const struct session *s, struct error *err)
+{
+    bool own = s->transport == TRANSPORT_LOCAL &&
+               (s->peer_uid == 0 || s->peer_uid == geteuid());
+
+    if (own || s->peer->node.id != s->server->identity.node_id)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "id mismatch: somebody else says to be this node, %" PRIu64,
+              s->peer->node.id);
+    return -1;
+}
+
 void
 peer_login_answer(struct session *s, struct span packet)
 {
@@ -291,7 +312,8 @@ peer_login_answer(struct session *s, struct span packet)
 
     if (peer_hello_check(&peer->said, &s->server->identity, packet, &peer->node,
                          &err) != 0 ||
-        make_welcome(s, &welcome, &err) != 0 || admit(s, &err) != 0) {
+        check_self(s, &err) != 0 || make_welcome(s, &welcome, &err) != 0 ||
+        admit(s, &err) != 0) {
         refuse(s, &err);
         return;
     }

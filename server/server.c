@@ -308,7 +308,8 @@ server_note_login(struct server *server, struct session *s, bool begins)
     logins->count--;
 }
 
-/* Of those that wait, the one that has waited longest. */
+/* Of those that wait, the one that has waited longest; the list begins with the
+ * newest. */
 static struct session *
 find_idle_peer(const struct server *server)
 {
@@ -316,7 +317,7 @@ find_idle_peer(const struct server *server)
 
     for (struct session *s = server->sessions; s; s = s->next)
         if (s->noted_peer && s->state == SESSION_READY &&
-            (!found || s->since_ms < found->since_ms))
+            (!found || s->since_ms <= found->since_ms))
             found = s;
     return found;
 }

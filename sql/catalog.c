@@ -102,6 +102,8 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_columns,
     &table_show_compute_nodes,
     &table_show_create_database,
+    &table_show_create_function,
+    &table_show_create_procedure,
     &table_show_create_table,
     &table_show_create_view,
     &table_show_databases,

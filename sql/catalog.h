@@ -23,6 +23,7 @@ struct catalog_scope {
     const struct sql_session *session;
     const char *database;               /* SHOW TABLES: of that one */
     const struct catalog_table *table;  /* SHOW COLUMNS, INDEX, ...: of that */
+    const char *routine;                /* SHOW CREATE FUNCTION: of that */
     const struct sql_identity *grantee; /* SHOW GRANTS: NULL: one's own */
     const char *label;                  /* SHOW's first column: NULL: its own */
     bool full;                          /* SHOW FULL ... */

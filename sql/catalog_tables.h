@@ -127,6 +127,11 @@ extern const struct catalog_table table_table_constraints;
 extern const struct catalog_table table_referential_constraints;
 extern const struct catalog_table table_check_constraints;
 extern const struct catalog_table table_routines;
+extern const struct catalog_table table_show_create_function;
+extern const struct catalog_table table_show_create_procedure;
+/* Its name; NULL: there is none such. */
+const char *routine_find(const char *database, struct span name,
+                         bool procedure);
 extern const struct catalog_table table_parameters;
 extern const struct catalog_table table_views;
 extern const struct catalog_table table_view_table_usage;

@@ -214,9 +214,9 @@ sql_open(struct sql_session *session, struct span text,
     struct cursor *cursor;
     size_t count;
 
-    warnings_begin(session);
     if (!session->channel)
         plan = select_plan_find(session, text, parameters);
+    warnings_begin(session);
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)

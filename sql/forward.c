@@ -28,6 +28,7 @@ forward_step(struct cursor *base, struct rows *out, struct error *err)
     struct forward_cursor *c = (struct forward_cursor *)base;
     enum step step = c->inner->ops->step(c->inner, out, err);
 
+    base->instant = c->inner->instant; /* it may find that it takes longer */
     base->affected_rows = c->inner->affected_rows;
     base->info = c->inner->info;
     return step;
@@ -144,14 +145,20 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
             0 ||
         check_caller(node, &f, err) != 0)
         return -1;
-    o->session->timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
     c->session = sql_session_new(node, &f.caller, f.connection_id);
     if (!c->session) {
         error_memory(err, "a session");
         return -1;
     }
     c->session->forwarded = true;
-    return open_inner(c, o, &f, err);
+    if (open_inner(c, o, &f, err) != 0)
+        return -1;
+    c->base = *c->inner;
+    c->base.ops = &forward_ops;
+    c->base.timed = false; /* what is left to the caller holds, be it more
+                              than this node gives */
+    c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
+    return 0;
 }
 
 static int
@@ -188,10 +195,5 @@ forward_open(struct opening *o, struct error *err)
         forward_free(&c->base);
         return NULL;
     }
-    c->base = *c->inner;
-    c->base.ops = &forward_ops;
-    /* What is left to the caller holds, be it more than this node's. */
-    c->base.timed = true;
-    c->base.timeout_ms = o->session->timeout_ms;
     return &c->base;
 }

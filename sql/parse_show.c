@@ -33,6 +33,8 @@ static const struct {
     {"COUNT ( * ) ERRORS", "error_count", SHOW_OF_NODE, 0},
     {"COUNT ( * ) WARNINGS", "warning_count", SHOW_OF_NODE, 0},
     {"CREATE DATABASE", "create_database", SHOW_NAMED_DATABASE, 0},
+    {"CREATE FUNCTION", "create_function", SHOW_NAMED_ROUTINE, 0},
+    {"CREATE PROCEDURE", "create_procedure", SHOW_NAMED_ROUTINE, 0},
     {"CREATE SCHEMA", "create_database", SHOW_NAMED_DATABASE, 0},
     {"CREATE TABLE", "create_table", SHOW_NAMED_TABLE, 0},
     {"CREATE VIEW", "create_view", SHOW_NAMED_TABLE, 0},
@@ -178,6 +180,7 @@ parse_subject(struct parser *p, struct show *out)
             return -1;
         return accept_from(p) ? parse_database(p, out) : 0;
     case SHOW_NAMED_TABLE:
+    case SHOW_NAMED_ROUTINE:
         return parser_table(p, out);
     case SHOW_NAMED_DATABASE:
         if (parser_accept(p, "IF") &&

@@ -18,6 +18,7 @@ enum operand_kind {
     OPERAND_COLUMN,
     OPERAND_NUMBER,
     OPERAND_STRING,
+    OPERAND_MOMENT, /* DATE'2026-01-31': a string, but not where it counts */
     OPERAND_ROW,    /* (a, b) */
     OPERAND_BINARY, /* COLLATE utf8mb4_bin */
     OPERAND_HEX,    /* 0x1f: bytes, but a number beside a number */

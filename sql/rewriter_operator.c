@@ -166,6 +166,12 @@ is_number(enum operand_kind kind)
 }
 
 static bool
+is_text(enum operand_kind kind)
+{
+    return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
+}
+
+static bool
 is_native(const struct operator* op, enum operand_kind left,
           enum operand_kind right)
 {
@@ -179,11 +185,12 @@ is_native(const struct operator* op, enum operand_kind left,
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX;
     if (op->shape == SHAPE_MINUS)
-        return left == OPERAND_STRING || right == OPERAND_STRING ||
+        return (left == OPERAND_STRING && right != OPERAND_MOMENT) ||
+               (right == OPERAND_STRING && left != OPERAND_MOMENT) ||
                (is_number(left) && is_number(right));
     if (op->shape == SHAPE_ORDER)
-        return (left == OPERAND_COLUMN || left == OPERAND_STRING) &&
-               (right == OPERAND_COLUMN || right == OPERAND_STRING) && columns;
+        return (left == OPERAND_COLUMN || is_text(left)) &&
+               (right == OPERAND_COLUMN || is_text(right)) && columns;
     return true;
 }
 
@@ -221,7 +228,7 @@ close_in(struct rewriter *r, struct pending *p)
         return;
     }
     rewriter_insert(r, p->middle, p->negated ? " NOT IN" : " IN");
-    if (left == OPERAND_STRING || left == OPERAND_OTHER) {
+    if (is_text(left) || left == OPERAND_OTHER) {
         rewriter_insert(r, p->middle, ") COLLATE NOCASE");
         rewriter_insert(r, p->left.start, " (");
     }

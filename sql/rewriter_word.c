@@ -409,7 +409,7 @@ moment(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
-    rewriter_operand(r, OPERAND_STRING);
+    rewriter_operand(r, OPERAND_MOMENT);
     if (rewriter_emit_moment(r) != 0)
         return -1;
     if (level->clause == CLAUSE_LIST)

@@ -91,6 +91,25 @@ find_engine(const struct show *show, struct error *err)
 }
 
 static int
+find_routine(const struct show *show, struct catalog_scope *scope,
+             struct error *err)
+{
+    bool procedure = strcmp(show->what, "create_procedure") == 0;
+
+    if (find_database(show, scope, err) != 0)
+        return -1;
+    scope->routine = routine_find(scope->database, show->table, procedure);
+    if (scope->routine)
+        return 0;
+    error_set(err, ER_FUNCTION_UNKNOWN, "%s %.*s does not exist",
+              procedure ? "PROCEDURE" : "FUNCTION",
+              show->table.size < SQL_NAME_MAX ? (int)show->table.size
+                                              : SQL_NAME_MAX,
+              show->table.data);
+    return -1;
+}
+
+static int
 find_subject(const struct show *show, struct catalog_scope *scope,
              struct sql_identity *other, struct error *err)
 {
@@ -103,6 +122,8 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     case SHOW_OF_TABLE:
     case SHOW_NAMED_TABLE:
         return find_table(show, scope, err);
+    case SHOW_NAMED_ROUTINE:
+        return find_routine(show, scope, err);
     case SHOW_NAMED_USER:
         return find_user(show, scope, other, err);
     case SHOW_NAMED_ENGINE:

@@ -77,6 +77,7 @@ enum show_subject {
     SHOW_OF_DATABASE,    /* the one named, or the current one */
     SHOW_OF_TABLE,       /* FROM table [FROM database] */
     SHOW_NAMED_TABLE,    /* CREATE TABLE table */
+    SHOW_NAMED_ROUTINE,  /* CREATE FUNCTION table, PROCEDURE table */
     SHOW_NAMED_DATABASE, /* CREATE DATABASE database */
     SHOW_NAMED_USER,     /* GRANTS [FOR user] */
     SHOW_NAMED_ENGINE    /* ENGINE table STATUS */

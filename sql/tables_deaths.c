@@ -76,15 +76,24 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
     add_figure(out, last.resident);
 }
 
+/* The time of a death that nobody saw is that of the last look at it. */
+static bool
+is_of_its_life(const struct store_entry *kept, const struct death *death)
+{
+    if (kept->cause == SNAPSHOT_IMPORTED || kept->taken_ms < death->started_ms)
+        return false;
+    return kept->taken_ms <= death->at_ms ||
+           (death->unknown && kept->hello.pid == death->pid &&
+            kept->hello.started_ms == death->started_ms);
+}
+
 /* kept: oldest first. */
 static void
 add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
              const struct death *death)
 {
     while (count-- > 0) {
-        if (kept[count].cause != SNAPSHOT_IMPORTED &&
-            kept[count].taken_ms >= death->started_ms &&
-            kept[count].taken_ms <= death->at_ms) {
+        if (is_of_its_life(&kept[count], death)) {
             rowset_text(out, kept[count].name);
             return;
         }

@@ -62,8 +62,6 @@ show_other(const struct peer_say *say, struct shown *s)
     s->alive = s->row->alive;
     s->alive_known = s->row->known;
     s->since_ms = s->row->since_ms;
-    s->error = *s->row->last_error ? s->row->last_error : NULL;
-    s->error_ms = s->row->last_error_ms;
     if (!say)
         return;
     s->alive_known = true;
@@ -92,8 +90,9 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
 
     out->failed |= !rows;
     for (size_t i = 0; rows && i < count; i++) {
-        struct shown s = {.row = &rows[i]};
+        struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
 
+        s.error = *rows[i].last_error ? rows[i].last_error : NULL;
         s.self = rows[i].id == node->id;
         if (s.self)
             show_self(node, &s);

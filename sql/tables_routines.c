@@ -100,15 +100,18 @@ add_routine(const struct routine *routine, struct rowset *out)
     rowset_text(out, "utf8mb4_general_ci");
 }
 
+static const struct routine procedures[] = {
+    {"admin_execute", "PROCEDURE", NULL, "MODIFIES SQL DATA",
+     "(target, script): as ADMIN EXECUTE ON target 'script'"},
+    {"import_snapshot", "PROCEDURE", NULL, "MODIFIES SQL DATA",
+     "(name, bytes): keeps a profile from elsewhere under that name"},
+};
+
+enum { PROCEDURES = sizeof(procedures) / sizeof(procedures[0]) };
+
 static void
 produce_routines(const struct catalog_scope *scope, struct rowset *out)
 {
-    static const struct routine procedures[] = {
-        {"admin_execute", "PROCEDURE", NULL, "MODIFIES SQL DATA",
-         "(target, script): as ADMIN EXECUTE ON target 'script'"},
-        {"import_snapshot", "PROCEDURE", NULL, "MODIFIES SQL DATA",
-         "(name, bytes): keeps a profile from elsewhere under that name"},
-    };
     struct routine routine = {
         NULL, "FUNCTION", NULL, "READS SQL DATA",
         "(snapshot [, base [, options]]): a view of a snapshot"};
@@ -119,10 +122,68 @@ produce_routines(const struct catalog_scope *scope, struct rowset *out)
         routine.returns = f->type == RETURNS_BYTES ? "longblob" : "longtext";
         add_routine(&routine, out);
     }
-    for (size_t i = 0; i < sizeof(procedures) / sizeof(procedures[0]); i++)
+    for (size_t i = 0; i < PROCEDURES; i++)
         add_routine(&procedures[i], out);
 }
 
 const struct catalog_table table_routines = {
     "information_schema",      "ROUTINES", "",
     CATALOG_COLUMNS(routines), 0,          produce_routines};
+
+/* ---- SHOW CREATE ---- */
+
+const char *
+routine_find(const char *database, struct span name, bool procedure)
+{
+    if (strcmp(database, "heapwire") != 0)
+        return NULL;
+    for (size_t i = 0; procedure && i < PROCEDURES; i++)
+        if (span_is_nocase(name, procedures[i].name))
+            return procedures[i].name;
+    for (const struct function *f = view_functions(); !procedure && f->name;
+         f++)
+        if (span_is_nocase(name, f->name))
+            return f->name;
+    return NULL;
+}
+
+/* As MySQL answers who may not see how one is made: here nobody can. */
+static void
+produce_create(const struct catalog_scope *scope, struct rowset *out)
+{
+    rowset_text(out, scope->routine);
+    rowset_text(out, "");
+    rowset_null(out);
+    rowset_text(out, CATALOG_CHARSET);
+    rowset_text(out, CATALOG_COLLATION);
+    rowset_text(out, CATALOG_COLLATION);
+}
+
+static const struct catalog_column create_function[] = {
+    {"Function", &type_name_nn},
+    {"sql_mode", &type_512_nn},
+    {"Create Function", &type_longtext},
+    {"character_set_client", &type_name_nn},
+    {"collation_connection", &type_name_nn},
+    {"Database Collation", &type_name_nn},
+};
+
+static const struct catalog_column create_procedure[] = {
+    {"Procedure", &type_name_nn},
+    {"sql_mode", &type_512_nn},
+    {"Create Procedure", &type_longtext},
+    {"character_set_client", &type_name_nn},
+    {"collation_connection", &type_name_nn},
+    {"Database Collation", &type_name_nn},
+};
+
+const struct catalog_table table_show_create_function = {
+    CATALOG_HIDDEN, "create_function", "", CATALOG_COLUMNS(create_function), 0,
+    produce_create};
+const struct catalog_table table_show_create_procedure = {
+    CATALOG_HIDDEN,
+    "create_procedure",
+    "",
+    CATALOG_COLUMNS(create_procedure),
+    0,
+    produce_create};

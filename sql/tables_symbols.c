@@ -83,7 +83,7 @@ static const struct catalog_column symbol_indexes[] = {
     {"made", &type_time, "UTC; NULL: there is none of ours"},
     {"milliseconds", &type_ubigint, "That it took; NULL: an earlier heapwired"},
     {"last_used", &type_time, "When names were wanted of it, UTC"},
-    {"note", &type_text, "Why it failed"},
+    {"note", &type_text, "Why it failed, or another one goes unused"},
 };
 
 const struct catalog_table table_symbol_indexes = {

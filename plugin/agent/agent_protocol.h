@@ -38,7 +38,7 @@ enum agent_op {
     AGENT_HELLO = 1,  /* fills reply.hello */
     AGENT_GET_ACTIVE, /* value = prof.active */
     /* number = 0 or 1; also prof.thread_active_init.  seconds: off again
-     * after so many, by itself; 0: never. */
+     * after so many, by itself, if it is not on for longer; 0: never. */
     AGENT_SET_ACTIVE,
     AGENT_DUMP,   /* memfds: the profile, /proc/self/maps taken after it */
     AGENT_OBJECT, /* number = device, inode: fds: that mapped file */

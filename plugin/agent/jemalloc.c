@@ -131,6 +131,18 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
     return 0;
 }
 
+/* When it is to end; 0: not by itself.  Who has it on already, without an end
+ * or with a later one, is not to be cut short by somebody else. */
+static int64_t
+end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
+{
+    int64_t until_ms = agent_monotonic_ms() + (int64_t)seconds * 1000;
+
+    if (seconds == 0 || (was_active && jemalloc->until_ms == 0))
+        return 0;
+    return jemalloc->until_ms > until_ms ? jemalloc->until_ms : until_ms;
+}
+
 /* Threads copy thread_active_init when they are born: a thread born while it
  * is false is never sampled again, so switching off leaves it alone. */
 int
@@ -150,8 +162,7 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
         return error;
     }
     jemalloc->changes += was != active;
-    jemalloc->until_ms =
-        active && seconds ? agent_monotonic_ms() + (int64_t)seconds * 1000 : 0;
+    jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
     return jemalloc_get_active(jemalloc, &was);
 }
 

@@ -40,7 +40,8 @@ enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
-/* seconds: off again by jemalloc_expire after so many; 0: never. */
+/* seconds: off again by jemalloc_expire after so many, or later if it is on
+ * for longer; 0: never. */
 int jemalloc_set_active(struct jemalloc *jemalloc, bool active,
                         uint32_t seconds);
 /* Switches off what is due.  Milliseconds until there is something to do, or

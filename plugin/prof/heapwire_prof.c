@@ -3,13 +3,17 @@
  *
  * The offline twin of the node's statements, with jeprof's flags.
  */
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -18,8 +22,10 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "index_files.h"
+#include "mappings.h"
 #include "modules.h"
 #include "names.h"
+#include "prof_check.h"
 #include "prof_flags.h"
 #include "prof_index.h"
 #include "profile.h"
@@ -28,10 +34,22 @@
 #include "symbolizer.h"
 #include "view.h"
 
-enum { EXIT_USAGE = 2, PATH_BYTES = 4096 };
+enum {
+    EXIT_USAGE = 2,
+    PATH_BYTES = 4096,
+    UNUSED_MAX = 8 /* that are told */
+};
 
 static const size_t profile_bytes_max = (size_t)1 << 30;
 static const size_t output_bytes_max = (size_t)256 << 20;
+
+static bool
+is_limited(int resource)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
 
 /*
  * It lives for one answer and holds tens of megabytes: a fifth of its time was
@@ -45,12 +63,16 @@ prepare_memory(void)
     uintptr_t start = (uintptr_t)sbrk(0), end;
     void *volatile block; /* or no compiler asks for it */
 
+    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+        return;
     /* NOLINTBEGIN(concurrency-mt-unsafe): there is no other thread yet */
     mallopt(M_TOP_PAD, heap_bytes);
     mallopt(M_MMAP_THRESHOLD, 32 << 20); /* its largest */
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    /* NOLINTEND(concurrency-mt-unsafe) */
     block = malloc((size_t)huge); /* more than there is at first */
+    /* Beyond that heap, or where there is no room for it, in steps that fit. */
+    mallopt(M_TOP_PAD, huge);
+    /* NOLINTEND(concurrency-mt-unsafe) */
     end = (uintptr_t)sbrk(0);
     free(block);
     start = (start + (uintptr_t)huge - 1) & ~((uintptr_t)huge - 1);
@@ -89,14 +111,21 @@ find_symbolizer(char *path, size_t size, struct error *err)
     return -1;
 }
 
+/* Of an object, and why. */
+struct unused_index {
+    char object[64], why[ERROR_TEXT_MAX];
+};
+
 /* What is shared by all profiles that are read. */
 struct reading {
     const char *binary;  /* NULL: not given */
     const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
-    struct symbolizer *symbolizer; /* once it was needed */
-    bool alone;                    /* one profile is read */
-    bool no_lines;                 /* nothing of them will be shown */
+    struct symbolizer *symbolizer;          /* once it was needed */
+    bool alone;                             /* one profile is read */
+    bool no_lines;                          /* nothing of them will be shown */
+    struct unused_index unused[UNUSED_MAX]; /* of the profile at hand */
+    size_t unused_count;
 };
 
 /* One of them: a raw one is ours, a snapshot's is the snapshot's. */
@@ -115,31 +144,59 @@ loaded_fini(struct loaded *loaded)
 
 /* symbolizer_indexes.open */
 static int
-open_index(void *arg, const struct elf_file *elf)
+open_index(void *arg, const struct elf_file *elf, struct error *why)
 {
     const struct reading *reading = arg;
 
-    return index_file_open(elf, reading->symbols, NULL);
+    return index_file_open(elf, reading->symbols, NULL, why);
+}
+
+/* symbolizer_indexes.asked: the profile's note has room for one complaint. */
+static void
+take_note(void *arg, const struct symbolizer_asked *asked)
+{
+    struct reading *reading = arg;
+    struct unused_index *unused = &reading->unused[reading->unused_count];
+
+    if (!asked->refused || reading->unused_count == UNUSED_MAX)
+        return;
+    snprintf(unused->object, sizeof(unused->object), "%s",
+             mapping_basename(asked->path));
+    snprintf(unused->why, sizeof(unused->why), "%s", asked->refused);
+    reading->unused_count++;
+}
+
+/* Where an index is looked for that cannot be there. */
+static void
+check_symbols(const char *directory)
+{
+    struct stat st;
+
+    if (stat(directory, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    else if (access(directory, X_OK) == 0)
+        return;
+    fprintf(stderr, "heapwire-prof: no index is looked for in --symbols=%s: ",
+            directory);
+    perror(NULL);
 }
 
 static int
 start_symbolizer(struct reading *reading, struct error *err)
 {
-    struct symbolizer_indexes indexes = {.open = open_index, .arg = reading};
+    struct symbolizer_indexes indexes = {
+        .open = open_index, .asked = take_note, .arg = reading};
     struct symbolizer_options options = {.program = reading->helper,
-                                         .indexes =
-                                             reading->symbols ? &indexes : NULL,
+                                         .indexes = &indexes,
                                          .no_lines = reading->no_lines,
                                          .once = reading->alone};
 
     if (reading->symbolizer)
         return 0;
-    if (access(reading->binary, R_OK) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot read %s", reading->binary);
-        return -1;
-    }
     if (find_symbolizer(reading->helper, sizeof(reading->helper), err) != 0)
         return -1;
+    if (reading->symbols)
+        check_symbols(reading->symbols);
     reading->symbolizer = symbolizer_new(&options, err);
     return reading->symbolizer ? 0 : -1;
 }
@@ -161,12 +218,18 @@ name_addresses(struct reading *reading, const struct heap_dump *dump,
 }
 
 static void
-warn(const char *path, bool truncated, const char *note)
+warn(struct reading *reading, const char *path, bool truncated,
+     const char *note)
 {
     if (truncated)
         fprintf(stderr, "heapwire-prof: %s was cut off\n", path);
     if (*note)
         fprintf(stderr, "heapwire-prof: %s\n", note);
+    for (size_t i = 0; i < reading->unused_count; i++)
+        if (!strstr(note, reading->unused[i].why))
+            fprintf(stderr, "heapwire-prof: %s: %s\n",
+                    reading->unused[i].object, reading->unused[i].why);
+    reading->unused_count = 0;
 }
 
 static void
@@ -195,6 +258,7 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
                   path);
         goto out;
     }
+    prof_check_replaced(&dump->maps, reading->binary, path);
     names = name_addresses(reading, dump, err);
     if (names)
         profile = profile_new(dump, names, reading->binary, NULL, err);
@@ -203,20 +267,11 @@ read_raw(struct reading *reading, const char *path, const struct buffer *text,
         profile = NULL;
     }
     if (profile)
-        warn(path, profile->truncated, profile->note);
+        warn(reading, path, profile->truncated, profile->note);
 out:
     names_free(names);
     heap_dump_free(dump);
     return profile;
-}
-
-enum { SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1 };
-
-static bool
-is_snapshot(const char *text, size_t size)
-{
-    return size >= SNAPSHOT_MAGIC_SIZE &&
-           memcmp(text, SNAPSHOT_FILE_MAGIC, SNAPSHOT_MAGIC_SIZE) == 0;
 }
 
 /* Clients that write a value to a file put a newline behind it. */
@@ -241,7 +296,7 @@ load(struct reading *reading, const char *path, struct loaded *out,
 
     buffer_init(&text, profile_bytes_max);
     if (file_read_all(path, &text, err) == 0) {
-        if (is_snapshot(text.data, text.size))
+        if (prof_check_is_snapshot(text.data, text.size))
             out->snapshot = read_snapshot(path, &text, err);
         else
             out->owned = read_raw(reading, path, &text, err);
@@ -253,13 +308,16 @@ load(struct reading *reading, const char *path, struct loaded *out,
 
 /* As the node does, with what is said here instead. */
 static int
-check_comparable(const struct loaded *now, const struct loaded *base,
-                 struct error *err)
+check_comparable(const struct prof_command *command, const struct loaded *now,
+                 const struct loaded *base, struct error *err)
 {
+    const char *path = command->arguments[command->argument_count - 1];
     struct error why = {0};
 
-    if (!now->snapshot || !base->snapshot ||
-        snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
+    if (!now->snapshot || !base->snapshot)
+        return prof_check_program(now->profile, path, base->profile,
+                                  command->base, err);
+    if (snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
         return 0;
     why.text[strcspn(why.text, ";")] = '\0';
     error_set(err, ER_UNKNOWN, "%s; say --force to compare them nevertheless",
@@ -281,35 +339,12 @@ load_all(const struct prof_command *command, struct reading *reading,
     if (!command->base)
         return 0;
     if (load(reading, command->base, &base, err) == 0 &&
-        (command->force || check_comparable(now, &base, err) == 0)) {
+        (command->force || check_comparable(command, now, &base, err) == 0)) {
         *difference = profile_diff(now->profile, base.profile, err);
         rc = *difference ? 0 : -1;
     }
     loaded_fini(&base);
     return rc;
-}
-
-/* Two profiles where a program and its profile belong: to be compared? */
-static int
-check_binary(const struct prof_command *command, struct error *err)
-{
-    const char *first = command->arguments[0], *second = command->arguments[1];
-    char start[SNAPSHOT_MAGIC_SIZE];
-    FILE *file = fopen(first, "re");
-    size_t size = file ? fread(start, 1, sizeof(start), file) : 0;
-    bool snapshot = is_snapshot(start, size);
-    bool raw = size >= 6 && memcmp(start, "heap_v", 6) == 0;
-
-    if (file)
-        fclose(file);
-    if (!snapshot && !raw)
-        return 0;
-    error_set(err, ER_WRONG_ARGUMENTS,
-              "%s is a %s, not a program; to show what grew since, say "
-              "--base=%s %s%s",
-              first, snapshot ? "snapshot" : "profile", first,
-              snapshot ? "" : "BINARY ", second);
-    return -1;
 }
 
 static int
@@ -328,7 +363,8 @@ run(const struct prof_command *command, struct error *err)
     reading.no_lines =
         reading.alone && !view_needs_places(command->form, &command->options);
     if (command->argument_count == 2) {
-        if (check_binary(command, err) != 0)
+        if (prof_check_binary(command->arguments[0], command->arguments[1],
+                              err) != 0)
             goto out;
         reading.binary = command->arguments[0];
     }

@@ -16,6 +16,7 @@
 #include "files.h"
 #include "helper.h"
 #include "index_files.h"
+#include "prof_check.h"
 #include "prof_flags.h"
 #include "reader.h"
 
@@ -158,7 +159,8 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
         error_sys(err, ER_UNKNOWN, "cannot read %s", binary);
         goto out;
     }
-    if (elf_init(&elf, fd, binary, err) != 0 ||
+    if (prof_check_binary(binary, NULL, err) != 0 ||
+        elf_init(&elf, fd, binary, err) != 0 ||
         elf_load_sections(&elf, err) != 0 ||
         choose_target(command, &elf, path, target, err) != 0)
         goto out;

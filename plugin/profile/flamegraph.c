@@ -34,7 +34,7 @@ enum {
     FOOT = 34,
     PAD = 3,
     NOTE_COLUMNS = 100,
-    NOTES_MAX = 4,
+    NOTES_MAX = 8,
     TITLE_BYTES = 100
 };
 

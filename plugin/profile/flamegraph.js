@@ -168,6 +168,15 @@
         find('');
     }
 
+    // A line that is wider than a narrow window is set closer.
+    function setCloser(text) {
+        text.removeAttribute('textLength');
+        if (text.getComputedTextLength() > width - 2 * MARGIN) {
+            text.setAttribute('textLength', width - 2 * MARGIN);
+            text.setAttribute('lengthAdjust', 'spacingAndGlyphs');
+        }
+    }
+
     // As wide as the window, when the window is ours.
     function resize() {
         const height = svg.viewBox.baseVal.height;
@@ -178,6 +187,8 @@
         svg.setAttribute('width', width);
         for (const text of svg.querySelectorAll('.middle'))
             text.setAttribute('x', width / 2);
+        for (const text of svg.querySelectorAll('.note'))
+            setCloser(text);
         for (const text of svg.querySelectorAll('.right'))
             text.setAttribute('x', width - MARGIN);
         if (box)

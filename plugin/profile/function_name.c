@@ -3,20 +3,22 @@
  *
  * jeprof deletes innermost brackets until none is left.  Cutting the output
  * back to the opening bracket whenever one closes gives the same in one pass:
- * what the brackets held has lost its own by then.
+ * what the brackets held has lost its own by then.  So does leaving out what
+ * the outermost hold, if none lacks its other one.
  */
 #include "function_name.h"
 
-#include <endian.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "buffer.h"
 
 enum {
     NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
-    EIGHT = sizeof(uint64_t)
+    BLOCK = 16          /* bytes that are looked at together */
 };
 
 static bool
@@ -32,53 +34,112 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The top bit of the first of eight bytes that is c, and of none before it. */
-static uint64_t
-places(uint64_t eight, char c)
-{
-    const uint64_t ones = 0x0101010101010101ULL;
-    uint64_t zero = eight ^ ones * (unsigned char)c;
+/* A kind of brackets, which differ in one bit. */
+struct brackets {
+    char open, close;
+    bool and_const; /* what they are deleted with, where it follows */
+};
 
-    return (zero - ones) & ~zero & ones << 7;
+static const struct brackets parentheses = {'(', ')', true};
+static const struct brackets angles = {'<', '>', false};
+
+#ifdef __SSE2__
+
+/* A bit for each byte of a block that is a bracket. */
+static inline unsigned
+places(const char *block, char bit, char both)
+{
+    __m128i bytes;
+
+    memcpy(&bytes, block, sizeof(bytes));
+    bytes = _mm_or_si128(bytes, _mm_set1_epi8(bit));
+    return (unsigned)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(bytes, _mm_set1_epi8(both)));
 }
 
-/* Copies text to out, which has EIGHT bytes more room, without balanced pairs
- * of open and close and what they hold; with and_const, without a "const" that
- * follows one. */
-static size_t
-delete_pairs(const char *text, size_t size, char open, char close,
-             bool and_const, char *out)
-{
-    size_t opened[NESTING_MAX], depth = 0, kept = 0, at;
-    uint64_t eight, found;
-    size_t plain;
+#else
 
-    for (size_t i = 0; i < size; i++) {
-        while (size - i > EIGHT) {
-            memcpy(&eight, text + i, EIGHT);
-            memcpy(out + kept, &eight, EIGHT);
-            eight = le64toh(eight);
-            found = places(eight, open) | places(eight, close);
-            plain = found ? (size_t)__builtin_ctzll(found) / 8 : EIGHT;
-            kept += plain;
-            i += plain;
-            if (found)
-                break;
-        }
-        if (text[i] == close && depth > 0) {
+static inline unsigned
+places(const char *block, char bit, char both)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < BLOCK; i++)
+        found |= (unsigned)((block[i] | bit) == both) << i;
+    return found;
+}
+
+#endif
+
+/* Where text goes on after brackets that close at i. */
+static size_t
+behind(const char *text, size_t size, size_t i, const struct brackets *b)
+{
+    size_t at = i + 1;
+
+    if (!b->and_const)
+        return at;
+    while (at < size && is_blank(text[at]))
+        at++;
+    return size - at >= 5 && memcmp(text + at, "const", 5) == 0 ? at + 5
+                                                                : i + 1;
+}
+
+/* Whatever the brackets: those that have no other stay. */
+static size_t
+delete_any(const char *text, size_t size, const struct brackets *b, char *out)
+{
+    size_t opened[NESTING_MAX], depth = 0, kept = 0;
+
+    for (size_t i = 0; i < size;) {
+        if (text[i] == b->close && depth > 0) {
             kept = opened[--depth];
-            for (at = i + 1; at < size && is_blank(text[at]);)
-                at++;
-            if (and_const && size - at >= 5 &&
-                memcmp(text + at, "const", 5) == 0)
-                i = at + 5 - 1;
+            i = behind(text, size, i, b);
             continue;
         }
-        if (text[i] == open && depth < NESTING_MAX)
+        if (text[i] == b->open && depth < NESTING_MAX)
             opened[depth++] = kept;
-        out[kept++] = text[i];
+        out[kept++] = text[i++];
     }
     return kept;
+}
+
+/*
+ * Copies text to out without balanced pairs of brackets and what they hold.
+ * Nearly always each has its other one: then nothing within the outermost has
+ * to be copied.  There is a whole block more of text, of whatever.
+ */
+static size_t
+delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
+{
+    const char bit = (char)(b->open ^ b->close);
+    const char both = (char)(b->open | b->close);
+    size_t depth = 0, kept = 0, from = 0, at;
+
+    for (size_t i = 0; i < size; i += BLOCK) {
+        unsigned found = places(text + i, bit, both);
+
+        for (; found; found &= found - 1) {
+            at = i + (size_t)__builtin_ctz(found);
+            if (at >= size)
+                break;
+            if (text[at] == b->open) {
+                if (depth++ == 0) {
+                    memcpy(out + kept, text + from, at - from);
+                    kept += at - from;
+                    from = at;
+                }
+                if (depth > NESTING_MAX)
+                    return delete_any(text, size, b, out);
+            } else if (depth > 0 && --depth == 0) {
+                from = behind(text, size, at, b);
+            }
+        }
+    }
+    if (depth > 0)
+        return delete_any(text, size, b, out);
+    memcpy(out + kept, text + from, size - from);
+    return kept + size - from;
 }
 
 /* The last "<blank>word::": what stands before the word is a type. */
@@ -103,13 +164,16 @@ void
 function_name_shorten(const char *name, struct buffer *out)
 {
     size_t size = strlen(name), type;
-    char *text = buffer_reserve(out, 2 * (size + EIGHT)), *first;
+    char *text = buffer_reserve(out, 2 * (size + BLOCK)), *first;
 
     if (!text)
         return;
-    first = text + size + EIGHT;
-    size = delete_pairs(name, size, '(', ')', true, first);
-    size = delete_pairs(first, size, '<', '>', false, text);
+    first = text + size + BLOCK;
+    memcpy(text, name, size + 1);
+    memset(text + size, 0, BLOCK);
+    size = delete_pairs(text, size, &parentheses, first);
+    memset(first + size, 0, BLOCK);
+    size = delete_pairs(first, size, &angles, text);
     type = type_size(text, size);
     memmove(text, text + type, size - type);
     buffer_claim(out, size - type);

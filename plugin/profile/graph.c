@@ -21,7 +21,8 @@
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
     EDGES_FIRST = 1024, /* a power of two */
-    EDGES_MAX = 1 << 24
+    EDGES_MAX = 1 << 24,
+    TABLE_NODES_MAX = 256 /* whose edges are looked up without a hash */
 };
 
 /* Of a location: which nodes (from 1; 0: none) its frames are, where the
@@ -29,7 +30,9 @@ enum {
 struct passage {
     uint32_t inner, outer; /* the innermost frame's, and the outermost's */
     bool shown;            /* it has frames */
-    bool calls;            /* some call each other, or may */
+    bool calls;            /* some call each other */
+    bool met;              /* by a stack, all its frames: */
+    double value;          /* of those stacks */
 };
 
 struct builder {
@@ -44,6 +47,7 @@ struct builder {
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
+    uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
 };
 
 struct ranked {
@@ -93,7 +97,11 @@ choose_nodes(struct builder *b)
         const struct weight *w = &b->weights.list[ranked[i].text];
 
         b->nodes[ranked[i].text] = i + 1;
-        nodes[i] = (struct graph_node){ranked[i].name, w->flat, w->cumulative};
+        nodes[i] = (struct graph_node){
+            arena_strndup(graph->arena, ranked[i].name, strlen(ranked[i].name)),
+            w->flat, w->cumulative};
+        if (!nodes[i].name)
+            goto out;
     }
     graph->nodes = nodes;
     graph->node_count = count;
@@ -132,12 +140,14 @@ grow_edges(struct builder *b)
     if (!edges)
         return -1;
     b->edges = edges;
+    b->edge_room = room;
+    if (b->table)
+        return 0;
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
     mem_free(b->slots);
     b->slots = slots;
-    b->edge_room = room;
     for (uint32_t i = 0; i < b->edge_count; i++)
         *edge_slot(b, edges[i].caller, edges[i].callee) = i + 1;
     return 0;
@@ -150,7 +160,8 @@ add_call(struct builder *b, uint32_t caller, uint32_t callee, double value)
 
     if (b->edge_count == b->edge_room && grow_edges(b) != 0)
         return -1;
-    slot = edge_slot(b, caller, callee);
+    slot = b->table ? &b->table[caller * b->graph->node_count + callee]
+                    : edge_slot(b, caller, callee);
     if (*slot == 0) {
         b->edges[b->edge_count++] = (struct graph_edge){caller, callee, 0};
         *slot = b->edge_count;
@@ -175,34 +186,69 @@ add_calls(struct builder *b, const uint32_t *names, size_t count, double value,
     return 0;
 }
 
-/* Where names are those of the locations: few frames are nodes that stay. */
+/*
+ * Where names are those of the locations: few frames are nodes that stay, and
+ * the calls within a location are added once, at the end.
+ */
 static int
 weigh_locations(struct builder *b, const struct profile_stack *stack,
                 double value)
 {
     const struct stack_names *names = &b->weights.names;
     struct allocator_cut cut = stack_names_cut(names, stack);
-    uint32_t callee = 0, skipped = cut.frame;
+    uint32_t callee = 0, at = cut.location;
 
-    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
-        const struct passage *passage = &b->passages[stack->locations[i]];
-        struct shown_frames shown = names->shown[stack->locations[i]];
+    if (cut.frame > 0) {
+        struct shown_frames shown = names->shown[stack->locations[at++]];
+
+        if (cut.frame < shown.count &&
+            add_calls(b, names->symbols.names + shown.first + cut.frame,
+                      shown.count - cut.frame, value, &callee) != 0)
+            return -1;
+    }
+    for (; at < stack->depth; at++) {
+        struct passage *passage = &b->passages[stack->locations[at]];
 
         if (!passage->shown)
             continue;
-        if (skipped || passage->calls) {
-            if (skipped < shown.count &&
-                add_calls(b, names->symbols.names + shown.first + skipped,
-                          shown.count - skipped, value, &callee) != 0)
-                return -1;
-            continue;
-        }
         if (passage->inner && callee &&
             add_call(b, passage->inner - 1, callee - 1, value) != 0)
             return -1;
+        passage->met = true;
+        passage->value += value;
         callee = passage->outer;
     }
     return 0;
+}
+
+static int
+weigh_within_locations(struct builder *b)
+{
+    const struct stack_names *names = &b->weights.names;
+
+    for (size_t i = 0; i < b->profile->location_count; i++) {
+        const struct passage *passage = &b->passages[i];
+        struct shown_frames shown = names->shown[i];
+        uint32_t callee = 0;
+
+        if (passage->calls && passage->met &&
+            add_calls(b, names->symbols.names + shown.first, shown.count,
+                      passage->value, &callee) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Few nodes, as nearly always. */
+static int
+make_table(struct builder *b)
+{
+    size_t count = b->graph->node_count;
+
+    if (count > TABLE_NODES_MAX)
+        return 0;
+    b->table = mem_zalloc(count * count, sizeof(*b->table));
+    return b->table ? 0 : -1;
 }
 
 static int
@@ -240,7 +286,7 @@ weigh_calls(struct builder *b)
     if (b->profile->location_count == 0)
         return 0;
     assert(names->shown && names->symbols.names);
-    if (as_located && make_passages(b) != 0)
+    if (make_table(b) != 0 || (as_located && make_passages(b) != 0))
         return -1;
     for (size_t i = 0; i < b->profile->stack_count; i++) {
         const struct profile_stack *stack = &b->profile->stacks[i];
@@ -258,7 +304,7 @@ weigh_calls(struct builder *b)
         if (rc != 0)
             return -1;
     }
-    return 0;
+    return as_located ? weigh_within_locations(b) : 0;
 }
 
 static int
@@ -347,6 +393,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     mem_free(b.passages);
     mem_free(b.edges);
     mem_free(b.slots);
+    mem_free(b.table);
     if (rc != 0) {
         if (failure.code == 0)
             error_memory(&failure, "the call graph");

@@ -3,145 +3,47 @@
  *
  * One pass over the text.  Addresses repeat a lot (thousands of distinct ones
  * in hundreds of thousands), so each is stored once and stacks hold indices.
- * jemalloc sorts stacks from the leaf on: what a line has in common with the
- * one before is not read again.
+ * jemalloc sorts stacks from the leaf on, and all come from few roots: what a
+ * line has in common with the one before, at either end, is not read again.
  */
 #include "heap_dump.h"
 
-#include <endian.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
 #include "errors.h"
 #include "hash.h"
+#include "heap_text.h"
 #include "memory.h"
 #include "reader.h"
 
 enum {
     DUMP_MEMORY_MAX = 512 << 20, /* stacks' indices and mappings */
     STACKS_FIRST = 256,
-    ADDRESSES_FIRST = 1024 /* a power of two */
+    ADDRESSES_FIRST = 1024, /* a power of two */
+    RADIX_BITS = 8
 };
 
 struct parser {
     struct heap_dump *dump;
     struct error *err;
-    size_t line; /* for messages */
+    size_t line;        /* for messages */
+    const uint8_t *end; /* of all the text */
 
     /* The stack that counts belong to; none before the first '@'. */
     bool in_stack;
     uint32_t *stack;
     uint32_t depth;
 
-    struct span last;                   /* the last stack's text */
-    uint32_t ends[HEAP_DUMP_DEPTH_MAX]; /* where its addresses end in it */
+    struct span last; /* the last stack's text */
+    /* Where its addresses end in it; the other one is the next stack's. */
+    uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
+    unsigned turn;
 
     size_t stack_room;
     size_t address_room; /* of dump->addresses */
     uint32_t *slots;     /* 1 + index by hash; twice address_room */
 };
-
-/* Reading within one line. */
-
-static void
-skip_blanks(struct reader *r)
-{
-    while (r->pos < r->end &&
-           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
-        r->pos++;
-}
-
-static bool
-take(struct reader *r, char c)
-{
-    if (r->failed || r->pos == r->end || *r->pos != (uint8_t)c)
-        return false;
-    r->pos++;
-    return true;
-}
-
-static void
-expect(struct reader *r, char c)
-{
-    if (!take(r, c))
-        r->failed = true;
-}
-
-static uint64_t
-decimal(struct reader *r)
-{
-    const uint8_t *first = r->pos;
-    uint64_t v = 0;
-
-    while (r->pos < r->end && *r->pos >= '0' && *r->pos <= '9') {
-        if (__builtin_mul_overflow(v, 10, &v) ||
-            __builtin_add_overflow(v, *r->pos - '0', &v))
-            r->failed = true;
-        r->pos++;
-    }
-    if (r->pos == first)
-        r->failed = true;
-    return v;
-}
-
-/* 1 + the digit; most of a dump is these. */
-static const uint8_t hex_digits[256] = {
-    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-    ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-    ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-    ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-};
-
-/*
- * Eight digits at once, if all are: false otherwise.  Of a byte the upper half
- * is 3, or of a letter 4 or 6; the lower one is 0 to 9, or 1 to 6.
- */
-static bool
-eight_digits(const uint8_t *at, uint32_t *value)
-{
-    const uint64_t ones = 0x0101010101010101ULL;
-    uint64_t text, low, letters, v;
-
-    memcpy(&text, at, sizeof(text));
-    text = be64toh(text);
-    letters = text >> 6 & ones;
-    low = text & ones * 0x0f;
-    if (((text | letters << 5) & ones * 0xf0) != (ones + letters) * 0x30 ||
-        ((low + ones * 6 + letters * 3) & ones * 0x10) ||
-        (~(low + ones * 0x0f) >> 4 & letters))
-        return false;
-    v = low + letters * 9;
-    v = (v | v >> 4) & 0x00ff00ff00ff00ffULL;
-    v = (v | v >> 8) & 0x0000ffff0000ffffULL;
-    *value = (uint32_t)(v | v >> 16);
-    return true;
-}
-
-static uint64_t
-hexadecimal(struct reader *r)
-{
-    const uint8_t *at = r->pos, *first;
-    uint64_t v = 0, lost = 0;
-    uint32_t eight;
-    uint8_t digit;
-
-    if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
-        at += 2;
-    first = at;
-    if (r->end - at >= 8 && eight_digits(at, &eight)) {
-        v = eight;
-        at += 8;
-    }
-    for (; at < r->end && (digit = hex_digits[*at]) != 0; at++) {
-        lost |= v >> 60;
-        v = v << 4 | (digit - 1);
-    }
-    if (at == first || lost)
-        r->failed = true;
-    r->pos = at;
-    return v;
-}
 
 static int
 fail(struct parser *p, const char *what)
@@ -157,7 +59,7 @@ static uint32_t *
 slot_of(const struct parser *p, uint64_t address)
 {
     size_t mask = p->address_room * 2 - 1;
-    size_t i = hash_mix(hash_seed(p->dump), address) & mask;
+    size_t i = hash_pair(hash_seed(p->dump), address, 0) & mask;
 
     while (p->slots[i] && p->dump->addresses[p->slots[i] - 1] != address)
         i = (i + 1) & mask;
@@ -228,18 +130,96 @@ common_size(struct span a, struct span b)
     return i;
 }
 
+/* Of two ends, each no shorter than size. */
+static size_t
+common_tail(const char *a_end, const char *b_end, size_t size)
+{
+    size_t i = 0;
+    uint64_t x, y;
+
+    for (; size - i >= sizeof(x); i += sizeof(x)) {
+        memcpy(&x, a_end - i - sizeof(x), sizeof(x));
+        memcpy(&y, b_end - i - sizeof(y), sizeof(y));
+        if (x != y)
+            break;
+    }
+    while (i < size && a_end[-1 - (ptrdiff_t)i] == b_end[-1 - (ptrdiff_t)i])
+        i++;
+    return i;
+}
+
 /* How many addresses are the last stack's, with what ends them. */
 static uint32_t
 take_common(const struct parser *p, struct reader *r, struct span line)
 {
+    const uint32_t *ends = p->ends[p->turn];
     size_t size = common_size(line, p->last);
     uint32_t depth = 0;
 
-    while (depth < p->depth && p->ends[depth] < size)
+    while (depth < p->depth && ends[depth] < size)
         depth++;
     if (depth > 0)
-        r->pos += p->ends[depth - 1];
+        r->pos += ends[depth - 1];
     return depth;
+}
+
+/* From which address on the last stack has the rest of r, too, each with the
+ * blank before it; r ends there then. */
+static uint32_t
+leave_common(const struct parser *p, struct reader *r)
+{
+    const uint32_t *ends = p->ends[p->turn];
+    size_t left = reader_left(r), size;
+    uint32_t from = p->depth;
+
+    size = common_tail((const char *)r->end, p->last.data + p->last.size,
+                       left < p->last.size ? left : p->last.size);
+    while (from > 1 && p->last.size - ends[from - 2] <= size)
+        from--;
+    if (from > 0 && from < p->depth)
+        r->end -= p->last.size - ends[from - 1];
+    return from;
+}
+
+/* The last stack's addresses from there on, behind depth of this one. */
+static uint32_t
+add_common(struct parser *p, uint32_t *indices, uint32_t depth, uint32_t from,
+           size_t size)
+{
+    const uint32_t *ends = p->ends[p->turn];
+    uint32_t *to = p->ends[!p->turn];
+    uint32_t moved = (uint32_t)(size - p->last.size); /* modulo 2^32 */
+
+    for (; from < p->depth; from++, depth++) {
+        indices[depth] = p->stack[from];
+        to[depth] = ends[from] + moved;
+    }
+    return depth;
+}
+
+static int
+parse_addresses(struct parser *p, struct reader *r, const char *line,
+                uint32_t *indices, uint32_t *depth)
+{
+    uint32_t *ends = p->ends[!p->turn];
+    uint64_t address;
+
+    for (heap_text_skip_blanks(r); r->pos < r->end; heap_text_skip_blanks(r)) {
+        if (!heap_text_usual_address(r, p->end, &address)) {
+            address = heap_text_hexadecimal(r);
+            if (r->failed || (r->pos < r->end && *r->pos != ' ' &&
+                              *r->pos != '\t' && *r->pos != '\r'))
+                return fail(p, "not an address");
+        }
+        if (*depth == HEAP_DUMP_DEPTH_MAX)
+            return fail(p, "a stack is too deep");
+        if (*depth > 0 && address > 0)
+            address--;
+        if (add_address(p, address, &indices[*depth]) != 0)
+            return -1;
+        ends[(*depth)++] = (uint32_t)((const char *)r->pos - line);
+    }
+    return 0;
 }
 
 /* "@ 0x7f01 0x7f02 ..." after the '@'. */
@@ -248,24 +228,19 @@ parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
     uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
+    uint32_t from = p->depth;
     uint32_t *copy;
-    uint64_t address;
 
-    if (depth > 0)
+    if (depth > 0) {
         memcpy(indices, p->stack, depth * sizeof(*indices));
-    for (skip_blanks(&r); r.pos < r.end; skip_blanks(&r)) {
-        address = hexadecimal(&r);
-        if (r.failed || (r.pos < r.end && *r.pos != ' ' && *r.pos != '\t' &&
-                         *r.pos != '\r'))
-            return fail(p, "not an address");
-        if (depth == HEAP_DUMP_DEPTH_MAX)
-            return fail(p, "a stack is too deep");
-        if (depth > 0 && address > 0)
-            address--;
-        if (add_address(p, address, &indices[depth]) != 0)
-            return -1;
-        p->ends[depth++] = (uint32_t)((const char *)r.pos - line.data);
+        memcpy(p->ends[!p->turn], p->ends[p->turn], depth * sizeof(**p->ends));
+        from = leave_common(p, &r); /* not the first, which is another */
     }
+    if (parse_addresses(p, &r, line.data, indices, &depth) != 0)
+        return -1;
+    if (p->depth - from > HEAP_DUMP_DEPTH_MAX - depth)
+        return fail(p, "a stack is too deep");
+    depth = add_common(p, indices, depth, from, line.size);
     /* Never nothing: stacks are told apart by their pointer. */
     copy = arena_alloc(p->dump->arena, (depth + 1) * sizeof(*copy));
     if (!copy) {
@@ -275,6 +250,7 @@ parse_stack(struct parser *p, struct reader r)
     memcpy(copy, indices, depth * sizeof(*copy));
     p->in_stack = true;
     p->last = line;
+    p->turn = !p->turn;
     p->stack = copy;
     p->depth = depth;
     return 0;
@@ -310,27 +286,27 @@ add_stack(struct parser *p, const struct heap_stack *counts)
 static int
 parse_counts(struct parser *p, struct reader r)
 {
-    bool all_threads = take(&r, '*');
+    bool all_threads = heap_text_take(&r, '*');
     struct heap_stack counts = {0};
 
     if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
         return 0; /* some other word with a t */
     if (!all_threads)
-        decimal(&r);
-    expect(&r, ':');
-    skip_blanks(&r);
-    counts.objects = decimal(&r);
-    expect(&r, ':');
-    skip_blanks(&r);
-    counts.bytes = decimal(&r);
-    skip_blanks(&r);
-    expect(&r, '[');
-    skip_blanks(&r);
-    counts.objects_ever = decimal(&r);
-    expect(&r, ':');
-    skip_blanks(&r);
-    counts.bytes_ever = decimal(&r);
-    expect(&r, ']');
+        heap_text_decimal(&r);
+    heap_text_expect(&r, ':');
+    heap_text_skip_blanks(&r);
+    counts.objects = heap_text_decimal(&r);
+    heap_text_expect(&r, ':');
+    heap_text_skip_blanks(&r);
+    counts.bytes = heap_text_decimal(&r);
+    heap_text_skip_blanks(&r);
+    heap_text_expect(&r, '[');
+    heap_text_skip_blanks(&r);
+    counts.objects_ever = heap_text_decimal(&r);
+    heap_text_expect(&r, ':');
+    heap_text_skip_blanks(&r);
+    counts.bytes_ever = heap_text_decimal(&r);
+    heap_text_expect(&r, ']');
     if (r.failed)
         return fail(p, "impossible counts");
     return p->in_stack && all_threads ? add_stack(p, &counts) : 0;
@@ -359,8 +335,8 @@ parse_header(struct parser *p, struct span line)
         return -1;
     }
     reader_bytes(&r, sizeof(magic) - 1);
-    p->dump->rate = decimal(&r);
-    skip_blanks(&r);
+    p->dump->rate = heap_text_decimal(&r);
+    heap_text_skip_blanks(&r);
     if (!reader_done(&r) || p->dump->rate == 0)
         return fail(p, "not a sampling rate");
     return 0;
@@ -377,10 +353,10 @@ parse_body(struct parser *p, struct reader *text)
     while (rc == 0 && reader_line(text, &line)) {
         p->line++;
         r = reader_of(line.data, line.size);
-        skip_blanks(&r);
-        if (take(&r, '@'))
+        heap_text_skip_blanks(&r);
+        if (heap_text_take(&r, '@'))
             rc = parse_stack(p, r);
-        else if (take(&r, 't'))
+        else if (heap_text_take(&r, 't'))
             rc = parse_counts(p, r);
         else if (line.size >= sizeof(maps) - 1 &&
                  memcmp(line.data, maps, sizeof(maps) - 1) == 0)
@@ -397,33 +373,56 @@ struct numbered {
     uint32_t old;
 };
 
-static int
-compare_numbered(const void *a, const void *b)
+/* By one digit after the other, the last first; a digit that all share costs a
+ * look.  The result is in list or in other. */
+static struct numbered *
+sort_numbered(struct numbered *list, struct numbered *other, size_t count)
 {
-    const struct numbered *x = a, *y = b;
+    size_t starts[1 << RADIX_BITS], sum, n;
+    const uint64_t mask = (1 << RADIX_BITS) - 1;
+    struct numbered *sorted;
 
-    return (x->address > y->address) - (x->address < y->address);
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+        memset(starts, 0, sizeof(starts));
+        for (size_t i = 0; i < count; i++)
+            starts[list[i].address >> shift & mask]++;
+        if (count == 0 || starts[list[0].address >> shift & mask] == count)
+            continue;
+        sum = 0;
+        for (size_t i = 0; i <= mask; i++, sum += n) {
+            n = starts[i];
+            starts[i] = sum;
+        }
+        for (size_t i = 0; i < count; i++)
+            other[starts[list[i].address >> shift & mask]++] = list[i];
+        sorted = other;
+        other = list;
+        list = sorted;
+    }
+    return list;
 }
 
 static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
-    struct numbered *list = mem_zalloc(dump->address_count, sizeof(*list));
-    uint32_t *now = mem_zalloc(dump->address_count, sizeof(*now));
+    size_t count = dump->address_count;
+    struct numbered *lists = mem_zalloc(count, 2 * sizeof(*lists));
+    uint32_t *now = mem_zalloc(count, sizeof(*now));
+    const struct numbered *sorted;
     const uint32_t *before = NULL;
     int rc = -1;
 
-    if (!list || !now) {
+    if (!lists || !now) {
         error_memory(p->err, "the profile's addresses");
         goto out;
     }
-    for (size_t i = 0; i < dump->address_count; i++)
-        list[i] = (struct numbered){dump->addresses[i], (uint32_t)i};
-    qsort(list, dump->address_count, sizeof(*list), compare_numbered);
-    for (size_t i = 0; i < dump->address_count; i++) {
-        dump->addresses[i] = list[i].address;
-        now[list[i].old] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        lists[i] = (struct numbered){dump->addresses[i], (uint32_t)i};
+    sorted = sort_numbered(lists, lists + count, count);
+    for (size_t i = 0; i < count; i++) {
+        dump->addresses[i] = sorted[i].address;
+        now[sorted[i].old] = (uint32_t)i;
     }
     for (size_t i = 0; i < dump->stack_count; i++) {
         const struct heap_stack *stack = &dump->stacks[i];
@@ -436,7 +435,7 @@ sort_addresses(struct parser *p)
     }
     rc = 0;
 out:
-    mem_free(list);
+    mem_free(lists);
     mem_free(now);
     return rc;
 }
@@ -447,7 +446,7 @@ heap_dump_parse(const char *text, size_t size, struct error *err)
     const char *newline = size ? memrchr(text, '\n', size) : NULL;
     size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
     struct reader r = reader_of(text, whole);
-    struct parser p = {.err = err};
+    struct parser p = {.err = err, .end = r.end};
     struct span line = {"", 0};
     struct heap_dump *done = NULL;
 

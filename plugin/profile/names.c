@@ -24,6 +24,7 @@ struct names {
     struct texts *texts;
     size_t limit;
     int references;
+    struct names_made *made; /* atomic */
     char note[NOTE_MAX];
 };
 
@@ -58,7 +59,10 @@ names_ref(struct names *names)
 size_t
 names_memory(const struct names *names)
 {
-    return arena_used(names->arena) + names->capacity * sizeof(*names->slots);
+    const struct names_made *made = names_made(names);
+
+    return arena_used(names->arena) + names->capacity * sizeof(*names->slots) +
+           (made ? made->bytes : 0);
 }
 
 /* Release pairs with acquire: whoever frees has seen all uses end. */
@@ -68,6 +72,8 @@ names_free(struct names *names)
     if (!names ||
         __atomic_sub_fetch(&names->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    if (names->made)
+        names->made->free(names->made);
     texts_free(names->texts);
     arena_free(names->arena);
     mem_free(names->slots);
@@ -277,6 +283,21 @@ size_t
 names_count(const struct names *names)
 {
     return names->count;
+}
+
+bool
+names_keep_made(struct names *names, struct names_made *made)
+{
+    struct names_made *none = NULL;
+
+    return __atomic_compare_exchange_n(&names->made, &none, made, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+struct names_made *
+names_made(const struct names *names)
+{
+    return __atomic_load_n(&names->made, __ATOMIC_ACQUIRE);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "granularity.h"
 #include "memory.h"
 #include "profile.h"
+#include "symbols_kept.h"
 #include "texts.h"
 
 enum { NAME_BYTES_MAX = 16 << 20 };
@@ -172,10 +173,29 @@ has_measure(const struct profile *profile, enum measure measure)
            profile->accumulated || profile->stack_count == 0;
 }
 
-int
-stack_names_init(struct stack_names *names, const struct profile *profile,
-                 const struct view_options *options, struct arena *arena,
-                 struct error *err)
+/* Those that are kept, or some made in arena. */
+static int
+take_symbols(struct stack_names *names, const struct view_options *options,
+             struct arena *arena, bool share)
+{
+    if (share && symbols_kept_get(names->profile, options, &names->kept,
+                                  &names->owns_kept) != 0)
+        return -1;
+    if (names->kept) {
+        names->texts = symbols_kept_texts(names->kept);
+        names->symbols = *symbols_kept_symbols(names->kept);
+        return 0;
+    }
+    names->texts = texts_new(arena);
+    return names->texts ? symbols_make(names->profile, options, arena,
+                                       names->texts, &names->symbols)
+                        : -1;
+}
+
+static int
+init(struct stack_names *names, const struct profile *profile,
+     const struct view_options *options, struct arena *arena, bool share,
+     struct error *err)
 {
     if (!options)
         options = &view_defaults;
@@ -190,11 +210,8 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
     names->granularity = options->granularity;
     names->reach = options->allocator_frames ? UINT32_MAX : ALLOCATOR_REACH;
     buffer_init(&names->scratch, NAME_BYTES_MAX);
-    names->texts = texts_new(arena);
     names->runs = mem_zalloc(profile->location_count + 1, sizeof(*names->runs));
-    if (!names->texts || !names->runs ||
-        symbols_make(profile, options, arena, names->texts, &names->symbols) !=
-            0) {
+    if (!names->runs || take_symbols(names, options, arena, share) != 0) {
         error_memory(err, "the functions' names");
         return -1;
     }
@@ -209,11 +226,30 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
     return 0;
 }
 
+int
+stack_names_init(struct stack_names *names, const struct profile *profile,
+                 const struct view_options *options, struct arena *arena,
+                 struct error *err)
+{
+    return init(names, profile, options, arena, false, err);
+}
+
+int
+stack_names_share(struct stack_names *names, const struct profile *profile,
+                  const struct view_options *options, struct arena *arena,
+                  struct error *err)
+{
+    return init(names, profile, options, arena, true, err);
+}
+
 void
 stack_names_fini(struct stack_names *names)
 {
     filter_fini(&names->filter);
-    texts_free(names->texts);
+    if (names->kept == NULL)
+        texts_free(names->texts);
+    if (names->owns_kept)
+        symbols_kept_free(names->kept);
     mem_free(names->runs);
     mem_free(names->shown);
     mem_free(names->frames);

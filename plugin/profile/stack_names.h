@@ -22,6 +22,8 @@ struct profile;
 struct profile_stack;
 struct texts;
 
+struct symbols_kept;
+
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */
     uint32_t location; /* of the profile */
@@ -36,6 +38,8 @@ struct shown_frames {
 struct stack_names {
     const struct profile *profile; /* borrowed */
     struct texts *texts;
+    struct symbols_kept *kept; /* whose the texts and symbols are; NULL */
+    bool owns_kept;
     struct symbols symbols;
     struct shown_frames *shown; /* per location */
     struct filter filter;
@@ -57,6 +61,10 @@ struct stack_names {
 int stack_names_init(struct stack_names *names, const struct profile *profile,
                      const struct view_options *options, struct arena *arena,
                      struct error *err);
+/* Likewise for who adds no texts, and keeps none: they may be the profile's. */
+int stack_names_share(struct stack_names *names, const struct profile *profile,
+                      const struct view_options *options, struct arena *arena,
+                      struct error *err);
 void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 
 /*

@@ -212,3 +212,11 @@ texts_count(const struct texts *texts)
 {
     return texts->count;
 }
+
+size_t
+texts_memory(const struct texts *texts)
+{
+    return sizeof(*texts) +
+           texts->room * (sizeof(*texts->entries) + 2 * sizeof(*texts->slots)) +
+           texts->place_room * sizeof(*texts->places);
+}

@@ -29,5 +29,6 @@ void texts_forget_places(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);
 uint32_t texts_count(const struct texts *texts);
+size_t texts_memory(const struct texts *texts); /* but for the copies */
 
 #endif

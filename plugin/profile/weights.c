@@ -14,36 +14,86 @@ struct weighing {
     struct weights *weights;
     const struct view_options *options;
     size_t *seen;      /* per text: 1 + the stack that it was last met in */
-    uint32_t nameless; /* the text "", what no name was left of */
+    uint32_t nameless; /* the text "", what no name was left of: not weighed */
+    bool located;      /* stacks show what their locations show */
+};
+
+/* What one stack adds; of a name its first frame alone: recursion counts
+ * once. */
+struct share {
+    double value, variance;
+    size_t mark;
+    bool leaf; /* the next name is the innermost */
 };
 
 static void
-add_stack(struct weighing *w, const struct profile_stack *stack, size_t mark,
-          size_t count)
+add_leaf(struct weighing *w, struct weight *weight, struct share *share)
 {
-    const uint32_t *frames = w->weights->frames;
-    double value = profile_value(stack, w->options->measure);
-    double variance =
-        w->options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
-    bool leaf = true;
+    share->leaf = false;
+    weight->flat += share->value;
+    weight->flat_variance += share->variance;
+    w->weights->focus += share->value;
+}
+
+static void
+add_names(struct weighing *w, const uint32_t *names, size_t count,
+          struct share *share)
+{
+    struct weight *list = w->weights->list;
+    size_t *seen = w->seen, mark = share->mark;
 
     for (size_t k = 0; k < count; k++) {
-        uint32_t number = frames[k];
-        struct weight *weight = &w->weights->list[number];
+        struct weight *weight = &list[names[k]];
 
-        /* Recursion counts once. */
-        if (w->seen[number] == mark || number == w->nameless)
+        if (seen[names[k]] == mark)
             continue;
-        w->seen[number] = mark;
-        weight->cumulative += value;
-        weight->cumulative_variance += variance;
-        if (leaf) {
-            weight->flat += value;
-            weight->flat_variance += variance;
-            w->weights->focus += value;
-        }
-        leaf = false;
+        seen[names[k]] = mark;
+        weight->cumulative += share->value;
+        weight->cumulative_variance += share->variance;
+        if (share->leaf)
+            add_leaf(w, weight, share);
     }
+}
+
+/* Where names are those of the locations. */
+static void
+add_located(struct weighing *w, const struct profile_stack *stack,
+            struct share *share)
+{
+    const struct stack_names *names = &w->weights->names;
+    struct allocator_cut cut = stack_names_cut(names, stack);
+    uint32_t skipped = cut.frame;
+
+    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
+        struct shown_frames shown = names->shown[stack->locations[i]];
+
+        if (skipped < shown.count)
+            add_names(w, names->symbols.names + shown.first + skipped,
+                      shown.count - skipped, share);
+    }
+}
+
+static int
+add_stack(struct weighing *w, const struct profile_stack *stack, size_t mark)
+{
+    struct weights *weights = w->weights;
+    struct share share = {.value = profile_value(stack, w->options->measure),
+                          .mark = mark,
+                          .leaf = true};
+    size_t count;
+
+    if (w->options->measure == MEASURE_INUSE_SPACE)
+        share.variance = stack->variance;
+    if (w->nameless < weights->count)
+        w->seen[w->nameless] = mark;
+    if (w->located) {
+        add_located(w, stack, &share);
+        return 0;
+    }
+    if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
+        return -1;
+    add_names(w, weights->frames, count, &share);
+    return 0;
 }
 
 static int
@@ -51,23 +101,21 @@ weigh(struct weighing *w, const struct profile *profile, struct error *err)
 {
     struct weights *weights = w->weights;
     struct texts *texts = weights->names.texts;
-    size_t count;
 
+    w->located = stack_names_are_located(&weights->names);
     for (w->nameless = 0; w->nameless < weights->count; w->nameless++)
         if (*texts_get(texts, w->nameless) == '\0')
             break;
     for (size_t i = 0; i < profile->stack_count; i++) {
         if (view_cancelled(w->options, i, err))
             return -1;
-        if (stack_names_list(&weights->names, &profile->stacks[i],
-                             weights->frames, &count) != 0) {
+        if (add_stack(w, &profile->stacks[i], i + 1) != 0) {
             error_memory(err, "the functions' names");
             return -1;
         }
-        add_stack(w, &profile->stacks[i], i + 1, count);
     }
     for (uint32_t i = 0; i < weights->count; i++)
-        if (w->seen[i])
+        if (w->seen[i] && i != w->nameless)
             weights->list[i].name = texts_get(texts, i);
     return 0;
 }
@@ -81,7 +129,7 @@ weights_init(struct weights *weights, const struct profile *profile,
     int rc = -1;
 
     memset(weights, 0, sizeof(*weights));
-    if (stack_names_init(&weights->names, profile, options, arena, err) != 0)
+    if (stack_names_share(&weights->names, profile, options, arena, err) != 0)
         return -1;
     weights->count = weights->names.texts_max;
     weights->list = mem_zalloc(weights->count, sizeof(*weights->list));

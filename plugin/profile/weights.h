@@ -31,8 +31,8 @@ struct weights {
     uint32_t *frames; /* room for the names of a stack's */
 };
 
-/* Weighs all.  Names live in arena.  -1 with *err (see stack_names_init): fini
- * it nevertheless. */
+/* Weighs all.  Names last as long as the profile and the weights do.  -1 with
+ * *err (see stack_names_init): fini it nevertheless. */
 int weights_init(struct weights *weights, const struct profile *profile,
                  const struct view_options *options, struct arena *arena,
                  struct error *err);

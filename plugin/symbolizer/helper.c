@@ -39,6 +39,7 @@ struct helper {
     uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
     size_t next_failure;
     char last_failure[WIRE_COMPLAINT_MAX];
+    bool late; /* the question at hand has failed by its deadline */
     struct buffer in, out;
 };
 
@@ -171,7 +172,7 @@ fail(struct helper *h, const struct error *err)
     h->next_failure = (h->next_failure + 1) % HELPER_FAILURES_MAX;
     snprintf(h->last_failure, sizeof(h->last_failure), "%.*s",
              (int)sizeof(h->last_failure) - 1, err->text);
-    return HELPER_FAILED;
+    return h->late ? HELPER_LATE : HELPER_FAILED;
 }
 
 static int
@@ -230,6 +231,7 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
     for (;;) {
         now = clock_ms();
         if (now >= until) {
+            h->late = true;
             error_set(err, ER_UNKNOWN, "the symboliser took too long");
             return -1;
         }
@@ -294,7 +296,10 @@ explain_death(struct helper *h, struct error *err)
         await_exit(h->pid, HELPER_KILL_MS);
     if (got != 0)
         h->pid = -1;
-    if (got > 0 && WIFSIGNALED(status))
+    h->late = got > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+    if (h->late)
+        error_set(err, ER_UNKNOWN, "the symboliser took too long");
+    else if (got > 0 && WIFSIGNALED(status))
         error_set(err, ER_UNKNOWN, "the symboliser was killed by signal %d",
                   WTERMSIG(status));
     else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_MEMORY)
@@ -460,6 +465,7 @@ take_replies(struct helper *h, struct exchange *x, struct error *err)
 static int
 ready_to_start(struct helper *h, struct error *err)
 {
+    h->late = false;
     if (h->pid > 0)
         return 0;
     if (reap_lost(h) == LOST_MAX) {

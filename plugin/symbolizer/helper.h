@@ -58,6 +58,8 @@ struct helper_question {
 enum helper_result {
     HELPER_DONE,      /* err says what the helper complained about, or "" */
     HELPER_FAILED,    /* and was killed; or who takes its index gave up */
+    HELPER_LATE,      /* killed at its deadline: no object or index is bad for
+                         that */
     HELPER_EXHAUSTED, /* too many failures, or killed ones that do not end: not
                          even started */
     HELPER_CANCELLED

@@ -10,42 +10,67 @@
 #include <unistd.h>
 
 #include "buffer.h"
-#include "clock.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "helper.h"
+#include "mappings.h"
+#include "tmp_file.h"
 
 enum { PATH_BYTES = 4096, MODE = 0644 };
 
 static const uint64_t index_bytes_max = (uint64_t)2 << 30;
 
+/* The first is told. */
+static void
+pass_over(const char *path, const char *reason, struct error *why)
+{
+    if (!why || why->text[0])
+        return;
+    error_set(why, ER_UNKNOWN, "its symbol index %s is passed over: %s",
+              mapping_basename(path), reason);
+}
+
 /* Neither a device, nor the writer's end of a pipe, nor what a link says. */
 static int
-open_regular(const char *path)
+open_regular(const char *path, struct error *why)
 {
     int fd =
         open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    const char *reason = NULL;
+    char said[128];
     struct stat st;
 
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-        fd_close(fd);
-        fd = -1;
-    }
-    return fd;
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return -1;
+    if (fd < 0 && errno == ELOOP)
+        reason = "it is a symbolic link";
+    else if (fd < 0 && errno != ENXIO)
+        reason = strerror_r(errno, said, sizeof(said));
+    else if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        reason = "it is not a regular file";
+    if (!reason)
+        return fd;
+    pass_over(path, reason, why);
+    fd_close(fd);
+    return -1;
 }
 
 /* Anybody may write where programs lie that are being tried (/tmp), and give
- * their functions whatever names. */
-static bool
-is_trusted(const struct elf_file *elf, int fd)
+ * their functions whatever names.  NULL: it is to be trusted. */
+static const char *
+distrust(const struct elf_file *elf, int fd)
 {
     struct stat object, index;
 
-    return fstat(elf->fd, &object) == 0 && fstat(fd, &index) == 0 &&
-           !(index.st_mode & S_IWOTH) &&
-           (index.st_uid == 0 || index.st_uid == geteuid() ||
-            index.st_uid == object.st_uid);
+    if (fstat(elf->fd, &object) != 0 || fstat(fd, &index) != 0)
+        return "it cannot be looked at";
+    if (index.st_mode & S_IWOTH)
+        return "anybody may write to it (chmod o-w)";
+    if (index.st_uid == 0 || index.st_uid == geteuid() ||
+        index.st_uid == object.st_uid)
+        return NULL;
+    return "it belongs neither to the owner of the object nor to us (chown)";
 }
 
 int
@@ -70,25 +95,29 @@ index_file_path(const struct elf_file *elf, const char *directory, char *path,
 
 int
 index_file_open(const struct elf_file *elf, const char *directory,
-                const char *path)
+                const char *path, struct error *why)
 {
     char place[PATH_BYTES];
+    const char *reason;
     int fd = -1, size;
 
+    if (why)
+        why->text[0] = '\0';
     if (elf->build_id_size == 0) /* it could be anybody's */
         return -1;
     if (directory && index_file_path(elf, directory, place, sizeof(place)) == 0)
-        fd = open_regular(place);
+        fd = open_regular(place, why);
     if (fd >= 0 || !path)
         return fd;
     size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
     if (size > 0 && (size_t)size < sizeof(place))
-        fd = open_regular(place);
-    if (fd >= 0 && !is_trusted(elf, fd)) {
-        fd_close(fd);
-        fd = -1;
-    }
-    return fd;
+        fd = open_regular(place, why);
+    reason = fd >= 0 ? distrust(elf, fd) : NULL;
+    if (!reason)
+        return fd;
+    pass_over(place, reason, why);
+    fd_close(fd);
+    return -1;
 }
 
 struct output {
@@ -163,7 +192,6 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
 {
     char name[PATH_BYTES];
     struct output out = {.fd = -1, .path = target};
-    static unsigned made;
     int rc = -1;
 
     if (elf->build_id_size == 0) {
@@ -176,12 +204,7 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
     if (check_target(target, err) != 0)
         return -1;
     /* Nobody else's name: two may make the same index. */
-    if (snprintf(name, sizeof(name), "%s.%d-%u-%llx.new", target, (int)getpid(),
-                 __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),
-                 (unsigned long long)clock_ms()) >= (int)sizeof(name))
-        errno = ENAMETOOLONG;
-    else
-        out.fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    out.fd = tmp_file_make(AT_FDCWD, target, MODE, name, sizeof(name));
     if (out.fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);
         return -1;

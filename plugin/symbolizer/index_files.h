@@ -25,9 +25,10 @@ int index_file_path(const struct elf_file *elf, const char *directory,
                     char *path, size_t size);
 
 /* In directory first (NULL: none of ours), then beside path (NULL: not there);
- * -1: there is none.  The caller closes it. */
+ * -1: there is none.  The caller closes it.  *why (NULL: nobody cares) says
+ * which is there and was passed over, for what reason; "" if none was. */
 int index_file_open(const struct elf_file *elf, const char *directory,
-                    const char *path);
+                    const char *path, struct error *why);
 
 /*
  * Has the helper make the index of the object behind elf, and puts it at

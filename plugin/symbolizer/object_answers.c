@@ -22,7 +22,7 @@ job_complain(struct job *job, const char *what, const char *why)
     if (job->note[0])
         job->more_notes++;
     else
-        snprintf(job->note, sizeof(job->note), "%.90s: %.160s", what, why);
+        snprintf(job->note, sizeof(job->note), "%.90s: %s", what, why);
 }
 
 static void

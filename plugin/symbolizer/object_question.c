@@ -47,11 +47,27 @@ void
 object_open_index(struct object *object)
 {
     const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+    struct error ours = {0}, beside = {0};
 
-    if (object->index_fd < 0 && indexes->open)
-        object->index_fd = indexes->open(indexes->arg, &object->elf);
+    if (object->index_fd >= 0)
+        return;
+    if (indexes->open)
+        object->index_fd = indexes->open(indexes->arg, &object->elf, &ours);
     if (object->index_fd < 0)
-        object->index_fd = index_file_open(&object->elf, NULL, object->path);
+        object->index_fd =
+            index_file_open(&object->elf, NULL, object->path, &beside);
+    snprintf(object->passed_over, sizeof(object->passed_over), "%.*s",
+             CACHE_WHY_MAX - 1, ours.text[0] ? ours.text : beside.text);
+}
+
+/* Why the object goes without an index that is there; NULL: it does not. */
+static const char *
+unused_index(const struct object *object)
+{
+    if (object->refused[0])
+        return object->refused;
+    return object->index_fd < 0 && object->passed_over[0] ? object->passed_over
+                                                          : NULL;
 }
 
 /* For who keeps indexes. */
@@ -59,12 +75,12 @@ static void
 tell_asked(const struct object *object, uint64_t began, bool indexed)
 {
     const struct symbolizer_indexes *indexes = &object->job->s->indexes;
-    struct symbolizer_asked asked = {
-        .elf = &object->elf,
-        .path = object->path,
-        .indexed = indexed && !object->refused[0],
-        .refused = object->refused[0] ? object->refused : NULL,
-        .elapsed_ms = (uint32_t)(clock_ms() - began)};
+    struct symbolizer_asked asked = {.elf = &object->elf,
+                                     .path = object->path,
+                                     .indexed = indexed,
+                                     .refused = unused_index(object),
+                                     .elapsed_ms =
+                                         (uint32_t)(clock_ms() - began)};
 
     if (indexes->asked)
         indexes->asked(indexes->arg, &asked);
@@ -88,6 +104,13 @@ drop_index(struct object *object)
     object->index_fd = -1;
 }
 
+static bool
+has_failed(const struct object *object, enum helper_result result)
+{
+    return (result == HELPER_FAILED || result == HELPER_LATE) &&
+           object->asked_count > 0;
+}
+
 /* With an index, then with DWARF, then without. */
 static enum helper_result
 ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
@@ -95,15 +118,18 @@ ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
 {
     enum helper_result result = ask(object, degraded, err);
 
-    /* One that was in use when the helper failed may be why. */
-    if (result == HELPER_FAILED && object->asked_count > 0 &&
-        object->index_fd >= 0 && !object->refused[0]) {
-        snprintf(object->refused, sizeof(object->refused), "%.*s",
-                 CACHE_WHY_MAX - 1, err->text);
+    /* One that was in use when the helper failed may be why; but not why it
+     * took long. */
+    if (has_failed(object, result) && object->index_fd >= 0 &&
+        !object->refused[0]) {
+        if (result == HELPER_FAILED)
+            snprintf(object->refused, sizeof(object->refused),
+                     "its symbol index is of no use: %.*s", CACHE_WHY_MAX - 64,
+                     err->text);
         drop_index(object);
         result = ask(object, degraded, err);
     }
-    if (result != HELPER_FAILED || object->asked_count == 0 || degraded)
+    if (!has_failed(object, result) || degraded)
         return result;
     snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only", CACHE_WHY_MAX - 32,
              err->text);
@@ -114,6 +140,21 @@ ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
     else
         why[0] = '\0';
     return result;
+}
+
+/* Once of an object: of its names, if there is anything to be said, and of its
+ * index. */
+static void
+complain(const struct object *object, const char *names)
+{
+    const char *index =
+        object->refused[0] ? object->refused : object->passed_over;
+    char text[2 * CACHE_WHY_MAX];
+
+    snprintf(text, sizeof(text), "%.*s%s%s", CACHE_WHY_MAX, names,
+             *names && *index ? "; " : "", index);
+    if (*text)
+        job_complain(object->job, object->module, text);
 }
 
 /* An object whose DWARF failed lately is not tried with it again for a
@@ -137,21 +178,22 @@ object_ask(struct object *object)
         object_open_index(object);
         result = ask_in_turn(object, degraded != NULL, why, &err);
         indexed = object->index_fd >= 0 && !object->refused[0];
-        if (result == HELPER_DONE || result == HELPER_FAILED)
+        if (result == HELPER_DONE || result == HELPER_FAILED ||
+            result == HELPER_LATE)
             tell_asked(object, began, indexed);
-        /* An index of no use costs names nothing. */
-        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0 &&
-            !object->refused[0])
+        if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
             set_remark(object, err.text, indexed);
     }
+    object->job->unsteady |= degraded || why[0] || object->refused[0] ||
+                             result != HELPER_DONE || object->asked_count > 0;
     if (result == HELPER_CANCELLED)
         object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
-        job_complain(object->job, object->module, err.text);
+        complain(object, err.text);
     else if (why[0] && !indexed)
-        job_complain(object->job, object->module, why);
-    else if (remark[0])
-        job_complain(object->job, object->module, remark);
+        complain(object, why);
+    else
+        complain(object, remark);
 }
 
 /* Takes from the cache what is there, and lists the rest. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "elf_file.h"
+#include "reader.h"
 #include "symbol_cache.h"
 #include "symbolizer.h"
 
@@ -21,6 +22,19 @@ enum {
     NOTE_BYTES = 256
 };
 
+/* Of a request: addresses, and the mappings that they lie in. */
+struct resolve_print {
+    uint64_t hash[2];
+};
+
+/* The last answer, which is as good as it gets. */
+struct resolve_kept {
+    struct names *names; /* NULL: none */
+    struct resolve_print print;
+    uint64_t keys;    /* as job's */
+    uint64_t changes; /* of the cache then */
+};
+
 struct symbolizer {
     struct helper *helper;
     struct symbol_cache *cache;
@@ -28,6 +42,7 @@ struct symbolizer {
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
     bool no_lines, once;
+    struct resolve_kept kept;
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
@@ -51,6 +66,9 @@ struct job {
     const struct mapping *program; /* where request->program lies; NULL */
     char *program_path;            /* absolute; libc's malloc */
     bool cancelled, no_memory;
+    bool unsteady; /* another answer may come next time */
+    struct resolve_print print;
+    uint64_t keys; /* a sum over the objects' */
     char note[NOTE_BYTES];
     size_t more_notes;
 };
@@ -66,9 +84,10 @@ struct object {
     struct cache_key key;
     char module[MODULE_MAX];
     bool in_allocator;
-    int index_fd;                /* -1: none */
-    char refused[CACHE_WHY_MAX]; /* why the index is of no use; "": it is */
-    const uint64_t *asked;       /* what is still to be answered */
+    int index_fd;                    /* -1: none */
+    char refused[CACHE_WHY_MAX];     /* why the index is of no use; "": it is */
+    char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
+    const uint64_t *asked;           /* what is still to be answered */
     const size_t *asked_first;
     size_t asked_count;
 };
@@ -79,6 +98,19 @@ void job_complain(struct job *job, const char *what, const char *why);
 void job_add_plain(struct job *job, uint64_t address, const char *module,
                    uint64_t offset, bool in_allocator);
 void job_set_module(char *module, const char *path);
+
+/* Opens the file, and sets where to look for its split debug file; -1: it
+ * cannot be had. */
+int object_open(struct object *object);
+bool mapping_same_file(const struct mapping *a, const struct mapping *b);
+
+/* ---- resolve_kept.c: the last answer, for who asks the same again ---- */
+
+/* A reference, or NULL. */
+struct names *resolve_kept_find(struct job *job);
+/* Of each object, before the answer is kept: which file it is. */
+void resolve_kept_note(struct job *job, const struct cache_key *key);
+void resolve_kept_set(struct job *job);
 
 /* ---- object_answers.c: what the cache or the helper knows becomes names ----
  */

@@ -27,6 +27,7 @@ struct symbol_cache {
     struct names *names; /* NULL: without memory for the time being */
     struct object objects[CACHE_OBJECTS];
     size_t object_count;
+    uint64_t changes;
 };
 
 struct symbol_cache *
@@ -82,6 +83,7 @@ empty(struct symbol_cache *cache)
     names_free(cache->names);
     cache->names = names_new(CACHE_BYTES);
     cache->object_count = 0;
+    cache->changes++;
 }
 
 static struct object *
@@ -116,6 +118,7 @@ symbol_cache_degraded(struct symbol_cache *cache, const struct cache_key *key)
     if (clock_ms() - object->degraded_ms < CACHE_DEGRADED_MS)
         return object->why;
     memset(object, 0, sizeof(*object));
+    cache->changes++;
     return NULL;
 }
 
@@ -127,6 +130,7 @@ symbol_cache_degrade(struct symbol_cache *cache, const struct cache_key *key,
 
     if (!object)
         return;
+    cache->changes++;
     object->degraded_ms = clock_ms();
     snprintf(object->why, sizeof(object->why), "%s", why);
 }
@@ -147,6 +151,7 @@ symbol_cache_set_remark(struct symbol_cache *cache, const struct cache_key *key,
 
     if (!object)
         return;
+    cache->changes++;
     snprintf(object->remark, sizeof(object->remark), "%s", remark);
     object->indexed |= indexed;
 }
@@ -167,12 +172,19 @@ symbol_cache_renew(struct symbol_cache *cache, const struct cache_key *key)
 
     if (!object)
         return;
+    cache->changes++;
     before = *object;
     memset(object, 0, sizeof(*object));
     object = find_or_add_object(cache, key);
     object->degraded_ms = before.degraded_ms;
     object->indexed = true;
     memcpy(object->why, before.why, sizeof(object->why));
+}
+
+uint64_t
+symbol_cache_changes(const struct symbol_cache *cache)
+{
+    return cache->changes;
 }
 
 const struct location *

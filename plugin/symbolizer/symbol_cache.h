@@ -61,6 +61,9 @@ bool symbol_cache_is_poor(struct symbol_cache *cache,
 void symbol_cache_renew(struct symbol_cache *cache,
                         const struct cache_key *key);
 
+/* How often something that was known became otherwise. */
+uint64_t symbol_cache_changes(const struct symbol_cache *cache);
+
 /* NULL: not known (yet). */
 const struct location *symbol_cache_find(struct symbol_cache *cache,
                                          const struct cache_key *key,

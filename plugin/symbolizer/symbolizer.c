@@ -3,7 +3,8 @@
  *
  * Addresses are grouped by the file they lie in; what the cache knows of it is
  * taken from there, the rest is one question to the helper, and whatever stays
- * without an answer is shown as an offset.
+ * without an answer is shown as an offset.  Who asks again what was asked last
+ * gets the same names.
  */
 #include "symbolizer.h"
 
@@ -81,6 +82,7 @@ symbolizer_free(struct symbolizer *s)
 {
     if (!s)
         return;
+    names_free(s->kept.names);
     helper_free(s->helper);
     symbol_cache_free(s->cache);
     fd_close(s->cancel_fd);
@@ -94,8 +96,8 @@ symbolizer_cancel(struct symbolizer *s)
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-static bool
-same_file(const struct mapping *a, const struct mapping *b)
+bool
+mapping_same_file(const struct mapping *a, const struct mapping *b)
 {
     return a->device == b->device && a->inode == b->inode &&
            strcmp(a->path, b->path) == 0;
@@ -136,15 +138,14 @@ open_by_path(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Opens the file, and sets where to look for its split debug file. */
-static int
-open_object(struct object *object)
+int
+object_open(struct object *object)
 {
     const struct job *job = object->job;
     const struct mapping *mapping = object->mapping;
 
     object->path = mapping->path;
-    if (job->program && same_file(job->program, mapping)) {
+    if (job->program && mapping_same_file(job->program, mapping)) {
         object->path = job->program_path;
         return fcntl(job->program_fd, F_DUPFD_CLOEXEC, 0);
     }
@@ -167,7 +168,7 @@ is_allocator(const struct object *object)
         return true;
     m = mappings_find(request->maps, request->allocator_address);
     return request->allocator_address && m && object->elf.has_soname &&
-           same_file(m, object->mapping);
+           mapping_same_file(m, object->mapping);
 }
 
 static void
@@ -175,7 +176,7 @@ resolve_object(struct object *object)
 {
     struct job *job = object->job;
     struct error err = {0};
-    int fd = open_object(object);
+    int fd = object_open(object);
 
     job_set_module(object->module, object->mapping->path);
     if (fd < 0) {
@@ -185,9 +186,11 @@ resolve_object(struct object *object)
         fd_close(fd);
         fd = -1;
     }
+    job->unsteady |= fd < 0;
     object->in_allocator = is_allocator(object);
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
+        resolve_kept_note(job, &object->key);
         if (symbol_cache_is_poor(job->s->cache, &object->key)) {
             object_open_index(object);
             if (object->index_fd >= 0)
@@ -265,8 +268,9 @@ resolve_all(struct job *job)
                                 .mapping = job->items[i].mapping,
                                 .items = job->items + i};
 
-        for (next = i + 1; next < count &&
-                           same_file(job->items[next].mapping, object.mapping);
+        for (next = i + 1;
+             next < count &&
+             mapping_same_file(job->items[next].mapping, object.mapping);
              next++)
             continue;
         object.count = next - i;
@@ -300,6 +304,11 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
                       .program_fd = -1};
     int rc = -1;
 
+    job.names = resolve_kept_find(&job);
+    if (job.names) {
+        *out = job.names;
+        return 0;
+    }
     job.names = names_new(names_bytes);
     job.items = mem_zalloc(request->count, sizeof(*job.items));
     job.offsets = mem_zalloc(request->count, sizeof(*job.offsets));
@@ -317,6 +326,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         goto out;
     }
     write_note(&job);
+    resolve_kept_set(&job);
     *out = job.names;
     job.names = NULL;
     rc = 0;

@@ -24,15 +24,16 @@ struct symbolizer_asked {
     const struct elf_file *elf;
     const char *path;
     bool indexed;        /* by an index that was of use */
-    const char *refused; /* why there was one that was not; NULL */
+    const char *refused; /* why none was, though there is one; NULL */
     uint32_t elapsed_ms;
 };
 
 /* Whose indexes are looked at before the one beside an object, and who wants to
  * know what was asked.  Called by symbolizer_resolve's thread. */
 struct symbolizer_indexes {
-    /* A descriptor that is the caller's, or -1. */
-    int (*open)(void *arg, const struct elf_file *elf);
+    /* A descriptor that is the caller's, or -1; *why is "", or gets the reason
+     * why one that is there was passed over. */
+    int (*open)(void *arg, const struct elf_file *elf, struct error *why);
     void (*asked)(void *arg, const struct symbolizer_asked *asked);
     void *arg;
 };
@@ -72,7 +73,9 @@ struct resolve_request {
 
 /*
  * Names every address: what cannot be symbolised gets module+0x<offset> or
- * 0x<address>, and names_note says why.  -1 only without memory.
+ * 0x<address>, and names_note says why.  Names that were given once may be
+ * given again, for the same addresses: they are not added to.  -1 only without
+ * memory.
  */
 int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "clock.h"
 #include "errors.h"
 #include "fanout.h"
 #include "log.h"
@@ -25,6 +26,9 @@ struct cluster {
     /* Ascending by id; the loop alone changes it, under the lock. */
     struct peer **peers;
     size_t count;
+    /* Of this node's membership, likewise; code 0: none. */
+    struct error trouble;
+    int64_t trouble_ms;
 };
 
 /* Where the others are */
@@ -146,8 +150,14 @@ list(void *arg, struct peer_row *out, size_t max)
 
     pthread_mutex_lock(&c->lock);
     count = c->count;
-    for (size_t i = 0; i < count && i < max; i++)
+    for (size_t i = 0; i < count && i < max; i++) {
         out[i] = c->peers[i]->known;
+        if (out[i].self && c->trouble.code) {
+            memcpy(out[i].last_error, c->trouble.text,
+                   sizeof(out[i].last_error));
+            out[i].last_error_ms = c->trouble_ms;
+        }
+    }
     pthread_mutex_unlock(&c->lock);
     return count;
 }
@@ -194,7 +204,8 @@ cluster_prepare(struct error *err)
         error_memory(err, "the environment");
         return -1;
     }
-    return peer_client_prepare(err);
+    return peer_client_prepare(err) == 0 && peer_socket_prepare(err) == 0 ? 0
+                                                                          : -1;
 }
 
 struct cluster *
@@ -247,6 +258,16 @@ cluster_set_members(struct cluster *c, struct members *members)
     if (take_members(c, members) != 0)
         log_fault("no memory for the members: they stay as they were");
     members_unref(members);
+}
+
+void
+cluster_set_trouble(struct cluster *c, const struct error *trouble)
+{
+    pthread_mutex_lock(&c->lock);
+    if (strcmp(c->trouble.text, trouble->text) != 0)
+        c->trouble_ms = clock_wall_ms();
+    c->trouble = *trouble;
+    pthread_mutex_unlock(&c->lock);
 }
 
 void

@@ -53,7 +53,8 @@ struct etcd {
     struct etcd_http *http;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards these two */
+    pthread_mutex_t lock; /* guards these three */
+    struct member wanted; /* what self is to be */
     struct etcd_nodes published;
     struct error trouble;
 
@@ -126,6 +127,17 @@ say_found(struct etcd *e, bool first)
                  e->endpoints[e->endpoint], e->nodes.count,
                  e->texts[TEXT_CLUSTER]);
     e->lost = false;
+}
+
+/* Anybody who may write there can cause it. */
+static void
+say_refused(const struct etcd *e)
+{
+    if (e->nodes.refused == 1)
+        log_stranger("%s", e->nodes.refusal.text);
+    else if (e->nodes.refused > 1)
+        log_stranger("%s; and so are %zu others", e->nodes.refusal.text,
+                     e->nodes.refused - 1);
 }
 
 /* ---- questions ---- */
@@ -218,9 +230,7 @@ read_all(struct etcd *e, struct error *err)
             page.revision = revision;
     } while (page.more);
     e->revision = page.revision;
-    if (e->nodes.refused > 0)
-        log_stranger("%s (%zu such keys)", e->nodes.refusal.text,
-                     e->nodes.refused);
+    say_refused(e);
     return 0;
 }
 
@@ -240,6 +250,32 @@ is_ours(const struct etcd *e, const struct etcd_node *node)
 {
     return memcmp(node->incarnation, e->self.incarnation, PEER_INCARNATION) ==
            0;
+}
+
+static bool
+is_same(const struct member *a, const struct member *b)
+{
+    return a->port == b->port && a->role == b->role &&
+           strcmp(a->address, b->address) == 0;
+}
+
+static bool
+is_as_wanted(const struct etcd *e, const struct etcd_node *there)
+{
+    return there->lease == e->lease && is_same(&e->self.member, &there->member);
+}
+
+/* Is it another now? */
+static bool
+take_wanted(struct etcd *e)
+{
+    bool changed;
+
+    pthread_mutex_lock(&e->lock);
+    changed = !is_same(&e->wanted, &e->self.member);
+    e->self.member = e->wanted;
+    pthread_mutex_unlock(&e->lock);
+    return changed;
 }
 
 /* holder's id 0: it is no node. */
@@ -309,7 +345,7 @@ put_own(struct etcd *e, struct error *err)
             return holder.member.id ? etcd_nodes_put(&e->nodes, &holder, err)
                                     : 0;
         }
-        if (holder.lease == e->lease)
+        if (is_as_wanted(e, &holder))
             return etcd_nodes_put(&e->nodes, &holder, err);
     }
     return 0; /* the watch will tell */
@@ -325,7 +361,7 @@ keep_own(struct etcd *e, struct error *err)
         say_conflict(e, there);
         return 0;
     }
-    if (there && there->lease == e->lease) {
+    if (there && is_as_wanted(e, there)) {
         end_conflict(e);
         return 0;
     }
@@ -350,9 +386,7 @@ take_lines(struct etcd *e, size_t *changes, struct error *err)
             return -1;
         *changes += n;
     }
-    if (e->nodes.refused > 0)
-        log_stranger("%s (%zu such keys)", e->nodes.refusal.text,
-                     e->nodes.refused);
+    say_refused(e);
     return rc;
 }
 
@@ -370,16 +404,13 @@ follow(struct etcd *e, struct error *err)
 
             if (keep_lease(e, err) != 0)
                 return -1;
-            if (e->lease == before)
-                continue;
-            if (keep_own(e, err) != 0)
+            changes = e->lease != before;
+        } else {
+            etcd_http_wait(e->http, (unsigned)(e->keepalive_ms - now));
+            if (take_lines(e, &changes, err) != 0)
                 return -1;
-            publish(e, &e->conflict);
-            continue;
         }
-        etcd_http_wait(e->http, (unsigned)(e->keepalive_ms - now));
-        if (take_lines(e, &changes, err) != 0)
-            return -1;
+        changes += take_wanted(e);
         if (changes == 0)
             continue;
         if (keep_own(e, err) != 0)
@@ -396,6 +427,7 @@ run_session(struct etcd *e, bool first, bool *worked, struct error *err)
     int rc = -1;
 
     *worked = false;
+    (void)take_wanted(e);
     if (log_in(e, err) == 0 && keep_lease(e, err) == 0 &&
         read_all(e, err) == 0 && keep_own(e, err) == 0 &&
         open_watch(e, err) == 0) {
@@ -545,6 +577,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
     buffer_init(&e->answer, ETCD_ANSWER_MAX);
     e->ttl_s = options->ttl_s;
     e->self = options->self;
+    e->wanted = options->self.member;
     e->waker = options->waker;
     if (copy_texts(e, options) != 0) {
         error_memory(err, "what etcd tells");
@@ -569,6 +602,15 @@ etcd_stop(struct etcd *e)
     etcd_http_wake(e->http);
     pthread_join(e->thread, NULL);
     release(e);
+}
+
+void
+etcd_set_self(struct etcd *e, const struct member *self)
+{
+    pthread_mutex_lock(&e->lock);
+    e->wanted = *self;
+    pthread_mutex_unlock(&e->lock);
+    etcd_http_poke(e->http);
 }
 
 int

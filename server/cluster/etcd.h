@@ -29,6 +29,8 @@ struct etcd *etcd_start(const struct etcd_options *options, struct error *err);
 /* Joins the thread, which may take ETCD_STOP_MS.  NULL is fine. */
 void etcd_stop(struct etcd *etcd);
 
+/* This node is elsewhere now, or has another role.  Not its id. */
+void etcd_set_self(struct etcd *etcd, const struct member *self);
 /* What is known now, and what is wrong (code 0: nothing): etcd cannot be
  * reached, or this node's id is somebody else's there.  -1 with *err. */
 int etcd_get(struct etcd *etcd, struct etcd_nodes *out, struct error *trouble,

@@ -310,6 +310,12 @@ etcd_http_wait(struct etcd_http *http, unsigned timeout_ms)
 }
 
 void
+etcd_http_poke(struct etcd_http *http)
+{
+    curl_multi_wakeup(http->multi);
+}
+
+void
 etcd_http_wake(struct etcd_http *http)
 {
     __atomic_store_n(&http->woken, 1, __ATOMIC_RELEASE);

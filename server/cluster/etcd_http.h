@@ -49,6 +49,8 @@ int etcd_http_line(struct etcd_http *http, struct span *line,
 /* Until something came, or wake, or that time. */
 void etcd_http_wait(struct etcd_http *http, unsigned timeout_ms);
 
+/* Any thread: ends a wait. */
+void etcd_http_poke(struct etcd_http *http);
 /* Any thread: what is asked fails at once, and so does all that is asked from
  * now on, until etcd_http_resume. */
 void etcd_http_wake(struct etcd_http *http);

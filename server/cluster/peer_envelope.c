@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "peer_proof.h"
 
@@ -79,7 +80,7 @@ check_seal(struct span bytes, const uint8_t key[PEER_KEY], struct error *err)
     return -1;
 }
 
-/* Into out, which has room for max bytes and a NUL. */
+/* Into out, which has room for max bytes and a NUL; it will be in logs. */
 static void
 read_short_text(struct reader *r, char *out, size_t max)
 {
@@ -88,7 +89,7 @@ read_short_text(struct reader *r, char *out, size_t max)
     if (text.size > max || (text.size && memchr(text.data, 0, text.size)))
         r->failed = true;
     else if (text.size)
-        memcpy(out, text.data, text.size);
+        clean_text(text, out);
 }
 
 int

@@ -9,13 +9,12 @@
 
 /* What the state's call of the library is, and what follows it. */
 struct step {
-    int (*begin)(struct peer_link *l); /* what to wait for; 0: it has ended */
-    int (*go_on)(struct peer_link *l, int ready);
+    void (*call)(struct peer_link *l);
     /* It has ended: true, the next state's call may begin at once. */
     bool (*ended)(struct peer_link *l);
 };
 
-static void drive(struct peer_link *l, int ready);
+static void drive(struct peer_link *l);
 
 /* The end */
 
@@ -27,6 +26,7 @@ on_closed(uv_handle_t *handle)
     if (--l->handles > 0)
         return;
     buffer_fini(&l->text);
+    peer_stack_fini(l);
     mem_free(l);
 }
 
@@ -101,7 +101,9 @@ on_timer(uv_timer_t *timer)
 
     if (l->due) {
         l->due = false;
-        drive(l, 0);
+        if (l->state == PEER_LINK_CONNECTING)
+            uv_timer_start(&l->timer, on_timer, l->timeout_ms, 0);
+        drive(l);
         return;
     }
     if (l->state == PEER_LINK_READY) {
@@ -109,10 +111,9 @@ on_timer(uv_timer_t *timer)
         return;
     }
     error_set(&why, ER_UNKNOWN,
-              l->mysql.net.pvio ? "it did not say who it is within %" PRIu64
-                                  " ms"
-                                : "no connection within %" PRIu64 " ms",
-              l->timeout_ms);
+              l->logs_in ? "it did not say who it is within %" PRIu64 " ms"
+                         : "no connection within %" PRIu64 " ms",
+              l->logs_in ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
     fail(l, &why);
 }
 
@@ -124,41 +125,44 @@ drive_soon(struct peer_link *l)
     uv_timer_start(&l->timer, on_timer, 0, 0);
 }
 
-/* A first byte, as opposed to a farewell. */
 static void
 note_byte(struct peer_link *l)
 {
-    char byte;
-
-    if (l->state != PEER_LINK_ASKING || l->heard ||
-        recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+    if (l->heard)
         return;
     l->heard = true;
     l->heard_ns = uv_hrtime();
+}
+
+/* Is it a first byte, as opposed to a farewell? */
+static void
+look_for_byte(struct peer_link *l)
+{
+    char byte;
+
+    if (l->state == PEER_LINK_ASKING && !l->heard &&
+        recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        note_byte(l);
 }
 
 static void
 on_poll(uv_poll_t *poll, int status, int events)
 {
     struct peer_link *l = poll->data;
-    int ready = (events & UV_READABLE ? MYSQL_WAIT_READ : 0) |
-                (events & UV_WRITABLE ? MYSQL_WAIT_WRITE : 0);
 
     if (l->state == PEER_LINK_READY) {
         fail_text(l, "it hung up");
         return;
     }
-    /* What is wrong the library finds out by itself. */
-    if (status < 0 || ready == 0)
-        ready = MYSQL_WAIT_READ | MYSQL_WAIT_WRITE;
-    note_byte(l);
-    drive(l, ready);
+    (void)status; /* what is wrong the socket says by itself */
+    (void)events;
+    look_for_byte(l);
+    drive(l);
 }
 
 static int
 open_poll(struct peer_link *l)
 {
-    l->fd = mysql_get_socket(&l->mysql);
     if (l->fd < 0 || uv_poll_init(l->timer.loop, &l->poll, l->fd) != 0)
         return -1;
     l->poll.data = l;
@@ -185,22 +189,15 @@ watch(struct peer_link *l, int wait)
 
 /* Connecting */
 
-static int
-begin_connect(struct peer_link *l)
+static void
+call_connect(struct peer_link *l)
 {
     const struct peer_place *at = &l->place;
 
-    uv_timer_start(&l->timer, on_timer, l->timeout_ms, 0);
     /* A name, so that the library does not look for this process's own. */
-    return mysql_real_connect_start(&l->made, &l->mysql,
-                                    at->socket ? NULL : at->address, "node",
-                                    NULL, NULL, at->port, at->socket, 0);
-}
-
-static int
-continue_connect(struct peer_link *l, int ready)
-{
-    return mysql_real_connect_cont(&l->made, &l->mysql, ready);
+    l->made = mysql_real_connect(&l->mysql, at->socket ? NULL : at->address,
+                                 "node", NULL, NULL, at->port, at->socket,
+                                 CLIENT_REMEMBER_OPTIONS);
 }
 
 static bool
@@ -220,6 +217,7 @@ connected(struct peer_link *l)
     }
     uv_timer_stop(&l->timer);
     l->mysql.net.max_packet_size = PEER_CELL_MAX;
+    peer_socket_connected(l);
     l->state = PEER_LINK_READY;
     l->events->connected(l);
     return false;
@@ -227,38 +225,17 @@ connected(struct peer_link *l)
 
 /* Asking */
 
-static int
-begin_query(struct peer_link *l)
+static void
+call_query(struct peer_link *l)
 {
-    return mysql_real_query_start(&l->refused, &l->mysql, l->text.data,
-                                  l->text.size);
-}
-
-static uint64_t
-bytes_read(struct peer_link *l)
-{
-    size_t bytes = 0;
-
-    mariadb_get_infov(&l->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
-    return bytes;
-}
-
-static int
-continue_query(struct peer_link *l, int ready)
-{
-    int wait = mysql_real_query_cont(&l->refused, &l->mysql, ready);
-
-    if (wait != 0 && bytes_read(l) - l->bytes_before > PEER_LINK_HEADER) {
-        l->pending = true;
-        fail_text(l, "the columns of its answer have no end");
-    }
-    return wait;
+    l->refused = mysql_real_query(&l->mysql, l->text.data, l->text.size);
 }
 
 /* It has answered, and may be asked again. */
 static void
 rest(struct peer_link *l, const struct error *error)
 {
+    note_byte(l);
     l->state = PEER_LINK_READY;
     l->reused = true;
     buffer_fini(&l->text);
@@ -277,14 +254,7 @@ may_read(struct peer_link *l)
         unwatch(l);
         return false;
     }
-    if (!l->events)
-        return false;
-    if (l->run >= PEER_LINK_RUN) {
-        unwatch(l);
-        drive_soon(l);
-        return false;
-    }
-    return true;
+    return l->events != NULL;
 }
 
 static bool
@@ -299,6 +269,7 @@ asked(struct peer_link *l)
             fail_reason(l);
         return false;
     }
+    note_byte(l); /* the poll is not told what came at once */
     if (mysql_field_count(&l->mysql) != l->columns) {
         error_set(&error, ER_UNKNOWN,
                   "it answered with %u columns instead of %zu",
@@ -317,16 +288,10 @@ asked(struct peer_link *l)
 
 /* Reading */
 
-static int
-begin_fetch(struct peer_link *l)
+static void
+call_fetch(struct peer_link *l)
 {
-    return mysql_fetch_row_start(&l->row, l->result);
-}
-
-static int
-continue_fetch(struct peer_link *l, int ready)
-{
-    return mysql_fetch_row_cont(&l->row, l->result, ready);
+    l->row = mysql_fetch_row(l->result);
 }
 
 static bool
@@ -369,40 +334,47 @@ fetched(struct peer_link *l)
     for (size_t i = 0; i < l->columns; i++) {
         cells[i].data = l->row[i];
         cells[i].size = l->row[i] ? sizes[i] : 0;
-        l->run += cells[i].size;
     }
-    l->run += sizeof(cells[0]) * l->columns;
     l->events->row(l, cells);
     return l->events && !l->broken && may_read(l);
 }
 
 static const struct step steps[] = {
-    [PEER_LINK_CONNECTING] = {begin_connect, continue_connect, connected},
-    [PEER_LINK_ASKING] = {begin_query, continue_query, asked},
-    [PEER_LINK_READING] = {begin_fetch, continue_fetch, fetched},
+    [PEER_LINK_CONNECTING] = {call_connect, connected},
+    [PEER_LINK_ASKING] = {call_query, asked},
+    [PEER_LINK_READING] = {call_fetch, fetched},
 };
 
-/* ready: what poll has told; where no call is under way, one begins. */
+/* What has come of the call so far? */
 static void
-drive(struct peer_link *l, int ready)
+look(struct peer_link *l)
 {
-    int wait = 0;
+    if (l->state == PEER_LINK_CONNECTING && l->established && !l->logs_in) {
+        l->logs_in = true;
+        uv_timer_start(&l->timer, on_timer, PEER_LINK_LOGIN * l->timeout_ms, 0);
+    }
+    if (l->state == PEER_LINK_ASKING &&
+        l->bytes - l->bytes_before > PEER_LINK_HEADER)
+        fail_text(l, "the columns of its answer have no end");
+}
+
+/* Goes on with the call under way, or begins the state's. */
+static void
+drive(struct peer_link *l)
+{
     bool more = true;
+    int wait = 0;
 
     l->driving = true;
     l->run = 0;
-    if (l->pending)
-        wait = steps[l->state].go_on(l, ready);
-    else
-        wait = steps[l->state].begin(l);
-    for (;;) {
+    while (more) {
+        wait = l->pending ? peer_stack_go_on(l)
+                          : peer_stack_call(l, steps[l->state].call);
         l->pending = wait != 0;
-        if (wait != 0 || !more || !l->events || l->broken)
-            break;
-        more = steps[l->state].ended(l);
-        if (!more)
-            break;
-        wait = steps[l->state].begin(l);
+        if (l->pending)
+            look(l);
+        more =
+            !l->pending && steps[l->state].ended(l) && l->events && !l->broken;
     }
     if (l->events && !l->broken && l->state == PEER_LINK_READING)
         l->events->quiet(l);
@@ -441,7 +413,7 @@ peer_link_open(uv_loop_t *loop, const struct peer_place *place,
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->handles = 1;
-    if (peer_link_prepare(l, err) != 0) {
+    if (peer_stack_init(l, err) != 0 || peer_link_prepare(l, err) != 0) {
         peer_link_close(l);
         return NULL;
     }
@@ -471,7 +443,7 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     l->heard = false;
     l->asked_ns = uv_hrtime();
     l->heard_ns = 0;
-    l->bytes_before = bytes_read(l);
+    l->bytes_before = l->bytes;
     l->state = PEER_LINK_ASKING;
     unwatch(l);
     drive_soon(l);

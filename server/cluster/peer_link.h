@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 #include <uv.h>
 
 #include "buffer.h"
@@ -22,8 +23,10 @@
 #include "peers.h"
 
 enum {
-    PEER_LINK_STACK = 64 << 10, /* of the library's coroutine: it says hello,
-                                   shakes hands by TLS and proves keys there */
+    PEER_LINK_STACK = 64 << 10, /* of the library's calls, which shake hands by
+                                   TLS and prove keys there */
+    PEER_LINK_LOGIN = 2, /* times the connection's timeout, to prove who it is,
+                            which takes both ends a processor */
     PEER_LINK_HELLO = 64 << 10, /* bytes of a packet before it has proven who
                                    it is */
     PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */
@@ -78,6 +81,8 @@ struct peer_link {
     struct buffer text;                /* of the statement under way */
     enum peer_link_state state;
     int fd, watching; /* events of poll; 0: none */
+    bool established; /* it has connected, and is to say who it is */
+    bool logs_in;     /* for which it has its time */
     bool made_mysql;  /* mysql is one */
     bool poll_open;   /* poll has fd */
     bool pending;     /* the library waits in the middle of a call */
@@ -92,8 +97,16 @@ struct peer_link {
     MYSQL_ROW row;
     MYSQL_RES *result;
     size_t columns, run;
-    uint64_t timeout_ms;   /* of the connection, for its text */
-    uint64_t bytes_before; /* read, when it was asked */
+    uint64_t timeout_ms;          /* of the connection, for its text */
+    uint64_t bytes, bytes_before; /* read; and when it was asked */
+    int system_error;             /* why it does not connect; 0: otherwise */
+    /* peer_socket.c's */
+    char *stack;
+    void (*function)(struct peer_link *link);
+    ucontext_t inner, outer;
+    int waits;      /* for what the stack was left */
+    bool inside;    /* we are on it */
+    bool abandoned; /* nothing is waited for any more */
     uint64_t asked_ns, heard_ns;
 };
 
@@ -134,5 +147,19 @@ void peer_link_reason(struct peer_link *link, struct error *out);
 bool peer_link_said(struct peer_link *link, struct error *out);
 /* Ends a call that is under way, and the connection. */
 void peer_link_abandon(struct peer_link *link);
+
+/* ---- peer_socket.c: its sockets, and the stack that its calls have ---- */
+
+/* Once, before there are other threads. */
+int peer_socket_prepare(struct error *err);
+/* Of one that has connected, by TLS: what it reads in a turn has its end. */
+void peer_socket_connected(struct peer_link *link);
+
+int peer_stack_init(struct peer_link *link, struct error *err);
+void peer_stack_fini(struct peer_link *link);
+/* What function waits for, MYSQL_WAIT_...; 0: it has returned. */
+int peer_stack_call(struct peer_link *link,
+                    void (*function)(struct peer_link *link));
+int peer_stack_go_on(struct peer_link *link);
 
 #endif

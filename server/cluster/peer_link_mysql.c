@@ -3,15 +3,12 @@
  * peer_link.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include <errmsg.h>
 
 #include "peer_link.h"
-
-enum { UNWIND_MAX = 64 /* waits of one call, on a socket that is shut */ };
 
 static void
 pin(struct peer_link *l)
@@ -29,12 +26,11 @@ peer_link_prepare(struct peer_link *l, struct error *err)
     unsigned protocol =
         l->place.socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
     unsigned long packet = PEER_LINK_HELLO;
-    size_t stack = PEER_LINK_STACK;
     my_bool yes = 1;
     MYSQL *m = &l->mysql;
 
     l->made_mysql = mysql_init(m) != NULL;
-    if (!l->made_mysql || mysql_optionsv(m, MYSQL_OPT_NONBLOCK, &stack) != 0) {
+    if (!l->made_mysql) {
         error_memory(err, "a connection");
         return -1;
     }
@@ -50,22 +46,6 @@ peer_link_prepare(struct peer_link *l, struct error *err)
     return peer_client_attach(&l->client, m, err);
 }
 
-/* "... (111)" and "... (111 "Connection refused")": the number's own words. */
-static const char *
-system_words(const char *text)
-{
-    const char *open = strrchr(text, '(');
-    char *end;
-    long number;
-
-    if (!open)
-        return NULL;
-    number = strtol(open + 1, &end, 10);
-    return end > open + 1 && (*end == ')' || *end == ' ') && number > 0
-               ? strerrordesc_np((int)number)
-               : NULL;
-}
-
 void
 peer_link_reason(struct peer_link *l, struct error *out)
 {
@@ -76,9 +56,8 @@ peer_link_reason(struct peer_link *l, struct error *out)
         *out = l->client.error;
         return;
     }
-    if (number == CR_CONNECTION_ERROR || number == CR_CONN_HOST_ERROR ||
-        number == CR_SERVER_LOST_EXTENDED)
-        words = system_words(text);
+    if (l->system_error != 0)
+        words = strerrordesc_np(l->system_error);
     if (!words && l->state != PEER_LINK_CONNECTING &&
         (number == CR_SERVER_LOST || number == CR_SERVER_GONE_ERROR))
         words = "the connection was lost";
@@ -87,11 +66,14 @@ peer_link_reason(struct peer_link *l, struct error *out)
     error_set(out, ER_UNKNOWN, "%s", words ? words : text);
 }
 
-/* Numbers that no server has: the library's own words. */
+/* The library's own words: numbers that no server has, and two that it takes
+ * for what it cannot read. */
 static bool
 is_library(unsigned number)
 {
-    return number == 0 || (number >= CR_MIN_ERROR && number < 3000) ||
+    return number == 0 || number == ER_PACKETS_OUT_OF_ORDER ||
+           number == ER_PACKET_TOO_LARGE ||
+           (number >= CR_MIN_ERROR && number < 3000) ||
            (number >= 5000 && number < 6000) || number > UINT16_MAX;
 }
 
@@ -106,39 +88,19 @@ peer_link_said(struct peer_link *l, struct error *out)
     return true;
 }
 
-/* In the middle of a call what the library has allocated for it is told by
- * nobody but its coroutine: that runs to its end, on a socket where nothing
- * can be waited for. */
-static void
-unwind(struct peer_link *l)
-{
-    for (int i = 0; l->pending && i < UNWIND_MAX; i++) {
-        int wait = 0;
-
-        if (l->state == PEER_LINK_CONNECTING)
-            wait = mysql_real_connect_cont(&l->made, &l->mysql,
-                                           MYSQL_WAIT_TIMEOUT);
-        else if (l->state == PEER_LINK_ASKING)
-            wait = mysql_real_query_cont(&l->refused, &l->mysql,
-                                         MYSQL_WAIT_TIMEOUT);
-        else
-            wait = mysql_fetch_row_cont(&l->row, l->result, MYSQL_WAIT_TIMEOUT);
-        l->pending = wait != 0;
-    }
-}
-
 void
 peer_link_abandon(struct peer_link *l)
 {
-    my_socket fd;
-
     if (!l->made_mysql)
         return;
-    fd = mysql_get_socket(&l->mysql);
     /* An idle one says farewell, for which there is always room. */
-    if (l->state != PEER_LINK_READY && fd >= 0)
-        (void)shutdown(fd, SHUT_RDWR);
-    unwind(l);
+    if (l->state != PEER_LINK_READY && l->fd >= 0)
+        (void)shutdown(l->fd, SHUT_RDWR);
+    /* A call under way fails where it waits, and frees what it holds. */
+    l->abandoned = true;
+    if (l->pending)
+        (void)peer_stack_go_on(l);
+    l->pending = false;
     if (l->result) {
         l->result->handle = NULL; /* or it would read to the end */
         mysql_free_result(l->result);

@@ -21,7 +21,7 @@ enum {
     PEER_IDLE_MAX = 1024,     /* and those to all nodes */
     PEER_IDLE_MS = 60 * 1000, /* then it is closed */
     PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
-    PEER_CONNECTING_MAX = 256 /* at once: to prove keys takes a processor */
+    PEER_CONNECTING_MAX = 128 /* at once: to prove keys takes a processor */
 };
 
 struct peer_pool;

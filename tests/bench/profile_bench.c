@@ -146,8 +146,9 @@ main(int argc, char **argv)
         if (!dump)
             goto fail;
         t[1] = now_ms();
-        if (!names)
-            names = make_names(dump);
+        /* New ones: what is made of names stays with them. */
+        names_free(names);
+        names = make_names(dump);
         sum = now_ms();
         profile = profile_new(dump, names, "/usr/bin/db", NULL, &err);
         if (!profile)

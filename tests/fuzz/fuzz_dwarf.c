@@ -3,7 +3,9 @@
  * its code are resolved with lines, then every unit is read whole.
  */
 #include <elf.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 enum {
     MEMORY = 8 << 20,
     ADDRESSES_MAX = 512,
+    FEW = 16,        /* which may all be the first unit's */
     CODE_MAX = 4096, /* bytes of a section with code */
     UNITS_MAX = 64
 };
@@ -33,9 +36,9 @@ sum_of(struct span text)
 }
 
 static void
-resolve(struct dwarf *dwarf, const struct elf_file *elf)
+resolve(struct dwarf *dwarf, const struct elf_file *elf, uint32_t max)
 {
-    uint64_t addresses[ADDRESSES_MAX], sum = 0, last = 0;
+    uint64_t addresses[ADDRESSES_MAX] = {0}, sum = 0, last = 0;
     uint32_t count = 0;
     struct code_chain chain;
     struct error err;
@@ -44,7 +47,7 @@ resolve(struct dwarf *dwarf, const struct elf_file *elf)
         const struct elf_section *s = &elf->sections[i];
 
         for (uint64_t at = 0; (s->flags & SHF_EXECINSTR) && at < s->size &&
-                              at < CODE_MAX && count < ADDRESSES_MAX;
+                              at < CODE_MAX && count < max;
              at += 3)
             if (count == 0 || s->address + at > last)
                 last = addresses[count++] = s->address + at;
@@ -90,10 +93,33 @@ read_whole(struct dwarf *dwarf)
     unit_code_fini(&code);
 }
 
+static bool
+has_packed(const struct elf_file *elf)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if ((elf->sections[i].flags & SHF_COMPRESSED) ||
+            strncmp(elf->sections[i].name, ".zdebug", 7) == 0)
+            return true;
+    return false;
+}
+
+/* As the helper does: of packed sections only what is needed. */
+static void
+resolve_only(const struct elf_file *elf)
+{
+    static const struct dwarf_options options = {MEMORY, 1, true, true};
+    struct error err;
+    struct dwarf *dwarf = dwarf_new(elf, &options, &err);
+
+    if (dwarf)
+        resolve(dwarf, elf, FEW);
+    dwarf_free(dwarf);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct dwarf_options options = {MEMORY, 1, true};
+    static const struct dwarf_options options = {MEMORY, 1, true, false};
     struct elf_file elf;
     struct dwarf *dwarf = NULL;
     struct error err;
@@ -105,10 +131,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (elf_load_sections(&elf, &err) == 0)
             dwarf = dwarf_new(&elf, &options, &err);
         if (dwarf) {
-            resolve(dwarf, &elf);
+            resolve(dwarf, &elf, ADDRESSES_MAX);
             read_whole(dwarf);
         }
         dwarf_free(dwarf);
+        if (has_packed(&elf))
+            resolve_only(&elf);
         elf_fini(&elf);
     }
     close(fd);

@@ -35,7 +35,8 @@ expect "off by itself" "0 0 0 2" "$(agent hello >"$WORK/hello"
         field $key <"$WORK/hello"
     done | tr '\n' ' ' | sed 's/ $//')"
 
-# Each enable sets the time anew, without a number to never.
+# Each enable sets the time anew, but for less than what is left; without a
+# number to never, which no number ends.
 agent enable_for 1 >/dev/null
 agent enable_for 3 >/dev/null
 near "prolonged" $(($(now_ms) + 3000)) "$(agent_field active_until)"
@@ -44,6 +45,11 @@ expect "prolonged: on" 1 "$(agent_field active)"
 agent enable >/dev/null
 expect "no end" "1 0" "$(agent_field active) $(agent_field active_until)"
 agent enable_for 1 >/dev/null
+expect "still no end" "1 0" "$(agent_field active) $(agent_field active_until)"
+agent disable >/dev/null
+agent enable_for 5 >/dev/null
+agent enable_for 1 >/dev/null
+near "not shortened" $(($(now_ms) + 5000)) "$(agent_field active_until)"
 agent disable >/dev/null
 expect "cancelled" "0 0" "$(agent_field active) $(agent_field active_until)"
 agent enable >/dev/null
@@ -52,6 +58,7 @@ expect "an old end does nothing" 1 "$(agent_field active)"
 agent enable_for 99999999999 | grep -q status=6 || fail "too long a time"
 
 # While a connection is open and idle, it ends, too.
+agent disable >/dev/null
 agent enable_for 1 >/dev/null
 agent watch 3 >/dev/null
 expect "off beside an idle connection" 0 "$(agent_field active)"

@@ -54,8 +54,14 @@ wait_for 20 one_is state connected
 same "off without heapwired" "inactive	$((before + 1))" \
     "$(one 'profiling, changes')"
 
-# ---- reset ----
+# ---- without end, whatever somebody else says ----
 prof 'enable_prof()' >/dev/null
+prof 'enable_prof(1)' >/dev/null
+same "no end" "active	NULL" "$(one 'profiling, active_until')"
+contains "no end, in words" "active until: it is switched off; enable_prof(sec" \
+    "$(state)"
+
+# ---- reset ----
 sleep 2
 prof 'dump_dot_snapshot()' >/dev/null
 many=$(one samples)

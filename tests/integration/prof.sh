@@ -38,7 +38,7 @@ heap_v2/524288
   t*: 0: 0 [0: 0]
 
 MAPPED_LIBRARIES:
-00400000-00401000 r-xp 00000000 00:00 0    /nowhere/at all
+00400000-00501000 r-xp 00000000 00:00 0    /nowhere/"at" all
 HEAP
 cat >"$dir/one.heap" <<'HEAP'
 heap_v2/524288
@@ -123,6 +123,32 @@ expect 0 "nothing changed" --text --by-growth --base "$dir/one.heap" /bin/true \
 expect 1 "$dir/none.heap" --text --base "$dir/none.heap" /bin/true \
     "$dir/one.heap"
 silent_stdout
+sed 's,/nowhere,/elsewhere,' "$dir/one.heap" >"$dir/moved.heap"
+expect 0 "nothing changed" --text --by-growth --base "$dir/moved.heap" \
+    /bin/true "$dir/one.heap"
+sed 's,at" all,other,' "$dir/one.heap" >"$dir/other.heap"
+expect 1 "one.heap is a profile of /nowhere/\"at\" all, and $dir/other.heap \
+of /nowhere/\"other; say --force to" --text --base "$dir/other.heap" \
+    /bin/true "$dir/one.heap"
+silent_stdout
+expect 0 "nothing changed" --text --force --base "$dir/other.heap" /bin/true \
+    "$dir/one.heap"
+sed 's,00501000,00502000,' "$dir/one.heap" >"$dir/rebuilt.heap"
+expect 1 'are profiles of two builds of /nowhere/"at" all' --text \
+    --base "$dir/rebuilt.heap" /bin/true "$dir/one.heap"
+silent_stdout
+
+# What is no program.
+mkfifo "$dir/pipe"
+expect 1 "$dir/pipe is no program: it is a pipe" --text "$dir/pipe" \
+    "$dir/one.heap"
+expect 1 "/dev/null is no program: it is not a regular file" --text /dev/null \
+    "$dir/one.heap"
+expect 1 "$dir is no program: it is a directory" --text "$dir" "$dir/one.heap"
+expect 1 "$dir is no program: it is a directory" --index "$dir"
+expect 1 "/dev/null is no program" --index /dev/null
+expect 1 "$dir/pipe is no program" --index "$dir/pipe"
+silent_stdout
 
 # Our own snapshots need no BINARY.
 "$build/bin/snapshot_driver" "$dir/one.heap" 7 >"$dir/seven"
@@ -181,6 +207,74 @@ mkdir "$dir/symbols"
 expect 0 "$dir/symbols/" --index --symbols="$dir/symbols" "$dir/nothing"
 id=$(readelf -n "$dir/nothing" | sed -n 's/.*Build ID: //p')
 [ -s "$dir/symbols/$id.hwindex" ] || { echo "no index by build-id"; failed=1; }
+
+# heap_of ELF [BYTES]: a profile of it, with one stack in its main().
+heap_of() {
+    main=0x$(nm "$1" | sed -n 's/ T main$//p')
+    readelf -lW "$1" | sed -n 's/^ *LOAD \(.*\) R E .*/\1/p' |
+        while read -r offset start _ _ size; do
+            printf 'heap_v2/1\n  t*: 1: %s [0: 0]\n' "${2:-1000}"
+            printf '@ 0x%x\n  t*: 1: %s [0: 0]\n' $((main + 1)) "${2:-1000}"
+            printf '\nMAPPED_LIBRARIES:\n%x-%x r-xp %x 00:01 %s %s\n' \
+                $((start)) $(((start + size + 4095) / 4096 * 4096)) \
+                $((offset)) "$(stat -c %i "$1")" "$1"
+        done
+}
+
+# Indexes that are of no use are told, each once.
+gcc -g -no-pie -o "$dir/mapped" -Wl,--build-id "$dir/nothing.c"
+heap_of "$dir/mapped" >"$dir/mapped.heap"
+index=$dir/mapped.hwindex
+expect 0 " main" --text "$dir/mapped" "$dir/mapped.heap"
+[ ! -s "$dir/err" ] || { echo "a complaint: $(cat "$dir/err")"; failed=1; }
+unused() { # TEXT FLAGS...
+    text=$1
+    shift
+    expect 0 " main" "$@" --text "$dir/mapped" "$dir/mapped.heap"
+    if [ "$(grep -c "mapped: its symbol index .*$text" "$dir/err")" != 1 ] ||
+        [ "$(wc -l <"$dir/err")" != 1 ]; then
+        echo "$text: $(cat "$dir/err")"
+        failed=1
+    fi
+    rm -rf "$index"
+}
+ln -s "$dir/symbols/$id.hwindex" "$index"
+unused "mapped.hwindex is passed over: it is a symbolic link"
+mkdir "$index"
+unused "mapped.hwindex is passed over: it is not a regular file"
+echo x >"$index"
+chmod 606 "$index"
+unused "mapped.hwindex is passed over: anybody may write to it"
+cp "$dir/symbols/$id.hwindex" "$index"
+unused "is of no use"
+mapped=$(readelf -n "$dir/mapped" | sed -n 's/.*Build ID: //p')
+mkfifo "$dir/symbols/$mapped.hwindex"
+unused "$mapped.hwindex is passed over: it is not a regular file" \
+    --symbols="$dir/symbols"
+expect 0 "no index is looked for in --symbols=$dir/none: No such file" --text \
+    --symbols="$dir/none" "$dir/mapped" "$dir/mapped.heap"
+expect 0 "no index is looked for in --symbols=$dir/nothing: Not a directory" \
+    --text --symbols="$dir/nothing" "$dir/mapped" "$dir/mapped.heap"
+
+# What was replaced since is told, or written again.
+others="mapped.heap was taken of other files: $dir/mapped: names are wrong"
+cp "$dir/mapped" "$dir/copy"
+mv "$dir/copy" "$dir/mapped"
+expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
+mkdir "$dir/else"
+cp "$dir/mapped" "$dir/else/mapped"
+expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
+[ ! -s "$dir/err" ] || { echo "a copy: $(cat "$dir/err")"; failed=1; }
+heap_of "$dir/mapped" >"$dir/mapped.heap"
+touch -d '1 minute ago' "$dir/mapped.heap"
+expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
+
+# As under a limit of memory.
+if ! (ulimit -v 200000 && "$prof" --text "$dir/mapped" "$dir/mapped.heap") \
+    2>"$dir/err" | grep -q " main"; then
+    echo "ulimit -v: $(cat "$dir/err")"
+    failed=1
+fi
 
 # A full disk is told.
 status=0

@@ -200,7 +200,62 @@ mv "$work/stripped" "$work/load"
 start
 same_names "names of a stripped program"
 same "its state" shipped "$(state)"
+
+# ---- and passed over there: names are poor, and why is told ----
+mv "$work/load.hwindex" "$work/moved.hwindex"
+ln -s "$work/moved.hwindex" "$work/load.hwindex"
+restart
+same "a snapshot" poor "$(prof 'snapshot("poor")')"
+passed="its symbol index load.hwindex is passed over: it is a symbolic link"
+contains "the snapshot's note" "$passed" \
+    "$(sql "select note from heapwire.snapshots where name = 'poor'")"
+wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
+contains "the index's note" "; $passed" "$(note)"
+same "it is logged once" 1 "$(log | grep -c "$passed")"
 stop_node
+
+# ---- on a disk that hangs: the end does not wait for it ----
+# open() of FILE waits for ever, as long as this runs.
+cat >"$work/hang.py" <<'END'
+import ctypes
+import os
+import sys
+import time
+
+libc = ctypes.CDLL(None, use_errno=True)
+CONTENT, ADD, OPEN_PERM, AT_FDCWD = 4, 1, 0x10000, -100
+fd = libc.fanotify_init(CONTENT, os.O_RDONLY)
+if fd < 0 or libc.fanotify_mark(fd, ADD, ctypes.c_uint64(OPEN_PERM), AT_FDCWD,
+                                sys.argv[1].encode()) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+print("hangs", flush=True)
+time.sleep(1000)
+END
+rm -rf "$work/load.hwindex" "$work/node"
+cp "$work/moved.hwindex" "$work/load.hwindex"
+"$python" "$work/hang.py" "$work/load.hwindex" >"$work/hang.log" 2>&1 &
+hang=$!
+pids="$pids $hang"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -s "$work/hang.log" ] || sleep 0.2
+done
+if grep -q hangs "$work/hang.log"; then
+    start
+    names >/dev/null 2>&1 &
+    asks=$!
+    sleep 2
+    began=$(milliseconds)
+    stop_node
+    took=$(($(milliseconds) - began))
+    [ "$took" -lt 4900 ] || fault "it took $took ms to end"
+    check
+    contains "why" "ends without a thread that does not" "$(log)"
+    wait "$asks" || true
+else
+    echo "no file can be made to hang: $(cat "$work/hang.log")"
+fi
+kill "$hang" 2>/dev/null || true
+wait "$hang" 2>/dev/null || true
 
 # ---- off ----
 rm -rf "$work/node" "$work/load.hwindex"

@@ -90,6 +90,7 @@ done
 same "all are gone" "" "$(prof 'snapshots()')"
 refused "a view of one that is gone" "no snapshot named 'after' is kept" \
     'Profile.of("after").dot()'
+prof 'disable_prof()' >/dev/null
 prof 'enable_prof(1)' >/dev/null
 sleep 2
 same "enable_prof(seconds) ends" false "$(prof 'has_enable()')"

@@ -390,6 +390,14 @@ refuse_twice(void)
     refuse();
 }
 
+static void
+slow_with_indexes(void)
+{
+    if (request.has_index)
+        hang();
+    good();
+}
+
 /* Dies of any index, and of nothing else. */
 static void
 sick_of_indexes(void)
@@ -438,6 +446,14 @@ remark(void)
     send_all();
 }
 
+static void
+refuse_and_remark(void)
+{
+    if (request.has_index)
+        wire_put_refused(&out, "damaged");
+    remark();
+}
+
 static const struct {
     const char *name;
     void (*answer)(void);
@@ -467,6 +483,8 @@ static const struct {
     {"endless_parts", endless_parts},
     {"refuse", refuse},
     {"refuse_twice", refuse_twice},
+    {"refuse_and_remark", refuse_and_remark},
+    {"slow_with_indexes", slow_with_indexes},
     {"sick_of_indexes", sick_of_indexes},
     {"remark", remark},
     {"other", other},

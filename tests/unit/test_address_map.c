@@ -111,6 +111,36 @@ START_TEST(any_ranges_agree_with_a_look_at_each_of_them)
 }
 END_TEST
 
+/* So many that they are sorted by digits: of few, of all, of low ones. */
+START_TEST(many_ranges_agree_with_a_look_at_each_of_them)
+{
+    enum { COUNT = 3000, LOOKS = 500 };
+    static struct address_range in[COUNT];
+    static const unsigned shifts[] = {0, 13, 33};
+    const struct address_range *found;
+    struct address_range *made;
+    size_t made_count;
+    uint64_t at;
+
+    srand((unsigned)_i);
+    for (size_t i = 0; i < COUNT; i++) {
+        in[i].start = (uint64_t)rand() << shifts[_i];
+        in[i].end = in[i].start + 1 + ((uint64_t)rand() << shifts[_i]) / 500;
+        in[i].rank = (uint64_t)(rand() % 6);
+        in[i].value = (uint32_t)(rand() % 200);
+    }
+    made = address_map_make(in, COUNT, &made_count);
+    ck_assert_uint_le(made_count, 2 * COUNT - 1);
+    for (size_t i = 0; i < LOOKS; i++) {
+        at = i % 2 ? in[i].end - i % 3 : in[i].start - (i % 4 == 0);
+        found = address_map_find(made, made_count, at);
+        ck_assert_uint_eq(found ? found->value : UINT32_MAX,
+                          best_at(in, COUNT, at));
+    }
+    mem_free(made);
+}
+END_TEST
+
 START_TEST(of_no_ranges_there_is_no_map)
 {
     size_t count = 1;
@@ -131,6 +161,8 @@ main(void)
                         sizeof(rows) / sizeof(*rows));
     tcase_add_loop_test(tc, any_ranges_agree_with_a_look_at_each_of_them, 0,
                         50);
+    tcase_add_loop_test(tc, many_ranges_agree_with_a_look_at_each_of_them, 0,
+                        3);
     tcase_add_test(tc, of_no_ranges_there_is_no_map);
     suite_add_tcase(s, tc);
     return suite_run(s);

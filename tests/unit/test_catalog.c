@@ -76,6 +76,22 @@ static const struct {
      ") ENGINE=heapwire DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"},
     {"SHOW CREATE VIEW heapwire.nodes",
      "1347/HY000 'heapwire.nodes' is not VIEW"},
+    {"SHOW CREATE FUNCTION heapwire.FlameGraph",
+     "Function|sql_mode|Create Function|character_set_client|"
+     "collation_connection|Database Collation\n"
+     "flamegraph||\\N|utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
+    {"SHOW CREATE PROCEDURE `heapwire`.import_snapshot",
+     "Procedure|sql_mode|Create Procedure|character_set_client|"
+     "collation_connection|Database Collation\n"
+     "import_snapshot||\\N|utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
+    {"SHOW CREATE FUNCTION heapwire.import_snapshot",
+     "1305/42000 FUNCTION import_snapshot does not exist"},
+    {"SHOW CREATE PROCEDURE heapwire.dot",
+     "1305/42000 PROCEDURE dot does not exist"},
+    {"SHOW CREATE FUNCTION information_schema.dot",
+     "1305/42000 FUNCTION dot does not exist"},
+    {"SHOW CREATE FUNCTION nope.dot", "1049/42000 Unknown database 'nope'"},
+    {"SHOW CREATE FUNCTION dot", "1046/3D000 No database selected"},
     {"SHOW CREATE TABLE heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -162,6 +163,48 @@ START_TEST(the_oldest_go)
     ck_assert_uint_gt(count, 100);
     for (size_t i = 0; i < count; i++)
         check_death(&deaths[i], 2001 - (int)count + (int)i);
+}
+END_TEST
+
+enum { WRITERS = 4, LINES = 60 };
+
+START_TEST(two_that_append_at_once_lose_nothing)
+{
+    static struct death list[DEATHS_MAX];
+    struct error err;
+    struct death death;
+    bool seen[WRITERS * LINES] = {false};
+    size_t count;
+    int status;
+    pid_t child;
+
+    for (int n = 0; n < 400; n++) { /* so that it is rewritten on the way */
+        death = death_of(n + 10000);
+        ck_assert_int_eq(deaths_append(dir, &death, &err), 0);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child > 0)
+            continue;
+        for (int n = 0; n < LINES; n++) {
+            death = death_of(i * LINES + n);
+            if (deaths_append(dir, &death, &err) != 0)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    count = deaths_read(dir, list, DEATHS_MAX);
+    ck_assert_uint_ge(count, WRITERS * LINES);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid - 4711 < WRITERS * LINES)
+            seen[list[i].pid - 4711] = true;
+    for (int n = 0; n < WRITERS * LINES; n++)
+        ck_assert_msg(seen[n], "%d is lost", n);
 }
 END_TEST
 
@@ -361,6 +404,7 @@ main(void)
     tcase_add_test(tc, a_line_that_does_not_fit_leaves_the_file_as_it_was);
     tcase_add_test(tc, room_is_reserved_that_nobody_reads);
     tcase_add_test(tc, the_oldest_go);
+    tcase_add_test(tc, two_that_append_at_once_lose_nothing);
     tcase_add_test(tc, a_torn_line_spoils_no_other);
     tcase_add_test(tc, a_line_that_is_none_drives_out_no_death);
     tcase_add_test(tc, a_torn_line_spoils_no_other_where_the_oldest_go);

@@ -199,6 +199,36 @@ START_TEST(packed_sections_are_what_they_claim_or_refused)
 }
 END_TEST
 
+/* What was inflated stays where it is. */
+START_TEST(a_streamed_section_is_there_as_far_as_it_was_asked_for)
+{
+    struct dwarf_sections *s;
+    struct error err = {0};
+    const uint8_t *first, *second;
+    size_t size = pack(1, SIZE);
+
+    section_file_add(&file, ".debug_info", packed, size - (_i ? 10 : 0));
+    file.sections[0].flags = SHF_COMPRESSED;
+    s = open_with(ROOM);
+    ck_assert(dwarf_section_packed(s, DWARF_INFO));
+    dwarf_section_stream(s, DWARF_INFO);
+    first = dwarf_section_bytes(s, DWARF_INFO, 100, 1000, &err);
+    ck_assert_mem_eq(first, plain + 100, 1000);
+    second = dwarf_section_bytes(s, DWARF_INFO, SIZE / 2, 10, &err);
+    ck_assert_mem_eq(second, plain + SIZE / 2, 10);
+    ck_assert(!dwarf_section_packed(s, DWARF_INFO));
+    for (int again = 0; again < 2; again++) {
+        second = dwarf_section_bytes(s, DWARF_INFO, 0, SIZE, &err);
+        ck_assert((second != NULL) == (_i == 0));
+        ck_assert_uint_eq(err.code, _i ? ER_UNKNOWN : 0);
+    }
+    ck_assert_mem_eq(first, plain + 100, 1000);
+    if (_i == 0)
+        ck_assert_mem_eq(second, plain, SIZE);
+    dwarf_sections_free(s);
+}
+END_TEST
+
 START_TEST(zdebug_and_streams_in_a_row_are_inflated)
 {
     uint8_t both[2 * STREAM] = "ZLIB\0\0\0\0\0";
@@ -212,6 +242,8 @@ START_TEST(zdebug_and_streams_in_a_row_are_inflated)
     memcpy(both + 12 + size, packed + HEAD, size);
     section_file_add(&file, ".zdebug_str", both, 12 + 2 * size);
     s = open_with(ROOM);
+    if (_i)
+        dwarf_section_stream(s, DWARF_STR);
     ck_assert_uint_eq(dwarf_section_size(s, DWARF_STR), 2 * SIZE);
     ck_assert_mem_eq(dwarf_section_bytes(s, DWARF_STR, SIZE, SIZE, NULL), plain,
                      SIZE);
@@ -233,7 +265,9 @@ main(void)
     tcase_add_test(tc, past_the_ceiling_there_is_no_room);
     tcase_add_loop_test(tc, packed_sections_are_what_they_claim_or_refused, 0,
                         sizeof(packings) / sizeof(*packings));
-    tcase_add_test(tc, zdebug_and_streams_in_a_row_are_inflated);
+    tcase_add_loop_test(
+        tc, a_streamed_section_is_there_as_far_as_it_was_asked_for, 0, 2);
+    tcase_add_loop_test(tc, zdebug_and_streams_in_a_row_are_inflated, 0, 2);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

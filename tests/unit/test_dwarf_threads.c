@@ -4,11 +4,16 @@
  */
 #include "dwarf.h"
 
+#include <elf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "buffer.h"
 #include "dwarf_codes.h"
+#include "dwarf_sections.h"
 #include "errors.h"
 #include "section_file.h"
 #include "suite.h"
@@ -19,7 +24,9 @@ enum {
     FILLERS = 2000,
     FILLER = 40, /* bytes of a block */
     NAME = 16,   /* bytes of .debug_str for each unit */
-    CODE = 0x1000
+    CODE = 0x1000,
+    STREAMED = 1 << 20, /* bytes of a packed section */
+    STRIDE = 1 << 10
 };
 
 static struct section_file file;
@@ -145,6 +152,61 @@ START_TEST(threads_say_what_one_says)
 }
 END_TEST
 
+/* Of a packed section that grows while others read what is there. */
+static void *
+read_stream(void *arg)
+{
+    struct dwarf_sections *sections = arg;
+    const uint8_t *bytes;
+
+    for (uint64_t at = 0; at < STREAMED; at += STRIDE) {
+        bytes = dwarf_section_bytes(sections, DWARF_INFO, at, STRIDE, NULL);
+        if (!bytes || bytes[0] != (uint8_t)(at / STRIDE))
+            return NULL;
+    }
+    return arg;
+}
+
+START_TEST(threads_read_a_section_that_grows)
+{
+    enum { THREADS = 3 };
+    static uint8_t plain[STREAMED];
+    struct dwarf_sections *sections;
+    pthread_t threads[THREADS];
+    struct buffer packed;
+    uLongf size = compressBound(STREAMED);
+    char *place;
+    void *read;
+
+    for (size_t i = 0; i < STREAMED; i++)
+        plain[i] = (uint8_t)(i / STRIDE);
+    buffer_init(&packed, MAX);
+    buffer_u64(&packed, ELFCOMPRESS_ZLIB);
+    buffer_u64(&packed, STREAMED);
+    buffer_u64(&packed, 1);
+    place = buffer_reserve(&packed, size);
+    ck_assert_ptr_nonnull(place);
+    ck_assert_int_eq(compress((Bytef *)place, &size, plain, STREAMED), Z_OK);
+    buffer_claim(&packed, size);
+    section_file_init(&file);
+    section_file_add(&file, ".debug_info", packed.data, packed.size);
+    file.sections[0].flags = SHF_COMPRESSED;
+    sections = dwarf_sections_new(&file.elf, MAX, NULL);
+    ck_assert_ptr_nonnull(sections);
+    dwarf_section_stream(sections, DWARF_INFO);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, read_stream, sections), 0);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], &read), 0);
+        ck_assert_ptr_eq(read, sections);
+    }
+    dwarf_sections_free(sections);
+    section_file_fini(&file);
+    buffer_fini(&packed);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -152,6 +214,7 @@ main(void)
     TCase *tc = tcase_create("dwarf_threads");
 
     tcase_add_loop_test(tc, threads_say_what_one_says, 1, 4);
+    tcase_add_test(tc, threads_read_a_section_that_grows);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

@@ -214,6 +214,27 @@ START_TEST(an_empty_profile_says_why)
 }
 END_TEST
 
+/* A longer one of reconciliation.h, in lines of which none is cut. */
+START_TEST(a_long_note_is_shown_to_its_end)
+{
+    static const char part[] = "1234567.8 MB of one kind or another; ";
+    char memory[16 * sizeof(part)] = "";
+    struct profile *profile = fixture_profile("heap_v2/1\nt*: 0: 0 [0: 0]\n"
+                                              "MAPPED_LIBRARIES:\n\n",
+                                              NULL, NULL);
+    struct buffer out;
+
+    for (int i = 0; i < 14; i++)
+        strcat(memory, part);
+    strcat(memory, "cgroup 1234567.8 of limit 7654321.0");
+    profile->memory = memory;
+    out = flamegraph_of(profile, NULL);
+    ck_assert_ptr_nonnull(strstr(out.data, "cgroup 1234567.8 of limit"));
+    ck_assert_ptr_nonnull(strstr(out.data, " 7654321.0</text>"));
+    buffer_fini(&out);
+}
+END_TEST
+
 /* More frames than are drawn, and deeper ones. */
 START_TEST(its_size_is_bounded)
 {
@@ -268,6 +289,7 @@ main(void)
     tcase_add_test(tc, long_names_are_cut);
     tcase_add_test(tc, a_difference_is_red_and_blue_and_noise_grey);
     tcase_add_test(tc, an_empty_profile_says_why);
+    tcase_add_test(tc, a_long_note_is_shown_to_its_end);
     tcase_add_test(tc, its_size_is_bounded);
     tcase_add_test(tc, the_outputs_ceiling_is_an_error);
     suite_add_tcase(suite, tc);

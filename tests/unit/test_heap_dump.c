@@ -94,6 +94,59 @@ START_TEST(every_byte_is_a_digit_or_none)
 }
 END_TEST
 
+/* Stacks of few addresses of all sizes, so that lines have much in common at
+ * either end; as they should be read, one by one. */
+START_TEST(what_lines_have_in_common_is_read_as_if_they_had_not)
+{
+    enum { LINES = 2000, DEEPEST = 12, POOL = 40 };
+    static uint64_t expected[LINES][DEEPEST];
+    static const char *const blanks[] = {" ", "  ", "\t", " \r"};
+    uint32_t depths[LINES], state = 1;
+    uint64_t pool[POOL];
+    struct error err = {0};
+    struct heap_dump *dump;
+    struct buffer text;
+
+    for (int i = 0; i < POOL; i++)
+        pool[i] = 0xfedcba9876543210ULL >> (4 * (i % 16)) ^ (unsigned)i;
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "heap_v2/1\n");
+    for (int i = 0; i < LINES; i++) {
+        depths[i] = (state = state * 1664525 + 1013904223) >> 16;
+        depths[i] %= DEEPEST + 1;
+        buffer_char(&text, '@');
+        for (uint32_t k = 0; k < depths[i]; k++) {
+            uint64_t address;
+
+            state = state * 1664525 + 1013904223;
+            /* mostly that of the line before, from its start or its end */
+            if (i > 0 && state >> 30 && k < depths[i - 1])
+                address = expected[i - 1][state >> 30 == 1 || k == 0
+                                              ? k
+                                              : depths[i - 1] - 1 - k] +
+                          (k > 0);
+            else
+                address = pool[(state >> 16) % POOL];
+            buffer_format(&text, "%s0x%llx", blanks[state >> 8 & 3],
+                          (unsigned long long)address);
+            expected[i][k] = address - (k > 0 && address > 0);
+        }
+        buffer_text(&text, "\nt*: 1: 1 [0: 0]\n");
+    }
+    dump = heap_dump_parse(text.data, text.size, &err);
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->stack_count, LINES);
+    for (int i = 0; i < LINES; i++) {
+        ck_assert_uint_eq(dump->stacks[i].depth, depths[i]);
+        for (uint32_t k = 0; k < depths[i]; k++)
+            ck_assert_uint_eq(dump->addresses[dump->stacks[i].addresses[k]],
+                              expected[i][k]);
+    }
+    heap_dump_free(dump);
+    buffer_fini(&text);
+}
+END_TEST
+
 START_TEST(cut_at_every_byte_keeps_what_was_whole)
 {
     const char *first = strstr(whole, "  t*: 5:"),
@@ -284,6 +337,7 @@ main(void)
     tcase_add_test(tc, a_dump_is_read);
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
     tcase_add_test(tc, every_byte_is_a_digit_or_none);
+    tcase_add_test(tc, what_lines_have_in_common_is_read_as_if_they_had_not);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
     tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,
                         sizeof(refused) / sizeof(refused[0]));

@@ -238,7 +238,7 @@ START_TEST(without_a_build_id_there_is_no_index)
     ck_assert_int_eq(make(&err), 0);
     elf.build_id_size = 0;
     target[strlen(target) - strlen(INDEX_FILE_SUFFIX)] = '\0';
-    ck_assert_int_eq(index_file_open(&elf, NULL, target), -1);
+    ck_assert_int_eq(index_file_open(&elf, NULL, target, NULL), -1);
 }
 END_TEST
 
@@ -251,11 +251,13 @@ write_file(const char *path, const char *text)
     fd_close(fd);
 }
 
+static struct error why; /* of opens */
+
 static void
 opens(const char *own, const char *path, const char *text)
 {
     char found[16] = "";
-    int fd = index_file_open(&elf, own, path);
+    int fd = index_file_open(&elf, own, path, &why);
 
     ck_assert_int_eq(fd >= 0, text != NULL);
     if (!text)
@@ -275,6 +277,7 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     snprintf(beside, sizeof(beside), "%s.hwindex", path);
     snprintf(ours, sizeof(ours), "%s/a1a1a1.hwindex", directory);
     opens(directory, path, NULL);
+    ck_assert_str_eq(why.text, "");
     write_file(beside, "beside");
     opens(NULL, path, "beside");
     opens(directory, path, "beside");
@@ -287,12 +290,20 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     ck_assert_int_eq(unlink(beside), 0);
     ck_assert_int_eq(symlink(ours, beside), 0);
     opens(NULL, path, NULL); /* never through a link */
+    ck_assert_str_eq(why.text, "its symbol index bin.hwindex is passed over: "
+                               "it is a symbolic link");
     ck_assert_int_eq(unlink(ours), 0);
     ck_assert_int_eq(mkfifo(ours, 0600), 0);
     opens(directory, path, NULL);
     ck_assert_int_eq(unlink(ours), 0);
     ck_assert_int_eq(mkdir(ours, 0700), 0);
     opens(directory, path, NULL);
+    ck_assert_str_eq(why.text, "its symbol index a1a1a1.hwindex is passed "
+                               "over: it is not a regular file");
+    ck_assert_int_eq(unlink(beside), 0);
+    write_file(beside, "beside");
+    opens(directory, path, "beside"); /* but told */
+    ck_assert_ptr_nonnull(strstr(why.text, "a1a1a1.hwindex is passed over"));
 }
 END_TEST
 
@@ -305,12 +316,14 @@ START_TEST(what_others_may_have_written_is_not_used)
     write_file(beside, "beside");
     ck_assert_int_eq(chmod(beside, 0646), 0);
     opens(NULL, path, NULL);
+    ck_assert_ptr_nonnull(strstr(why.text, "anybody may write to it"));
     ck_assert_int_eq(chmod(beside, 0664), 0);
     opens(NULL, path, "beside");
     if (geteuid() != 0)
         return;
     ck_assert_int_eq(chown(beside, 12345, 0), 0);
     opens(NULL, path, NULL);
+    ck_assert_ptr_nonnull(strstr(why.text, "belongs neither to the owner"));
     /* The object's owner may. */
     fd_close(elf.fd);
     elf.fd = open(beside, O_RDONLY | O_CLOEXEC);

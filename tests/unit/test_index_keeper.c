@@ -180,11 +180,13 @@ await(uint8_t number, enum index_state state)
     return e;
 }
 
+static struct error open_error;
+
 static int
 open_index(uint8_t number)
 {
     build_is(number);
-    return index_keeper_open(keeper, &elf);
+    return index_keeper_open(keeper, &elf, &open_error);
 }
 
 static size_t
@@ -263,7 +265,7 @@ START_TEST(what_is_cheap_or_has_no_build_id_gets_none)
     index_keeper_asked(keeper, &asked);
     elf.build_id_size = 0;
     index_keeper_asked(keeper, &asked);
-    ck_assert_int_eq(index_keeper_open(keeper, &elf), -1);
+    ck_assert_int_eq(index_keeper_open(keeper, &elf, &open_error), -1);
     ck_assert_uint_eq(index_keeper_list(keeper, list, INDEX_ENTRIES_MAX), 0);
     ck_assert_uint_eq(files(), 0);
 }
@@ -362,7 +364,33 @@ START_TEST(what_is_wrong_with_a_shipped_one_is_mended)
     helper_is("parts");
     start();
     refuse(1, "of another build");
-    (void)await(1, INDEX_READY);
+    ck_assert_str_eq(await(1, INDEX_READY)->why, "of another build");
+    stop();
+    start();
+    ck_assert_str_eq(entry(1)->why, "");
+}
+END_TEST
+
+START_TEST(what_is_wrong_with_a_shipped_one_is_told_once)
+{
+    struct symbolizer_asked asked = {
+        .elf = &elf, .path = "/bin/x", .indexed = true};
+
+    helper_is("die");
+    start();
+    refuse(1, "it is a symbolic link");
+    ck_assert(has_logged("it is a symbolic link"));
+    ck_assert_str_eq(await(1, INDEX_FAILED)->why,
+                     "the symboliser ended with status 7; it is a symbolic "
+                     "link");
+    logged[0] = '\0';
+    refuse(1, "it is a symbolic link");
+    ck_assert_str_eq(logged, "");
+    refuse(1, "it is damaged");
+    ck_assert(has_logged("it is damaged"));
+    build_is(1);
+    index_keeper_asked(keeper, &asked); /* it is well */
+    ck_assert_str_eq(entry(1)->why, "");
 }
 END_TEST
 
@@ -413,18 +441,30 @@ START_TEST(what_is_no_file_is_neither_used_nor_replaced)
 }
 END_TEST
 
-START_TEST(a_file_that_was_removed_is_made_again_later)
+START_TEST(a_file_that_was_removed_is_not_listed_and_made_again)
 {
     helper_is("parts");
-    options.rules.retry_ms = 0;
     start();
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_READY);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(unlink(path_of(1, ".hwindex")), 0);
+        if (i == 0) {
+            ck_assert_int_eq(open_index(1), -1);
+            ck_assert_str_eq(open_error.text, "");
+        }
+        ck_assert_int_eq(entry(1)->state, INDEX_NONE);
+        ck_assert_uint_eq(entry(1)->bytes, 0);
+        ck_assert_str_eq(entry(1)->why, "");
+        ask(1, "/bin/x", SLOW_MS);
+        (void)await(1, INDEX_READY);
+    }
+    /* One of which nothing else is known. */
+    stop();
+    start();
+    ck_assert_int_eq(entry(1)->state, INDEX_READY);
     ck_assert_int_eq(unlink(path_of(1, ".hwindex")), 0);
-    ck_assert_int_eq(open_index(1), -1);
-    ck_assert_ptr_nonnull(strstr(entry(1)->why, "No such file"));
-    ask(1, "/bin/x", SLOW_MS);
-    (void)await(1, INDEX_READY);
+    ck_assert_ptr_null(entry(1));
 }
 END_TEST
 
@@ -483,6 +523,50 @@ START_TEST(a_start_removes_what_was_not_finished)
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(has_logged(odd[i]), "%s: %s", odd[i], logged);
     ck_assert(has_logged(".tmp is passed over: it cannot be removed"));
+}
+END_TEST
+
+START_TEST(another_node_in_the_same_directory_is_not_disturbed)
+{
+    struct index_keeper *other;
+    struct error err = {0};
+    char text[8];
+    int fd;
+
+    /* That one is at it, and this one starts, and fails at it. */
+    helper_is("hang");
+    start();
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_MAKING);
+    other = keeper;
+    while (files() == 0)
+        (void)poll(NULL, 0, 5);
+    helper_is("die");
+    start();
+    ck_assert_uint_eq(files(), 1);
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_FAILED);
+    ck_assert_uint_eq(files(), 1);
+    stop();
+    keeper = other;
+    stop();
+    ck_assert_uint_eq(files(), 0);
+
+    /* What that one makes, this one finds, and leaves where it fails. */
+    helper_is("parts");
+    start();
+    other = index_keeper_start(&options, &err);
+    ck_assert_msg(other != NULL, "%s", err.text);
+    ask(1, "/bin/x", SLOW_MS);
+    (void)await(1, INDEX_READY);
+    stop();
+    keeper = other;
+    ask(1, "/bin/x", SLOW_MS);
+    ck_assert_uint_eq(await(1, INDEX_READY)->bytes, 5 * strlen("/bin/x"));
+    ck_assert(has_logged("found the symbol index of x"));
+    fd = open_index(1);
+    ck_assert_int_eq(read(fd, text, 5), 5);
+    fd_close(fd);
 }
 END_TEST
 
@@ -614,11 +698,13 @@ main(void)
     tcase_add_test(tc, three_failures_are_the_last);
     tcase_add_test(tc, a_damaged_one_is_made_again_once);
     tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_mended);
+    tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_told_once);
     tcase_add_loop_test(tc, what_is_no_file_is_neither_used_nor_replaced, 0,
                         sizeof(strangers) / sizeof(strangers[0]));
-    tcase_add_test(tc, a_file_that_was_removed_is_made_again_later);
+    tcase_add_test(tc, a_file_that_was_removed_is_not_listed_and_made_again);
     tcase_add_test(tc, those_unused_for_longest_go);
     tcase_add_test(tc, a_start_removes_what_was_not_finished);
+    tcase_add_test(tc, another_node_in_the_same_directory_is_not_disturbed);
     tcase_add_test(tc, a_full_disk_is_told_and_loses_nothing);
     tcase_add_test(tc, a_directory_that_others_reach_is_refused);
     tcase_add_test(tc, stopping_does_not_wait_for_an_index);

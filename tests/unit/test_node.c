@@ -277,6 +277,44 @@ START_TEST(a_dump_is_read_from_memory_only)
 }
 END_TEST
 
+static const struct {
+    int seals;
+    off_t size; /* more than the text: a hole */
+    size_t max;
+    bool mapped;
+} sealed[] = {
+    {F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE, 4096, 4096, true},
+    {F_SEAL_SHRINK | F_SEAL_WRITE, 4096, 4095, false},
+    {F_SEAL_WRITE, 4096, 4096, false},
+    {F_SEAL_SHRINK, 4096, 4096, false},
+    {0, 4096, 4096, false},
+    {F_SEAL_SHRINK | F_SEAL_WRITE, 1 << 20, 1 << 20, false},
+};
+
+START_TEST(what_can_still_change_is_not_mapped)
+{
+    int fd = memfd_create("profile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    char text[4096];
+    size_t size = 0;
+    void *map = NULL;
+
+    memset(text, 'x', sizeof(text));
+    ck_assert_int_eq(write(fd, text, sizeof(text)), (int)sizeof(text));
+    ck_assert_int_eq(ftruncate(fd, sealed[_i].size), 0);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, sealed[_i].seals), 0);
+    ck_assert(node_map_memory(fd, sealed[_i].max, &map, &size) ==
+              sealed[_i].mapped);
+    if (map) {
+        ck_assert_uint_eq(size, sizeof(text));
+        ck_assert_int_eq(memcmp(map, text, size), 0);
+        munmap(map, size);
+    }
+    close(fd);
+    ck_assert(!node_map_memory(wake_pipe[0], 1 << 20, &map, &size));
+    ck_assert(!node_map_memory(-1, 1 << 20, &map, &size));
+}
+END_TEST
+
 /* Mappings are the node's word as well. */
 static const struct {
     const char *maps, *says; /* NULL: taken as it is */
@@ -327,6 +365,8 @@ main(void)
     tcase_add_test(tc, a_late_answer_is_taken_and_its_descriptors_closed);
     tcase_add_test(tc, a_stopped_process_is_told_and_an_ended_one);
     tcase_add_test(tc, a_dump_is_read_from_memory_only);
+    tcase_add_loop_test(tc, what_can_still_change_is_not_mapped, 0,
+                        sizeof(sealed) / sizeof(sealed[0]));
     tcase_add_loop_test(tc, any_mappings_are_survived, 0,
                         sizeof(maps) / sizeof(maps[0]));
     suite_add_tcase(suite, tc);

@@ -57,6 +57,23 @@ START_TEST(what_is_sealed_is_read)
 }
 END_TEST
 
+START_TEST(names_are_fit_for_a_log)
+{
+    struct peer_envelope envelope = sample, read;
+    struct buffer sealed;
+    struct error err;
+
+    memcpy(envelope.forwarded.caller.user, "a\nb\xff", 5);
+    memcpy(envelope.forwarded.caller.host, "\033[2J\303\244", 7);
+    sealed = seal(&envelope);
+    ck_assert_int_eq(peer_envelope_open(bytes_of(&sealed), key, &read, &err),
+                     0);
+    ck_assert_str_eq(read.forwarded.caller.user, "a?b?");
+    ck_assert_str_eq(read.forwarded.caller.host, "?[2J\303\244");
+    buffer_fini(&sealed);
+}
+END_TEST
+
 START_TEST(no_bit_may_be_altered)
 {
     struct buffer sealed = seal(&sample);
@@ -173,6 +190,7 @@ main(void)
     TCase *tcase = tcase_create("peer_envelope");
 
     tcase_add_test(tcase, what_is_sealed_is_read);
+    tcase_add_test(tcase, names_are_fit_for_a_log);
     tcase_add_test(tcase, no_bit_may_be_altered);
     tcase_add_test(tcase, none_may_be_cut);
     tcase_add_test(tcase, another_connections_key_opens_nothing);

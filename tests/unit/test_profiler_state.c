@@ -65,7 +65,8 @@ static const struct {
       .profiled_ms = 5000,
       .hello = {.active = 1, .active_since_ms = 1000}},
      "active, nothing sampled yet",
-     "active until: it is switched off\n",
+     "active until: it is switched off; enable_prof(seconds) leaves it on "
+     "without end\n",
      NULL},
     {{.state = NODE_CONNECTED,
       .profiled = true,

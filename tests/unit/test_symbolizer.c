@@ -236,13 +236,14 @@ static struct {
     bool there; /* any file does: the helper does not look */
     unsigned opened, asked, refused, indexed;
     uint32_t elapsed_ms;
-    char why[64];
+    char why[96];
 } kept;
 
 static int
-open_kept(void *arg, const struct elf_file *elf)
+open_kept(void *arg, const struct elf_file *elf, struct error *why)
 {
     ck_assert_ptr_eq(arg, &kept);
+    why->text[0] = '\0';
     ck_assert_uint_gt(elf->size, 0);
     kept.opened++;
     return kept.there ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
@@ -267,7 +268,7 @@ new_with_indexes(const char *behaviour, bool there)
     static const struct symbolizer_indexes indexes = {open_kept, count_asked,
                                                       &kept};
     struct symbolizer_options options = {
-        .program = program, .deadline_ms = 10000, .indexes = &indexes};
+        .program = program, .deadline_ms = 2000, .indexes = &indexes};
     struct symbolizer *s;
     struct error err;
 
@@ -288,10 +289,15 @@ static const struct {
 } with_index[] = {
     {"good", false, 0, NULL, ""},
     {"good", true, 1, NULL, ""},
-    {"refuse", true, 0, "of another?build", ""},
+    {"refuse", true, 0, "of another?build", "libx.so.1: of another?build"},
     {"refuse", false, 0, NULL, ""},
     {"refuse_twice", true, 0, "no", "garbage"},
-    {"sick_of_indexes", true, 0, "the symboliser ended with status 6", ""},
+    {"refuse_and_remark", true, 0, "damaged",
+     "libx.so.1: 12 units are unknown; damaged"},
+    {"sick_of_indexes", true, 0,
+     "its symbol index is of no use: the symboliser ended with status 6",
+     "libx.so.1: its symbol index is of no use: the symb"},
+    {"slow_with_indexes", true, 0, NULL, ""},
     {"dwarf", false, 0, NULL, "symbol names only"},
 };
 
@@ -380,6 +386,65 @@ START_TEST(the_second_time_needs_no_helper)
     ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
     names_free(names);
     ck_assert_int_eq(unlink(program), 0);
+    names = resolve(s);
+    ck_assert_str_eq(names_note(names), "");
+    ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
+    names_free(names);
+    symbolizer_free(s);
+}
+END_TEST
+
+static struct names *
+resolve_some(struct symbolizer *s, size_t count)
+{
+    struct resolve_request request = {
+        .maps = &maps, .addresses = addresses, .count = count};
+    struct names *names = NULL;
+    struct error err;
+
+    ck_assert_int_eq(symbolizer_resolve(s, &request, &names, &err), 0);
+    return names;
+}
+
+START_TEST(what_was_asked_last_is_given_again)
+{
+    struct symbolizer *s = new_with_indexes("good", false);
+    struct names *first = resolve(s), *again = resolve(s), *other;
+
+    ck_assert_ptr_eq(first, again);
+    names_free(again);
+    other = resolve_some(s, ADDRESSES - 1); /* other addresses */
+    ck_assert_ptr_ne(first, other);
+    names_free(other);
+    again = resolve(s);
+    mapping.offset = 4096; /* another place of the file */
+    other = resolve(s);
+    ck_assert_ptr_ne(again, other);
+    names_free(other);
+    mapping.offset = 0;
+    other = resolve(s);
+    ck_assert_ptr_ne(again, other);
+    names_free(other);
+    names_free(again);
+    symbolizer_free(s);
+    ck_assert_uint_eq(named(first, "fake_"), ADDRESSES);
+    names_free(first);
+}
+END_TEST
+
+/* A file that cannot be opened may be there the next time. */
+START_TEST(an_answer_that_may_get_better_is_not_given_again)
+{
+    struct symbolizer *s = new_with_indexes("good", false);
+    struct names *names;
+    char away[80];
+
+    snprintf(away, sizeof(away), "%s.away", library);
+    ck_assert_int_eq(rename(library, away), 0);
+    names = resolve(s);
+    ck_assert_ptr_nonnull(strstr(names_note(names), "cannot be opened"));
+    names_free(names);
+    ck_assert_int_eq(rename(away, library), 0);
     names = resolve(s);
     ck_assert_str_eq(names_note(names), "");
     ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
@@ -679,6 +744,8 @@ main(void)
                         sizeof(with_index) / sizeof(with_index[0]));
     tcase_add_test(fake, an_index_ends_being_degraded);
     tcase_add_test(fake, a_remark_is_repeated_until_there_is_an_index);
+    tcase_add_test(fake, what_was_asked_last_is_given_again);
+    tcase_add_test(fake, an_answer_that_may_get_better_is_not_given_again);
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);

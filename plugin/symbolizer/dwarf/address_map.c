@@ -8,9 +8,16 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "search.h"
+
+enum {
+    DIGIT_BITS = 8,
+    DIGITS = 1 << DIGIT_BITS,
+    MANY = 1000 /* ranges: fewer are sorted by comparing */
+};
 
 static int
 by_start(const void *a, const void *b)
@@ -22,6 +29,50 @@ by_start(const void *a, const void *b)
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Stable, from the lowest digit of start; to spare, which has their room. */
+static void
+sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
+           struct address_range *spare)
+{
+    size_t places[DIGITS] = {0}, at = 0, n;
+
+    for (size_t i = 0; i < count; i++)
+        places[ranges[i].start >> shift & (DIGITS - 1)]++;
+    for (size_t i = 0; i < DIGITS; i++) {
+        n = places[i];
+        places[i] = at;
+        at += n;
+    }
+    for (size_t i = 0; i < count; i++)
+        spare[places[ranges[i].start >> shift & (DIGITS - 1)]++] = ranges[i];
+}
+
+/* In which order those of one start come does not matter. */
+static void
+sort_ranges(struct address_range *ranges, size_t count,
+            struct address_range *spare)
+{
+    struct address_range *from = ranges, *to = spare, *sorted;
+    uint64_t differ = 0;
+
+    if (count < MANY) {
+        qsort(ranges, count, sizeof(*ranges), by_start);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        differ |= ranges[i].start ^ ranges[0].start;
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if ((differ >> shift & (DIGITS - 1)) == 0)
+            continue;
+        sort_digit(from, count, shift, to);
+        sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != ranges)
+        memcpy(ranges, from, count * sizeof(*ranges));
 }
 
 static bool
@@ -95,7 +146,7 @@ address_map_make(struct address_range *ranges, size_t count, size_t *made)
         mem_free(h.list);
         return NULL;
     }
-    qsort(ranges, count, sizeof(*ranges), by_start);
+    sort_ranges(ranges, count, map);
     while (next < count || h.count > 0) {
         uint64_t end;
 

@@ -15,14 +15,16 @@
 #include "memory.h"
 #include "names.h"
 #include "thread.h"
+#include "unit_aranges.h"
 #include "unit_code.h"
 
 enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
-    ROOM_STEP = 64 << 10,  /* of answers, before their room is taken */
-    THREAD_WORTH = 1 << 20 /* bytes of .debug_info */
+    ROOM_STEP = 64 << 10,   /* of answers, before their room is taken */
+    THREAD_WORTH = 1 << 20, /* bytes of .debug_info */
+    PART = 4 /* at most one in so many bytes of it are worth streaming */
 };
 
 struct answer {
@@ -41,8 +43,9 @@ struct kept {
 struct dwarf {
     struct dwarf_options options;
     struct dwarf_sections *sections;
-    struct dwarf_units *units;
-    struct answer *answers; /* of the last dwarf_resolve */
+    struct dwarf_units *units; /* NULL: dwarf_resolve opens them */
+    bool part;                 /* they are not all */
+    struct answer *answers;    /* of the last dwarf_resolve */
     uint32_t answer_count;
     struct kept *kept;
     struct dwarf_figures figures;
@@ -406,12 +409,68 @@ run(struct work *jobs, struct error *err)
     return rc;
 }
 
+/* ---- units, when addresses say which ---- */
+
+static bool
+units_have(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (dwarf_units_at(dwarf->units, addresses[i]) == SIZE_MAX)
+            return false;
+    return true;
+}
+
+static int
+open_units(struct dwarf *dwarf, struct error *err)
+{
+    dwarf_units_free(dwarf->units);
+    dwarf->part = false;
+    dwarf->units = dwarf_units_new(dwarf->sections, err);
+    if (!dwarf->units)
+        return -1;
+    dwarf->figures.units = dwarf_units_count(dwarf->units);
+    return 0;
+}
+
+/* Those that the addresses need, if they are among the first. */
+static void
+open_part(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
+{
+    struct dwarf_sections *sections = dwarf->sections;
+    uint64_t reach = unit_aranges_reach(sections, addresses, count);
+
+    if (reach >= dwarf_section_size(sections, DWARF_INFO) / PART)
+        return;
+    dwarf_section_stream(sections, DWARF_INFO);
+    dwarf_section_stream(sections, DWARF_ABBREV);
+    dwarf->part = true;
+    dwarf->units = dwarf_units_new_upto(sections, reach, NULL);
+    if (dwarf->units)
+        dwarf->figures.units = dwarf_units_count(dwarf->units);
+}
+
+static int
+resolve_once(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
+             struct error *err)
+{
+    struct work jobs = {.dwarf = dwarf};
+    int rc = -1;
+
+    if (make_jobs(&jobs, addresses, count, err) == 0)
+        rc = run(&jobs, err);
+    dwarf->figures.touched += jobs.job_count;
+    mem_free(jobs.jobs);
+    mem_free(jobs.addresses);
+    mem_free(jobs.places);
+    return rc;
+}
+
 int
 dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
               struct error *err)
 {
-    struct work jobs = {.dwarf = dwarf};
-    int rc = -1;
+    struct error why = {0};
+    int rc = 0;
 
     mem_free(dwarf->answers);
     dwarf->answer_count = 0;
@@ -421,14 +480,23 @@ dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
         return -1;
     }
     dwarf->answer_count = count;
-    if (make_jobs(&jobs, addresses, count, err) == 0)
-        rc = run(&jobs, err);
-    dwarf->figures.touched += jobs.job_count;
-    for (uint32_t i = 0; rc == 0 && i < count; i++)
+    if (!dwarf->units)
+        open_part(dwarf, addresses, count);
+    if ((dwarf->units &&
+         (!dwarf->part || units_have(dwarf, addresses, count))) ||
+        open_units(dwarf, &why) == 0)
+        rc = resolve_once(dwarf, addresses, count, err);
+    /* An entry refers to one that was left out. */
+    if (rc == 0 && dwarf->part && dwarf_units_fell_short(dwarf->units) &&
+        open_units(dwarf, &why) == 0)
+        rc = resolve_once(dwarf, addresses, count, err);
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        if (why.text[0])
+            dwarf->answers[i] = (struct answer){
+                .why = why.code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM
+                                                    : DWARF_DAMAGED};
         dwarf->figures.why[dwarf->answers[i].why]++;
-    mem_free(jobs.jobs);
-    mem_free(jobs.addresses);
-    mem_free(jobs.places);
+    }
     return rc;
 }
 
@@ -458,13 +526,13 @@ dwarf_new(const struct elf_file *elf, const struct dwarf_options *options,
     if (dwarf->options.memory_bytes == 0)
         dwarf->options.memory_bytes = MEMORY_DEFAULT;
     dwarf->sections = dwarf_sections_new(elf, dwarf->options.memory_bytes, err);
-    if (dwarf->sections)
-        dwarf->units = dwarf_units_new(dwarf->sections, err);
-    if (!dwarf->units) {
+    if (dwarf->sections && options->addresses_only &&
+        dwarf_section_packed(dwarf->sections, DWARF_INFO))
+        return dwarf;
+    if (!dwarf->sections || open_units(dwarf, err) != 0) {
         dwarf_free(dwarf);
         return NULL;
     }
-    dwarf->figures.units = dwarf_units_count(dwarf->units);
     return dwarf;
 }
 

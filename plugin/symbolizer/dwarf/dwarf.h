@@ -24,6 +24,9 @@ struct dwarf_options {
     size_t memory_bytes; /* ceiling; 0: the default, 256 MiB */
     unsigned threads;    /* 0: as many as there are cores, at most 16 */
     bool lines;          /* read the line tables, too */
+    /* Nothing but dwarf_resolve will be called: of packed sections only what
+     * it needs is inflated, and it says what dwarf_new would say of them. */
+    bool addresses_only;
 };
 
 /* Of a file with loaded sections and .debug_info in it. */
@@ -40,7 +43,7 @@ int dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses,
 enum dwarf_why dwarf_chain_at(const struct dwarf *dwarf, uint32_t i,
                               struct code_chain *chain);
 
-/* For the index, which wants everything. */
+/* For the index, which wants everything; not with addresses_only. */
 struct dwarf_sections *dwarf_get_sections(struct dwarf *dwarf);
 struct dwarf_units *dwarf_get_units(struct dwarf *dwarf);
 

@@ -17,6 +17,8 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "inflate.h"
+#include "inflate_stream.h"
+#include "kept_texts.h"
 #include "memory.h"
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
@@ -25,27 +27,25 @@ enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
  * do not even take their page, until there are many. */
 enum {
     SCATTERED_BITS = 12,
-    SHORT = 192,
-    TEXTS = 1 << 16, /* bytes of texts allocated at once */
-    MANY = 4 << 12   /* texts: one in so many bytes of the section */
+    SHORT = 512,
+    MANY = 4 << 12 /* texts: one in so many bytes of the section */
 };
 
-struct texts {
-    struct texts *next;
-    size_t used;
-    char bytes[TEXTS];
-};
+enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
     uint64_t size;                /* as a reader sees it */
     enum inflate_kind packing;
-    unsigned block_bits;      /* a block's size */
-    pthread_mutex_t lock;     /* guards reading into area */
-    _Atomic(uint8_t *) area;  /* size bytes; inflated: once all is there */
-    _Atomic(uint8_t) *loaded; /* by block; not of a packed one */
-    bool tried;               /* to inflate it; under lock */
-    struct texts *texts;      /* copies of short ones; under lock */
+    unsigned block_bits;           /* a block's size */
+    pthread_mutex_t lock;          /* guards reading into area */
+    _Atomic(uint8_t *) area;       /* size bytes; inflated: once all is there */
+    _Atomic(uint8_t) *loaded;      /* by block; not of a packed one */
+    _Atomic(uint64_t) ready;       /* bytes inflated; set after area */
+    bool tried;                    /* to inflate it; under lock */
+    bool streamed;                 /* as far as it is asked for */
+    struct inflate_stream *stream; /* under lock */
+    struct kept_texts texts;       /* copies of short ones */
     atomic_size_t copied;
     bool no_room; /* why that failed */
 };
@@ -151,6 +151,7 @@ dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
     sections->memory_max = memory_max;
     for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
         pthread_mutex_init(&sections->list[i].lock, NULL);
+        kept_texts_init(&sections->list[i].texts);
         open_section(&sections->list[i], elf, section_names[i]);
     }
     sections->list[DWARF_STR].block_bits = SCATTERED_BITS;
@@ -167,12 +168,10 @@ dwarf_sections_free(struct dwarf_sections *sections)
         struct section *s = &sections->list[i];
         uint8_t *area = atomic_load_explicit(&s->area, memory_order_relaxed);
 
-        for (struct texts *t = s->texts, *next; t; t = next) {
-            next = t->next;
-            mem_free(t);
-        }
+        kept_texts_fini(&s->texts);
         if (area)
             (void)munmap(area, s->size);
+        inflate_stream_free(s->stream);
         mem_free(s->loaded);
         pthread_mutex_destroy(&s->lock);
     }
@@ -186,20 +185,33 @@ dwarf_section_size(const struct dwarf_sections *sections,
     return sections->list[which].size;
 }
 
+bool
+dwarf_section_packed(const struct dwarf_sections *sections,
+                     enum dwarf_section which)
+{
+    const struct section *s = &sections->list[which];
+
+    return s->packing == INFLATE_ZLIB && !s->tried;
+}
+
+void
+dwarf_section_stream(struct dwarf_sections *sections, enum dwarf_section which)
+{
+    if (dwarf_section_packed(sections, which))
+        sections->list[which].streamed = true;
+}
+
 /* ---- room ---- */
 
 bool
-dwarf_room_take(struct dwarf_sections *sections, size_t size)
+dwarf_room_try(struct dwarf_sections *sections, size_t size)
 {
     size_t used, peak;
 
     used = atomic_load_explicit(&sections->used, memory_order_relaxed);
     do { /* What is refused is not counted even for a moment. */
-        if (size > sections->memory_max - used) {
-            atomic_fetch_add_explicit(&sections->refused, 1,
-                                      memory_order_relaxed);
+        if (size > sections->memory_max - used)
             return false;
-        }
     } while (!atomic_compare_exchange_weak_explicit(
         &sections->used, &used, used + size, memory_order_relaxed,
         memory_order_relaxed));
@@ -210,6 +222,15 @@ dwarf_room_take(struct dwarf_sections *sections, size_t size)
                memory_order_relaxed))
         ;
     return true;
+}
+
+bool
+dwarf_room_take(struct dwarf_sections *sections, size_t size)
+{
+    if (dwarf_room_try(sections, size))
+        return true;
+    atomic_fetch_add_explicit(&sections->refused, 1, memory_order_relaxed);
+    return false;
 }
 
 void
@@ -307,13 +328,71 @@ load_plain(struct dwarf_sections *sections, enum dwarf_section which,
         s->loaded =
             mem_zalloc((s->size >> s->block_bits) + 1, sizeof(*s->loaded));
     if (s->loaded && !area) {
-        area = reserve(s->size, s->block_bits != SCATTERED_BITS);
+        area = reserve(s->size, false);
         atomic_store_explicit(&s->area, area, memory_order_release);
     }
     if (!area)
         return no_room(sections, which, err);
     return load_blocks(sections, which, area, offset >> s->block_bits,
                        (offset + size - 1) >> s->block_bits, err);
+}
+
+static int
+cannot_inflate(const struct section *s, enum dwarf_section which,
+               struct error *err)
+{
+    error_set(err, ER_UNKNOWN,
+              ".%s cannot be inflated to the %llu bytes that it claims",
+              section_names[which], (unsigned long long)s->size);
+    return -1;
+}
+
+/* Room for all of it, as if it were inflated whole. */
+static void
+open_stream(struct dwarf_sections *sections, struct section *s)
+{
+    const struct inflate_from from = {sections->elf, s->stored, s->stored_size};
+    uint8_t *area = NULL;
+
+    s->tried = true;
+    s->no_room = !dwarf_room_take(sections, s->size);
+    if (s->no_room)
+        return;
+    s->no_room = !dwarf_room_take(sections, INFLATE_STREAM_BYTES);
+    if (!s->no_room) {
+        s->stream = inflate_stream_new(&from);
+        area = s->stream ? reserve(s->size, false) : NULL;
+        s->no_room = !area;
+        if (!area)
+            dwarf_room_give(sections, INFLATE_STREAM_BYTES);
+    }
+    if (!area)
+        dwarf_room_give(sections, s->size);
+    atomic_store_explicit(&s->area, area, memory_order_release);
+}
+
+/* Under the section's lock, until end is there. */
+static int
+load_stream(struct dwarf_sections *sections, enum dwarf_section which,
+            uint64_t end, struct error *err)
+{
+    struct section *s = &sections->list[which];
+    uint64_t ready = atomic_load_explicit(&s->ready, memory_order_relaxed);
+    uint8_t *area;
+
+    if (end <= ready)
+        return 0;
+    if (!s->tried)
+        open_stream(sections, s);
+    if (s->no_room)
+        return no_room(sections, which, err);
+    if (end < ready + STREAM_STEP)
+        end = ready + STREAM_STEP < s->size ? ready + STREAM_STEP : s->size;
+    area = atomic_load_explicit(&s->area, memory_order_relaxed);
+    if (inflate_stream_next(s->stream, area + ready, end - ready) != 0)
+        return cannot_inflate(s, which, err);
+    atomic_store_explicit(&s->ready, end, memory_order_release);
+    return 0;
 }
 
 /* Under the section's lock.  One try: a bomb costs its time once. */
@@ -346,23 +425,36 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         if (room && !area)
             dwarf_room_give(sections, s->size);
         atomic_store_explicit(&s->area, area, memory_order_release);
+        if (area)
+            atomic_store_explicit(&s->ready, s->size, memory_order_release);
     }
     if (area)
         return 0;
-    if (s->no_room)
-        return no_room(sections, which, err);
-    error_set(err, ER_UNKNOWN,
-              ".%s cannot be inflated to the %llu bytes that it claims",
-              section_names[which], (unsigned long long)s->size);
-    return -1;
+    return s->no_room ? no_room(sections, which, err)
+                      : cannot_inflate(s, which, err);
+}
+
+/* Under the section's lock. */
+static int
+load(struct dwarf_sections *sections, enum dwarf_section which, uint64_t offset,
+     uint64_t size, struct error *err)
+{
+    const struct section *s = &sections->list[which];
+
+    if (s->packing == INFLATE_NONE)
+        return load_plain(sections, which, offset, size, err);
+    return s->streamed ? load_stream(sections, which, offset + size, err)
+                       : load_packed(sections, which, err);
 }
 
 static bool
-at_hand(const struct section *s, const uint8_t *area, uint64_t offset,
-        uint64_t size)
+at_hand(const struct section *s, const uint8_t *area, uint64_t ready,
+        uint64_t offset, uint64_t size)
 {
-    if (!area || s->packing != INFLATE_NONE)
-        return area;
+    if (s->packing != INFLATE_NONE)
+        return offset + size <= ready;
+    if (!area)
+        return false;
     for (uint64_t i = offset >> s->block_bits;
          i <= (offset + size - 1) >> s->block_bits; i++)
         if (!is_loaded(s, i))
@@ -376,6 +468,7 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
 {
     struct section *s = &sections->list[which];
     const uint8_t *area;
+    uint64_t ready;
     int rc = 0;
 
     if (offset > s->size || size > s->size - offset || s->size == 0) {
@@ -388,47 +481,16 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     }
     if (size == 0)
         return (const uint8_t *)"";
-    /* The flags of blocks are there before area is. */
+    /* The flags of blocks are there before area is, and that before ready. */
+    ready = atomic_load_explicit(&s->ready, memory_order_acquire);
     area = atomic_load_explicit(&s->area, memory_order_acquire);
-    if (!at_hand(s, area, offset, size)) {
+    if (!at_hand(s, area, ready, offset, size)) {
         pthread_mutex_lock(&s->lock);
-        rc = s->packing == INFLATE_NONE
-                 ? load_plain(sections, which, offset, size, err)
-                 : load_packed(sections, which, err);
+        rc = load(sections, which, offset, size, err);
         area = atomic_load_explicit(&s->area, memory_order_relaxed);
         pthread_mutex_unlock(&s->lock);
     }
     return rc == 0 ? area + offset : NULL;
-}
-
-/* A copy that lasts; NULL: there is no room. */
-static const char *
-keep_text(struct dwarf_sections *sections, struct section *s, const char *text,
-          size_t size)
-{
-    struct texts *t;
-    char *copy = NULL;
-
-    pthread_mutex_lock(&s->lock);
-    t = s->texts;
-    if ((!t || size > TEXTS - t->used) &&
-        dwarf_room_take(sections, sizeof(*t))) {
-        t = mem_alloc(sizeof(*t));
-        if (t) {
-            t->next = s->texts;
-            t->used = 0;
-            s->texts = t;
-        } else {
-            dwarf_room_give(sections, sizeof(*t));
-        }
-    }
-    if (t && size <= TEXTS - t->used) {
-        copy = t->bytes + t->used;
-        memcpy(copy, text, size);
-        t->used += size;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return copy;
 }
 
 /* Where few texts are asked for, only their own bytes are read. */
@@ -448,7 +510,7 @@ short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
     nul = memchr(bytes, 0, size);
     if (!nul)
         return false;
-    kept = keep_text(sections, s, bytes, (size_t)(nul - bytes));
+    kept = kept_texts_put(&s->texts, sections, bytes, (size_t)(nul - bytes));
     if (!kept)
         return false;
     atomic_fetch_add_explicit(&s->copied, 1, memory_order_relaxed);

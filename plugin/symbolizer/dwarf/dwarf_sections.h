@@ -6,7 +6,8 @@
  * or 4 KiB where reads are scattered) are read when they are first touched, so
  * that pointers into it last as long as the sections and only what was touched
  * costs memory.  Compressed sections (ELF "Section Compression": zlib, zstd;
- * and .zdebug_*) are inflated whole. Any thread.
+ * and .zdebug_*) are inflated whole, or as far as they are asked for. Any
+ * thread.
  */
 #ifndef HW_DWARF_SECTIONS_H
 #define HW_DWARF_SECTIONS_H
@@ -51,6 +52,15 @@ void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 uint64_t dwarf_section_size(const struct dwarf_sections *sections,
                             enum dwarf_section which);
 
+/* Is it a zlib section that is not inflated as yet? */
+bool dwarf_section_packed(const struct dwarf_sections *sections,
+                          enum dwarf_section which);
+
+/* From now on that one is inflated from its start, as far as it is asked for.
+ * Before other threads ask for it. */
+void dwarf_section_stream(struct dwarf_sections *sections,
+                          enum dwarf_section which);
+
 /* Borrowed bytes; NULL with *err when they are not there, cannot be read or
  * there is no room (then, and only then, its code is ER_OUT_OF_MEMORY). */
 const uint8_t *dwarf_section_bytes(struct dwarf_sections *sections,
@@ -74,6 +84,8 @@ int dwarf_section_read(struct dwarf_sections *sections,
 
 /* Room in memory_max for what the caller keeps; false: there is none. */
 bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
+/* Likewise, for what is as well left undone: not counted as refused. */
+bool dwarf_room_try(struct dwarf_sections *sections, size_t size);
 void dwarf_room_give(struct dwarf_sections *sections, size_t size);
 /* How often there was none: what was read meanwhile may lack something. */
 size_t dwarf_room_refused(const struct dwarf_sections *sections);

@@ -34,6 +34,8 @@ struct dwarf_units {
     struct address_range *map;
     size_t map_count;
     size_t charged; /* bytes of room taken */
+    uint64_t upto;  /* units behind it are left out */
+    atomic_bool fell_short;
 };
 
 static int
@@ -132,7 +134,8 @@ read_headers(struct dwarf_units *units, struct info_window *w,
     uint64_t all = dwarf_section_size(units->sections, DWARF_INFO);
     uint64_t offset = 0;
 
-    while (offset < all && units->count < DWARF_UNITS_MAX) {
+    while (offset < all && offset <= units->upto &&
+           units->count < DWARF_UNITS_MAX) {
         struct dwarf_unit unit = {.offset = offset, .why = DWARF_KNOWN};
         uint64_t size = HEADER_MAX;
         const uint8_t *bytes =
@@ -289,7 +292,8 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
 }
 
 struct dwarf_units *
-dwarf_units_new(struct dwarf_sections *sections, struct error *err)
+dwarf_units_new_upto(struct dwarf_sections *sections, uint64_t upto,
+                     struct error *err)
 {
     struct dwarf_units *units = mem_zalloc(1, sizeof(*units));
     struct info_window w;
@@ -301,6 +305,7 @@ dwarf_units_new(struct dwarf_sections *sections, struct error *err)
     }
     info_window_init(&w);
     units->sections = sections;
+    units->upto = upto;
     pthread_mutex_init(&units->lock, NULL);
     if (read_headers(units, &w, err) != 0)
         goto out;
@@ -312,6 +317,12 @@ out:
         units = NULL;
     }
     return units;
+}
+
+struct dwarf_units *
+dwarf_units_new(struct dwarf_sections *sections, struct error *err)
+{
+    return dwarf_units_new_upto(sections, UINT64_MAX, err);
 }
 
 void
@@ -395,4 +406,18 @@ dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
                               0, offset);
 
     return low < units->count ? low : SIZE_MAX;
+}
+
+void
+dwarf_units_missed(struct dwarf_units *units, uint64_t offset)
+{
+    /* Relaxed: asked for after the threads ended. */
+    if (units->upto != UINT64_MAX && offset >= units->ends[units->count - 1])
+        atomic_store_explicit(&units->fell_short, true, memory_order_relaxed);
+}
+
+bool
+dwarf_units_fell_short(const struct dwarf_units *units)
+{
+    return atomic_load_explicit(&units->fell_short, memory_order_relaxed);
 }

@@ -8,6 +8,7 @@
 #ifndef HW_DWARF_UNITS_H
 #define HW_DWARF_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,10 @@ struct dwarf_unit {
 /* Reads the headers (and first entries, where they are needed). */
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
                                     struct error *err);
+/* Only those up to the one that holds offset upto: an address that one of them
+ * has is theirs, for the first unit has it; others may have any other. */
+struct dwarf_units *dwarf_units_new_upto(struct dwarf_sections *sections,
+                                         uint64_t upto, struct error *err);
 void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
 struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
@@ -65,5 +70,10 @@ const struct address_range *dwarf_units_map(const struct dwarf_units *units,
 
 /* The unit whose entries hold an offset of .debug_info; SIZE_MAX. */
 size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);
+
+/* An entry refers to offset, which no unit holds: was it in one that was left
+ * out?  Any thread says so, and the others ask when these are done. */
+void dwarf_units_missed(struct dwarf_units *units, uint64_t offset);
+bool dwarf_units_fell_short(const struct dwarf_units *units);
 
 #endif

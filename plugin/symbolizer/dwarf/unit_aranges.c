@@ -1,10 +1,17 @@
 /* unit_aranges.c - see unit_aranges.h. */
 #include "unit_aranges.h"
 
+#include <string.h>
+
 #include "dwarf_reader.h"
 #include "dwarf_sections.h"
+#include "memory.h"
+#include "search.h"
 
-enum { ARANGES_VERSION = 2 };
+enum {
+    ARANGES_VERSION = 2,
+    REACH_MAX = 1 << 22 /* addresses found in ranges, some many times */
+};
 
 /* One set: set is what follows its length, at offset start of the section. */
 static int
@@ -70,4 +77,46 @@ unit_aranges_read(struct dwarf_sections *sections,
         rc = read_set(&set, offset_size, head, put, arg);
     }
     return rc;
+}
+
+struct reaching {
+    const uint64_t *addresses;
+    size_t count;
+    uint64_t *units; /* of each, the first as yet; UINT64_MAX: none */
+    size_t found;
+};
+
+static int
+reach_unit(void *arg, uint64_t unit_offset, uint64_t start, uint64_t end)
+{
+    struct reaching *r = arg;
+    size_t i = search_above(r->addresses, r->count, sizeof(*r->addresses), 0,
+                            start - 1); /* which is not 0 */
+
+    for (; i < r->count && r->addresses[i] < end; i++, r->found++)
+        if (unit_offset < r->units[i])
+            r->units[i] = unit_offset;
+    return r->found > REACH_MAX ? -1 : 0;
+}
+
+uint64_t
+unit_aranges_reach(struct dwarf_sections *sections, const uint64_t *addresses,
+                   size_t count)
+{
+    struct reaching r = {addresses, count, mem_alloc(count * sizeof(*r.units)),
+                         0};
+    uint64_t reach = UINT64_MAX;
+
+    if (!r.units || count == 0)
+        goto out;
+    memset(r.units, 0xff, count * sizeof(*r.units));
+    if (unit_aranges_read(sections, reach_unit, &r) != 0)
+        goto out;
+    reach = 0;
+    for (size_t i = 0; i < count; i++)
+        if (r.units[i] > reach)
+            reach = r.units[i];
+out:
+    mem_free(r.units);
+    return reach;
 }

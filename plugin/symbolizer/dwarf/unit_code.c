@@ -2,7 +2,9 @@
  * unit_code.c - see unit_code.h.
  *
  * The entries are read through a window on .debug_info: an entry that does not
- * fit into what is left of it is read again from the next.
+ * fit into what is left of it is read again when there is more.  The window
+ * holds a whole unit if it can, for entries refer back to others, but it is
+ * filled step by step: what was just copied is walked from a near cache.
  */
 #include "unit_code.h"
 
@@ -11,6 +13,7 @@
 #include "abbrev_skip.h"
 #include "address_map.h"
 #include "buffer.h"
+#include "code_entry.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "entry_pass.h"
@@ -20,7 +23,8 @@
 #include "unit_name.h"
 
 enum {
-    WINDOW = 1 << 20, /* stays in the processor's cache */
+    WINDOW = 1 << 17,     /* bytes read at once */
+    WINDOW_MAX = 2 << 20, /* that are held of a unit */
     GROWTH_FIRST = 64
 };
 
@@ -47,13 +51,8 @@ struct walk {
     uint64_t offset, end;  /* of the window; of the unit */
     uint64_t low, low_end; /* first range of the node to come; 0: none yet */
     uint64_t ranges_read;  /* items of lists, ranges or not */
+    bool names_last;       /* all of the unit is held then */
     struct error *err;
-};
-
-/* Of one function's or inlined subroutine's entry. */
-struct code_entry {
-    struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
-    struct entry_names names;
 };
 
 static int
@@ -72,8 +71,9 @@ give_up(struct walk *w, enum dwarf_why why, const char *what)
 
 /* ---- the window ---- */
 
+/* must: or else what is there will do. */
 static int
-hold_window(struct walk *w, size_t size)
+hold_window(struct walk *w, size_t size, bool must)
 {
     struct unit_scratch *s = w->scratch;
 
@@ -83,7 +83,9 @@ hold_window(struct walk *w, size_t size)
     mem_free(s->window);
     s->window = NULL;
     s->window_capacity = 0;
-    if (!dwarf_room_take(w->sections, size))
+    s->names.near_size = 0;
+    if (must ? !dwarf_room_take(w->sections, size)
+             : !dwarf_room_try(w->sections, size))
         return -1;
     s->window = mem_alloc(size);
     if (!s->window) {
@@ -94,32 +96,58 @@ hold_window(struct walk *w, size_t size)
     return 0;
 }
 
-/* Puts the window at offset, at least size bytes of it or all there is. */
+/* The next size bytes behind the held ones are read, too. */
 static int
-move_window(struct walk *w, uint64_t offset, uint64_t size)
+fill_window(struct walk *w, uint64_t held, uint64_t size)
 {
-    uint64_t left = w->end - offset;
+    struct unit_scratch *s = w->scratch;
 
-    if (size < WINDOW)
-        size = WINDOW;
-    if (size > left)
-        size = left;
-    w->bytes = NULL;
-    w->scratch->names.near_size = 0;
-    if (hold_window(w, size) != 0)
-        return give_up(w, DWARF_NO_ROOM, "the entries");
-    if (dwarf_section_read(w->sections, DWARF_INFO, offset, size,
-                           w->scratch->window, w->err) != 0) {
+    s->names.near_size = 0;
+    if (dwarf_section_read(w->sections, DWARF_INFO, w->offset + held, size,
+                           s->window + held, w->err) != 0) {
+        w->bytes = NULL;
         w->out->why =
             w->err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
         return -1;
     }
-    w->bytes = w->scratch->window;
+    s->names.near = s->window;
+    s->names.near_offset = w->offset;
+    s->names.near_size = held + size;
+    return 0;
+}
+
+/* On to offset, at least size bytes of it or all there is. */
+static int
+move_window(struct walk *w, uint64_t offset, uint64_t size)
+{
+    uint64_t left = w->end - offset, held, end;
+
+    size = size < WINDOW ? WINDOW : size;
+    size = size < left ? size : left;
+    if (w->bytes) {
+        held = (uint64_t)(w->r.end - w->bytes);
+        end = offset - w->offset + size;
+        if (offset <= w->offset + held && end < held + WINDOW)
+            end = held + WINDOW; /* or there would be little more */
+        if (end > w->end - w->offset)
+            end = w->end - w->offset;
+        if (offset <= w->offset + held + WINDOW &&
+            end <= w->scratch->window_capacity) {
+            if (fill_window(w, held, end - held) != 0)
+                return -1;
+            w->r = reader_of(w->bytes + (offset - w->offset),
+                             end - (offset - w->offset));
+            return 0;
+        }
+    }
+    w->bytes = NULL;
+    if (hold_window(w, size, true) != 0)
+        return give_up(w, DWARF_NO_ROOM, "the entries");
     w->offset = offset;
+    if (fill_window(w, 0, size) != 0)
+        return -1;
+    w->bytes = w->scratch->window;
     w->r = reader_of(w->bytes, size);
-    w->scratch->names.near = w->bytes;
-    w->scratch->names.near_offset = offset;
-    w->scratch->names.near_size = size;
     return 0;
 }
 
@@ -133,11 +161,9 @@ here(const struct walk *w, const uint8_t *pos)
 static int
 read_again(struct walk *w, const uint8_t *pos)
 {
-    uint64_t offset = here(w, pos), size = (uint64_t)(w->r.end - w->bytes);
-
-    if (w->offset + size == w->end)
+    if (here(w, w->r.end) == w->end)
         return give_up(w, DWARF_DAMAGED, "an entry runs past its end");
-    return move_window(w, offset, pos == w->bytes ? size * 2 : 0);
+    return move_window(w, here(w, pos), (uint64_t)(w->r.end - pos) * 2);
 }
 
 /* ---- what is kept ---- */
@@ -256,58 +282,15 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
     node->call_file = number_of(&e->call_file);
     node->call_line = number_of(&e->call_line);
     node->inlined = inlined;
-    unit_name(&w->scratch->names, w->unit, &e->names, &node->name,
-              &node->linkage);
+    node->name = (struct span){"", 0};
+    node->linkage = false;
+    if (!w->names_last)
+        unit_name(&w->scratch->names, w->unit, &e->names, &node->name,
+                  &node->linkage);
     return 0;
 }
 
 /* ---- the walk ---- */
-
-static void
-read_code_entry(struct walk *w, const struct abbrev *a, struct code_entry *e)
-{
-    const struct abbrev_attr *attrs = &w->table->attrs[a->first];
-
-    memset(e, 0, sizeof(*e));
-    e->names.bytes = w->bytes;
-    e->names.offset = w->offset;
-    for (uint32_t i = 0; i < a->count; i++) {
-        struct form_value value, *to = NULL;
-
-        switch (attrs[i].name) {
-        case DW_AT_low_pc:
-            to = &e->low_pc;
-            break;
-        case DW_AT_high_pc:
-            to = &e->high_pc;
-            break;
-        case DW_AT_ranges:
-            to = &e->ranges;
-            break;
-        case DW_AT_call_file:
-            to = &e->call_file;
-            break;
-        case DW_AT_call_line:
-            to = &e->call_line;
-            break;
-        case DW_AT_sibling:
-            to = &e->sibling;
-            break;
-        case DW_AT_name:
-        case DW_AT_linkage_name:
-        case DW_AT_MIPS_linkage_name:
-        case DW_AT_abstract_origin:
-        case DW_AT_specification:
-            form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, &value);
-            (void)entry_names_take(&e->names, attrs[i].name, &value);
-            continue;
-        default:
-            form_skip(&w->r, w->unit, attrs[i].form);
-            continue;
-        }
-        form_read(&w->r, w->unit, attrs[i].form, attrs[i].implicit, to);
-    }
-}
 
 /* Nothing asked for is inside: on to the next entry beside this one. */
 static int
@@ -339,7 +322,9 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     struct code_entry e;
     bool any;
 
-    read_code_entry(w, a, &e);
+    code_entry_read(&w->r, w->unit, &w->table->attrs[a->first], a->count, &e);
+    e.names.bytes = w->bytes;
+    e.names.offset = w->offset;
     if (w->r.failed)
         return 0;
     w->low = w->low_end = 0;
@@ -439,6 +424,18 @@ walk_entries(struct walk *w)
     return rc;
 }
 
+/* Those that entries refer to may come behind them. */
+static void
+name_nodes(struct walk *w)
+{
+    for (size_t i = 0; i < w->out->node_count; i++) {
+        struct code_node *node = &w->out->nodes[i];
+
+        unit_name_at(&w->scratch->names, w->unit, node->entry, &node->name,
+                     &node->linkage);
+    }
+}
+
 static struct unit_scratch *
 scratch_of(struct dwarf_units *units, struct unit_code *out)
 {
@@ -470,6 +467,7 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
                      .end = unit->offset + unit->size,
                      .err = err};
     struct error unsaid;
+    uint64_t rest;
     int rc;
 
     if (!err)
@@ -492,9 +490,14 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     if (w.table->alternative)
         return give_up(&w, DWARF_ALTERNATIVE, "it refers to another file");
     w.scratch->abbrevs.pinned = w.table;
+    rest = w.end - unit->entries;
+    (void)hold_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
+    w.names_last = rest <= w.scratch->window_capacity;
     rc = move_window(&w, unit->entries, 0);
     if (rc == 0)
         rc = walk_entries(&w);
+    if (w.names_last)
+        name_nodes(&w);
     w.scratch->names.near_size = 0;
     w.scratch->abbrevs.pinned = NULL;
     return rc;

@@ -148,7 +148,10 @@ next_entry(struct name_reader *n, const struct dwarf_unit *unit,
     if (*entry >= unit->offset && *entry - unit->offset < unit->size)
         return unit;
     i = dwarf_units_holding(n->units, *entry);
-    return i == SIZE_MAX ? NULL : dwarf_units_get(n->units, i);
+    if (i != SIZE_MAX)
+        return dwarf_units_get(n->units, i);
+    dwarf_units_missed(n->units, *entry);
+    return NULL;
 }
 
 static struct name_memo *
@@ -206,4 +209,17 @@ unit_name(struct name_reader *n, const struct dwarf_unit *unit,
     }
     if (memo)
         *memo = (struct name_memo){first, *text, *linkage};
+}
+
+void
+unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
+             uint64_t entry, struct span *text, bool *linkage)
+{
+    struct entry_names own;
+
+    text->data = "";
+    text->size = 0;
+    *linkage = false;
+    if (find_entry(n, unit, entry, &own))
+        unit_name(n, unit, &own, text, linkage);
 }

@@ -54,4 +54,8 @@ bool entry_names_take(struct entry_names *names, uint16_t attr,
 void unit_name(struct name_reader *n, const struct dwarf_unit *unit,
                const struct entry_names *own, struct span *text, bool *linkage);
 
+/* Likewise, of the entry at an offset of .debug_info in unit. */
+void unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
+                  uint64_t entry, struct span *text, bool *linkage);
+
 #endif

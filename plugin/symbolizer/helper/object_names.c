@@ -219,12 +219,14 @@ dwarf_file(struct object_names *object, const char **path)
     return elf && has_dwarf(elf) ? elf : NULL;
 }
 
-/* Without any, *err says why if there should be some. */
+/* For an index all of it.  Without any, *err says why if there should be some.
+ */
 static void
-open_dwarf(struct object_names *object, struct error *err)
+open_dwarf(struct object_names *object, bool all, struct error *err)
 {
     const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
-                                          .lines = !object->no_lines};
+                                          .lines = !object->no_lines,
+                                          .addresses_only = !all};
     const char *path;
     const struct elf_file *elf;
 
@@ -424,7 +426,7 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t count)
     uint64_t address;
     uint32_t n = 0;
 
-    open_dwarf(object, &err);
+    open_dwarf(object, false, &err);
     if (!object->dwarf)
         return 0;
     object->addresses = mem_zalloc(count, sizeof(*object->addresses));
@@ -528,7 +530,7 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
         error_memory(err, "its symbols");
         return -1;
     }
-    open_dwarf(object, err);
+    open_dwarf(object, true, err);
     if (!object->dwarf)
         return -1;
     return object_index_write(&object->elf, object->dwarf, symbols, sink, err);
@@ -541,7 +543,7 @@ object_names_refused(const struct object_names *object)
 {
     if (object->useless[0])
         return object->useless;
-    return object->damaged ? "blocks of it are damaged" : NULL;
+    return object->damaged ? "blocks of its symbol index are damaged" : NULL;
 }
 
 static const struct {
@@ -577,13 +579,8 @@ object_names_complaint(const struct object_names *object, char *out,
                        size_t size)
 {
     out[0] = '\0';
-    if (object->useless[0])
-        say(out, size, "%s", object->useless);
     if (object->trouble[0])
         say(out, size, "%s", object->trouble);
-    if (object->damaged)
-        say(out, size, "%zu addresses in damaged blocks of its symbol index",
-            object->damaged);
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (object->why[reasons[i].why])
             say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],

@@ -49,7 +49,8 @@ int object_names_ask(struct object_names *object, const uint64_t *offsets,
                      int (*answer)(void *arg, const struct object_answer *),
                      void *arg);
 
-/* What was not as it should be, in one line; "" when all is well. */
+/* What was not as it should be, but for the index, in one line; "" when all is
+ * well. */
 void object_names_complaint(const struct object_names *object, char *out,
                             size_t size);
 

@@ -1,0 +1,33 @@
+/*
+ * prof_check.h - whether the files that heapwire-prof was given belong
+ * together.
+ */
+#ifndef HW_PROF_CHECK_H
+#define HW_PROF_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct mappings;
+struct profile;
+
+/* By their first bytes. */
+bool prof_check_is_snapshot(const char *text, size_t size);
+
+/* A program is where one belongs, and not a directory, a device, or (unless
+ * path is NULL) a profile, of which path is a later one.  -1 with *err. */
+int prof_check_binary(const char *binary, const char *path, struct error *err);
+
+/* Both are of one program, as far as they tell.  -1 with *err, which has the
+ * two paths. */
+int prof_check_program(const struct profile *now, const char *now_path,
+                       const struct profile *base, const char *base_path,
+                       struct error *err);
+
+/* Says on stderr which files are not those any more that the profile in path
+ * was taken of. */
+void prof_check_replaced(const struct mappings *maps, const char *binary,
+                         const char *path);
+
+#endif

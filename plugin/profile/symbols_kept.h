@@ -1,0 +1,33 @@
+/*
+ * symbols_kept.h - symbols (symbols.h) that stay with the names they are made
+ * of.
+ *
+ * Dump after dump has the same addresses, which are called the same: whoever
+ * shows the first makes their symbols for all.  Of functions alone, without
+ * the allocator's.  Callable from any thread.
+ */
+#ifndef HW_SYMBOLS_KEPT_H
+#define HW_SYMBOLS_KEPT_H
+
+#include "symbols.h"
+
+struct profile;
+struct symbols_kept;
+struct view_options;
+
+enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* beside one table of names */ };
+
+/* *kept NULL: this profile, or these options, have none, and symbols_make is to
+ * be called.  *own: they stay with nobody, and are freed with
+ * symbols_kept_free; otherwise they last as long as profile.  -1 without
+ * memory. */
+int symbols_kept_get(const struct profile *profile,
+                     const struct view_options *options,
+                     struct symbols_kept **kept, bool *own);
+void symbols_kept_free(struct symbols_kept *kept); /* NULL is fine */
+
+/* Not to be added to. */
+const struct symbols *symbols_kept_symbols(const struct symbols_kept *kept);
+struct texts *symbols_kept_texts(const struct symbols_kept *kept);
+
+#endif

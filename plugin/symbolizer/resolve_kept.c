@@ -1,0 +1,172 @@
+/*
+ * resolve_kept.c - the last answer, for who asks the same again.
+ *
+ * A node's dumps have the same addresses in the same files for as long as no
+ * new code of it runs.  See resolve_job.h.
+ */
+#include <string.h>
+#include <sys/types.h>
+
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "hash.h"
+#include "mappings.h"
+#include "names.h"
+#include "resolve_job.h"
+
+enum {
+    KEPT_BYTES_MAX = 64 << 20, /* of the answer */
+    FILES_MAX = 256            /* that addresses lie in */
+};
+
+static void
+add_bytes(struct resolve_print *print, const void *bytes, size_t size)
+{
+    for (int i = 0; i < 2; i++)
+        print->hash[i] = hash_bytes(print->hash[i], bytes, size);
+}
+
+/* What of a mapping decides on names; NULL: none. */
+static void
+add_mapping(struct resolve_print *print, const struct mapping *m)
+{
+    uint64_t facts[6] = {0};
+
+    if (m) {
+        facts[0] = 1 + (uint64_t)m->deleted;
+        facts[1] = m->start;
+        facts[2] = m->end;
+        facts[3] = m->offset;
+        facts[4] = m->device;
+        facts[5] = m->inode;
+        if (m->path[0] == '[')
+            facts[2] = 0; /* a heap grows */
+    }
+    add_bytes(print, facts, sizeof(facts));
+    if (m)
+        add_bytes(print, m->path, strlen(m->path));
+}
+
+/* Ascending addresses meet each mapping once. */
+static struct resolve_print
+print_of(const struct job *job)
+{
+    const struct resolve_request *request = job->request;
+    struct resolve_print print = {
+        .hash = {hash_seed(job->s), ~hash_seed(job->s->cache)}};
+    const struct mapping *last = NULL, *m;
+
+    add_bytes(&print, request->addresses,
+              request->count * sizeof(*request->addresses));
+    add_bytes(&print, &request->allocator_address,
+              sizeof(request->allocator_address));
+    add_mapping(&print,
+                mappings_find(request->maps, request->allocator_address));
+    for (size_t i = 0; i < request->count; i++) {
+        if (last && request->addresses[i] >= last->start &&
+            request->addresses[i] < last->end)
+            continue;
+        m = mappings_find(request->maps, request->addresses[i]);
+        add_mapping(&print, m);
+        last = m;
+    }
+    return print;
+}
+
+/* Nothing came to light that would make its names better, or say why not. */
+static bool
+is_as_before(struct job *job, const struct mapping *mapping)
+{
+    struct object object = {.job = job, .index_fd = -1, .mapping = mapping};
+    struct error unsaid;
+    int fd = object_open(&object);
+    bool same = false;
+
+    if (fd < 0)
+        return false;
+    if (elf_init(&object.elf, fd, mapping->path, &unsaid) == 0) {
+        object.key = cache_key_of(&object.elf);
+        resolve_kept_note(job, &object.key);
+        same = symbol_cache_degraded(job->s->cache, &object.key) == NULL;
+        if (same && symbol_cache_is_poor(job->s->cache, &object.key)) {
+            object_open_index(&object);
+            same = object.index_fd < 0;
+        }
+    }
+    elf_fini(&object.elf);
+    fd_close(object.index_fd);
+    fd_close(fd);
+    return same;
+}
+
+static bool
+files_are_as_before(struct job *job)
+{
+    const struct resolve_request *request = job->request;
+    const struct mapping *files[FILES_MAX], *last = NULL, *m;
+    size_t count = 0, k;
+
+    for (size_t i = 0; i < request->count; i++) {
+        if (last && request->addresses[i] >= last->start &&
+            request->addresses[i] < last->end)
+            continue;
+        last = m = mappings_find(request->maps, request->addresses[i]);
+        if (!m || m->inode == 0)
+            continue;
+        for (k = 0; k < count && !mapping_same_file(files[k], m); k++)
+            continue;
+        if (k < count)
+            continue;
+        if (count == FILES_MAX || !is_as_before(job, m))
+            return false;
+        files[count++] = m;
+    }
+    return true;
+}
+
+struct names *
+resolve_kept_find(struct job *job)
+{
+    struct symbolizer *s = job->s;
+    struct resolve_kept *kept = &s->kept;
+
+    if (s->once || job->request->program)
+        return NULL;
+    job->print = print_of(job);
+    if (!kept->names ||
+        memcmp(&kept->print, &job->print, sizeof(job->print)) != 0 ||
+        !files_are_as_before(job) || kept->keys != job->keys ||
+        kept->changes != symbol_cache_changes(s->cache)) {
+        job->keys = 0;
+        return NULL;
+    }
+    if (job->request->named)
+        __atomic_store_n(job->request->named, (unsigned)job->request->count,
+                         __ATOMIC_RELAXED);
+    return names_ref(kept->names);
+}
+
+void
+resolve_kept_note(struct job *job, const struct cache_key *key)
+{
+    job->keys +=
+        hash_bytes(hash_seed(job->s), (const char *)key->bytes, key->size);
+}
+
+void
+resolve_kept_set(struct job *job)
+{
+    struct symbolizer *s = job->s;
+    struct resolve_kept *kept = &s->kept;
+
+    names_free(kept->names);
+    kept->names = NULL;
+    if (s->once || job->request->program || job->unsteady || job->cancelled ||
+        names_memory(job->names) > KEPT_BYTES_MAX)
+        return;
+    kept->names = names_ref(job->names);
+    kept->print = job->print;
+    kept->keys = job->keys;
+    kept->changes = symbol_cache_changes(s->cache);
+}

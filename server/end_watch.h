@@ -1,0 +1,28 @@
+/*
+ * end_watch.h - the end comes, even where a thread waits for a file of a disk
+ * that hangs.
+ *
+ * What is on disk is whole at any time, so that not much is lost.
+ */
+#ifndef HW_END_WATCH_H
+#define HW_END_WATCH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct end_watch {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended; /* on the monotonic clock */
+    uint32_t within_ms;
+    int status;
+    bool runs, done;
+};
+
+/* Ends the process with status, and says so in the log, unless end_watch_stop
+ * is called within so long. */
+void end_watch_start(struct end_watch *watch, uint32_t within_ms, int status);
+void end_watch_stop(struct end_watch *watch);
+
+#endif

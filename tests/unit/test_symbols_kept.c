@@ -1,0 +1,166 @@
+/* test_symbols_kept.c - symbols that stay with their names. */
+#include <pthread.h>
+
+#include "graph.h"
+#include "profile_fixture.h"
+#include "suite.h"
+#include "symbols_kept.h"
+#include "texts.h"
+#include "view_options.h"
+
+static const struct fixture_name functions[] = {
+    {0x1000, "malloc", false, NULL, 0},
+    {0x2001, "a(int)", false, NULL, 0},
+    {0x3001, "FirstCallback::Run()", false, NULL, 0},
+    {0x4001, "main", false, NULL, 0},
+};
+
+static const char two[] = "heap_v2/1\n@ 0x1000 0x2001 0x4001\n"
+                          "t*: 1: 1000 [0: 0]\n@ 0x1000 0x4001\n"
+                          "t*: 1: 500 [0: 0]\n";
+static const char less[] = "heap_v2/1\n@ 0x1000 0x4001\n"
+                           "t*: 1: 1000 [0: 0]\n";
+static const char run[] = "heap_v2/1\n@ 0x1000 0x2001 0x3001 0x4001\n"
+                          "t*: 1: 1000 [0: 0]\n";
+
+static struct names *names;
+
+static void
+set_up(void)
+{
+    names = names_new(1 << 20);
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        fixture_add(names, &functions[i]);
+}
+
+static void
+tear_down(void)
+{
+    names_free(names);
+}
+
+static struct symbols_kept *
+get(const struct profile *profile, const struct view_options *options)
+{
+    struct symbols_kept *kept;
+    bool own;
+
+    ck_assert_int_eq(symbols_kept_get(profile, options, &kept, &own), 0);
+    ck_assert(!own);
+    return kept;
+}
+
+static struct profile *
+profile_of(const char *text)
+{
+    struct error err = {0};
+    struct heap_dump *dump = heap_dump_parse(text, strlen(text), &err);
+    struct profile *profile = profile_new(dump, names, "/bin/db", NULL, &err);
+
+    ck_assert_ptr_nonnull(profile);
+    heap_dump_free(dump);
+    return profile;
+}
+
+START_TEST(the_next_profile_of_the_same_addresses_has_them)
+{
+    struct profile *first = profile_of(two), *second = profile_of(two);
+    struct profile *other = profile_of(less);
+    size_t before = names_memory(names);
+    const struct symbols_kept *kept;
+
+    kept = get(first, &view_defaults);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_uint_gt(names_memory(names), before);
+    ck_assert_str_eq(texts_get(symbols_kept_texts(kept),
+                               symbols_kept_symbols(kept)->names[1]),
+                     "a");
+    profile_free(first);
+    ck_assert_ptr_eq(get(second, &view_defaults), kept);
+    ck_assert_ptr_null(get(other, &view_defaults));
+    profile_free(second);
+    profile_free(other);
+}
+END_TEST
+
+START_TEST(other_options_and_runs_have_none)
+{
+    struct view_options lines = view_defaults, all = view_defaults;
+    struct profile *profile = profile_of(two), *runs;
+
+    lines.granularity = GRANULARITY_LINES;
+    all.allocator_frames = true;
+    ck_assert_ptr_null(get(profile, &lines));
+    ck_assert_ptr_null(get(profile, &all));
+    ck_assert_ptr_null(names_made(names));
+    profile_free(profile);
+    runs = profile_of(run);
+    for (int i = 0; i < 2; i++)
+        ck_assert_ptr_null(get(runs, &view_defaults));
+    profile_free(runs);
+}
+END_TEST
+
+START_TEST(a_graph_outlives_them)
+{
+    struct profile *profile = profile_of(two);
+    struct graph *graphs[2];
+    struct error err = {0};
+
+    for (int i = 0; i < 2; i++)
+        graphs[i] = graph_new(profile, NULL, &err);
+    profile_free(profile);
+    names_free(names);
+    names = NULL;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(graphs[i]->node_count, 2);
+        ck_assert_str_eq(graphs[i]->nodes[0].name, "main");
+        ck_assert_str_eq(graphs[i]->nodes[1].name, "a");
+        ck_assert_double_eq_tol(graphs[i]->nodes[0].cumulative, 1500, 1e-3);
+        graph_free(graphs[i]);
+    }
+}
+END_TEST
+
+static void *
+get_graph(void *profile)
+{
+    struct error err = {0};
+
+    return graph_new(profile, NULL, &err);
+}
+
+START_TEST(many_may_be_the_first)
+{
+    enum { THREADS = 8 };
+    struct profile *profile = profile_of(two);
+    pthread_t threads[THREADS];
+    void *graph;
+
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, get_graph, profile),
+                         0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &graph);
+        ck_assert_ptr_nonnull(graph);
+        ck_assert_str_eq(((struct graph *)graph)->nodes[1].name, "a");
+        graph_free(graph);
+    }
+    profile_free(profile);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("symbols_kept");
+    TCase *tc = tcase_create("symbols_kept");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, the_next_profile_of_the_same_addresses_has_them);
+    tcase_add_test(tc, other_options_and_runs_have_none);
+    tcase_add_test(tc, a_graph_outlives_them);
+    tcase_add_test(tc, many_may_be_the_first);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
