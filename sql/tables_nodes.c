@@ -89,7 +89,7 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
     size_t count = peers_list(scope->session, &rows);
 
     out->failed |= !rows;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; rows && i < count; i++) {
         struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
 
         s.error = *rows[i].last_error ? rows[i].last_error : NULL;

@@ -284,9 +284,12 @@ fake_peers_add(uint64_t id, enum peer_role role)
     struct fake_node *node;
 
     ck_assert_uint_lt(fake_peers.count, FAKE_NODES_MAX);
-    fake_peers.nodes = realloc(fake_peers.nodes, (fake_peers.count + 1) *
-                                                     sizeof(*fake_peers.nodes));
-    ck_assert_ptr_nonnull(fake_peers.nodes);
+    if (fake_peers.count == fake_peers.room) {
+        fake_peers.room = fake_peers.room ? 2 * fake_peers.room : 16;
+        fake_peers.nodes = realloc(fake_peers.nodes,
+                                   fake_peers.room * sizeof(*fake_peers.nodes));
+        ck_assert_ptr_nonnull(fake_peers.nodes);
+    }
     node = &fake_peers.nodes[fake_peers.count++];
     *node = (struct fake_node){.rows = ""};
     node->row = (struct peer_row){.id = id,

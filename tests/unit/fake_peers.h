@@ -26,7 +26,7 @@ struct fake_node {
 struct fake_peers {
     struct sql_peers peers;  /* for sql_node */
     struct fake_node *nodes; /* ascending by id is the caller's to see to */
-    size_t count;
+    size_t count, room;
     unsigned asked, released;    /* fan-outs */
     struct peer_request request; /* the last: its pointers are not kept */
     uint64_t *ids;               /* but copied here, */

@@ -135,7 +135,6 @@ static const char *const among_peers[] = {
     "ADMIN EXECUTE ON 10003, 10002, 7 'System.print(1)'",
     "ADMIN EXECUTE /*+ heapwire_timeout(5) */ ON ALL 'System.print(1)'",
     "SELECT id, alive, last_error FROM heapwire.nodes",
-    "SHOW BACKENDS",
     "SHOW COMPUTE NODES",
 };
 
@@ -189,8 +188,11 @@ add_peers(void)
     fake_peers_add(10001, PEER_BACKEND)->rows = "one";
     fake_peers_add(10002, PEER_BACKEND)->rows =
         "connected|2026-11-20 01:02:03|active|";
-    *fake_peers_add(10003, PEER_BACKEND) = (struct fake_node){
-        .row.id = 10003, .error = ER_UNKNOWN, .why = "timeout after 2s"};
+    *fake_peers_add(10003, PEER_BACKEND) =
+        (struct fake_node){.row.id = 10003,
+                           .row.role = PEER_COMPUTE_NODE,
+                           .error = ER_UNKNOWN,
+                           .why = "timeout after 2s"};
     h.node.peers = &fake_peers.peers;
 }
 
