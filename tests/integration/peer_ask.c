@@ -89,8 +89,8 @@ main(int argc, char **argv)
     caller.privileges = (uint32_t)strtoul(argv[6], NULL, 10);
     request.verb = strcmp(argv[7], "select") == 0 ? PEER_SELECT : PEER_SCRIPT;
     request.text = (struct span){argv[8], strlen(argv[8])};
-    if (peer_identity_make(&self, argv[4], argv[5],
-                           strtoull(argv[3], NULL, 10), &err) != 0 ||
+    if (peer_identity_make(&self, argv[4], argv[5], strtoull(argv[3], NULL, 10),
+                           &err) != 0 ||
         peer_client_prepare(&err) != 0) {
         puts(err.text);
         return 2;
