@@ -22,10 +22,10 @@ arguments_help(void)
         "Serves this node's heap profiler to MySQL clients.\n"
         "\n"
         "  --config FILE             [node], [snapshots], [profiler], "
-        "[symbols]\n"
-        "                            and [user NAME] sections; every option "
-        "below\n"
-        "                            is a key there, too\n"
+        "[symbols],\n"
+        "                            [cluster], [user NAME] and [peer ID]\n"
+        "                            sections; every option below is a key\n"
+        "                            there, too\n"
         "  --node-id N               this node's number (10001)\n"
         "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
         "                            users; others than loopback require TLS\n"
@@ -71,7 +71,7 @@ arguments_help(void)
         "  --version, --help");
 }
 
-/* getopt's table: one row per setting, and ours. */
+/* getopt's table: one row per setting that is an option, and ours. */
 static void
 fill_options(struct option *options)
 {
@@ -84,9 +84,10 @@ fill_options(struct option *options)
     };
 
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
-        options[i] =
-            (struct option){setting_option(i), required_argument, NULL, (int)i};
-    memcpy(options + CONFIG_KEYS, extra, sizeof(extra));
+        if (setting_option(i))
+            *options++ = (struct option){setting_option(i), required_argument,
+                                         NULL, (int)i};
+    memcpy(options, extra, sizeof(extra));
 }
 
 int

@@ -122,6 +122,12 @@ is_audited(struct span text)
 
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
+    if (token_is(&first, "SET")) { /* SET STATEMENT name = number FOR it */
+        while (first.kind != TOKEN_END && first.kind != TOKEN_INVALID &&
+               !token_is(&first, "FOR"))
+            first = lexer_next(&lexer);
+        first = lexer_next(&lexer);
+    }
     if (token_is(&first, "CALL")) /* admin_execute(), or an error */
         return true;
     if (!token_is(&first, "ADMIN"))

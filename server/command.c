@@ -15,6 +15,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "login.h"
+#include "peer_login.h"
 #include "prepared_commands.h"
 #include "session.h"
 #include "statement.h"
@@ -189,12 +190,14 @@ static const struct {
     enum session_state state;
     int command;
     void (*run)(struct session *session, struct span body);
+    bool peers; /* another node may, too */
 } commands[] = {
     {SESSION_LOGIN, COM_ANY, login_response},
+    {SESSION_PEER, COM_ANY, peer_login_answer, true},
     {SESSION_SWITCH, COM_ANY, login_answer},
-    {SESSION_READY, COM_QUERY, statement_start},
-    {SESSION_READY, COM_PING, run_ping},
-    {SESSION_READY, COM_QUIT, run_quit},
+    {SESSION_READY, COM_QUERY, statement_start, true},
+    {SESSION_READY, COM_PING, run_ping, true},
+    {SESSION_READY, COM_QUIT, run_quit, true},
     {SESSION_READY, COM_INIT_DB, run_init_db},
     {SESSION_READY, COM_FIELD_LIST, run_field_list},
     {SESSION_READY, COM_REFRESH, run_refused},
@@ -213,6 +216,17 @@ static const struct {
     {SESSION_READY, COM_SET_OPTION, run_set_option},
     {SESSION_READY, COM_RESET_CONNECTION, run_reset},
 };
+
+/* Another node's session is for what it forwards. */
+static void
+run_foreign(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_PRIVILEGE,
+              "Access denied; another node's session runs ADMIN FORWARD alone");
+    reply_error(&s->reply, &err);
+}
 
 static void
 run_unknown(struct session *s)
@@ -246,7 +260,10 @@ command_run(struct session *s, struct span packet)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (commands[i].state == s->state && commands[i].command == command) {
-            commands[i].run(s, body);
+            if (s->peer && !commands[i].peers)
+                run_foreign(s);
+            else
+                commands[i].run(s, body);
             return;
         }
     run_unknown(s);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "errors.h"
 #include "files.h"
 #include "reader.h"
@@ -49,14 +50,37 @@ add_fault(struct config_faults *faults, const char *where, const char *what)
     buffer_format(&faults->text, "%s\n", what);
 }
 
+void
+config_fault(struct config_faults *faults, const char *name, unsigned line,
+             const char *format, ...)
+{
+    char where[CONFIG_PATH_MAX + 16], what[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (line > 0)
+        snprintf(where, sizeof(where), "%s:%u", name, line);
+    else
+        snprintf(where, sizeof(where), "%s", name);
+    add_fault(faults, where, what);
+}
+
 /* The file */
 
-enum section { SECTION_OUTSIDE, SECTION_KEYS, SECTION_USER, SECTION_WRONG };
+enum section {
+    SECTION_OUTSIDE,
+    SECTION_KEYS,
+    SECTION_USER,
+    SECTION_PEER,
+    SECTION_WRONG
+};
 
 /* Those that hold settings.  The keys of [node] stand for themselves, others
  * behind "SECTION.". */
 static const char *const sections[] = {"node", "snapshots", "profiler",
-                                       "symbols"};
+                                       "symbols", "cluster"};
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
@@ -71,23 +95,11 @@ struct parse {
     struct user user; /* of the section under way */
     unsigned user_line;
     bool auth_seen, privileges_seen, connections_seen;
+    struct config_peer peer; /* likewise */
 };
 
-static void fault(struct parse *p, unsigned line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void
-fault(struct parse *p, unsigned line, const char *format, ...)
-{
-    char where[CONFIG_PATH_MAX + 16], what[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
-    va_end(args);
-    snprintf(where, sizeof(where), "%s:%u", p->name, line);
-    add_fault(p->faults, where, what);
-}
+/* fault(p, line, format, ...) */
+#define fault(p, ...) config_fault((p)->faults, (p)->name, __VA_ARGS__)
 
 static void
 end_user(struct parse *p)
@@ -126,9 +138,32 @@ begin_user(struct parse *p, const char *name)
 }
 
 static void
+begin_peer(struct parse *p, const char *name)
+{
+    struct error err;
+
+    p->section = SECTION_PEER;
+    if (config_peer_begin(&p->peer, name, p->line, &err) == 0)
+        return;
+    fault(p, p->line, "%s", err.text);
+    p->section = SECTION_WRONG;
+}
+
+static void
+end_peer(struct parse *p)
+{
+    struct error err;
+
+    if (p->section == SECTION_PEER &&
+        config_peer_end(&p->config->cluster, &p->peer, &err) != 0)
+        fault(p, p->peer.line, "%s", err.text);
+}
+
+static void
 begin_section(struct parse *p, const char *name)
 {
     end_user(p);
+    end_peer(p);
     p->keys = 0;
     while (p->keys < SECTIONS && strcmp(name, sections[p->keys]) != 0)
         p->keys++;
@@ -139,10 +174,12 @@ begin_section(struct parse *p, const char *name)
         p->section = SECTION_KEYS;
     } else if (strncmp(name, "user ", 5) == 0) {
         begin_user(p, name + 5 + strspn(name + 5, " \t"));
+    } else if (strncmp(name, "peer ", 5) == 0) {
+        begin_peer(p, name + 5 + strspn(name + 5, " \t"));
     } else {
         fault(p, p->line,
               "unknown section [%s] (allowed: [node], [snapshots], "
-              "[profiler], [symbols] and [user NAME])",
+              "[profiler], [symbols], [cluster], [user NAME] and [peer ID])",
               name);
         p->section = SECTION_WRONG;
     }
@@ -193,7 +230,8 @@ setting_line(struct parse *p, const char *key, const char *value)
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is there already", key);
         else if (setting_apply(p->config, i, value, &err) != 0)
-            fault(p, p->line, "%s = %s: %s", key, value, err.text);
+            fault(p, p->line, "%s = %s: %s", key,
+                  setting_is_secret(i) ? "(not shown)" : value, err.text);
         p->keys_seen[i] = true;
         return;
     }
@@ -238,6 +276,7 @@ static int
 on_key(void *arg, const char *section, const char *key, const char *value)
 {
     struct parse *p = arg;
+    struct error err;
 
     (void)section; /* begin_section knows it, uncut */
     switch (p->section) {
@@ -246,6 +285,10 @@ on_key(void *arg, const char *section, const char *key, const char *value)
         break;
     case SECTION_USER:
         user_key(p, key, value);
+        break;
+    case SECTION_PEER:
+        if (config_peer_key(&p->peer, key, value, &err) != 0)
+            fault(p, p->line, "%s", err.text);
         break;
     case SECTION_OUTSIDE:
         fault(p, p->line, "'%s' stands before the first section", key);
@@ -337,6 +380,8 @@ config_parse(struct config *config, const char *name, const char *text,
     if (ini_parse_stream(next_line, &p, on_key, &p) != 0)
         add_fault(faults, name, "not a file of sections and keys");
     end_user(&p);
+    end_peer(&p);
+    config_peers_check(&config->cluster, name, faults);
     return faults->count == before ? 0 : -1;
 }
 
@@ -390,6 +435,11 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
         if (users_count(config->users) > 0 && mode & (S_IRWXG | S_IRWXO))
             add_fault(faults, path,
                       "holds users and can be read by others (chmod 600)");
+        if ((*config->cluster.secret || *config->cluster.etcd.password) &&
+            mode & (S_IRWXG | S_IRWXO))
+            add_fault(faults, path,
+                      "holds a secret of the cluster and can be read by "
+                      "others (chmod 600)");
     }
     buffer_fini(&text);
 }
@@ -426,6 +476,7 @@ config_load(struct config *config, const struct config_arguments *args,
         snprintf(where, sizeof(where), "--%s", setting_option(i));
         add_fault(faults, where, err.text);
     }
+    config_cluster_complete(config, args->file ? args->file : "", faults);
     if (!*config->tls_cert != !*config->tls_key)
         add_fault(
             faults, *config->tls_cert ? "tls_cert" : "tls_key",
@@ -439,7 +490,7 @@ bool
 config_requires_tls(const struct config *config)
 {
     return config->require_tls ||
-           (!config->listen.none && !setting_is_loopback(config->listen.text));
+           (!config->listen.none && !address_is_loopback(config->listen.text));
 }
 
 void
@@ -447,4 +498,5 @@ config_fini(struct config *config)
 {
     users_free(config->users);
     config->users = NULL;
+    config_cluster_fini(&config->cluster);
 }

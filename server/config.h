@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "buffer.h"
+#include "config_cluster.h"
 #include "marks.h"
 #include "setting.h"
 
@@ -23,9 +24,9 @@ struct users;
 enum {
     CONFIG_PATH_MAX = 1024,
     CONFIG_ADDRESS_TEXT = INET6_ADDRSTRLEN + 8,
-    CONFIG_SOCKET_MAX = 107, /* sun_path less its NUL */
-    CONFIG_STATE_MAX = 90,   /* leaves room for the sockets' names */
-    CONFIG_FILE_MAX = 1024 * 1024,
+    CONFIG_SOCKET_MAX = 107,           /* sun_path less its NUL */
+    CONFIG_STATE_MAX = 90,             /* leaves room for the sockets' names */
+    CONFIG_FILE_MAX = 4 * 1024 * 1024, /* PEERS_MAX sections, and more */
     CONFIG_FAULTS_MAX = 50,
     CONFIG_DEFAULT_ID = 10001,
     CONFIG_DEFAULT_PORT = 9036,
@@ -58,6 +59,7 @@ struct config_address {
 struct config {
     uint32_t node_id;
     struct config_address listen;
+    bool listen_told; /* or it is the default, or this node's [peer] */
     char state_dir[CONFIG_PATH_MAX];
     char socket[CONFIG_PATH_MAX];
     char user[64]; /* "" stays who it is */
@@ -79,6 +81,7 @@ struct config {
     double budget_percent; /* of profiling: plugin/guard.h; 0: none */
     bool symbols_index;    /* are they made */
     uint64_t symbols_bytes, symbols_memory;
+    struct config_cluster cluster;
     struct users *users; /* owned; see config_fini */
 };
 
@@ -90,6 +93,10 @@ struct config_faults {
 
 void config_faults_init(struct config_faults *faults);
 void config_faults_fini(struct config_faults *faults);
+/* line 0: of the file called name as a whole. */
+void config_fault(struct config_faults *faults, const char *name, unsigned line,
+                  const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* What the command line gave; NULL where it was silent. */
 struct config_arguments {

@@ -14,12 +14,15 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include <openssl/crypto.h>
+
 #include "arguments.h"
 #include "audit.h"
 #include "become.h"
 #include "certificate.h"
 #include "certificate_files.h"
 #include "clock.h"
+#include "cluster.h"
 #include "config.h"
 #include "controller.h"
 #include "deaths.h"
@@ -30,7 +33,9 @@
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
+#include "membership.h"
 #include "memory.h"
+#include "peer_identity.h"
 #include "server.h"
 #include "state_dir.h"
 #include "store.h"
@@ -53,6 +58,8 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
+    struct cluster *cluster;
+    struct membership *membership;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
@@ -107,6 +114,22 @@ say(const struct error *err)
     return -1;
 }
 
+static int
+check_etcd_files(const struct config_etcd *etcd)
+{
+    const char *const files[][2] = {{"etcd_cacert", etcd->cacert},
+                                    {"etcd_cert", etcd->cert},
+                                    {"etcd_key", etcd->key}};
+    struct error err;
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (*files[i][1] &&
+            check_file(files[i][0], files[i][1], R_OK, &err) != 0)
+            rc = say(&err);
+    return rc;
+}
+
 /* What a start would meet besides the configuration itself. */
 static int
 check_surroundings(const struct config *c)
@@ -123,6 +146,8 @@ check_surroundings(const struct config *c)
     if (strchr(c->jemalloc, '/') &&
         check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
         rc = say(&err);
+    if (check_etcd_files(&c->cluster.etcd) != 0)
+        rc = -1;
     if (*c->tls_cert && *c->tls_key &&
         certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
         rc = say(&err);
@@ -175,19 +200,76 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
     return 0;
 }
 
+/* The cluster */
+
+/* Who this node is to others: the same incarnation throughout. */
+static int
+set_identity(struct daemon *d, struct error *err)
+{
+    struct server *server = &d->server;
+    struct peer_identity identity;
+
+    if (membership_identity(&d->config,
+                            server->has_identity ? &server->identity : NULL,
+                            &identity, err) != 0)
+        return -1;
+    server_set_identity(server, &identity);
+    if (d->cluster)
+        cluster_set_identity(d->cluster, &identity);
+    OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+/* Once the socket listens, over which it asks itself. */
+static int
+start_cluster(struct daemon *d, struct error *err)
+{
+    struct error left_out;
+    struct cluster_options options = {
+        .identity = d->server.identity,
+        .members = membership_make(&d->config, NULL, &left_out, err),
+        .socket = d->config.socket,
+        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
+
+    if (options.members)
+        d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
+    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
+    if (!d->cluster)
+        return -1;
+    d->server.node.peers = cluster_peers(d->cluster);
+    d->membership = membership_start(&d->config, &d->server.identity,
+                                     d->cluster, &d->server.wakes, err);
+    return d->membership ? 0 : -1;
+}
+
+/* Takes the secret and the peers of a reload. */
+static void
+reload_cluster(struct daemon *d, struct config *from)
+{
+    bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
+    struct error err;
+
+    config_cluster_take(&d->config, from);
+    if (!same && set_identity(d, &err) != 0)
+        log_fault("the cluster's key stays as it was: %s", err.text);
+    membership_refresh(d->membership);
+}
+
 /* Listeners */
 
 static void
 steer_tcp(struct daemon *d)
 {
-    bool wanted = !d->config.listen.none && users_count(d->server.users) > 0;
+    bool wanted = !d->config.listen.none && (users_count(d->server.users) > 0 ||
+                                             *d->config.cluster.secret != '\0');
 
     if (wanted && d->tcp.handles == 0)
         listener_open_tcp(&d->tcp, &d->server, &d->config.listen);
     if (!wanted && d->tcp.handles > 0)
         listener_close(&d->tcp);
     if (!wanted && !d->config.listen.none)
-        log_line("no TCP: no user has a password (heapwire-passwd makes one)");
+        log_line("no TCP: no user has a password, and no [cluster] a secret "
+                 "(heapwire-passwd makes both)");
 }
 
 /* Becoming somebody else */
@@ -295,6 +377,10 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    membership_stop(d->membership);
+    d->membership = NULL;
+    if (d->cluster)
+        cluster_stop(d->cluster);
     server_stop(&d->server);
 }
 
@@ -326,6 +412,7 @@ reload(struct daemon *d)
             setting_reload_tls(&d->config, &config);
         else
             log_fault("the certificate stays as it was: %s", err.text);
+        reload_cluster(d, &config);
         server_set_settings(&d->server, &d->config);
         watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
@@ -471,6 +558,8 @@ start_server(struct daemon *d, struct error *err)
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
+    if (set_identity(d, err) != 0)
+        return -1;
     if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
         return -1;
@@ -523,7 +612,7 @@ start(struct daemon *d, struct error *err)
         return EX_OSERR;
     if (load_tls(d, &d->config, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
-    if (start_listeners(d, err) != 0)
+    if (start_listeners(d, err) != 0 || start_cluster(d, err) != 0)
         return EX_OSERR;
     log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
              d->config.state_dir);
@@ -543,6 +632,7 @@ finish(struct daemon *d, int status)
         server_fini(&d->server);
     }
     end_watch_start(&end, END_MS, status);
+    cluster_free(d->cluster); /* no session holds an answer of it */
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
@@ -574,6 +664,9 @@ daemon_run(const struct arguments *arguments)
     workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         say_faults(&faults);
+    } else if (cluster_prepare(&err) != 0) {
+        rc = EX_OSERR;
+        say(&err);
     } else {
         rc = start(d, &err);
         if (rc == 0)

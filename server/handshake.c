@@ -55,25 +55,41 @@ handshake_greet(struct reply *reply, uint32_t connection_id,
 }
 
 void
-handshake_switch(struct reply *reply, const uint8_t nonce[AUTH_NONCE])
+handshake_switch_to(struct reply *reply, const char *plugin, struct span data)
 {
     size_t mark = packet_begin(&reply->out);
 
     buffer_u8(&reply->out, HEADER_SWITCH);
-    put_text(&reply->out, AUTH_SHA2);
-    buffer_add(&reply->out, nonce, AUTH_NONCE);
-    buffer_u8(&reply->out, 0);
+    put_text(&reply->out, plugin);
+    buffer_add(&reply->out, data.data, data.size);
+    packet_end(&reply->out, mark, &reply->sequence);
+}
+
+void
+handshake_switch(struct reply *reply, const uint8_t nonce[AUTH_NONCE])
+{
+    char data[AUTH_NONCE + 1] = {0};
+
+    memcpy(data, nonce, AUTH_NONCE);
+    handshake_switch_to(reply, AUTH_SHA2, (struct span){data, sizeof(data)});
+}
+
+void
+handshake_more(struct reply *reply, struct span data)
+{
+    size_t mark = packet_begin(&reply->out);
+
+    buffer_u8(&reply->out, HEADER_MORE);
+    buffer_add(&reply->out, data.data, data.size);
     packet_end(&reply->out, mark, &reply->sequence);
 }
 
 void
 handshake_fast_ok(struct reply *reply)
 {
-    size_t mark = packet_begin(&reply->out);
+    static const char fast_ok = FAST_OK;
 
-    buffer_u8(&reply->out, HEADER_MORE);
-    buffer_u8(&reply->out, FAST_OK);
-    packet_end(&reply->out, mark, &reply->sequence);
+    handshake_more(reply, (struct span){&fast_ok, 1});
 }
 
 /* Up to a NUL, or to the end where the client left it out. */

@@ -37,8 +37,12 @@ int handshake_decode(struct span packet, struct handshake *out,
 int handshake_decode_change(struct span packet, struct handshake *out,
                             struct error *err);
 
-/* AuthSwitchRequest to caching_sha2_password: the only one we ever send. */
+/* AuthSwitchRequest to caching_sha2_password: the only one that users get. */
 void handshake_switch(struct reply *reply, const uint8_t nonce[AUTH_NONCE]);
+/* AuthSwitchRequest to a plugin of our own, and AuthMoreData. */
+void handshake_switch_to(struct reply *reply, const char *plugin,
+                         struct span data);
+void handshake_more(struct reply *reply, struct span data);
 /* AuthMoreData 3: the fast way succeeded, an OK follows. */
 void handshake_fast_ok(struct reply *reply);
 

@@ -10,6 +10,8 @@
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
+#include "peer_login.h"
+#include "peer_proof.h"
 #include "prepared_commands.h"
 #include "session.h"
 #include "tls_stream.h"
@@ -111,6 +113,10 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     struct sql_session *sql;
     struct error err;
 
+    if (server_note_user(s->server, s, &err) != 0) {
+        session_fail(s, &err);
+        return;
+    }
     memcpy(who.user, s->wanted_user, sizeof(who.user));
     who.privileges = privileges;
     if (s->tls) {
@@ -276,6 +282,10 @@ login_response(struct session *s, struct span packet)
     s->reply.capabilities = h.capabilities;
     if (check_transport(s) != 0)
         return;
+    if (span_is(h.plugin, PEER_PLUGIN)) {
+        peer_login_begin(s);
+        return;
+    }
     keep_names(s, &h);
     if (is_trusted(s))
         admit(s, PRIVILEGE_ALL);

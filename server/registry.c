@@ -136,10 +136,10 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
-    if (strcmp(e->state, state) == 0)
-        return; /* only the loop writes it */
+    /* A worker that opens what another node forwards writes it, too. */
     pthread_mutex_lock(&r->lock);
-    set_state(e, state);
+    if (strcmp(e->state, state) != 0)
+        set_state(e, state);
     pthread_mutex_unlock(&r->lock);
 }
 

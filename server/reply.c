@@ -73,7 +73,7 @@ put_ok(struct reply *r, uint8_t header, uint64_t affected_rows,
     buffer_lenenc(&r->out, affected_rows);
     buffer_lenenc(&r->out, 0); /* last insert id */
     buffer_u16(&r->out, r->status);
-    buffer_u16(&r->out, 0); /* warnings: or clients ask for them */
+    buffer_u16(&r->out, r->warnings);
     if (*info)
         buffer_lenenc_bytes(&r->out, info, strlen(info));
     packet_end(&r->out, mark, &r->sequence);
@@ -85,7 +85,7 @@ put_eof(struct reply *r)
     size_t mark = packet_begin(&r->out);
 
     buffer_u8(&r->out, HEADER_EOF);
-    buffer_u16(&r->out, 0); /* warnings */
+    buffer_u16(&r->out, r->warnings);
     buffer_u16(&r->out, r->status);
     packet_end(&r->out, mark, &r->sequence);
 }

@@ -28,6 +28,7 @@ struct reply {
     uint8_t sequence;      /* of the next packet */
     uint32_t capabilities; /* the client's AND ours; 0 before the greeting */
     uint16_t status;       /* STATUS_... of OK and EOF */
+    uint16_t warnings;     /* of OK and EOF */
 };
 
 void reply_init(struct reply *r);

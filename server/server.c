@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <openssl/crypto.h>
 #include <openssl/ssl.h>
 
 #include "clock.h"
@@ -15,6 +16,7 @@
 #include "errors.h"
 #include "host.h"
 #include "log.h"
+#include "peer_login.h"
 #include "session.h"
 #include "users.h"
 
@@ -71,22 +73,30 @@ on_killed(struct wake *wake)
 }
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
-static size_t
-sessions_max(size_t wanted)
+static void
+set_limits(struct server *server, size_t wanted)
 {
+    static const size_t others =
+        SERVER_DESCRIPTORS + SERVER_PEERS_MAX + SERVER_SPARES;
     struct rlimit limit;
-    size_t max;
+    size_t few;
 
+    server->max = wanted;
+    server->peers_max = SERVER_PEERS_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur >= wanted + SERVER_DESCRIPTORS)
-        return wanted;
-    max = limit.rlim_cur / 2 >= SERVER_DESCRIPTORS
-              ? (size_t)limit.rlim_cur - SERVER_DESCRIPTORS
-              : (size_t)limit.rlim_cur / 2;
+        limit.rlim_cur >= wanted + others)
+        return;
+    few = (size_t)limit.rlim_cur;
+    server->max = few / 2 >= others ? few - others : few / 2;
+    if (server->peers_max > few / 8)
+        server->peers_max = few / 8;
+    if (server->max >= wanted) {
+        server->max = wanted;
+        return;
+    }
     log_line("max_connections = %zu is more than the limit of %zu descriptors "
-             "allows: %zu connections",
-             wanted, (size_t)limit.rlim_cur, max);
-    return max;
+             "allows: %zu connections, and %zu of other nodes",
+             wanted, few, server->max, server->peers_max);
 }
 
 int
@@ -95,7 +105,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
-    server->max = sessions_max(max_connections);
+    set_limits(server, max_connections);
     workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
@@ -189,10 +199,31 @@ server_set_settings(struct server *server, const struct config *config)
     server->statement_timeout_s = config->statement_timeout_s;
     server->login_failures = config->login_failures;
     server->node.idle_timeout_s = config->idle_timeout_s;
+    server->node.statement_timeout_s = config->statement_timeout_s;
     pthread_mutex_lock(&server->lock);
     server->settings = settings;
     pthread_mutex_unlock(&server->lock);
     free(old);
+}
+
+void
+server_set_identity(struct server *server, const struct peer_identity *identity)
+{
+    bool same =
+        server->has_identity &&
+        CRYPTO_memcmp(server->identity.key, identity->key, PEER_KEY) == 0;
+    struct session *next;
+
+    server->identity = *identity;
+    server->has_identity = true;
+    if (same)
+        return;
+    server->generation++;
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next; /* closing one frees no other */
+        if (peer_session_is_outdated(s->peer))
+            session_kill(s, KILL_SESSION);
+    }
 }
 
 void
@@ -210,16 +241,25 @@ local_reserve(const struct server *server)
                                                   : SERVER_LOCAL_RESERVE;
 }
 
+/* For one more of users. */
+static bool
+has_room(const struct server *server, enum transport transport)
+{
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
+
+    return server->count - server->peers - server->spares + reserve <
+           server->max;
+}
+
 bool
 server_make_room(struct server *server, enum transport transport)
 {
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
     struct server_logins *logins = &server->logins[transport];
 
     if (server->stopping)
         return false;
-    if (server->count + reserve < server->max &&
-        logins->count < SERVER_LOGINS_MAX)
+    if (logins->count < SERVER_LOGINS_MAX &&
+        (has_room(server, transport) || server->spares < SERVER_SPARES))
         return true;
     if (!logins->first)
         return false;
@@ -227,6 +267,25 @@ server_make_room(struct server *server, enum transport transport)
                  logins->first->entry.id);
     session_close(logins->first);
     return true;
+}
+
+/* It is spare no more. */
+static void
+settle(struct server *server, struct session *s)
+{
+    server->spares -= s->spare;
+    s->spare = false;
+}
+
+int
+server_note_user(struct server *server, struct session *s, struct error *err)
+{
+    if (s->spare && !has_room(server, s->transport)) {
+        error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+        return -1;
+    }
+    settle(server, s);
+    return 0;
 }
 
 void
@@ -249,6 +308,41 @@ server_note_login(struct server *server, struct session *s, bool begins)
     logins->count--;
 }
 
+/* Of those that wait, the one that has waited longest; the list begins with the
+ * newest. */
+static struct session *
+find_idle_peer(const struct server *server)
+{
+    struct session *found = NULL;
+
+    for (struct session *s = server->sessions; s; s = s->next)
+        if (s->noted_peer && s->state == SESSION_READY &&
+            (!found || s->since_ms <= found->since_ms))
+            found = s;
+    return found;
+}
+
+int
+server_note_peer(struct server *server, struct session *s, struct error *err)
+{
+    struct session *idle = NULL;
+
+    if (server->peers >= server->peers_max) {
+        idle = find_idle_peer(server);
+        if (!idle) {
+            error_set(err, ER_TOO_MANY_CONNECTIONS,
+                      "Too many connections: %zu of other nodes are at work",
+                      server->peers_max);
+            return -1;
+        }
+        session_close(idle);
+    }
+    settle(server, s);
+    s->noted_peer = true;
+    server->peers++;
+    return 0;
+}
+
 void
 server_add(struct server *server, struct session *s)
 {
@@ -257,6 +351,8 @@ server_add(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s;
     server->sessions = s;
+    s->spare = !has_room(server, s->transport);
+    server->spares += s->spare;
     server->count++;
     if (!server->ticking)
         uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
@@ -270,6 +366,8 @@ server_remove(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s->previous;
     server->count--;
+    server->peers -= s->noted_peer;
+    settle(server, s);
     trim_note(&server->trim);
     if (server->count > 0)
         return;
@@ -306,4 +404,5 @@ server_fini(struct server *server)
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
+    OPENSSL_cleanse(&server->identity, sizeof(server->identity));
 }

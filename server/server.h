@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "backoff.h"
+#include "peer_identity.h"
 #include "registry.h"
 #include "sql.h"
 #include "trim.h"
@@ -28,6 +29,9 @@ struct users;
 enum {
     SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
+    SERVER_PEERS_MAX = 256,    /* sessions of other nodes, besides all */
+    SERVER_SPARES = 16,        /* that log in where there is room for no user:
+                                  they may be nodes */
     SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
@@ -63,12 +67,17 @@ struct server {
     struct workers workers;
     struct trim trim;
     SSL_CTX *tls; /* owned; always there */
+    struct peer_identity identity;
+    bool has_identity;
+    unsigned generation; /* counts its keys */
     struct session *sessions;
     size_t count, max;
-    size_t running;  /* of them in SESSION_RUNNING */
-    size_t held;     /* bytes that all sessions have sent ahead */
-    size_t owed;     /* bytes that they have not read yet */
-    size_t prepared; /* and that their prepared statements take */
+    size_t peers, peers_max; /* of them other nodes' */
+    size_t spares;           /* and that must be other nodes', or go */
+    size_t running;          /* of them in SESSION_RUNNING */
+    size_t held;             /* bytes that all sessions have sent ahead */
+    size_t owed;             /* bytes that they have not read yet */
+    size_t prepared;         /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
     uv_timer_t tick; /* runs only while there are sessions */
     unsigned ticks;  /* that looked at nobody */
@@ -90,6 +99,10 @@ void server_set_users(struct server *server, struct users *users);
 /* Ends the sessions of those who are gone or may do something else now, and
  * tells how many. */
 size_t server_end_strangers(struct server *server);
+/* Who this node is to others; copied.  Another key than before ends the
+ * sessions of those who proved the old one. */
+void server_set_identity(struct server *server,
+                         const struct peer_identity *identity);
 /* Takes context; sessions keep the one they began with. */
 void server_set_tls(struct server *server, SSL_CTX *context);
 
@@ -102,6 +115,15 @@ bool server_make_room(struct server *server, enum transport transport);
 /* The session begins or ends to log in. */
 void server_note_login(struct server *server, struct session *session,
                        bool begins);
+/* It has proven that it is a user's; -1 with *err where there is room for other
+ * nodes alone. */
+int server_note_user(struct server *server, struct session *session,
+                     struct error *err);
+/* It has proven that it is another node's, and counts as one.  Where there is
+ * no room, the one that has rested longest has to go; -1 with *err: none
+ * rests. */
+int server_note_peer(struct server *server, struct session *session,
+                     struct error *err);
 void server_add(struct server *server, struct session *session);
 void server_remove(struct server *server, struct session *session);
 

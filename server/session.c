@@ -10,6 +10,7 @@
 #include "log.h"
 #include "login.h"
 #include "memory.h"
+#include "peer_login.h"
 #include "prepared_commands.h"
 #include "statement.h"
 #include "tls_stream.h"
@@ -21,7 +22,8 @@ enum { FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
 static bool
 is_logging_in(enum session_state state)
 {
-    return state == SESSION_LOGIN || state == SESSION_SWITCH;
+    return state == SESSION_LOGIN || state == SESSION_SWITCH ||
+           state == SESSION_PEER;
 }
 
 void
@@ -52,6 +54,7 @@ session_released(struct session *s)
         return;
     prepared_drop_all(s);
     sql_session_free(s->sql);
+    peer_session_free(s->peer);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     s->server->held -= s->held;

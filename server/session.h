@@ -23,6 +23,7 @@
 #include "sql.h"
 
 struct error;
+struct peer_session;
 struct prepared_list;
 struct statement;
 struct tls_stream;
@@ -38,6 +39,7 @@ enum {
 enum session_state {
     SESSION_LOGIN,   /* greeted: the handshake response must come */
     SESSION_SWITCH,  /* asked for caching_sha2_password's proof */
+    SESSION_PEER,    /* challenged: another node's proof must come */
     SESSION_READY,   /* a command may come */
     SESSION_RUNNING, /* a statement is under way */
     SESSION_CLOSING, /* last bytes go out, input is thrown away */
@@ -84,11 +86,14 @@ struct session {
 
     bool by_password; /* logged in so, not as a trusted local user */
     bool guessed;     /* a wrong password came that does not count yet */
+    bool noted_peer;  /* in server->peers */
+    bool spare;       /* in server->spares */
 
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */
     struct statement *statement;    /* that runs */
     struct prepared_list *prepared; /* NULL: none so far */
+    struct peer_session *peer;      /* another node's; or NULL */
 };
 
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */

@@ -2,11 +2,11 @@
  * setting.c - see setting.h.
  *
  * One row per setting: each sets its field or says what is allowed.  Those of
- * [snapshots] are in setting_snapshots.c.
+ * [snapshots] are in setting_snapshots.c, those of [cluster] in
+ * setting_cluster.c.
  */
 #include "setting.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
@@ -104,50 +105,32 @@ set_login_failures(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
-static bool
-is_address(const char *address)
-{
-    struct in6_addr any;
-
-    return inet_pton(AF_INET, address, &any) == 1 ||
-           inet_pton(AF_INET6, address, &any) == 1;
-}
-
-bool
-setting_is_loopback(const char *address)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-
-    if (inet_pton(AF_INET, address, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-/* "127.0.0.1:9036" or "[::1]:9036" into the two parts of out. */
-static bool
-split_address(const char *value, struct config_address *out)
+int
+setting_address(const char *value, struct config_address *out)
 {
     const char *colon = strrchr(value, ':');
     size_t size = colon ? (size_t)(colon - value) : 0;
+    struct config_address address = {0};
     uint32_t port;
 
     if (!colon || setting_number(colon + 1, 0, UINT16_MAX, &port) != 0)
-        return false;
+        return -1;
     if (*value == '[') {
         if (size < 2 || value[size - 1] != ']')
-            return false;
+            return -1;
         value++;
         size -= 2;
     } else if (memchr(value, ':', size)) {
-        return false; /* IPv6 needs its brackets */
+        return -1; /* IPv6 needs its brackets */
     }
-    if (size >= sizeof(out->text))
-        return false;
-    memcpy(out->text, value, size);
-    out->text[size] = '\0';
-    out->port = (uint16_t)port;
-    return true;
+    if (size >= sizeof(address.text))
+        return -1;
+    memcpy(address.text, value, size);
+    address.port = (uint16_t)port;
+    if (address_canonical(address.text, sizeof(address.text)) != 0)
+        return -1;
+    *out = address;
+    return 0;
 }
 
 static int
@@ -155,20 +138,20 @@ set_listen(struct config *c, const char *value, struct error *err)
 {
     struct config_address address = {.none = strcmp(value, "none") == 0};
 
-    if (!address.none &&
-        (!split_address(value, &address) || !is_address(address.text)))
+    if (!address.none && setting_address(value, &address) != 0)
         return setting_wrong(
             err,
             "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
             "or none",
             CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
     c->listen = address;
+    c->listen_told = true;
     return 0;
 }
 
 /* Paths are kept absolute: heapwired's directory is not its caller's. */
-static int
-set_path(char *out, size_t max, const char *value, struct error *err)
+int
+setting_path(char *out, size_t max, const char *value, struct error *err)
 {
     char here[CONFIG_PATH_MAX] = "";
     int n;
@@ -186,13 +169,13 @@ set_path(char *out, size_t max, const char *value, struct error *err)
 static int
 set_state_dir(struct config *c, const char *value, struct error *err)
 {
-    return set_path(c->state_dir, CONFIG_STATE_MAX, value, err);
+    return setting_path(c->state_dir, CONFIG_STATE_MAX, value, err);
 }
 
 static int
 set_socket(struct config *c, const char *value, struct error *err)
 {
-    return set_path(c->socket, CONFIG_SOCKET_MAX, value, err);
+    return setting_path(c->socket, CONFIG_SOCKET_MAX, value, err);
 }
 
 static int
@@ -209,7 +192,7 @@ set_user(struct config *c, const char *value, struct error *err)
 static int
 set_exe(struct config *c, const char *value, struct error *err)
 {
-    return set_path(c->exe, CONFIG_PATH_MAX - 1, value, err);
+    return setting_path(c->exe, CONFIG_PATH_MAX - 1, value, err);
 }
 
 static int
@@ -222,7 +205,7 @@ set_jemalloc(struct config *c, const char *value, struct error *err)
     if (!strchr(value, '/'))
         return setting_wrong(err,
                              "must be auto, no, or the path of libjemalloc");
-    return set_path(c->jemalloc, CONFIG_PATH_MAX - 1, value, err);
+    return setting_path(c->jemalloc, CONFIG_PATH_MAX - 1, value, err);
 }
 
 static int
@@ -234,19 +217,19 @@ set_log(struct config *c, const char *value, struct error *err)
     }
     if (!strchr(value, '/'))
         return setting_wrong(err, "must be stderr, syslog, or a path");
-    return set_path(c->log, CONFIG_PATH_MAX - 1, value, err);
+    return setting_path(c->log, CONFIG_PATH_MAX - 1, value, err);
 }
 
 static int
 set_tls_cert(struct config *c, const char *value, struct error *err)
 {
-    return set_path(c->tls_cert, CONFIG_PATH_MAX - 1, value, err);
+    return setting_path(c->tls_cert, CONFIG_PATH_MAX - 1, value, err);
 }
 
 static int
 set_tls_key(struct config *c, const char *value, struct error *err)
 {
-    return set_path(c->tls_key, CONFIG_PATH_MAX - 1, value, err);
+    return setting_path(c->tls_key, CONFIG_PATH_MAX - 1, value, err);
 }
 
 static int
@@ -326,9 +309,10 @@ set_symbols_memory(struct config *c, const char *value, struct error *err)
 
 static const struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
-    const char *option; /* on the command line */
+    const char *option; /* on the command line; NULL: in the file alone */
     int (*set)(struct config *config, const char *value, struct error *err);
     bool reloadable;
+    bool secret; /* its value is never repeated */
 } settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", set_id},
     [CONFIG_LISTEN] = {"listen", "listen", set_listen},
@@ -371,6 +355,23 @@ static const struct setting {
                               set_symbols_bytes},
     [CONFIG_SYMBOLS_MEMORY] = {"symbols.memory", "symbols-memory",
                                set_symbols_memory},
+    [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, setting_set_cluster_name},
+    [CONFIG_CLUSTER_SECRET] = {"cluster.secret", NULL, setting_set_secret, true,
+                               true},
+    [CONFIG_CLUSTER_SECRET_FILE] = {"cluster.secret_file", NULL,
+                                    setting_set_secret_file, true},
+    [CONFIG_CONNECT_TIMEOUT] = {"cluster.connect_timeout", NULL,
+                                setting_set_connect_timeout},
+    [CONFIG_CLUSTER_ROLE] = {"cluster.role", NULL, setting_set_role, true},
+    [CONFIG_ETCD] = {"cluster.etcd", NULL, setting_set_etcd},
+    [CONFIG_ETCD_TTL] = {"cluster.etcd_ttl", NULL, setting_set_etcd_ttl},
+    [CONFIG_ETCD_CACERT] = {"cluster.etcd_cacert", NULL,
+                            setting_set_etcd_cacert},
+    [CONFIG_ETCD_CERT] = {"cluster.etcd_cert", NULL, setting_set_etcd_cert},
+    [CONFIG_ETCD_KEY] = {"cluster.etcd_key", NULL, setting_set_etcd_key},
+    [CONFIG_ETCD_USER] = {"cluster.etcd_user", NULL, setting_set_etcd_user},
+    [CONFIG_ETCD_PASSWORD] = {"cluster.etcd_password", NULL,
+                              setting_set_etcd_password, false, true},
 };
 
 const char *
@@ -383,6 +384,12 @@ const char *
 setting_option(enum config_key key)
 {
     return settings[key].option;
+}
+
+bool
+setting_is_secret(enum config_key key)
+{
+    return settings[key].secret;
 }
 
 int
@@ -413,6 +420,7 @@ setting_defaults(struct config *config)
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
+    config_cluster_defaults(&config->cluster);
 }
 
 static int
@@ -477,6 +485,7 @@ setting_print(const struct config *c, FILE *out)
             "\nsymbols.memory=%" PRIu64 "\n",
             c->symbols_index ? "on" : "off", c->symbols_bytes,
             c->symbols_memory);
+    setting_print_cluster(c, out);
 }
 
 bool

@@ -40,19 +40,31 @@ enum config_key {
     CONFIG_SYMBOLS_INDEX,
     CONFIG_SYMBOLS_BYTES,
     CONFIG_SYMBOLS_MEMORY,
+    CONFIG_CLUSTER_NAME,
+    CONFIG_CLUSTER_SECRET,
+    CONFIG_CLUSTER_SECRET_FILE,
+    CONFIG_CONNECT_TIMEOUT,
+    CONFIG_CLUSTER_ROLE,
+    CONFIG_ETCD,
+    CONFIG_ETCD_TTL,
+    CONFIG_ETCD_CACERT,
+    CONFIG_ETCD_CERT,
+    CONFIG_ETCD_KEY,
+    CONFIG_ETCD_USER,
+    CONFIG_ETCD_PASSWORD,
     CONFIG_KEYS
 };
 
 /* In [node]; or "SECTION.KEY". */
 const char *setting_key(enum config_key key);
-const char *setting_option(enum config_key key); /* behind "--" */
+/* Behind "--"; NULL: it is a key of the file alone. */
+const char *setting_option(enum config_key key);
+/* Its value is in no fault, list or log. */
+bool setting_is_secret(enum config_key key);
 
 /* -1 with *err: what is allowed. */
 int setting_apply(struct config *config, enum config_key key, const char *value,
                   struct error *err);
-
-/* address: as set_listen took it. */
-bool setting_is_loopback(const char *address);
 
 void setting_defaults(struct config *config);
 /* Defaults that depend on other settings: once all others are known. */
@@ -63,7 +75,7 @@ int setting_connections(const char *value, uint32_t *out, struct error *err);
 
 /* Does SIGHUP put another value in force? */
 bool setting_is_reloadable(struct span key);
-/* Takes the reloadable ones of from, but for TLS's files. */
+/* Takes the reloadable ones of from, but for TLS's files and the cluster's. */
 void setting_reload(struct config *config, const struct config *from);
 /* The same for those that are in force once they have been read. */
 void setting_reload_tls(struct config *config, const struct config *from);

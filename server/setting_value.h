@@ -1,15 +1,20 @@
 /*
- * setting_value.h - how values of settings are read, and those of [snapshots].
+ * setting_value.h - how values of settings are read, and those of [snapshots]
+ * and [cluster].
  *
- * For setting.c and its parts; others include setting.h.
+ * For setting.c, config_cluster.c and their parts; others include setting.h.
  */
 #ifndef HW_SETTING_VALUE_H
 #define HW_SETTING_VALUE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "peers.h"
+
 struct config;
+struct config_address;
 struct error;
 
 /* What is allowed instead: always -1. */
@@ -17,6 +22,13 @@ int setting_wrong(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Digits alone; -1: something else, or not within. */
 int setting_number(const char *text, uint32_t min, uint32_t max, uint32_t *out);
+
+/* "127.0.0.1:9036" or "[::1]:9036"; out gets it as inet_ntop writes it.  -1:
+ * not such a text. */
+int setting_address(const char *value, struct config_address *out);
+/* Made absolute; out has CONFIG_PATH_MAX bytes, of which max are used.  -1 with
+ * *err. */
+int setting_path(char *out, size_t max, const char *value, struct error *err);
 
 /* setting_snapshots.c; -1 with *err. */
 int setting_set_keep(struct config *c, const char *value, struct error *err);
@@ -31,7 +43,34 @@ int setting_set_every(struct config *c, const char *value, struct error *err);
 int setting_set_min_interval(struct config *c, const char *value,
                              struct error *err);
 
+/* setting_cluster.c; -1 with *err. */
+int setting_set_cluster_name(struct config *c, const char *value,
+                             struct error *err);
+int setting_set_secret(struct config *c, const char *value, struct error *err);
+int setting_set_secret_file(struct config *c, const char *value,
+                            struct error *err);
+int setting_set_connect_timeout(struct config *c, const char *value,
+                                struct error *err);
+int setting_set_role(struct config *c, const char *value, struct error *err);
+int setting_set_etcd(struct config *c, const char *value, struct error *err);
+int setting_set_etcd_ttl(struct config *c, const char *value,
+                         struct error *err);
+int setting_set_etcd_cacert(struct config *c, const char *value,
+                            struct error *err);
+int setting_set_etcd_cert(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_etcd_key(struct config *c, const char *value,
+                         struct error *err);
+int setting_set_etcd_user(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_etcd_password(struct config *c, const char *value,
+                              struct error *err);
+/* out has CONFIG_SECRET_MAX + 1 bytes. */
+int setting_secret(const char *value, char *out, struct error *err);
+int setting_role(const char *value, enum peer_role *out, struct error *err);
+
 /* In the form of setting_print. */
 void setting_print_snapshots(const struct config *c, FILE *out);
+void setting_print_cluster(const struct config *c, FILE *out);
 
 #endif

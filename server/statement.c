@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "log.h"
 #include "memory.h"
+#include "peer_login.h"
 #include "prepared.h"
 #include "pump.h"
 #include "session.h"
@@ -47,11 +48,15 @@ write_audit(struct statement *st, const struct error *error)
     struct session *s = st->session;
     struct audit_outcome outcome = {
         .error = error, .rows = st->rows, .bytes = st->bytes};
+    struct sql_identity who = s->who;
+    uint32_t id = s->entry.id;
 
     if (!st->audit.text)
         return;
+    if (s->peer)
+        id = peer_session_caller(s->peer, &who);
     outcome.elapsed_ms = clock_ms() - st->started_ms;
-    audit_finish(&st->audit, &s->who, s->entry.id, &outcome);
+    audit_finish(&st->audit, &who, id, &outcome);
 }
 
 /* The reply is complete: error NULL for success. */
@@ -59,13 +64,14 @@ void
 statement_finish(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
-    bool shutdown = st->end == END_SHUTDOWN;
+    bool last = st->end == END_SHUTDOWN || peer_session_is_broken(s->peer);
 
     write_audit(st, error);
     s->statement = NULL;
+    s->reply.warnings = 0;
     statement_free(st);
     session_refresh(s);
-    session_enter(s, shutdown ? SESSION_CLOSING : SESSION_READY);
+    session_enter(s, last ? SESSION_CLOSING : SESSION_READY);
 }
 
 void
@@ -91,6 +97,7 @@ succeed(struct statement *st)
     struct cursor *cursor = st->pump.cursor;
 
     session_refresh(s);
+    s->reply.warnings = sql_session_warnings(s->sql);
     if (st->request == REQUEST_ROWS)
         reply_end_with(&s->reply, STATUS_LAST_ROW_SENT);
     else if (cursor->column_count > 0)
@@ -405,10 +412,12 @@ statement_ready(void *arg)
 void
 statement_enter(struct statement *st, const char *command, struct span text)
 {
+    static const struct span sealed = {"", 0}; /* what it says is shown once it
+                                                  is open */
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
-                         text, s->since_ms);
+                         s->peer ? sealed : text, s->since_ms);
     s->statement = st;
     session_enter(s, SESSION_RUNNING);
 }

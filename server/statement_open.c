@@ -11,6 +11,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
+#include "peer_login.h"
 #include "prepared.h"
 #include "session.h"
 #include "statement_state.h"
@@ -63,16 +64,17 @@ statement_new(struct session *s)
     return st;
 }
 
-/* The session's own limit, of what it holds for. */
+/* The statement's own limit, and the session's, of what it holds for. */
 static void
 limit_time(struct statement *st, const struct cursor *cursor)
 {
     uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
 
-    if (!cursor->timed || most_ms == 0 || most_ms >= st->timeout_ms)
-        return;
-    st->timeout_ms = most_ms;
-    st->deadline_ms = st->started_ms + most_ms;
+    if (cursor->timeout_ms > 0)
+        st->timeout_ms = cursor->timeout_ms;
+    if (cursor->timed && most_ms > 0 && most_ms < st->timeout_ms)
+        st->timeout_ms = most_ms;
+    st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
 void
@@ -117,6 +119,8 @@ begin(struct statement *st)
 void
 statement_opened(struct statement *st)
 {
+    if (st->session->peer)
+        peer_session_audit(st->session->peer, &st->audit);
     if (!st->told) {
         if (begin(st)) {
             statement_drop_opening(st);

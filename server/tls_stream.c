@@ -282,12 +282,26 @@ tls_stream_cipher(const struct tls_stream *tls)
     return SSL_get_cipher_name(tls->ssl);
 }
 
+static bool
+digest(const struct tls_stream *tls, const EVP_MD *kind, size_t size,
+       uint8_t *out)
+{
+    const X509 *shown = SSL_get_certificate(tls->ssl);
+    unsigned written = 0;
+
+    return shown && X509_digest(shown, kind, out, &written) == 1 &&
+           written == size;
+}
+
 bool
 tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST])
 {
-    const X509 *shown = SSL_get_certificate(tls->ssl);
-    unsigned size = 0;
+    return digest(tls, EVP_sha256(), TLS_DIGEST, out);
+}
 
-    return shown && X509_digest(shown, EVP_sha256(), out, &size) == 1 &&
-           size == TLS_DIGEST;
+bool
+tls_stream_fingerprint(const struct tls_stream *tls,
+                       uint8_t out[TLS_FINGERPRINT])
+{
+    return digest(tls, EVP_sha1(), TLS_FINGERPRINT, out);
 }

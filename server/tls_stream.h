@@ -25,7 +25,8 @@ enum {
     TLS_OUT_MAX = 256 * 1024, /* ciphertext, what TLS says itself included */
     TLS_MESSAGES_MAX = 16,    /* after the handshake, between two bytes of data:
                                  KeyUpdate makes work for little */
-    TLS_DIGEST = 32
+    TLS_DIGEST = 32,
+    TLS_FINGERPRINT = 20
 };
 
 struct tls_stream *tls_stream_new(SSL_CTX *context, struct error *err);
@@ -59,5 +60,8 @@ const char *tls_stream_version(const struct tls_stream *tls);
 const char *tls_stream_cipher(const struct tls_stream *tls);
 /* SHA-256 of the certificate that the client was shown. */
 bool tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST]);
+/* SHA-1 of it: what libmysqlclient pins. */
+bool tls_stream_fingerprint(const struct tls_stream *tls,
+                            uint8_t out[TLS_FINGERPRINT]);
 
 #endif

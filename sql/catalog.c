@@ -110,6 +110,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_engine_status,
     &table_show_engines,
     &table_show_error_count,
+    &table_show_errors,
     &table_show_events,
     &table_show_explain,
     &table_show_full_columns,

@@ -12,6 +12,7 @@
 
 struct error;
 struct heap_walk;
+struct peer_survey;
 struct rowset;
 struct snapshot;
 struct sql_session;
@@ -31,6 +32,7 @@ struct catalog_scope {
      * statement's rows. */
     struct snapshot *snapshot;
     struct stats *stats;
+    const struct peer_survey *survey;
     const char *no_total; /* why NEED_TOTAL gave none, or NULL: it was tried */
 };
 
@@ -40,7 +42,10 @@ enum catalog_need {
     NEED_STATS = 2,    /* scope.stats */
     /* scope.snapshot, a fresh one, if the session may take it and the profiler
      * is on; else NULL. */
-    NEED_TOTAL = 4
+    NEED_TOTAL = 4,
+    /* scope.survey, if there is anybody whom the session may ask, and it is
+     * read by what can wait; else NULL. */
+    NEED_PEERS = 8
 };
 
 struct catalog_type {

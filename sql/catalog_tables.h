@@ -15,8 +15,10 @@ size_t sessions_list(const struct sql_session *session,
 void catalog_nothing(const struct catalog_scope *scope, struct rowset *out);
 
 /* tables_node.c */
-extern const struct catalog_table table_nodes;
 extern const struct catalog_table table_profiler;
+
+/* tables_nodes.c */
+extern const struct catalog_table table_nodes;
 extern const struct catalog_table table_show_backends;
 extern const struct catalog_table table_show_compute_nodes;
 
@@ -103,6 +105,7 @@ extern const struct catalog_table table_keywords;
 /* tables_show.c */
 extern const struct catalog_table table_show_variables;
 extern const struct catalog_table table_show_status;
+extern const struct catalog_table table_show_errors;
 extern const struct catalog_table table_show_warnings;
 extern const struct catalog_table table_show_warning_count;
 extern const struct catalog_table table_show_error_count;

@@ -100,6 +100,7 @@ struct cursor {
     size_t column_count; /* 0: an OK with the figures below, when DONE */
     bool instant;        /* steps never block: run on the loop */
     bool timed;          /* max_execution_time holds for it: a SELECT */
+    uint32_t timeout_ms; /* that it may take; 0: what the server says */
     uint64_t affected_rows;
     const char *info; /* "" or text of the OK */
 };

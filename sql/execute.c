@@ -121,6 +121,7 @@ static const struct {
     [STATEMENT_END] = {0, end_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
     [STATEMENT_MAINTAIN] = {0, maintain_open},
+    [STATEMENT_FORWARD] = {0, forward_open}, /* the channel knows who asks */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
@@ -129,6 +130,46 @@ const struct value *
 opening_parameters(const struct opening *opening)
 {
     return opening->parameters ? opening->parameters->values : NULL;
+}
+
+/* Another node's session runs what is forwarded, and that alone: whoever broke
+ * into a node has no more there than its callers have. */
+static int
+check_channel(const struct sql_session *session, bool forward,
+              struct error *err)
+{
+    if (!session->channel || forward)
+        return 0;
+    error_set(err, ER_PRIVILEGE,
+              "Access denied; another node's session runs ADMIN FORWARD alone");
+    return -1;
+}
+
+/* heapwire_timeout, where it was set. */
+static void
+limit_time(struct cursor *cursor, const struct sql_session *session,
+           uint32_t timeout_s)
+{
+    if (timeout_s == 0)
+        timeout_s = session->statement_s;
+    if (cursor->timeout_ms == 0)
+        cursor->timeout_ms = timeout_s * 1000;
+}
+
+/* Whether it asks about the warnings, or may: a SELECT without tables. */
+static bool
+keeps_warnings(const struct statement *statement, const struct cursor *cursor)
+{
+    static const char *const subjects[] = {"errors", "error_count", "warnings",
+                                           "warning_count"};
+    const char *what = statement->show.what;
+
+    if (!cursor)
+        return false;
+    for (size_t i = 0; statement->kind == STATEMENT_SHOW && i < 4; i++)
+        if (strcmp(what, subjects[i]) == 0)
+            return true;
+    return statement->kind == STATEMENT_SELECT && cursor->instant;
 }
 
 /* Takes o->arena, which the cursor may keep. */
@@ -147,9 +188,15 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
     }
     o->statement = &statement;
     if (statement_parse(text, &how, &statement, err) == 0 &&
+        check_channel(o->session, statement.kind == STATEMENT_FORWARD, err) ==
+            0 &&
         privilege_check(o->session->who.privileges,
                         statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
+    if (cursor)
+        limit_time(cursor, o->session, statement.timeout_s);
+    if (!o->describing && !keeps_warnings(&statement, cursor))
+        warnings_drop_old(o->session);
     *parameters = statement.parameters;
     arena_free(o->arena);
     o->statement = NULL;
@@ -163,11 +210,19 @@ sql_open(struct sql_session *session, struct span text,
 {
     struct opening opening = {
         .session = session, .parameters = parameters, .waker = waker};
-    struct select_plan *plan = select_plan_find(session, text, parameters);
+    struct select_plan *plan = NULL;
+    struct cursor *cursor;
     size_t count;
 
-    if (plan)
-        return select_open_plan(&opening, plan, err);
+    if (!session->channel)
+        plan = select_plan_find(session, text, parameters);
+    warnings_begin(session);
+    if (plan) {
+        cursor = select_open_plan(&opening, plan, err);
+        if (cursor)
+            limit_time(cursor, session, 0);
+        return cursor;
+    }
     return open_statement(&opening, text,
                           parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
                           &count, err);
@@ -212,9 +267,10 @@ struct cursor *
 sql_open_fields(struct sql_session *session, struct span table,
                 struct error *err)
 {
-    const struct catalog_table *found =
-        catalog_resolve(session, NULL, table, err);
+    const struct catalog_table *found = NULL;
 
+    if (check_channel(session, false, err) == 0)
+        found = catalog_resolve(session, NULL, table, err);
     if (!found ||
         privilege_check(session->who.privileges, found->privilege, err) != 0)
         return NULL;

@@ -31,6 +31,7 @@ struct opening {
 const struct value *opening_parameters(const struct opening *opening);
 
 struct cursor *admin_open(struct opening *opening, struct error *err);
+struct cursor *forward_open(struct opening *opening, struct error *err);
 struct cursor *show_open(struct opening *opening, struct error *err);
 struct cursor *set_open(struct opening *opening, struct error *err);
 struct cursor *select_open(struct opening *opening, struct error *err);

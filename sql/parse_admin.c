@@ -1,7 +1,8 @@
 /*
  * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
  * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
- * statements whose first word they do not know.  And CALL import_snapshot().
+ * statements whose first word they do not know.  And CALL import_snapshot(),
+ * and what nodes say to each other: ADMIN FORWARD '<envelope>'.
  */
 #include "parser.h"
 
@@ -72,17 +73,22 @@ parse_target(struct parser *p, struct admin_execute *out)
         out->target = TARGET_COMPUTE_NODES;
         return parser_expect(p, "NODES");
     }
-    parser_accept(p, "BACKENDS");
+    if (parser_accept(p, "BACKENDS"))
+        out->target = TARGET_BACKENDS;
     return 0;
 }
 
 int
 parse_admin(struct parser *p, struct statement *out)
 {
-    out->kind = STATEMENT_ADMIN_EXECUTE;
     parser_advance(p);
-    if (parser_expect(p, "EXECUTE") != 0 || parser_expect(p, "ON") != 0 ||
-        parse_target(p, &out->admin) != 0)
+    if (parser_accept(p, "FORWARD")) {
+        out->kind = STATEMENT_FORWARD;
+        return parser_string(p, &out->forward, NULL);
+    }
+    out->kind = STATEMENT_ADMIN_EXECUTE;
+    if (parser_expect(p, "EXECUTE") != 0 || parse_hint(p, out) != 0 ||
+        parser_expect(p, "ON") != 0 || parse_target(p, &out->admin) != 0)
         return -1;
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }

@@ -202,6 +202,8 @@ parse_set(struct parser *p, struct statement *out)
 
     out->kind = STATEMENT_SET;
     parser_advance(p);
+    if (!at_assignment(p) && parser_accept(p, "STATEMENT"))
+        return parse_set_statement(p, out);
     do {
         scope = parse_scope(p);
         if (count == 0 && !at_assignment(p) && parser_accept(p, "TRANSACTION"))

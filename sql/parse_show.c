@@ -41,7 +41,7 @@ static const struct {
     {"DATABASES", "databases", SHOW_OF_NODE, MAY_FILTER},
     {"ENGINE", "engine_status", SHOW_NAMED_ENGINE, 0},
     {"ENGINES", "engines", SHOW_OF_NODE, 0},
-    {"ERRORS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
+    {"ERRORS", "errors", SHOW_OF_NODE, MAY_LIMIT},
     {"EVENTS", "events", SHOW_OF_DATABASE, MAY_FILTER},
     {"FIELDS", "columns", SHOW_OF_TABLE, MAY_FILTER | MAY_FULL},
     {"FUNCTION STATUS", "routines", SHOW_OF_NODE, MAY_FILTER},
@@ -95,18 +95,20 @@ accept_words(struct parser *p, const char *words, struct parser *furthest)
     return true;
 }
 
-/* LIMIT [offset,] rows, of a set that is always empty. */
+/* LIMIT [offset,] rows, LIMIT rows OFFSET offset */
 static int
-parse_limit(struct parser *p)
+parse_limit(struct parser *p, struct show *out)
 {
-    uint64_t nothing;
-
-    do {
-        parser_advance(p);
-        if (parser_number(p, &nothing, NULL) != 0)
-            return -1;
-    } while (token_is_operator(&p->token, ","));
-    return 0;
+    parser_advance(p);
+    out->has_limit = true;
+    if (parser_number(p, &out->rows, NULL) != 0)
+        return -1;
+    if (parser_accept(p, "OFFSET"))
+        return parser_number(p, &out->offset, NULL);
+    if (!parser_accept_operator(p, ","))
+        return 0;
+    out->offset = out->rows;
+    return parser_number(p, &out->rows, NULL);
 }
 
 static bool
@@ -197,7 +199,7 @@ static int
 parse_filter(struct parser *p, struct show *out, unsigned may)
 {
     if ((may & MAY_LIMIT) && token_is(&p->token, "LIMIT"))
-        return parse_limit(p);
+        return parse_limit(p, out);
     if ((may & MAY_LIKE) && parser_accept(p, "LIKE")) {
         out->has_like = true;
         return parser_string(p, &out->like, NULL);

@@ -215,8 +215,8 @@ static const struct {
     {"UNINSTALL", parse_change},
 };
 
-static int
-parse_statement(struct parser *p, struct statement *out)
+int
+parser_statement(struct parser *p, struct statement *out)
 {
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))
@@ -245,7 +245,7 @@ statement_parse(struct span text, const struct parsing *how,
         error_set(err, ER_EMPTY_QUERY, "Query was empty");
         return -1;
     }
-    if (parse_statement(&p, out) != 0)
+    if (parser_statement(&p, out) != 0)
         return -1;
     parser_accept_operator(&p, ";");
     if (p.token.kind != TOKEN_END)

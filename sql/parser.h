@@ -50,6 +50,13 @@ int parser_count_parameters(struct parser *p);
  * outside parentheses.  At least one. */
 int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 
+/* Any statement, from its first word on. */
+int parser_statement(struct parser *p, struct statement *out);
+/* SET STATEMENT name = number [, ...] FOR statement, behind STATEMENT. */
+int parse_set_statement(struct parser *p, struct statement *out);
+/* A hint between what was consumed and the token; none is fine. */
+int parse_hint(struct parser *p, struct statement *out);
+
 /* The statements, each from its first word on. */
 int parse_admin(struct parser *p, struct statement *out);
 int parse_admin_call(struct parser *p, struct statement *out);

@@ -352,7 +352,8 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
-    if (c->query.rewrite.form == REWRITE_SELECT && !o->describing)
+    if (c->query.rewrite.form == REWRITE_SELECT && !o->describing &&
+        o->statement->timeout_s == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
     return &c->cursor.base;

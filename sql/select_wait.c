@@ -9,6 +9,7 @@
 #include "diff.h"
 #include "errors.h"
 #include "functions.h"
+#include "peer_survey.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "sql_session.h"
@@ -85,6 +86,8 @@ select_wait_end(struct select_wait *wait)
     if (wait->stats)
         stats_unref(wait->stats);
     wait->stats = NULL;
+    peer_survey_free(wait->survey);
+    wait->survey = NULL;
     wait->fetched = wait->wanted = 0;
     select_views_end(&wait->views);
 }
@@ -179,13 +182,35 @@ look_for_stats(struct select_wait *wait, struct catalog_scope *scope,
     return state;
 }
 
-/* Both are asked for before either is waited for. */
+static enum step
+look_for_peers(struct select_wait *wait, struct catalog_scope *scope,
+               struct error *err)
+{
+    enum step step;
+
+    if (!wait->survey)
+        wait->survey = peer_survey_new(scope->session, wait->waker, err);
+    if (!wait->survey)
+        return STEP_FAIL;
+    step = peer_survey_step(wait->survey);
+    if (step == STEP_DONE) {
+        scope->survey = wait->survey;
+        wait->fetched |= NEED_PEERS;
+        wait->wanted &= ~(unsigned)NEED_PEERS;
+    }
+    return step;
+}
+
+/* All are asked for before any is waited for. */
 enum step
 select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
                  struct error *err)
 {
     enum step view;
 
+    if ((wait->wanted & NEED_PEERS) &&
+        look_for_peers(wait, scope, err) == STEP_FAIL)
+        return STEP_FAIL;
     if ((wait->wanted & NEED_STATS) &&
         look_for_stats(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
@@ -253,6 +278,9 @@ select_need(struct handle *handle, unsigned needs)
 {
     struct select_wait *wait = handle->wait;
 
+    if ((needs & NEED_PEERS) &&
+        (!wait || !peer_survey_possible(handle->scope.session)))
+        needs &= ~(unsigned)NEED_PEERS; /* then as they are known */
     if (needs == 0)
         return SQLITE_OK;
     if (!wait)

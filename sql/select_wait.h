@@ -19,6 +19,7 @@
 
 struct controller;
 struct functions;
+struct peer_survey;
 struct progress;
 struct sql_node;
 struct ticket;
@@ -49,6 +50,7 @@ struct select_wait {
     pthread_mutex_t lock; /* of the tickets: progress may look at any time */
     struct ticket *snapshot_ticket, *stats_ticket;
     struct stats *stats; /* a reference, or NULL */
+    struct peer_survey *survey;
     struct select_pin pins[SELECT_SNAPSHOTS_MAX];
     size_t pin_count;
     struct select_views views;

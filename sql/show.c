@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "execute.h"
 #include "like.h"
+#include "peer_survey.h"
 #include "privileges.h"
 #include "rowset.h"
 #include "select_query.h"
@@ -148,6 +149,21 @@ filter(struct rowset *rows, struct span pattern)
     rows->filled = kept * rows->columns;
 }
 
+static void
+limit(struct rowset *rows, const struct show *show)
+{
+    size_t count = rowset_rows(rows);
+    size_t first = show->offset < count ? (size_t)show->offset : count;
+
+    count -= first;
+    if (show->rows < count)
+        count = (size_t)show->rows;
+    if (first > 0 && count > 0)
+        memmove(rows->values, rows->values + first * rows->columns,
+                count * rows->columns * sizeof(*rows->values));
+    rows->filled = count * rows->columns;
+}
+
 /* "Tables_in_heapwire (pattern)", "Database (pattern)", "Grants for a@b";
  * NULL: as it is. */
 static const char *
@@ -173,6 +189,25 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
+/* As SHOW ... WHERE 1: a SELECT can wait. */
+static struct cursor *
+open_waiting(struct opening *o, const struct catalog_table *table,
+             const struct catalog_scope *scope, struct error *err)
+{
+    static const struct span all = {"1", 1};
+    const struct statement *given = o->statement;
+    struct statement statement = *given;
+    struct cursor *cursor;
+
+    statement.source = all;
+    statement.show.where =
+        (struct fragment){.lexer = lexer_of(all), .end = all.data + all.size};
+    o->statement = &statement;
+    cursor = select_open_where(o, table, scope, err);
+    o->statement = given;
+    return cursor;
+}
+
 struct cursor *
 show_open(struct opening *o, struct error *err)
 {
@@ -192,7 +227,9 @@ show_open(struct opening *o, struct error *err)
     scope.label = label_of(show, &scope, label);
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
-    if (table->needs || table->walk) {
+    if (table->needs == NEED_PEERS && peer_survey_possible(o->session))
+        return open_waiting(o, table, &scope, err);
+    if ((table->needs & ~(unsigned)NEED_PEERS) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a table that waits for the node can be read by SELECT "
                   "alone");
@@ -208,6 +245,8 @@ show_open(struct opening *o, struct error *err)
     }
     if (show->has_like)
         filter(&rows, show->like);
+    if (show->has_limit)
+        limit(&rows, show);
     o->session->found_rows = rowset_rows(&rows);
     return sql_cursor_rows(table, &rows, scope.label, err);
 }

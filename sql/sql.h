@@ -128,6 +128,7 @@ struct sql_node {
     int64_t started_ms;             /* wall clock */
     uint32_t max_connections;
     atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
+    atomic_uint statement_timeout_s; /* heapwire_timeout, likewise */
     struct controller *controller;
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; NULL: none, this node alone */
@@ -158,6 +159,8 @@ bool sql_session_autocommit(const struct sql_session *session);
 uint32_t sql_session_idle_s(const struct sql_session *session);
 /* Milliseconds that a timed cursor may take: max_execution_time; 0: any. */
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
+/* That the last statement has left, for its OK or EOF. */
+uint16_t sql_session_warnings(const struct sql_session *session);
 bool sql_session_in_transaction(const struct sql_session *session);
 
 /* What the ? of a prepared statement stand for, in order. */

@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "errors.h"
 #include "memory.h"
+#include "sql_statement.h"
 #include "variables.h"
 
 struct sql_session *
@@ -37,6 +38,7 @@ sql_session_free(struct sql_session *session)
     if (!session)
         return;
     session_value_free(session->values);
+    warnings_clear(session);
     mem_free(session);
 }
 
@@ -45,11 +47,14 @@ sql_session_reset(struct sql_session *session)
 {
     session_value_free(session->values);
     session->values = NULL;
+    warnings_clear(session);
     session->autocommit = true;
     session->in_transaction = false;
     session->idle_s = 0;
     session->found_rows = 0;
     session->timeout_ms = 0;
+    session->statement_s = 0;
+    session->parallel = 0;
 }
 
 int
@@ -92,6 +97,36 @@ uint32_t
 sql_session_timeout_ms(const struct sql_session *session)
 {
     return session->timeout_ms;
+}
+
+uint32_t
+session_timeout_s(const struct sql_session *session,
+                  const struct statement *statement)
+{
+    uint32_t node_s = session->node->statement_timeout_s;
+
+    if (statement->timeout_s)
+        return statement->timeout_s;
+    if (session->statement_s)
+        return session->statement_s;
+    return node_s ? node_s : TIMEOUT_DEFAULT_S;
+}
+
+uint32_t
+session_parallel(const struct sql_session *session,
+                 const struct statement *statement)
+{
+    return statement->parallel ? statement->parallel : session->parallel;
+}
+
+uint16_t
+sql_session_warnings(const struct sql_session *session)
+{
+    const struct warnings *all = &session->warnings;
+
+    if (all->old)
+        return 0;
+    return (uint16_t)(all->total < UINT16_MAX ? all->total : UINT16_MAX);
 }
 
 static bool
@@ -206,6 +241,10 @@ follow(struct sql_session *session, const struct session_value *s)
         session->idle_s = unset ? 0 : bounded(s, 1, IDLE_MAX_S);
     else if (strcmp(s->variable->name, "max_execution_time") == 0)
         session->timeout_ms = unset ? 0 : bounded(s, 0, UINT32_MAX);
+    else if (strcmp(s->variable->name, "heapwire_timeout") == 0)
+        session->statement_s = unset ? 0 : bounded(s, 1, TIMEOUT_MAX_S);
+    else if (strcmp(s->variable->name, "heapwire_parallel") == 0)
+        session->parallel = unset ? 0 : bounded(s, 0, PARALLEL_MAX);
 }
 
 /* DEFAULT of a computed variable: it is the session's own no more. */

@@ -8,13 +8,18 @@
 
 #include "cursor.h"
 #include "sql.h"
+#include "warnings.h"
 
 enum {
     IDLE_MAX_S = 31536000,    /* of wait_timeout, as MySQL has it */
+    TIMEOUT_DEFAULT_S = 60,   /* of a statement */
+    TIMEOUT_MAX_S = 86400,    /* heapwire_timeout */
+    PARALLEL_MAX = 16384,     /* heapwire_parallel */
     SESSION_VALUES_MAX = 256, /* variables that a session may change or make */
     SESSION_VALUE_MAX = 4096  /* bytes of one */
 };
 
+struct statement;
 struct variable;
 
 /* One changed system variable, or a user variable. */
@@ -34,9 +39,12 @@ struct sql_session {
     bool forwarded; /* for another node's session: it may ask no further */
     char database[SQL_NAME_MAX + 1]; /* "": none */
     bool autocommit, in_transaction;
-    uint32_t idle_s;              /* wait_timeout, where SET changed it; or 0 */
-    uint32_t timeout_ms;          /* max_execution_time; 0: none */
-    uint64_t found_rows;          /* that the last SELECT or SHOW gave */
+    uint32_t idle_s;      /* wait_timeout, where SET changed it; or 0 */
+    uint32_t timeout_ms;  /* max_execution_time; 0: none */
+    uint32_t statement_s; /* heapwire_timeout, where SET changed it; or 0 */
+    uint32_t parallel;    /* heapwire_parallel; 0: none */
+    uint64_t found_rows;  /* that the last SELECT or SHOW gave */
+    struct warnings warnings;
     struct session_value *values; /* NULL while nothing was changed */
 };
 
@@ -55,5 +63,12 @@ struct session_value *session_value_new(const struct variable *variable,
 int session_value_apply(struct sql_session *session, struct session_value *list,
                         struct error *err);
 void session_value_free(struct session_value *list);
+
+/* heapwire_timeout and heapwire_parallel: the statement's, else the session's.
+ */
+uint32_t session_timeout_s(const struct sql_session *session,
+                           const struct statement *statement);
+uint32_t session_parallel(const struct sql_session *session,
+                          const struct statement *statement);
 
 #endif

@@ -39,6 +39,7 @@ enum statement_kind {
     STATEMENT_END, /* COMMIT, ROLLBACK */
     STATEMENT_EXPLAIN,
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
+    STATEMENT_FORWARD,  /* ADMIN FORWARD: another node asks */
     STATEMENT_IMPORT,   /* CALL import_snapshot() */
     STATEMENT_NOTHING,  /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
@@ -54,7 +55,8 @@ struct fragment {
 enum target_kind {
     TARGET_ONE,  /* ids[0]; answered line by line */
     TARGET_LIST, /* ids, ascending and distinct */
-    TARGET_ALL,  /* ALL and ALL BACKENDS */
+    TARGET_ALL,
+    TARGET_BACKENDS,
     TARGET_COMPUTE_NODES
 };
 
@@ -86,6 +88,8 @@ struct show {
     enum show_subject subject;
     bool full, global;
     bool has_database, has_user, has_like, has_where;
+    bool has_limit;
+    uint64_t offset, rows; /* LIMIT */
     struct span database, table, user, like;
     struct fragment where;
 };
@@ -121,9 +125,12 @@ struct named_table {
 struct statement {
     enum statement_kind kind;
     struct span source;
-    size_t parameters; /* ? in it */
+    size_t parameters;  /* ? in it */
+    uint32_t timeout_s; /* heapwire_timeout of this one; 0: the session's */
+    uint32_t parallel;  /* heapwire_parallel likewise */
     union {
         struct admin_execute admin;
+        struct span forward; /* the envelope */
         struct import import;
         struct show show;
         struct assignment *set; /* in order */

@@ -1,10 +1,6 @@
 /*
- * tables_node.c - this node: as itself, as a profiler, as StarRocks' backend
+ * tables_node.c - heapwire.profiler: how profiling is on this node
  *
- * CREATE TABLE heapwire.nodes (
- *     id bigint, address varchar(64), port bigint, role varchar(64),
- *     alive tinyint(1), since datetime, version varchar(64),
- *     state varchar(64))
  * CREATE TABLE heapwire.profiler (
  *     state varchar(64), since datetime, active tinyint(1),
  *     active_since datetime, sample_rate bigint unsigned,
@@ -28,11 +24,12 @@
 #include "rowset.h"
 #include "schema_types.h"
 #include "sql_session.h"
+#include "tables_node.h"
 
 enum { LG_SAMPLE_MAX = 62, RISKS_TEXT_MAX = 8192 };
 
-static const char *
-state_name(enum node_state state)
+const char *
+node_state_name(enum node_state state)
 {
     static const char *const names[] = {[NODE_ABSENT] = "absent",
                                         [NODE_CONNECTED] = "connected",
@@ -42,54 +39,15 @@ state_name(enum node_state state)
     return names[state];
 }
 
-/* As StarRocks has it. */
-static void
-add_word(struct rowset *out, bool truth)
-{
-    rowset_text(out, truth ? "true" : "false");
-}
-
 /* Why profiling cannot be switched on here, or "". */
-static const char *
-explain(const struct node_status *status, struct error *why)
+const char *
+node_explain(const struct node_status *status, struct error *why)
 {
     if (node_status_check(status, why) == 0 &&
         node_status_check_job(status, JOB_ENABLE, why) == 0)
         return "";
     return why->text;
 }
-
-/* ---- heapwire.nodes ---- */
-
-static void
-produce_nodes(const struct catalog_scope *scope, struct rowset *out)
-{
-    const struct sql_node *node = scope->session->node;
-    struct node_status status;
-
-    controller_status(node->controller, &status);
-    rowset_int(out, node->id);
-    rowset_text(out, node->address);
-    rowset_int(out, node->port);
-    rowset_text(out, "self");
-    rowset_int(out, status.state == NODE_CONNECTED);
-    rowset_time(out, status.since_ms);
-    rowset_text(out, HW_VERSION);
-    rowset_text(out, state_name(status.state));
-}
-
-static const struct catalog_column nodes[] = {
-    {"id", &type_bigint},    {"address", &type_name},  {"port", &type_bigint},
-    {"role", &type_name},    {"alive", &type_boolean}, {"since", &type_time},
-    {"version", &type_name}, {"state", &type_name},
-};
-
-const struct catalog_table table_nodes = {"heapwire",
-                                          "nodes",
-                                          "The nodes that this one knows",
-                                          CATALOG_COLUMNS(nodes),
-                                          PRIVILEGE_STATUS,
-                                          produce_nodes};
 
 /* ---- heapwire.profiler ---- */
 
@@ -130,7 +88,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     struct error why;
 
     controller_status(scope->session->node->controller, &status);
-    rowset_text(out, state_name(status.state));
+    rowset_text(out, node_state_name(status.state));
     rowset_time(out, status.since_ms);
     if (status.state == NODE_CONNECTED) {
         rowset_int(out, hello->active != 0);
@@ -148,7 +106,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
         rowset_null(out);
     rowset_text(out, hello->version);
     rowset_text(out, hello->mallctl);
-    rowset_text(out, explain(&status, &why));
+    rowset_text(out, node_explain(&status, &why));
     rowset_text(out, profiler_state_word(profiler_state_of(&status)));
     if (status.state == NODE_CONNECTED) {
         rowset_time(out, hello->active_until_ms);
@@ -200,110 +158,3 @@ const struct catalog_table table_profiler = {
     CATALOG_COLUMNS(profiler),
     PRIVILEGE_STATUS,
     produce_profiler};
-
-/* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
-
-static void
-produce_backends(const struct catalog_scope *scope, struct rowset *out)
-{
-    const struct sql_node *node = scope->session->node;
-    struct node_status status;
-    struct error why;
-
-    controller_status(node->controller, &status);
-    rowset_int(out, node->id);
-    rowset_text(out, node->address);
-    rowset_nulls(out, 4); /* ports */
-    rowset_time(out, status.state == NODE_CONNECTED ? status.hello.started_ms
-                                                    : node->started_ms);
-    rowset_time(out, status.state == NODE_CONNECTED ? clock_wall_ms()
-                                                    : status.since_ms);
-    add_word(out, status.state == NODE_CONNECTED);
-    add_word(out, false); /* SystemDecommissioned */
-    add_word(out, false); /* ClusterDecommissioned */
-    rowset_nulls(out, 6); /* tablets, capacities */
-    rowset_text(out,
-                status.state == NODE_CONNECTED ? "" : explain(&status, &why));
-    rowset_text(out, HW_VERSION);
-    rowset_text(out, "");
-    rowset_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */
-    rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
-    rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
-    rowset_text(out, "");
-    rowset_text(out, "");
-}
-
-static const struct catalog_column backends[] = {
-    {"BackendId", &type_bigint},
-    {"IP", &type_name},
-    {"HeartbeatPort", &type_bigint},
-    {"BePort", &type_bigint},
-    {"HttpPort", &type_bigint},
-    {"BrpcPort", &type_bigint},
-    {"LastStartTime", &type_time},
-    {"LastHeartbeat", &type_time},
-    {"Alive", &type_name},
-    {"SystemDecommissioned", &type_name},
-    {"ClusterDecommissioned", &type_name},
-    {"TabletNum", &type_bigint},
-    {"DataUsedCapacity", &type_name},
-    {"AvailCapacity", &type_name},
-    {"TotalCapacity", &type_name},
-    {"UsedPct", &type_name},
-    {"MaxDiskUsedPct", &type_name},
-    {"ErrMsg", &type_text},
-    {"Version", &type_name},
-    {"Status", &type_text},
-    {"DataTotalCapacity", &type_name},
-    {"DataUsedPct", &type_name},
-    {"CpuCores", &type_bigint},
-    {"NumRunningQueries", &type_bigint},
-    {"MemUsedPct", &type_name},
-    {"CpuUsedPct", &type_name},
-    {"DataCacheMetrics", &type_text},
-    {"Location", &type_text},
-};
-
-const struct catalog_table table_show_backends = {
-    CATALOG_HIDDEN,   "backends",      "", CATALOG_COLUMNS(backends),
-    PRIVILEGE_STATUS, produce_backends};
-
-static void
-produce_no_compute_nodes(const struct catalog_scope *scope, struct rowset *out)
-{
-    (void)scope;
-    (void)out;
-}
-
-static const struct catalog_column compute_nodes[] = {
-    {"ComputeNodeId", &type_bigint},
-    {"IP", &type_name},
-    {"HeartbeatPort", &type_bigint},
-    {"BePort", &type_bigint},
-    {"HttpPort", &type_bigint},
-    {"BrpcPort", &type_bigint},
-    {"LastStartTime", &type_time},
-    {"LastHeartbeat", &type_time},
-    {"Alive", &type_name},
-    {"SystemDecommissioned", &type_name},
-    {"ClusterDecommissioned", &type_name},
-    {"ErrMsg", &type_text},
-    {"Version", &type_name},
-    {"CpuCores", &type_bigint},
-    {"NumRunningQueries", &type_bigint},
-    {"MemUsedPct", &type_name},
-    {"CpuUsedPct", &type_name},
-    {"HasStoragePath", &type_name},
-    {"StarletPort", &type_bigint},
-    {"WorkerId", &type_bigint},
-    {"WarehouseName", &type_name},
-    {"TabletNum", &type_bigint},
-};
-
-const struct catalog_table table_show_compute_nodes = {
-    CATALOG_HIDDEN,
-    "compute_nodes",
-    "",
-    CATALOG_COLUMNS(compute_nodes),
-    PRIVILEGE_STATUS,
-    produce_no_compute_nodes};

@@ -166,14 +166,47 @@ const struct catalog_table table_show_status = {
     CATALOG_HIDDEN, "status", "", CATALOG_COLUMNS(name_and_value), 0,
     produce_status};
 
-/* ---- warnings: nothing here warns, what is wrong is an error ---- */
+/* ---- warnings; what is an error failed its statement ---- */
+
+static void
+produce_warnings(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct warning *w = scope->session->warnings.first;
+
+    for (; w; w = w->next) {
+        rowset_text(out, "Warning");
+        rowset_int(out, w->code);
+        rowset_text(out, w->text);
+    }
+}
 
 static const struct catalog_column warnings[] = {
     {"Level", &type_name}, {"Code", &type_bigint}, {"Message", &type_text}};
 
-const struct catalog_table table_show_warnings = {
-    CATALOG_HIDDEN, "warnings", "", CATALOG_COLUMNS(warnings), 0,
+const struct catalog_table table_show_errors = {
+    CATALOG_HIDDEN, "errors", "", CATALOG_COLUMNS(warnings), 0,
     catalog_nothing};
+
+const struct catalog_table table_show_warnings = {
+    CATALOG_HIDDEN,  "warnings", "", CATALOG_COLUMNS(warnings), 0,
+    produce_warnings};
+
+static void
+produce_warning_count(const struct catalog_scope *scope, struct rowset *out)
+{
+    rowset_int(out, (int64_t)scope->session->warnings.total);
+}
+
+static const struct catalog_column warning_count[] = {
+    {"@@session.warning_count", &type_bigint}};
+
+const struct catalog_table table_show_warning_count = {
+    CATALOG_HIDDEN,
+    "warning_count",
+    "",
+    CATALOG_COLUMNS(warning_count),
+    0,
+    produce_warning_count};
 
 static void
 produce_zero(const struct catalog_scope *scope, struct rowset *out)
@@ -181,13 +214,6 @@ produce_zero(const struct catalog_scope *scope, struct rowset *out)
     (void)scope;
     rowset_int(out, 0);
 }
-
-static const struct catalog_column warning_count[] = {
-    {"@@session.warning_count", &type_bigint}};
-
-const struct catalog_table table_show_warning_count = {
-    CATALOG_HIDDEN, "warning_count", "", CATALOG_COLUMNS(warning_count), 0,
-    produce_zero};
 
 static const struct catalog_column error_count[] = {
     {"@@session.error_count", &type_bigint}};

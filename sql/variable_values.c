@@ -145,6 +145,25 @@ all_digits(const struct value *given)
     return given->size > 0;
 }
 
+/* A number, and one that the variable may have. */
+static int
+accept_range(const struct variable *variable, struct value *value,
+             struct error *err)
+{
+    char digits[32];
+
+    if (value->type == VALUE_TEXT) {
+        snprintf(digits, sizeof(digits), "%.*s",
+                 (int)(value->size < 20 ? value->size : 20), value->data);
+        value->type = VALUE_INT;
+        value->integer = strtoll(digits, NULL, 10);
+    }
+    if (value->integer >= variable->least && value->integer <= variable->most)
+        return 0;
+    snprintf(digits, sizeof(digits), "%lld", (long long)value->integer);
+    return refuse(variable, (struct span){digits, strlen(digits)}, err);
+}
+
 static int
 accept_int(const struct variable *variable, const struct value *given,
            struct value *out, struct error *err)
@@ -239,7 +258,9 @@ variable_accept(const struct variable *variable, const struct value *given,
     case VARIABLE_BOOL:
         return accept_bool(variable, given, out, err);
     case VARIABLE_INT:
-        return accept_int(variable, given, out, err);
+        if (accept_int(variable, given, out, err) != 0)
+            return -1;
+        return variable->most ? accept_range(variable, out, err) : 0;
     case VARIABLE_TEXT:
         break;
     }

@@ -38,6 +38,20 @@ compute_idle(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_warnings(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu64, session->warnings.total);
+}
+
+static void
+compute_timeout(const struct sql_session *session, char *out, size_t size)
+{
+    uint32_t node_s = session->node->statement_timeout_s;
+
+    snprintf(out, size, "%" PRIu32, node_s ? node_s : TIMEOUT_DEFAULT_S);
+}
+
+static void
 compute_machine(const struct sql_session *session, char *out, size_t size)
 {
     struct utsname name;
@@ -136,6 +150,7 @@ const struct variable variables[] = {
     TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),
     TEXT("default_storage_engine", "heapwire"),
     TEXT("default_tmp_storage_engine", "heapwire"),
+    INT_READ("error_count", "0"),
     TEXT_READ("event_scheduler", "OFF"),
     BOOL("foreign_key_checks", "1"),
     BOOL_READ("general_log", "0"),
@@ -145,6 +160,10 @@ const struct variable variables[] = {
     TEXT_READ("have_query_cache", "NO"),
     TEXT_READ("have_ssl", "YES"),
     TEXT_READ("have_symlink", "DISABLED"),
+    {"heapwire_parallel", VARIABLE_INT, ACCESS_SESSION, "0", NULL, NULL, 0,
+     PARALLEL_MAX},
+    {"heapwire_timeout", VARIABLE_INT, ACCESS_SESSION, NULL, compute_timeout,
+     NULL, 1, TIMEOUT_MAX_S},
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),
@@ -215,6 +234,7 @@ const struct variable variables[] = {
              compute_machine),
     TEXT_READ("version_compile_os", "Linux"),
     COMPUTED("wait_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
+    COMPUTED("warning_count", VARIABLE_INT, ACCESS_READ, compute_warnings),
 };
 
 const size_t variable_count = sizeof(variables) / sizeof(variables[0]);

@@ -32,6 +32,7 @@ struct variable {
     const char *value; /* unless computed */
     void (*compute)(const struct sql_session *session, char *out, size_t size);
     const char *same_as; /* an older or newer name of that variable */
+    int64_t least, most; /* of an INT; most 0: any */
 };
 
 extern const struct variable variables[];

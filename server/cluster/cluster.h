@@ -25,6 +25,9 @@ struct cluster_options {
     unsigned connect_timeout_ms;
 };
 
+/* Once, before there are other threads. */
+int cluster_prepare(struct error *err);
+
 /* NULL with *err. */
 struct cluster *cluster_start(uv_loop_t *loop, struct wakes *wakes,
                               const struct cluster_options *options,
@@ -34,6 +37,9 @@ const struct sql_peers *cluster_peers(struct cluster *cluster);
 
 /* Takes members.  Links to those who left, or moved, close when idle. */
 void cluster_set_members(struct cluster *cluster, struct members *members);
+/* What is wrong with this node's membership, which its row then shows as its
+ * error; code 0: nothing. */
+void cluster_set_trouble(struct cluster *cluster, const struct error *trouble);
 /* A new secret: links made from now on use it. */
 void cluster_set_identity(struct cluster *cluster,
                           const struct peer_identity *identity);

@@ -15,16 +15,18 @@
 
 #include "errors.h"
 #include "peer_identity.h"
+#include "peer_proof.h"
 #include "peers.h"
 
 struct buffer;
 
-enum { PEER_FINGERPRINT = 20 /* SHA-1: what Connector/C 3.3 can pin */ };
-
-/* One connection's; outlives its MYSQL. */
+/* One connection's; outlives its MYSQL.  Zeroed, but for the first two. */
 struct peer_client {
     const struct peer_identity *self;
     uint64_t expected_id;
+    /* The other end has proven itself; false once connected: it let us in
+     * without, and nothing is to be sent to it. */
+    bool proven;
     /* Why the plugin gave up ("id mismatch: node 3 answers at ..."); code 0:
      * the connection failed for another reason, if it did. */
     struct error error;
@@ -39,12 +41,16 @@ struct peer_client {
 
 /* Registers the plugin: once, before there are other threads. */
 int peer_client_prepare(struct error *err);
-/* Sets mysql's options so that it logs in with client's proof. */
+/* Sets mysql's options so that it logs in with client's proof and in no other
+ * way.  The names for mysql_real_connect count for nothing. */
 int peer_client_attach(struct peer_client *client, MYSQL *mysql,
                        struct error *err);
-/* Appends "ADMIN FORWARD '...'" to out. */
+/* Appends "ADMIN FORWARD '...'" to out.  Each is for being sent at once, in the
+ * order in which they were sealed. */
 int peer_client_seal(struct peer_client *client,
                      const struct peer_request *request, unsigned timeout_ms,
                      struct buffer *out, struct error *err);
+/* Forgets the key: before the next connection, and at the end. */
+void peer_client_reset(struct peer_client *client);
 
 #endif

@@ -11,6 +11,7 @@ struct error;
 enum {
     PEER_CLUSTER_MAX = 64, /* bytes of a cluster's name */
     PEER_SECRET_MIN = 16,  /* bytes of the secret's text */
+    PEER_SECRET_MAX = 256,
     PEER_KEY = 32,
     PEER_INCARNATION = 16
 };
@@ -24,7 +25,8 @@ struct peer_identity {
     uint8_t incarnation[PEER_INCARNATION];
 };
 
-/* secret NULL or "": a random one, by which the node can ask itself alone. */
+/* cluster NULL: "".  secret NULL or "": a random one, by which the node can ask
+ * itself alone.  The incarnation is new: a reload keeps the one of before. */
 int peer_identity_make(struct peer_identity *out, const char *cluster,
                        const char *secret, uint64_t node_id, struct error *err);
 

@@ -1,5 +1,6 @@
 /*
- * main.c - heapwire-passwd: adds an account to a configuration file.
+ * main.c - heapwire-passwd: adds an account to a configuration file, or prints
+ * a secret for a cluster.
  *
  * Passwords come from the random generator or from stdin, never from the
  * command line, which everybody on the machine can read.
@@ -24,12 +25,15 @@
 #include "sql.h"
 #include "users.h"
 
-enum { RANDOM_LENGTH = 24 }; /* of 57 characters each: 139 bits */
+enum {                     /* of 57 characters each */
+       RANDOM_LENGTH = 24, /* 139 bits */
+       SECRET_LENGTH = 44  /* 256 bits */
+};
 
 struct job {
     const char *path;
     struct account_change change;
-    bool from_stdin;
+    bool from_stdin, cluster_secret;
     char password[AUTH_PASSWORD_MAX + 2];
 };
 
@@ -44,22 +48,26 @@ fail(const char *path, const struct error *err)
 static void
 usage(FILE *out)
 {
-    fputs("usage: heapwire-passwd FILE NAME [--privileges LIST] [--stdin] "
-          "[--replace]\n"
-          "\n"
-          "Adds [user NAME] to the configuration FILE, which is made if need "
-          "be, and\nprints the new random password.\n"
-          "\n"
-          "  --privileges LIST  of status, profile, control, cluster, admin\n"
-          "                     (" ACCOUNT_PRIVILEGES ")\n"
-          "  --stdin            read the password, one line, and print none\n"
-          "  --replace          give an existing user a new password\n",
-          out);
+    fputs(
+        "usage: heapwire-passwd FILE NAME [--privileges LIST] [--stdin] "
+        "[--replace]\n"
+        "       heapwire-passwd --cluster-secret\n"
+        "\n"
+        "Adds [user NAME] to the configuration FILE, which is made if need "
+        "be, and\nprints the new random password.\n"
+        "\n"
+        "  --privileges LIST  of status, profile, control, cluster, admin\n"
+        "                     (" ACCOUNT_PRIVILEGES ")\n"
+        "  --stdin            read the password, one line, and print none\n"
+        "  --replace          give an existing user a new password\n"
+        "  --cluster-secret   print a new secret, for [cluster] secret = ...\n"
+        "                     in the files of all nodes\n",
+        out);
 }
 
 /* No look-alikes; drawn without bias. */
 static int
-draw_password(char *out, struct error *err)
+draw_password(char *out, size_t length, struct error *err)
 {
     static const char alphabet[] =
         "23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
@@ -67,7 +75,7 @@ draw_password(char *out, struct error *err)
     size_t used = 0;
     uint8_t byte;
 
-    while (used < RANDOM_LENGTH) {
+    while (used < length) {
         if (RAND_bytes(&byte, 1) != 1) {
             error_set(err, ER_UNKNOWN, "no random bytes");
             return -1;
@@ -205,7 +213,7 @@ run(struct job *job)
         return fail(NULL, &err);
     rc = job->from_stdin
              ? read_password(job->password, sizeof(job->password), &err)
-             : draw_password(job->password, &err);
+             : draw_password(job->password, RANDOM_LENGTH, &err);
     password = (struct span){job->password, strlen(job->password)};
     if (rc != 0 || verifier_make(&job->change.verifier, password, &err) != 0)
         return fail(NULL, &err);
@@ -220,6 +228,21 @@ run(struct job *job)
     return 0;
 }
 
+static int
+print_secret(void)
+{
+    char secret[SECRET_LENGTH + 1];
+    struct error err;
+    int rc = draw_password(secret, SECRET_LENGTH, &err);
+
+    if (rc == 0 && (puts(secret) < 0 || fflush(stdout) != 0)) {
+        error_sys(&err, ER_UNKNOWN, "the secret could not be printed");
+        rc = -1;
+    }
+    OPENSSL_cleanse(secret, sizeof(secret));
+    return rc == 0 ? 0 : fail(NULL, &err);
+}
+
 /* 0, EX_USAGE, or -1 when there is nothing to do. */
 static int
 parse(struct job *job, int argc, char **argv)
@@ -228,6 +251,7 @@ parse(struct job *job, int argc, char **argv)
         {"privileges", required_argument, NULL, 'p'},
         {"stdin", no_argument, NULL, 's'},
         {"replace", no_argument, NULL, 'r'},
+        {"cluster-secret", no_argument, NULL, 'c'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -241,11 +265,15 @@ parse(struct job *job, int argc, char **argv)
             job->from_stdin = true;
         else if (option == 'r')
             job->change.replace = true;
+        else if (option == 'c')
+            job->cluster_secret = true;
         else if (option == 'h')
             return -1;
         else
             return EX_USAGE;
     }
+    if (job->cluster_secret)
+        return argc == 2 ? 0 : EX_USAGE;
     if (argc - optind != 2)
         return EX_USAGE;
     job->path = argv[optind];
@@ -264,7 +292,7 @@ main(int argc, char **argv)
         return rc < 0 ? 0 : rc;
     }
     umask(077);
-    rc = run(&job);
+    rc = job.cluster_secret ? print_secret() : run(&job);
     OPENSSL_cleanse(&job, sizeof(job));
     return rc == 0 ? 0 : EXIT_FAILURE;
 }

@@ -171,8 +171,8 @@ def test_a_user_has_as_many_connections_as_it_may():
 def test_the_nodes_connections_are_capped_as_told():
     with node_with("max_connections = 40\n") as node:
         held = [local(node) for _ in range(40)]
-        refused(1040, None, Wire(node.socket).login)
-        refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
+        refused(1040, "08004", Wire(node.socket).login)
+        refused(1040, "08004", Wire(node.tcp).login, b"ann", b"secret")
         for w in held:
             w.close()
         wait_for(lambda: works(lambda: ann(node)))
@@ -182,10 +182,10 @@ def test_of_few_connections_some_are_left_for_tcp():
     for most, remote in ((1, 1), (2, 2), (8, 6), (10, 8)):
         with node_with(f"max_connections = {most}\n") as node:
             held = [ann(node) for _ in range(remote)]
-            refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
+            refused(1040, "08004", Wire(node.tcp).login, b"ann", b"secret")
             for _ in range(most - remote):
                 held.append(local(node))
-            refused(1040, None, Wire(node.socket).login)
+            refused(1040, "08004", Wire(node.socket).login)
             for w in held:
                 w.close()
 

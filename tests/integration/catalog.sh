@@ -43,7 +43,7 @@ contains "mysqlcheck" "heapwire.nodes
 note : The storage engine for the table doesn't support check" \
     "$(tool mysqlcheck heapwire)"
 contains "mysqldump" "INSERT INTO \`nodes\` VALUES
-(10001,'127.0.0.1',$port,'self'" "$(tool mysqldump heapwire nodes)"
+(10001,'127.0.0.1',$port,'backend'" "$(tool mysqldump heapwire nodes)"
 
 # JDBC's metadata, through MariaDB's driver.
 jar=/usr/share/java/mariadb-java-client.jar

@@ -757,8 +757,8 @@ def test_idle_connections_are_cheap(node):
 @both
 def test_the_total_is_capped(node):
     held = [local(node) for _ in range(1024)]
-    refused(1040, None, Wire(node.socket).login)
-    refused(1040, None, Wire(node.tcp).login, b"ann", b"secret")
+    refused(1040, "08004", Wire(node.socket).login)
+    refused(1040, "08004", Wire(node.tcp).login, b"ann", b"secret")
     held.pop().close()
     wait_for(lambda: comes_in(node))
     for w in held:

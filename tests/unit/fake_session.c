@@ -59,6 +59,13 @@ sql_session_new(const struct sql_node *node, const struct sql_identity *who,
 }
 
 void
+sql_session_set_channel(struct sql_session *s,
+                        const struct peer_channel *channel)
+{
+    s->channel = channel;
+}
+
+void
 sql_session_free(struct sql_session *s)
 {
     mem_free(s);
@@ -101,6 +108,12 @@ bool
 sql_session_in_transaction(const struct sql_session *s)
 {
     return s->in_transaction;
+}
+
+uint16_t
+sql_session_warnings(const struct sql_session *s)
+{
+    return s->warnings;
 }
 
 uint32_t

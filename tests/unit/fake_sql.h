@@ -18,6 +18,8 @@ struct sql_session {
     uint32_t id;
     char database[SQL_NAME_MAX + 1];
     bool autocommit, in_transaction;
+    const struct peer_channel *channel;
+    uint16_t warnings; /* of the last statement */
 };
 
 struct fake;

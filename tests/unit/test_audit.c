@@ -20,6 +20,13 @@ static const struct {
     {"/*M!100000 ADMIN EXECUTE ON 1 'x' */", false}, /* a comment to us */
     {"ADMIN/*!50000EXECUTE*/ ON 1 'x'", true},
     {";;ADMIN EXECUTE ON 1 'x'", true},
+    {"SET STATEMENT heapwire_timeout=5 FOR ADMIN EXECUTE ON 1 'x'", true},
+    {"/**/set/**/statement a=1,b=2 for/**/admin execute ON 1 'x'", true},
+    {"SET STATEMENT heapwire_timeout=5 FOR CALL admin_execute(1, 'x')", true},
+    {"SET STATEMENT heapwire_timeout=5 FOR SELECT 1", false},
+    {"SET a = 'FOR ADMIN EXECUTE'", false},
+    {"SET 'unfinished", false},
+    {"ADMIN EXECUTE /*+ heapwire_timeout(5) */ ON 1 'x'", true},
     {"", false},
     {";", false},
     {"/* unfinished", false},

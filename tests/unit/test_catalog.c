@@ -104,12 +104,14 @@ static const struct {
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
      "id|bigint|\\N|YES||\\N||select|\n"
-     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"},
+     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"
+     "backend or compute node"},
     {"DESC heapwire.nodes", NULL},
     {"DESCRIBE `heapwire`.`nodes` id",
      "Field|Type|Null|Key|Default|Extra\nid|bigint|YES||\\N|"},
     {"EXPLAIN heapwire.nodes 'p%'",
-     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|"},
+     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|\n"
+     "profiling|varchar(64)|YES||\\N|"},
     {"DESCRIBE nodes", "1046/3D000 No database selected"},
     {"DESCRIBE heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
@@ -206,10 +208,13 @@ static const struct {
     {"HELP 'select'", "source_category_name|name|is_it_category"},
     {"HELP 'Admin Execute'",
      "name|description|example\nADMIN EXECUTE|ADMIN EXECUTE ON {node_id | "
-     "(node_id, ...) | ALL} 'script'\n\nRuns a script on this node and "
-     "returns what it prints: a row for each line of one node's, a row for "
-     "each node of a list or ALL. SELECT id FROM heapwire.nodes tells this "
-     "node's id. Scripts drive the heap profiler of the database.\n|ADMIN "
+     "(node_id, ...) | ALL [BACKENDS | COMPUTE NODES]} 'script'\n\nRuns a "
+     "script on the nodes that are named and returns what it prints: a row "
+     "for each line of one node's, a row for each node of a list or ALL. "
+     "SELECT id, self FROM heapwire.nodes tells which there are, and which is "
+     "this one. SET heapwire_timeout bounds it, in seconds; SET "
+     "heapwire_parallel says on how many nodes at a time it runs. Scripts "
+     "drive the heap profiler of the database.\n|ADMIN "
      "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"},
 
     /* EXPLAIN */

@@ -223,7 +223,8 @@ static const struct {
     {"SELECT ?, id AS x FROM heapwire.nodes WHERE id > ? LIMIT ?", "3: ? x"},
     {"SELECT 1 + 1", "0: 1 + 1"},
     {"SELECT * FROM heapwire.nodes LIMIT 0",
-     "0: id address port role alive since version state"},
+     "0: id address port role alive since version state self last_error "
+     "last_error_at round_trip_ms profiling"},
     {"SHOW DATABASES LIKE ?", "1: Database ()"},
     {"SHOW VARIABLES WHERE Value > ?", "1: Variable_name Value"},
     {"SHOW TABLES FROM heapwire", "0: Tables_in_heapwire"},

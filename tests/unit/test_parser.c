@@ -188,7 +188,7 @@ START_TEST(targets_are_sorted_and_distinct)
     ck_assert_int_eq(parse("ADMIN EXECUTE ON ALL 'x'"), 0);
     ck_assert_int_eq(st.admin.target, TARGET_ALL);
     ck_assert_int_eq(parse("ADMIN EXECUTE ON ALL BACKENDS 'x'"), 0);
-    ck_assert_int_eq(st.admin.target, TARGET_ALL);
+    ck_assert_int_eq(st.admin.target, TARGET_BACKENDS);
     ck_assert_int_eq(parse("ADMIN EXECUTE ON ALL COMPUTE NODES 'x'"), 0);
     ck_assert_int_eq(st.admin.target, TARGET_COMPUTE_NODES);
 }

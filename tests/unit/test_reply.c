@@ -42,6 +42,21 @@ START_TEST(ok_carries_status_and_counts)
 }
 END_TEST
 
+START_TEST(ok_and_eof_count_warnings)
+{
+    reply.warnings = 0x102;
+    reply_ok(&reply, 0, "");
+    EXPECT("\x07\0\0\1\0\0\0\2\0\2\1");
+    buffer_clear(&reply.out);
+    reply_end(&reply);
+    EXPECT("\x05\0\0\2\xfe\2\1\2\0");
+    buffer_clear(&reply.out);
+    reply.capabilities |= CAPABILITY_DEPRECATE_EOF;
+    reply_end(&reply);
+    EXPECT("\x07\0\0\3\xfe\0\0\2\0\2\1");
+}
+END_TEST
+
 START_TEST(ok_may_carry_a_text)
 {
     reply_ok(&reply, 0, "hello");
@@ -225,6 +240,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, ok_carries_status_and_counts);
+    tcase_add_test(tc, ok_and_eof_count_warnings);
     tcase_add_test(tc, ok_may_carry_a_text);
     tcase_add_test(tc, errors_have_their_state_once_greeted);
     tcase_add_test(tc, columns_end_with_eof_in_the_classic_dialect);

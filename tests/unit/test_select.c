@@ -224,7 +224,7 @@ static const struct {
     {"select id, address, port, role, alive, since, version, state from "
      "heapwire.nodes",
      "id|address|port|role|alive|since|version|state\n#10001|127.0.0.1|#9036|"
-     "self|#1|2026-11-21 02:31:07|" HW_VERSION "|connected"},
+     "backend|#1|2026-11-21 02:31:07|" HW_VERSION "|connected"},
     {"select id from heapwire.nodes where alive and not alive is null",
      "id\n#10001"},
     {"select id from heapwire.nodes where alive = true", "id\n#10001"},
@@ -240,7 +240,8 @@ static const struct {
      "significant|tinyint|tinyint(1)|#3\n"
      "inlined|tinyint|tinyint(1)|#3\nprofiling|tinyint|tinyint(1)|#3\n"
      "responsive|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
-     "active|tinyint|tinyint(1)|#3\nreloadable|tinyint|tinyint(1)|#3\n"
+     "self|tinyint|tinyint(1)|#3\nactive|tinyint|tinyint(1)|#3\nreloadable|"
+     "tinyint|tinyint(1)|#3\n"
      "truncated|tinyint|tinyint(1)|#3\npinned|tinyint|tinyint(1)|#3\n"
      "on_disk|tinyint|tinyint(1)|#3"},
     {"select state, since, active, active_since, sample_rate, samples, "

@@ -49,6 +49,27 @@ static const struct {
     {"SET autocommit=1", "select @@autocommit", "#1"},
     {"SET sql_mode='NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES'",
      "select @@sql_mode", "NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES"},
+    {"SET @a = 1", "select @@heapwire_timeout, @@heapwire_parallel", "#60|#0"},
+    {"SET heapwire_timeout = 5",
+     "select @@heapwire_timeout, @@session.heapwire_timeout, "
+     "@@global.heapwire_timeout",
+     "#5|#5|#60"},
+    {"SET SESSION heapwire_timeout = '86400', heapwire_parallel = 3",
+     "select @@heapwire_timeout, @@heapwire_parallel", "#86400|#3"},
+    {"SET heapwire_timeout = DEFAULT", "select @@heapwire_timeout", "#60"},
+    {"SET heapwire_timeout = 0", NULL,
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'"},
+    {"SET heapwire_timeout = 86401", NULL,
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
+     "'86401'"},
+    {"SET heapwire_timeout = '99999999999999999999999'", NULL,
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
+     "'9223372036854775807'"},
+    {"SET heapwire_parallel = -1", NULL,
+     "1231/42000 Variable 'heapwire_parallel' can't be set to the value of "
+     "'-1'"},
+    {"SET heapwire_timeout = 'soon'", NULL,
+     "1232/42000 Incorrect argument type to variable 'heapwire_timeout'"},
     {"SET SESSION a = 1", NULL, "1193/HY000 Unknown system variable 'a'"},
     {"SET SESSION wait_timeout=5,lc_messages='de_DE'",
      "select @@wait_timeout, @@lc_messages", "#5|de_DE"},

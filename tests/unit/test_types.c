@@ -105,9 +105,11 @@ static const struct {
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
     {"select * from heapwire.nodes",
-     "bigint text bigint text int datetime text text"},
+     "bigint text bigint text int datetime text text"
+     " int text datetime double text"},
     {"select n.*, 1, n.id from heapwire.nodes n limit 0",
-     "bigint text bigint text int datetime text text bigint bigint"},
+     "bigint text bigint text int datetime text text"
+     " int text datetime double text bigint bigint"},
     {"select heapwire.nodes.id, `nodes`.`since`, max(since) from "
      "heapwire.nodes",
      "bigint datetime datetime"},
@@ -119,8 +121,10 @@ static const struct {
     {"select id from heapwire.nodes natural join heapwire.sessions limit 0",
      "bigint"},
     {"select * from heapwire.nodes a join heapwire.nodes b using (id) limit 0",
-     "bigint text bigint text int datetime text text text bigint text int "
-     "datetime text text"},
+     "bigint text bigint text int datetime text text"
+     " int text datetime double text"
+     " text bigint text int datetime text text"
+     " int text datetime double text"},
     /* derived tables and common ones */
     {"select * from (select 1 as a, 'x' as b, now() as c) t",
      "bigint text datetime"},

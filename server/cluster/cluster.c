@@ -1,0 +1,302 @@
+/* cluster.c - see cluster.h. */
+#include "cluster.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "clock.h"
+#include "errors.h"
+#include "fanout.h"
+#include "log.h"
+#include "members.h"
+#include "memory.h"
+#include "peer_client.h"
+#include "wakes.h"
+
+struct cluster {
+    pthread_mutex_t lock; /* of fanouts, of peers' rows, of the table */
+    struct fanout_home home;
+    struct peer_pool pool;
+    struct wake wake;
+    struct sql_peers lent;
+    char *socket;
+    /* Ascending by id; the loop alone changes it, under the lock. */
+    struct peer **peers;
+    size_t count;
+    /* Of this node's membership, likewise; code 0: none. */
+    struct error trouble;
+    int64_t trouble_ms;
+};
+
+/* Where the others are */
+
+static struct peer_place
+place_of(const struct cluster *c, const struct member *member, bool self)
+{
+    struct peer_place place = {.id = member->id, .port = member->port};
+
+    memcpy(place.address, member->address, sizeof(place.address));
+    if (self)
+        place.socket = c->socket;
+    else
+        place.tls = !address_is_loopback(member->address);
+    return place;
+}
+
+static struct peer **
+slot_of(struct peer **peers, size_t count, uint64_t id)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (peers[middle]->place.id == id)
+            return &peers[middle];
+        if (peers[middle]->place.id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static struct peer *
+find(struct fanout_home *home, uint64_t id)
+{
+    struct cluster *c =
+        (struct cluster *)((char *)home - offsetof(struct cluster, home));
+    struct peer **slot = slot_of(c->peers, c->count, id);
+
+    return slot ? *slot : NULL;
+}
+
+/* Whom it knows already, or somebody new; NULL without memory. */
+static struct peer *
+peer_for(struct cluster *c, const struct member *member, bool self)
+{
+    struct peer *known = find(&c->home, member->id);
+    struct peer_place place = place_of(c, member, self);
+    struct error err;
+
+    if (!known || known->known.self != self ||
+        known->place.port != place.port ||
+        strcmp(known->place.address, place.address) != 0)
+        return peer_new(&c->pool, &place, member->role, self, &err);
+    known->references++;
+    return known;
+}
+
+static void
+drop_peers(struct peer **peers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        peer_unref(peers[i]);
+    mem_free(peers);
+}
+
+/* Those of before who are not among the new ones. */
+static void
+say_farewell(struct peer **before, size_t before_count, struct peer **now,
+             size_t now_count)
+{
+    for (size_t i = 0; i < before_count; i++) {
+        struct peer **slot = slot_of(now, now_count, before[i]->place.id);
+
+        if (!slot || *slot != before[i])
+            peer_leave(before[i]);
+    }
+}
+
+static int
+take_members(struct cluster *c, const struct members *members)
+{
+    struct peer **peers = mem_zalloc(members->count, sizeof(struct peer *));
+    struct peer **before = c->peers;
+    size_t before_count = c->count;
+
+    if (!peers)
+        return -1;
+    for (size_t i = 0; i < members->count; i++) {
+        const struct member *member = &members->items[i];
+
+        peers[i] = peer_for(c, member, member->id == members->self);
+        if (!peers[i]) {
+            drop_peers(peers, i);
+            return -1;
+        }
+    }
+    pthread_mutex_lock(&c->lock);
+    c->peers = peers;
+    c->count = members->count;
+    for (size_t i = 0; i < c->count; i++)
+        peers[i]->known.role = members->items[i].role;
+    pthread_mutex_unlock(&c->lock);
+    say_farewell(before, before_count, peers, members->count);
+    drop_peers(before, before_count);
+    return 0;
+}
+
+/* What statements call */
+
+static size_t
+list(void *arg, struct peer_row *out, size_t max)
+{
+    struct cluster *c = arg;
+    size_t count;
+
+    pthread_mutex_lock(&c->lock);
+    count = c->count;
+    for (size_t i = 0; i < count && i < max; i++) {
+        out[i] = c->peers[i]->known;
+        if (out[i].self && c->trouble.code) {
+            memcpy(out[i].last_error, c->trouble.text,
+                   sizeof(out[i].last_error));
+            out[i].last_error_ms = c->trouble_ms;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return count;
+}
+
+static struct peer_fanout *
+ask(void *arg, const struct peer_request *request, struct error *err)
+{
+    struct cluster *c = arg;
+
+    return fanout_ask(&c->home, request, err);
+}
+
+/* The loop's attention */
+
+static void
+wake_loop(struct fanout_home *home)
+{
+    struct cluster *c =
+        (struct cluster *)((char *)home - offsetof(struct cluster, home));
+    struct waker waker = wake_waker(&c->wake);
+
+    waker.wake(waker.arg);
+}
+
+static void
+told(struct wake *wake)
+{
+    struct cluster *c =
+        (struct cluster *)((char *)wake - offsetof(struct cluster, wake));
+
+    fanout_work(&c->home);
+}
+
+/* What server/ calls */
+
+int
+cluster_prepare(struct error *err)
+{
+    /* For each connection the library reads all authorities that the system
+     * trusts, which takes the loop 40 ms and a megabyte, and asks none of them:
+     * a node is who has proven it, and its certificate is pinned.
+     * NOLINTBEGIN(concurrency-mt-unsafe): there are no other threads yet. */
+    if (setenv("SSL_CERT_FILE", "/dev/null", 1) != 0 ||
+        setenv("SSL_CERT_DIR", "/dev/null", 1) != 0) {
+        error_memory(err, "the environment");
+        return -1;
+    }
+    /* NOLINTEND(concurrency-mt-unsafe) */
+    return peer_client_prepare(err) == 0 && peer_socket_prepare(err) == 0 ? 0
+                                                                          : -1;
+}
+
+struct cluster *
+cluster_start(uv_loop_t *loop, struct wakes *wakes,
+              const struct cluster_options *options, struct error *err)
+{
+    struct cluster *c = mem_zalloc(1, sizeof(*c));
+
+    if (c)
+        c->socket = mem_strdup(options->socket);
+    if (!c || !c->socket) {
+        error_memory(err, "the cluster");
+        mem_free(c);
+        members_unref(options->members);
+        return NULL;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    c->home = (struct fanout_home){.loop = loop,
+                                   .lock = &c->lock,
+                                   .seed = uv_hrtime() | 1,
+                                   .wake = wake_loop,
+                                   .find = find};
+    c->lent = (struct sql_peers){.arg = c,
+                                 .list = list,
+                                 .ask = ask,
+                                 .take = fanout_take,
+                                 .release = fanout_release};
+    peer_gather_init(&c->home.gather);
+    peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
+                   options->connect_timeout_ms);
+    wake_init(&c->wake, wakes, told);
+    if (take_members(c, options->members) != 0) {
+        error_memory(err, "the members");
+        cluster_free(c);
+        c = NULL;
+    }
+    members_unref(options->members);
+    return c;
+}
+
+const struct sql_peers *
+cluster_peers(struct cluster *c)
+{
+    return &c->lent;
+}
+
+void
+cluster_set_members(struct cluster *c, struct members *members)
+{
+    if (take_members(c, members) != 0)
+        log_fault("no memory for the members: they stay as they were");
+    members_unref(members);
+}
+
+void
+cluster_set_trouble(struct cluster *c, const struct error *trouble)
+{
+    pthread_mutex_lock(&c->lock);
+    if (strcmp(c->trouble.text, trouble->text) != 0)
+        c->trouble_ms = clock_wall_ms();
+    c->trouble = *trouble;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void
+cluster_set_identity(struct cluster *c, const struct peer_identity *identity)
+{
+    c->pool.identity = *identity;
+}
+
+void
+cluster_stop(struct cluster *c)
+{
+    struct error why;
+
+    error_set(&why, ER_SHUTDOWN, "Server shutdown in progress");
+    fanout_stop(&c->home, &why);
+    wake_forget(&c->wake);
+    peer_pool_stop(&c->pool);
+}
+
+void
+cluster_free(struct cluster *c)
+{
+    if (!c)
+        return;
+    drop_peers(c->peers, c->count);
+    peer_gather_fini(&c->home.gather);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c->socket);
+    mem_free(c);
+}

@@ -1,0 +1,131 @@
+/* etcd_nodes.c - see etcd_nodes.h. */
+#include "etcd_nodes.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+void
+etcd_nodes_fini(struct etcd_nodes *nodes)
+{
+    mem_free(nodes->items);
+    memset(nodes, 0, sizeof(*nodes));
+}
+
+void
+etcd_nodes_clear(struct etcd_nodes *nodes)
+{
+    nodes->count = 0;
+    nodes->refused = 0;
+}
+
+/* Where id is, or would be. */
+static size_t
+place_of(const struct etcd_nodes *nodes, uint64_t id)
+{
+    size_t low = 0, high = nodes->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (nodes->items[middle].member.id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool
+is_at(const struct etcd_nodes *nodes, size_t at, uint64_t id)
+{
+    return at < nodes->count && nodes->items[at].member.id == id;
+}
+
+static int
+make_room(struct etcd_nodes *nodes, struct error *err)
+{
+    size_t room = nodes->room ? 2 * nodes->room : 16;
+    struct etcd_node *more;
+
+    if (nodes->count == PEERS_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "etcd tells of more than the %d nodes of a cluster",
+                  PEERS_MAX);
+        return -1;
+    }
+    if (nodes->count < nodes->room)
+        return 0;
+    more = mem_realloc(nodes->items, room * sizeof(*more));
+    if (!more) {
+        error_memory(err, "the nodes that etcd tells of");
+        return -1;
+    }
+    nodes->items = more;
+    nodes->room = room;
+    return 0;
+}
+
+int
+etcd_nodes_put(struct etcd_nodes *nodes, const struct etcd_node *node,
+               struct error *err)
+{
+    size_t at = place_of(nodes, node->member.id);
+
+    if (!is_at(nodes, at, node->member.id)) {
+        if (make_room(nodes, err) != 0)
+            return -1;
+        memmove(nodes->items + at + 1, nodes->items + at,
+                (nodes->count - at) * sizeof(*node));
+        nodes->count++;
+    }
+    nodes->items[at] = *node;
+    return 0;
+}
+
+void
+etcd_nodes_remove(struct etcd_nodes *nodes, uint64_t id)
+{
+    size_t at = place_of(nodes, id);
+
+    if (!is_at(nodes, at, id))
+        return;
+    nodes->count--;
+    memmove(nodes->items + at, nodes->items + at + 1,
+            (nodes->count - at) * sizeof(*nodes->items));
+}
+
+const struct etcd_node *
+etcd_nodes_find(const struct etcd_nodes *nodes, uint64_t id)
+{
+    size_t at = place_of(nodes, id);
+
+    return is_at(nodes, at, id) ? &nodes->items[at] : NULL;
+}
+
+void
+etcd_nodes_refuse(struct etcd_nodes *nodes, const struct error *refusal)
+{
+    if (nodes->refused++ == 0)
+        nodes->refusal = *refusal;
+}
+
+int
+etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
+                struct error *err)
+{
+    struct etcd_node *items = NULL;
+
+    if (nodes->count > 0) {
+        items = mem_alloc(nodes->count * sizeof(*items));
+        if (!items) {
+            error_memory(err, "the nodes that etcd tells of");
+            return -1;
+        }
+        memcpy(items, nodes->items, nodes->count * sizeof(*items));
+    }
+    *out = *nodes;
+    out->items = items;
+    out->room = nodes->count;
+    return 0;
+}

@@ -1,0 +1,595 @@
+/*
+ * etcd_wire.c - see etcd_wire.h.
+ *
+ * protobuf as JSON: bytes are base64, 64-bit numbers are strings, and what is
+ * zero or empty is left out.
+ */
+#include "etcd_wire.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "buffer.h"
+#include "errors.h"
+#include "etcd_nodes.h"
+#include "memory.h"
+
+enum { TEXT_MAX = 200 }; /* of what etcd says, in our own texts */
+
+void
+etcd_wire_prepare(void)
+{
+    cJSON_Hooks hooks = {mem_alloc, mem_free};
+
+    cJSON_InitHooks(&hooks);
+}
+
+/* ---- requests ---- */
+
+static void
+add_base64(struct buffer *out, const void *data, size_t size)
+{
+    char *at = buffer_reserve(out, (size + 2) / 3 * 4 + 1);
+
+    if (at)
+        buffer_claim(
+            out, (size_t)EVP_EncodeBlock((unsigned char *)at, data, (int)size));
+}
+
+/* Of all nodes; end: of the first key that is none of them any more. */
+static void
+add_prefix(struct buffer *out, const char *cluster, bool end)
+{
+    char key[ETCD_KEY_MAX];
+    int size = snprintf(key, sizeof(key), "/heapwire/%s/nodes%c", cluster,
+                        end ? '/' + 1 : '/');
+
+    add_base64(out, key, (size_t)size);
+}
+
+static void
+add_key(struct buffer *out, const char *cluster, uint64_t id)
+{
+    char key[ETCD_KEY_MAX];
+    int size =
+        snprintf(key, sizeof(key), "/heapwire/%s/nodes/%" PRIu64, cluster, id);
+
+    add_base64(out, key, (size_t)size);
+}
+
+static void
+add_value(struct buffer *out, const struct etcd_node *node)
+{
+    char value[ETCD_VALUE_MAX], hex[2 * PEER_INCARNATION + 1];
+    int size;
+
+    for (size_t i = 0; i < PEER_INCARNATION; i++)
+        snprintf(hex + 2 * i, 3, "%02x", node->incarnation[i]);
+    size = snprintf(
+        value, sizeof(value),
+        "{\"id\":%" PRIu64 ",\"address\":\"%s\",\"port\":%u,"
+        "\"role\":\"%s\",\"incarnation\":\"%s\"}",
+        node->member.id, node->member.address, node->member.port,
+        node->member.role == PEER_BACKEND ? "backend" : "compute_node", hex);
+    add_base64(out, value, (size_t)size);
+}
+
+void
+etcd_ask_login(struct buffer *out, const char *user, const char *password)
+{
+    cJSON *body = cJSON_CreateObject();
+    char *text = NULL;
+
+    if (cJSON_AddStringToObject(body, "name", user) &&
+        cJSON_AddStringToObject(body, "password", password))
+        text = cJSON_PrintUnformatted(body);
+    if (text)
+        buffer_text(out, text);
+    else
+        out->failed = true;
+    if (text)
+        explicit_bzero(text, strlen(text));
+    cJSON_free(text);
+    cJSON_Delete(body);
+}
+
+void
+etcd_ask_lease(struct buffer *out, unsigned ttl_s)
+{
+    buffer_format(out, "{\"TTL\":\"%u\"}", ttl_s);
+}
+
+void
+etcd_ask_keepalive(struct buffer *out, int64_t lease)
+{
+    buffer_format(out, "{\"ID\":\"%" PRId64 "\"}", lease);
+}
+
+void
+etcd_ask_put(struct buffer *out, const char *cluster,
+             const struct etcd_node *node, int64_t lease, int64_t modified)
+{
+    uint64_t id = node->member.id;
+
+    buffer_text(out, "{\"compare\":[{\"target\":\"MOD\",\"result\":\"EQUAL\","
+                     "\"key\":\"");
+    add_key(out, cluster, id);
+    buffer_format(out, "\",\"mod_revision\":\"%" PRId64 "\"}],", modified);
+    buffer_text(out, "\"success\":[{\"request_put\":{\"key\":\"");
+    add_key(out, cluster, id);
+    buffer_text(out, "\",\"value\":\"");
+    add_value(out, node);
+    buffer_format(out, "\",\"lease\":\"%" PRId64 "\"}}],", lease);
+    buffer_text(out, "\"failure\":[{\"request_range\":{\"key\":\"");
+    add_key(out, cluster, id);
+    buffer_text(out, "\"}}]}");
+}
+
+void
+etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
+              int64_t revision)
+{
+    char next[ETCD_KEY_MAX + 1] = "";
+
+    buffer_text(out, "{\"key\":\"");
+    if (after.size > 0 && after.size < sizeof(next)) {
+        memcpy(next, after.data, after.size); /* and a NUL: the next one */
+        add_base64(out, next, after.size + 1);
+    } else {
+        add_prefix(out, cluster, false);
+    }
+    buffer_text(out, "\",\"range_end\":\"");
+    add_prefix(out, cluster, true);
+    buffer_format(out, "\",\"limit\":\"%d\",\"revision\":\"%" PRId64 "\"}",
+                  ETCD_PAGE, revision);
+}
+
+void
+etcd_ask_watch(struct buffer *out, const char *cluster, int64_t revision)
+{
+    buffer_text(out, "{\"create_request\":{\"key\":\"");
+    add_prefix(out, cluster, false);
+    buffer_text(out, "\",\"range_end\":\"");
+    add_prefix(out, cluster, true);
+    buffer_format(out, "\",\"start_revision\":\"%" PRId64 "\"}}", revision);
+}
+
+/* ---- answers ---- */
+
+static int
+garbage(struct error *err, const char *what)
+{
+    error_set(err, ER_UNKNOWN, "etcd's answer is none: %s", what);
+    return -1;
+}
+
+static cJSON *
+get(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+/* A whole object, and nothing behind it. */
+static cJSON *
+parse(struct span text, struct error *err)
+{
+    const char *end = NULL;
+    cJSON *json = NULL;
+
+    if (text.size <= ETCD_ANSWER_MAX)
+        json = cJSON_ParseWithLengthOpts(text.data, text.size, &end, false);
+    while (json && end < text.data + text.size && strchr(" \t\r\n", *end) &&
+           *end)
+        end++;
+    if (json && cJSON_IsObject(json) && end == text.data + text.size)
+        return json;
+    cJSON_Delete(json);
+    garbage(err, "not a JSON object");
+    return NULL;
+}
+
+/* Left out: zero. */
+static int
+number(const cJSON *object, const char *name, int64_t *out)
+{
+    const cJSON *item = get(object, name);
+    const char *text = cJSON_GetStringValue(item);
+    char *end;
+    long long value;
+
+    *out = 0;
+    if (!item)
+        return 0;
+    if (cJSON_IsNumber(item) && item->valuedouble >= 0 &&
+        item->valuedouble < 9e15) {
+        *out = (int64_t)item->valuedouble;
+        return (double)*out == item->valuedouble ? 0 : -1;
+    }
+    if (!text || strlen(text) > 19 || text[strspn(text, "0123456789")] ||
+        !*text)
+        return -1;
+    value = strtoll(text, &end, 10);
+    if (value == INT64_MAX)
+        return -1;
+    *out = value;
+    return 0;
+}
+
+/* size of out: with room for a NUL.  -1: no base64, or too long. */
+static int
+bytes(const cJSON *object, const char *name, char *out, size_t size,
+      size_t *got)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned char plain[ETCD_VALUE_MAX + 3];
+    const char *text = cJSON_GetStringValue(get(object, name));
+    size_t length = text ? strlen(text) : 0, body, n;
+
+    *got = 0;
+    *out = '\0';
+    if (!text)
+        return get(object, name) ? -1 : 0;
+    body = strspn(text, digits);
+    if (length % 4 || length - body > 2 || length / 4 * 3 > sizeof(plain) ||
+        text[body + strspn(text + body, "=")])
+        return -1;
+    n = length / 4 * 3 - (length - body);
+    if (n >= size || EVP_DecodeBlock(plain, (const unsigned char *)text,
+                                     (int)length) != (int)(length / 4 * 3))
+        return -1;
+    memcpy(out, plain, n);
+    out[n] = '\0';
+    *got = n;
+    return 0;
+}
+
+static int
+revision_of(const cJSON *answer, int64_t *out, struct error *err)
+{
+    int64_t revision;
+
+    if (number(get(answer, "header"), "revision", &revision) != 0 ||
+        revision == 0)
+        return garbage(err, "it has no revision");
+    *out = revision;
+    return 0;
+}
+
+/* ---- what a node says of itself ---- */
+
+static int
+refuse(struct error *err, const char *key, const char *why)
+{
+    error_set(err, ER_UNKNOWN, "etcd's key %.*s is refused: %s", TEXT_MAX, key,
+              why);
+    return -1;
+}
+
+/* Behind the prefix: digits as printf has them. */
+static int
+id_of(const char *key, size_t size, const char *cluster, uint64_t *out,
+      struct error *err)
+{
+    char prefix[ETCD_KEY_MAX];
+    int n = snprintf(prefix, sizeof(prefix), "/heapwire/%s/nodes/", cluster);
+    size_t length = (size_t)n;
+    const char *digits = key + length;
+
+    if (strlen(key) != size || strncmp(key, prefix, length) != 0)
+        return refuse(err, key, "it is not among those that were asked for");
+    if (*digits < '1' || *digits > '9' || strlen(digits) > 10 ||
+        digits[strspn(digits, "0123456789")] ||
+        strtoull(digits, NULL, 10) > UINT32_MAX)
+        return refuse(err, key, "its name is not a node's id");
+    *out = strtoull(digits, NULL, 10);
+    return 0;
+}
+
+static int
+read_incarnation(const char *hex, uint8_t *out)
+{
+    if (!hex || strlen(hex) != (size_t)2 * PEER_INCARNATION ||
+        hex[strspn(hex, "0123456789abcdef")])
+        return -1;
+    for (size_t i = 0; i < PEER_INCARNATION; i++) {
+        char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+
+        out[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return 0;
+}
+
+static int
+read_role(const char *text, enum peer_role *out)
+{
+    bool backend = text && strcmp(text, "backend") == 0;
+
+    if (!backend && (!text || strcmp(text, "compute_node") != 0))
+        return -1;
+    *out = backend ? PEER_BACKEND : PEER_COMPUTE_NODE;
+    return 0;
+}
+
+static int
+read_place(const cJSON *json, struct member *out)
+{
+    const char *address = cJSON_GetStringValue(get(json, "address"));
+    int64_t port;
+
+    if (!address || strlen(address) >= sizeof(out->address) ||
+        number(json, "port", &port) != 0 || port > UINT16_MAX)
+        return -1;
+    memcpy(out->address, address, strlen(address) + 1);
+    out->port = (uint16_t)port;
+    return address_canonical(out->address, sizeof(out->address)) == 0 &&
+                   address_is_reachable(out->address, out->port)
+               ? 0
+               : -1;
+}
+
+static int
+read_value(struct span value, const char *key, struct etcd_node *node,
+           struct error *err)
+{
+    cJSON *json = parse(value, err);
+    int64_t id;
+    int rc = -1;
+
+    if (!json)
+        return refuse(err, key, "its value is not a JSON object");
+    if (number(json, "id", &id) != 0 || (uint64_t)id != node->member.id)
+        refuse(err, key, "its value has another id");
+    else if (read_place(json, &node->member) != 0)
+        refuse(err, key, "its value has no numeric address and port");
+    else if (read_role(cJSON_GetStringValue(get(json, "role")),
+                       &node->member.role) != 0)
+        refuse(err, key, "its value has no role that there is");
+    else if (read_incarnation(cJSON_GetStringValue(get(json, "incarnation")),
+                              node->incarnation) != 0)
+        refuse(err, key, "its value has no incarnation");
+    else
+        rc = 0;
+    cJSON_Delete(json);
+    return rc;
+}
+
+/* node's id is known as soon as the key is one. */
+static int
+read_node(const cJSON *kv, const char *cluster, struct etcd_node *node,
+          struct error *err)
+{
+    char key[ETCD_KEY_MAX], value[ETCD_VALUE_MAX + 1];
+    size_t size;
+
+    memset(node, 0, sizeof(*node));
+    if (bytes(kv, "key", key, sizeof(key), &size) != 0)
+        return refuse(err, "(too long)", "its name is not a node's id");
+    if (id_of(key, size, cluster, &node->member.id, err) != 0)
+        return -1;
+    if (number(kv, "create_revision", &node->created) != 0 ||
+        number(kv, "mod_revision", &node->modified) != 0 ||
+        number(kv, "lease", &node->lease) != 0)
+        return refuse(err, key, "its revisions are no numbers");
+    if (bytes(kv, "value", value, sizeof(value), &size) != 0)
+        return refuse(err, key, "its value is too long, or not base64");
+    return read_value((struct span){value, size}, key, node, err);
+}
+
+/* What is refused is as if it were not there. */
+static int
+put_node(const cJSON *kv, const char *cluster, struct etcd_nodes *nodes,
+         struct error *err)
+{
+    struct etcd_node node;
+    struct error refusal;
+
+    if (read_node(kv, cluster, &node, &refusal) == 0)
+        return etcd_nodes_put(nodes, &node, err);
+    etcd_nodes_remove(nodes, node.member.id);
+    etcd_nodes_refuse(nodes, &refusal);
+    return 0;
+}
+
+/* ---- the answers, one by one ---- */
+
+int
+etcd_read_login(struct span answer, char *token, struct error *err)
+{
+    cJSON *json = parse(answer, err);
+    const char *text = cJSON_GetStringValue(get(json, "token"));
+    int rc = -1;
+
+    if (!json)
+        return -1;
+    if (!text || !*text || strlen(text) > ETCD_TOKEN_MAX ||
+        strpbrk(text, "\r\n")) {
+        garbage(err, "it has no token");
+    } else {
+        memcpy(token, text, strlen(text) + 1);
+        rc = 0;
+    }
+    cJSON_Delete(json);
+    return rc;
+}
+
+int
+etcd_read_lease(struct span answer, int64_t *lease, struct error *err)
+{
+    cJSON *json = parse(answer, err);
+    int64_t id;
+    int rc = -1;
+
+    if (!json)
+        return -1;
+    if (number(json, "ID", &id) != 0 || id == 0) {
+        garbage(err, "it has no lease");
+    } else {
+        *lease = id;
+        rc = 0;
+    }
+    cJSON_Delete(json);
+    return rc;
+}
+
+int
+etcd_read_keepalive(struct span answer, bool *alive, struct error *err)
+{
+    cJSON *json = parse(answer, err);
+    const cJSON *result = get(json, "result");
+    int64_t ttl;
+    int rc = -1;
+
+    if (!json)
+        return -1;
+    if (!cJSON_IsObject(result) || number(result, "TTL", &ttl) != 0) {
+        garbage(err, "it tells of no lease");
+    } else {
+        *alive = ttl > 0;
+        rc = 0;
+    }
+    cJSON_Delete(json);
+    return rc;
+}
+
+int
+etcd_read_put(struct span answer, const char *cluster, uint64_t id, bool *done,
+              struct etcd_node *holder, struct error *err)
+{
+    cJSON *json = parse(answer, err);
+    const cJSON *there;
+
+    if (!json)
+        return -1;
+    *done = cJSON_IsTrue(get(json, "succeeded"));
+    there =
+        get(cJSON_GetArrayItem(get(json, "responses"), 0), "response_range");
+    there = cJSON_GetArrayItem(get(there, "kvs"), 0);
+    /* One that is no node has neither id nor incarnation. */
+    if (!*done && (read_node(there, cluster, holder, err) != 0 ||
+                   holder->member.id != id)) {
+        int64_t modified;
+
+        memset(holder, 0, sizeof(*holder));
+        if (number(there, "mod_revision", &modified) == 0)
+            holder->modified = modified;
+    }
+    cJSON_Delete(json);
+    return 0;
+}
+
+int
+etcd_read_page(struct span answer, const char *cluster,
+               struct etcd_nodes *nodes, struct etcd_page *page,
+               struct error *err)
+{
+    cJSON *json = parse(answer, err);
+    const cJSON *kv, *last = NULL;
+    int rc = -1;
+
+    if (!json)
+        return -1;
+    if (revision_of(json, &page->revision, err) != 0)
+        goto out;
+    cJSON_ArrayForEach(kv, get(json, "kvs"))
+    {
+        if (put_node(kv, cluster, nodes, err) != 0)
+            goto out;
+        last = kv;
+    }
+    page->more = cJSON_IsTrue(get(json, "more"));
+    if (page->more && (bytes(last, "key", page->last, sizeof(page->last),
+                             &page->last_size) != 0 ||
+                       page->last_size == 0)) {
+        garbage(err, "there is more, but not where");
+        goto out;
+    }
+    rc = 0;
+out:
+    cJSON_Delete(json);
+    return rc;
+}
+
+static int
+apply_event(const cJSON *event, const char *cluster, struct etcd_nodes *nodes,
+            struct error *err)
+{
+    const char *type = cJSON_GetStringValue(get(event, "type"));
+    const cJSON *kv = get(event, "kv");
+    char key[ETCD_KEY_MAX];
+    struct error refusal;
+    uint64_t id;
+    size_t size;
+
+    if (!type || strcmp(type, "PUT") == 0)
+        return put_node(kv, cluster, nodes, err);
+    if (strcmp(type, "DELETE") != 0)
+        return garbage(err, "an event of no kind that there is");
+    if (bytes(kv, "key", key, sizeof(key), &size) == 0 &&
+        id_of(key, size, cluster, &id, &refusal) == 0)
+        etcd_nodes_remove(nodes, id);
+    return 0;
+}
+
+static void
+say_failure(const cJSON *json, struct error *err)
+{
+    const cJSON *error = get(json, "error");
+    const char *text = cJSON_GetStringValue(get(json, "message"));
+
+    if (!text)
+        text = cJSON_GetStringValue(error);
+    if (!text)
+        text = cJSON_GetStringValue(get(error, "message"));
+    error_set(err, ER_UNKNOWN, "etcd says: %.*s", TEXT_MAX,
+              text ? text : "(nothing)");
+}
+
+int
+etcd_read_watch(struct span line, const char *cluster, struct etcd_nodes *nodes,
+                size_t *changes, int64_t *revision, struct error *err)
+{
+    cJSON *json = parse(line, err);
+    const cJSON *result = get(json, "result"), *event;
+    int rc = -1;
+
+    *changes = 0;
+    if (!json)
+        return -1;
+    if (!cJSON_IsObject(result)) {
+        say_failure(json, err);
+        goto out;
+    }
+    if (cJSON_IsTrue(get(result, "canceled"))) {
+        error_set(err, ER_UNKNOWN, "etcd gave up telling of changes");
+        goto out;
+    }
+    cJSON_ArrayForEach(event, get(result, "events"))
+    {
+        if (apply_event(event, cluster, nodes, err) != 0)
+            goto out;
+        ++*changes;
+    }
+    if (*changes > 0 && revision_of(result, revision, err) != 0)
+        goto out;
+    rc = 0;
+out:
+    cJSON_Delete(json);
+    return rc;
+}
+
+void
+etcd_read_failure(struct span answer, long status, struct error *err)
+{
+    cJSON *json = parse(answer, err);
+
+    if (json)
+        say_failure(json, err);
+    else
+        error_set(err, ER_UNKNOWN, "etcd answers with HTTP status %ld", status);
+    cJSON_Delete(json);
+}

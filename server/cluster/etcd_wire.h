@@ -1,0 +1,89 @@
+/*
+ * etcd_wire.h - what is said to etcd's JSON gateway, and what it answers.
+ *
+ * Bytes alone: no sockets.  Each node has a key of its own,
+ * /heapwire/<cluster>/nodes/<id>, whose value is a JSON object.  Answers are
+ * anybody's: etcd's, or of whoever may write there.
+ */
+#ifndef HW_ETCD_WIRE_H
+#define HW_ETCD_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct buffer;
+struct error;
+struct etcd_node;
+struct etcd_nodes;
+
+enum {
+    ETCD_KEY_MAX = 256,         /* bytes of a key */
+    ETCD_VALUE_MAX = 512,       /* of what a node says of itself */
+    ETCD_ANSWER_MAX = 2 << 20,  /* of an answer, or of a line of the watch */
+    ETCD_REQUEST_MAX = 4 << 10, /* of what is asked */
+    ETCD_PAGE = 512,            /* nodes at a time */
+    ETCD_TOKEN_MAX = 2048       /* bytes of what a log-in gives */
+};
+
+#define ETCD_PATH_LEASE     "/v3/lease/grant"
+#define ETCD_PATH_KEEPALIVE "/v3/lease/keepalive"
+#define ETCD_PATH_REVOKE    "/v3/lease/revoke"
+#define ETCD_PATH_TXN       "/v3/kv/txn"
+#define ETCD_PATH_RANGE     "/v3/kv/range"
+#define ETCD_PATH_WATCH     "/v3/watch"
+#define ETCD_PATH_LOGIN     "/v3/auth/authenticate"
+
+/* Once, before there are threads that use it. */
+void etcd_wire_prepare(void);
+
+/* ---- requests, appended to out ---- */
+
+void etcd_ask_login(struct buffer *out, const char *user, const char *password);
+void etcd_ask_lease(struct buffer *out, unsigned ttl_s);
+void etcd_ask_keepalive(struct buffer *out, int64_t lease); /* and to revoke */
+/* Puts node's key under lease if it is still at that revision (0: if there is
+ * none), and else tells what is there. */
+void etcd_ask_put(struct buffer *out, const char *cluster,
+                  const struct etcd_node *node, int64_t lease,
+                  int64_t modified);
+/* The keys of all nodes, a page of them; after: the last one of the page before
+ * (size 0: none), revision: that one's (0: now). */
+void etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
+                   int64_t revision);
+void etcd_ask_watch(struct buffer *out, const char *cluster, int64_t revision);
+
+/* ---- answers: -1 with *err where they are none ---- */
+
+/* token: of ETCD_TOKEN_MAX + 1 bytes. */
+int etcd_read_login(struct span answer, char *token, struct error *err);
+int etcd_read_lease(struct span answer, int64_t *lease, struct error *err);
+/* *alive false: there is no such lease any more. */
+int etcd_read_keepalive(struct span answer, bool *alive, struct error *err);
+/* *done false: *holder is who has the key. */
+int etcd_read_put(struct span answer, const char *cluster, uint64_t id,
+                  bool *done, struct etcd_node *holder, struct error *err);
+
+struct etcd_page {
+    int64_t revision; /* of what was read */
+    bool more;
+    char last[ETCD_KEY_MAX]; /* the last key */
+    size_t last_size;
+};
+
+/* Puts into nodes; keys that are no node's are refused there. */
+int etcd_read_page(struct span answer, const char *cluster,
+                   struct etcd_nodes *nodes, struct etcd_page *page,
+                   struct error *err);
+/* A line of the watch, likewise; whose keys come or go is in nodes then.
+ * *changes: how many there were; *revision is left where there is none. */
+int etcd_read_watch(struct span line, const char *cluster,
+                    struct etcd_nodes *nodes, size_t *changes,
+                    int64_t *revision, struct error *err);
+
+/* What an answer that is a failure says, and its HTTP status. */
+void etcd_read_failure(struct span answer, long status, struct error *err);
+
+#endif

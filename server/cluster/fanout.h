@@ -1,0 +1,107 @@
+/*
+ * fanout.h - one question to many nodes, and what comes back: see peers.h.
+ *
+ * Two hold it: who asks, on any thread, and the loop.  The cluster's lock
+ * guards what both touch; all calls of the waker are made under it, so that
+ * none comes after the release.
+ */
+#ifndef HW_FANOUT_H
+#define HW_FANOUT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "peer_gather.h"
+#include "peer_pool.h"
+#include "peers.h"
+
+enum {
+    FANOUT_JITTER_MS = 100, /* at most, before each where they are begun a few
+                               at a time */
+    FANOUT_TEXT_MAX = 8 << 20
+};
+
+/* What waits to be taken. */
+struct fanout_item {
+    struct fanout_item *next;
+    struct peer_block *block; /* owned; NULL: an end */
+};
+
+struct fanout_end {
+    struct fanout_item item; /* first */
+    struct fanout_task *task;
+    uint16_t code;
+    bool truncated;
+    uint64_t elapsed_us;
+    char *text; /* owned; NULL where there was no memory for it */
+};
+
+/* One node's part. */
+struct fanout_task {
+    struct peer_fanout *fanout;
+    struct peer_call call;
+    struct fanout_end end;
+    uint64_t begun_ns;
+    size_t bytes;
+    bool begun, cut, ended;
+};
+
+/* What the loop is to do; under the lock. */
+enum { FANOUT_BEGIN = 1, FANOUT_RESUME = 2, FANOUT_LEAVE = 4 };
+
+struct fanout_home; /* the cluster's part, below */
+
+struct peer_fanout {
+    struct fanout_home *home;
+    struct peer_request request; /* its pointers are ours */
+    struct sql_identity caller;
+    uint64_t asked_ns, deadline_ms;
+    /* under the lock */
+    struct fanout_item *first, *last;
+    size_t unread, to_take;       /* bytes; ends that were not taken yet */
+    unsigned todo, holders;       /* what the loop is to do; who is left */
+    struct peer_fanout *next_due; /* of those with something to do */
+    bool is_due, settled;         /* settled: the loop is done with it */
+    bool released;
+    bool full; /* links pause; the loop reads it without the lock */
+    /* the loop's */
+    struct peer_fanout *next, *previous; /* of all that run */
+    uv_timer_t deadline, jitter;
+    unsigned handles;
+    size_t begun, running, ended;
+    size_t bytes;
+    bool leaving;   /* nothing is begun any more */
+    bool beginning; /* all at once, just now */
+    /* ids, tasks and the text lie behind */
+    struct fanout_task tasks[];
+};
+
+/* What fanouts have of their cluster. */
+struct fanout_home {
+    uv_loop_t *loop;
+    pthread_mutex_t *lock;
+    struct peer_gather gather;
+    struct peer_fanout *running; /* the loop's */
+    struct peer_fanout *due;     /* under the lock */
+    uint64_t seed;
+    bool stopped; /* under the lock: nobody wakes the loop any more */
+    void (*wake)(struct fanout_home *home); /* any thread */
+    struct peer *(*find)(struct fanout_home *home, uint64_t id); /* loop */
+};
+
+struct peer_fanout *fanout_ask(struct fanout_home *home,
+                               const struct peer_request *request,
+                               struct error *err);
+enum peer_event fanout_take(struct peer_fanout *fanout,
+                            struct peer_block **block, struct peer_end *end);
+void fanout_release(struct peer_fanout *fanout);
+
+/* On the loop, once it was woken: what the others want. */
+void fanout_work(struct fanout_home *home);
+/* Ends all of them. */
+void fanout_stop(struct fanout_home *home, const struct error *why);
+
+#endif

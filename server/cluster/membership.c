@@ -1,0 +1,323 @@
+/* membership.c - see membership.h. */
+#include "membership.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster.h"
+#include "config.h"
+#include "errors.h"
+#include "etcd.h"
+#include "log.h"
+#include "members.h"
+#include "memory.h"
+#include "peer_identity.h"
+#include "wakes.h"
+
+/* ---- one list of all ---- */
+
+struct candidate {
+    struct member member;
+    int64_t since; /* etcd's revision; 0: of the configuration */
+};
+
+struct merge {
+    struct candidate *items;
+    size_t count;
+    size_t left_out;
+    struct error trouble; /* about the first of them */
+};
+
+static struct member
+member_of(const struct config_peer *peer)
+{
+    struct member member = {
+        .id = peer->id, .port = peer->port, .role = peer->role};
+
+    memcpy(member.address, peer->address, sizeof(member.address));
+    return member;
+}
+
+/* With a section of its own, or as it listens; port 0: it is asked over its own
+ * socket alone. */
+static struct member
+self_of(const struct config *config)
+{
+    const struct config_peer *own = config_own_peer(config);
+    struct member member = {.id = config->node_id,
+                            .role = config->cluster.role};
+
+    if (own)
+        return member_of(own);
+    if (config->listen.none)
+        return member;
+    memcpy(member.address, config->listen.text, sizeof(member.address));
+    member.port = config->listen.port;
+    return member;
+}
+
+static bool
+is_same_place(const struct member *a, const struct member *b)
+{
+    return a->port == b->port && strcmp(a->address, b->address) == 0;
+}
+
+static void
+leave_out(struct merge *merge, const struct member *member, const char *why,
+          const struct member *other)
+{
+    if (merge->left_out++ > 0)
+        return;
+    error_set(&merge->trouble, ER_UNKNOWN,
+              "etcd's node %" PRIu64 " at %s:%u is left out: %s node %" PRIu64
+              " at %s:%u",
+              member->id, member->address, member->port, why, other->id,
+              other->address, other->port);
+}
+
+static void
+add_configured(struct merge *merge, const struct config *config)
+{
+    const struct config_cluster *cluster = &config->cluster;
+
+    for (size_t i = 0; i < cluster->peer_count; i++)
+        merge->items[merge->count++].member = member_of(&cluster->peers[i]);
+    if (!config_own_peer(config))
+        merge->items[merge->count++].member = self_of(config);
+}
+
+static const struct config_peer *
+find_peer(const struct config_cluster *cluster, uint64_t id)
+{
+    size_t low = 0, high = cluster->peer_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (cluster->peers[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < cluster->peer_count && cluster->peers[low].id == id
+               ? &cluster->peers[low]
+               : NULL;
+}
+
+/* Those that the configuration does not know. */
+static void
+add_etcds(struct merge *merge, const struct config *config,
+          const struct etcd_nodes *etcd)
+{
+    for (size_t i = 0; i < etcd->count; i++) {
+        const struct etcd_node *node = &etcd->items[i];
+        const struct config_peer *peer =
+            find_peer(&config->cluster, node->member.id);
+        struct member member;
+
+        if (peer)
+            member = member_of(peer);
+        if (peer && peer->id != config->node_id &&
+            !is_same_place(&member, &node->member))
+            leave_out(merge, &node->member, "the configuration has", &member);
+        if (peer || node->member.id == config->node_id)
+            continue;
+        merge->items[merge->count++] =
+            (struct candidate){node->member, node->created};
+    }
+}
+
+/* By place, who came first in front. */
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    int order = strcmp(x->member.address, y->member.address);
+
+    if (order)
+        return order;
+    if (x->member.port != y->member.port)
+        return x->member.port < y->member.port ? -1 : 1;
+    if (x->since != y->since)
+        return x->since < y->since ? -1 : 1;
+    return (x->member.id > y->member.id) - (x->member.id < y->member.id);
+}
+
+/* One place is one node's.  The configuration's are left to members_new: two of
+ * them at one place are its fault. */
+static size_t
+keep_first_comers(struct merge *merge, struct member *out)
+{
+    size_t kept = 0;
+
+    qsort(merge->items, merge->count, sizeof(*merge->items), compare_places);
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct candidate *c = &merge->items[i];
+
+        if (kept > 0 && c->since > 0 &&
+            is_same_place(&out[kept - 1], &c->member))
+            leave_out(merge, &c->member, "that is the address of",
+                      &out[kept - 1]);
+        else
+            out[kept++] = c->member;
+    }
+    return kept;
+}
+
+struct members *
+membership_make(const struct config *config, const struct etcd_nodes *etcd,
+                struct error *trouble, struct error *err)
+{
+    size_t max = config->cluster.peer_count + 1 + (etcd ? etcd->count : 0);
+    struct merge merge = {.items = mem_zalloc(max, sizeof(*merge.items))};
+    struct member *items = mem_zalloc(max, sizeof(*items));
+    struct members *members = NULL;
+
+    if (!items || !merge.items) {
+        error_memory(err, "the members");
+        goto out;
+    }
+    add_configured(&merge, config);
+    if (etcd)
+        add_etcds(&merge, config, etcd);
+    members = members_new(config->node_id, items,
+                          keep_first_comers(&merge, items), err);
+    if (!members)
+        goto out;
+    if (merge.left_out > 1)
+        error_set(trouble, ER_UNKNOWN, "%s; and so are %zu others",
+                  merge.trouble.text, merge.left_out - 1);
+    else
+        *trouble = merge.trouble;
+out:
+    mem_free(merge.items);
+    mem_free(items);
+    return members;
+}
+
+int
+membership_identity(const struct config *config,
+                    const struct peer_identity *before,
+                    struct peer_identity *out, struct error *err)
+{
+    struct peer_identity identity;
+
+    if (peer_identity_make(&identity, config->cluster.name,
+                           config->cluster.secret, config->node_id, err) != 0)
+        return -1;
+    if (before)
+        memcpy(identity.incarnation, before->incarnation,
+               sizeof(identity.incarnation));
+    *out = identity;
+    return 0;
+}
+
+/* ---- kept up to date ---- */
+
+struct membership {
+    const struct config *config;
+    struct cluster *cluster;
+    struct etcd *etcd; /* NULL: none */
+    struct wake wake;
+    char told[ERROR_TEXT_MAX]; /* what was said last about who is left out */
+};
+
+static void
+say_once(struct membership *m, const struct error *trouble)
+{
+    const char *text = trouble->code ? trouble->text : "";
+
+    if (*text && strcmp(text, m->told) != 0)
+        log_line("%s", text);
+    memcpy(m->told, text, strlen(text) + 1);
+}
+
+static void
+refresh(struct membership *m)
+{
+    struct etcd_nodes nodes = {0};
+    struct error trouble = {0}, left_out = {0}, err;
+    struct members *members = NULL;
+
+    if (!m->etcd || etcd_get(m->etcd, &nodes, &trouble, &err) == 0)
+        members = membership_make(m->config, &nodes, &left_out, &err);
+    etcd_nodes_fini(&nodes);
+    if (!members) {
+        say_once(m, &err); /* they stay as they were */
+        return;
+    }
+    say_once(m, &left_out);
+    cluster_set_trouble(m->cluster, trouble.code ? &trouble : &left_out);
+    cluster_set_members(m->cluster, members);
+}
+
+void
+membership_refresh(struct membership *m)
+{
+    struct member self = self_of(m->config);
+
+    if (m->etcd)
+        etcd_set_self(m->etcd, &self);
+    refresh(m);
+}
+
+static void
+on_wake(struct wake *wake)
+{
+    refresh((struct membership *)((char *)wake -
+                                  offsetof(struct membership, wake)));
+}
+
+static int
+follow_etcd(struct membership *m, const struct peer_identity *identity,
+            struct error *err)
+{
+    const struct config_etcd *etcd = &m->config->cluster.etcd;
+    struct etcd_options options = {.endpoints = etcd->endpoints,
+                                   .cacert = etcd->cacert,
+                                   .cert = etcd->cert,
+                                   .key = etcd->key,
+                                   .user = etcd->user,
+                                   .password = etcd->password,
+                                   .cluster = m->config->cluster.name,
+                                   .ttl_s = etcd->ttl_s,
+                                   .self.member = self_of(m->config),
+                                   .waker = wake_waker(&m->wake)};
+
+    memcpy(options.self.incarnation, identity->incarnation,
+           sizeof(options.self.incarnation));
+    m->etcd = etcd_start(&options, err);
+    return m->etcd ? 0 : -1;
+}
+
+struct membership *
+membership_start(const struct config *config,
+                 const struct peer_identity *identity, struct cluster *cluster,
+                 struct wakes *wakes, struct error *err)
+{
+    struct membership *m = mem_zalloc(1, sizeof(*m));
+
+    if (!m) {
+        error_memory(err, "the members");
+        return NULL;
+    }
+    m->config = config;
+    m->cluster = cluster;
+    wake_init(&m->wake, wakes, on_wake);
+    if (!*config->cluster.etcd.endpoints || follow_etcd(m, identity, err) == 0)
+        return m;
+    mem_free(m);
+    return NULL;
+}
+
+void
+membership_stop(struct membership *m)
+{
+    if (!m)
+        return;
+    etcd_stop(m->etcd);
+    wake_forget(&m->wake);
+    mem_free(m);
+}

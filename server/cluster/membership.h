@@ -1,0 +1,42 @@
+/*
+ * membership.h - who belongs to the cluster, made of what is known: the
+ * configuration's [peer] sections, etcd, and this node itself.
+ *
+ * Belongs to the loop.
+ */
+#ifndef HW_MEMBERSHIP_H
+#define HW_MEMBERSHIP_H
+
+struct cluster;
+struct config;
+struct error;
+struct etcd_nodes;
+struct members;
+struct membership;
+struct peer_identity;
+struct wakes;
+
+/* This node is among them, with a [peer] section or without.  What etcd says
+ * never displaces what the configuration says, or who came first; *trouble:
+ * who was left out (code 0: nobody).  etcd may be NULL.  NULL with *err. */
+struct members *membership_make(const struct config *config,
+                                const struct etcd_nodes *etcd,
+                                struct error *trouble, struct error *err);
+/* What config's secret makes of this node.  before: what it was until now,
+ * whose incarnation stays; NULL at the start. */
+int membership_identity(const struct config *config,
+                        const struct peer_identity *before,
+                        struct peer_identity *out, struct error *err);
+
+/* Follows etcd, where config names one, and gives cluster its members.  Borrows
+ * config and cluster.  NULL with *err. */
+struct membership *membership_start(const struct config *config,
+                                    const struct peer_identity *identity,
+                                    struct cluster *cluster,
+                                    struct wakes *wakes, struct error *err);
+/* config's peers are others now. */
+void membership_refresh(struct membership *membership);
+/* Before the loop ends; takes at most ETCD_STOP_MS.  NULL is fine. */
+void membership_stop(struct membership *membership);
+
+#endif

@@ -1,0 +1,311 @@
+/* peer_call.c - one question to one node: see peer_pool.h. */
+#include <string.h>
+
+#include <errmsg.h>
+
+#include "clock.h"
+#include "peer_failure.h"
+#include "peer_pool.h"
+
+static void open_more(struct peer_pool *pool);
+
+/* Waiting for a link */
+
+static struct peer_calls *
+line_of(struct peer_call *call)
+{
+    struct peer_pool *pool = call->peer->pool;
+
+    return call->doubtful ? &pool->doubtful : &pool->waiting;
+}
+
+static void
+stand_in_line(struct peer_call *call)
+{
+    struct peer_calls *line;
+
+    call->doubtful = call->peer->failing;
+    line = line_of(call);
+    call->waits = true;
+    call->next = NULL;
+    call->previous = line->last;
+    if (line->last)
+        line->last->next = call;
+    else
+        line->first = call;
+    line->last = call;
+}
+
+static void
+leave_line(struct peer_call *call)
+{
+    struct peer_calls *line = line_of(call);
+
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        line->first = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+    else
+        line->last = call->previous;
+    call->waits = false;
+}
+
+/* The end */
+
+/* The link, which was not answering, is of no use to others. */
+static void
+drop_link(struct peer_call *call)
+{
+    struct peer_pool *pool = call->peer->pool;
+
+    if (!call->link)
+        return;
+    if (call->link->state == PEER_LINK_CONNECTING)
+        pool->connecting--;
+    peer_link_close(call->link);
+    call->link = NULL;
+    pool->open--;
+}
+
+/* call may be gone once this returns. */
+static void
+end(struct peer_call *call, const struct error *error)
+{
+    struct peer *peer = call->peer;
+    struct peer_pool *pool = peer->pool;
+
+    drop_link(call);
+    call->peer = NULL;
+    call->events->ended(call->arg, error);
+    peer_unref(peer);
+    open_more(pool);
+}
+
+static void
+end_failed(struct peer_call *call, const struct error *error)
+{
+    peer_note(call->peer, call->link, error);
+    end(call, error);
+}
+
+/* Asking */
+
+static void
+ask(struct peer_call *call)
+{
+    uint64_t now = clock_ms();
+    struct error err;
+
+    if (now >= call->deadline_ms) {
+        peer_failure_timeout(&err, call->request->timeout_ms);
+        end(call, &err);
+    } else if (peer_link_ask(call->link, call->request,
+                             (unsigned)(call->deadline_ms - now), &err) != 0) {
+        end(call, &err);
+    }
+}
+
+static bool
+wants(struct peer_link *link)
+{
+    struct peer_call *call = link->arg;
+
+    return call->events->wants(call->arg);
+}
+
+static void
+row(struct peer_link *link, const struct span *cells)
+{
+    struct peer_call *call = link->arg;
+
+    call->events->row(call->arg, cells);
+}
+
+static void
+quiet(struct peer_link *link)
+{
+    struct peer_call *call = link->arg;
+
+    call->events->quiet(call->arg);
+}
+
+static void
+answered(struct peer_link *link, const struct error *error)
+{
+    struct peer_call *call = link->arg;
+
+    peer_note(call->peer, link, NULL);
+    call->link = NULL;
+    peer_keep_idle(call->peer, link);
+    end(call, error);
+}
+
+/* Connecting */
+
+/* Again, for another reason each time. */
+static void
+connect_again(struct peer_call *call)
+{
+    drop_link(call);
+    stand_in_line(call);
+    open_more(call->peer->pool);
+}
+
+static void
+connected(struct peer_link *link)
+{
+    struct peer_call *call = link->arg;
+    struct peer_place *place = &call->peer->place;
+    struct error why, err;
+
+    call->peer->pool->connecting--;
+    if (!link->place.tls || link->place.pinned) {
+        ask(call);
+        return;
+    }
+    /* Nothing is asked on a connection that somebody in between may have
+     * ended: the print that the node itself has proven is pinned next. */
+    if (!link->client.has_fingerprint) {
+        error_set(&why, ER_UNKNOWN, "it does not tell its certificate's print");
+        peer_failure_submit(&err, place, &why);
+        end_failed(call, &err);
+        return;
+    }
+    memcpy(place->fingerprint, link->client.fingerprint, PEER_FINGERPRINT);
+    place->pinned = true;
+    connect_again(call);
+}
+
+/* Is there a reason to try once more? */
+static bool
+recover(struct peer_call *call)
+{
+    struct peer_place *place = &call->peer->place;
+    struct peer_link *link = call->link;
+    unsigned number = mysql_errno(&link->mysql);
+
+    if (link->state != PEER_LINK_CONNECTING) {
+        if (!link->reused || link->heard || call->tried)
+            return false;
+        call->tried = true;
+        peer_drop_idle(call->peer); /* they are as old */
+        return true;
+    }
+    if (!link->place.tls && number == ER_SECURE_TRANSPORT_REQUIRED &&
+        !call->secured) {
+        call->secured = place->tls = true;
+        return true;
+    }
+    if (link->place.pinned && number == CR_SSL_CONNECTION_ERROR &&
+        !call->learned) {
+        call->learned = true; /* it has another certificate by now? */
+        place->pinned = false;
+        return true;
+    }
+    return false;
+}
+
+static void
+broken(struct peer_link *link, const struct error *why)
+{
+    struct peer_call *call = link->arg;
+    struct error err;
+
+    if (recover(call)) {
+        connect_again(call);
+        return;
+    }
+    if (link->state == PEER_LINK_CONNECTING)
+        peer_failure_submit(&err, &link->place, why);
+    else
+        peer_failure_rpc(&err, &link->place, why);
+    end_failed(call, &err);
+}
+
+static const struct peer_link_events events = {.connected = connected,
+                                               .wants = wants,
+                                               .row = row,
+                                               .quiet = quiet,
+                                               .answered = answered,
+                                               .broken = broken};
+
+static void
+open_link(struct peer_call *call)
+{
+    struct peer_pool *pool = call->peer->pool;
+    struct error err;
+
+    call->link = peer_link_open(pool->loop, &call->peer->place, &pool->identity,
+                                pool->connect_timeout_ms, &events, call, &err);
+    if (!call->link) {
+        end(call, &err);
+        return;
+    }
+    pool->open++;
+    pool->connecting++;
+}
+
+static void
+open_more(struct peer_pool *pool)
+{
+    struct peer_call *call;
+
+    while ((call = pool->waiting.first ? pool->waiting.first
+                                       : pool->doubtful.first) &&
+           peer_pool_has_room(pool)) {
+        leave_line(call);
+        open_link(call);
+    }
+}
+
+/* What owners call */
+
+void
+peer_call_start(struct peer_call *call, struct peer *peer,
+                const struct peer_request *request, uint64_t deadline_ms,
+                const struct peer_call_events *call_events, void *arg)
+{
+    memset(call, 0, sizeof(*call));
+    call->peer = peer;
+    peer->references++;
+    call->request = request;
+    call->deadline_ms = deadline_ms;
+    call->events = call_events;
+    call->arg = arg;
+    call->link = peer_take_idle(peer);
+    if (call->link) {
+        peer_link_own(call->link, &events, call);
+        ask(call);
+        return;
+    }
+    stand_in_line(call);
+    open_more(peer->pool);
+}
+
+void
+peer_call_resume(struct peer_call *call)
+{
+    if (call->link)
+        peer_link_resume(call->link);
+}
+
+void
+peer_call_cancel(struct peer_call *call, const struct error *late)
+{
+    struct peer *peer = call->peer;
+    struct peer_pool *pool;
+
+    if (!peer)
+        return;
+    pool = peer->pool;
+    if (call->waits)
+        leave_line(call);
+    else if (late)
+        peer_note(peer, call->link, late);
+    drop_link(call);
+    call->peer = NULL;
+    peer_unref(peer);
+    open_more(pool);
+}

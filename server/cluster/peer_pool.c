@@ -1,0 +1,196 @@
+/* peer_pool.c - see peer_pool.h. */
+#include "peer_pool.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "memory.h"
+
+/* Nodes */
+
+struct peer *
+peer_new(struct peer_pool *pool, const struct peer_place *place,
+         enum peer_role role, bool self, struct error *err)
+{
+    struct peer *peer = mem_zalloc(1, sizeof(*peer));
+
+    if (!peer) {
+        error_memory(err, "the members");
+        return NULL;
+    }
+    peer->pool = pool;
+    peer->place = *place;
+    peer->references = 1;
+    peer->known.id = place->id;
+    peer->known.port = place->port;
+    peer->known.role = role;
+    peer->known.self = self;
+    memcpy(peer->known.address, place->address, sizeof(place->address));
+    return peer;
+}
+
+void
+peer_unref(struct peer *peer)
+{
+    if (peer && --peer->references == 0)
+        mem_free(peer);
+}
+
+/* error NULL: it has answered. */
+void
+peer_note(struct peer *peer, const struct peer_link *link,
+          const struct error *error)
+{
+    struct peer_row *known = &peer->known;
+    int64_t now = clock_wall_ms();
+    bool alive = error == NULL;
+
+    peer->failing = !alive;
+    pthread_mutex_lock(peer->pool->lock);
+    if (!known->known || known->alive != alive)
+        known->since_ms = now;
+    known->known = true;
+    known->alive = alive;
+    if (link && link->client.proven)
+        memcpy(known->version, link->client.version, sizeof(known->version));
+    if (link && peer_link_round_trip_us(link) > 0)
+        known->round_trip_us = peer_link_round_trip_us(link);
+    if (error) {
+        memcpy(known->last_error, error->text, sizeof(known->last_error));
+        known->last_error_ms = now;
+    }
+    pthread_mutex_unlock(peer->pool->lock);
+}
+
+/* Idle links */
+
+static void
+leave_idle(struct peer *peer, struct peer_link *link)
+{
+    struct peer_pool *pool = peer->pool;
+    size_t i = 0;
+
+    while (peer->idle[i] != link)
+        i++;
+    peer->idle_count--;
+    memmove(&peer->idle[i], &peer->idle[i + 1],
+            (peer->idle_count - i) * sizeof(struct peer_link *));
+    if (link->previous)
+        link->previous->next = link->next;
+    else
+        pool->oldest = link->next;
+    if (link->next)
+        link->next->previous = link->previous;
+    else
+        pool->newest = link->previous;
+    link->next = link->previous = NULL;
+    pool->idle--;
+}
+
+static void
+close_idle(struct peer *peer, struct peer_link *link)
+{
+    leave_idle(peer, link);
+    peer_link_close(link);
+    peer->pool->open--;
+}
+
+static void
+idle_broken(struct peer_link *link, const struct error *why)
+{
+    (void)why;
+    close_idle(link->arg, link);
+}
+
+static const struct peer_link_events idle_events = {.broken = idle_broken};
+
+struct peer_link *
+peer_take_idle(struct peer *peer)
+{
+    struct peer_link *link = NULL;
+
+    if (peer->idle_count > 0) {
+        link = peer->idle[peer->idle_count - 1];
+        leave_idle(peer, link);
+    }
+    return link;
+}
+
+void
+peer_keep_idle(struct peer *peer, struct peer_link *link)
+{
+    struct peer_pool *pool = peer->pool;
+
+    if (peer->gone || !peer_link_reusable(link)) {
+        peer_link_close(link);
+        pool->open--;
+        return;
+    }
+    if (peer->idle_count == PEER_IDLE_EACH)
+        close_idle(peer, peer->idle[0]);
+    if (pool->idle == PEER_IDLE_MAX)
+        close_idle(pool->oldest->arg, pool->oldest);
+    peer->idle[peer->idle_count++] = link;
+    link->previous = pool->newest;
+    if (pool->newest)
+        pool->newest->next = link;
+    else
+        pool->oldest = link;
+    pool->newest = link;
+    pool->idle++;
+    peer_link_own(link, &idle_events, peer);
+    peer_link_rest(link, PEER_IDLE_MS);
+}
+
+void
+peer_drop_idle(struct peer *peer)
+{
+    while (peer->idle_count > 0)
+        close_idle(peer, peer->idle[0]);
+}
+
+void
+peer_leave(struct peer *peer)
+{
+    peer->gone = true;
+    peer_drop_idle(peer);
+}
+
+/* The pool */
+
+bool
+peer_pool_has_room(struct peer_pool *pool)
+{
+    if (pool->connecting >= PEER_CONNECTING_MAX)
+        return false;
+    if (pool->open >= pool->links_max && pool->oldest)
+        close_idle(pool->oldest->arg, pool->oldest);
+    return pool->open < pool->links_max;
+}
+
+void
+peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
+               const struct peer_identity *identity,
+               unsigned connect_timeout_ms)
+{
+    struct rlimit files;
+
+    memset(pool, 0, sizeof(*pool));
+    pool->loop = loop;
+    pool->lock = lock;
+    pool->identity = *identity;
+    pool->connect_timeout_ms = connect_timeout_ms;
+    /* Most descriptors are for those who ask us. */
+    pool->links_max = PEER_LINKS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+        files.rlim_cur / 4 < pool->links_max)
+        pool->links_max = files.rlim_cur / 4 + 1;
+}
+
+void
+peer_pool_stop(struct peer_pool *pool)
+{
+    while (pool->oldest)
+        close_idle(pool->oldest->arg, pool->oldest);
+}

@@ -1,0 +1,113 @@
+/*
+ * peer_pool.h - the nodes that can be asked, and the links to them.
+ *
+ * A call is one question to one node: over a link that is idle, or a fresh
+ * one.  All on the loop, but for what the lock guards.
+ */
+#ifndef HW_PEER_POOL_H
+#define HW_PEER_POOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "peer_link.h"
+#include "peers.h"
+
+enum {
+    PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
+    PEER_IDLE_MAX = 1024,     /* and those to all nodes */
+    PEER_IDLE_MS = 60 * 1000, /* then it is closed */
+    PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
+    PEER_CONNECTING_MAX = 128 /* at once: to prove keys takes a processor */
+};
+
+struct peer_pool;
+
+/* A node; the loop's but for known. */
+struct peer {
+    struct peer_pool *pool;
+    struct peer_place place;
+    struct peer_link *idle[PEER_IDLE_EACH]; /* newest last */
+    size_t idle_count;
+    unsigned references;
+    bool gone;             /* no member any more, or somewhere else */
+    bool failing;          /* the last one that tried could not reach it */
+    struct peer_row known; /* under the pool's lock */
+};
+
+struct peer_calls {
+    struct peer_call *first, *last;
+};
+
+struct peer_pool {
+    uv_loop_t *loop;
+    pthread_mutex_t *lock;
+    struct peer_identity identity;
+    unsigned connect_timeout_ms;
+    size_t links_max;
+    size_t open, connecting, idle;
+    struct peer_link *oldest, *newest; /* of the idle ones */
+    /* Who waits for a fresh link; those whose node has failed the last time
+     * come after all others, so that the dead keep nobody waiting. */
+    struct peer_calls waiting, doubtful;
+};
+
+struct peer_call_events {
+    bool (*wants)(void *arg); /* as peer_link_events */
+    void (*row)(void *arg, const struct span *cells);
+    void (*quiet)(void *arg);
+    /* code 0: it has answered.  The call is not the pool's any more. */
+    void (*ended)(void *arg, const struct error *error);
+};
+
+struct peer_call {
+    struct peer *peer;
+    struct peer_link *link;
+    const struct peer_request *request;
+    uint64_t deadline_ms;
+    const struct peer_call_events *events;
+    void *arg;
+    struct peer_call *next, *previous;
+    bool waits;    /* for a link */
+    bool doubtful; /* and in which line */
+    bool tried;    /* a link that was idle turned out dead */
+    bool learned;  /* what its certificate is, in this call */
+    bool secured;  /* it asked for TLS, in this call */
+};
+
+void peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
+                    pthread_mutex_t *lock, const struct peer_identity *identity,
+                    unsigned connect_timeout_ms);
+/* Closes what is idle. */
+void peer_pool_stop(struct peer_pool *pool);
+
+/* place is copied; with one reference. */
+struct peer *peer_new(struct peer_pool *pool, const struct peer_place *place,
+                      enum peer_role role, bool self, struct error *err);
+void peer_unref(struct peer *peer); /* NULL is fine */
+/* No member any more: its idle links close. */
+void peer_leave(struct peer *peer);
+
+/* ---- peer_call.c ---- */
+
+/* Fills in and begins call; ended may come before this returns. */
+void peer_call_start(struct peer_call *call, struct peer *peer,
+                     const struct peer_request *request, uint64_t deadline_ms,
+                     const struct peer_call_events *events, void *arg);
+void peer_call_resume(struct peer_call *call);
+/* Ends it without ended: its connection closes.  late: it had its time. */
+void peer_call_cancel(struct peer_call *call, const struct error *late);
+
+/* What the two files have of each other. */
+struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */
+void peer_keep_idle(struct peer *peer, struct peer_link *link);
+void peer_drop_idle(struct peer *peer);
+/* May one more be opened?  An idle one goes where there are too many. */
+bool peer_pool_has_room(struct peer_pool *pool);
+void peer_note(struct peer *peer, const struct peer_link *link,
+               const struct error *error);
+
+#endif

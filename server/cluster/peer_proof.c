@@ -1,0 +1,326 @@
+/* peer_proof.c - see peer_proof.h. */
+#include "peer_proof.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include "errors.h"
+
+enum { LABEL = 24 /* bytes, of which NULs fill the end */ };
+
+static const char client_label[LABEL] = "heapwire peer client";
+static const char server_label[LABEL] = "heapwire peer server";
+static const char session_label[LABEL] = "heapwire peer session";
+
+int
+peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
+         uint8_t out[PEER_PROOF], struct error *err)
+{
+    unsigned written = 0;
+
+    if (HMAC(EVP_sha256(), key, PEER_KEY, data, size, out, &written) &&
+        written == PEER_PROOF)
+        return 0;
+    error_set(err, ER_UNKNOWN, "OpenSSL cannot compute HMAC-SHA256");
+    return -1;
+}
+
+/* Of the label and the first size bytes that were said. */
+static int
+prove(const struct peer_transcript *t, size_t size,
+      const struct peer_identity *self, const char label[LABEL],
+      uint8_t out[PEER_PROOF], struct error *err)
+{
+    uint8_t text[LABEL + sizeof(t->bytes)];
+
+    memcpy(text, label, LABEL);
+    memcpy(text + LABEL, t->bytes, size);
+    return peer_mac(self->key, text, LABEL + size, out, err);
+}
+
+/* ---- appending; who calls knows that there is room ---- */
+
+static void
+put(struct peer_transcript *t, const void *data, size_t size)
+{
+    memcpy(t->bytes + t->size, data, size);
+    t->size += size;
+}
+
+static void
+put_u8(struct peer_transcript *t, uint8_t v)
+{
+    put(t, &v, 1);
+}
+
+static void
+put_u64(struct peer_transcript *t, uint64_t v)
+{
+    for (int i = 0; i < 8; i++)
+        put_u8(t, (uint8_t)(v >> 8 * i));
+}
+
+static int
+put_nonce(struct peer_transcript *t, struct error *err)
+{
+    uint8_t nonce[PEER_NONCE];
+
+    if (RAND_bytes(nonce, sizeof(nonce)) != 1) {
+        error_set(err, ER_UNKNOWN, "no random bytes to prove this node with");
+        return -1;
+    }
+    put(t, nonce, sizeof(nonce));
+    return 0;
+}
+
+static int
+put_proof(struct peer_transcript *t, const struct peer_identity *self,
+          const char label[LABEL], struct error *err)
+{
+    uint8_t proof[PEER_PROOF];
+
+    if (prove(t, t->size, self, label, proof, err) != 0)
+        return -1;
+    put(t, proof, sizeof(proof));
+    return 0;
+}
+
+/* Takes what the other end said, at least a proof long, and what it proves
+ * with: the last of it. */
+static int
+take_proven(struct peer_transcript *t, const struct peer_identity *self,
+            const char label[LABEL], struct span said, struct error *err)
+{
+    uint8_t proof[PEER_PROOF];
+    int differ;
+
+    put(t, said.data, said.size);
+    if (prove(t, t->size - PEER_PROOF, self, label, proof, err) != 0)
+        return -1;
+    differ = CRYPTO_memcmp(proof, t->bytes + t->size - PEER_PROOF, PEER_PROOF);
+    OPENSSL_cleanse(proof, sizeof(proof));
+    if (differ == 0)
+        return 0;
+    error_set(err, ER_ACCESS_DENIED,
+              "Access denied: the other node does not prove that it is of this "
+              "cluster; name and secret of [cluster] must be the same on both");
+    return -1;
+}
+
+static int
+malformed(struct error *err, const char *what)
+{
+    error_set(err, ER_HANDSHAKE, "Bad handshake: the %s of a node is malformed",
+              what);
+    return -1;
+}
+
+static int
+check_version(uint8_t version, struct error *err)
+{
+    if (version == PEER_PROTOCOL)
+        return 0;
+    error_set(err, ER_HANDSHAKE,
+              "Bad handshake: the other node speaks version %u of the nodes' "
+              "protocol, this one version %d; run one heapwire on both",
+              version, PEER_PROTOCOL);
+    return -1;
+}
+
+/* A node asks itself, but no other of the same id. */
+static int
+check_twin(const struct peer_identity *self, const struct peer_party *other,
+           struct error *err)
+{
+    if (other->id != self->node_id ||
+        memcmp(other->incarnation, self->incarnation, PEER_INCARNATION) == 0)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "id mismatch: two nodes say that they are node %" PRIu64,
+              self->node_id);
+    return -1;
+}
+
+/* ---- challenge ---- */
+
+int
+peer_challenge_make(struct peer_transcript *t, const struct peer_identity *self,
+                    struct span *out, struct error *err)
+{
+    t->size = 0;
+    put_u8(t, PEER_PROTOCOL);
+    if (put_nonce(t, err) != 0)
+        return -1;
+    put_u64(t, self->node_id);
+    put(t, self->incarnation, PEER_INCARNATION);
+    *out = (struct span){(const char *)t->bytes, t->size};
+    return 0;
+}
+
+static void
+read_party(struct reader *r, struct peer_party *out)
+{
+    struct span bytes = reader_bytes(r, PEER_INCARNATION);
+
+    if (bytes.size == PEER_INCARNATION)
+        memcpy(out->incarnation, bytes.data, bytes.size);
+}
+
+int
+peer_challenge_read(struct peer_transcript *t, const struct peer_identity *self,
+                    uint64_t wanted, struct span challenge,
+                    struct peer_party *server, struct error *err)
+{
+    struct reader r = reader_of(challenge.data, challenge.size);
+    struct peer_party party = {0};
+
+    if (challenge.size > 0 && check_version(reader_u8(&r), err) != 0)
+        return -1;
+    reader_bytes(&r, PEER_NONCE);
+    party.id = reader_u64(&r);
+    read_party(&r, &party);
+    if (!reader_done(&r) || challenge.size != PEER_CHALLENGE)
+        return malformed(err, "challenge");
+    if (party.id != wanted) {
+        error_set(err, ER_UNKNOWN,
+                  "id mismatch: node %" PRIu64 " answers for node %" PRIu64,
+                  party.id, wanted);
+        return -1;
+    }
+    if (check_twin(self, &party, err) != 0)
+        return -1;
+    t->size = 0;
+    put(t, challenge.data, challenge.size);
+    *server = party;
+    return 0;
+}
+
+/* ---- hello ---- */
+
+int
+peer_hello_make(struct peer_transcript *t, const struct peer_identity *self,
+                uint64_t wanted, struct span *out, struct error *err)
+{
+    size_t before = t->size;
+
+    put_u8(t, PEER_PROTOCOL);
+    if (put_nonce(t, err) != 0)
+        return -1;
+    put_u64(t, self->node_id);
+    put_u64(t, wanted);
+    put(t, self->incarnation, PEER_INCARNATION);
+    if (put_proof(t, self, client_label, err) != 0)
+        return -1;
+    *out = (struct span){(const char *)t->bytes + before, t->size - before};
+    return 0;
+}
+
+int
+peer_hello_check(struct peer_transcript *t, const struct peer_identity *self,
+                 struct span hello, struct peer_party *client,
+                 struct error *err)
+{
+    struct reader r = reader_of(hello.data, hello.size);
+    struct peer_party party = {0};
+    uint64_t wanted;
+
+    if (hello.size > 0 && check_version(reader_u8(&r), err) != 0)
+        return -1;
+    reader_bytes(&r, PEER_NONCE);
+    party.id = reader_u64(&r);
+    wanted = reader_u64(&r);
+    read_party(&r, &party);
+    reader_bytes(&r, PEER_PROOF);
+    if (!reader_done(&r) || hello.size != PEER_HELLO)
+        return malformed(err, "hello");
+    if (take_proven(t, self, client_label, hello, err) != 0)
+        return -1;
+    if (wanted != self->node_id) {
+        error_set(err, ER_UNKNOWN,
+                  "id mismatch: this is node %" PRIu64 ", not node %" PRIu64,
+                  self->node_id, wanted);
+        return -1;
+    }
+    if (check_twin(self, &party, err) != 0)
+        return -1;
+    *client = party;
+    return 0;
+}
+
+/* ---- welcome ---- */
+
+int
+peer_welcome_make(struct peer_transcript *t, const struct peer_identity *self,
+                  const struct peer_welcome *welcome, struct span *out,
+                  struct error *err)
+{
+    size_t before = t->size, version = strlen(welcome->version);
+
+    put_u8(t, PEER_PROTOCOL);
+    put_u8(t, welcome->has_fingerprint);
+    if (welcome->has_fingerprint)
+        put(t, welcome->fingerprint, PEER_FINGERPRINT);
+    put_u8(t, (uint8_t)version);
+    put(t, welcome->version, version);
+    if (put_proof(t, self, server_label, err) != 0)
+        return -1;
+    *out = (struct span){(const char *)t->bytes + before, t->size - before};
+    return 0;
+}
+
+/* Shown in tables and in errors: nothing but what a version is made of. */
+static bool
+is_version(struct span text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] <= ' ' || text.data[i] > '~')
+            return false;
+    return text.size > 0 && text.size <= PEER_VERSION_MAX;
+}
+
+static int
+read_welcome(struct span bytes, struct peer_welcome *out, struct error *err)
+{
+    struct reader r = reader_of(bytes.data, bytes.size);
+    uint8_t version = reader_u8(&r), flag = reader_u8(&r);
+    struct span fingerprint = reader_bytes(&r, flag ? PEER_FINGERPRINT : 0);
+    struct span text = reader_bytes(&r, reader_u8(&r));
+
+    reader_bytes(&r, PEER_PROOF);
+    if (!r.failed && check_version(version, err) != 0)
+        return -1;
+    if (!reader_done(&r) || flag > 1 || !is_version(text))
+        return malformed(err, "welcome");
+    out->has_fingerprint = flag;
+    if (flag)
+        memcpy(out->fingerprint, fingerprint.data, fingerprint.size);
+    memcpy(out->version, text.data, text.size);
+    return 0;
+}
+
+int
+peer_welcome_check(struct peer_transcript *t, const struct peer_identity *self,
+                   struct span welcome, struct peer_welcome *out,
+                   struct error *err)
+{
+    struct peer_welcome read = {0};
+
+    if (read_welcome(welcome, &read, err) != 0 ||
+        take_proven(t, self, server_label, welcome, err) != 0)
+        return -1;
+    *out = read;
+    return 0;
+}
+
+int
+peer_session_key(const struct peer_transcript *t,
+                 const struct peer_identity *self, uint8_t out[PEER_KEY],
+                 struct error *err)
+{
+    return prove(t, t->size, self, session_label, out, err);
+}

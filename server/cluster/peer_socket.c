@@ -1,0 +1,396 @@
+/*
+ * peer_socket.c - the library's sockets, which never block the loop: see
+ * peer_link.h.
+ *
+ * Its own non-blocking calls do block: with TLS (Connector/C 3.3) it shakes
+ * hands and reads as if it had all the time.  And they come back only when
+ * nothing is left to read, which a node that sends faster than we read never
+ * lets happen.  So its plain calls run here on a stack of their own, over
+ * sockets of ours: where one would wait, or has read PEER_LINK_RUN bytes in one
+ * turn, the stack is left for the loop, and entered again when poll says so.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <openssl/ssl.h>
+
+#include "files.h"
+#include "peer_link.h"
+
+#define HAVE_TLS             /* as the library was built */
+typedef unsigned char uchar; /* which its headers take for granted */
+#include <ma_pvio.h>
+
+/* As <mysql/client_plugin.h> has it, which Debian's package cannot include. */
+enum { CLIENT_PLUGIN_PVIO_TYPE = 101 };
+
+struct client_pvio_plugin {
+    struct st_mysql_client_plugin base; /* first */
+    PVIO_METHODS *methods;
+};
+
+enum { GUARD = 4096 /* bytes below a stack that nobody may touch */ };
+
+static struct peer_link *
+link_of(const MARIADB_PVIO *pvio)
+{
+    return (struct peer_link *)((char *)pvio->mysql -
+                                offsetof(struct peer_link, mysql));
+}
+
+/* The stack */
+
+int
+peer_stack_init(struct peer_link *l, struct error *err)
+{
+    void *stack =
+        mmap(NULL, GUARD + PEER_LINK_STACK, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+
+    if (stack == MAP_FAILED) {
+        error_memory(err, "a connection");
+        return -1;
+    }
+    l->stack = stack;
+    if (mprotect(stack, GUARD, PROT_NONE) == 0)
+        return 0;
+    error_sys(err, ER_OUT_OF_MEMORY, "cannot guard a stack");
+    return -1;
+}
+
+void
+peer_stack_fini(struct peer_link *l)
+{
+    if (l->stack)
+        munmap(l->stack, GUARD + PEER_LINK_STACK);
+    l->stack = NULL;
+}
+
+/* On the stack.  makecontext's arguments are ints: a pointer has two. */
+static void
+enter(unsigned high, unsigned low)
+{
+    struct peer_link *l =
+        (struct peer_link *)((uintptr_t)high << 16 << 16 | (uintptr_t)low);
+
+    l->function(l);
+    l->waits = 0;
+}
+
+static int
+swap_in(struct peer_link *l)
+{
+    l->inside = true;
+    swapcontext(&l->outer, &l->inner);
+    l->inside = false;
+    return l->waits;
+}
+
+int
+peer_stack_call(struct peer_link *l, void (*function)(struct peer_link *l))
+{
+    uintptr_t bits = (uintptr_t)l;
+
+    getcontext(&l->inner);
+    l->inner.uc_stack.ss_sp = l->stack + GUARD;
+    l->inner.uc_stack.ss_size = PEER_LINK_STACK;
+    l->inner.uc_link = &l->outer;
+    l->function = function;
+    makecontext(&l->inner, (void (*)(void))enter, 2,
+                (unsigned)(bits >> 16 >> 16), (unsigned)bits);
+    return swap_in(l);
+}
+
+int
+peer_stack_go_on(struct peer_link *l)
+{
+    return swap_in(l);
+}
+
+/* On the stack: leaves it.  False: there is no more waiting. */
+static bool
+wait_for(struct peer_link *l, int events)
+{
+    if (!l->inside || l->abandoned)
+        return false;
+    l->waits = events;
+    swapcontext(&l->inner, &l->outer);
+    return !l->abandoned;
+}
+
+/* The methods */
+
+static int
+wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
+{
+    (void)timeout;
+    return wait_for(link_of(pvio), is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE)
+               ? 1
+               : -1;
+}
+
+static ssize_t
+read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
+{
+    struct peer_link *l = link_of(pvio);
+    ssize_t got;
+
+    if (l->run >= PEER_LINK_RUN && !wait_for(l, MYSQL_WAIT_READ))
+        return -1;
+    for (;;) {
+        got = recv(l->fd, buffer, length, MSG_DONTWAIT);
+        if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+            break;
+        if (errno == EAGAIN && !wait_for(l, MYSQL_WAIT_READ))
+            return -1;
+    }
+    if (got > 0) {
+        l->run += (size_t)got;
+        l->bytes += (size_t)got;
+    }
+    return got;
+}
+
+static ssize_t
+write_some(MARIADB_PVIO *pvio, const uchar *buffer, size_t length)
+{
+    struct peer_link *l = link_of(pvio);
+    ssize_t put;
+
+    for (;;) {
+        put = send(l->fd, buffer, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (put >= 0 || (errno != EAGAIN && errno != EINTR))
+            return put;
+        if (errno == EAGAIN && !wait_for(l, MYSQL_WAIT_WRITE))
+            return -1;
+    }
+}
+
+/* Numeric addresses alone: there is nobody to ask for names. */
+static socklen_t
+address_of(const struct peer_place *place, struct sockaddr_storage *out)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+    struct sockaddr_un *local = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof(*out));
+    if (place->socket) {
+        local->sun_family = AF_UNIX;
+        if (strlen(place->socket) >= sizeof(local->sun_path))
+            return 0;
+        memcpy(local->sun_path, place->socket, strlen(place->socket) + 1);
+        return sizeof(*local);
+    }
+    if (inet_pton(AF_INET, place->address, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(place->port);
+        return sizeof(*four);
+    }
+    if (inet_pton(AF_INET6, place->address, &six->sin6_addr) != 1)
+        return 0;
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(place->port);
+    return sizeof(*six);
+}
+
+/* 0, or errno. */
+static int
+connect_now(struct peer_link *l)
+{
+    struct sockaddr_storage address;
+    socklen_t size = address_of(&l->place, &address), length = sizeof(int);
+    int why = 0, on = 1;
+
+    if (size == 0)
+        return EINVAL;
+    l->fd = socket(address.ss_family,
+                   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd < 0)
+        return errno;
+    if (connect(l->fd, (struct sockaddr *)&address, size) != 0) {
+        if (errno != EINPROGRESS)
+            return errno;
+        if (!wait_for(l, MYSQL_WAIT_WRITE))
+            return ETIMEDOUT;
+        if (getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &why, &length) != 0)
+            return errno;
+    }
+    if (why == 0 && !l->place.socket)
+        (void)setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return why;
+}
+
+static my_bool
+connect_link(MARIADB_PVIO *pvio, MA_PVIO_CINFO *info)
+{
+    struct peer_link *l;
+
+    pvio->mysql = info->mysql;
+    pvio->type = info->type;
+    l = link_of(pvio);
+    l->system_error = connect_now(l);
+    l->established = l->system_error == 0;
+    return l->system_error != 0 ? 1 : 0;
+}
+
+static my_bool
+close_link(MARIADB_PVIO *pvio)
+{
+    struct peer_link *l = pvio->mysql ? link_of(pvio) : NULL;
+
+    if (l) {
+        fd_close(l->fd);
+        l->fd = -1;
+    }
+    return 0;
+}
+
+static my_bool
+get_handle(MARIADB_PVIO *pvio, void *handle)
+{
+    *(my_socket *)handle = pvio->mysql ? link_of(pvio)->fd : -1;
+    return 0;
+}
+
+static my_bool
+set_timeout(MARIADB_PVIO *pvio, enum enum_pvio_timeout type, int timeout)
+{
+    (void)timeout;
+    pvio->timeout[type] = -1; /* ours are shorter */
+    return 0;
+}
+
+static int
+get_timeout(MARIADB_PVIO *pvio, enum enum_pvio_timeout type)
+{
+    return pvio->timeout[type];
+}
+
+static int
+blocking(MARIADB_PVIO *pvio, my_bool value, my_bool *before)
+{
+    (void)pvio;
+    (void)value;
+    if (before)
+        *before = 0;
+    return 0;
+}
+
+static my_bool
+is_blocking(MARIADB_PVIO *pvio)
+{
+    (void)pvio;
+    return 0;
+}
+
+static int
+nothing(MARIADB_PVIO *pvio)
+{
+    (void)pvio;
+    return 0;
+}
+
+static int
+shut(MARIADB_PVIO *pvio)
+{
+    return shutdown(link_of(pvio)->fd, SHUT_RDWR);
+}
+
+static my_bool
+is_alive(MARIADB_PVIO *pvio)
+{
+    return link_of(pvio)->fd >= 0 ? 1 : 0;
+}
+
+static my_bool
+has_data(MARIADB_PVIO *pvio, ssize_t *length)
+{
+    (void)pvio;
+    *length = 0;
+    return 0;
+}
+
+static PVIO_METHODS methods = {.set_timeout = set_timeout,
+                               .get_timeout = get_timeout,
+                               .read = read_some,
+                               .async_read = read_some,
+                               .write = write_some,
+                               .async_write = write_some,
+                               .wait_io_or_timeout = wait_io,
+                               .blocking = blocking,
+                               .connect = connect_link,
+                               .close = close_link,
+                               .fast_send = nothing,
+                               .keepalive = nothing,
+                               .get_handle = get_handle,
+                               .is_blocking = is_blocking,
+                               .is_alive = is_alive,
+                               .has_data = has_data,
+                               .shutdown = shut};
+
+int
+peer_socket_prepare(struct error *err)
+{
+    struct client_pvio_plugin *plugin;
+    MYSQL *mysql = mysql_init(NULL);
+
+    if (!mysql) {
+        error_memory(err, "libmysqlclient");
+        return -1;
+    }
+    plugin = (struct client_pvio_plugin *)mysql_client_find_plugin(
+        mysql, "pvio_socket", CLIENT_PLUGIN_PVIO_TYPE);
+    mysql_close(mysql);
+    if (!plugin) {
+        error_set(err, ER_UNKNOWN, "libmysqlclient has no sockets");
+        return -1;
+    }
+    plugin->methods = &methods;
+    return 0;
+}
+
+/* Around every reading of encrypted bytes, which OpenSSL does by itself. */
+static long
+on_bio(BIO *bio, int what, const char *data, size_t size, int number,
+       long other, int result, size_t *done)
+{
+    struct peer_link *l = (struct peer_link *)BIO_get_callback_arg(bio);
+
+    (void)data;
+    (void)size;
+    (void)number;
+    (void)other;
+    if (what == BIO_CB_READ && l->run >= PEER_LINK_RUN) {
+        BIO_clear_retry_flags(bio);
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done) {
+        l->run += *done;
+        l->bytes += *done;
+    }
+    return what & BIO_CB_RETURN ? result : 1;
+}
+
+void
+peer_socket_connected(struct peer_link *l)
+{
+    MARIADB_TLS *tls = l->mysql.net.pvio->ctls;
+    BIO *bio;
+
+    if (!tls)
+        return;
+    SSL_set_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS); /* 34 KB, while idle */
+    bio = SSL_get_rbio(tls->ssl);
+    BIO_set_callback_ex(bio, on_bio);
+    BIO_set_callback_arg(bio, (char *)l);
+}

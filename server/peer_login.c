@@ -1,0 +1,335 @@
+/* peer_login.c - see peer_login.h. */
+#include "peer_login.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+#include "arena.h"
+#include "audit.h"
+#include "clock.h"
+#include "errors.h"
+#include "handshake.h"
+#include "log.h"
+#include "memory.h"
+#include "peer_envelope.h"
+#include "peer_proof.h"
+#include "session.h"
+#include "tls_stream.h"
+
+_Static_assert((int)TLS_FINGERPRINT == (int)PEER_FINGERPRINT, "both SHA-1");
+
+struct peer_session {
+    struct session *session;
+    unsigned generation; /* of the identity that it was let in with */
+    struct peer_transcript said;
+    struct peer_party node; /* who asks */
+    uint8_t key[PEER_KEY];  /* of this connection */
+    struct peer_channel channel;
+
+    /* Of the statement under way, which may be a worker's while it opens: */
+    uint64_t next; /* the least number that an envelope may have */
+    bool broken;
+    struct sql_identity caller;
+    uint32_t caller_connection;
+    struct audit audit;
+};
+
+/* ---- envelopes ---- */
+
+static int
+nibble(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* In the arena. */
+static int
+decode(struct span hex, struct arena *arena, struct span *out,
+       struct error *err)
+{
+    bool fits = hex.size % 2 == 0 && hex.size / 2 <= PEER_ENVELOPE_MAX;
+    size_t size = fits ? hex.size / 2 : 0;
+    char *bytes = arena_alloc(arena, size + 1);
+    int high, low;
+
+    if (!bytes) {
+        error_memory(err, "a forwarded statement");
+        return -1;
+    }
+    for (size_t i = 0; fits && i < size; i++) {
+        high = nibble(hex.data[2 * i]);
+        low = nibble(hex.data[2 * i + 1]);
+        fits = high >= 0 && low >= 0;
+        if (fits)
+            bytes[i] = (char)(high << 4 | low);
+    }
+    *out = (struct span){bytes, size};
+    if (fits)
+        return 0;
+    error_set(err, ER_MALFORMED_PACKET,
+              "Malformed communication packet: a forwarded statement is "
+              "pairs of hexadecimal digits, of at most %d bytes",
+              PEER_ENVELOPE_MAX);
+    return -1;
+}
+
+static int
+read_envelope(struct peer_session *peer, struct span hex, struct arena *arena,
+              struct peer_forwarded *out, struct error *err)
+{
+    struct peer_envelope envelope;
+    struct span bytes;
+
+    if (decode(hex, arena, &bytes, err) != 0 ||
+        peer_envelope_open(bytes, peer->key, &envelope, err) != 0)
+        return -1;
+    if (envelope.sequence < peer->next || envelope.sequence == UINT64_MAX) {
+        error_set(err, ER_ACCESS_DENIED,
+                  "Access denied: a forwarded statement came twice, or out of "
+                  "order");
+        return -1;
+    }
+    peer->next = envelope.sequence + 1;
+    *out = envelope.forwarded;
+    out->origin = peer->node.id;
+    return 0;
+}
+
+/* "10.1.2.3 at node 10001" */
+static void
+keep_caller(struct peer_session *peer, const struct peer_forwarded *f)
+{
+    peer->caller = f->caller;
+    snprintf(peer->caller.host, sizeof(peer->caller.host),
+             "%.40s at node %" PRIu64, f->caller.host, f->origin);
+    peer->caller_connection = f->connection_id;
+}
+
+/* As the caller could have sent it here. */
+static int
+print_script(const struct peer_session *peer, struct span script,
+             struct arena *arena, struct span *out, struct error *err)
+{
+    size_t size, max = 2 * script.size + 64;
+    char *text = arena_alloc(arena, max);
+
+    if (!text) {
+        error_memory(err, "a forwarded statement");
+        return -1;
+    }
+    size = (size_t)snprintf(text, max, "ADMIN EXECUTE ON %" PRIu32 " '",
+                            peer->session->server->node.id);
+    for (size_t i = 0; i < script.size; i++) {
+        if (script.data[i] == '\'' || script.data[i] == '\\')
+            text[size++] = '\\';
+        text[size++] = script.data[i];
+    }
+    text[size++] = '\'';
+    *out = (struct span){text, size};
+    return 0;
+}
+
+/* What there is to see of it here: in the audit log, unless this node asks
+ * itself and has it there already, and among the sessions. */
+static int
+show(struct peer_session *peer, const struct peer_forwarded *f,
+     struct arena *arena, struct error *err)
+{
+    struct session *s = peer->session;
+    struct span text = f->text;
+
+    audit_fini(&peer->audit);
+    if (f->verb == PEER_SCRIPT &&
+        print_script(peer, f->text, arena, &text, err) != 0)
+        return -1;
+    if (f->origin != s->server->node.id)
+        audit_begin(&peer->audit, text, NULL);
+    registry_set_command(&s->server->registry, &s->entry, "Query", "executing",
+                         text, clock_ms());
+    return 0;
+}
+
+static int
+open_envelope(void *arg, struct span hex, struct arena *arena,
+              struct peer_forwarded *out, struct error *err)
+{
+    struct peer_session *peer = arg;
+
+    if (read_envelope(peer, hex, arena, out, err) != 0) {
+        log_stranger("connection %u, node %" PRIu64 ": %s",
+                     peer->session->entry.id, peer->node.id, err->text);
+        peer->broken = true;
+        return -1;
+    }
+    keep_caller(peer, out);
+    return show(peer, out, arena, err);
+}
+
+void
+peer_session_audit(struct peer_session *peer, struct audit *audit)
+{
+    audit_fini(audit);
+    *audit = peer->audit;
+    peer->audit.text = NULL;
+}
+
+uint32_t
+peer_session_caller(const struct peer_session *peer, struct sql_identity *who)
+{
+    *who = peer->caller;
+    return peer->caller_connection;
+}
+
+bool
+peer_session_is_broken(const struct peer_session *peer)
+{
+    return peer && peer->broken;
+}
+
+bool
+peer_session_is_outdated(const struct peer_session *peer)
+{
+    return peer && peer->generation != peer->session->server->generation;
+}
+
+/* ---- login ---- */
+
+static void
+refuse(struct session *s, const struct error *err)
+{
+    log_stranger("connection %u, of a node at %s: %s", s->entry.id, s->who.host,
+                 err->text);
+    session_fail(s, err);
+}
+
+static int
+begin(struct session *s, struct span *challenge, struct error *err)
+{
+    struct server *server = s->server;
+
+    if (!server->has_identity) {
+        error_set(err, ER_ACCESS_DENIED,
+                  "Access denied: this node is of no cluster");
+        return -1;
+    }
+    s->peer = mem_zalloc(1, sizeof(*s->peer));
+    if (!s->peer) {
+        error_memory(err, "a session");
+        return -1;
+    }
+    s->peer->session = s;
+    s->peer->generation = server->generation;
+    s->peer->next = 1;
+    s->peer->channel =
+        (struct peer_channel){.arg = s->peer, .open = open_envelope};
+    return peer_challenge_make(&s->peer->said, &server->identity, challenge,
+                               err);
+}
+
+void
+peer_login_begin(struct session *s)
+{
+    struct span challenge;
+    struct error err;
+
+    if (begin(s, &challenge, &err) != 0) {
+        refuse(s, &err);
+        return;
+    }
+    handshake_switch_to(&s->reply, PEER_PLUGIN, challenge);
+    session_enter(s, SESSION_PEER);
+}
+
+/* What it is to believe of this end; and the connection's key. */
+static int
+make_welcome(struct session *s, struct span *out, struct error *err)
+{
+    const struct peer_identity *self = &s->server->identity;
+    struct peer_welcome welcome = {.version = HW_VERSION};
+
+    if (s->tls) {
+        welcome.has_fingerprint =
+            tls_stream_fingerprint(s->tls, welcome.fingerprint);
+        if (!welcome.has_fingerprint) {
+            error_set(err, ER_UNKNOWN, "OpenSSL tells no fingerprint");
+            return -1;
+        }
+    }
+    if (peer_welcome_make(&s->peer->said, self, &welcome, out, err) != 0)
+        return -1;
+    return peer_session_key(&s->peer->said, self, s->peer->key, err);
+}
+
+/* From here on it may forward, and that alone. */
+static int
+admit(struct session *s, struct error *err)
+{
+    struct sql_identity who = s->who;
+
+    if (server_note_peer(s->server, s, err) != 0)
+        return -1;
+    snprintf(who.user, sizeof(who.user), "node %" PRIu64, s->peer->node.id);
+    who.privileges = 0;
+    s->sql = sql_session_new(&s->server->node, &who, s->entry.id);
+    if (!s->sql) {
+        error_memory(err, "a session");
+        return -1;
+    }
+    sql_session_set_channel(s->sql, &s->peer->channel);
+    s->who = who;
+    registry_set_user(&s->server->registry, &s->entry, who.user);
+    return 0;
+}
+
+/* A node asks itself over its own socket, as nobody else can: what it is asked
+ * so is in its audit log already. */
+static int
+check_self(const struct session *s, struct error *err)
+{
+    bool own = s->transport == TRANSPORT_LOCAL &&
+               (s->peer_uid == 0 || s->peer_uid == geteuid());
+
+    if (own || s->peer->node.id != s->server->identity.node_id)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "id mismatch: somebody else says to be this node, %" PRIu64,
+              s->peer->node.id);
+    return -1;
+}
+
+void
+peer_login_answer(struct session *s, struct span packet)
+{
+    struct peer_session *peer = s->peer;
+    struct span welcome;
+    struct error err;
+
+    if (peer_hello_check(&peer->said, &s->server->identity, packet, &peer->node,
+                         &err) != 0 ||
+        check_self(s, &err) != 0 || make_welcome(s, &welcome, &err) != 0 ||
+        admit(s, &err) != 0) {
+        refuse(s, &err);
+        return;
+    }
+    handshake_more(&s->reply, welcome);
+    OPENSSL_cleanse(&peer->said, sizeof(peer->said));
+    session_refresh(s);
+    reply_ok(&s->reply, 0, "");
+    session_enter(s, SESSION_READY);
+}
+
+void
+peer_session_free(struct peer_session *peer)
+{
+    if (!peer)
+        return;
+    audit_fini(&peer->audit);
+    OPENSSL_cleanse(peer, sizeof(*peer));
+    mem_free(peer);
+}

@@ -1,0 +1,324 @@
+/*
+ * admin_fanout.c - ADMIN EXECUTE on many nodes: a row for each, by id.
+ *
+ * A row goes out as soon as all nodes with smaller ids have had theirs, and its
+ * text is dropped then: who answers out of turn is kept, up to ADMIN_CELL_MAX,
+ * and ADMIN_LIST_MAX of all.  Whatever happens to a node, it has its row.
+ */
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "admin.h"
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "peers.h"
+#include "script.h"
+#include "sql_cursor.h"
+#include "sql_session.h"
+
+static const char no_memory[] = "Out of memory for the answer";
+
+struct answer {
+    struct buffer output;
+    char *owned;         /* the text of the failure, if it is no literal */
+    const char *failure; /* NULL: it is OK */
+    uint16_t code;       /* of the failure */
+    bool begun;          /* a line of output is there */
+    bool truncated;
+    bool ended;
+    char id[ADMIN_ID_TEXT];
+};
+
+struct fanout_cursor {
+    struct sql_cursor cursor;
+    struct arena *arena; /* of the task's texts, and answers */
+    struct admin_task task;
+    struct peer_fanout *fanout; /* NULL: not asked yet */
+    struct answer *answers;     /* one for each id */
+    size_t next;                /* that has no row yet */
+    size_t sent;                /* rows before it whose texts are dropped */
+    atomic_size_t ended;        /* answers; progress looks at it */
+};
+
+/* ---- what one node says ---- */
+
+/* What does not fit any more is left out; what is there stays whole. */
+static void
+add_bytes(struct answer *a, struct span bytes)
+{
+    size_t room = ADMIN_CELL_MAX - a->output.size;
+    size_t size = bytes.size < room ? bytes.size : room;
+
+    buffer_add(&a->output, bytes.data, size);
+    a->truncated = a->truncated || size < bytes.size;
+}
+
+static void
+add_line(struct answer *a, struct span line)
+{
+    if (a->truncated)
+        return;
+    if (a->begun)
+        add_bytes(a, (struct span){"\n", 1});
+    if (!a->truncated)
+        add_bytes(a, line);
+    a->begun = true;
+}
+
+static void
+add_block(struct fanout_cursor *c, const struct peer_block *block)
+{
+    struct answer *a = &c->answers[block->id_index];
+
+    for (size_t i = 0; i < block->row_count; i++)
+        add_line(a,
+                 block->cells[i].data ? block->cells[i] : (struct span){"", 0});
+}
+
+/* A copy, without which it is still a failure. */
+static void
+keep_failure(struct answer *a, uint16_t code, const char *text)
+{
+    a->code = code;
+    a->owned = mem_strdup(text);
+    a->failure = a->owned ? a->owned : no_memory;
+    buffer_fini(&a->output);
+}
+
+/* Of a text the beginning is worth having, of bytes it is not. */
+static void
+note_truncation(const struct fanout_cursor *c, struct answer *a)
+{
+    struct span text = {a->output.data, a->output.size};
+    size_t size = text.size;
+
+    if (c->task.bytes) {
+        char why[ERROR_TEXT_MAX];
+
+        snprintf(why, sizeof(why),
+                 "the output is more than the %d MB of a cell, or all nodes' "
+                 "is more than %d MB; ask this node alone",
+                 ADMIN_CELL_MAX >> 20, ADMIN_LIST_MAX >> 20);
+        keep_failure(a, ER_UNKNOWN, why);
+        return;
+    }
+    while (size > 0 && text.size - size < 4 &&
+           ((unsigned char)text.data[size - 1] & 0xc0) == 0x80)
+        size--;
+    if (size > 0 && ((unsigned char)text.data[size - 1] & 0x80))
+        size--; /* what begins a character that may not be all there */
+    a->output.size = size;
+    buffer_format(&a->output, "... [truncated after %zu bytes]", size);
+}
+
+static void
+end_answer(struct fanout_cursor *c, const struct peer_end *end)
+{
+    struct answer *a = &c->answers[end->id_index];
+
+    if (a->ended)
+        return;
+    a->ended = true;
+    a->truncated = a->truncated || end->truncated;
+    if (end->error.code)
+        keep_failure(a, end->error.code, end->error.text);
+    else if (a->truncated)
+        note_truncation(c, a);
+    if (!a->failure && a->output.failed)
+        keep_failure(a, ER_OUT_OF_MEMORY, no_memory);
+    atomic_fetch_add_explicit(&c->ended, 1, memory_order_relaxed);
+}
+
+/* ---- all of them ---- */
+
+static int
+ask(struct fanout_cursor *c, struct error *err)
+{
+    const struct admin_task *task = &c->task;
+    const struct sql_peers *peers = task->session->node->peers;
+    struct peer_request request = {.ids = task->ids,
+                                   .id_count = task->id_count,
+                                   .verb = PEER_SCRIPT,
+                                   .text = task->text,
+                                   .column_count = 1,
+                                   .timeout_ms = task->timeout_ms,
+                                   .parallel = task->parallel,
+                                   .node_bytes_max = ADMIN_CELL_MAX,
+                                   .bytes_max = ADMIN_LIST_MAX,
+                                   .caller = &task->session->who,
+                                   .connection_id =
+                                       task->session->connection_id,
+                                   .waker = c->cursor.waker};
+
+    c->fanout = peers->ask(peers->arg, &request, err);
+    return c->fanout ? 0 : -1;
+}
+
+/* Nobody may be without a row. */
+static void
+end_all(struct fanout_cursor *c)
+{
+    struct peer_end end = {0};
+
+    error_set(&end.error, ER_QUERY_INTERRUPTED, "interrupted");
+    for (size_t i = c->next; i < c->task.id_count; i++) {
+        end.id_index = i;
+        end_answer(c, &end);
+    }
+}
+
+/* Whether anything came. */
+static bool
+take(struct fanout_cursor *c)
+{
+    struct peer_block *block = NULL;
+    struct peer_end end = {0};
+
+    switch (c->task.session->node->peers->take(c->fanout, &block, &end)) {
+    case PEER_NOTHING_YET:
+        return false;
+    case PEER_BLOCK:
+        add_block(c, block);
+        mem_free(block);
+        break;
+    case PEER_END:
+        end_answer(c, &end);
+        break;
+    case PEER_ALL_ENDED:
+        end_all(c);
+        break;
+    }
+    return true;
+}
+
+static bool
+has_row(const struct fanout_cursor *c)
+{
+    return c->next < c->task.id_count && c->answers[c->next].ended;
+}
+
+/* Not more than a share at a time, nor more than is to be kept: the nodes wait
+ * while rows are being sent. */
+static bool
+take_some(struct fanout_cursor *c)
+{
+    bool came = true;
+
+    for (int i = 0; came && i < ADMIN_TAKES && !has_row(c); i++)
+        came = take(c);
+    return came;
+}
+
+static void
+send_row(struct fanout_cursor *c, struct value out[3])
+{
+    struct answer *a = &c->answers[c->next];
+    struct admin_row row = {
+        .id = a->id,
+        .failure = a->failure,
+        .output = {a->output.data ? a->output.data : "", a->output.size},
+        .bytes = c->task.bytes};
+
+    snprintf(a->id, sizeof(a->id), "%" PRIu64, c->task.ids[c->next]);
+    if (a->failure)
+        warnings_add(c->task.session, a->code, "node %s: %s", a->id,
+                     a->failure);
+    else if (a->truncated)
+        warnings_add(c->task.session, ER_UNKNOWN,
+                     "node %s: the output was truncated", a->id);
+    admin_put_row(&row, out);
+    c->next++;
+}
+
+/* What the last step's rows borrowed. */
+static void
+drop_sent(struct fanout_cursor *c)
+{
+    for (; c->sent < c->next; c->sent++) {
+        struct answer *a = &c->answers[c->sent];
+
+        buffer_fini(&a->output);
+        mem_free(a->owned);
+        a->owned = NULL;
+    }
+}
+
+static enum step
+fanout_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct fanout_cursor *c = (struct fanout_cursor *)base;
+    bool came;
+
+    out->count = 0;
+    drop_sent(c);
+    if (sql_cursor_check(&c->cursor, err) != 0 ||
+        (!c->fanout && ask(c, err) != 0))
+        return STEP_FAIL;
+    came = take_some(c);
+    while (out->count < out->capacity && has_row(c))
+        send_row(c, out->values + 3 * out->count++);
+    if (c->next == c->task.id_count)
+        return STEP_DONE;
+    return came || out->count > 0 ? STEP_MORE
+                                  : sql_cursor_wait(&c->cursor, err);
+}
+
+static void
+fanout_free(struct cursor *base)
+{
+    struct fanout_cursor *c = (struct fanout_cursor *)base;
+
+    if (c->fanout)
+        c->task.session->node->peers->release(c->fanout);
+    for (size_t i = c->sent; i < c->task.id_count; i++) {
+        buffer_fini(&c->answers[i].output);
+        mem_free(c->answers[i].owned);
+    }
+    arena_free(c->arena);
+    mem_free(c);
+}
+
+static bool
+fanout_progress(struct cursor *base, struct progress *out)
+{
+    struct fanout_cursor *c = (struct fanout_cursor *)base;
+    size_t ended = atomic_load_explicit(&c->ended, memory_order_relaxed);
+
+    *out = (struct progress){1, 1, (unsigned)(ended * 100 / c->task.id_count),
+                             "Asking the nodes"};
+    return true;
+}
+
+static const struct cursor_ops fanout_ops = {fanout_step, sql_cursor_cancel,
+                                             fanout_free, fanout_progress};
+
+struct cursor *
+admin_open_fanout(const struct admin_task *task, struct error *err)
+{
+    struct fanout_cursor *c = mem_zalloc(1, sizeof(*c));
+    struct answer *answers =
+        arena_alloc(task->arena, task->id_count * sizeof(*answers));
+
+    if (!c || !answers) {
+        error_memory(err, "the statement");
+        mem_free(c);
+        return NULL;
+    }
+    sql_cursor_init(&c->cursor, &fanout_ops, task->waker);
+    c->cursor.base.columns = admin_columns(task, &c->cursor.base.column_count);
+    c->cursor.base.instant = !task->slow;
+    c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
+    c->task = *task;
+    c->arena = task->arena;
+    c->answers = answers;
+    atomic_init(&c->ended, 0);
+    for (size_t i = 0; i < task->id_count; i++)
+        buffer_init(&answers[i].output, ADMIN_CELL_MAX + ADMIN_CELL_NOTE);
+    script_free(task->script); /* it was needed to be checked */
+    c->task.script = NULL;
+    return &c->cursor.base;
+}

@@ -1,0 +1,172 @@
+/*
+ * admin_remote.c - ADMIN EXECUTE on one other node: its lines, as they come.
+ *
+ * A block is taken when the client has had the one before it: who reads slowly
+ * holds the other node back, not a thread.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "admin.h"
+#include "arena.h"
+#include "errors.h"
+#include "memory.h"
+#include "peers.h"
+#include "script.h"
+#include "sql_cursor.h"
+#include "sql_session.h"
+
+struct remote_cursor {
+    struct sql_cursor cursor;
+    struct arena *arena; /* of the task's texts */
+    struct admin_task task;
+    struct peer_fanout *fanout; /* NULL: not asked yet */
+    struct peer_block *block;   /* being handed out, or NULL */
+    size_t next;                /* row of it */
+    bool ended;
+};
+
+static enum step
+ask(struct remote_cursor *c, struct error *err)
+{
+    const struct admin_task *task = &c->task;
+    const struct sql_peers *peers = task->session->node->peers;
+    struct peer_request request = {.ids = task->ids,
+                                   .id_count = task->id_count,
+                                   .verb = PEER_SCRIPT,
+                                   .text = task->text,
+                                   .column_count = 1,
+                                   .timeout_ms = task->timeout_ms,
+                                   .node_bytes_max = SCRIPT_OUTPUT_MAX,
+                                   .bytes_max = SCRIPT_OUTPUT_MAX,
+                                   .caller = &task->session->who,
+                                   .connection_id =
+                                       task->session->connection_id,
+                                   .waker = c->cursor.waker};
+
+    c->fanout = peers->ask(peers->arg, &request, err);
+    return c->fanout ? STEP_MORE : STEP_FAIL;
+}
+
+static void
+put_value(const struct remote_cursor *c, const struct span *cell,
+          struct value *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->type = !cell->data     ? VALUE_NULL
+                : c->task.bytes ? VALUE_BLOB
+                                : VALUE_TEXT;
+    out->data = cell->data;
+    out->size = cell->size;
+}
+
+/* Rows of one block alone: they are borrowed from it. */
+static enum step
+send_rows(struct remote_cursor *c, struct rows *out)
+{
+    while (out->count < out->capacity && c->next < c->block->row_count)
+        put_value(c, &c->block->cells[c->next++], &out->values[out->count++]);
+    return STEP_MORE;
+}
+
+static void
+drop_block(struct remote_cursor *c)
+{
+    mem_free(c->block);
+    c->block = NULL;
+    c->next = 0;
+}
+
+/* The answer's end is the statement's.  In part it is none: whoever wants all
+ * of it must not take it for that. */
+static enum step
+finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
+{
+    c->ended = true;
+    if (end->error.code == 0 && !end->truncated)
+        return STEP_DONE;
+    *err = end->error;
+    if (err->code == 0)
+        error_set(err, ER_UNKNOWN,
+                  "the answer of node %" PRIu64 " is longer than %d MB",
+                  c->task.ids[0], SCRIPT_OUTPUT_MAX >> 20);
+    else if (strcmp(end->error.text, "node not found") == 0)
+        error_set(err, end->error.code, "node not found: %" PRIu64,
+                  c->task.ids[0]);
+    return STEP_FAIL;
+}
+
+/* MORE: there is a block. */
+static enum step
+take(struct remote_cursor *c, struct error *err)
+{
+    const struct sql_peers *peers = c->task.session->node->peers;
+    struct peer_end end = {0};
+
+    switch (peers->take(c->fanout, &c->block, &end)) {
+    case PEER_BLOCK:
+        return STEP_MORE;
+    case PEER_END:
+        return finish(c, &end, err);
+    case PEER_NOTHING_YET:
+        return sql_cursor_wait(&c->cursor, err);
+    case PEER_ALL_ENDED:
+        break;
+    }
+    return STEP_DONE;
+}
+
+static enum step
+remote_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct remote_cursor *c = (struct remote_cursor *)base;
+    enum step step = STEP_MORE;
+
+    out->count = 0;
+    if (sql_cursor_check(&c->cursor, err) != 0)
+        return STEP_FAIL;
+    if (c->ended)
+        return STEP_DONE;
+    if (!c->fanout)
+        step = ask(c, err);
+    if (c->block && c->next == c->block->row_count)
+        drop_block(c);
+    if (step == STEP_MORE && !c->block)
+        step = take(c, err);
+    return step == STEP_MORE ? send_rows(c, out) : step;
+}
+
+static void
+remote_free(struct cursor *base)
+{
+    struct remote_cursor *c = (struct remote_cursor *)base;
+
+    if (c->fanout)
+        c->task.session->node->peers->release(c->fanout);
+    drop_block(c);
+    arena_free(c->arena);
+    mem_free(c);
+}
+
+static const struct cursor_ops remote_ops = {remote_step, sql_cursor_cancel,
+                                             remote_free, NULL};
+
+struct cursor *
+admin_open_remote(const struct admin_task *task, struct error *err)
+{
+    struct remote_cursor *c = mem_zalloc(1, sizeof(*c));
+
+    if (!c) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    sql_cursor_init(&c->cursor, &remote_ops, task->waker);
+    c->cursor.base.columns = admin_columns(task, &c->cursor.base.column_count);
+    c->cursor.base.instant = !task->slow;
+    c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
+    c->task = *task;
+    c->arena = task->arena;
+    script_free(task->script); /* it was needed to be checked */
+    c->task.script = NULL;
+    return &c->cursor.base;
+}

@@ -1,0 +1,199 @@
+/*
+ * forward.c - ADMIN FORWARD: a statement that another node sends for a caller.
+ *
+ * What the envelope holds runs as that caller, in a session of its own, and its
+ * rows and errors are the answer.  It is forwarded once: it may ask no further
+ * node.
+ */
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "execute.h"
+#include "memory.h"
+#include "peers.h"
+#include "privileges.h"
+#include "sql_session.h"
+#include "sql_statement.h"
+
+struct forward_cursor {
+    struct cursor base; /* first */
+    struct sql_session *session;
+    struct cursor *inner;
+};
+
+static enum step
+forward_step(struct cursor *base, struct rows *out, struct error *err)
+{
+    struct forward_cursor *c = (struct forward_cursor *)base;
+    enum step step = c->inner->ops->step(c->inner, out, err);
+
+    base->instant = c->inner->instant; /* it may find that it takes longer */
+    base->affected_rows = c->inner->affected_rows;
+    base->info = c->inner->info;
+    return step;
+}
+
+static void
+forward_cancel(struct cursor *base)
+{
+    struct forward_cursor *c = (struct forward_cursor *)base;
+
+    c->inner->ops->cancel(c->inner);
+}
+
+static void
+forward_free(struct cursor *base)
+{
+    struct forward_cursor *c = (struct forward_cursor *)base;
+
+    cursor_free(c->inner);
+    sql_session_free(c->session);
+    mem_free(c);
+}
+
+static bool
+forward_progress(struct cursor *base, struct progress *out)
+{
+    struct forward_cursor *c = (struct forward_cursor *)base;
+
+    return c->inner->ops->progress && c->inner->ops->progress(c->inner, out);
+}
+
+static const struct cursor_ops forward_ops = {forward_step, forward_cancel,
+                                              forward_free, forward_progress};
+
+/* As ADMIN EXECUTE ON this node '<text>'. */
+static struct cursor *
+open_script(struct opening *o, struct span text, struct error *err)
+{
+    const struct sql_node *node = o->session->node;
+    struct statement statement = {.kind = STATEMENT_ADMIN_EXECUTE,
+                                  .source = text};
+    uint64_t *id = arena_alloc(o->arena, sizeof(*id));
+
+    if (!id) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    *id = node->id;
+    statement.admin.target = TARGET_ONE;
+    statement.admin.ids = id;
+    statement.admin.id_count = 1;
+    statement.admin.script = text;
+    o->statement = &statement;
+    return admin_open(o, err);
+}
+
+static struct cursor *
+open_select(struct opening *o, struct span text, struct error *err)
+{
+    const struct parsing how = {.arena = o->arena, .use = PARAMETERS_NONE};
+    struct statement statement;
+
+    if (statement_parse(text, &how, &statement, err) != 0)
+        return NULL;
+    if (statement.kind == STATEMENT_ADMIN_EXECUTE ||
+        statement.kind == STATEMENT_FORWARD) {
+        error_set(err, ER_PRIVILEGE,
+                  "Access denied; the statement was forwarded once already");
+        return NULL;
+    }
+    if (statement.kind != STATEMENT_SELECT) {
+        error_set(err, ER_PRIVILEGE,
+                  "Access denied; nodes forward scripts and SELECT alone");
+        return NULL;
+    }
+    o->statement = &statement;
+    return select_open(o, err);
+}
+
+/* The arena is the outer statement's: who is opened may keep it. */
+static int
+open_inner(struct forward_cursor *c, struct opening *outer,
+           const struct peer_forwarded *f, struct error *err)
+{
+    struct opening o = {
+        .session = c->session, .waker = outer->waker, .arena = outer->arena};
+
+    if (f->verb == PEER_SCRIPT)
+        c->inner = open_script(&o, f->text, err);
+    else
+        c->inner = open_select(&o, f->text, err);
+    outer->arena = o.arena;
+    return c->inner ? 0 : -1;
+}
+
+/* A node asks itself for whoever may ask it anyway. */
+static int
+check_caller(const struct sql_node *node, const struct peer_forwarded *f,
+             struct error *err)
+{
+    if (f->origin == node->id)
+        return 0;
+    return privilege_check(f->caller.privileges, PRIVILEGE_CLUSTER, err);
+}
+
+static int
+open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
+{
+    const struct peer_channel *channel = o->session->channel;
+    const struct sql_node *node = o->session->node;
+    struct peer_forwarded f = {.verb = PEER_SCRIPT};
+
+    if (channel->open(channel->arg, o->statement->forward, o->arena, &f, err) !=
+            0 ||
+        check_caller(node, &f, err) != 0)
+        return -1;
+    c->session = sql_session_new(node, &f.caller, f.connection_id);
+    if (!c->session) {
+        error_memory(err, "a session");
+        return -1;
+    }
+    c->session->forwarded = true;
+    if (open_inner(c, o, &f, err) != 0)
+        return -1;
+    c->base = *c->inner;
+    c->base.ops = &forward_ops;
+    c->base.timed = false; /* what is left to the caller holds, be it more
+                              than this node gives */
+    c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
+    return 0;
+}
+
+static int
+check_place(const struct opening *o, struct error *err)
+{
+    if (!o->session->channel) {
+        error_set(err, ER_PRIVILEGE,
+                  "Access denied; ADMIN FORWARD is for the other nodes of the "
+                  "cluster; use ADMIN EXECUTE");
+        return -1;
+    }
+    if (o->describing) {
+        error_set(err, ER_UNSUPPORTED_PS,
+                  "This command is not supported in the prepared statement "
+                  "protocol yet");
+        return -1;
+    }
+    return 0;
+}
+
+struct cursor *
+forward_open(struct opening *o, struct error *err)
+{
+    struct forward_cursor *c;
+
+    if (check_place(o, err) != 0)
+        return NULL;
+    c = mem_zalloc(1, sizeof(*c));
+    if (!c) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
+    if (open_forwarded(c, o, err) != 0) {
+        forward_free(&c->base);
+        return NULL;
+    }
+    return &c->base;
+}

@@ -1,0 +1,126 @@
+/*
+ * parse_limits.c - how long one statement may take, and on how many nodes at a
+ * time: SET STATEMENT heapwire_timeout = 5 FOR ..., as MariaDB has it, or a
+ * hint, which some clients drop as they drop comments.
+ */
+#include "parser.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "errors.h"
+#include "sql_session.h"
+
+enum { SHOWN = 64 }; /* bytes of what was typed in an error */
+
+static const struct {
+    const char *name;
+    uint64_t least, most;
+    size_t offset; /* of its uint32_t in struct statement */
+} limits[] = {{"heapwire_parallel", 1, PARALLEL_MAX,
+               offsetof(struct statement, parallel)},
+              {"heapwire_timeout", 1, TIMEOUT_MAX_S,
+               offsetof(struct statement, timeout_s)}};
+
+static int
+shown(struct span text)
+{
+    return (int)(text.size < SHOWN ? text.size : SHOWN);
+}
+
+static int
+refuse_name(struct parser *p, struct span name)
+{
+    error_set(p->err, ER_UNKNOWN_VARIABLE,
+              "'%.*s' cannot be set for one statement; heapwire_timeout and "
+              "heapwire_parallel can",
+              shown(name), name.data);
+    return -1;
+}
+
+/* The number of the limit called name. */
+static int
+parse_value(struct parser *p, struct span name, struct statement *out)
+{
+    struct span digits = p->token.text;
+    size_t i = 0, count = sizeof(limits) / sizeof(limits[0]);
+    uint32_t limit;
+    uint64_t value;
+
+    while (i < count && !span_is_nocase(name, limits[i].name))
+        i++;
+    if (i == count)
+        return refuse_name(p, name);
+    if (p->token.kind != TOKEN_INTEGER)
+        return parser_fail(p);
+    if (!parser_digits(digits, &value) || value < limits[i].least ||
+        value > limits[i].most) {
+        error_set(p->err, ER_WRONG_VALUE,
+                  "Variable '%s' can't be set to the value of '%.*s'",
+                  limits[i].name, shown(digits), digits.data);
+        return -1;
+    }
+    parser_advance(p);
+    limit = (uint32_t)value;
+    memcpy((char *)out + limits[i].offset, &limit, sizeof(limit));
+    return 0;
+}
+
+int
+parse_set_statement(struct parser *p, struct statement *out)
+{
+    struct span name;
+
+    do {
+        if (parser_name(p, &name) != 0)
+            return -1;
+        if (!parser_accept_operator(p, "="))
+            return parser_fail(p);
+        if (parse_value(p, name, out) != 0)
+            return -1;
+    } while (parser_accept_operator(p, ","));
+    if (parser_expect(p, "FOR") != 0)
+        return -1;
+    return token_is(&p->token, "SET") ? parser_fail(p)
+                                      : parser_statement(p, out);
+}
+
+/* name(number) name(number) ... */
+static int
+parse_hints(struct parser *p, struct statement *out)
+{
+    while (p->token.kind != TOKEN_END) {
+        struct span name;
+
+        if (parser_name(p, &name) != 0)
+            return -1;
+        if (!parser_accept_operator(p, "("))
+            return parser_fail(p);
+        if (parse_value(p, name, out) != 0)
+            return -1;
+        if (!parser_accept_operator(p, ")"))
+            return parser_fail(p);
+    }
+    return 0;
+}
+
+int
+parse_hint(struct parser *p, struct statement *out)
+{
+    const char *at = p->consumed, *end = p->token.text.data;
+    struct parser inner = *p;
+    struct span text;
+
+    while (at < end && strchr(" \t\r\n", *at))
+        at++;
+    if (end - at < 5 || memcmp(at, "/*+", 3) != 0)
+        return 0;
+    text.data = at + 3;
+    end = memmem(text.data, (size_t)(end - text.data), "*/", 2);
+    if (!end)
+        return parser_fail(p);
+    text.size = (size_t)(end - text.data);
+    inner.lexer = lexer_of(text);
+    parser_advance(&inner);
+    return parse_hints(&inner, out);
+}

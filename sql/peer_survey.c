@@ -1,0 +1,241 @@
+/* peer_survey.c - see peer_survey.h. */
+#include "peer_survey.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "clean_text.h"
+#include "errors.h"
+#include "memory.h"
+#include "peers.h"
+#include "sql_session.h"
+
+enum {
+    TEXTS = 4,                    /* columns of an answer */
+    TEXT_MAX = 1024,              /* bytes of one that are kept */
+    SURVEY_BYTES_MAX = 48 << 20,  /* all that PEERS_MAX nodes may say */
+    ANSWER_MAX = TEXTS * TEXT_MAX /* bytes of one node's */
+};
+
+static const char question[] = "SELECT state, since, profiling, reason "
+                               "FROM heapwire.profiler";
+static const char no_answer[] = "rpc failed: the answer has no row";
+static const char no_memory[] = "Out of memory for the answer";
+
+struct peer_survey {
+    const struct sql_peers *peers;
+    struct peer_fanout *fanout;
+    struct arena *arena; /* of all below */
+    uint64_t *ids;       /* ascending */
+    size_t id_count;
+    struct peer_say *says; /* likewise */
+};
+
+size_t
+peers_list(const struct sql_session *session, struct peer_row **out)
+{
+    const struct sql_node *node = session->node;
+    const struct sql_peers *peers = node->peers;
+    size_t room = peers ? peers->list(peers->arg, NULL, 0) : 1, count;
+    struct peer_row *rows = mem_zalloc(room ? room : 1, sizeof(*rows));
+
+    *out = rows;
+    if (!rows)
+        return 0;
+    if (peers) {
+        count = peers->list(peers->arg, rows, room);
+        return count < room ? count : room; /* some may have come or gone */
+    }
+    rows->id = node->id;
+    memcpy(rows->address, node->address, sizeof(rows->address));
+    rows->port = node->port;
+    rows->self = rows->known = rows->alive = true;
+    memcpy(rows->version, HW_VERSION, sizeof(HW_VERSION));
+    return 1;
+}
+
+bool
+peer_survey_possible(const struct sql_session *session)
+{
+    const struct sql_peers *peers = session->node->peers;
+
+    return peers && !session->forwarded &&
+           (session->who.privileges & PRIVILEGE_CLUSTER) &&
+           peers->list(peers->arg, NULL, 0) > 1;
+}
+
+/* ---- asking ---- */
+
+static int
+list_others(struct peer_survey *survey, const struct sql_session *session)
+{
+    struct peer_row *rows;
+    size_t count = peers_list(session, &rows);
+
+    if (!rows)
+        return -1;
+    survey->ids = arena_alloc(survey->arena, (count + 1) * sizeof(uint64_t));
+    survey->says =
+        arena_alloc(survey->arena, (count + 1) * sizeof(*survey->says));
+    for (size_t i = 0; survey->ids && i < count; i++)
+        if (rows[i].id != session->node->id)
+            survey->ids[survey->id_count++] = rows[i].id;
+    mem_free(rows);
+    return survey->ids && survey->says ? 0 : -1;
+}
+
+static int
+ask(struct peer_survey *survey, const struct sql_session *session,
+    struct waker waker, struct error *err)
+{
+    const struct peer_request request = {
+        .ids = survey->ids,
+        .id_count = survey->id_count,
+        .verb = PEER_SELECT,
+        .text = {question, sizeof(question) - 1},
+        .column_count = TEXTS,
+        .timeout_ms = PEER_SURVEY_MS,
+        .node_bytes_max = ANSWER_MAX,
+        .bytes_max = SURVEY_BYTES_MAX,
+        .caller = &session->who,
+        .connection_id = session->connection_id,
+        .waker = waker};
+
+    if (survey->id_count == 0)
+        return 0;
+    survey->fanout = survey->peers->ask(survey->peers->arg, &request, err);
+    return survey->fanout ? 0 : -1;
+}
+
+struct peer_survey *
+peer_survey_new(const struct sql_session *session, struct waker waker,
+                struct error *err)
+{
+    struct peer_survey *survey = mem_zalloc(1, sizeof(*survey));
+
+    if (survey) {
+        survey->peers = session->node->peers;
+        survey->arena = arena_new(SURVEY_BYTES_MAX);
+    }
+    if (!survey || !survey->arena || list_others(survey, session) != 0) {
+        error_memory(err, "the list of nodes");
+        goto fail;
+    }
+    if (ask(survey, session, waker, err) == 0)
+        return survey;
+fail:
+    peer_survey_free(survey);
+    return NULL;
+}
+
+void
+peer_survey_free(struct peer_survey *survey)
+{
+    if (!survey)
+        return;
+    if (survey->fanout)
+        survey->peers->release(survey->fanout);
+    arena_free(survey->arena);
+    mem_free(survey);
+}
+
+/* ---- answers ---- */
+
+static const char *
+keep(struct peer_survey *survey, struct span text)
+{
+    size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
+    char *copy = text.data ? arena_alloc(survey->arena, size + 1) : NULL;
+
+    if (copy)
+        clean_text((struct span){text.data, size}, copy);
+    return copy;
+}
+
+/* "2026-11-21 02:31:00", or nothing. */
+static bool
+is_time(struct span text)
+{
+    static const char form[] = "0000-00-00 00:00:00";
+
+    if (!text.data || text.size != sizeof(form) - 1)
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        if (form[i] == '0' ? text.data[i] < '0' || text.data[i] > '9'
+                           : text.data[i] != form[i])
+            return false;
+    return true;
+}
+
+/* One row is what there is; of more, the first holds. */
+static void
+take_block(struct peer_survey *survey, const struct peer_block *block)
+{
+    struct peer_say *say = &survey->says[block->id_index];
+
+    if (say->state || block->row_count == 0)
+        return;
+    say->state = keep(survey, block->cells[0]);
+    if (is_time(block->cells[1]))
+        say->since = keep(survey, block->cells[1]);
+    say->profiling = keep(survey, block->cells[2]);
+    say->reason = keep(survey, block->cells[3]);
+}
+
+static void
+take_end(struct peer_survey *survey, const struct peer_end *end)
+{
+    struct peer_say *say = &survey->says[end->id_index];
+    struct span text = {end->error.text, strlen(end->error.text)};
+
+    if (end->error.code) {
+        say->error = keep(survey, text);
+        if (!say->error)
+            say->error = no_memory;
+    } else if (!say->state) {
+        say->error = no_answer;
+    }
+}
+
+enum step
+peer_survey_step(struct peer_survey *survey)
+{
+    struct peer_block *block;
+    struct peer_end end;
+
+    while (survey->fanout)
+        switch (survey->peers->take(survey->fanout, &block, &end)) {
+        case PEER_NOTHING_YET:
+            return STEP_WAIT;
+        case PEER_BLOCK:
+            take_block(survey, block);
+            mem_free(block);
+            break;
+        case PEER_END:
+            take_end(survey, &end);
+            break;
+        case PEER_ALL_ENDED:
+            survey->peers->release(survey->fanout);
+            survey->fanout = NULL;
+            break;
+        }
+    return STEP_DONE;
+}
+
+const struct peer_say *
+peer_survey_find(const struct peer_survey *survey, uint64_t id)
+{
+    size_t low = 0, high = survey ? survey->id_count : 0;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (survey->ids[middle] == id)
+            return &survey->says[middle];
+        if (survey->ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}

@@ -1,0 +1,47 @@
+/*
+ * peer_survey.h - asking all other members how they are, at this moment.
+ *
+ * Who does not answer in time is no failure: it has said so much by that.  This
+ * node is not asked; it knows.
+ */
+#ifndef HW_PEER_SURVEY_H
+#define HW_PEER_SURVEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cursor.h"
+#include "waker.h"
+
+struct error;
+struct peer_row;
+struct sql_session;
+
+enum { PEER_SURVEY_MS = 2000 };
+
+/* What one node said; texts are the survey's, clean. */
+struct peer_say {
+    const char *error; /* it did not answer, and why; or NULL, and */
+    const char *state, *since, *profiling, *reason;
+};
+
+struct peer_survey;
+
+/* Whether there is anybody whom the session may ask. */
+bool peer_survey_possible(const struct sql_session *session);
+
+/* Asks.  NULL with *err. */
+struct peer_survey *peer_survey_new(const struct sql_session *session,
+                                    struct waker waker, struct error *err);
+void peer_survey_free(struct peer_survey *survey); /* NULL is fine */
+/* Any thread, one at a time: DONE, or WAIT and the waker will be called. */
+enum step peer_survey_step(struct peer_survey *survey);
+/* Once done; NULL: it was not asked. */
+const struct peer_say *peer_survey_find(const struct peer_survey *survey,
+                                        uint64_t id);
+
+/* All members, as they are known; without peers this node alone.  The caller
+ * frees *out; NULL without memory. */
+size_t peers_list(const struct sql_session *session, struct peer_row **out);
+
+#endif

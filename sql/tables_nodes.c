@@ -1,0 +1,350 @@
+/*
+ * tables_nodes.c - the nodes of the cluster, and as StarRocks shows them
+ *
+ * CREATE TABLE heapwire.nodes (
+ *     id bigint, address varchar(64), port bigint, role varchar(64),
+ *     alive tinyint(1), since datetime, version varchar(64),
+ *     state varchar(64), self tinyint(1), last_error varchar(1024),
+ *     last_error_at datetime, round_trip_ms double, profiling varchar(64))
+ *
+ * A node that does not answer has its row, and why.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog_tables.h"
+#include "clock.h"
+#include "controller.h"
+#include "errors.h"
+#include "memory.h"
+#include "peer_survey.h"
+#include "peers.h"
+#include "profiler_state.h"
+#include "rowset.h"
+#include "schema_types.h"
+#include "sql_session.h"
+#include "tables_node.h"
+
+/* How a node is: NULL where that is not known. */
+struct shown {
+    const struct peer_row *row;
+    bool self;
+    bool alive, alive_known;
+    int64_t since_ms;  /* or, if it is not NULL: */
+    const char *since; /* as the node wrote it */
+    const char *state, *profiling;
+    const char *reason; /* why profiling cannot be switched on */
+    const char *error;  /* the last, and when */
+    int64_t error_ms;
+    int64_t started_ms; /* the database of this node */
+    struct error why;
+};
+
+static void
+show_self(const struct sql_node *node, struct shown *s)
+{
+    struct node_status status;
+
+    controller_status(node->controller, &status);
+    s->alive = status.state == NODE_CONNECTED;
+    s->alive_known = true;
+    s->since_ms = status.since_ms;
+    s->started_ms = s->alive ? status.hello.started_ms : node->started_ms;
+    s->state = node_state_name(status.state);
+    s->profiling = profiler_state_word(profiler_state_of(&status));
+    s->reason = node_explain(&status, &s->why);
+}
+
+/* Asked now, it is alive if its database is; else it is as it was. */
+static void
+show_other(const struct peer_say *say, struct shown *s)
+{
+    s->alive = s->row->alive;
+    s->alive_known = s->row->known;
+    s->since_ms = s->row->since_ms;
+    if (!say)
+        return;
+    s->alive_known = true;
+    s->alive = !say->error && say->state &&
+               strcmp(say->state, node_state_name(NODE_CONNECTED)) == 0;
+    s->state = say->state;
+    s->profiling = say->profiling;
+    s->reason = say->reason;
+    s->since = say->since;
+    if (!say->error)
+        return;
+    s->state = "unreachable";
+    s->since = NULL;
+    s->error = say->error;
+    if (s->error_ms <= 0)
+        s->error_ms = clock_wall_ms();
+}
+
+static void
+each_node(const struct catalog_scope *scope, struct rowset *out,
+          void (*add)(const struct shown *shown, struct rowset *out))
+{
+    const struct sql_node *node = scope->session->node;
+    struct peer_row *rows;
+    size_t count = peers_list(scope->session, &rows);
+
+    out->failed |= !rows;
+    for (size_t i = 0; rows && i < count; i++) {
+        struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
+
+        s.error = *rows[i].last_error ? rows[i].last_error : NULL;
+        s.self = rows[i].id == node->id;
+        if (s.self)
+            show_self(node, &s);
+        else
+            show_other(peer_survey_find(scope->survey, rows[i].id), &s);
+        add(&s, out);
+    }
+    mem_free(rows);
+}
+
+static void
+add_text(struct rowset *out, const char *text)
+{
+    if (text)
+        rowset_text(out, text);
+    else
+        rowset_null(out);
+}
+
+static void
+add_since(const struct shown *s, struct rowset *out)
+{
+    if (s->since)
+        rowset_text(out, s->since);
+    else
+        rowset_time(out, s->since_ms);
+}
+
+/* ---- heapwire.nodes ---- */
+
+static void
+add_node(const struct shown *s, struct rowset *out)
+{
+    static const char *const roles[] = {
+        [PEER_BACKEND] = "backend", [PEER_COMPUTE_NODE] = "compute node"};
+    const struct peer_row *row = s->row;
+
+    rowset_int(out, (int64_t)row->id);
+    rowset_text(out, row->address);
+    rowset_int(out, row->port);
+    rowset_text(out, roles[row->role]);
+    if (s->alive_known)
+        rowset_int(out, s->alive);
+    else
+        rowset_null(out);
+    add_since(s, out);
+    add_text(out, s->self ? HW_VERSION : *row->version ? row->version : NULL);
+    add_text(out, s->state);
+    rowset_int(out, s->self);
+    add_text(out, s->error);
+    rowset_time(out, s->error ? s->error_ms : 0);
+    if (row->round_trip_us > 0)
+        rowset_double(out, (double)row->round_trip_us / 1000);
+    else
+        rowset_null(out);
+    add_text(out, s->profiling);
+}
+
+static void
+produce_nodes(const struct catalog_scope *scope, struct rowset *out)
+{
+    each_node(scope, out, add_node);
+}
+
+static const struct catalog_column nodes[] = {
+    {"id", &type_bigint},
+    {"address", &type_name},
+    {"port", &type_bigint},
+    {"role", &type_name, "backend or compute node"},
+    {"alive", &type_boolean,
+     "Whether it answers, and its database does; NULL: nobody has asked it"},
+    {"since", &type_time, "In that state; UTC"},
+    {"version", &type_name, "Of heapwire there"},
+    {"state", &type_name,
+     "Of its database, as in heapwire.profiler; unreachable: it does not "
+     "answer; NULL: it was not asked, which takes the privilege cluster"},
+    {"self", &type_boolean, "Whether it is the one that answers"},
+    {"last_error", &type_text, "When it was asked anything; NULL: none"},
+    {"last_error_at", &type_time, "UTC"},
+    {"round_trip_ms", &type_double, "Of its last answer's first byte"},
+    {"profiling", &type_name, "As in heapwire.profiler; NULL: not known"},
+};
+
+const struct catalog_table table_nodes = {"heapwire",
+                                          "nodes",
+                                          "The nodes that this one knows",
+                                          CATALOG_COLUMNS(nodes),
+                                          PRIVILEGE_STATUS,
+                                          produce_nodes,
+                                          NEED_PEERS};
+
+/* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
+
+static void
+add_word(struct rowset *out, bool truth)
+{
+    rowset_text(out, truth ? "true" : "false");
+}
+
+static void
+add_heartbeat(const struct shown *s, struct rowset *out)
+{
+    if (s->alive)
+        rowset_time(out, clock_wall_ms());
+    else
+        add_since(s, out);
+}
+
+static void
+add_message(const struct shown *s, struct rowset *out)
+{
+    const char *text = s->reason && *s->reason ? s->reason : s->error;
+
+    rowset_text(out, s->alive || !text ? "" : text);
+}
+
+static void
+add_version(const struct shown *s, struct rowset *out)
+{
+    rowset_text(out, s->self ? HW_VERSION : s->row->version);
+}
+
+/* Cores of this node alone, then what does not apply. */
+static void
+add_cores(const struct shown *s, struct rowset *out)
+{
+    if (s->self)
+        rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
+    else
+        rowset_null(out);
+    rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
+}
+
+/* Id to ClusterDecommissioned, of both. */
+static void
+add_common(const struct shown *s, struct rowset *out)
+{
+    rowset_int(out, (int64_t)s->row->id);
+    rowset_text(out, s->row->address);
+    rowset_nulls(out, 4);            /* ports */
+    rowset_time(out, s->started_ms); /* known of this node alone */
+    add_heartbeat(s, out);
+    add_word(out, s->alive);
+    add_word(out, false); /* SystemDecommissioned */
+    add_word(out, false); /* ClusterDecommissioned */
+}
+
+static void
+add_backend(const struct shown *s, struct rowset *out)
+{
+    if (s->row->role != PEER_BACKEND)
+        return;
+    add_common(s, out);
+    rowset_nulls(out, 6); /* tablets, capacities */
+    add_message(s, out);
+    add_version(s, out);
+    rowset_text(out, "");
+    rowset_nulls(out, 2); /* DataTotalCapacity, DataUsedPct */
+    add_cores(s, out);
+    rowset_text(out, "");
+    rowset_text(out, "");
+}
+
+static void
+produce_backends(const struct catalog_scope *scope, struct rowset *out)
+{
+    each_node(scope, out, add_backend);
+}
+
+static const struct catalog_column backends[] = {
+    {"BackendId", &type_bigint},
+    {"IP", &type_name},
+    {"HeartbeatPort", &type_bigint},
+    {"BePort", &type_bigint},
+    {"HttpPort", &type_bigint},
+    {"BrpcPort", &type_bigint},
+    {"LastStartTime", &type_time},
+    {"LastHeartbeat", &type_time},
+    {"Alive", &type_name},
+    {"SystemDecommissioned", &type_name},
+    {"ClusterDecommissioned", &type_name},
+    {"TabletNum", &type_bigint},
+    {"DataUsedCapacity", &type_name},
+    {"AvailCapacity", &type_name},
+    {"TotalCapacity", &type_name},
+    {"UsedPct", &type_name},
+    {"MaxDiskUsedPct", &type_name},
+    {"ErrMsg", &type_text},
+    {"Version", &type_name},
+    {"Status", &type_text},
+    {"DataTotalCapacity", &type_name},
+    {"DataUsedPct", &type_name},
+    {"CpuCores", &type_bigint},
+    {"NumRunningQueries", &type_bigint},
+    {"MemUsedPct", &type_name},
+    {"CpuUsedPct", &type_name},
+    {"DataCacheMetrics", &type_text},
+    {"Location", &type_text},
+};
+
+const struct catalog_table table_show_backends = {
+    CATALOG_HIDDEN,   "backends",       "",        CATALOG_COLUMNS(backends),
+    PRIVILEGE_STATUS, produce_backends, NEED_PEERS};
+
+static void
+add_compute_node(const struct shown *s, struct rowset *out)
+{
+    if (s->row->role != PEER_COMPUTE_NODE)
+        return;
+    add_common(s, out);
+    add_message(s, out);
+    add_version(s, out);
+    add_cores(s, out);
+    rowset_nulls(out, 5); /* storage, Starlet, worker, warehouse, tablets */
+}
+
+static void
+produce_compute_nodes(const struct catalog_scope *scope, struct rowset *out)
+{
+    each_node(scope, out, add_compute_node);
+}
+
+static const struct catalog_column compute_nodes[] = {
+    {"ComputeNodeId", &type_bigint},
+    {"IP", &type_name},
+    {"HeartbeatPort", &type_bigint},
+    {"BePort", &type_bigint},
+    {"HttpPort", &type_bigint},
+    {"BrpcPort", &type_bigint},
+    {"LastStartTime", &type_time},
+    {"LastHeartbeat", &type_time},
+    {"Alive", &type_name},
+    {"SystemDecommissioned", &type_name},
+    {"ClusterDecommissioned", &type_name},
+    {"ErrMsg", &type_text},
+    {"Version", &type_name},
+    {"CpuCores", &type_bigint},
+    {"NumRunningQueries", &type_bigint},
+    {"MemUsedPct", &type_name},
+    {"CpuUsedPct", &type_name},
+    {"HasStoragePath", &type_name},
+    {"StarletPort", &type_bigint},
+    {"WorkerId", &type_bigint},
+    {"WarehouseName", &type_name},
+    {"TabletNum", &type_bigint},
+};
+
+const struct catalog_table table_show_compute_nodes = {
+    CATALOG_HIDDEN,
+    "compute_nodes",
+    "",
+    CATALOG_COLUMNS(compute_nodes),
+    PRIVILEGE_STATUS,
+    produce_compute_nodes,
+    NEED_PEERS};

@@ -1,0 +1,522 @@
+"""Nodes that find each other by etcd, which comes, goes, and lies.
+
+Real heapwireds and a real etcd on 127.0.0.1.  Arguments name single tests.
+"""
+import base64
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from mysql_wire import Refused, Wire
+from node_under_test import REAL, SANITIZED, Node, wait_for
+
+SECRET = "the-secret-of-these-tests"
+PREFIX = "/heapwire/test/nodes/"
+TTL = 3
+SOON = 20 if SANITIZED else 10
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def b64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+class Etcd:
+    """On ports of its own, with data that outlives a stop."""
+
+    def __init__(self, start=True, scheme="http", arguments=()):
+        self.directory = tempfile.mkdtemp(prefix="hw-etcd-", dir="/tmp")
+        self.client, self.peer = free_port(), free_port()
+        self.url = f"{scheme}://127.0.0.1:{self.client}"
+        self.arguments, self.token = list(arguments), None
+        self.process = None
+        if start:
+            self.start()
+
+    def start(self):
+        peer = f"http://127.0.0.1:{self.peer}"
+        with open(os.path.join(self.directory, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                ["etcd", "--data-dir", os.path.join(self.directory, "data"),
+                 "--listen-client-urls", self.url,
+                 "--advertise-client-urls", self.url,
+                 "--listen-peer-urls", peer,
+                 "--initial-advertise-peer-urls", peer,
+                 "--initial-cluster", f"default={peer}",
+                 "--unsafe-no-fsync"] + self.arguments,
+                stdout=log, stderr=log)
+        if self.url.startswith("http:"):
+            wait_for(self.answers, seconds=30)
+
+    def answers(self):
+        try:
+            return self.ask("kv/range", {"key": b64("x")}) is not None
+        except OSError:
+            return False
+
+    def ask(self, path, body):
+        headers = {"Authorization": self.token} if self.token else {}
+        request = urllib.request.Request(
+            f"{self.url}/v3/{path}", json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return json.load(answer)
+
+    def put(self, key, value):
+        if not isinstance(value, str):
+            value = json.dumps(value)
+        self.ask("kv/put", {"key": b64(PREFIX + str(key)), "value": b64(value)})
+
+    def delete(self, key):
+        self.ask("kv/deleterange", {"key": b64(PREFIX + str(key))})
+
+    def get(self, key):
+        found = self.ask("kv/range", {"key": b64(PREFIX + str(key))})
+        return found["kvs"][0] if "kvs" in found else None
+
+    def value(self, key):
+        return json.loads(base64.b64decode(self.get(key)["value"]))
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(number)
+            self.process.wait(20)
+            self.process = None
+
+    def forget(self):
+        """All of its data."""
+        shutil.rmtree(os.path.join(self.directory, "data"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def node(number, etcd, extra="", start=True):
+    port = free_port()
+    n = Node(program=REAL, listen=f"127.0.0.1:{port}", start=start, settings=(
+        f"id = {number}\n[cluster]\nname = test\nsecret = {SECRET}\n"
+        f"etcd = {etcd.url}\netcd_ttl = {TTL}\n{extra}"))
+    n.number, n.own_port = number, port
+    return n
+
+
+def ask(n, text):
+    with Wire(n.socket, timeout=30) as wire:
+        wire.login()
+        return wire.query(text)
+
+
+def members(n):
+    return {int(r[0]): (r[1].decode(), int(r[2]), r[3].decode())
+            for r in ask(n, "SELECT id, address, port, role "
+                            "FROM heapwire.nodes")}
+
+
+def trouble(n):
+    return (ask(n, f"SELECT last_error FROM heapwire.nodes "
+                   f"WHERE id = {n.number}")[0][0] or b"").decode()
+
+
+def knows(n, *numbers):
+    return set(members(n)) == set(numbers)
+
+
+def all_know(nodes, *numbers, seconds=SOON):
+    for n in nodes:
+        wait_for(lambda n=n: knows(n, *numbers), seconds=seconds)
+
+
+def prints(n, number):
+    """The node asks another one."""
+    return ask(n, f"ADMIN EXECUTE ON {number} 'System.print({number})'")
+
+
+def entry(number, address="127.0.0.1", port=1, role="backend"):
+    return {"id": number, "address": address, "port": port, "role": role,
+            "incarnation": "ab" * 16}
+
+
+def nodes_find_each_other():
+    with Etcd() as etcd, node(10001, etcd) as a, \
+            node(10002, etcd, "role = compute_node\n") as b:
+        with node(10003, etcd) as c:
+            all_know((a, b, c), 10001, 10002, 10003)
+            assert members(a) == members(b) == members(c)
+            assert members(a)[10002] == ("127.0.0.1", b.own_port,
+                                         "compute node")
+            value = etcd.value(10002)
+            assert (value["id"], value["address"], value["port"],
+                    value["role"]) == (10002, "127.0.0.1", b.own_port,
+                                       "compute_node"), value
+            assert len(bytes.fromhex(value["incarnation"])) == 16
+            assert int(etcd.get(10002)["lease"]) > 0
+            assert prints(a, 10003) == [[b"10003"]]
+            assert prints(c, 10001) == [[b"10001"]]
+        # One that ends takes its entry with it.
+        assert etcd.get(10003) is None
+        all_know((a, b), 10001, 10002, seconds=2)
+        # One that dies has its time.
+        b.process.kill()
+        b.process.wait()
+        assert etcd.get(10002) is not None
+        all_know((a,), 10001)
+        assert etcd.get(10002) is None
+        # And comes again, as another incarnation.
+        b.start()
+        all_know((a, b), 10001, 10002)
+        assert etcd.value(10002)["incarnation"] != value["incarnation"]
+        assert SECRET not in a.log() + b.log()
+
+
+def a_node_that_starts_again_at_once_waits_for_its_entry():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        before = etcd.value(10002)["incarnation"]
+        b.process.kill()
+        b.process.wait()
+        b.start()
+        wait_for(lambda: etcd.get(10002) and
+                 etcd.value(10002)["incarnation"] != before, seconds=SOON)
+        wait_for(lambda: trouble(b) == "", seconds=SOON)
+        all_know((a, b), 10001, 10002)
+        assert prints(a, 10002) == [[b"10002"]]
+
+
+def without_etcd_a_node_serves_itself():
+    with Etcd(start=False) as etcd, node(10001, etcd) as a:
+        assert knows(a, 10001)
+        assert prints(a, 10001) == [[b"10001"]]
+        wait_for(lambda: "etcd cannot be reached" in a.log())
+        wait_for(lambda: "etcd cannot be reached" in trouble(a))
+        time.sleep(3)
+        assert a.log().count("etcd cannot be reached") == 1, a.log()
+        etcd.start()
+        with node(10002, etcd) as b:
+            all_know((a, b), 10001, 10002)
+            assert trouble(a) == ""
+            assert prints(b, 10001) == [[b"10001"]]
+
+
+def etcd_stops_and_comes_back():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        etcd.stop()
+        wait_for(lambda: "etcd cannot be reached" in a.log())
+        time.sleep(TTL + 1)  # longer than an entry lives
+        assert knows(a, 10001, 10002) and knows(b, 10001, 10002)
+        assert prints(a, 10002) == [[b"10002"]]
+        etcd.start()
+        with node(10003, etcd) as c:
+            all_know((a, b, c), 10001, 10002, 10003)
+            assert trouble(a) == "" and trouble(b) == ""
+        # Without its data: they are all there again, by themselves.
+        etcd.stop(signal.SIGKILL)
+        etcd.forget()
+        etcd.start()
+        wait_for(lambda: etcd.get(10001) and etcd.get(10002), seconds=SOON)
+        all_know((a, b), 10001, 10002)
+
+
+def an_etcd_that_hangs_holds_up_nobody():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        etcd.process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: "etcd cannot be reached" in a.log(), seconds=SOON)
+        begin = time.monotonic()
+        assert prints(a, 10002) == [[b"10002"]]
+        assert knows(a, 10001, 10002)
+        assert time.monotonic() - begin < 1
+        begin = time.monotonic()
+        assert b.stop() == 0
+        assert time.monotonic() - begin < 2, time.monotonic() - begin
+        etcd.process.send_signal(signal.SIGCONT)
+        all_know((a,), 10001)
+        assert trouble(a) == ""
+        wait_for(lambda: etcd.get(10001))
+
+
+def a_lease_that_is_lost_is_taken_again():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        lease = etcd.get(10001)["lease"]
+        etcd.ask("lease/revoke", {"ID": lease})
+        wait_for(lambda: etcd.get(10001) and
+                 etcd.get(10001)["lease"] != lease, seconds=SOON)
+        # Or somebody deletes the key.
+        etcd.delete(10002)
+        wait_for(lambda: etcd.get(10002), seconds=SOON)
+        all_know((a, b), 10001, 10002)
+
+
+def an_id_that_is_taken_is_told_and_not_fought_for():
+    with Etcd() as etcd:
+        etcd.put(10001, entry(10001, port=7))
+        before = etcd.get(10001)
+        with node(10001, etcd) as a, node(10002, etcd) as b:
+            wait_for(lambda: "another has that id there, at 127.0.0.1:7"
+                     in a.log())
+            wait_for(lambda: "another has that id there, at 127.0.0.1:7"
+                     in trouble(a))
+            time.sleep(TTL + 1)
+            assert etcd.get(10001) == before
+            assert a.log().count("another has that id") == 1, a.log()
+            # It serves, and sees the others, all the same.
+            all_know((a, b), 10001, 10002)
+            assert members(a)[10001][1] == a.own_port
+            assert prints(a, 10002) == [[b"10002"]]
+            etcd.put(10001, "rubbish")
+            wait_for(lambda: "has something else in it" in trouble(a) or
+                     "another has that id" in trouble(a))
+            etcd.delete(10001)
+            wait_for(lambda: etcd.get(10001) is not None)
+            assert etcd.value(10001)["port"] == a.own_port
+            wait_for(lambda: trouble(a) == "")
+            assert "this one, is in etcd now" in a.log()
+            assert prints(b, 10001) == [[b"10001"]]
+
+
+def what_is_no_node_is_left_out():
+    with Etcd() as etcd, node(10001, etcd) as a:
+        wait_for(lambda: etcd.get(10001))
+        wrong = {
+            "10009": "rubbish", "10010": "{}", "x": entry(1),
+            "10011": entry(10012), "10013": entry(10013, "localhost"),
+            "10014": entry(10014, "0.0.0.0"), "10015": entry(10015, port=0),
+            "10016": entry(10016, role="king"), "0": entry(0),
+            "10017": "[" * 400, "10018": "x" * 100000,
+            "10019" + "9" * 1000: entry(1),
+        }
+        for key, value in wrong.items():
+            etcd.put(key, value)
+        # One place is one node's: who came first, and this node always.
+        etcd.put(10030, entry(10030, port=a.own_port))
+        etcd.put(10032, entry(10032, port=5))
+        etcd.put(10031, entry(10031, port=5))
+        etcd.put(10033, entry(10033, "127.0.0.2", port=5))
+        wait_for(lambda: knows(a, 10001, 10032, 10033), seconds=SOON)
+        assert "is refused: its value is not a JSON object" in a.log()
+        wait_for(lambda: "; and so are 1 others" in trouble(a))
+        etcd.delete(10030)
+        wait_for(lambda: "etcd's node 10031 at 127.0.0.1:5 is left out: that "
+                 "is the address of node 10032" in trouble(a))
+        etcd.delete(10032)
+        wait_for(lambda: knows(a, 10001, 10031, 10033))
+        wait_for(lambda: trouble(a) == "")
+        # The same when it is all read at once.
+        with node(10002, etcd) as b:
+            all_know((a, b), 10001, 10002, 10031, 10033)
+
+
+def the_configuration_has_the_last_word():
+    with Etcd() as etcd:
+        peer = "[peer 10002]\naddress = 127.0.0.2:77\n"
+        with node(10001, etcd, peer) as a:
+            wait_for(lambda: etcd.get(10001))
+            etcd.put(10002, entry(10002, port=9))
+            etcd.put(10003, entry(10003, port=8))
+            wait_for(lambda: knows(a, 10001, 10002, 10003))
+            assert members(a)[10002][:2] == ("127.0.0.2", 77)
+            wait_for(lambda: "the configuration has node 10002 at "
+                     "127.0.0.2:77" in trouble(a))
+            # A reload makes way for it.
+            a.settings = a.settings.replace(peer, "")
+            a.write(())
+            a.signal(signal.SIGHUP)
+            wait_for(lambda: members(a)[10002][:2] == ("127.0.0.1", 9))
+            assert trouble(a) == ""
+
+
+def a_reload_tells_etcd_of_another_role():
+    with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
+        all_know((a, b), 10001, 10002)
+        a.settings += "role = compute_node\n"
+        a.write(())
+        a.signal(signal.SIGHUP)
+        wait_for(lambda: members(b)[10001][2] == "compute node")
+        assert members(a)[10001][2] == "compute node"
+        # And where there is no etcd meanwhile.
+        etcd.stop()
+        a.settings = a.settings.replace("role = compute_node\n", "")
+        a.write(())
+        a.signal(signal.SIGHUP)
+        wait_for(lambda: members(a)[10001][2] == "backend")
+        etcd.start()
+        wait_for(lambda: members(b)[10001][2] == "backend", seconds=SOON)
+
+
+def many_nodes_are_read_and_followed():
+    with Etcd() as etcd:
+        def put_all(first, count, port):
+            for at in range(first, first + count, 100):
+                etcd.ask("kv/txn", {"success": [
+                    {"request_put": {
+                        "key": b64(PREFIX + str(i)),
+                        "value": b64(json.dumps(entry(
+                            i, f"127.1.{i // 250}.{i % 250 + 1}", port)))}}
+                    for i in range(at, at + 100)]})
+
+        put_all(20000, 2000, 1)
+        with node(10001, etcd) as a:
+            wait_for(lambda: len(members(a)) == 2001, seconds=SOON)
+            put_all(22000, 2000, 1)
+            wait_for(lambda: len(members(a)) == 4001, seconds=SOON)
+            put_all(20000, 2000, 2)
+            wait_for(lambda: members(a)[21999][1] == 2, seconds=SOON)
+            etcd.ask("kv/deleterange", {"key": b64(PREFIX + "2"),
+                                        "range_end": b64(PREFIX + "3")})
+            wait_for(lambda: knows(a, 10001), seconds=SOON)
+            begin = a.cpu_seconds()
+            time.sleep(2)
+            assert a.cpu_seconds() - begin < 0.2
+
+
+def a_user_and_a_password_open_etcd():
+    with Etcd() as etcd:
+        etcd.ask("auth/user/add", {"name": "root", "password": "hush"})
+        etcd.ask("auth/role/add", {"name": "root"})
+        etcd.ask("auth/user/grant", {"user": "root", "role": "root"})
+        etcd.ask("auth/user/add", {"name": "hw", "password": 'se"cr\\et'})
+        etcd.ask("auth/role/add", {"name": "hw"})
+        etcd.ask("auth/role/grant", {"name": "hw", "perm": {
+            "permType": "READWRITE", "key": b64(PREFIX),
+            "range_end": b64(PREFIX[:-1] + "0")}})
+        etcd.ask("auth/user/grant", {"user": "hw", "role": "hw"})
+        etcd.ask("auth/enable", {})
+        with node(10001, etcd) as a:
+            wait_for(lambda: "etcd says: " in a.log(), seconds=SOON)
+            assert "etcd says: " in trouble(a)
+        with node(10001, etcd, "etcd_user = hw\netcd_password = no\n") as a:
+            wait_for(lambda: "etcd says: " in a.log(), seconds=SOON)
+        right = 'etcd_user = hw\netcd_password = se"cr\\et\n'
+        with node(10001, etcd, right) as a, node(10002, etcd, right) as b:
+            all_know((a, b), 10001, 10002)
+            assert "se\"cr" not in a.log()
+            shown = ask(a, "SELECT value FROM heapwire.settings "
+                           "WHERE name LIKE '%password' OR name LIKE "
+                           "'%secret'")
+            assert shown == [[b"(not shown)"]] * 2, shown
+
+
+def make_certificates(directory):
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=directory, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    with open(os.path.join(directory, "ext"), "w", encoding="ascii") as f:
+        f.write("subjectAltName=IP:127.0.0.1\n"
+                "extendedKeyUsage=serverAuth,clientAuth\n")
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt",
+            "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out",
+            "ca.pem", "-days", "2", "-subj", "/CN=ca")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-keyout", "key.pem", "-out", "csr", "-subj", "/CN=n")
+    openssl("x509", "-req", "-in", "csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-days", "2", "-extfile", "ext", "-out",
+            "cert.pem")
+
+
+def etcd_may_speak_tls():
+    directory = tempfile.mkdtemp(prefix="hw-ca-", dir="/tmp")
+    try:
+        make_certificates(directory)
+        ca, cert, key = (os.path.join(directory, f)
+                         for f in ("ca.pem", "cert.pem", "key.pem"))
+        with Etcd(scheme="https", arguments=(
+                "--cert-file", cert, "--key-file", key, "--client-cert-auth",
+                "--trusted-ca-file", ca)) as etcd:
+            with node(10001, etcd) as a:  # nobody vouches for that etcd
+                wait_for(lambda: "certificate" in a.log(), seconds=SOON)
+            with node(10001, etcd, f"etcd_cacert = {ca}\n") as a:
+                wait_for(lambda: "etcd cannot be reached" in a.log(),
+                         seconds=SOON)
+            right = (f"etcd_cacert = {ca}\netcd_cert = {cert}\n"
+                     f"etcd_key = {key}\n")
+            with node(10001, etcd, right) as a, node(10002, etcd, right) as b:
+                all_know((a, b), 10001, 10002)
+    finally:
+        shutil.rmtree(directory)
+
+
+def one_endpoint_of_several_is_enough():
+    with Etcd() as etcd, Etcd(start=False) as gone:
+        both = f"{gone.url}, {etcd.url}"
+        first = node(10001, etcd, start=False)
+        first.settings = first.settings.replace(etcd.url, both)
+        first.write(())
+        with first.start() as a, node(10002, etcd) as b:
+            all_know((a, b), 10001, 10002)
+            assert "etcd cannot be reached" not in a.log()
+
+
+def a_stranger_in_place_of_etcd_gets_nowhere():
+    """Something else listens there, and answers anything."""
+    answers = (b"rubbish\r\n\r\n",
+               b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+               b"Content-Length: 0\r\n\r\n",
+               b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+               b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * (4 << 20),
+               b"")
+    for answer in answers:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            with Etcd(start=False) as etcd:
+                etcd.url = f"http://127.0.0.1:{server.getsockname()[1]}"
+                with node(10001, etcd) as a:
+                    server.settimeout(10)
+                    for _ in range(2):
+                        with server.accept()[0] as s:
+                            s.recv(65536)
+                            try:
+                                s.sendall(answer)
+                            except OSError:
+                                pass
+                    wait_for(lambda: "etcd cannot be reached" in a.log(),
+                             seconds=SOON)
+                    assert prints(a, 10001) == [[b"10001"]]
+                    assert knows(a, 10001)
+                    assert a.rss_kb() < (900 if SANITIZED else 60) << 10
+
+
+TESTS = (nodes_find_each_other,
+         a_node_that_starts_again_at_once_waits_for_its_entry,
+         without_etcd_a_node_serves_itself, etcd_stops_and_comes_back,
+         an_etcd_that_hangs_holds_up_nobody,
+         a_lease_that_is_lost_is_taken_again,
+         an_id_that_is_taken_is_told_and_not_fought_for,
+         what_is_no_node_is_left_out, the_configuration_has_the_last_word,
+         a_reload_tells_etcd_of_another_role,
+         many_nodes_are_read_and_followed, a_user_and_a_password_open_etcd,
+         etcd_may_speak_tls, one_endpoint_of_several_is_enough,
+         a_stranger_in_place_of_etcd_gets_nowhere)
+
+
+def main():
+    if not shutil.which("etcd"):
+        sys.exit("needs etcd (apt-get install etcd-server)")
+    chosen = [t for t in TESTS if not sys.argv[1:] or
+              t.__name__ in sys.argv[1:]]
+    for test in chosen:
+        begin = time.monotonic()
+        test()
+        print(f"{test.__name__}: ok, {time.monotonic() - begin:.1f} s",
+              flush=True)
+    print(f"etcd: {len(chosen)} tests passed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""A node that asks others, over links that do all that links can do wrong.
+
+Real heapwireds on 127.0.0.1; a relay in front of one of them lets the proof
+pass and then meddles.  All the while a client pings the node that asks: its
+loop must never wait.
+"""
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+
+from meddler import Meddler
+from mysql_wire import Refused, Wire
+from node_under_test import REAL, SANITIZED, Node, wait_for
+
+SECRET = "a-secret-for-the-tests-of-links"
+A, B, C, GONE = 10001, 10002, 10003, 10009
+STALL_MS = 1500 if SANITIZED else 250  # others use the processor, too
+
+
+def free_port(address="127.0.0.1"):
+    with socket.create_server((address, 0)) as s:
+        return s.getsockname()[1]
+
+
+class Cluster:
+    """Nodes by id; meddled: those that the first one reaches by a relay."""
+
+    def __init__(self, ids=(A, B, C), meddled=(B,), settings="", extra=""):
+        self.nodes, self.relays = {}, {}
+        self.ports = {i: free_port() for i in ids}
+        for i in meddled:
+            self.relays[i] = Meddler()
+            self.relays[i].target = ("127.0.0.1", self.ports[i])
+        self.settings, self.extra = settings, extra
+        for i in ids:
+            self.start(i)
+        self.sql = Wire(self.nodes[A].socket, timeout=90)
+        self.sql.login()
+
+    def text(self, i, shown):
+        peers = "".join(f"[peer {n}]\naddress = 127.0.0.1:{shown(n)}\n"
+                        for n in self.ports)
+        return (f"{self.settings}[cluster]\nname = links\nsecret = {SECRET}\n"
+                f"{peers}{self.extra if i == A else ''}")
+
+    def start(self, i):
+        def shown(n):
+            relay = self.relays.get(n)
+            return relay.port if relay and i == A else self.ports[n]
+        node = Node(program=REAL, listen=f"127.0.0.1:{self.ports[i]}",
+                    users=[("root", b"root", "status, profile, control, cluster, admin")], start=False,
+                    settings=self.text(i, shown),
+                    arguments=["--node-id", str(i)])
+        self.nodes[i] = node
+        node.start()
+
+    def kill(self, i):
+        node = self.nodes.pop(i)
+        node.process.kill()
+        node.process.wait()
+        shutil.rmtree(node.directory)
+
+    def ask(self, target, script="System.print(7)", seconds=5):
+        text = (f"SET STATEMENT heapwire_timeout = {seconds} FOR "
+                f"ADMIN EXECUTE ON {target} '{script}'")
+        return [tuple(row) for row in self.sql.query(text.encode())]
+
+    def one(self, i, **how):
+        """What a list says of one node."""
+        row, = [r for r in self.ask(f"{A}, {i}", **how) if r[0] == b"%d" % i]
+        return row[1].decode() + " " + (row[2] or b"").decode("utf-8", "replace")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sql.close()
+        with contextlib.ExitStack() as stack:  # all end, whatever one does
+            for node in self.nodes.values():
+                stack.push(node)
+                with contextlib.suppress(ProcessLookupError):
+                    node.signal(signal.SIGCONT)
+
+
+class Ticking:
+    """A client that pings all the time; the longest that it waited."""
+
+    def __init__(self, node):
+        self.wire = Wire(node.socket)
+        self.wire.login()
+        self.worst_ms, self.count, self.ends = 0, 0, False
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.ends:
+            began = time.monotonic()
+            self.wire.ping()
+            self.worst_ms = max(self.worst_ms,
+                                1000 * (time.monotonic() - began))
+            self.count += 1
+            time.sleep(0.01)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.ends = True
+        self.thread.join()
+        self.wire.close()
+        if kind is None:
+            assert self.worst_ms < STALL_MS, f"waited {self.worst_ms:.0f} ms"
+            assert self.count > 0
+
+
+def between(low, high, began):
+    took = time.monotonic() - began
+    assert low <= took <= high, f"took {took:.2f} s"
+
+
+def test_every_node_is_asked():
+    with Cluster() as c:
+        for _ in range(3):
+            rows = c.ask("ALL")
+            assert rows == [(b"%d" % i, b"OK", b"7") for i in (A, B, C)], rows
+        assert c.ask(B) == [(b"7",)]
+        assert c.ask(f"{GONE}, {B}") == [(b"10002", b"OK", b"7"),
+                                         (b"10009", b"ERROR",
+                                          b"node not found")]
+        assert c.relays[B].connections == 1, c.relays[B].connections
+
+
+def test_a_node_that_cannot_be_reached_has_its_row():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        place = f"127.0.0.1:{relay.port}"
+        for mode, seconds, text in (
+                ("silent", 2, f"submit failed for {place}: it did not say who "
+                 "it is within 2000 ms"),
+                ("slow", 2, f"submit failed for {place}: it did not say"),
+                ("noise", 0, f"submit failed for {place}: "),
+                ("giant", 0, f"submit failed for {place}: "),
+                ("open", 0, f"submit failed for {place}: ")):
+            relay.mode = mode
+            began = time.monotonic()
+            said = c.one(B)
+            assert said.startswith("ERROR " + text), (mode, said)
+            between(0.9 * seconds, seconds + 2, began)
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
+        c.kill(C)
+        said = c.one(C)
+        assert said == (f"ERROR submit failed for 127.0.0.1:{c.ports[C]}: "
+                        "Connection refused"), said
+        try:
+            c.ask(C)
+            assert False
+        except Refused as refused:
+            assert "Connection refused" in str(refused), refused
+
+
+def test_a_black_hole_takes_the_time_to_connect_and_no_more():
+    hole = socket.socket()
+    hole.bind(("127.0.0.1", 0))
+    hole.listen(0)
+    waiting = [socket.socket() for _ in range(4)]
+    for s in waiting:  # its backlog is full: connections get no answer
+        s.setblocking(False)
+        s.connect_ex(hole.getsockname())
+    extra = f"[peer {GONE}]\naddress = 127.0.0.1:{hole.getsockname()[1]}\n"
+    with Cluster(ids=(A, B), meddled=(), extra=extra) as c:
+        with Ticking(c.nodes[A]):
+            began = time.monotonic()
+            said = c.one(GONE)
+            assert said == ("ERROR submit failed for 127.0.0.1:"
+                            f"{hole.getsockname()[1]}: no connection within "
+                            "1000 ms"), said
+            between(0.9, 2, began)
+            assert c.one(B) == "OK 7"
+
+
+def test_what_is_no_answer_is_a_failure_of_that_node_alone():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        place = f"127.0.0.1:{relay.port}"
+        rpc = f"ERROR rpc failed {place}: "
+        for mode, text in (
+                ("garbage", rpc),
+                ("hangup", rpc + "the connection was lost"),
+                ("half", rpc + "the connection was lost"),
+                ("two", rpc + "it answered with 2 columns instead of 1"),
+                ("ok", rpc + "it answered with 0 columns instead of 1"),
+                ("infile", rpc),
+                ("more", rpc + "it answers more than it was asked"),
+                ("lost", rpc),
+                ("control", "ERROR a?[31mb"),
+                ("long", "ERROR xxxx"),
+                ("liar", rpc),
+                ("jumbo", rpc),
+                ("columns", rpc + "the columns of its answer have no end"),
+                ("null", "OK \n\nend")):
+            relay.mode = mode
+            rows = c.ask(f"{A}, {B}, {C}", seconds=20)
+            assert rows[0] == (b"10001", b"OK", b"7"), (mode, rows)
+            assert rows[2] == (b"10003", b"OK", b"7"), (mode, rows)
+            said = (rows[1][1] + b" " + rows[1][2]).decode("utf-8", "replace")
+            assert said.startswith(text), (mode, said)
+            assert len(said) < 700, len(said)
+            relay.mode = "relay"
+            assert c.one(B) == "OK 7", mode
+
+
+def test_a_deadline_is_one_for_all():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        for mode in ("mute", "drip", "huge"):
+            c.relays[B].mode = mode
+            began = time.monotonic()
+            rows = c.ask("ALL", seconds=2)
+            between(1.9, 3, began)
+            assert rows[1] == (b"10002", b"ERROR", b"timeout after 2s"), rows
+            assert rows[0][1] == rows[2][1] == b"OK", rows
+        c.relays[B].mode = "relay"
+        assert c.one(B) == "OK 7"
+        c.nodes[B].signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert c.one(B, seconds=2) == "ERROR timeout after 2s"
+        between(1.9, 3, began)
+        began = time.monotonic()  # its link is gone: it does not log us in
+        assert "it did not say who it is" in c.one(B, seconds=5)
+        between(1.9, 3, began)
+        c.nodes[B].signal(signal.SIGCONT)
+        assert c.one(B) == "OK 7"
+
+
+def test_a_long_statement_to_who_does_not_read_waits_for_nobody():
+    script = "System.print(7) // " + "x" * 65000
+    for settings in ("", "require_tls = yes\n"):
+        with Cluster(settings=settings) as c, Ticking(c.nodes[A]):
+            assert c.one(B, script=script, seconds=10) == "OK 7"
+            c.relays[B].mode = "deaf"
+            began = time.monotonic()
+            rows = c.ask("ALL", script=script, seconds=2)
+            between(1.9, 3, began)
+            assert rows[1] == (b"10002", b"ERROR", b"timeout after 2s"), rows
+            assert rows[0][1] == rows[2][1] == b"OK", rows
+            c.relays[B].mode = "relay"
+            assert c.one(B) == "OK 7"
+
+
+def test_an_answer_without_end_is_cut():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        c.relays[B].mode = "endless"
+        began = time.monotonic()
+        status, _, text = c.one(B, seconds=60).partition(" ")
+        assert status == "OK" and "[truncated after" in text[-100:], text[-100:]
+        assert (4 << 20) < len(text) < (17 << 20), len(text)
+        between(0, 30, began)
+
+
+def test_a_dead_link_is_tried_once_more_on_a_fresh_one():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        relay.mode = "once"
+        before = relay.connections
+        for i in range(1, 6):
+            assert c.one(B) == "OK 7", i
+            assert relay.connections == before + i, relay.connections
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
+        port = c.ports[C]
+        assert c.one(C) == "OK 7"
+        c.nodes[C].stop()
+        c.start(C)
+        assert c.ports[C] == port
+        assert c.one(C) == "OK 7"
+
+
+def test_who_is_killed_asks_no_longer():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        c.relays[B].mode = "mute"
+        number = int(c.sql.query(b"SELECT CONNECTION_ID()")[0][0])
+        with Wire(c.nodes[A].socket) as other:
+            other.login()
+            threading.Timer(0.5, lambda: other.query(
+                f"KILL QUERY {number}".encode())).start()
+            began = time.monotonic()
+            try:
+                c.ask("ALL", seconds=30)
+                assert False
+            except Refused as refused:
+                assert "interrupted" in str(refused), refused
+            between(0.4, 3, began)
+            time.sleep(0.1)
+
+
+def test_nodes_come_and_go_with_a_reload():
+    with Cluster() as c:
+        assert len(c.ask("ALL")) == 3
+        node = c.nodes[A]
+        with open(node.config, encoding="ascii") as f:
+            text = f.read()
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text.replace(f"[peer {C}]", f"[peer {GONE}]"))
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "configuration again" in node.log())
+        assert c.one(C) == "ERROR node not found"
+        said = c.one(GONE)
+        assert said.startswith("ERROR id mismatch: "), said
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text)
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: node.log().count("configuration again") == 2)
+        assert c.one(C) == "OK 7"
+
+
+def test_tls_is_pinned_and_learned_again():
+    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
+        asked = relay.connections
+        assert asked == 3, asked  # in the clear, to learn, pinned
+        assert c.one(B) == "OK 7" and relay.connections == asked
+        relay.mode = "handshake"
+        relay.cut()
+        began = time.monotonic()
+        assert "it did not say who it is within 2000 ms" in c.one(B)
+        between(1.9, 3, began)
+        relay.mode = "relay"
+        asked = relay.connections
+        assert c.one(B) == "OK 7" and relay.connections == asked + 1
+        asked = relay.connections
+        os.remove(os.path.join(c.nodes[B].state, "server-cert.pem"))
+        os.remove(os.path.join(c.nodes[B].state, "server-key.pem"))
+        c.nodes[B].stop()
+        c.start(B)
+        assert c.one(B) == "OK 7"
+        # pinned to what it was, to learn, pinned
+        assert relay.connections == asked + 3, relay.connections
+
+
+def main(names):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
+    chosen = [n for n in tests if not names or n in names]
+    assert chosen, f"no such test: {names}"
+    for name in chosen:
+        began = time.monotonic()
+        tests[name]()
+        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+
+
+main(sys.argv[1:])

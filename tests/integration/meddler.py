@@ -1,0 +1,177 @@
+"""A relay in front of a node: passes on the login, and then meddles."""
+import select
+import socket
+import struct
+import threading
+import time
+
+
+def frame(number, payload):
+    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
+
+
+def column(name=b"\x01r\x01r"):
+    return b"\x03def\0\0\0" + name + b"\x0c\x2d\0\xff\xff\xff\xff\xfd\0\0\0\0\0"
+
+
+END = b"\xfe\0\0\x02\0"
+HEAD = (frame(1, b"\x01") + frame(2, column()) + frame(3, END))
+TWO = (frame(1, b"\x02") + frame(2, column()) + frame(3, column()) +
+       frame(4, END) + frame(5, b"\x01a\x01b") + frame(6, END))
+
+
+def error(number, text):
+    return frame(1, b"\xff" + struct.pack("<H", number) + b"#HY000" + text)
+
+
+# What is sent in place of an answer, and whether the line is closed then.
+ANSWERS = {
+    "garbage": (b"\xde\xad\xbe\xef" * 64, True),
+    "hangup": (b"", True),
+    "half": (HEAD + frame(4, b"\x05hello") + b"\x10\0\0\x05abc", True),
+    "two": (TWO, False),
+    "ok": (frame(1, b"\0\0\0\x02\0\0\0"), False),
+    "infile": (frame(1, b"\xfb/etc/passwd"), False),
+    "more": (HEAD + frame(4, b"\x05hello") + frame(5, b"\xfe\0\0\x0a\0"), False),
+    "lost": (error(2013, b"Lost connection, says the node"), False),
+    "control": (error(1105, b"a\x1b[31mb"), False),
+    "long": (error(1105, b"x" * 60000), False),
+    "liar": (HEAD + frame(4, b"\xfd\xff\xff\xffhello"), False),
+    "huge": (HEAD + b"\xff\xff\xff\x04" + b"y" * 1000, False),
+    "jumbo": (frame(1, b"\xfe" + b"\xff" * 8), True),
+    "null": (HEAD + frame(4, b"\xfb") + frame(5, b"\0") +
+             frame(6, b"\x03end") + frame(7, END), False),
+}
+
+
+class Meddler:
+    def __init__(self, port=0, address="127.0.0.1"):
+        self.mode, self.target = "relay", None
+        self.connections, self.clients = 0, []
+        self.listener = socket.create_server((address, port), backlog=64)
+        # Little, so that whoever sends to a deaf one has to wait soon
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            self.connections += 1
+            self.clients.append(client)
+            threading.Thread(target=self.guarded, args=(client,),
+                             daemon=True).start()
+
+    def cut(self):
+        for client in self.clients:
+            try:
+                client.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def guarded(self, client):
+        try:
+            with client:
+                self.serve(client)
+        except OSError:
+            pass
+
+    def serve(self, client):
+        early = getattr(self, "early_" + self.mode, None)
+        if early:
+            early(client)
+            return
+        with socket.create_connection(self.target) as node:
+            self.relay(client, node)
+
+    def relay(self, client, node):
+        """Until a statement comes, and the mode has something to say to it."""
+        asked = 0
+        while True:
+            for s in select.select([client, node], [], [])[0]:
+                while self.mode == "deaf":
+                    time.sleep(0.05)
+                data = s.recv(1 << 16)
+                if not data:
+                    return
+                if s is node:
+                    client.sendall(data)
+                    continue
+                if b"ADMIN FORWARD" not in data:
+                    node.sendall(data)
+                    continue
+                asked += 1
+                if self.mode == "drip":
+                    node.sendall(data)
+                    self.drip(client, node)
+                elif self.mode == "once" and asked > 1:
+                    return
+                elif self.mode in ANSWERS:
+                    answer, closes = ANSWERS[self.mode]
+                    client.sendall(answer)
+                    if closes:
+                        return
+                elif hasattr(self, "late_" + self.mode):
+                    getattr(self, "late_" + self.mode)(client)
+                else:
+                    node.sendall(data)
+
+    def drip(self, client, node):
+        while True:
+            data = node.recv(1 << 16)
+            if not data:
+                return
+            for i in range(len(data)):
+                client.sendall(data[i:i + 1])
+                time.sleep(1)
+
+    # Before the login
+    def early_silent(self, client):
+        client.recv(1)
+
+    def early_slow(self, client):
+        with socket.create_connection(self.target) as node:
+            for byte in node.recv(1 << 16):
+                client.sendall(bytes([byte]))
+                time.sleep(1)
+
+    def early_handshake(self, client):
+        """Greets, and then is silent, in the middle of TLS's handshake."""
+        with socket.create_connection(self.target) as node:
+            client.sendall(node.recv(1 << 16))
+            client.recv(1)
+            time.sleep(5)
+
+    def early_noise(self, client):
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        client.recv(1)
+
+    def early_giant(self, client):
+        client.sendall(b"\xff\xff\xff\0" + b"\x0a" * (1 << 20))
+        client.recv(1)
+
+    def early_open(self, client):
+        """Lets anybody in, and proves nothing."""
+        client.sendall(frame(0, b"\x0a8.0\0" + b"\x01\0\0\0" + b"saltsalt\0" +
+                             b"\xff\xf7\x21\x02\0\xff\xc1\x15" + b"\0" * 10 +
+                             b"saltsaltsalt\0heapwire_peer\0"))
+        client.recv(1 << 16)
+        client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
+        time.sleep(0.2)
+        client.recv(1 << 16)
+
+    # Instead of an answer
+    def late_mute(self, client):
+        client.recv(1)
+
+    def late_endless(self, client):
+        row = frame(4, b"\xfc\xe8\x03" + b"z" * 1000) * 60
+        client.sendall(HEAD)
+        while True:
+            client.sendall(row)
+
+    def late_columns(self, client):
+        client.sendall(frame(1, b"\x01"))
+        many = frame(2, column()) * 1000
+        while True:
+            client.sendall(many)

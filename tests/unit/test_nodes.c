@@ -1,0 +1,313 @@
+/* test_nodes.c - the tables of nodes: who answers, who does not, and why. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fake_peers.h"
+#include "memory.h"
+#include "scripted_controller.h"
+#include "sql_harness.h"
+#include "sql_session.h"
+#include "suite.h"
+
+static struct harness h;
+
+/* 10001 is this one, 10002 answers, 10003 does not, 10004's database ended. */
+static void
+set_up_with(uint32_t privileges)
+{
+    struct fake_node *node;
+
+    harness_init(&h, privileges);
+    fake_peers_reset();
+    h.node.peers = &fake_peers.peers;
+    fake_peers_add(10001, PEER_BACKEND)->row.self = true;
+    node = fake_peers_add(10002, PEER_BACKEND);
+    node->rows = "connected|2026-11-20 01:02:03|active|";
+    node->row.round_trip_us = 1500;
+    node = fake_peers_add(10003, PEER_COMPUTE_NODE);
+    node->rows = NULL;
+    node->error = ER_QUERY_TIMEOUT;
+    node->why = "timeout after 2s";
+    node->row.since_ms = 1795228260000;
+    *node->row.version = '\0';
+    node = fake_peers_add(10004, PEER_COMPUTE_NODE);
+    node->rows = "gone|2026-11-20 04:05:06|unknown|the database ended";
+    snprintf(node->row.last_error, sizeof(node->row.last_error), "once");
+    node->row.last_error_ms = 1795228261000;
+}
+
+static void
+set_up(void)
+{
+    set_up_with(PRIVILEGE_ALL);
+}
+
+static void
+tear_down(void)
+{
+    harness_fini(&h);
+    ck_assert_uint_eq(fake_peers.asked, fake_peers.released);
+    fake_peers_fini();
+}
+
+/* What waits for nobody: the fake answers when it is asked. */
+static const char *
+run(const char *text)
+{
+    return harness_run(&h, text);
+}
+
+START_TEST(every_member_has_its_row)
+{
+    ck_assert_str_eq(
+        run("SELECT id, address, port, role, alive, state, self, profiling, "
+            "round_trip_ms, version FROM heapwire.nodes"),
+        "id|address|port|role|alive|state|self|profiling|round_trip_ms|version"
+        "\n#10001|127.0.0.1|#9036|backend|#1|connected|#1|inactive|\\N|0.1.0"
+        "\n#10002|127.0.0.1|#9036|backend|#1|connected|#0|active|~1.5|0.1.0"
+        "\n#10003|127.0.0.1|#9036|compute node|#0|unreachable|#0|\\N|\\N|\\N"
+        "\n#10004|127.0.0.1|#9036|compute node|#0|gone|#0|unknown|\\N|0.1.0");
+    ck_assert_uint_eq(fake_peers.asked, 1);
+}
+END_TEST
+
+START_TEST(a_node_that_does_not_answer_says_why_and_since_when)
+{
+    ck_assert_str_eq(run("SELECT id, since, last_error, last_error_at IS NULL "
+                         "AS n FROM heapwire.nodes WHERE NOT self"),
+                     "id|since|last_error|n\n"
+                     "#10002|2026-11-20 01:02:03|\\N|#1\n"
+                     "#10003|2026-11-21 02:31:00|timeout after 2s|#0\n"
+                     "#10004|2026-11-20 04:05:06|once|#0");
+}
+END_TEST
+
+START_TEST(all_others_are_asked_and_not_for_long)
+{
+    run("SELECT * FROM heapwire.nodes");
+    ck_assert_int_eq(fake_peers.request.verb, PEER_SELECT);
+    ck_assert_uint_eq(fake_peers.request.id_count, 3);
+    ck_assert_uint_eq(fake_peers.request.ids[0], 10002);
+    ck_assert_uint_eq(fake_peers.request.timeout_ms, 2000);
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    ck_assert_str_eq(fake_peers.caller.user, "admin");
+}
+END_TEST
+
+/* What they are asked must be what a node answers. */
+START_TEST(the_question_is_one_that_a_node_answers)
+{
+    run("SELECT * FROM heapwire.nodes");
+    h.session->forwarded = true;
+    ck_assert_str_eq(run(fake_peers.text.data),
+                     "state|since|profiling|reason\n"
+                     "connected|2026-11-21 02:31:07|inactive|");
+}
+END_TEST
+
+START_TEST(a_select_waits_for_them_and_holds_no_thread)
+{
+    fake_peers.nodes[1].held = true;
+    ck_assert_ptr_nonnull(
+        harness_open(&h, "SELECT count(*) FROM heapwire.nodes WHERE alive"));
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_uint_eq(fake_peers.asked, 1);
+    h.wakes = 0;
+    fake_peers_let_go(10002);
+    ck_assert_uint_gt(h.wakes, 0);
+    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\n#2");
+    ck_assert_uint_eq(fake_peers.released, 1);
+}
+END_TEST
+
+START_TEST(they_are_asked_once_in_a_statement)
+{
+    ck_assert_str_eq(run("SELECT count(*) n FROM heapwire.nodes a, "
+                         "heapwire.nodes b WHERE a.id = b.id"),
+                     "n\n#4");
+    ck_assert_uint_eq(fake_peers.asked, 1);
+}
+END_TEST
+
+START_TEST(who_is_killed_asks_no_more)
+{
+    static const char *const texts[] = {"SELECT * FROM heapwire.nodes",
+                                        "SHOW BACKENDS"};
+
+    fake_peers.nodes[1].held = true;
+    harness_open(&h, texts[_i]);
+    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    h.cursor->ops->cancel(h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    harness_close(&h);
+    ck_assert_uint_eq(fake_peers.released, 1);
+}
+END_TEST
+
+static const char common[] = "|127.0.0.1|\\N|\\N|\\N|\\N|";
+
+START_TEST(backends_and_compute_nodes_are_shown_apart)
+{
+    const char *answer = run("SHOW BACKENDS");
+
+    ck_assert_ptr_nonnull(strstr(answer, "\n#10001|127.0.0.1|"));
+    ck_assert_ptr_nonnull(strstr(answer, "\n#10002|127.0.0.1|"));
+    ck_assert_ptr_nonnull(strstr(answer, common));
+    ck_assert_ptr_null(strstr(answer, "#10003"));
+    ck_assert_uint_eq(fake_peers.asked, 1);
+    answer = run("SHOW COMPUTE NODES");
+    ck_assert_ptr_null(strstr(answer, "#10002"));
+    ck_assert_ptr_nonnull(strstr(answer,
+                                 "\n#10003|127.0.0.1|\\N|\\N|\\N|\\N|\\N|"
+                                 "2026-11-21 02:31:00|false|false|false|"
+                                 "timeout after 2s||\\N|"));
+    ck_assert_ptr_nonnull(strstr(answer,
+                                 "\n#10004|127.0.0.1|\\N|\\N|\\N|\\N|\\N|"
+                                 "2026-11-20 04:05:06|false|false|false|"
+                                 "the database ended|0.1.0|\\N|"));
+    ck_assert_uint_eq(fake_peers.asked, 2);
+}
+END_TEST
+
+START_TEST(shown_or_described_the_columns_are_the_same)
+{
+    static const char *const texts[] = {"SHOW BACKENDS", "SHOW COMPUTE NODES"};
+    struct span text = {texts[_i], strlen(texts[_i])};
+    struct sql_description told;
+    struct error err;
+
+    ck_assert_int_eq(sql_describe(h.session, text, &told, &err), 0);
+    ck_assert_ptr_nonnull(harness_open(&h, texts[_i]));
+    ck_assert_uint_eq(told.column_count, h.cursor->column_count);
+    for (size_t i = 0; i < told.column_count; i++) {
+        ck_assert_str_eq(told.columns[i].name, h.cursor->columns[i].name);
+        ck_assert_int_eq(told.columns[i].type, h.cursor->columns[i].type);
+        ck_assert_str_eq(h.cursor->columns[i].table, "");
+    }
+    sql_description_fini(&told);
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+END_TEST
+
+/* Then they are as they were when somebody asked. */
+static void
+check_as_known(void)
+{
+    fake_peers.nodes[3].row.known = false;
+    ck_assert_str_eq(run("SELECT id, alive, state FROM heapwire.nodes"),
+                     "id|alive|state\n#10001|#1|connected\n#10002|#1|\\N\n"
+                     "#10003|#1|\\N\n#10004|\\N|\\N");
+    ck_assert_ptr_nonnull(strstr(run("SHOW BACKENDS"), "\n#10002"));
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+
+START_TEST(who_may_not_ask_sees_what_is_known)
+{
+    tear_down();
+    set_up_with(PRIVILEGE_STATUS);
+    check_as_known();
+}
+END_TEST
+
+START_TEST(what_was_forwarded_asks_nobody)
+{
+    h.session->forwarded = true;
+    check_as_known();
+}
+END_TEST
+
+START_TEST(what_cannot_wait_sees_what_is_known)
+{
+    ck_assert_str_eq(run("SET @n = (SELECT count(*) FROM heapwire.nodes)"),
+                     "OK");
+    ck_assert_str_eq(run("SELECT @n"), "@n\n#4");
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+END_TEST
+
+START_TEST(a_node_alone_asks_nobody)
+{
+    fake_peers.count = 1;
+    ck_assert_str_eq(run("SELECT id, self FROM heapwire.nodes"),
+                     "id|self\n#10001|#1");
+    ck_assert_uint_eq(fake_peers.asked, 0);
+    h.node.peers = NULL;
+    ck_assert_str_eq(run("SELECT id, role, self FROM heapwire.nodes"),
+                     "id|role|self\n#10001|backend|#1");
+}
+END_TEST
+
+START_TEST(a_question_that_cannot_be_put_fails)
+{
+    fake_peers.refuses = true;
+    ck_assert_str_eq(run("SELECT id FROM heapwire.nodes"),
+                     "1037/HY001 Out of memory for the question");
+}
+END_TEST
+
+/* Answers that a node of ours does not give. */
+static const struct {
+    const char *rows, *shown;
+} hostile[] = {
+    {NULL, "#0|unreachable|2026-11-21 02:31:00|rpc failed: the answer has no "
+           "row"},
+    {"\\N|\\N|\\N|\\N", "#0|unreachable|2026-11-21 02:31:00|rpc failed: the "
+                        "answer has no row"},
+    {"connected|tomorrow|\x1b[31m|x\nother|x|x|x",
+     "#1|connected|2026-11-21 02:31:00|\\N"},
+    {"x\xff|2026-11-20 01:02:03|a|b", "#0|x?|2026-11-20 01:02:03|\\N"},
+};
+
+START_TEST(an_answer_is_not_trusted)
+{
+    struct fake_node *node = &fake_peers.nodes[1];
+    const char *answer;
+
+    node->rows = hostile[_i].rows;
+    node->row.since_ms = 1795228260000;
+    answer = run("SELECT alive, state, since, last_error FROM heapwire.nodes "
+                 "WHERE id = 10002");
+    ck_assert_str_eq(strchr(answer, '\n') + 1, hostile[_i].shown);
+}
+END_TEST
+
+START_TEST(thousands_fit)
+{
+    for (uint64_t id = 10005; id <= 13000; id++)
+        fake_peers_add(id, PEER_BACKEND)->rows =
+            "connected|2026-11-20 01:02:03|active|";
+    ck_assert_str_eq(run("SELECT count(*), sum(alive) FROM heapwire.nodes"),
+                     "count(*)|sum(alive)\n#3000|#2998");
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("nodes");
+    TCase *tc = tcase_create("nodes");
+
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, every_member_has_its_row);
+    tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
+    tcase_add_test(tc, all_others_are_asked_and_not_for_long);
+    tcase_add_test(tc, the_question_is_one_that_a_node_answers);
+    tcase_add_test(tc, a_select_waits_for_them_and_holds_no_thread);
+    tcase_add_test(tc, they_are_asked_once_in_a_statement);
+    tcase_add_loop_test(tc, who_is_killed_asks_no_more, 0, 2);
+    tcase_add_test(tc, backends_and_compute_nodes_are_shown_apart);
+    tcase_add_loop_test(tc, shown_or_described_the_columns_are_the_same, 0, 2);
+    tcase_add_test(tc, who_may_not_ask_sees_what_is_known);
+    tcase_add_test(tc, what_was_forwarded_asks_nobody);
+    tcase_add_test(tc, what_cannot_wait_sees_what_is_known);
+    tcase_add_test(tc, a_node_alone_asks_nobody);
+    tcase_add_test(tc, a_question_that_cannot_be_put_fails);
+    tcase_add_loop_test(tc, an_answer_is_not_trusted, 0,
+                        sizeof(hostile) / sizeof(hostile[0]));
+    tcase_add_test(tc, thousands_fit);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
