@@ -18,13 +18,16 @@ produce_topic(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
     rowset_text(out, "ADMIN EXECUTE");
-    rowset_text(out, "ADMIN EXECUTE ON {node_id | (node_id, ...) | ALL} "
-                     "'script'\n\n"
-                     "Runs a script on this node and returns what it prints: "
-                     "a row for each line of one node's, a row for each node "
-                     "of a list or ALL. SELECT id FROM heapwire.nodes tells "
-                     "this node's id. Scripts drive the heap profiler of the "
-                     "database.\n");
+    rowset_text(out, "ADMIN EXECUTE ON {node_id | (node_id, ...) | ALL "
+                     "[BACKENDS | COMPUTE NODES]} 'script'\n\n"
+                     "Runs a script on the nodes that are named and returns "
+                     "what it prints: a row for each line of one node's, a "
+                     "row for each node of a list or ALL. SELECT id, self "
+                     "FROM heapwire.nodes tells which there are, and which "
+                     "is this one. SET heapwire_timeout bounds it, in "
+                     "seconds; SET heapwire_parallel says on how many nodes "
+                     "at a time it runs. Scripts drive the heap profiler of "
+                     "the database.\n");
     rowset_text(out, "ADMIN EXECUTE ON ALL "
                      "'System.print(HeapProf.getInstance()."
                      "has_enable())'\n");

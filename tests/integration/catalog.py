@@ -228,7 +228,8 @@ def inspector(path):
     same("system views", True, "COLUMNS" in
          inspect.get_view_names("information_schema"))
     same("columns", ["id", "address", "port", "role", "alive", "since",
-                     "version", "state"],
+                     "version", "state", "self", "last_error",
+                     "last_error_at", "round_trip_ms", "profiling"],
          [column["name"] for column in inspect.get_columns("nodes")])
     types = {c["name"]: str(c["type"]) for c in inspect.get_columns("nodes")}
     same("types", ("BIGINT", "VARCHAR(64)", "DATETIME"),

@@ -1,11 +1,11 @@
-/* fake_peers.c - see fake_peers.h. */
+/* fake_peers.c - see fake_peers.h.  Not through mem_alloc(), whose failures are
+ * for what is tested; but mem_free() is free(). */
 #include "fake_peers.h"
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "memory.h"
 
 struct event {
     struct peer_block *block; /* NULL: an end */
@@ -48,7 +48,7 @@ push(struct peer_block *block, const struct peer_end *end)
     ck_assert_ptr_nonnull(f);
     if (f->count == f->room) {
         f->room = f->room ? 2 * f->room : 16;
-        f->events = mem_realloc(f->events, f->room * sizeof(*f->events));
+        f->events = realloc(f->events, f->room * sizeof(*f->events));
         ck_assert_ptr_nonnull(f->events);
     }
     f->events[f->count] = (struct event){.block = block};
@@ -92,7 +92,7 @@ push_cell(size_t index, const char *data, size_t size, bool null)
 {
     size_t kept = allow(index, size);
     struct peer_block *block =
-        mem_zalloc(1, sizeof(*block) + sizeof(struct span) + kept + 1);
+        calloc(1, sizeof(*block) + sizeof(struct span) + kept + 1);
     char *copy;
 
     ck_assert_ptr_nonnull(block);
@@ -123,7 +123,7 @@ push_rows(size_t index, const char *rows)
 {
     size_t size = strlen(rows), columns = fake_peers.request.column_count;
     size_t count = count_of(rows, size, '\n'), cell = 0;
-    struct peer_block *block = mem_zalloc(
+    struct peer_block *block = calloc(
         1, sizeof(*block) + count * columns * sizeof(struct span) + size + 1);
     char *copy;
     bool cut = false;
@@ -178,8 +178,8 @@ keep_request(const struct peer_request *request)
     size_t size = request->id_count * sizeof(*request->ids);
 
     fake_peers.request = *request;
-    mem_free(fake_peers.ids);
-    fake_peers.ids = mem_zalloc(1, size + 1);
+    free(fake_peers.ids);
+    fake_peers.ids = calloc(1, size + 1);
     ck_assert_ptr_nonnull(fake_peers.ids);
     memcpy(fake_peers.ids, request->ids, size);
     fake_peers.request.ids = fake_peers.ids;
@@ -202,10 +202,10 @@ ask(void *arg, const struct peer_request *request, struct error *err)
         error_set(err, ER_OUT_OF_MEMORY, "Out of memory for the question");
         return NULL;
     }
-    f = mem_zalloc(1, sizeof(*f));
+    f = calloc(1, sizeof(*f));
     ck_assert_ptr_nonnull(f);
     f->id_count = request->id_count;
-    f->node_bytes = mem_zalloc(request->id_count, sizeof(*f->node_bytes));
+    f->node_bytes = calloc(request->id_count, sizeof(*f->node_bytes));
     keep_request(request);
     fake_peers.fanout = f;
     fake_peers.asked++;
@@ -250,12 +250,12 @@ release(struct peer_fanout *f)
     if (!f)
         return;
     for (; f->taken < f->count; f->taken++)
-        mem_free(f->events[f->taken].block);
-    mem_free(f->events);
-    mem_free(f->node_bytes);
+        free(f->events[f->taken].block);
+    free(f->events);
+    free(f->node_bytes);
     if (fake_peers.fanout == f)
         fake_peers.fanout = NULL;
-    mem_free(f);
+    free(f);
     fake_peers.released++;
 }
 
@@ -272,8 +272,8 @@ fake_peers_reset(void)
 void
 fake_peers_fini(void)
 {
-    mem_free(fake_peers.nodes);
-    mem_free(fake_peers.ids);
+    free(fake_peers.nodes);
+    free(fake_peers.ids);
     buffer_fini(&fake_peers.text);
     memset(&fake_peers, 0, sizeof(fake_peers));
 }
@@ -284,8 +284,8 @@ fake_peers_add(uint64_t id, enum peer_role role)
     struct fake_node *node;
 
     ck_assert_uint_lt(fake_peers.count, FAKE_NODES_MAX);
-    fake_peers.nodes = mem_realloc(
-        fake_peers.nodes, (fake_peers.count + 1) * sizeof(*fake_peers.nodes));
+    fake_peers.nodes = realloc(fake_peers.nodes, (fake_peers.count + 1) *
+                                                     sizeof(*fake_peers.nodes));
     ck_assert_ptr_nonnull(fake_peers.nodes);
     node = &fake_peers.nodes[fake_peers.count++];
     *node = (struct fake_node){.rows = ""};

@@ -192,10 +192,13 @@ static const struct {
     {"HELP 'select'", "source_category_name|name|is_it_category"},
     {"HELP 'Admin Execute'",
      "name|description|example\nADMIN EXECUTE|ADMIN EXECUTE ON {node_id | "
-     "(node_id, ...) | ALL} 'script'\n\nRuns a script on this node and "
-     "returns what it prints: a row for each line of one node's, a row for "
-     "each node of a list or ALL. SELECT id FROM heapwire.nodes tells this "
-     "node's id. Scripts drive the heap profiler of the database.\n|ADMIN "
+     "(node_id, ...) | ALL [BACKENDS | COMPUTE NODES]} 'script'\n\nRuns a "
+     "script on the nodes that are named and returns what it prints: a row "
+     "for each line of one node's, a row for each node of a list or ALL. "
+     "SELECT id, self FROM heapwire.nodes tells which there are, and which is "
+     "this one. SET heapwire_timeout bounds it, in seconds; SET "
+     "heapwire_parallel says on how many nodes at a time it runs. Scripts "
+     "drive the heap profiler of the database.\n|ADMIN "
      "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"},
 
     /* EXPLAIN */

@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "fake_peers.h"
 #include "profile_fixture.h"
 #include "scripted_controller.h"
 #include "select_handle.h"
@@ -129,6 +130,15 @@ static const char *const statements[] = {
     "SELECT name, bytes FROM heapwire.snapshots",
 };
 
+static const char *const among_peers[] = {
+    "ADMIN EXECUTE ON 10002 'System.print(1)'",
+    "ADMIN EXECUTE ON 10003, 10002, 7 'System.print(1)'",
+    "ADMIN EXECUTE /*+ heapwire_timeout(5) */ ON ALL 'System.print(1)'",
+    "SELECT id, alive, last_error FROM heapwire.nodes",
+    "SHOW BACKENDS",
+    "SHOW COMPUTE NODES",
+};
+
 static const struct fixture_name functions[] = {
     {0x1000, "malloc", false, NULL, 0},
     {0x2001, "alpha()", false, NULL, 0},
@@ -169,28 +179,41 @@ step_to_the_end(struct harness *h)
     harness_close(h);
 }
 
+static struct harness h;
+
+/* Two other nodes, one of which fails. */
+static void
+add_peers(void)
+{
+    fake_peers_reset();
+    fake_peers_add(10001, PEER_BACKEND)->rows = "one";
+    fake_peers_add(10002, PEER_BACKEND)->rows =
+        "connected|2026-11-20 01:02:03|active|";
+    *fake_peers_add(10003, PEER_BACKEND) = (struct fake_node){
+        .row.id = 10003, .error = ER_UNKNOWN, .why = "timeout after 2s"};
+    h.node.peers = &fake_peers.peers;
+}
+
 /* The answer without faults, then with the n-th allocation failing, for every
  * n that there is: an error, or the very same answer. */
-START_TEST(any_allocation_may_fail)
+static void
+strike(const char *statement)
 {
-    static struct harness h;
     struct buffer expected;
     bool struck = true;
     const char *answer;
 
-    wrap_sqlite();
-    harness_init(&h, PRIVILEGE_ALL);
     scripted.profile = make_profile;
     scripted_keep("heap_k");
     buffer_init(&expected, 1 << 20);
-    buffer_text(&expected, harness_run(&h, statements[_i]));
+    buffer_text(&expected, harness_run(&h, statement));
     for (long n = 0; struck; n++) {
         ck_assert_int_lt(n, 100000);
         sql_session_reset(h.session);
         handle_forget();
         select_plan_forget();
         left = n;
-        if (harness_open(&h, statements[_i]))
+        if (harness_open(&h, statement))
             step_to_the_end(&h);
         struck = left < 0;
         left = -1;
@@ -199,10 +222,37 @@ START_TEST(any_allocation_may_fail)
         ck_assert_int_eq(scripted.tickets, 0);
     }
     sql_session_reset(h.session);
-    answer = harness_run(&h, statements[_i]);
+    answer = harness_run(&h, statement);
     ck_assert_str_eq(answer, expected.data);
     buffer_fini(&expected);
+}
+
+static void
+set_up(void)
+{
+    wrap_sqlite();
+    harness_init(&h, PRIVILEGE_ALL);
+}
+
+static void
+tear_down(void)
+{
     harness_fini(&h);
+}
+
+START_TEST(any_allocation_may_fail)
+{
+    strike(statements[_i]);
+}
+END_TEST
+
+START_TEST(any_allocation_may_fail_among_peers)
+{
+    add_peers();
+    strike(among_peers[_i]);
+    ck_assert_uint_gt(fake_peers.asked, 0);
+    ck_assert_uint_eq(fake_peers.asked, fake_peers.released);
+    fake_peers_fini();
 }
 END_TEST
 
@@ -213,8 +263,11 @@ main(void)
     TCase *tc = tcase_create("sql_memory");
 
     tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, any_allocation_may_fail, 0,
                         sizeof(statements) / sizeof(statements[0]));
+    tcase_add_loop_test(tc, any_allocation_may_fail_among_peers, 0,
+                        sizeof(among_peers) / sizeof(among_peers[0]));
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
