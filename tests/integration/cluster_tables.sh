@@ -43,7 +43,11 @@ done
 # Each has another load, so that nothing is equal by chance.
 load() {
     redis-cli -p "$(cat "$work/$1.port")" eval "for i = 1, $2 do
-        redis.call('set', KEYS[1] .. i, string.rep('x', $3)) end" 1 "$4" \
+        redis.call('set', KEYS[1] .. i, string.rep('x', $3))
+        redis.call('hset', KEYS[1] .. 'hash', i, string.rep('y', $3))
+        redis.call('zadd', KEYS[1] .. 'sorted', i, string.rep('z', $3) .. i)
+        redis.call('rpush', KEYS[1] .. 'list' .. i % 999, string.rep('l', $3))
+        end" 1 "$4" \
         >/dev/null
 }
 
