@@ -198,6 +198,14 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   "snapshot; take another name");
         return -1;
     }
+    if (strcmp(name, SNAPSHOT_CLUSTER) == 0 ||
+        strcmp(name, SNAPSHOT_CLUSTER_BY_NODE) == 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%s' is what views and tables call the sum of all nodes' "
+                  "snapshots; take another name",
+                  name);
+        return -1;
+    }
     if (is_taken(store, name)) {
         error_set(err, ER_UNKNOWN,
                   "a snapshot named '%s' is kept already; delete it, or take "

@@ -30,6 +30,11 @@ enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 2 };
 
 const struct catalog_table *const catalog_tables[] = {
     &table_audit_log,
+    &table_cluster_heap_functions,
+    &table_cluster_malloc_stats,
+    &table_cluster_memory,
+    &table_cluster_profiler,
+    &table_cluster_snapshots,
     &table_deaths,
     &table_heap_diff,
     &table_heap_frames,

@@ -33,6 +33,7 @@ struct catalog_scope {
     struct snapshot *snapshot;
     struct stats *stats;
     const struct peer_survey *survey;
+    uint32_t timeout_s, parallel; /* what a SELECT says; 0: the session's */
     const char *no_total; /* why NEED_TOTAL gave none, or NULL: it was tried */
 };
 
@@ -82,6 +83,9 @@ struct catalog_table {
     unsigned needs; /* enum catalog_need */
     /* In place of produce: rows too many to be made.  See heap_walk.h. */
     const struct heap_walk *walk;
+    /* Likewise: its rows of every node.  The columns are its, but for node_id
+     * before them.  See cluster_rows.h. */
+    const struct catalog_table *of;
 };
 
 #define CATALOG_HIDDEN    "show"
@@ -91,6 +95,13 @@ struct catalog_table {
 #define CATALOG_COLLATION "utf8mb4_general_ci"
 
 #define CATALOG_COLUMNS(array) array, sizeof(array) / sizeof((array)[0])
+/* Of an array that begins with CATALOG_NODE_ID, for a table of all nodes. */
+#define CATALOG_OWN_COLUMNS(array)                                             \
+    (array) + 1, sizeof(array) / sizeof((array)[0]) - 1
+#define CATALOG_NODE_ID                                                        \
+    {                                                                          \
+        "node_id", &type_ubigint, "The node whose row it is"                   \
+    }
 
 extern const struct catalog_table *const catalog_tables[];
 extern const size_t catalog_table_count;

@@ -15,6 +15,7 @@ size_t sessions_list(const struct sql_session *session,
 void catalog_nothing(const struct catalog_scope *scope, struct rowset *out);
 
 /* tables_node.c */
+extern const struct catalog_table table_cluster_profiler;
 extern const struct catalog_table table_profiler;
 
 /* tables_nodes.c */
@@ -25,10 +26,12 @@ extern const struct catalog_table table_show_compute_nodes;
 /* tables_heap.c */
 extern const struct catalog_table table_heap_diff;
 extern const struct catalog_table table_heap_frames;
+extern const struct catalog_table table_cluster_heap_functions;
 extern const struct catalog_table table_heap_functions;
 extern const struct catalog_table table_heap_stacks;
 
 /* tables_snapshots.c */
+extern const struct catalog_table table_cluster_snapshots;
 extern const struct catalog_table table_snapshots;
 
 /* tables_symbols.c */
@@ -41,11 +44,13 @@ extern const struct catalog_table table_memory_history;
 extern const struct catalog_table table_deaths;
 
 /* tables_malloc.c */
+extern const struct catalog_table table_cluster_malloc_stats;
 extern const struct catalog_table table_malloc_stats;
 extern const struct catalog_table table_malloc_bins;
 extern const struct catalog_table table_malloc_arenas;
 
 /* tables_memory.c */
+extern const struct catalog_table table_cluster_memory;
 extern const struct catalog_table table_memory;
 
 /* tables_sessions.c */

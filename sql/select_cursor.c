@@ -353,7 +353,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         return NULL;
     }
     if (c->query.rewrite.form == REWRITE_SELECT && !o->describing &&
-        o->statement->timeout_s == 0)
+        o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
     return &c->cursor.base;
@@ -374,7 +374,9 @@ select_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->select, REWRITE_SELECT);
-    struct catalog_scope scope = {.session = o->session};
+    struct catalog_scope scope = {.session = o->session,
+                                  .timeout_s = o->statement->timeout_s,
+                                  .parallel = o->statement->parallel};
     struct query query;
 
     struct rewritten rewritten;

@@ -141,6 +141,8 @@ query_open_plan(struct query *query, const struct select_plan *plan,
     query->rewrite.session = session;
     query->rewritten.has_limit = plan->has_limit;
     query->handle = handle_acquire(&scope, err);
+    if (query->handle)
+        query->handle->session = session;
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
         bind(query, parameters, plan->parameter_count, err) == 0)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cluster_heap.h"
+#include "cluster_name.h"
 #include "errors.h"
 #include "memory.h"
 #include "privileges.h"
@@ -18,8 +20,8 @@
 
 enum {
     FUNCTIONS_MAX = 32,
-    NAME_ROOM = SNAPSHOT_NAME_MAX + 2, /* for one that is too long, too */
-    ARENA_MAX = 64 * 1024,             /* of a call's choices */
+    NAME_ROOM = CLUSTER_NAME_MAX + 2, /* for one that is too long, too */
+    ARENA_MAX = 64 * 1024,            /* of a call's choices */
     KEY_MAX = 2 * NAME_ROOM + CHOICE_TEXT_MAX + 64
 };
 
@@ -153,6 +155,13 @@ is_now(const char *name)
     return strcmp(name, SNAPSHOT_NOW) == 0;
 }
 
+static bool
+is_sum(const struct wish *wish)
+{
+    return cluster_name_is(wish->name) ||
+           (*wish->base && cluster_name_is(wish->base));
+}
+
 /* Asks for it.  SQLite's codes: ABORT, the statement is to wait. */
 static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
@@ -165,9 +174,17 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
                                    .form = wish->form,
                                    .options = &wish->choice.options};
     struct view_ticket *ticket;
+    struct cluster_sum sum;
     int rc;
 
-    if (is_now(wish->name)) {
+    if (is_sum(wish)) {
+        rc = cluster_heap_need(handle, wish->name, request.base,
+                               wish->choice.force, &sum);
+        if (rc != SQLITE_OK)
+            return rc;
+        request.snapshot = sum.snapshot;
+        request.name = request.base = NULL; /* it has its difference */
+    } else if (is_now(wish->name)) {
         rc = select_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
@@ -221,7 +238,7 @@ static int
 take_base(struct wish *wish, sqlite3_value *value, struct error *err)
 {
     take_name(value, wish->base);
-    if (check_name(wish->base, err) != 0)
+    if (!cluster_name_is(wish->base) && check_name(wish->base, err) != 0)
         return -1;
     if (!wish->form)
         error_set(err, ER_WRONG_ARGUMENTS,
@@ -285,8 +302,15 @@ take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
         return -1;
     }
     take_name(argv[0], wish->name);
-    if (check_name(wish->name, err) != 0 ||
-        (is_given(argc, argv, 1) && take_base(wish, argv[1], err) != 0))
+    if (!cluster_name_is(wish->name) && check_name(wish->name, err) != 0)
+        return -1;
+    if (!wish->form && cluster_name_is(wish->name)) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  EXPORT " gives one node's snapshot, and not a sum; ask each "
+                         "node for its own");
+        return -1;
+    }
+    if ((is_given(argc, argv, 1) && take_base(wish, argv[1], err) != 0))
         return -1;
     if (is_given(argc, argv, 2)) {
         choice = function_argument(argv[2]);

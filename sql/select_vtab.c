@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "cluster_rows.h"
 #include "errors.h"
 #include "heap_walk.h"
 #include "memory.h"
@@ -18,11 +19,12 @@ enum {
     DECLARATION_MAX = 8192,
     ROWS_GUESS = 100, /* of a table that is made */
     /* Any plan that knows the snapshot's name beforehand must be cheaper. */
-    UNNAMED_COST = 1000000000
+    UNNAMED_COST = 1000000000,
+    NODES_MAX = 1024 /* that a statement names; past these all are asked */
 };
 
 /* How xFilter finds its rows; the values come in this order. */
-enum { BY_SNAPSHOT = 1, BY_BASE = 2, BY_KEY = 4 };
+enum { BY_SNAPSHOT = 1, BY_BASE = 2, BY_KEY = 4, BY_NODE = 8 };
 
 struct vtab {
     sqlite3_vtab base; /* first */
@@ -32,10 +34,11 @@ struct vtab {
 
 struct vtab_cursor {
     sqlite3_vtab_cursor base;  /* first */
-    const struct rowset *rows; /* NULL: the place */
+    const struct rowset *rows; /* NULL: one of the places */
     size_t row;
     struct heap_place place;
-    int64_t pin; /* its number in the statement */
+    int64_t pin;                   /* its number in the statement */
+    struct cluster_place of_nodes; /* where the table is of all nodes */
 };
 
 /* Texts compare without case, as MySQL's default collation does. */
@@ -141,6 +144,54 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
             info->estimatedCost *= UNNAMED_COST;
 }
 
+/*
+ * Only nodes that the statement itself names are asked alone: those that come
+ * from another table's rows would be asked one after the other, and one that
+ * does not answer would be a failure then.
+ */
+static bool
+names_nodes(sqlite3_index_info *info, int i)
+{
+    sqlite3_value *value;
+
+    if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != 0 ||
+        info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+        return false;
+    if (sqlite3_vtab_in(info, i, -1)) /* all of a list at once */
+        return sqlite3_vtab_in(info, i, 1) != 0;
+    return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
+}
+
+/* Who is asked, and for which snapshot. */
+static void
+plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
+{
+    int snapshot = -1, node = -1, values = 0;
+
+    for (int i = 0; i < info->nConstraint; i++) {
+        if (node < 0 && names_nodes(info, i))
+            node = i;
+        else if (of->walk && info->aConstraint[i].usable &&
+                 info->aConstraint[i].iColumn == 1 &&
+                 is_equality(info->aConstraint[i].op))
+            snapshot = i;
+    }
+    info->estimatedRows = ROWS_GUESS;
+    info->estimatedCost = ROWS_GUESS;
+    if (snapshot >= 0) {
+        info->aConstraintUsage[snapshot].argvIndex = ++values;
+        info->idxNum |= BY_SNAPSHOT;
+    } else if (of->walk) {
+        info->estimatedCost *= UNNAMED_COST;
+    }
+    if (node >= 0) {
+        info->aConstraintUsage[node].argvIndex = ++values;
+        info->idxNum |= BY_NODE;
+    } else {
+        info->estimatedCost *= ROWS_GUESS;
+    }
+}
+
 static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -149,6 +200,8 @@ vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
     if (table->walk) {
         plan_walk(table->walk, info);
+    } else if (table->of) {
+        plan_nodes(table->of, info);
     } else {
         info->estimatedCost = ROWS_GUESS;
         info->estimatedRows = ROWS_GUESS;
@@ -253,6 +306,77 @@ find_place(struct vtab_cursor *cursor, struct handle *handle,
 }
 
 static int
+compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Adds one that may be a node's.  false: no room. */
+static bool
+add_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
+{
+    sqlite3_int64 id = sqlite3_value_int64(value);
+
+    if (sqlite3_value_numeric_type(value) != SQLITE_INTEGER || id < 0)
+        return true;
+    if (*count == NODES_MAX)
+        return false;
+    ids[(*count)++] = (uint64_t)id;
+    return true;
+}
+
+/* The list's, or the only one; ascending, each once.  false: too many. */
+static bool
+take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
+{
+    sqlite3_value *value = NULL;
+    size_t count = 0, kept = 0;
+    int rc = sqlite3_vtab_in_first(from, &value);
+    bool fits = true;
+
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        fits = add_id(ids, &count, from);
+    for (; fits && rc == SQLITE_OK; rc = sqlite3_vtab_in_next(from, &value))
+        fits = add_id(ids, &count, value);
+    if (count > 0)
+        qsort(ids, count, sizeof(*ids), compare_ids);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    *out = kept;
+    return fits;
+}
+
+/* No rows where no node, or no snapshot, can be meant. */
+static int
+find_nodes(struct vtab_cursor *cursor, struct handle *handle,
+           const struct catalog_table *table, int number, sqlite3_value **argv)
+{
+    const struct cluster_rows *rows = NULL;
+    const char *snapshot = NULL;
+    uint64_t ids[NODES_MAX];
+    size_t count = 0;
+    int rc;
+
+    memset(&cursor->of_nodes, 0, sizeof(cursor->of_nodes));
+    if (number & BY_SNAPSHOT) {
+        snapshot = (const char *)sqlite3_value_text(*argv++);
+        if (!snapshot)
+            return SQLITE_OK;
+    }
+    if ((number & BY_NODE) && !take_ids(*argv, ids, &count))
+        count = 0; /* all of them, then */
+    else if ((number & BY_NODE) && count == 0)
+        return SQLITE_OK;
+    rc = cluster_rows_need(handle, table, ids, count, snapshot, &rows);
+    if (rc == SQLITE_OK)
+        cluster_place_first(&cursor->of_nodes, rows);
+    return rc;
+}
+
+static int
 vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
             sqlite3_value **argv)
 {
@@ -270,12 +394,22 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
         return SQLITE_AUTH;
     if (table->walk)
         return find_place(cursor, handle, table->walk, number, argv);
+    if (table->of)
+        return find_nodes(cursor, handle, table, number, argv);
     rc = make_rows(handle, vtab->index);
     if (rc != SQLITE_OK)
         return rc;
     cursor->rows = &handle->tables[vtab->index];
     cursor->row = 0;
     return SQLITE_OK;
+}
+
+static bool
+is_of_nodes(const sqlite3_vtab_cursor *cursor)
+{
+    const struct vtab *vtab = (const struct vtab *)cursor->pVtab;
+
+    return catalog_tables[vtab->index]->of != NULL;
 }
 
 static int
@@ -285,6 +419,8 @@ vtab_next(sqlite3_vtab_cursor *base)
 
     if (cursor->rows)
         cursor->row++;
+    else if (is_of_nodes(base))
+        cluster_place_next(&cursor->of_nodes);
     else
         heap_place_next(&cursor->place);
     return SQLITE_OK;
@@ -295,6 +431,8 @@ vtab_eof(sqlite3_vtab_cursor *base)
 {
     const struct vtab_cursor *cursor = (const struct vtab_cursor *)base;
 
+    if (is_of_nodes(base))
+        return cluster_place_done(&cursor->of_nodes);
     return cursor->rows ? cursor->row >= rowset_rows(cursor->rows)
                         : heap_place_done(&cursor->place);
 }
@@ -311,6 +449,8 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
         rowset_cell(cursor->rows, cursor->row, (size_t)column, &value, text);
         if (value.data == text)
             borrowed = SQLITE_TRANSIENT;
+    } else if (is_of_nodes(base)) {
+        cluster_place_cell(&cursor->of_nodes, (size_t)column, &value);
     } else {
         cursor->place.walk->cell(&cursor->place, (size_t)column, &value);
         borrowed = SQLITE_TRANSIENT;
@@ -336,6 +476,9 @@ vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
     if (cursor->rows)
         *out = (sqlite3_int64)cursor->row;
+    else if (is_of_nodes(base))
+        *out = (int64_t)cursor->of_nodes.node << 32 |
+               (int64_t)cursor->of_nodes.row;
     else
         *out = cursor->pin << 56 |
                (int64_t)heap_place_index(&cursor->place) << 20 |

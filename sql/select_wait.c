@@ -5,6 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cluster_ask.h"
+#include "cluster_heap.h"
+#include "cluster_name.h"
 #include "controller.h"
 #include "diff.h"
 #include "errors.h"
@@ -88,6 +91,12 @@ select_wait_end(struct select_wait *wait)
     wait->stats = NULL;
     peer_survey_free(wait->survey);
     wait->survey = NULL;
+    while (wait->asks) {
+        struct cluster_ask *ask = wait->asks;
+
+        wait->asks = ask->next;
+        cluster_ask_free(ask);
+    }
     wait->fetched = wait->wanted = 0;
     select_views_end(&wait->views);
 }
@@ -101,10 +110,17 @@ select_wait_fini(struct select_wait *wait)
 
 /* ---- for the cursor ---- */
 
+/* The last that was asked is the first of the list. */
+static bool
+is_asking(const struct select_wait *wait)
+{
+    return wait->asks && wait->asks->fanout;
+}
+
 bool
 select_wait_stopped(const struct select_wait *wait)
 {
-    return wait->wanted != 0 || wait->views.ticket;
+    return wait->wanted != 0 || is_asking(wait) || wait->views.ticket;
 }
 
 /* Takes the snapshot. */
@@ -206,8 +222,12 @@ enum step
 select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
                  struct error *err)
 {
-    enum step view;
+    enum step view, asked = STEP_DONE;
 
+    if (is_asking(wait))
+        asked = cluster_ask_step(wait->asks, err);
+    if (asked == STEP_FAIL)
+        return STEP_FAIL;
     if ((wait->wanted & NEED_PEERS) &&
         look_for_peers(wait, scope, err) == STEP_FAIL)
         return STEP_FAIL;
@@ -220,7 +240,7 @@ select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
     view = select_views_step(&wait->views, err);
     if (view == STEP_FAIL)
         return STEP_FAIL;
-    if (wait->wanted || view == STEP_WAIT)
+    if (wait->wanted || asked == STEP_WAIT || view == STEP_WAIT)
         return begin_waiting(wait, err) == 0 ? STEP_WAIT : STEP_FAIL;
     end_waiting(wait);
     return STEP_MORE;
@@ -355,6 +375,27 @@ select_fresh(struct handle *handle, struct snapshot **out)
     return rc;
 }
 
+/* The sum of nodes, or how it grew. */
+static int
+pin_cluster(struct handle *handle, const char *name, const char *base,
+            struct select_pin **out)
+{
+    struct cluster_sum sum;
+    int rc;
+
+    *out = find_pin(handle->wait, name, base);
+    if (*out)
+        return SQLITE_OK;
+    if (check_room(handle) != 0)
+        return SQLITE_ERROR;
+    rc = cluster_heap_need(handle, name, base, false, &sum);
+    if (rc != SQLITE_OK)
+        return rc;
+    *out = add_pin(handle->wait, snapshot_ref(sum.snapshot), sum.name);
+    (*out)->base = sum.base;
+    return SQLITE_OK;
+}
+
 static int
 pin_one(struct handle *handle, const char *name, struct select_pin **out)
 {
@@ -411,8 +452,11 @@ select_pin(struct handle *handle, const char *name, const char *base,
         return select_cannot_wait(handle);
     if (!name)
         name = SNAPSHOT_NOW;
-    rc = base ? pin_difference(handle, name, base, &pin)
-              : pin_one(handle, name, &pin);
+    if (cluster_name_is(name) || (base && cluster_name_is(base)))
+        rc = pin_cluster(handle, name, base, &pin);
+    else
+        rc = base ? pin_difference(handle, name, base, &pin)
+                  : pin_one(handle, name, &pin);
     if (rc == SQLITE_OK && !pin->functions) {
         pin->functions = functions_new(pin->profile, &handle->failure);
         rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;

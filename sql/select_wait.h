@@ -17,6 +17,7 @@
 #include "select_views.h"
 #include "waker.h"
 
+struct cluster_ask;
 struct controller;
 struct functions;
 struct peer_survey;
@@ -37,7 +38,7 @@ struct select_pin {
     struct profile *difference;    /* owned; NULL: */
     const struct profile *profile; /* the snapshot's, or the difference */
     struct functions *functions;   /* of the profile */
-    const char *label;             /* SNAPSHOT_NOW or the snapshot's name */
+    const char *label;             /* as it was asked for */
     const char *base;              /* likewise; NULL: no difference */
 };
 
@@ -51,6 +52,7 @@ struct select_wait {
     struct ticket *snapshot_ticket, *stats_ticket;
     struct stats *stats; /* a reference, or NULL */
     struct peer_survey *survey;
+    struct cluster_ask *asks; /* the last first */
     struct select_pin pins[SELECT_SNAPSHOTS_MAX];
     size_t pin_count;
     struct select_views views;

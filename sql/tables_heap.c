@@ -117,25 +117,28 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
 }
 
 static const struct catalog_column functions[] = {
-    [FUNCTIONS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
-    [FUNCTIONS_FUNCTION] = {"function", &type_text,
-                            "As in the call graph; (inline) follows inlined "
-                            "ones"},
-    [FUNCTIONS_MODULE] = {"module", &type_text,
-                          "The program or library that has it"},
-    [FUNCTIONS_FLAT_BYTES] = {"flat_bytes", &type_ubigint,
-                              "In use, allocated by the function itself"},
-    [FUNCTIONS_FLAT_PERCENT] = {"flat_percent", &type_double,
-                                "Of all bytes that are in the call graph"},
-    [FUNCTIONS_CUM_BYTES] = {"cum_bytes", &type_ubigint,
-                             "In use, allocated by it and whatever it called"},
-    [FUNCTIONS_CUM_PERCENT] = {"cum_percent", &type_double,
-                               "Of all bytes that are in the call graph"},
-    [FUNCTIONS_FLAT_OBJECTS] = {"flat_objects", &type_ubigint,
-                                "In use, allocated by the function itself"},
-    [FUNCTIONS_CUM_OBJECTS] = {"cum_objects", &type_ubigint,
-                               "In use, allocated by it and whatever it "
-                               "called"},
+    CATALOG_NODE_ID,
+    [1 + FUNCTIONS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [1 +
+        FUNCTIONS_FUNCTION] = {"function", &type_text,
+                               "As in the call graph; (inline) follows inlined "
+                               "ones"},
+    [1 + FUNCTIONS_MODULE] = {"module", &type_text,
+                              "The program or library that has it"},
+    [1 + FUNCTIONS_FLAT_BYTES] = {"flat_bytes", &type_ubigint,
+                                  "In use, allocated by the function itself"},
+    [1 + FUNCTIONS_FLAT_PERCENT] = {"flat_percent", &type_double,
+                                    "Of all bytes that are in the call graph"},
+    [1 + FUNCTIONS_CUM_BYTES] =
+        {"cum_bytes", &type_ubigint,
+         "In use, allocated by it and whatever it called"},
+    [1 + FUNCTIONS_CUM_PERCENT] = {"cum_percent", &type_double,
+                                   "Of all bytes that are in the call graph"},
+    [1 + FUNCTIONS_FLAT_OBJECTS] = {"flat_objects", &type_ubigint,
+                                    "In use, allocated by the function itself"},
+    [1 + FUNCTIONS_CUM_OBJECTS] = {"cum_objects", &type_ubigint,
+                                   "In use, allocated by it and whatever it "
+                                   "called"},
 };
 
 static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
@@ -145,10 +148,19 @@ const struct catalog_table table_heap_functions = {
     .database = "heapwire",
     .name = "heap_functions",
     .comment = "What each function has allocated that is in use",
-    .columns = functions,
-    .column_count = sizeof(functions) / sizeof(functions[0]),
+    .columns = functions + 1,
+    .column_count = sizeof(functions) / sizeof(functions[0]) - 1,
     .privilege = PRIVILEGE_PROFILE,
     .walk = &functions_walk};
+
+const struct catalog_table table_cluster_heap_functions = {
+    .database = "heapwire",
+    .name = "cluster_heap_functions",
+    .comment = "heapwire.heap_functions of every node",
+    .columns = functions,
+    .column_count = sizeof(functions) / sizeof(functions[0]),
+    .privilege = PRIVILEGE_PROFILE | PRIVILEGE_CLUSTER,
+    .of = &table_heap_functions};
 
 /* ---- heap_stacks ---- */
 

@@ -72,6 +72,7 @@ produce_stats(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column stats_columns[] = {
+    CATALOG_NODE_ID,
     {"name", &type_name, "As jemalloc's mallctl() names it"},
     {"value", &type_bigint, "NULL where it is a word; a truth is 0 or 1"},
     {"text", &type_name, "The value as text"},
@@ -82,10 +83,19 @@ const struct catalog_table table_malloc_stats = {
     "malloc_stats",
     "Totals and settings of the database's jemalloc, as of now or at most a "
     "second ago",
-    CATALOG_COLUMNS(stats_columns),
+    CATALOG_OWN_COLUMNS(stats_columns),
     PRIVILEGE_STATUS,
     produce_stats,
     NEED_STATS};
+
+const struct catalog_table table_cluster_malloc_stats = {
+    .database = "heapwire",
+    .name = "cluster_malloc_stats",
+    .comment = "heapwire.malloc_stats of every node",
+    .columns = stats_columns,
+    .column_count = sizeof(stats_columns) / sizeof(stats_columns[0]),
+    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+    .of = &table_malloc_stats};
 
 /* ---- heapwire.malloc_bins ---- */
 

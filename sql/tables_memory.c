@@ -242,6 +242,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column memory_columns[] = {
+    CATALOG_NODE_ID,
     {"taken", &type_time, "When, UTC"},
     {"allocated", &type_bigint, "Bytes the program has in use"},
     {"active", &type_bigint, "Bytes of pages that hold them"},
@@ -266,7 +267,16 @@ const struct catalog_table table_memory = {
     "heapwire",
     "memory",
     "The database's memory by jemalloc, kernel, cgroup and profile",
-    CATALOG_COLUMNS(memory_columns),
+    CATALOG_OWN_COLUMNS(memory_columns),
     PRIVILEGE_STATUS,
     produce_memory,
     NEED_STATS | NEED_TOTAL};
+
+const struct catalog_table table_cluster_memory = {
+    .database = "heapwire",
+    .name = "cluster_memory",
+    .comment = "heapwire.memory of every node",
+    .columns = memory_columns,
+    .column_count = sizeof(memory_columns) / sizeof(memory_columns[0]),
+    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+    .of = &table_memory};

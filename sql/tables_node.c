@@ -120,6 +120,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column profiler[] = {
+    CATALOG_NODE_ID,
     {"state", &type_name, "connected, unresponsive, gone or absent"},
     {"since", &type_time, "In that state; UTC"},
     {"active", &type_boolean, "Whether allocations are sampled"},
@@ -155,6 +156,15 @@ const struct catalog_table table_profiler = {
     "heapwire",
     "profiler",
     "The heap profiler of this node's database",
-    CATALOG_COLUMNS(profiler),
+    CATALOG_OWN_COLUMNS(profiler),
     PRIVILEGE_STATUS,
     produce_profiler};
+
+const struct catalog_table table_cluster_profiler = {
+    .database = "heapwire",
+    .name = "cluster_profiler",
+    .comment = "heapwire.profiler of every node",
+    .columns = profiler,
+    .column_count = sizeof(profiler) / sizeof(profiler[0]),
+    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+    .of = &table_profiler};

@@ -113,38 +113,47 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     mem_free(list);
 }
 
+/* A list of all nodes' snapshots has the node that keeps it in front; which
+ * one took it is left out there. */
+/* clang-format off */
+#define BEFORE_NODE_ID \
+    {"name", &type_name, "What snapshot() answered"}, \
+    {"taken", &type_time, "UTC"}, \
+    {"age_seconds", &type_ubigint, NULL}
+#define BEHIND_NODE_ID \
+    {"pid", &type_ubigint, "Of the database then"}, \
+    {"program", &type_text, NULL}, \
+    {"jemalloc_version", &type_name, NULL}, \
+    {"sample_rate", &type_ubigint, "Mean bytes between two samples"}, \
+    {"active_since", &type_time, "UTC; NULL: profiling was off"}, \
+    {"samples", &type_ubigint, "Objects that were sampled"}, \
+    {"stacks", &type_ubigint, NULL}, \
+    {"bytes", &type_ubigint, "In use, estimated from the samples"}, \
+    {"objects", &type_ubigint, "In use, estimated from the samples"}, \
+    {"truncated", &type_boolean, "Whether the dump was cut off"}, \
+    {"note", &type_text, "What could not be named, and why"}, \
+    {"cause", &type_name, "asked, mark, schedule or imported"}, \
+    {"reason", &type_text, "Which mark, ..."}, \
+    {"pinned", &type_boolean, "Whether it stays when room is needed"}, \
+    {"on_disk", &type_boolean, "Whether it survives this heapwired"}, \
+    {"size", &type_ubigint, "Bytes on disk, or in memory"}, \
+    {"allocated_bytes", &type_ubigint, "Of the allocator, as in memory"}, \
+    {"active_bytes", &type_ubigint, NULL}, \
+    {"metadata_bytes", &type_ubigint, NULL}, \
+    {"resident_bytes", &type_ubigint, NULL}, \
+    {"mapped_bytes", &type_ubigint, NULL}, \
+    {"retained_bytes", &type_ubigint, NULL}, \
+    {"rss_bytes", &type_ubigint, "Of the kernel, as in memory"}, \
+    {"rss_file_bytes", &type_ubigint, NULL}, \
+    {"cgroup_bytes", &type_ubigint, NULL}, \
+    {"cgroup_limit", &type_ubigint, "NULL: none"}
+/* clang-format on */
+
 static const struct catalog_column snapshots[] = {
-    {"name", &type_name, "What snapshot() answered"},
-    {"taken", &type_time, "UTC"},
-    {"age_seconds", &type_ubigint, NULL},
-    {"node_id", &type_ubigint, NULL},
-    {"pid", &type_ubigint, "Of the database then"},
-    {"program", &type_text, NULL},
-    {"jemalloc_version", &type_name, NULL},
-    {"sample_rate", &type_ubigint, "Mean bytes between two samples"},
-    {"active_since", &type_time, "UTC; NULL: profiling was off"},
-    {"samples", &type_ubigint, "Objects that were sampled"},
-    {"stacks", &type_ubigint, NULL},
-    {"bytes", &type_ubigint, "In use, estimated from the samples"},
-    {"objects", &type_ubigint, "In use, estimated from the samples"},
-    {"truncated", &type_boolean, "Whether the dump was cut off"},
-    {"note", &type_text, "What could not be named, and why"},
-    {"cause", &type_name, "asked, mark, schedule or imported"},
-    {"reason", &type_text, "Which mark, ..."},
-    {"pinned", &type_boolean, "Whether it stays when room is needed"},
-    {"on_disk", &type_boolean, "Whether it survives this heapwired"},
-    {"size", &type_ubigint, "Bytes on disk, or in memory"},
-    {"allocated_bytes", &type_ubigint, "Of the allocator, as in memory"},
-    {"active_bytes", &type_ubigint, NULL},
-    {"metadata_bytes", &type_ubigint, NULL},
-    {"resident_bytes", &type_ubigint, NULL},
-    {"mapped_bytes", &type_ubigint, NULL},
-    {"retained_bytes", &type_ubigint, NULL},
-    {"rss_bytes", &type_ubigint, "Of the kernel, as in memory"},
-    {"rss_file_bytes", &type_ubigint, NULL},
-    {"cgroup_bytes", &type_ubigint, NULL},
-    {"cgroup_limit", &type_ubigint, "NULL: none"},
-};
+    BEFORE_NODE_ID, {"node_id", &type_ubigint, NULL}, BEHIND_NODE_ID};
+
+static const struct catalog_column cluster_columns[] = {
+    CATALOG_NODE_ID, BEFORE_NODE_ID, BEHIND_NODE_ID};
 
 const struct catalog_table table_snapshots = {
     "heapwire",
@@ -153,3 +162,12 @@ const struct catalog_table table_snapshots = {
     CATALOG_COLUMNS(snapshots),
     PRIVILEGE_STATUS,
     produce};
+
+const struct catalog_table table_cluster_snapshots = {
+    .database = "heapwire",
+    .name = "cluster_snapshots",
+    .comment = "heapwire.snapshots of every node",
+    .columns = cluster_columns,
+    .column_count = sizeof(cluster_columns) / sizeof(cluster_columns[0]),
+    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+    .of = &table_snapshots};

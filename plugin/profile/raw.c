@@ -86,6 +86,12 @@ profile_raw(const struct profile *profile, const struct view_options *options,
                   "the two, and compare them with jeprof --base");
         return -1;
     }
+    if (profile->nodes > 0) {
+        error_set(err, ER_UNKNOWN,
+                  "a sum of nodes cannot be written as raw: jemalloc's text "
+                  "holds the samples of one process; write each node's own");
+        return -1;
+    }
     for (size_t i = 0; i < profile->stack_count; i++) {
         add_sampled(&in_use, &profile->stacks[i].in_use);
         add_sampled(&ever, &profile->stacks[i].ever);

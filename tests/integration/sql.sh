@@ -18,6 +18,11 @@ same "no database" "NULL	root@localhost" "$(sql 'select DATABASE(), USER() limit
 same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "audit_log
+cluster_heap_functions
+cluster_malloc_stats
+cluster_memory
+cluster_profiler
+cluster_snapshots
 deaths
 heap_diff
 heap_frames

@@ -29,7 +29,9 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\naudit_log\ndeaths\nheap_diff\nheap_frames\nheap_"
+     "Tables_in_heapwire\naudit_log\ncluster_heap_functions\ncluster_malloc_"
+     "stats\ncluster_memory\ncluster_profiler\ncluster_snapshots\ndeaths\nheap_"
+     "diff\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"

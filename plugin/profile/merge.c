@@ -1,0 +1,479 @@
+/*
+ * merge.c - see merge.h.
+ *
+ * What makes two locations or two stacks the same is written as bytes, a key,
+ * and sets of keys number them, as in diff.c.
+ */
+#include "merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "mappings.h"
+#include "memory.h"
+#include "merge_sum.h"
+#include "profile.h"
+#include "texts.h"
+
+enum {
+    KEY_MAX = 1 << 20,
+    WORDS_MAX = 4096,   /* bytes of the note, of the shares */
+    NODE_NAME_MAX = 32, /* "node 10001" */
+    FIRST_ROOM = 64,
+    CANCEL_EVERY = 256
+};
+
+/* Made-up addresses begin here, if no node has any higher. */
+#define LOWEST_TOP UINT64_C(0x10000)
+
+void *
+merge_room(void **list, size_t *room, size_t count, size_t item)
+{
+    size_t more = *room ? *room * 2 : FIRST_ROOM;
+    void *grown;
+
+    if (count == *room) {
+        grown = mem_realloc(*list, more * item);
+        if (!grown)
+            return NULL;
+        *list = grown;
+        *room = more;
+    }
+    return (char *)*list + count * item;
+}
+
+int
+merge_number(struct merge *m, struct texts *texts, uint32_t *number)
+{
+    if (m->key.failed)
+        return -1;
+    return texts_add(texts, m->key.data ? m->key.data : "", m->key.size,
+                     number);
+}
+
+static int
+make(struct merge *m)
+{
+    m->out = mem_zalloc(1, sizeof(*m->out));
+    if (!m->out)
+        return -1;
+    m->arena = m->out->arena = arena_new(MERGE_MEMORY_MAX);
+    m->scratch = arena_new(MERGE_MEMORY_MAX);
+    if (!m->arena || !m->scratch)
+        return -1;
+    m->texts = texts_new(m->arena);
+    m->location_keys = texts_new(m->scratch);
+    m->stack_keys = texts_new(m->scratch);
+    m->module_keys = texts_new(m->scratch);
+    m->builds = texts_new(m->scratch);
+    m->notes = texts_new(m->scratch);
+    m->programs = texts_new(m->scratch);
+    return m->texts && m->location_keys && m->stack_keys && m->module_keys &&
+                   m->builds && m->notes && m->programs
+               ? 0
+               : -1;
+}
+
+struct merge *
+merge_new(bool by_node, struct error *err)
+{
+    struct merge *m = mem_zalloc(1, sizeof(*m));
+
+    if (m) {
+        m->by_node = by_node;
+        m->counts_ever = true;
+        m->top = LOWEST_TOP;
+        buffer_init(&m->key, KEY_MAX);
+        if (make(m) == 0)
+            return m;
+    }
+    error_memory(err, "the sum of profiles");
+    merge_free(m);
+    return NULL;
+}
+
+void
+merge_free(struct merge *m)
+{
+    if (!m)
+        return;
+    texts_free(m->texts);
+    texts_free(m->location_keys);
+    texts_free(m->stack_keys);
+    texts_free(m->module_keys);
+    texts_free(m->builds);
+    texts_free(m->notes);
+    texts_free(m->programs);
+    profile_free(m->out);
+    arena_free(m->scratch);
+    buffer_fini(&m->key);
+    mem_free(m->locations);
+    mem_free(m->stacks);
+    mem_free(m->modules);
+    mem_free(m->shares);
+    mem_free(m);
+}
+
+/* ---- locations ---- */
+
+/* How much is known of one: another node may know more of the same. */
+static int
+knowledge(const struct location *location)
+{
+    const struct frame *frame = &location->frames[location->frame_count - 1];
+
+    return (location->symbol != NULL) + 2 * (*frame->file != '\0');
+}
+
+static int
+copy_names(struct merge *m, const struct location *from,
+           struct merge_location *to)
+{
+    uint64_t address = to->location.address;
+
+    if (location_copy(m->arena, m->texts, from, &to->location) != 0)
+        return -1;
+    to->location.address = address;
+    return 0;
+}
+
+/* The key is there; place is what it says. */
+static int
+add_location(struct merge *m, const struct location *from,
+             const struct merge_location *place, uint32_t *number)
+{
+    struct merge_location *to;
+
+    if (merge_number(m, m->location_keys, number) != 0)
+        return -1;
+    if (*number < m->location_count) {
+        to = &m->locations[*number];
+        return knowledge(from) > knowledge(&to->location)
+                   ? copy_names(m, from, to)
+                   : 0;
+    }
+    to = merge_room((void **)&m->locations, &m->location_room,
+                    m->location_count, sizeof(*to));
+    if (!to)
+        return -1;
+    *to = *place;
+    if (copy_names(m, from, to) != 0)
+        return -1;
+    m->location_count++;
+    return 0;
+}
+
+static int
+add_node(struct merge *m, uint64_t node, uint32_t *number)
+{
+    const struct merge_location place = {.build = UINT32_MAX};
+    char name[NODE_NAME_MAX];
+    struct frame frame = {name, "", 0};
+    struct location root = {.frames = &frame, .frame_count = 1, .module = ""};
+
+    snprintf(name, sizeof(name), "node %" PRIu64, node);
+    buffer_clear(&m->key);
+    buffer_add(&m->key, name, strlen(name)); /* others have NULs */
+    if (add_location(m, &root, &place, number) != 0)
+        return -1;
+    texts_forget_places(m->texts); /* name was one */
+    return 0;
+}
+
+static bool
+must_stop(const atomic_bool *cancelled, size_t i)
+{
+    return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
+}
+
+/* *stopped: it was cancelled.  numbers: of each location, in the sum. */
+static int
+add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
+              const atomic_bool *cancelled, bool *stopped)
+{
+    for (size_t i = 0; i < profile->location_count; i++) {
+        struct merge_location place = {.placed = false};
+
+        place.location.address = profile->locations[i].address;
+        *stopped = must_stop(cancelled, i);
+        if (*stopped ||
+            merge_place(m, profile, m->share_count, &profile->locations[i],
+                        &place) != 0 ||
+            add_location(m, &profile->locations[i], &place, &numbers[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- stacks ---- */
+
+static void
+add_saturated(uint64_t *to, uint64_t n)
+{
+    if (__builtin_add_overflow(*to, n, to))
+        *to = UINT64_MAX;
+}
+
+static void
+add_counts(struct profile_stack *to, const struct profile_stack *from)
+{
+    to->objects += from->objects;
+    to->bytes += from->bytes;
+    to->objects_ever += from->objects_ever;
+    to->bytes_ever += from->bytes_ever;
+    to->variance += from->variance;
+    add_saturated(&to->in_use.objects, from->in_use.objects);
+    add_saturated(&to->in_use.bytes, from->in_use.bytes);
+    add_saturated(&to->ever.objects, from->ever.objects);
+    add_saturated(&to->ever.bytes, from->ever.bytes);
+}
+
+/* Of the locations in merge->key. */
+static struct profile_stack *
+find_stack(struct merge *m)
+{
+    size_t depth = m->key.size / sizeof(uint32_t);
+    struct profile_stack *to;
+    uint32_t number, *copy;
+
+    if (merge_number(m, m->stack_keys, &number) != 0)
+        return NULL;
+    if (number < m->stack_count)
+        return &m->stacks[number];
+    to = merge_room((void **)&m->stacks, &m->stack_room, m->stack_count,
+                    sizeof(*to));
+    copy = arena_alloc(m->arena, m->key.size);
+    if (!to || !copy)
+        return NULL;
+    if (m->key.size > 0)
+        memcpy(copy, m->key.data, m->key.size);
+    *to = (struct profile_stack){.locations = copy, .depth = (uint32_t)depth};
+    m->stack_count++;
+    return to;
+}
+
+static int
+add_stacks(struct merge *m, const struct profile *profile,
+           const uint32_t *numbers, const uint32_t *root,
+           const atomic_bool *cancelled, bool *stopped)
+{
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        const struct profile_stack *from = &profile->stacks[i];
+        struct profile_stack *to;
+
+        buffer_clear(&m->key);
+        for (uint32_t k = 0; k < from->depth; k++)
+            buffer_add(&m->key, &numbers[from->locations[k]], sizeof(*numbers));
+        if (root)
+            buffer_add(&m->key, root, sizeof(*root));
+        *stopped = must_stop(cancelled, i);
+        to = *stopped ? NULL : find_stack(m);
+        if (!to)
+            return -1;
+        add_counts(to, from);
+    }
+    return 0;
+}
+
+/* ---- a node ---- */
+
+static void
+add_times(struct profile_origin *to, const struct profile_origin *from,
+          bool first)
+{
+    int64_t since = from->active_since_ms;
+
+    to->live = from->live && (first || to->live);
+    if (first || from->taken_ms > to->taken_ms)
+        to->taken_ms = from->taken_ms;
+    if (since > 0 && (to->active_since_ms == 0 || since < to->active_since_ms))
+        to->active_since_ms = since;
+}
+
+static int
+add_head(struct merge *m, uint64_t node, const struct profile *profile)
+{
+    const char *program = mapping_basename(profile->program);
+    struct profile *out = m->out;
+    bool first = m->share_count == 0;
+    struct merge_share *share = merge_room((void **)&m->shares, &m->share_room,
+                                           m->share_count, sizeof(*share));
+    uint32_t number;
+
+    if (!share ||
+        texts_add(m->notes, profile->note, strlen(profile->note), &number) !=
+            0 ||
+        texts_add(m->programs, program, strlen(program), &number) != 0)
+        return -1;
+    *share = (struct merge_share){node, profile->bytes};
+    m->difference = profile->difference;
+    m->mixed_rates |= !first && profile->rate != out->rate;
+    m->counts_ever &= profile->accumulated || profile->stack_count == 0;
+    add_times(&out->origin, &profile->origin, first);
+    if (first)
+        out->rate = profile->rate;
+    out->truncated |= profile->truncated;
+    out->accumulated |= profile->accumulated;
+    add_saturated(&out->samples, profile->samples);
+    return 0;
+}
+
+int
+merge_add(struct merge *m, uint64_t node, const struct profile *profile,
+          const atomic_bool *cancelled, struct error *err)
+{
+    uint32_t *numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
+    uint32_t root;
+    bool stopped = false;
+    int rc = -1;
+
+    if (!numbers || add_head(m, node, profile) != 0 ||
+        (m->by_node && add_node(m, node, &root) != 0) ||
+        add_locations(m, profile, numbers, cancelled, &stopped) != 0 ||
+        add_stacks(m, profile, numbers, m->by_node ? &root : NULL, cancelled,
+                   &stopped) != 0)
+        goto out;
+    texts_forget_places(m->texts);
+    m->share_count++;
+    rc = 0;
+out:
+    mem_free(numbers);
+    if (stopped)
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    else if (rc != 0)
+        error_memory(err, "the sum of profiles");
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static int
+compare_addresses(const void *a, const void *b, void *arg)
+{
+    const struct merge_location *list = arg;
+    uint64_t x = list[*(const uint32_t *)a].location.address;
+    uint64_t y = list[*(const uint32_t *)b].location.address;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Above all modules, where they collide with nothing. */
+static void
+make_up_addresses(struct merge *m)
+{
+    for (size_t i = 0; i < m->location_count; i++)
+        if (!m->locations[i].placed)
+            m->locations[i].location.address = m->top++;
+}
+
+static int
+finish_locations(struct merge *m)
+{
+    size_t count = m->location_count;
+    uint32_t *order = arena_alloc(m->scratch, count * sizeof(*order));
+    struct location *list = arena_alloc(m->arena, count * sizeof(*list));
+
+    if (!order || !list || merge_symbols(m) != 0)
+        return -1;
+    make_up_addresses(m);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    if (count > 0)
+        qsort_r(order, count, sizeof(*order), compare_addresses, m->locations);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = m->locations[order[i]].location;
+        m->locations[order[i]].final = (uint32_t)i;
+    }
+    m->out->locations = list;
+    m->out->location_count = count;
+    return 0;
+}
+
+static int
+finish_stacks(struct merge *m)
+{
+    struct profile_stack *list =
+        arena_alloc(m->arena, m->stack_count * sizeof(*list));
+
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < m->stack_count; i++) {
+        uint32_t *locations = (uint32_t *)m->stacks[i].locations; /* ours */
+
+        list[i] = m->stacks[i];
+        for (uint32_t k = 0; k < list[i].depth; k++)
+            locations[k] = m->locations[locations[k]].final;
+    }
+    m->out->stacks = list;
+    m->out->stack_count = m->stack_count;
+    profile_add_up(m->out);
+    return 0;
+}
+
+static int
+compare_modules(const void *a, const void *b)
+{
+    const struct profile_module *x = a, *y = b;
+
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int
+finish_modules(struct merge *m)
+{
+    size_t size = m->module_count * sizeof(*m->modules);
+    struct profile_module *list = arena_alloc(m->arena, size);
+
+    if (!list)
+        return -1;
+    if (size > 0) {
+        memcpy(list, m->modules, size);
+        qsort(list, m->module_count, sizeof(*list), compare_modules);
+    }
+    m->out->modules = list;
+    m->out->module_count = m->module_count;
+    return 0;
+}
+
+static int
+finish_words(struct merge *m, const char *missing)
+{
+    struct profile *out = m->out;
+    struct buffer words;
+
+    buffer_init(&words, WORDS_MAX);
+    merge_write_program(m, &words);
+    out->program =
+        arena_strndup(m->arena, words.data ? words.data : "", words.size);
+    buffer_clear(&words);
+    merge_write_shares(m, &words);
+    out->memory =
+        arena_strndup(m->arena, words.data ? words.data : "", words.size);
+    buffer_clear(&words);
+    merge_write_note(m, missing, &words);
+    out->note =
+        arena_strndup(m->arena, words.data ? words.data : "", words.size);
+    buffer_fini(&words);
+    return out->program && out->memory && out->note ? 0 : -1;
+}
+
+struct profile *
+merge_finish(struct merge *m, const char *missing, struct error *err)
+{
+    struct profile *out = m->out;
+
+    if (finish_locations(m) != 0 || finish_stacks(m) != 0 ||
+        finish_modules(m) != 0 || finish_words(m, missing) != 0) {
+        error_memory(err, "the sum of profiles");
+        return NULL;
+    }
+    out->nodes = m->share_count;
+    out->difference = m->difference;
+    out->accumulated &= m->counts_ever;
+    m->out = NULL;
+    return out;
+}

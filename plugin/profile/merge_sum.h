@@ -1,0 +1,77 @@
+/*
+ * merge_sum.h - a sum while it grows: what merge.c and its helpers share.
+ */
+#ifndef HW_MERGE_SUM_H
+#define HW_MERGE_SUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "names.h"
+
+struct arena;
+struct profile;
+struct profile_module;
+struct profile_stack;
+struct texts;
+
+struct merge_share {
+    uint64_t node;
+    double bytes;
+};
+
+struct merge_location {
+    struct location location; /* with the address that it has in the sum, */
+    bool placed;              /* or it gets one at the end */
+    uint32_t build;           /* equal: of the same one */
+    uint32_t final;           /* its index, at the end */
+};
+
+struct merge {
+    bool by_node, difference;
+    struct profile *out;
+    struct arena *arena;   /* out's */
+    struct arena *scratch; /* of the keys */
+    struct texts *texts;   /* names of locations, in out's arena */
+    struct texts *location_keys, *stack_keys, *module_keys, *builds;
+    struct buffer key;
+    struct merge_location *locations; /* by the numbers of their keys, */
+    size_t location_count, location_room;
+    struct profile_stack *stacks; /* likewise */
+    size_t stack_count, stack_room;
+    struct profile_module *modules; /* where they are in the sum; likewise */
+    size_t module_count, module_room;
+    uint64_t top; /* nothing is above */
+    struct merge_share *shares;
+    size_t share_count, share_room;
+    struct texts *notes, *programs; /* each once */
+    bool counts_ever;               /* each that has stacks does */
+    bool mixed_rates;
+};
+
+/* One more item's room in a list that grows; NULL without memory. */
+void *merge_room(void **list, size_t *room, size_t count, size_t item);
+/* The number of merge->key; -1 without memory. */
+int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
+
+/*
+ * merge_place.c: where a location of the part-th profile is in the sum.  It
+ * gives its key to merge->key, and *placed with the address if it lies in a
+ * module.  -1 without memory.
+ */
+int merge_place(struct merge *merge, const struct profile *profile, size_t part,
+                const struct location *location, struct merge_location *out);
+
+/* merge_symbols.c: gives functions of one name in different builds one
+ * symbol_start.  -1 without memory. */
+int merge_symbols(struct merge *merge);
+
+/* merge_words.c: what the sum says of itself. */
+void merge_write_shares(struct merge *merge, struct buffer *out);
+void merge_write_note(const struct merge *merge, const char *missing,
+                      struct buffer *out);
+void merge_write_program(const struct merge *merge, struct buffer *out);
+
+#endif

@@ -1,0 +1,298 @@
+/* cluster_ask.c - see cluster_ask.h. */
+#include "cluster_ask.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clean_text.h"
+#include "errors.h"
+#include "memory.h"
+#include "peer_survey.h"
+#include "peers.h"
+#include "privileges.h"
+#include "select_handle.h"
+#include "select_wait.h"
+#include "sql_session.h"
+#include "sql_statement.h"
+#include "warnings.h"
+
+enum { ARENA_MAX = 64 << 20 };
+
+static const char no_memory[] = "Out of memory for the answer";
+
+static int
+fail(struct handle *handle)
+{
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
+/* ---- asking ---- */
+
+static int
+check(struct handle *handle)
+{
+    const struct sql_session *session = handle->scope.session;
+    size_t count = 0;
+
+    if (session->forwarded) {
+        error_set(&handle->failure, ER_PRIVILEGE,
+                  "Access denied; the statement was forwarded once already");
+        return -1;
+    }
+    if (!session->node->peers) {
+        error_set(&handle->failure, ER_NOT_SUPPORTED,
+                  "this node has no cluster to ask");
+        return -1;
+    }
+    for (struct cluster_ask *a = handle->wait->asks; a; a = a->next)
+        count++;
+    if (count < CLUSTER_ASKS_MAX)
+        return 0;
+    error_set(&handle->failure, ER_NOT_SUPPORTED,
+              "a SELECT asks the cluster at most %d things", CLUSTER_ASKS_MAX);
+    return -1;
+}
+
+static int
+list_nodes(struct cluster_ask *ask, const struct sql_session *session,
+           const uint64_t *ids, size_t id_count)
+{
+    struct peer_row *rows = NULL;
+    size_t count = id_count ? id_count : peers_list(session, &rows);
+
+    ask->ids = arena_alloc(ask->arena, (count + 1) * sizeof(*ask->ids));
+    ask->failures =
+        arena_alloc(ask->arena, (count + 1) * sizeof(*ask->failures));
+    ask->truncated =
+        arena_alloc(ask->arena, (count + 1) * sizeof(*ask->truncated));
+    if ((id_count || rows) && ask->ids && ask->failures && ask->truncated) {
+        for (size_t i = 0; i < count; i++)
+            ask->ids[i] = rows ? rows[i].id : ids[i];
+        ask->id_count = count;
+    }
+    mem_free(rows);
+    return ask->id_count > 0 || (ask->ids && count == 0) ? 0 : -1;
+}
+
+/* To reach any but this node. */
+static int
+check_reach(const struct cluster_ask *ask, struct handle *handle)
+{
+    const struct sql_session *session = handle->scope.session;
+
+    if (ask->id_count == 1 && ask->ids[0] == session->node->id)
+        return 0;
+    return privilege_check(session->who.privileges, PRIVILEGE_CLUSTER,
+                           &handle->failure);
+}
+
+/* A part is left for what is done with the answers: the statement has no more
+ * time than that. */
+static unsigned
+timeout_of(const struct catalog_scope *scope)
+{
+    const struct statement said = {.timeout_s = scope->timeout_s};
+    uint32_t s = session_timeout_s(scope->session, &said);
+
+    return s * 900;
+}
+
+static unsigned
+rolling(const struct catalog_scope *scope)
+{
+    const struct statement said = {.parallel = scope->parallel};
+    uint32_t parallel = session_parallel(scope->session, &said);
+
+    return parallel ? parallel : CLUSTER_ROLLING;
+}
+
+int
+cluster_begin(struct handle *handle, struct cluster_ask *ask,
+              struct buffer *key, const uint64_t *ids, size_t id_count,
+              struct peer_request *request)
+{
+    const struct catalog_scope *scope = &handle->scope;
+    struct select_wait *wait = handle->wait;
+    int rc = check(handle);
+
+    ask->next = wait->asks;
+    wait->asks = ask;
+    ask->key = *key;
+    memset(key, 0, sizeof(*key));
+    if (rc != 0)
+        return fail(handle);
+    ask->cancelled = handle->cancelled;
+    ask->arena = arena_new(ARENA_MAX);
+    if (!ask->arena || list_nodes(ask, scope->session, ids, id_count) != 0 ||
+        ask->ops->start(ask) != 0) {
+        error_memory(&handle->failure, "the list of nodes");
+        return fail(handle);
+    }
+    if (check_reach(ask, handle) != 0)
+        return fail(handle);
+    request->ids = ask->ids;
+    request->id_count = ask->id_count;
+    request->timeout_ms = timeout_of(scope);
+    request->parallel = request->parallel ? rolling(scope) : scope->parallel;
+    request->caller = &scope->session->who;
+    request->connection_id = scope->session->connection_id;
+    request->waker = wait->waker;
+    ask->peers = scope->session->node->peers;
+    ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
+    return ask->fanout ? SQLITE_ABORT : fail(handle);
+}
+
+void
+cluster_ask_free(struct cluster_ask *ask)
+{
+    if (!ask)
+        return;
+    if (ask->fanout)
+        ask->peers->release(ask->fanout);
+    buffer_fini(&ask->key);
+    arena_free(ask->arena);
+    ask->ops->free(ask);
+}
+
+/* ---- answers ---- */
+
+void
+cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
+             const char *text)
+{
+    struct cluster_failure *failure = &ask->failures[id_index];
+    size_t size = strlen(text);
+    char *copy;
+
+    if (failure->text)
+        return;
+    copy = arena_alloc(ask->arena, size + 1);
+    if (copy)
+        clean_text((struct span){text, size}, copy);
+    failure->code = code;
+    failure->text = copy ? copy : no_memory;
+    ask->missing++;
+}
+
+static int
+fail_all(const struct cluster_ask *ask, struct error *err)
+{
+    const struct cluster_failure *first = ask->failures;
+
+    if (ask->id_count == 0)
+        error_set(err, ER_UNKNOWN, "the cluster has no nodes to ask");
+    else if (ask->id_count == 1)
+        error_set(err, first->code, "node %" PRIu64 ": %s", ask->ids[0],
+                  first->text);
+    else
+        error_set(err, first->code,
+                  "none of %zu nodes answered; node %" PRIu64 ": %s",
+                  ask->id_count, ask->ids[0], first->text);
+    return -1;
+}
+
+static enum step
+finish(struct cluster_ask *ask, struct error *err)
+{
+    ask->peers->release(ask->fanout);
+    ask->fanout = NULL;
+    if (ask->missing == ask->id_count) {
+        fail_all(ask, err);
+        return STEP_FAIL;
+    }
+    if (ask->ops->finish(ask, err) != 0)
+        return STEP_FAIL;
+    ask->done = true;
+    return STEP_DONE;
+}
+
+static int
+take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
+{
+    int rc = 0;
+
+    if (ask->cancelled && atomic_load(ask->cancelled)) {
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        rc = -1;
+    } else if (!ask->failures[block->id_index].text) {
+        rc = ask->ops->take(ask, block, err);
+    }
+    mem_free(block);
+    return rc;
+}
+
+static void
+take_end(struct cluster_ask *ask, const struct peer_end *end)
+{
+    if (end->error.code)
+        cluster_fail(ask, end->id_index, end->error.code, end->error.text);
+    ask->truncated[end->id_index] |= end->truncated;
+}
+
+enum step
+cluster_ask_step(struct cluster_ask *ask, struct error *err)
+{
+    struct peer_block *block = NULL;
+    struct peer_end end = {0};
+
+    while (!ask->done)
+        switch (ask->peers->take(ask->fanout, &block, &end)) {
+        case PEER_NOTHING_YET:
+            return STEP_WAIT;
+        case PEER_BLOCK:
+            if (take_block(ask, block, err) != 0)
+                return STEP_FAIL;
+            break;
+        case PEER_END:
+            take_end(ask, &end);
+            break;
+        case PEER_ALL_ENDED:
+            return finish(ask, err);
+        }
+    return STEP_DONE;
+}
+
+/* ---- for tables and views ---- */
+
+static void
+tell(struct handle *handle, struct cluster_ask *ask)
+{
+    ask->told = true;
+    for (size_t i = 0; i < ask->id_count; i++)
+        if (ask->failures[i].text)
+            warnings_add(handle->session, ask->failures[i].code,
+                         "node %" PRIu64 ": %s", ask->ids[i],
+                         ask->failures[i].text);
+        else if (ask->truncated[i])
+            warnings_add(handle->session, ER_UNKNOWN,
+                         "node %" PRIu64 ": the answer was truncated",
+                         ask->ids[i]);
+}
+
+int
+cluster_find(struct handle *handle, const struct buffer *key,
+             struct cluster_ask **out)
+{
+    struct cluster_ask *ask = NULL;
+
+    *out = NULL;
+    if (!handle->wait)
+        return select_cannot_wait(handle);
+    if (key->failed) {
+        error_memory(&handle->failure, "a question to the cluster");
+        return fail(handle);
+    }
+    for (ask = handle->wait->asks; ask; ask = ask->next)
+        if (ask->key.size == key->size &&
+            memcmp(ask->key.data, key->data, key->size) == 0)
+            break;
+    if (ask && !ask->done)
+        return SQLITE_ABORT;
+    if (ask && !ask->told)
+        tell(handle, ask);
+    *out = ask;
+    return SQLITE_OK;
+}

@@ -1,0 +1,338 @@
+/* cluster_heap.c - see cluster_heap.h. */
+#include "cluster_heap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "cluster_ask.h"
+#include "cluster_name.h"
+#include "diff.h"
+#include "errors.h"
+#include "memory.h"
+#include "merge.h"
+#include "peers.h"
+#include "profile.h"
+#include "select_handle.h"
+#include "select_wait.h"
+#include "snapshot.h"
+#include "snapshot_file.h"
+#include "sql_session.h"
+
+enum {
+    QUESTION_MAX = 256,
+    KEY_MAX = 2 * CLUSTER_NAME_MAX + 64,
+    MISSING_MAX = 1024, /* bytes of who is missing */
+    MISSING_SHOWN = 8
+};
+
+/* Nothing of it is kept but the sum, which has a ceiling of its own. */
+#define ALL_BYTES_MAX ((size_t)1 << 36)
+
+struct cluster_heap {
+    struct cluster_ask ask; /* first */
+    struct merge *merge;
+    struct snapshot *snapshot; /* the sum, at the end */
+    bool difference, force;
+    bool *added; /* of each node */
+    char *name, *base;
+};
+
+/* ---- answers ---- */
+
+static int
+fail_node(struct cluster_heap *heap, size_t node, const struct error *why)
+{
+    cluster_fail(&heap->ask, node, why->code, why->text);
+    return 0;
+}
+
+static struct snapshot *
+decode(struct span cell, struct error *err)
+{
+    if (cell.data)
+        return snapshot_decode_foreign(cell.data, cell.size, err);
+    error_set(err, ER_UNKNOWN, "the answer has no snapshot");
+    return NULL;
+}
+
+/* What it has, or what it has more than base.  *owned is what was made. */
+static const struct profile *
+profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
+           const struct snapshot *base, struct profile **owned,
+           struct error *err)
+{
+    if (!base)
+        return snapshot->profile;
+    if (!heap->force && snapshot_comparable(snapshot, base, err) != 0)
+        return NULL;
+    *owned = profile_diff_until(snapshot->profile, base->profile,
+                                heap->ask.cancelled, err);
+    return *owned;
+}
+
+static int
+add(struct cluster_heap *heap, size_t node, const struct span *cells,
+    struct error *err)
+{
+    struct snapshot *base = NULL, *snapshot;
+    struct profile *owned = NULL;
+    const struct profile *profile;
+    struct error why = {0};
+    int rc = 0;
+
+    snapshot = decode(cells[0], &why);
+    if (snapshot && heap->difference)
+        base = decode(cells[1], &why);
+    if (!snapshot || (heap->difference && !base)) {
+        fail_node(heap, node, &why);
+        goto out;
+    }
+    profile = profile_of(heap, snapshot, base, &owned, &why);
+    if (!profile) {
+        fail_node(heap, node, &why);
+        goto out;
+    }
+    rc = merge_add(heap->merge, heap->ask.ids[node], profile,
+                   heap->ask.cancelled, err);
+    heap->added[node] = rc == 0;
+out:
+    profile_free(owned);
+    snapshot_unref(snapshot);
+    snapshot_unref(base);
+    return rc;
+}
+
+static int
+start(struct cluster_ask *ask)
+{
+    struct cluster_heap *heap = (struct cluster_heap *)ask;
+
+    heap->added = mem_zalloc(ask->id_count + 1, sizeof(*heap->added));
+    return heap->added ? 0 : -1;
+}
+
+/* A node has one row. */
+static int
+take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
+{
+    struct cluster_heap *heap = (struct cluster_heap *)ask;
+
+    if (block->row_count == 0 || heap->added[block->id_index])
+        return 0;
+    return add(heap, block->id_index, block->cells, err);
+}
+
+/* ---- the sum ---- */
+
+/* "without node 10002: timeout after 5s; ..." */
+static void
+write_missing(const struct cluster_ask *ask, struct buffer *out)
+{
+    size_t shown = 0;
+
+    if (ask->missing == 0)
+        return;
+    buffer_format(out, "%zu of %zu nodes", ask->id_count - ask->missing,
+                  ask->id_count);
+    for (size_t i = 0; i < ask->id_count && shown < MISSING_SHOWN; i++) {
+        if (!ask->failures[i].text)
+            continue;
+        buffer_format(out, "%s %" PRIu64 " (%.100s)",
+                      shown++ ? "," : ", without", ask->ids[i],
+                      ask->failures[i].text);
+    }
+    if (ask->missing > shown)
+        buffer_format(out, ", and %zu others", ask->missing - shown);
+}
+
+/* One that said nothing and did not fail is one that failed. */
+static void
+find_silent(struct cluster_heap *heap)
+{
+    struct cluster_ask *ask = &heap->ask;
+
+    for (size_t i = 0; i < ask->id_count; i++)
+        if (!heap->added[i])
+            cluster_fail(ask, i, ER_UNKNOWN,
+                         ask->truncated[i]
+                             ? "its snapshot is too large to be sent"
+                             : "the answer has no snapshot");
+}
+
+static int
+finish(struct cluster_ask *ask, struct error *err)
+{
+    struct cluster_heap *heap = (struct cluster_heap *)ask;
+    struct snapshot *snapshot;
+    struct buffer missing;
+    int rc = -1;
+
+    find_silent(heap);
+    if (ask->missing == ask->id_count) {
+        error_set(err, ask->failures[0].code,
+                  "no node sent a snapshot; node %" PRIu64 ": %s", ask->ids[0],
+                  ask->failures[0].text);
+        return -1;
+    }
+    buffer_init(&missing, MISSING_MAX);
+    write_missing(ask, &missing);
+    snapshot = snapshot_new();
+    if (!snapshot)
+        error_memory(err, "the sum of snapshots");
+    else
+        snapshot->profile = merge_finish(
+            heap->merge, missing.size > 0 ? missing.data : "", err);
+    if (snapshot && snapshot->profile) {
+        snapshot->taken_ms = clock_wall_ms();
+        heap->snapshot = snapshot;
+        snapshot = NULL;
+        rc = 0;
+    }
+    snapshot_unref(snapshot);
+    buffer_fini(&missing);
+    merge_free(heap->merge);
+    heap->merge = NULL;
+    return rc;
+}
+
+static void
+free_heap(struct cluster_ask *ask)
+{
+    struct cluster_heap *heap = (struct cluster_heap *)ask;
+
+    merge_free(heap->merge);
+    snapshot_unref(heap->snapshot);
+    mem_free(heap->added);
+    mem_free(heap->name);
+    mem_free(heap->base);
+    mem_free(heap);
+}
+
+static const struct cluster_ask_ops heap_ops = {start, take, finish, free_heap};
+
+/* ---- the question ---- */
+
+static int
+parse_base(const char *of, const struct cluster_name *name, const char *text,
+           struct cluster_name *base, struct error *err)
+{
+    if (!cluster_name_is(text)) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "a sum of nodes is compared with one of the same nodes: say "
+                  "'" SNAPSHOT_CLUSTER ":%.64s', not '%.64s'",
+                  text, text);
+        return -1;
+    }
+    if (cluster_name_parse(text, base, err) != 0)
+        return -1;
+    if (strcmp(base->name, SNAPSHOT_NOW) == 0)
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "a base is a kept snapshot: say '" SNAPSHOT_CLUSTER
+                  ":NAME', and not '%.64s'",
+                  text);
+    else if (!cluster_name_same_nodes(name, base))
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%.64s' and its base '%.64s' must be of the same nodes, "
+                  "written alike",
+                  of, text);
+    else
+        return 0;
+    return -1;
+}
+
+static int
+parse(const char *name, const char *base, struct cluster_name names[2],
+      struct error *err)
+{
+    if (!cluster_name_is(name)) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%.64s' is this node's, its base '%.64s' a sum of nodes: "
+                  "say '" SNAPSHOT_CLUSTER ":%.64s'",
+                  name, base, name);
+        return -1;
+    }
+    if (cluster_name_parse(name, &names[0], err) != 0)
+        return -1;
+    return base ? parse_base(name, &names[0], base, &names[1], err) : 0;
+}
+
+static struct cluster_heap *
+heap_new(const char *name, const char *base, bool by_node, bool force,
+         struct error *err)
+{
+    struct cluster_heap *heap = mem_zalloc(1, sizeof(*heap));
+
+    if (heap) {
+        heap->ask.ops = &heap_ops;
+        heap->difference = base != NULL;
+        heap->force = force;
+        heap->name = mem_strdup(name);
+        heap->base = base ? mem_strdup(base) : NULL;
+        heap->merge = merge_new(by_node, err);
+    }
+    if (heap && heap->name && (!base || heap->base) && heap->merge)
+        return heap;
+    if (heap)
+        free_heap(&heap->ask);
+    error_memory(err, "the sum of snapshots");
+    return NULL;
+}
+
+static int
+begin(struct handle *handle, const char *name, const char *base,
+      const struct cluster_name names[2], bool force, struct buffer *key)
+{
+    char text[QUESTION_MAX];
+    struct peer_request request = {.verb = PEER_SELECT,
+                                   .column_count = base ? 2 : 1,
+                                   .parallel =
+                                       strcmp(names[0].name, SNAPSHOT_NOW) == 0,
+                                   .node_bytes_max = (size_t)2 * PEER_CELL_MAX,
+                                   .bytes_max = ALL_BYTES_MAX};
+    struct cluster_heap *heap =
+        heap_new(name, base, names[0].by_node, force, &handle->failure);
+    int size;
+
+    if (!heap) {
+        handle->failed = true;
+        return SQLITE_ERROR;
+    }
+    size =
+        base ? snprintf(text, sizeof(text), "SELECT export('%s'), export('%s')",
+                        names[0].name, names[1].name)
+             : snprintf(text, sizeof(text), "SELECT export('%s')",
+                        names[0].name);
+    request.text = (struct span){text, (size_t)size};
+    return cluster_begin(handle, &heap->ask, key, names[0].ids,
+                         names[0].id_count, &request);
+}
+
+int
+cluster_heap_need(struct handle *handle, const char *name, const char *base,
+                  bool force, struct cluster_sum *out)
+{
+    struct cluster_name names[2];
+    struct cluster_ask *ask;
+    struct cluster_heap *heap;
+    struct buffer key;
+    int rc;
+
+    if (parse(name, base, names, &handle->failure) != 0) {
+        handle->failed = true;
+        return SQLITE_ERROR;
+    }
+    buffer_init(&key, KEY_MAX);
+    buffer_format(&key, "%s %s %d", name, base ? base : "", force);
+    rc = cluster_find(handle, &key, &ask);
+    if (rc == SQLITE_OK && !ask)
+        rc = begin(handle, name, base, names, force, &key);
+    else if (rc == SQLITE_OK) {
+        heap = (struct cluster_heap *)ask;
+        *out = (struct cluster_sum){heap->snapshot, heap->name, heap->base};
+    }
+    buffer_fini(&key);
+    return rc;
+}

@@ -1,0 +1,284 @@
+/* cluster_rows.c - see cluster_rows.h. */
+#include "cluster_rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "catalog.h"
+#include "clean_text.h"
+#include "cluster_ask.h"
+#include "errors.h"
+#include "memory.h"
+#include "peers.h"
+#include "rowset.h"
+#include "select_handle.h"
+
+enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };
+
+struct cluster_rows {
+    struct cluster_ask ask; /* first */
+    const struct catalog_table *table;
+    struct rowset *sets; /* of each node; columns 0: it has none */
+    size_t cells;
+};
+
+/* ---- values ---- */
+
+/* false: it is no number. */
+static bool
+to_number(struct span text, bool whole, struct value *out)
+{
+    char room[NUMBER_MAX + 1], *end;
+
+    if (text.size == 0 || text.size > NUMBER_MAX ||
+        memchr(text.data, '\0', text.size))
+        return false;
+    memcpy(room, text.data, text.size);
+    room[text.size] = '\0';
+    errno = 0;
+    if (whole) {
+        out->type = VALUE_INT;
+        out->integer = strtoll(room, &end, 10);
+    } else {
+        out->type = VALUE_DOUBLE;
+        out->real = strtod(room, &end);
+    }
+    if (!*end && errno == 0 && (whole || isfinite(out->real)))
+        return true;
+    out->type = VALUE_NULL;
+    return false;
+}
+
+static void
+add_text(struct rowset *set, struct span text)
+{
+    char *clean = mem_alloc(text.size + 1);
+    if (!clean) {
+        set->failed = true;
+        return;
+    }
+    clean_text(text, clean);
+    rowset_bytes(set, clean, text.size);
+    mem_free(clean);
+}
+
+static void
+add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
+         struct span text)
+{
+    enum column_type type = rows->table->columns[column + 1].type->type;
+    struct value value = {.type = VALUE_NULL};
+
+    if (!text.data)
+        rowset_null(set);
+    else if (type == COLUMN_INT || type == COLUMN_BIGINT) {
+        to_number(text, true, &value);
+        rowset_value(set, &value);
+    } else if (type == COLUMN_DOUBLE) {
+        to_number(text, false, &value);
+        rowset_value(set, &value);
+    } else
+        add_text(set, text);
+}
+
+/* ---- answers ---- */
+
+static int
+start(struct cluster_ask *ask)
+{
+    struct cluster_rows *rows = (struct cluster_rows *)ask;
+
+    rows->sets = mem_zalloc(ask->id_count + 1, sizeof(*rows->sets));
+    return rows->sets ? 0 : -1;
+}
+
+/* What is past a ceiling is left out. */
+static int
+take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
+{
+    struct cluster_rows *rows = (struct cluster_rows *)ask;
+    struct rowset *set = &rows->sets[block->id_index];
+    size_t columns = rows->table->column_count - 1;
+
+    if (!set->columns)
+        rowset_init(set, columns);
+    for (size_t row = 0; row < block->row_count; row++) {
+        if (rowset_rows(set) >= CLUSTER_NODE_ROWS_MAX ||
+            rows->cells + columns > CLUSTER_CELLS_MAX) {
+            ask->truncated[block->id_index] = true;
+            return 0;
+        }
+        rows->cells += columns;
+        for (size_t i = 0; i < columns; i++)
+            add_cell(rows, set, i, block->cells[row * columns + i]);
+    }
+    return rowset_done(set, err);
+}
+
+static int
+finish(struct cluster_ask *ask, struct error *err)
+{
+    struct cluster_rows *rows = (struct cluster_rows *)ask;
+
+    (void)err;
+    /* Part of an answer is none. */
+    for (size_t i = 0; i < ask->id_count; i++)
+        if (ask->failures[i].text)
+            rowset_fini(&rows->sets[i]);
+    return 0;
+}
+
+static void
+free_rows(struct cluster_ask *ask)
+{
+    struct cluster_rows *rows = (struct cluster_rows *)ask;
+
+    for (size_t i = 0; rows->sets && i < ask->id_count; i++)
+        rowset_fini(&rows->sets[i]);
+    mem_free(rows->sets);
+    mem_free(rows);
+}
+
+static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
+
+/* ---- questions ---- */
+
+static void
+write_question(const struct catalog_table *table, const char *snapshot,
+               struct buffer *out)
+{
+    buffer_text(out, "SELECT ");
+    for (size_t i = 1; i < table->column_count; i++)
+        buffer_format(out, "%s`%s`", i > 1 ? ", " : "", table->columns[i].name);
+    buffer_format(out, " FROM heapwire.`%s`", table->of->name);
+    if (!snapshot)
+        return;
+    buffer_text(out, " WHERE snapshot = '");
+    for (; *snapshot; snapshot++) {
+        if (*snapshot == '\'' || *snapshot == '\\')
+            buffer_char(out, *snapshot == '\'' ? '\'' : '\\');
+        buffer_char(out, *snapshot);
+    }
+    buffer_char(out, '\'');
+}
+
+/* Whether a node takes a profile to answer. */
+static bool
+takes_profile(const struct catalog_table *of, const char *snapshot)
+{
+    return (of->needs & (NEED_TOTAL | NEED_SNAPSHOT)) != 0 ||
+           (of->walk && (!snapshot || strcasecmp(snapshot, "now") == 0));
+}
+
+/* The key is the question, with who is asked. */
+static void
+make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
+         size_t id_count)
+{
+    buffer_add(key, question->data, question->size);
+    buffer_char(key, '\0');
+    for (size_t i = 0; i < id_count; i++)
+        buffer_u64(key, ids[i]);
+}
+
+static int
+begin(struct handle *handle, const struct catalog_table *table,
+      const uint64_t *ids, size_t id_count, const char *snapshot,
+      const struct buffer *question, struct buffer *key)
+{
+    struct peer_request request = {.verb = PEER_SELECT,
+                                   .text = {question->data, question->size},
+                                   .column_count = table->column_count - 1,
+                                   .parallel =
+                                       takes_profile(table->of, snapshot),
+                                   .node_bytes_max = CLUSTER_NODE_BYTES_MAX,
+                                   .bytes_max = CLUSTER_BYTES_MAX};
+    struct cluster_rows *rows = mem_zalloc(1, sizeof(*rows));
+
+    if (!rows) {
+        error_memory(&handle->failure, "a question to the cluster");
+        handle->failed = true;
+        return SQLITE_ERROR;
+    }
+    rows->ask.ops = &rows_ops;
+    rows->table = table;
+    return cluster_begin(handle, &rows->ask, key, ids, id_count, &request);
+}
+
+int
+cluster_rows_need(struct handle *handle, const struct catalog_table *table,
+                  const uint64_t *ids, size_t id_count, const char *snapshot,
+                  const struct cluster_rows **out)
+{
+    struct buffer question, key;
+    struct cluster_ask *ask;
+    int rc;
+
+    buffer_init(&question, QUESTION_MAX);
+    buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
+    write_question(table, snapshot, &question);
+    make_key(&key, &question, ids, id_count);
+    rc = cluster_find(handle, &key, &ask);
+    if (rc == SQLITE_OK && !ask)
+        rc = begin(handle, table, ids, id_count, snapshot, &question, &key);
+    if (rc == SQLITE_OK)
+        *out = (const struct cluster_rows *)ask;
+    buffer_fini(&question);
+    buffer_fini(&key);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static size_t
+rows_of(const struct cluster_place *place)
+{
+    const struct rowset *set = &place->rows->sets[place->node];
+
+    return set->columns ? rowset_rows(set) : 0;
+}
+
+static void
+skip_empty(struct cluster_place *place)
+{
+    while (!cluster_place_done(place) && place->row >= rows_of(place)) {
+        place->node++;
+        place->row = 0;
+    }
+}
+
+void
+cluster_place_first(struct cluster_place *place,
+                    const struct cluster_rows *rows)
+{
+    *place = (struct cluster_place){.rows = rows};
+    skip_empty(place);
+}
+
+void
+cluster_place_next(struct cluster_place *place)
+{
+    place->row++;
+    skip_empty(place);
+}
+
+bool
+cluster_place_done(const struct cluster_place *place)
+{
+    return !place->rows || place->node >= place->rows->ask.id_count;
+}
+
+void
+cluster_place_cell(const struct cluster_place *place, size_t column,
+                   struct value *out)
+{
+    if (column == 0) {
+        out->type = VALUE_INT;
+        out->integer = (int64_t)place->rows->ask.ids[place->node];
+        return;
+    }
+    *out = rowset_row(&place->rows->sets[place->node], place->row)[column - 1];
+}

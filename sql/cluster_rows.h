@@ -1,0 +1,47 @@
+/*
+ * cluster_rows.h - the rows of a table that each node has, of all of them.
+ *
+ * What nodes answer are texts: they are values of the columns' types here, and
+ * nothing where they are none.
+ */
+#ifndef HW_CLUSTER_ROWS_H
+#define HW_CLUSTER_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct catalog_table;
+struct cluster_rows;
+struct handle;
+struct value;
+
+enum {
+    CLUSTER_NODE_ROWS_MAX = 100000,   /* of one node, */
+    CLUSTER_NODE_BYTES_MAX = 8 << 20, /* and bytes; */
+    CLUSTER_BYTES_MAX = 64 << 20,     /* of all, */
+    CLUSTER_CELLS_MAX = 4 << 20       /* and values */
+};
+
+/* Asks, unless it was asked: SQLite's codes as select_need.  table->of is
+ * not NULL; ids as cluster_begin has them; snapshot NULL: whatever the node
+ * gives. */
+int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
+                      const uint64_t *ids, size_t id_count,
+                      const char *snapshot, const struct cluster_rows **out);
+
+/* A row's place. */
+struct cluster_place {
+    const struct cluster_rows *rows;
+    size_t node, row;
+};
+
+void cluster_place_first(struct cluster_place *place,
+                         const struct cluster_rows *rows);
+void cluster_place_next(struct cluster_place *place);
+bool cluster_place_done(const struct cluster_place *place);
+/* *out is NULL as it comes; texts last as long as the rows. */
+void cluster_place_cell(const struct cluster_place *place, size_t column,
+                        struct value *out);
+
+#endif
