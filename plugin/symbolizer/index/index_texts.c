@@ -60,18 +60,22 @@ rank_of(const struct index_texts *texts, uint64_t number)
            (uint32_t)__builtin_popcountll(wanted->bits & below);
 }
 
-/* The first that is wanted of number and those behind it; items: none. */
+/* The first that is wanted of number and those behind it, up to end; end:
+ * none.  What is behind end is not looked at: it may be far. */
 static uint64_t
-next_wanted(const struct index_texts *texts, uint64_t number)
+next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 {
-    uint64_t word = number / 64, bits;
+    uint64_t word = number / 64, bits, found;
 
-    if (number >= texts->items)
-        return texts->items;
+    if (number >= end)
+        return end;
     bits = texts->wanted[word].bits & UINT64_MAX << number % 64;
-    while (bits == 0 && word < texts->items / 64)
+    while (bits == 0 && word < (end - 1) / 64)
         bits = texts->wanted[++word].bits;
-    return bits ? word * 64 + (uint64_t)__builtin_ctzll(bits) : texts->items;
+    if (bits == 0)
+        return end;
+    found = word * 64 + (uint64_t)__builtin_ctzll(bits);
+    return found < end ? found : end;
 }
 
 /* Unpacks up to the last text: sizes come first. */
@@ -98,7 +102,7 @@ last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 {
     uint64_t next;
 
-    while ((next = next_wanted(texts, number + 1)) < end)
+    while ((next = next_wanted(texts, number + 1, end)) < end)
         number = next;
     return number;
 }
@@ -149,7 +153,7 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
     if (!seal(texts))
         return -1;
     index_blocks_expect(blocks, section, texts->count);
-    while ((number = next_wanted(texts, number)) < texts->items) {
+    while ((number = next_wanted(texts, number, texts->items)) < texts->items) {
         const struct index_group *found =
             index_blocks_find(blocks, section, number);
         uint64_t last;
@@ -159,12 +163,15 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
             number++;
             continue;
         }
-        last = last_wanted(texts, number, found->next);
+        last = last_wanted(texts, number,
+                           found->next < texts->items ? found->next
+                                                      : texts->items);
         if (!unpack(found, (uint32_t)(last - found->first), &group)) {
             number = last + 1;
             continue;
         }
-        for (; number <= last; number = next_wanted(texts, number + 1)) {
+        for (; number <= last;
+             number = next_wanted(texts, number + 1, last + 1)) {
             rc = take(&group, (uint32_t)(number - found->first),
                       &texts->list[rank_of(texts, number)], arena, &taker);
             if (rc != 0)
