@@ -233,20 +233,14 @@ def bench(count):
         connected = statistics.median(times)
         after = figure(coordinator, "status", "VmRSS") / 1024
         most = figure(coordinator, "status", "VmHWM") / 1024
-        print(f"{count} nodes, started in {started:.1f} s; one heapwired: RSS "
-              f"{one:.1f} MB, PSS {one_pss:.1f} MB; all processes: RSS "
-              f"{total:.0f} MB, PSS {total_pss:.0f} MB; load "
-              f"{os.getloadavg()[0]:.1f}")
-        print(f"  first {first:.1f} ms; connected {connected:.1f} ms (median "
-              f"of {ROUNDS}: {', '.join(f'{t:.1f}' for t in times)})")
-        print(f"  coordinator: RSS {before:.1f} MB before, {after:.1f} MB "
-              f"after, {most:.1f} MB at most", flush=True)
+        print(f"{count:6} {started:8.1f} {one:6.1f} {one_pss:6.1f} {total:7.0f} "
+              f"{total_pss:6.0f} {first:8.1f} {connected:8.1f} {before:7.1f} "
+              f"{after:7.1f} {most:7.1f}", end="", flush=True)
         for options in LOOP:
             took = loop(nodes, options)
-            again = ask(wire, count)
-            print(f"  xargs -P 32 mariadb {options}: {took:.0f} ms, "
-                  f"{took / connected:.0f} times as long; a statement after "
-                  f"that {again:.1f} ms", flush=True)
+            print(f" {took:9.0f} {took / connected:6.0f}", end="", flush=True)
+        print(f" {os.getloadavg()[0]:6.1f}   "
+              f"{' '.join(f'{t:.1f}' for t in times)}", flush=True)
         wire.close()
     finally:
         nodes.close()
@@ -261,7 +255,15 @@ def main(counts):
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    print(f"{SCRIPT} on ALL; {os.cpu_count()} processors")
+    print(f"{SCRIPT} on ALL; {os.cpu_count()} processors.  MB; milliseconds "
+          f"to the last row, then is the median of {ROUNDS} (at the end)")
+    heads = "".join(f" {o or 'stock loop':>9} {'times':>6}" for o in LOOP)
+    print(f"{'':15} {'a heapwired':>13} {'all processes':>14} "
+          f"{'statement':>17} {'the coordinator':>23} "
+          f"{'xargs -P 32 mariadb' if LOOP else ''}")
+    print(f"{'nodes':>6} {'start, s':>8} {'RSS':>6} {'PSS':>6} {'RSS':>7} "
+          f"{'PSS':>6} {'first':>8} {'then':>8} {'before':>7} {'after':>7} "
+          f"{'most':>7}{heads} {'load':>6}")
     for count in counts or (10, 100, 1000):
         bench(int(count))
 
