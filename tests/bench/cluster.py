@@ -233,9 +233,10 @@ def bench(count):
         connected = statistics.median(times)
         after = figure(coordinator, "status", "VmRSS") / 1024
         most = figure(coordinator, "status", "VmHWM") / 1024
-        print(f"{count:6} {started:8.1f} {one:6.1f} {one_pss:6.1f} {total:7.0f} "
-              f"{total_pss:6.0f} {first:8.1f} {connected:8.1f} {before:7.1f} "
-              f"{after:7.1f} {most:7.1f}", end="", flush=True)
+        print(f"{count:6} {started:8.1f} {one:6.1f} {one_pss:6.1f} "
+              f"{total:7.0f} {total_pss:6.0f} {first:8.1f} "
+              f"{connected:8.1f} {before:7.1f} {after:7.1f} {most:7.1f}",
+              end="", flush=True)
         for options in LOOP:
             took = loop(nodes, options)
             print(f" {took:9.0f} {took / connected:6.0f}", end="", flush=True)
