@@ -76,12 +76,14 @@ class RedisNode:
         return os.path.join(self.directory, "state", "mysql.sock")
 
     def log(self):
-        with open(self.log_path, encoding="utf-8") as f:
-            return f.read()
+        with contextlib.suppress(FileNotFoundError):
+            with open(self.log_path, encoding="utf-8") as f:
+                return f.read()
+        return ""
 
     def wait(self):
         """Until it serves; finds its processes by their parent."""
-        wait_for(lambda: os.path.exists(self.socket) or
+        wait_for(lambda: "serves node" in self.log() or
                  self.process.poll() is not None, 30)
         run = self.process.pid
         with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
