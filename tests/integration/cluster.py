@@ -1,0 +1,320 @@
+"""Five Redis under heapwire-run, and what befalls nodes of a cluster.
+
+The first one is asked; it reaches the last one by a relay.  Whatever happens,
+each node that is asked for has its row, within heapwire_timeout.
+"""
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+from meddler import Meddler
+from mysql_wire import Refused, Wire
+from node_under_test import BUILD, wait_for
+
+RUN = os.path.join(BUILD, "bin", "heapwire-run")
+IDS = (10001, 10002, 10003, 10004, 10005)
+ASKED, KILLED, STOPPED, CHANGED, RELAYED = IDS
+REFUSING, NOBODY, OTHER = 10006, 10007, 10044
+TIMEOUT = 3
+LATE = 4  # seconds that a busy machine may add
+SECRET = "a-secret-for-the-tests-of-clusters"
+HEAP = "System.print(HeapProf.getInstance().{}())"
+HAS = HEAP.format("has_enable")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def has_ended(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True
+
+
+class RedisNode:
+    """heapwire-run, its heapwired and its redis-server."""
+
+    def __init__(self, work, i, places, own_port):
+        self.id, self.directory = i, os.path.join(work, f"{i}-{own_port}")
+        os.makedirs(self.directory, mode=0o700)
+        self.config = os.path.join(self.directory, "heapwire.ini")
+        self.log_path = os.path.join(self.directory, "log")
+        self.write(places)
+        self.children = {}
+        with open(os.path.join(self.directory, "out"), "wb") as out:
+            self.process = subprocess.Popen(
+                [RUN, "--config", self.config, "--node-id", str(i),
+                 "--listen", f"127.0.0.1:{own_port}",
+                 "--state-dir", os.path.join(self.directory, "state"),
+                 "--log", self.log_path, "--linger", "0", "--",
+                 "redis-server", "--port", str(free_port()), "--bind",
+                 "127.0.0.1", "--save", "", "--dir", self.directory],
+                stdout=out, stderr=out)
+
+    def write(self, places):
+        text = f"[cluster]\nname = redis\nsecret = {SECRET}\n" + "".join(
+            f"[peer {n}]\naddress = 127.0.0.1:{port}\n"
+            for n, port in places.items())
+        with open(self.config + ".new", "w", encoding="ascii") as f:
+            os.fchmod(f.fileno(), 0o600)
+            f.write(text)
+        os.replace(self.config + ".new", self.config)
+
+    @property
+    def socket(self):
+        return os.path.join(self.directory, "state", "mysql.sock")
+
+    def log(self):
+        with contextlib.suppress(FileNotFoundError):
+            with open(self.log_path, encoding="utf-8") as f:
+                return f.read()
+        return ""
+
+    def wait(self):
+        """Until it serves; finds its processes by their parent."""
+        wait_for(lambda: "serves node" in self.log() or
+                 self.process.poll() is not None, 30)
+        run = self.process.pid
+        with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
+            for pid in map(int, f.read().split()):
+                with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                    self.children[comm.read().strip()] = pid
+        assert "heapwired" in self.children, self.children
+        return self
+
+    @property
+    def heapwired(self):
+        return self.children["heapwired"]
+
+    def crash(self):
+        """As when its machine is lost: nobody has time to say anything."""
+        pids = [self.process.pid, *self.children.values()]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        wait_for(lambda: all(map(has_ended, pids)))
+
+    def terminate(self):
+        if self.process.poll() is not None:
+            return
+        for pid in self.children.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self.process.terminate()
+
+    def stop(self):
+        self.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.crash()
+            raise
+
+
+class Cluster:
+    def __init__(self):
+        self.work = tempfile.mkdtemp(prefix="hw-redis-", dir="/tmp")
+        self.nodes, self.sql = {}, None
+        self.refusing = socket.socket()  # bound, but it listens never
+        self.refusing.bind(("127.0.0.1", 0))
+        self.ports = {i: free_port() for i in IDS}
+        self.relay = Meddler()
+        self.relay.target = ("127.0.0.1", self.ports[RELAYED])
+        self.seen = dict(self.ports)  # by the one that is asked
+        self.seen[RELAYED] = self.relay.port
+
+    def start(self):
+        for i in IDS:
+            self.nodes[i] = RedisNode(
+                self.work, i, self.seen if i == ASKED else self.ports,
+                self.ports[i])
+        for node in self.nodes.values():
+            node.wait()
+        self.sql = Wire(self.nodes[ASKED].socket, timeout=60)
+        self.sql.login()
+        self.sql.query(f"SET heapwire_timeout = {TIMEOUT}".encode())
+        wait_for(lambda: self.said() == {i: "OK false" for i in IDS}, 30, 0.1)
+
+    def query(self, target, script):
+        """Its rows; never later than it may be."""
+        began = time.monotonic()
+        try:
+            return self.sql.query(
+                f"ADMIN EXECUTE ON {target} '{script}'".encode())
+        finally:
+            took = time.monotonic() - began
+            assert took < TIMEOUT + LATE, f"{target} took {took:.1f} s"
+
+    def said(self, target="ALL", script=HAS):
+        """By node: status and result; each node has one row here."""
+        rows = self.query(target, script)
+        said = {int(i): f"{s.decode()} {(r or b'').decode()}"
+                for i, s, r in rows}
+        assert len(said) == len(rows), rows
+        return said
+
+    def refused(self, target, script=HAS):
+        try:
+            rows = self.query(target, script)
+        except Refused as err:
+            return err.text
+        raise AssertionError(f"{target} should fail: {rows}")
+
+    def others(self, *but, text="OK false"):
+        return {i: text for i in IDS if i not in but}
+
+    def reload(self, places):
+        node = self.nodes[ASKED]
+        before = node.log().count("configuration again")
+        node.write(places)
+        os.kill(node.heapwired, signal.SIGHUP)
+        wait_for(lambda: node.log().count("configuration again") > before)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.sql:
+            self.sql.close()
+        with contextlib.ExitStack() as stack:  # all end, whatever one does
+            stack.callback(shutil.rmtree, self.work, ignore_errors=True)
+            stack.callback(self.refusing.close)
+            for node in self.nodes.values():
+                stack.callback(node.stop)
+                node.terminate()
+            if kind and ASKED in self.nodes:
+                print(self.nodes[ASKED].log()[-3000:])
+
+
+def check_targets(c):
+    assert c.said("ALL BACKENDS") == c.others()
+    assert c.said("10005, 10002") == {10002: "OK false", 10005: "OK false"}
+    assert c.said(f"{NOBODY}, 10003") == {
+        10003: "OK false", NOBODY: "ERROR node not found"}
+    assert c.refused(NOBODY) == f"node not found: {NOBODY}"
+    assert c.query(10003, HAS) == [[b"false"]]
+    text = c.refused("ALL COMPUTE NODES")
+    assert text == "no target nodes resolved for ADMIN EXECUTE", text
+
+
+def check_all_are_enabled_and_disabled(c):
+    for verb, then in (("enable_prof", "true"), ("enable_prof", "true"),
+                       ("disable_prof", "false")):
+        assert c.said(script=HEAP.format(verb)) == c.others(
+            text="OK instance of HeapProf")
+        assert c.said() == c.others(text=f"OK {then}")
+
+
+def check_a_refusing_one(c):
+    port = c.refusing.getsockname()[1]
+    c.reload({**c.seen, REFUSING: port})
+    text = f"submit failed for 127.0.0.1:{port}: Connection refused"
+    assert c.said() == {**c.others(), REFUSING: f"ERROR {text}"}
+    assert c.refused(REFUSING) == text
+    c.reload(c.seen)
+    assert c.said() == c.others()
+
+
+def check_garbage(c):
+    c.relay.mode = "garbage"
+    said = c.said()
+    text = said.pop(RELAYED)
+    assert said == c.others(RELAYED), said
+    assert text.startswith(
+        f"ERROR rpc failed 127.0.0.1:{c.relay.port}: "), text
+    c.relay.mode = "relay"
+    assert c.said() == c.others()
+
+
+def check_a_slow_one_while_members_change(c):
+    """Who is asked for has its row, also when it is no member any more."""
+    c.relay.mode = "drip"
+    left = {i: p for i, p in c.seen.items() if i not in (RELAYED, KILLED)}
+    failed = []
+
+    def change():
+        try:
+            c.reload({**left, REFUSING: c.refusing.getsockname()[1]})
+        except BaseException as err:  # for the thread that asks
+            failed.append(err)
+
+    timer = threading.Timer(0.5, change)
+    timer.start()
+    began = time.monotonic()
+    said = c.said()
+    took = time.monotonic() - began
+    timer.join()
+    assert not failed, failed
+    assert said == {**c.others(RELAYED),
+                    RELAYED: f"ERROR timeout after {TIMEOUT}s"}, said
+    assert took > TIMEOUT - 0.1, took
+    after = c.said()
+    assert sorted(after) == sorted([*left, REFUSING]), after
+    assert "Connection refused" in after[REFUSING], after
+    assert c.refused(KILLED) == f"node not found: {KILLED}"
+    c.relay.mode = "relay"
+    c.reload(c.seen)
+    assert c.said() == c.others()
+
+
+def check_a_stopped_one(c):
+    os.kill(c.nodes[STOPPED].heapwired, signal.SIGSTOP)
+    assert c.said() == {**c.others(STOPPED),
+                        STOPPED: f"ERROR timeout after {TIMEOUT}s"}
+    os.kill(c.nodes[STOPPED].heapwired, signal.SIGCONT)
+    wait_for(lambda: c.said() == c.others(), 30, 0.1)
+
+
+def check_a_killed_one(c):
+    c.nodes[KILLED].crash()
+    place = f"127.0.0.1:{c.ports[KILLED]}"
+    text = f"submit failed for {place}: Connection refused"
+    assert c.said() == {**c.others(KILLED), KILLED: f"ERROR {text}"}
+    assert c.refused(KILLED) == text
+    row, = c.sql.query(b"SELECT state, last_error FROM heapwire.nodes "
+                       b"WHERE id = %d" % KILLED)
+    assert row == [b"unreachable", text.encode()], row
+
+
+def check_another_id_at_the_same_address(c):
+    """While one is dead already: both have their rows."""
+    c.nodes.pop(CHANGED).stop()
+    port = c.ports[CHANGED]
+    c.nodes[OTHER] = RedisNode(c.work, OTHER, {OTHER: port}, port).wait()
+    said = c.said()
+    text = said.pop(CHANGED)
+    assert text.startswith("ERROR id mismatch: "), text
+    assert str(OTHER) in text and str(CHANGED) in text, text
+    assert "Connection refused" in said.pop(KILLED)
+    assert said == c.others(CHANGED, KILLED), said
+    # And it was asked nothing.
+    assert "ADMIN EXECUTE" not in c.nodes[OTHER].log()
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with Cluster() as c:
+        began = time.monotonic()
+        c.start()
+        print(f"ok started ({time.monotonic() - began:.1f} s)", flush=True)
+        for name, check in list(globals().items()):
+            if name.startswith("check_"):
+                began = time.monotonic()
+                check(c)
+                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
+                      flush=True)
+
+
+main()
