@@ -290,6 +290,13 @@ def sources(path):
     for database, table, *column in rows:
         catalog.setdefault((database, table), []).append(tuple(column))
     said = tables_in_comments()
+    # Those of all nodes are made of the node's own; who took a snapshot is
+    # not told beside whose row it is.
+    for database, table in list(catalog):
+        if table.startswith("cluster_"):
+            own = said[database, table.removeprefix("cluster_")]
+            said[database, table] = [("node_id", "bigint unsigned", "YES")] + [
+                column for column in own if column[0] != "node_id"]
     same("tables of heapwire without SQL", [],
          [t for t in catalog if t[0] == "heapwire" and t not in said])
     for table, columns in said.items():
