@@ -271,12 +271,16 @@ open_more(struct peer_pool *pool)
 {
     struct peer_call *call;
 
+    if (pool->opening) /* one that failed has ended: the loop goes on */
+        return;
+    pool->opening = true;
     while ((call = pool->waiting.first ? pool->waiting.first
                                        : pool->doubtful.first) &&
            peer_pool_has_room(pool)) {
         leave_line(call);
         open_link(call);
     }
+    pool->opening = false;
 }
 
 /* What owners call */

@@ -336,6 +336,7 @@ fetched(struct peer_link *l)
         cells[i].data = l->row[i];
         cells[i].size = l->row[i] ? sizes[i] : 0;
     }
+    l->run += PEER_LINK_ROW;
     l->events->row(l, cells);
     if (!l->events || l->broken)
         return false;

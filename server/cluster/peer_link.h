@@ -31,7 +31,8 @@ enum {
                                    it is */
     PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */
     PEER_LINK_KEPT = 256 << 10, /* of a packet's buffer, between packets */
-    PEER_LINK_RUN = 256 << 10   /* read on end, before others have their turn */
+    PEER_LINK_RUN = 256 << 10,  /* read on end, before others have their turn */
+    PEER_LINK_ROW = 64 /* bytes more that a row counts there: a call each */
 };
 
 enum peer_link_state {

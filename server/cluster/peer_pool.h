@@ -57,6 +57,7 @@ struct peer_pool {
     /* Who waits for a fresh link; those whose node has failed the last time
      * come after all others, so that the dead keep nobody waiting. */
     struct peer_calls waiting, doubtful;
+    bool opening; /* links, for them */
 };
 
 struct peer_call_events {

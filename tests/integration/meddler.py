@@ -179,6 +179,12 @@ class Meddler:
         time.sleep(2)
         client.sendall(row[-1:] + frame(5, END))
 
+    def late_void(self, client):
+        """Rows without end, of nothing."""
+        client.sendall(HEAD)
+        while True:
+            client.sendall(frame(4, b"\xfb") * 10000)
+
     def late_columns(self, client):
         client.sendall(frame(1, b"\x01"))
         many = frame(2, column()) * 1000
