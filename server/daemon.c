@@ -6,15 +6,11 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 #include <uv.h>
-
-#include <openssl/crypto.h>
 
 #include "arguments.h"
 #include "audit.h"
@@ -25,6 +21,8 @@
 #include "cluster.h"
 #include "config.h"
 #include "controller.h"
+#include "daemon_check.h"
+#include "daemon_cluster.h"
 #include "deaths.h"
 #include "descriptors.h"
 #include "end_watch.h"
@@ -33,9 +31,7 @@
 #include "index_keeper.h"
 #include "listener.h"
 #include "log.h"
-#include "membership.h"
 #include "memory.h"
-#include "peer_identity.h"
 #include "server.h"
 #include "state_dir.h"
 #include "store.h"
@@ -58,123 +54,12 @@ struct daemon {
     struct watch *watch;
     uv_loop_t loop;
     struct server server;
-    struct cluster *cluster;
-    struct membership *membership;
+    struct daemon_cluster cluster;
     struct listener local, tcp;
     struct follower follower;
     uv_signal_t signals[SIGNALS];
     bool loop_open, server_open, signals_open, log_open;
 };
-
-/* Configuration */
-
-static void
-say_faults(const struct config_faults *faults)
-{
-    const char *p = faults->text.data, *end;
-
-    for (; p && (end = strchr(p, '\n')); p = end + 1)
-        fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
-}
-
-static int
-check_user(const struct config *config, struct account *account,
-           struct error *err)
-{
-    if (!*config->user)
-        return 0;
-    if (account_find(config->user, account, err) != 0)
-        return -1;
-    if (geteuid() != 0 && account->uid != geteuid()) {
-        error_set(err, ER_WRONG_VALUE,
-                  "only root can run heapwired as the user '%s'", config->user);
-        return -1;
-    }
-    return 0;
-}
-
-static int
-check_file(const char *what, const char *path, int access_mode,
-           struct error *err)
-{
-    struct stat st;
-
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-        access(path, access_mode) == 0)
-        return 0;
-    error_set(err, ER_WRONG_VALUE, "%s = %s: no file of use is there", what,
-              path);
-    return -1;
-}
-
-static int
-say(const struct error *err)
-{
-    fprintf(stderr, "heapwired: %s\n", err->text);
-    return -1;
-}
-
-static int
-check_etcd_files(const struct config_etcd *etcd)
-{
-    const char *const files[][2] = {{"etcd_cacert", etcd->cacert},
-                                    {"etcd_cert", etcd->cert},
-                                    {"etcd_key", etcd->key}};
-    struct error err;
-    int rc = 0;
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        if (*files[i][1] &&
-            check_file(files[i][0], files[i][1], R_OK, &err) != 0)
-            rc = say(&err);
-    return rc;
-}
-
-/* What a start would meet besides the configuration itself. */
-static int
-check_surroundings(const struct config *c)
-{
-    struct certificate certificate = {0};
-    struct account account;
-    struct error err;
-    int rc = 0;
-
-    if (check_user(c, &account, &err) != 0)
-        rc = say(&err);
-    if (*c->exe && check_file("exe", c->exe, X_OK, &err) != 0)
-        rc = say(&err);
-    if (strchr(c->jemalloc, '/') &&
-        check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
-        rc = say(&err);
-    if (check_etcd_files(&c->cluster.etcd) != 0)
-        rc = -1;
-    if (*c->tls_cert && *c->tls_key &&
-        certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
-        rc = say(&err);
-    certificate_fini(&certificate);
-    if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)
-        rc = say(&err);
-    return rc;
-}
-
-int
-daemon_check(const struct arguments *arguments)
-{
-    struct config config;
-    struct config_faults faults;
-    int rc;
-
-    config_faults_init(&faults);
-    rc = config_load(&config, &arguments->config, &faults);
-    say_faults(&faults);
-    if (check_surroundings(&config) != 0)
-        rc = -1;
-    if (rc == 0)
-        setting_print(&config, stdout);
-    config_fini(&config);
-    config_faults_fini(&faults);
-    return rc == 0 ? 0 : EX_CONFIG;
-}
 
 /* TLS */
 
@@ -198,61 +83,6 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
         return -1;
     server_set_tls(&d->server, context);
     return 0;
-}
-
-/* The cluster */
-
-/* Who this node is to others: the same incarnation throughout. */
-static int
-set_identity(struct daemon *d, struct error *err)
-{
-    struct server *server = &d->server;
-    struct peer_identity identity;
-
-    if (membership_identity(&d->config,
-                            server->has_identity ? &server->identity : NULL,
-                            &identity, err) != 0)
-        return -1;
-    server_set_identity(server, &identity);
-    if (d->cluster)
-        cluster_set_identity(d->cluster, &identity);
-    OPENSSL_cleanse(&identity, sizeof(identity));
-    return 0;
-}
-
-/* Once the socket listens, over which it asks itself. */
-static int
-start_cluster(struct daemon *d, struct error *err)
-{
-    struct error left_out;
-    struct cluster_options options = {
-        .identity = d->server.identity,
-        .members = membership_make(&d->config, NULL, &left_out, err),
-        .socket = d->config.socket,
-        .connect_timeout_ms = d->config.cluster.connect_timeout_s * 1000};
-
-    if (options.members)
-        d->cluster = cluster_start(&d->loop, &d->server.wakes, &options, err);
-    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
-    if (!d->cluster)
-        return -1;
-    d->server.node.peers = cluster_peers(d->cluster);
-    d->membership = membership_start(&d->config, &d->server.identity,
-                                     d->cluster, &d->server.wakes, err);
-    return d->membership ? 0 : -1;
-}
-
-/* Takes the secret and the peers of a reload. */
-static void
-reload_cluster(struct daemon *d, struct config *from)
-{
-    bool same = strcmp(d->config.cluster.secret, from->cluster.secret) == 0;
-    struct error err;
-
-    config_cluster_take(&d->config, from);
-    if (!same && set_identity(d, &err) != 0)
-        log_fault("the cluster's key stays as it was: %s", err.text);
-    membership_refresh(d->membership);
 }
 
 /* Listeners */
@@ -377,10 +207,7 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
-    membership_stop(d->membership);
-    d->membership = NULL;
-    if (d->cluster)
-        cluster_stop(d->cluster);
+    daemon_cluster_stop(&d->cluster);
     server_stop(&d->server);
 }
 
@@ -412,7 +239,7 @@ reload(struct daemon *d)
             setting_reload_tls(&d->config, &config);
         else
             log_fault("the certificate stays as it was: %s", err.text);
-        reload_cluster(d, &config);
+        daemon_cluster_reload(&d->cluster, &config);
         server_set_settings(&d->server, &d->config);
         watch_set_rules(d->watch, &d->config.marks);
         d->server.node.requires_tls = config_requires_tls(&d->config);
@@ -558,7 +385,8 @@ start_server(struct daemon *d, struct error *err)
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
-    if (set_identity(d, err) != 0)
+    d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};
+    if (daemon_cluster_identify(&d->cluster, err) != 0)
         return -1;
     if (workers_start(&d->server.workers) != 0) {
         error_set(err, ER_UNKNOWN, "cannot start workers");
@@ -582,7 +410,7 @@ start_listeners(struct daemon *d, struct error *err)
         follower_start(&d->follower, &d->loop, d->controller, leave_root, d);
         return 0;
     }
-    if (check_user(&d->config, &account, err) != 0)
+    if (daemon_check_user(&d->config, &account, err) != 0)
         return -1;
     if (leave_root(d, &account) != 0) {
         error_set(err, ER_UNKNOWN, "cannot run as the user '%s'",
@@ -600,7 +428,7 @@ start(struct daemon *d, struct error *err)
     struct account account;
     bool busy;
 
-    if (check_user(&d->config, &account, err) != 0)
+    if (daemon_check_user(&d->config, &account, err) != 0)
         return EX_CONFIG;
     if (state_dir_open(&d->state, d->config.state_dir, &busy, err) != 0)
         return busy ? EX_TEMPFAIL : EX_CONFIG;
@@ -612,7 +440,8 @@ start(struct daemon *d, struct error *err)
         return EX_OSERR;
     if (load_tls(d, &d->config, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
-    if (start_listeners(d, err) != 0 || start_cluster(d, err) != 0)
+    if (start_listeners(d, err) != 0 ||
+        daemon_cluster_start(&d->cluster, err) != 0)
         return EX_OSERR;
     log_line("heapwired " HW_VERSION " serves node %u in %s", d->config.node_id,
              d->config.state_dir);
@@ -632,7 +461,7 @@ finish(struct daemon *d, int status)
         server_fini(&d->server);
     }
     end_watch_start(&end, END_MS, status);
-    cluster_free(d->cluster); /* no session holds an answer of it */
+    cluster_free(d->cluster.cluster); /* no session holds an answer of it */
     watch_stop(d->watch);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
@@ -663,16 +492,16 @@ daemon_run(const struct arguments *arguments)
     descriptors_prepare();
     workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
-        say_faults(&faults);
+        daemon_say_faults(&faults);
     } else if (cluster_prepare(&err) != 0) {
         rc = EX_OSERR;
-        say(&err);
+        daemon_say(&err);
     } else {
         rc = start(d, &err);
         if (rc == 0)
             uv_run(&d->loop, UV_RUN_DEFAULT);
         else
-            say(&err);
+            daemon_say(&err);
     }
     config_faults_fini(&faults);
     finish(d, rc);

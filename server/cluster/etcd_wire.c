@@ -1,14 +1,12 @@
 /*
- * etcd_wire.c - see etcd_wire.h.
- *
- * protobuf as JSON: bytes are base64, 64-bit numbers are strings, and what is
- * zero or empty is left out.
+ * etcd_wire.c - what etcd answers: see etcd_wire.h, and etcd_ask.c for how it
+ * writes things.
  */
 #include "etcd_wire.h"
 
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,138 +25,6 @@ etcd_wire_prepare(void)
 
     cJSON_InitHooks(&hooks);
 }
-
-/* ---- requests ---- */
-
-static void
-add_base64(struct buffer *out, const void *data, size_t size)
-{
-    char *at = buffer_reserve(out, (size + 2) / 3 * 4 + 1);
-
-    if (at)
-        buffer_claim(
-            out, (size_t)EVP_EncodeBlock((unsigned char *)at, data, (int)size));
-}
-
-/* Of all nodes; end: of the first key that is none of them any more. */
-static void
-add_prefix(struct buffer *out, const char *cluster, bool end)
-{
-    char key[ETCD_KEY_MAX];
-    int size = snprintf(key, sizeof(key), "/heapwire/%s/nodes%c", cluster,
-                        end ? '/' + 1 : '/');
-
-    add_base64(out, key, (size_t)size);
-}
-
-static void
-add_key(struct buffer *out, const char *cluster, uint64_t id)
-{
-    char key[ETCD_KEY_MAX];
-    int size =
-        snprintf(key, sizeof(key), "/heapwire/%s/nodes/%" PRIu64, cluster, id);
-
-    add_base64(out, key, (size_t)size);
-}
-
-static void
-add_value(struct buffer *out, const struct etcd_node *node)
-{
-    char value[ETCD_VALUE_MAX], hex[2 * PEER_INCARNATION + 1];
-    int size;
-
-    for (size_t i = 0; i < PEER_INCARNATION; i++)
-        snprintf(hex + 2 * i, 3, "%02x", node->incarnation[i]);
-    size = snprintf(
-        value, sizeof(value),
-        "{\"id\":%" PRIu64 ",\"address\":\"%s\",\"port\":%u,"
-        "\"role\":\"%s\",\"incarnation\":\"%s\"}",
-        node->member.id, node->member.address, node->member.port,
-        node->member.role == PEER_BACKEND ? "backend" : "compute_node", hex);
-    add_base64(out, value, (size_t)size);
-}
-
-void
-etcd_ask_login(struct buffer *out, const char *user, const char *password)
-{
-    cJSON *body = cJSON_CreateObject();
-    char *text = NULL;
-
-    if (cJSON_AddStringToObject(body, "name", user) &&
-        cJSON_AddStringToObject(body, "password", password))
-        text = cJSON_PrintUnformatted(body);
-    if (text)
-        buffer_text(out, text);
-    else
-        out->failed = true;
-    if (text)
-        explicit_bzero(text, strlen(text));
-    cJSON_free(text);
-    cJSON_Delete(body);
-}
-
-void
-etcd_ask_lease(struct buffer *out, unsigned ttl_s)
-{
-    buffer_format(out, "{\"TTL\":\"%u\"}", ttl_s);
-}
-
-void
-etcd_ask_keepalive(struct buffer *out, int64_t lease)
-{
-    buffer_format(out, "{\"ID\":\"%" PRId64 "\"}", lease);
-}
-
-void
-etcd_ask_put(struct buffer *out, const char *cluster,
-             const struct etcd_node *node, int64_t lease, int64_t modified)
-{
-    uint64_t id = node->member.id;
-
-    buffer_text(out, "{\"compare\":[{\"target\":\"MOD\",\"result\":\"EQUAL\","
-                     "\"key\":\"");
-    add_key(out, cluster, id);
-    buffer_format(out, "\",\"mod_revision\":\"%" PRId64 "\"}],", modified);
-    buffer_text(out, "\"success\":[{\"request_put\":{\"key\":\"");
-    add_key(out, cluster, id);
-    buffer_text(out, "\",\"value\":\"");
-    add_value(out, node);
-    buffer_format(out, "\",\"lease\":\"%" PRId64 "\"}}],", lease);
-    buffer_text(out, "\"failure\":[{\"request_range\":{\"key\":\"");
-    add_key(out, cluster, id);
-    buffer_text(out, "\"}}]}");
-}
-
-void
-etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
-              int64_t revision)
-{
-    char next[ETCD_KEY_MAX + 1] = "";
-
-    buffer_text(out, "{\"key\":\"");
-    if (after.size > 0 && after.size < sizeof(next)) {
-        memcpy(next, after.data, after.size); /* and a NUL: the next one */
-        add_base64(out, next, after.size + 1);
-    } else {
-        add_prefix(out, cluster, false);
-    }
-    buffer_text(out, "\",\"range_end\":\"");
-    add_prefix(out, cluster, true);
-    buffer_format(out, "\",\"limit\":\"%d\",\"revision\":\"%" PRId64 "\"}",
-                  ETCD_PAGE, revision);
-}
-
-void
-etcd_ask_watch(struct buffer *out, const char *cluster, int64_t revision)
-{
-    buffer_text(out, "{\"create_request\":{\"key\":\"");
-    add_prefix(out, cluster, false);
-    buffer_text(out, "\",\"range_end\":\"");
-    add_prefix(out, cluster, true);
-    buffer_format(out, "\",\"start_revision\":\"%" PRId64 "\"}}", revision);
-}
-
-/* ---- answers ---- */
 
 static int
 garbage(struct error *err, const char *what)

@@ -138,6 +138,14 @@ read_end(const struct fanout_end *end, struct peer_end *out)
               end->text ? end->text : "failed, and no memory to say why");
 }
 
+/* Cells without a byte have their place, too. */
+static size_t
+weight_of(const struct peer_fanout *f, const struct peer_block *block)
+{
+    return block->bytes +
+           block->row_count * f->request.column_count * sizeof(struct span);
+}
+
 enum peer_event
 fanout_take(struct peer_fanout *f, struct peer_block **block,
             struct peer_end *end)
@@ -152,7 +160,7 @@ fanout_take(struct peer_fanout *f, struct peer_block **block,
         if (!f->first)
             f->last = NULL;
         if (item->block)
-            f->unread -= item->block->bytes;
+            f->unread -= weight_of(f, item->block);
         else
             f->to_take--;
         if (f->full && f->unread <= PEER_UNREAD_MAX / 2)
@@ -197,7 +205,7 @@ push(struct peer_fanout *f, struct fanout_item *item)
         f->first = item;
     f->last = item;
     if (item->block) {
-        f->unread += item->block->bytes;
+        f->unread += weight_of(f, item->block);
         f->full = f->unread >= PEER_UNREAD_MAX;
     }
     if (!f->released)

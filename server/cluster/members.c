@@ -8,6 +8,13 @@
 #include "errors.h"
 #include "memory.h"
 
+bool
+member_is_same(const struct member *a, const struct member *b)
+{
+    return a->port == b->port && a->role == b->role &&
+           strcmp(a->address, b->address) == 0;
+}
+
 static int
 compare_ids(const void *a, const void *b)
 {

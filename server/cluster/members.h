@@ -7,6 +7,7 @@
 #define HW_MEMBERS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ struct member {
     uint16_t port;
     enum peer_role role;
 };
+
+/* In all but the id. */
+bool member_is_same(const struct member *a, const struct member *b);
 
 struct members {
     int references; /* atomic */

@@ -64,6 +64,7 @@ drop_link(struct peer_call *call)
         return;
     if (call->link->state == PEER_LINK_CONNECTING)
         pool->connecting--;
+    peer_pool_forget(pool, call->link);
     peer_link_close(call->link);
     call->link = NULL;
     pool->open--;
@@ -129,6 +130,22 @@ quiet(struct peer_link *link)
     struct peer_call *call = link->arg;
 
     call->events->quiet(call->arg);
+}
+
+static bool
+grows(struct peer_link *link)
+{
+    struct peer_call *call = link->arg;
+
+    return peer_pool_grows(call->peer->pool, link);
+}
+
+static void
+shrank(struct peer_link *link)
+{
+    struct peer_call *call = link->arg;
+
+    peer_pool_shrank(call->peer->pool);
 }
 
 static void
@@ -228,6 +245,8 @@ static const struct peer_link_events events = {.connected = connected,
                                                .wants = wants,
                                                .row = row,
                                                .quiet = quiet,
+                                               .grows = grows,
+                                               .shrank = shrank,
                                                .answered = answered,
                                                .broken = broken};
 
@@ -252,12 +271,16 @@ open_more(struct peer_pool *pool)
 {
     struct peer_call *call;
 
+    if (pool->opening) /* one that failed has ended: the loop goes on */
+        return;
+    pool->opening = true;
     while ((call = pool->waiting.first ? pool->waiting.first
                                        : pool->doubtful.first) &&
            peer_pool_has_room(pool)) {
         leave_line(call);
         open_link(call);
     }
+    pool->opening = false;
 }
 
 /* What owners call */

@@ -241,6 +241,7 @@ rest(struct peer_link *l, const struct error *error)
     buffer_fini(&l->text);
     buffer_init(&l->text, PEER_CELL_MAX);
     unwatch(l);
+    peer_link_trim(l);
     l->events->answered(l, error);
     if (l->events && !l->broken && !l->mysql.net.pvio)
         fail_text(l, "it hung up");
@@ -335,8 +336,12 @@ fetched(struct peer_link *l)
         cells[i].data = l->row[i];
         cells[i].size = l->row[i] ? sizes[i] : 0;
     }
+    l->run += PEER_LINK_ROW;
     l->events->row(l, cells);
-    return l->events && !l->broken && may_read(l);
+    if (!l->events || l->broken)
+        return false;
+    peer_link_trim(l);
+    return may_read(l);
 }
 
 static const struct step steps[] = {
@@ -381,6 +386,8 @@ drive(struct peer_link *l)
     l->driving = false;
     if (!l->events)
         close_now(l);
+    else if (!l->broken && l->starved)
+        unwatch(l);
     else if (!l->broken && wait != 0)
         watch(l, wait);
     else if (!l->broken && l->state == PEER_LINK_READY && !l->due)
@@ -461,6 +468,14 @@ peer_link_resume(struct peer_link *l)
 {
     if (l->state == PEER_LINK_READING && !l->pending && !l->broken && !l->due)
         drive_soon(l);
+}
+
+void
+peer_link_admit(struct peer_link *l)
+{
+    l->starved = false;
+    l->large = true;
+    drive_soon(l);
 }
 
 bool

@@ -30,8 +30,9 @@ enum {
     PEER_LINK_HELLO = 64 << 10, /* bytes of a packet before it has proven who
                                    it is */
     PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */
-    PEER_LINK_KEPT = 256 << 10, /* of a packet's buffer, to be asked again */
-    PEER_LINK_RUN = 256 << 10   /* read on end, before others have their turn */
+    PEER_LINK_KEPT = 256 << 10, /* of a packet's buffer, between packets */
+    PEER_LINK_RUN = 256 << 10,  /* read on end, before others have their turn */
+    PEER_LINK_ROW = 64 /* bytes more that a row counts there: a call each */
 };
 
 enum peer_link_state {
@@ -61,6 +62,11 @@ struct peer_link_events {
     bool (*wants)(struct peer_link *link);
     void (*row)(struct peer_link *link, const struct span *cells);
     void (*quiet)(struct peer_link *link); /* no more rows for now */
+    /* A packet of more than PEER_LINK_KEPT comes in.  False: it is read once
+     * peer_link_admit says so. */
+    bool (*grows)(struct peer_link *link);
+    /* That packet is over. */
+    void (*shrank)(struct peer_link *link);
     /* code 0: all rows came; else what the node said.  Ready again, or broken
      * right after. */
     void (*answered)(struct peer_link *link, const struct error *error);
@@ -91,6 +97,8 @@ struct peer_link {
     bool due;         /* the timer goes on with the call */
     bool reused;      /* it had answered before */
     bool heard;       /* a byte of this answer came */
+    bool large;       /* it was admitted to a large packet */
+    bool starved;     /* it waits to be */
     unsigned handles; /* that libuv still has */
     MYSQL *made;      /* results of the calls */
     int refused;
@@ -128,8 +136,10 @@ int peer_link_ask(struct peer_link *link, const struct peer_request *request,
 /* READY only: broken is told after so long. */
 void peer_link_rest(struct peer_link *link, uint64_t timeout_ms);
 void peer_link_resume(struct peer_link *link);
+/* What grows refused before. */
+void peer_link_admit(struct peer_link *link);
 
-/* May it be asked again?  Not when it has grown. */
+/* May it be asked again? */
 bool peer_link_reusable(const struct peer_link *link);
 /* Microseconds from the statement to the first byte; 0: none came. */
 uint64_t peer_link_round_trip_us(const struct peer_link *link);
@@ -145,6 +155,9 @@ int peer_link_prepare(struct peer_link *link, struct error *err);
 void peer_link_reason(struct peer_link *link, struct error *out);
 /* True, with *out: the node's own refusal of a statement. */
 bool peer_link_said(struct peer_link *link, struct error *out);
+/* Between two packets, of which nobody needs the first any more: its buffer is
+ * of PEER_LINK_KEPT again. */
+void peer_link_trim(struct peer_link *link);
 /* Ends a call that is under way, and the connection. */
 void peer_link_abandon(struct peer_link *link);
 

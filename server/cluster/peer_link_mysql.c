@@ -3,6 +3,7 @@
  * peer_link.h.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -86,6 +87,29 @@ peer_link_said(struct peer_link *l, struct error *out)
         return false;
     error_set(out, (enum error_code)number, "%s", mysql_error(&l->mysql));
     return true;
+}
+
+/* As the library does when it grows: the buffer is malloc's, and has room for
+ * two headers behind it. */
+void
+peer_link_trim(struct peer_link *l)
+{
+    enum { HEADERS = 16 };
+    NET *net = &l->mysql.net;
+    unsigned char *less;
+
+    if (net->pvio && net->max_packet > PEER_LINK_KEPT) {
+        less = realloc(net->buff, PEER_LINK_KEPT + HEADERS);
+        if (less) {
+            net->buff = net->write_pos = net->read_pos = less;
+            net->max_packet = PEER_LINK_KEPT;
+            net->buff_end = less + net->max_packet;
+        }
+    }
+    if (l->large && net->max_packet <= PEER_LINK_KEPT) {
+        l->large = false;
+        l->events->shrank(l);
+    }
 }
 
 void

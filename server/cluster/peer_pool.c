@@ -123,6 +123,7 @@ peer_keep_idle(struct peer *peer, struct peer_link *link)
     struct peer_pool *pool = peer->pool;
 
     if (peer->gone || !peer_link_reusable(link)) {
+        peer_pool_forget(pool, link);
         peer_link_close(link);
         pool->open--;
         return;
@@ -155,6 +156,62 @@ peer_leave(struct peer *peer)
 {
     peer->gone = true;
     peer_drop_idle(peer);
+}
+
+/* Large packets */
+
+static void
+leave_starved(struct peer_pool *pool, struct peer_link *link)
+{
+    if (link->previous)
+        link->previous->next = link->next;
+    else
+        pool->first_starved = link->next;
+    if (link->next)
+        link->next->previous = link->previous;
+    else
+        pool->last_starved = link->previous;
+    link->next = link->previous = NULL;
+}
+
+bool
+peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
+{
+    if (pool->large < PEER_LARGE_MAX) {
+        pool->large++;
+        return true;
+    }
+    link->previous = pool->last_starved;
+    if (link->previous)
+        link->previous->next = link;
+    else
+        pool->first_starved = link;
+    pool->last_starved = link;
+    return false;
+}
+
+/* Whoever has waited the longest takes its turn. */
+void
+peer_pool_shrank(struct peer_pool *pool)
+{
+    struct peer_link *link = pool->first_starved;
+
+    if (!link) {
+        pool->large--;
+        return;
+    }
+    leave_starved(pool, link);
+    peer_link_admit(link);
+}
+
+void
+peer_pool_forget(struct peer_pool *pool, struct peer_link *link)
+{
+    if (link->starved)
+        leave_starved(pool, link);
+    if (link->large)
+        peer_pool_shrank(pool);
+    link->starved = link->large = false;
 }
 
 /* The pool */

@@ -17,11 +17,13 @@
 #include "peers.h"
 
 enum {
-    PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
-    PEER_IDLE_MAX = 1024,     /* and those to all nodes */
-    PEER_IDLE_MS = 60 * 1000, /* then it is closed */
-    PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
-    PEER_CONNECTING_MAX = 128 /* at once: to prove keys takes a processor */
+    PEER_IDLE_EACH = 4,        /* links that a node's next questions find */
+    PEER_IDLE_MAX = 1024,      /* and those to all nodes */
+    PEER_IDLE_MS = 60 * 1000,  /* then it is closed */
+    PEER_LINKS_MAX = 4096,     /* open; the others wait for one */
+    PEER_CONNECTING_MAX = 128, /* at once: to prove keys takes a processor */
+    PEER_LARGE_MAX = 8 /* that read a packet of more than PEER_LINK_KEPT, up to
+                          PEER_CELL_MAX: the others' wait in their sockets */
 };
 
 struct peer_pool;
@@ -50,9 +52,12 @@ struct peer_pool {
     size_t links_max;
     size_t open, connecting, idle;
     struct peer_link *oldest, *newest; /* of the idle ones */
+    size_t large;
+    struct peer_link *first_starved, *last_starved; /* wait to be large */
     /* Who waits for a fresh link; those whose node has failed the last time
      * come after all others, so that the dead keep nobody waiting. */
     struct peer_calls waiting, doubtful;
+    bool opening; /* links, for them */
 };
 
 struct peer_call_events {
@@ -105,6 +110,11 @@ void peer_call_cancel(struct peer_call *call, const struct error *late);
 struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */
 void peer_keep_idle(struct peer *peer, struct peer_link *link);
 void peer_drop_idle(struct peer *peer);
+/* As peer_link_events: may it be large? */
+bool peer_pool_grows(struct peer_pool *pool, struct peer_link *link);
+void peer_pool_shrank(struct peer_pool *pool);
+/* It closes, large or waiting to be or neither. */
+void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
 /* May one more be opened?  An idle one goes where there are too many. */
 bool peer_pool_has_room(struct peer_pool *pool);
 void peer_note(struct peer *peer, const struct peer_link *link,

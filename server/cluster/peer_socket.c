@@ -137,14 +137,29 @@ wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
                : -1;
 }
 
+/* The library has made room for a packet, of which it has touched nothing yet:
+ * may it be filled? */
+static bool
+is_starved(struct peer_link *l)
+{
+    if (l->large || l->abandoned || l->mysql.net.max_packet <= PEER_LINK_KEPT)
+        return false;
+    if (!l->starved) {
+        l->large = l->events->grows(l);
+        l->starved = !l->large;
+    }
+    return l->starved;
+}
+
 static ssize_t
 read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
 {
     struct peer_link *l = link_of(pvio);
     ssize_t got;
 
-    if (l->run >= PEER_LINK_RUN && !wait_for(l, MYSQL_WAIT_READ))
-        return -1;
+    while (l->run >= PEER_LINK_RUN || is_starved(l))
+        if (!wait_for(l, MYSQL_WAIT_READ))
+            return -1;
     for (;;) {
         got = recv(l->fd, buffer, length, MSG_DONTWAIT);
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -369,7 +384,7 @@ on_bio(BIO *bio, int what, const char *data, size_t size, int number,
     (void)size;
     (void)number;
     (void)other;
-    if (what == BIO_CB_READ && l->run >= PEER_LINK_RUN) {
+    if (what == BIO_CB_READ && (l->run >= PEER_LINK_RUN || is_starved(l))) {
         BIO_clear_retry_flags(bio);
         BIO_set_retry_read(bio);
         return -1;

@@ -31,13 +31,14 @@ def free_port(address="127.0.0.1"):
 class Cluster:
     """Nodes by id; meddled: those that the first one reaches by a relay."""
 
-    def __init__(self, ids=(A, B, C), meddled=(B,), settings="", extra=""):
+    def __init__(self, ids=(A, B, C), meddled=(B,), settings="", extra="",
+                 cluster=""):
         self.nodes, self.relays = {}, {}
         self.ports = {i: free_port() for i in ids}
         for i in meddled:
             self.relays[i] = Meddler()
             self.relays[i].target = ("127.0.0.1", self.ports[i])
-        self.settings, self.extra = settings, extra
+        self.settings, self.extra, self.cluster = settings, extra, cluster
         for i in ids:
             self.start(i)
         self.sql = Wire(self.nodes[A].socket, timeout=90)
@@ -47,7 +48,7 @@ class Cluster:
         peers = "".join(f"[peer {n}]\naddress = 127.0.0.1:{shown(n)}\n"
                         for n in self.ports)
         return (f"{self.settings}[cluster]\nname = links\nsecret = {SECRET}\n"
-                f"{peers}{self.extra if i == A else ''}")
+                f"{self.cluster}{peers}{self.extra if i == A else ''}")
 
     def start(self, i):
         def shown(n):
@@ -261,6 +262,58 @@ def test_an_answer_without_end_is_cut():
         assert status == "OK" and "[truncated after" in text[-100:], text[-100:]
         assert (4 << 20) < len(text) < (17 << 20), len(text)
         between(0, 30, began)
+
+
+def test_large_packets_come_in_a_few_at_a_time():
+    askers = 24  # of 15 MB each, and eight may come in at once
+    with Cluster(ids=(A, B), cluster="connect_timeout = 20\n") as c:
+        c.relays[B].mode = "wide"
+        before = high_water(c.nodes[A])
+        got = all_at_once(c, askers, "System.print(7)")
+        assert [g[0] for g in got] == [b"OK"] * askers, got
+        grown = (high_water(c.nodes[A]) - before) >> 20
+        assert SANITIZED or grown < 170, f"{grown} MB more"
+        c.relays[B].mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
+def test_rows_of_nothing_end_with_the_deadline():
+    with Cluster() as c, Ticking(c.nodes[A]):
+        c.relays[B].mode = "void"
+        before = high_water(c.nodes[A])
+        began = time.monotonic()
+        said = c.one(B, seconds=3)
+        assert said == "ERROR timeout after 3s", said[:80]
+        between(0, 4, began)
+        grown = (high_water(c.nodes[A]) - before) >> 20
+        assert SANITIZED or grown < 100, f"{grown} MB more"
+        c.relays[B].mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
+def high_water(node):
+    """The most of memory that it had, in bytes."""
+    with open(f"/proc/{node.process.pid}/status", encoding="ascii") as f:
+        line, = [x for x in f if x.startswith("VmHWM")]
+    return int(line.split()[1]) << 10
+
+
+def all_at_once(c, askers, script):
+    """What each of so many sessions is told of B."""
+    got = []
+
+    def ask():
+        with Wire(c.nodes[A].socket, timeout=90) as sql:
+            sql.login()
+            rows = sql.query("SET STATEMENT heapwire_timeout = 60 FOR ADMIN "
+                             f"EXECUTE ON {A}, {B} '{script}'".encode())
+            got.append(tuple([r for r in rows if r[0] == b"10002"][0][1:3]))
+    threads = [threading.Thread(target=ask) for _ in range(askers)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return got
 
 
 def test_a_dead_link_is_tried_once_more_on_a_fresh_one():

@@ -170,6 +170,21 @@ class Meddler:
         while True:
             client.sendall(row)
 
+    def late_wide(self, client):
+        """A row of 15 MB, the last byte of which takes its time."""
+        size = 15 << 20
+        row = frame(4, b"\xfd" + struct.pack("<I", size - 4)[:3] +
+                    b"w" * (size - 4))
+        client.sendall(HEAD + row[:-1])
+        time.sleep(2)
+        client.sendall(row[-1:] + frame(5, END))
+
+    def late_void(self, client):
+        """Rows without end, of nothing."""
+        client.sendall(HEAD)
+        while True:
+            client.sendall(frame(4, b"\xfb") * 10000)
+
     def late_columns(self, client):
         client.sendall(frame(1, b"\x01"))
         many = frame(2, column()) * 1000

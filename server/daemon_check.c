@@ -1,0 +1,125 @@
+/* daemon_check.c - see daemon_check.h. */
+#include "daemon_check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "become.h"
+#include "certificate.h"
+#include "certificate_files.h"
+#include "config.h"
+#include "daemon.h"
+#include "errors.h"
+#include "state_dir.h"
+
+void
+daemon_say_faults(const struct config_faults *faults)
+{
+    const char *p = faults->text.data, *end;
+
+    for (; p && (end = strchr(p, '\n')); p = end + 1)
+        fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
+}
+
+int
+daemon_check_user(const struct config *config, struct account *account,
+                  struct error *err)
+{
+    if (!*config->user)
+        return 0;
+    if (account_find(config->user, account, err) != 0)
+        return -1;
+    if (geteuid() != 0 && account->uid != geteuid()) {
+        error_set(err, ER_WRONG_VALUE,
+                  "only root can run heapwired as the user '%s'", config->user);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+check_file(const char *what, const char *path, int access_mode,
+           struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+        access(path, access_mode) == 0)
+        return 0;
+    error_set(err, ER_WRONG_VALUE, "%s = %s: no file of use is there", what,
+              path);
+    return -1;
+}
+
+int
+daemon_say(const struct error *err)
+{
+    fprintf(stderr, "heapwired: %s\n", err->text);
+    return -1;
+}
+
+static int
+check_etcd_files(const struct config_etcd *etcd)
+{
+    const char *const files[][2] = {{"etcd_cacert", etcd->cacert},
+                                    {"etcd_cert", etcd->cert},
+                                    {"etcd_key", etcd->key}};
+    struct error err;
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (*files[i][1] &&
+            check_file(files[i][0], files[i][1], R_OK, &err) != 0)
+            rc = daemon_say(&err);
+    return rc;
+}
+
+/* What a start would meet besides the configuration itself. */
+static int
+check_surroundings(const struct config *c)
+{
+    struct certificate certificate = {0};
+    struct account account;
+    struct error err;
+    int rc = 0;
+
+    if (daemon_check_user(c, &account, &err) != 0)
+        rc = daemon_say(&err);
+    if (*c->exe && check_file("exe", c->exe, X_OK, &err) != 0)
+        rc = daemon_say(&err);
+    if (strchr(c->jemalloc, '/') &&
+        check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
+        rc = daemon_say(&err);
+    if (check_etcd_files(&c->cluster.etcd) != 0)
+        rc = -1;
+    if (*c->tls_cert && *c->tls_key &&
+        certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
+        rc = daemon_say(&err);
+    certificate_fini(&certificate);
+    if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)
+        rc = daemon_say(&err);
+    return rc;
+}
+
+int
+daemon_check(const struct arguments *arguments)
+{
+    struct config config;
+    struct config_faults faults;
+    int rc;
+
+    config_faults_init(&faults);
+    rc = config_load(&config, &arguments->config, &faults);
+    daemon_say_faults(&faults);
+    if (check_surroundings(&config) != 0)
+        rc = -1;
+    if (rc == 0)
+        setting_print(&config, stdout);
+    config_fini(&config);
+    config_faults_fini(&faults);
+    return rc == 0 ? 0 : EX_CONFIG;
+}

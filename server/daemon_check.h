@@ -1,0 +1,19 @@
+/*
+ * daemon_check.h - what a start would meet, looked at before anything starts;
+ * told on stderr.
+ */
+#ifndef HW_DAEMON_CHECK_H
+#define HW_DAEMON_CHECK_H
+
+struct account;
+struct config;
+struct config_faults;
+struct error;
+
+void daemon_say_faults(const struct config_faults *faults);
+int daemon_say(const struct error *err); /* -1 */
+/* *account: whom config names to run as, if anybody. */
+int daemon_check_user(const struct config *config, struct account *account,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* daemon_cluster.c - see daemon_cluster.h. */
+#include "daemon_cluster.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+#include "cluster.h"
+#include "config.h"
+#include "errors.h"
+#include "log.h"
+#include "membership.h"
+#include "peer_identity.h"
+#include "server.h"
+
+int
+daemon_cluster_identify(struct daemon_cluster *c, struct error *err)
+{
+    struct server *server = c->server;
+    struct peer_identity identity;
+
+    if (membership_identity(c->config,
+                            server->has_identity ? &server->identity : NULL,
+                            &identity, err) != 0)
+        return -1;
+    server_set_identity(server, &identity);
+    if (c->cluster)
+        cluster_set_identity(c->cluster, &identity);
+    OPENSSL_cleanse(&identity, sizeof(identity));
+    return 0;
+}
+
+int
+daemon_cluster_start(struct daemon_cluster *c, struct error *err)
+{
+    struct server *server = c->server;
+    struct error left_out;
+    struct cluster_options options = {
+        .identity = server->identity,
+        .members = membership_make(c->config, NULL, &left_out, err),
+        .socket = c->config->socket,
+        .connect_timeout_ms = c->config->cluster.connect_timeout_s * 1000};
+
+    if (options.members)
+        c->cluster = cluster_start(server->loop, &server->wakes, &options, err);
+    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
+    if (!c->cluster)
+        return -1;
+    server->node.peers = cluster_peers(c->cluster);
+    c->membership = membership_start(c->config, &server->identity, c->cluster,
+                                     &server->wakes, err);
+    return c->membership ? 0 : -1;
+}
+
+void
+daemon_cluster_reload(struct daemon_cluster *c, struct config *from)
+{
+    bool same = strcmp(c->config->cluster.secret, from->cluster.secret) == 0;
+    struct error err;
+
+    config_cluster_take(c->config, from);
+    if (!same && daemon_cluster_identify(c, &err) != 0)
+        log_fault("the cluster's key stays as it was: %s", err.text);
+    membership_refresh(c->membership);
+}
+
+void
+daemon_cluster_stop(struct daemon_cluster *c)
+{
+    membership_stop(c->membership);
+    c->membership = NULL;
+    if (c->cluster)
+        cluster_stop(c->cluster);
+}
