@@ -62,7 +62,7 @@ add_module(struct merge *m, const struct profile_module *from)
         return -1;
     m->module_count++;
     if (to->end > m->top)
-        m->top = (to->end + 2 * PAGE - 1) & ~(uint64_t)(PAGE - 1);
+        m->top = (to->end + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
     return 0;
 }
 
