@@ -50,7 +50,8 @@ hash_bytes(uint64_t h, const char *bytes, size_t size)
         h = hash_pair(h, pair[0], pair[1]);
     }
     pair[0] = pair[1] = 0;
-    memcpy(pair, bytes, size);
+    if (size > 0) /* or bytes may be NULL */
+        memcpy(pair, bytes, size);
     return hash_mix(hash_pair(h, pair[0], pair[1]), 0);
 }
 
