@@ -163,6 +163,10 @@ find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
                               index_column_get(&c[SYMBOL_ADDRESS], item) -
                               index_column_get(&c[SYMBOL_BACK], item);
     found->symbol = (uint32_t)name;
+    /* Sums that wrap are no symbol's places. */
+    if (found->symbol_start > address ||
+        (item + 1 < group->items && found->symbol_end <= address))
+        return false;
     return index_texts_want(&index->names, name);
 }
 
