@@ -43,8 +43,8 @@ admin_columns(const struct admin_task *task, size_t *count)
     return task->list ? list_columns : line_columns;
 }
 
-static void
-set_text(struct value *out, const char *text, size_t size)
+void
+admin_put_text(struct value *out, const char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));
     out->type = VALUE_TEXT;
@@ -55,15 +55,38 @@ set_text(struct value *out, const char *text, size_t size)
 void
 admin_put_row(const struct admin_row *row, struct value out[3])
 {
-    set_text(&out[0], row->id, strlen(row->id));
+    admin_put_text(&out[0], row->id, strlen(row->id));
     if (row->failure) {
-        set_text(&out[1], "ERROR", 5);
-        set_text(&out[2], row->failure, strlen(row->failure));
+        admin_put_text(&out[1], "ERROR", 5);
+        admin_put_text(&out[2], row->failure, strlen(row->failure));
         return;
     }
-    set_text(&out[1], "OK", 2);
-    set_text(&out[2], row->output.data, row->output.size);
+    admin_put_text(&out[1], "OK", 2);
+    admin_put_text(&out[2], row->output.data, row->output.size);
     out[2].type = row->bytes ? VALUE_BLOB : VALUE_TEXT;
+}
+
+/* A list is bounded by node and in all, and rolls; one node is neither. */
+struct peer_fanout *
+admin_ask(const struct admin_task *task, struct error *err)
+{
+    const struct sql_session *session = task->session;
+    const struct sql_peers *peers = session->node->peers;
+    const struct peer_request request = {
+        .ids = task->ids,
+        .id_count = task->id_count,
+        .verb = PEER_SCRIPT,
+        .text = task->text,
+        .column_count = 1,
+        .timeout_ms = task->timeout_ms,
+        .parallel = task->list ? task->parallel : 0,
+        .node_bytes_max = task->list ? ADMIN_CELL_MAX : SCRIPT_OUTPUT_MAX,
+        .bytes_max = task->list ? ADMIN_LIST_MAX : SCRIPT_OUTPUT_MAX,
+        .caller = &session->who,
+        .connection_id = session->connection_id,
+        .waker = task->waker};
+
+    return peers->ask(peers->arg, &request, err);
 }
 
 /* ---- who ---- */

@@ -17,6 +17,7 @@
 
 struct arena;
 struct error;
+struct peer_fanout;
 struct script;
 struct sql_session;
 
@@ -67,5 +68,9 @@ struct admin_row {
 };
 
 void admin_put_row(const struct admin_row *row, struct value out[3]);
+void admin_put_text(struct value *out, const char *text, size_t size);
+
+/* Puts the script to the nodes.  NULL with *err. */
+struct peer_fanout *admin_ask(const struct admin_task *task, struct error *err);
 
 #endif

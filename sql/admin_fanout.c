@@ -135,29 +135,6 @@ end_answer(struct fanout_cursor *c, const struct peer_end *end)
 
 /* ---- all of them ---- */
 
-static int
-ask(struct fanout_cursor *c, struct error *err)
-{
-    const struct admin_task *task = &c->task;
-    const struct sql_peers *peers = task->session->node->peers;
-    struct peer_request request = {.ids = task->ids,
-                                   .id_count = task->id_count,
-                                   .verb = PEER_SCRIPT,
-                                   .text = task->text,
-                                   .column_count = 1,
-                                   .timeout_ms = task->timeout_ms,
-                                   .parallel = task->parallel,
-                                   .node_bytes_max = ADMIN_CELL_MAX,
-                                   .bytes_max = ADMIN_LIST_MAX,
-                                   .caller = &task->session->who,
-                                   .connection_id =
-                                       task->session->connection_id,
-                                   .waker = c->cursor.waker};
-
-    c->fanout = peers->ask(peers->arg, &request, err);
-    return c->fanout ? 0 : -1;
-}
-
 /* Nobody may be without a row. */
 static void
 end_all(struct fanout_cursor *c)
@@ -255,8 +232,11 @@ fanout_step(struct cursor *base, struct rows *out, struct error *err)
 
     out->count = 0;
     drop_sent(c);
-    if (sql_cursor_check(&c->cursor, err) != 0 ||
-        (!c->fanout && ask(c, err) != 0))
+    if (sql_cursor_check(&c->cursor, err) != 0)
+        return STEP_FAIL;
+    if (!c->fanout)
+        c->fanout = admin_ask(&c->task, err);
+    if (!c->fanout)
         return STEP_FAIL;
     came = take_some(c);
     while (out->count < out->capacity && has_row(c))

@@ -33,15 +33,6 @@ struct local_cursor {
     char (*id_texts)[ADMIN_ID_TEXT];
 };
 
-static void
-set_text(struct value *out, const char *text, size_t size)
-{
-    memset(out, 0, sizeof(*out));
-    out->type = VALUE_TEXT;
-    out->data = text;
-    out->size = size;
-}
-
 /* The output without its trailing empty lines; bytes as they are. */
 static void
 take_output(struct local_cursor *c)
@@ -60,7 +51,8 @@ static enum step
 send_lines(struct local_cursor *c, struct rows *out)
 {
     if (c->bytes) {
-        set_text(&out->values[out->count++], c->output.data, c->output.size);
+        admin_put_text(&out->values[out->count++], c->output.data,
+                       c->output.size);
         out->values->type = VALUE_BLOB;
         return STEP_DONE;
     }
@@ -69,7 +61,7 @@ send_lines(struct local_cursor *c, struct rows *out)
         size_t size =
             newline ? (size_t)(newline - c->output.data) : c->output.size;
 
-        set_text(&out->values[out->count++], c->output.data, size);
+        admin_put_text(&out->values[out->count++], c->output.data, size);
         if (!newline)
             return STEP_DONE;
         c->output.data += size + 1;

@@ -26,28 +26,6 @@ struct remote_cursor {
     bool ended;
 };
 
-static enum step
-ask(struct remote_cursor *c, struct error *err)
-{
-    const struct admin_task *task = &c->task;
-    const struct sql_peers *peers = task->session->node->peers;
-    struct peer_request request = {.ids = task->ids,
-                                   .id_count = task->id_count,
-                                   .verb = PEER_SCRIPT,
-                                   .text = task->text,
-                                   .column_count = 1,
-                                   .timeout_ms = task->timeout_ms,
-                                   .node_bytes_max = SCRIPT_OUTPUT_MAX,
-                                   .bytes_max = SCRIPT_OUTPUT_MAX,
-                                   .caller = &task->session->who,
-                                   .connection_id =
-                                       task->session->connection_id,
-                                   .waker = c->cursor.waker};
-
-    c->fanout = peers->ask(peers->arg, &request, err);
-    return c->fanout ? STEP_MORE : STEP_FAIL;
-}
-
 static void
 put_value(const struct remote_cursor *c, const struct span *cell,
           struct value *out)
@@ -128,10 +106,12 @@ remote_step(struct cursor *base, struct rows *out, struct error *err)
     if (c->ended)
         return STEP_DONE;
     if (!c->fanout)
-        step = ask(c, err);
+        c->fanout = admin_ask(&c->task, err);
+    if (!c->fanout)
+        return STEP_FAIL;
     if (c->block && c->next == c->block->row_count)
         drop_block(c);
-    if (step == STEP_MORE && !c->block)
+    if (!c->block)
         step = take(c, err);
     return step == STEP_MORE ? send_rows(c, out) : step;
 }
