@@ -51,19 +51,24 @@ struct etcd {
     /* The thread's own. */
     const char *endpoints[ENDPOINTS_MAX];
     size_t endpoint_count, endpoint; /* which one is asked */
-    bool lost; /* that was said, and nothing has worked since */
+    bool lost;           /* that was said, and nothing has worked since */
+    uint64_t settles_ms; /* until then who was known stays; 0: no more */
     struct etcd_session session;
 };
 
 /* ---- telling ---- */
 
+/* Once etcd is back, with less than it had maybe, the nodes come again one by
+ * one: who was known has until settles_ms for that. */
 static void
 publish(struct etcd *e, const struct error *trouble)
 {
+    static const struct etcd_nodes none;
     struct etcd_nodes copy;
     struct error err;
 
-    if (etcd_nodes_copy(&copy, &e->session.nodes, &err) != 0) {
+    if (etcd_nodes_join(&copy, &e->session.nodes,
+                        e->settles_ms ? &e->published : &none, &err) != 0) {
         log_fault("etcd: %s", err.text); /* what was known stays */
         return;
     }
@@ -127,6 +132,17 @@ take_wanted(struct etcd *e)
     return changed;
 }
 
+/* Is the time over that nodes had to come again? */
+static bool
+settle(struct etcd *e)
+{
+    bool over = e->settles_ms && clock_ms() >= e->settles_ms;
+
+    if (over)
+        e->settles_ms = 0;
+    return over;
+}
+
 /* Until something fails, or the end. */
 static int
 follow(struct etcd *e, struct error *err)
@@ -137,6 +153,7 @@ follow(struct etcd *e, struct error *err)
         if (etcd_session_step(&e->session, &changes, err) != 0)
             return -1;
         changes += take_wanted(e);
+        changes += settle(e);
         if (changes == 0)
             continue;
         if (etcd_session_keep_own(&e->session, err) != 0)
@@ -146,9 +163,11 @@ follow(struct etcd *e, struct error *err)
     return 0;
 }
 
-/* *worked: it came as far as following. */
+/* delay_ms: how long others may rest until they are back, too.  *worked: it
+ * came as far as following. */
 static int
-run_session(struct etcd *e, bool first, bool *worked, struct error *err)
+run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
+            struct error *err)
 {
     int rc = -1;
 
@@ -156,6 +175,8 @@ run_session(struct etcd *e, bool first, bool *worked, struct error *err)
     (void)take_wanted(e);
     if (etcd_session_open(&e->session, e->endpoints[e->endpoint], err) == 0) {
         *worked = true;
+        if (!first)
+            e->settles_ms = clock_ms() + e->session.ttl_s * 1000 + 2 * delay_ms;
         say_found(e, first);
         publish(e, &e->session.conflict);
         rc = follow(e, err);
@@ -187,7 +208,7 @@ run(void *arg)
     struct error err;
 
     while (!etcd_http_is_woken(e->session.http)) {
-        if (run_session(e, first, &worked, &err) == 0)
+        if (run_session(e, first, delay_ms, &worked, &err) == 0)
             break;
         if (worked) {
             first = false;
