@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 
-from etcd import Etcd, TTL, ask, entry, members, trouble
+from etcd import Etcd, TTL, ask, entry
 from hosts import HERE, Hosts
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
@@ -87,6 +87,23 @@ class Asker:
         self.wire.close()
 
 
+def look(node, text):
+    """As somebody who may not ask the other nodes: that takes no time."""
+    with Wire(node.socket, timeout=60) as wire:
+        return wire.login(b"plain", b"secret").query(text)
+
+
+def members(node):
+    """Their ports by id."""
+    return {int(i): int(port) for i, port in look(
+        node, "SELECT id, port FROM heapwire.nodes")}
+
+
+def trouble(node):
+    return (look(node, "SELECT last_error FROM heapwire.nodes WHERE self")
+            [0][0] or b"").decode()
+
+
 def said(*ids):
     return " ".join(f"{i} OK 1" for i in ids)
 
@@ -100,6 +117,7 @@ class Cluster:
         for host, i in enumerate(IDS, 1):
             self.nodes.append(stack.enter_context(Node(
                 program=REAL, listen=f"{Hosts.address(host)}:{PORT}",
+                users=[("plain", b"secret", "status")],
                 wrapper=self.hosts.wrapper(host), settings=(
                     f"id = {i}\n[cluster]\nname = test\nsecret = "
                     f"the-secret-of-these-drills\netcd = {self.gate.url}\n"
@@ -221,47 +239,57 @@ def check_a_dead_node_is_forgotten_in_the_end(c):
     wait_for(lambda: set(members(near)) == set(IDS), SOON)
 
 
+class Mute:
+    """A place that takes connections, and says nothing."""
+
+    def __init__(self):
+        self.listener = socket.create_server((HERE, 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.row = (f"ERROR submit failed for {HERE}:{self.port}: it did not "
+                    "say who it is within 2000 ms")
+
+
 def check_members_change_during_a_statement(c):
     """Who was a member as it began has its row, and nobody else."""
-    kept, moved, left, came, slow = 10020, 10021, 10022, 10023, IDS[1]
-    mute = [socket.create_server((HERE, 0)) for _ in range(4)]
-    ports = {i: s.getsockname()[1]
-             for i, s in zip((kept, moved, left, came), mute)}
-    new_place = socket.create_server((HERE, 0))
-    node = c.nodes[0]
-    for i in (kept, moved, left):
-        c.etcd.put(i, entry(i, HERE, ports[i]))
-    wait_for(lambda: set(members(node)) == {*IDS, kept, moved, left}, SOON)
+    kept, moved, left, came = 10020, 10021, 10022, 10023
+    at = {i: Mute() for i in (kept, moved, left, came)}
+    new_place, node = Mute(), c.nodes[0]
+    healthy = [(i, "OK 1") for i in IDS]
 
-    def row(i, port=None):
-        return (i, f"ERROR submit failed for {HERE}:{port or ports[i]}: it did "
-                   "not say who it is within 2000 ms")
+    def put(i, place):
+        c.etcd.put(i, entry(i, HERE, place.port))
+
+    def change():
+        c.etcd.delete(left)
+        put(moved, new_place)
+        put(came, at[came])
+
+    def all_say(sql, limits, meanwhile=None):
+        timer = threading.Timer(0.5, meanwhile or (lambda: None))
+        timer.start()
+        rows = sql.query(f"ADMIN EXECUTE /*+ heapwire_timeout(20) {limits} */ "
+                         "ON ALL 'System.print(1)'".encode())
+        timer.join()
+        return [(int(i), f"{s.decode()} {r.decode()}") for i, s, r in rows]
 
     with Wire(node.socket, timeout=60).login() as sql:
-        def all_say(text, meanwhile=lambda: None):
-            timer = threading.Timer(0.5, meanwhile)
-            timer.start()
-            rows = sql.query(f"ADMIN EXECUTE /*+ heapwire_timeout(20) */ ON ALL "
-                             f"'{text}'".encode())
-            timer.join()
-            return [(int(i), f"{s.decode()} {r.decode()}") for i, s, r in rows]
-
-        def change():
-            c.etcd.delete(left)
-            c.etcd.put(moved, entry(moved, HERE, new_place.getsockname()[1]))
-            c.etcd.put(came, entry(came, HERE, ports[came]))
-
-        ok = [(i, "OK 1") for i in IDS]
-        rows = all_say("System.print(1)", change)
-        assert rows == [*ok, row(kept), row(moved), row(left)], rows
-        wait_for(lambda: set(members(node)) == {*IDS, kept, moved, came}, SOON)
-        rows = all_say("System.print(1)")
-        assert rows == [*ok, row(kept), row(moved, new_place.getsockname()[1]),
-                        row(came)], rows
-        for i in (kept, moved, came):
-            c.etcd.delete(i)
-        wait_for(lambda: set(members(node)) == set(IDS), SOON)
-        assert slow in IDS and all_say("System.print(1)") == ok
+        # All at once; and one after another, the last ones after the change.
+        for limits, then in (
+                ("", [(moved, at[moved].row), (left, at[left].row)]),
+                ("heapwire_parallel(1)", [(moved, new_place.row),
+                                          (left, "ERROR node not found")])):
+            for i in (kept, moved, left):
+                put(i, at[i])
+            c.etcd.delete(came)
+            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, left} and
+                     members(node)[moved] == at[moved].port, SOON, 0.1)
+            rows = all_say(sql, limits, change)
+            assert rows == [*healthy, (kept, at[kept].row), *then], rows
+            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, came},
+                     SOON, 0.1)
+        rows = all_say(sql, "")
+        assert rows == [*healthy, (kept, at[kept].row), (moved, new_place.row),
+                        (came, at[came].row)], rows
 
 
 def drill():

@@ -151,6 +151,13 @@ def check_a_host_that_is_cut_off_before_a_statement(c):
     assert [r[1] for r in rows] == [b"connected"] * 2 + [
         b"unreachable"] * 2 + [b"connected"], rows
     assert rows[2][3].decode() == lost[10003][6:], rows
+    began = time.monotonic()
+    rows = c.sql.query(b"SELECT node_id FROM heapwire.cluster_memory")
+    assert time.monotonic() - began < 1 + LATE
+    assert rows == [[b"10001"], [b"10002"], [b"10005"]], rows
+    assert [r[2].decode() for r in c.sql.query(b"SHOW WARNINGS")] == warnings
+    text = c.sql.query(b"SELECT text('cluster')")[0][0].decode()
+    assert f"3 of 5 nodes, without 10003 ({lost[10003][6:]}" in text, text
     c.hosts.heal(2)
     c.all_answer()
 
@@ -180,6 +187,21 @@ def check_a_host_that_is_cut_off_during_a_statement(c):
     c.all_answer()
 
 
+def check_a_host_that_vanishes_during_a_statement(c):
+    """Nothing is on its way to it: who waits for its answer asks for a sign of
+    life."""
+    c.signal(signal.SIGSTOP, 10003)
+    asking = Asking(c, 40)
+    time.sleep(0.7)
+    c.hosts.cut(2)
+    said, took = asking.end()
+    assert said == everyone(n10003=unreached(10003)), said
+    assert took < 9 + LATE, took
+    c.signal(signal.SIGCONT, 10003)
+    c.hosts.heal(2)
+    c.all_answer()
+
+
 def check_a_cut_that_heals_in_time_is_not_noticed(c):
     c.signal(signal.SIGSTOP, 10003, 10005)
     asking = Asking(c, 20)
@@ -193,6 +215,21 @@ def check_a_cut_that_heals_in_time_is_not_noticed(c):
     said, took = asking.end()
     assert said == everyone(), said
     assert took < 5 + LATE, took
+
+
+def check_who_is_asked_is_cut_off(c):
+    """It has itself, and who is on the same host."""
+    c.hosts.cut(1)
+    late = {f"n{i}": "ERROR timeout after 1s" for i in (10003, 10004, 10005)}
+    said, _ = c.ask(1)
+    assert said == everyone(**late), said
+    said, took = c.ask(20)
+    assert said[10001] == said[10002] == "OK false", said
+    for i in (10003, 10004, 10005):
+        assert said[i].startswith(f"ERROR submit failed for {PLACES[i]}: "), said
+    assert took < 1 + LATE, took
+    c.hosts.heal(1)
+    c.all_answer()
 
 
 def check_answers_that_get_lost(c):

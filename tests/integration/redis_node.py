@@ -109,3 +109,6 @@ class RedisNode:
         except subprocess.TimeoutExpired:
             self.crash()
             raise
+        with open(os.path.join(self.directory, "out"), "rb") as out:
+            said = out.read().decode("utf-8", "replace")
+        assert "Sanitizer" not in said, said
