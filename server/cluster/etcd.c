@@ -176,7 +176,8 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
     if (etcd_session_open(&e->session, e->endpoints[e->endpoint], err) == 0) {
         *worked = true;
         if (!first)
-            e->settles_ms = clock_ms() + e->session.ttl_s * 1000 + 2 * delay_ms;
+            e->settles_ms = clock_ms() + UINT64_C(1000) * e->session.ttl_s +
+                            UINT64_C(2) * delay_ms;
         say_found(e, first);
         publish(e, &e->session.conflict);
         rc = follow(e, err);
