@@ -7,6 +7,7 @@
 #include "etcd.h"
 
 #include <curl/curl.h>
+#include <inttypes.h>
 #include <openssl/rand.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -117,6 +118,18 @@ say_found(struct etcd *e, bool first)
     e->lost = false;
 }
 
+/* Only this thread changes what is published. */
+static void
+say_missing(const struct etcd *e)
+{
+    size_t known = e->published.count, told = e->session.nodes.count;
+
+    if (e->settles_ms && known > told)
+        log_line("etcd has no entry of %zu nodes that were known before: they "
+                 "have %" PRIu64 " ms to come again",
+                 known - told, e->settles_ms - clock_ms());
+}
+
 /* ---- a session ---- */
 
 /* Is it another now? */
@@ -180,6 +193,7 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
                             UINT64_C(2) * delay_ms;
         say_found(e, first);
         publish(e, &e->session.conflict);
+        say_missing(e);
         rc = follow(e, err);
     }
     etcd_session_close(&e->session);

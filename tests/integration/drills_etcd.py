@@ -189,6 +189,8 @@ def check_etcd_loses_all_that_it_knew(c):
         wait_for(lambda i=i: c.etcd.get(i), SOON)
     time.sleep(TTL + 1)  # and when those of before are forgotten
     c.nobody_noticed()
+    assert any("nodes that were known before: they have" in n.log()
+               for n in c.nodes)
 
 
 def check_etcd_is_slow(c):
