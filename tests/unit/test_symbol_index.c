@@ -541,7 +541,8 @@ START_TEST(writing_without_memory_is_an_error)
         if (builder) {
             fixture_small(builder);
             rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                      fixture_write, &bytes, &figures, &err);
+                                      UINT64_MAX, fixture_write, &bytes,
+                                      &figures, &err);
             ck_assert(rc == 0 || err.text[0] != '\0');
         }
         done = allocations < n;
@@ -627,7 +628,8 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
         if (builder) {
             fixture_small(builder);
             rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                      fixture_write, &bytes, &figures, &err);
+                                      UINT64_MAX, fixture_write, &bytes,
+                                      &figures, &err);
             if (rc != 0)
                 ck_assert_ptr_nonnull(strstr(err.text, "memory"));
             index_builder_free(builder);

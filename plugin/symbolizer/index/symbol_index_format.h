@@ -65,7 +65,8 @@
 #define INDEX_MAGIC "HWINDEX\n"
 
 enum {
-    INDEX_VERSION = 1,
+    INDEX_VERSION = 2,
+    INDEX_PACKED = 1 << 16, /* of the version's bits: the packed form */
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
     INDEX_ENTRY_SIZE = 24,       /* of a table */
@@ -78,6 +79,21 @@ enum {
     INDEX_TEXT_MAX = 8 << 10,  /* longer ones are cut */
     INDEX_WIDTH_MAX = 56,      /* and a byte's start fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
+};
+
+enum {
+    INDEX_PACKED_ID = 25, /* where a packed file's build-id begins */
+    INDEX_PACKED_HEADER_MAX = 8 << 20,
+    INDEX_CHUNK_ITEMS = 1024,
+    INDEX_CHUNK_TEXTS = 20 << 10
+};
+
+enum index_stream {
+    INDEX_CODE,
+    INDEX_NODE_CHUNKS,
+    INDEX_NAME_CHUNKS,
+    INDEX_FILE_CHUNKS,
+    INDEX_STREAMS
 };
 
 enum index_section {
