@@ -106,28 +106,30 @@ fixture_small(struct index_builder *b)
                          index_builder_name(b, span_of("start")));
 }
 
-/* As a plain file, or a packed one. */
-static inline void
-fixture_finish_as(struct index_builder *builder, bool packed,
-                  struct buffer *out, struct symbol_index_figures *figures)
-{
-    struct error err = {0};
+/* Whether files are to be packed: what such a test has, it has of both. */
+static bool fixture_packed;
 
-    memset(figures, 0, sizeof(*figures));
-    buffer_init(out, (size_t)256 << 20);
-    ck_assert_msg(index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                       packed ? 0 : UINT64_MAX, fixture_write,
-                                       out, figures, &err) == 0,
-                  "%s", err.text);
-    ck_assert_uint_eq(figures->bytes, out->size);
-    index_builder_free(builder);
+static inline uint64_t
+fixture_debug_bytes(void)
+{
+    return fixture_packed ? 0 : UINT64_MAX;
 }
 
 static inline void
 fixture_finish(struct index_builder *builder, struct buffer *out,
                struct symbol_index_figures *figures)
 {
-    fixture_finish_as(builder, false, out, figures);
+    struct error err = {0};
+
+    memset(figures, 0, sizeof(*figures));
+    buffer_init(out, (size_t)256 << 20);
+    ck_assert_msg(index_builder_finish(builder, fixture_id, sizeof(fixture_id),
+                                       fixture_debug_bytes(), fixture_write,
+                                       out, figures, &err) == 0,
+                  "%s", err.text);
+    ck_assert_uint_eq(figures->bytes, out->size);
+    ck_assert_int_eq(out->data[10], fixture_packed);
+    index_builder_free(builder);
 }
 
 static inline struct symbol_index *

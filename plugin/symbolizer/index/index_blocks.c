@@ -17,7 +17,7 @@ index_blocks_close(struct index_blocks *blocks)
 
         for (uint32_t k = 0; k < INDEX_RUNS; k++)
             mem_free(table->runs[k].data);
-        for (uint32_t k = 0; k < INDEX_RUNS; k++)
+        for (uint32_t k = 0; k < INDEX_KEPT; k++)
             buffer_fini(&table->kept[k].plain);
         mem_free(table->blocks);
     }
@@ -113,11 +113,22 @@ keep(struct index_table *table, uint32_t number, const struct buffer *plain)
 {
     struct index_kept *kept = &table->kept[table->next_kept];
 
-    table->next_kept = (table->next_kept + 1) % INDEX_RUNS;
+    table->next_kept = (table->next_kept + 1) % INDEX_KEPT;
     table->group_block = table->count; /* it may be in what goes */
     buffer_fini(&kept->plain);
     kept->plain = *plain;
     kept->number = number;
+}
+
+static bool
+unpack_into(const struct index_blocks *blocks, enum index_section section,
+            const struct index_block *block,
+            struct buffer plain[INDEX_SECTIONS])
+{
+    return index_blocks_read(blocks, blocks->raw, block->size, block->offset) &&
+           index_sum(blocks->raw, block->size) == block->sum &&
+           index_unpack_block(blocks->unpacker, section, block->first,
+                              blocks->raw, block->size, plain);
 }
 
 /* NULL: damaged, or no memory. */
@@ -125,26 +136,28 @@ static const struct buffer *
 unpack(const struct index_blocks *blocks, enum index_section section,
        struct index_table *tables, uint32_t number)
 {
-    const struct index_table *table = &tables[section];
-    const struct index_block *block = &table->blocks[number];
+    struct index_table *table = &tables[section];
     struct buffer plain[INDEX_SECTIONS];
     enum index_section from = section, to = section;
+    size_t failures = mem_failures();
 
-    for (uint32_t i = 0; i < INDEX_RUNS; i++)
+    for (uint32_t i = 0; i < INDEX_KEPT; i++)
         if (table->kept[i].plain.data && table->kept[i].number == number)
             return &table->kept[i].plain;
+    if (table->damaged == number + 1)
+        return NULL;
     if (section <= INDEX_SYMBOLS) {
         from = INDEX_RANGES;
         to = INDEX_SYMBOLS;
     }
-    if (!index_blocks_read(blocks, blocks->raw, block->size, block->offset) ||
-        index_sum(blocks->raw, block->size) != block->sum ||
-        !index_unpack_block(blocks->unpacker, from, block->first, blocks->raw,
-                            block->size, plain))
+    if (!unpack_into(blocks, from, &table->blocks[number], plain)) {
+        if (mem_failures() == failures)
+            table->damaged = number + 1;
         return NULL;
+    }
     for (int i = (int)from; i <= (int)to; i++)
         keep(&tables[i], number, &plain[i]);
-    return &table->kept[(table->next_kept + INDEX_RUNS - 1) % INDEX_RUNS].plain;
+    return &table->kept[(table->next_kept + INDEX_KEPT - 1) % INDEX_KEPT].plain;
 }
 
 static bool

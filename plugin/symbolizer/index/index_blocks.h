@@ -20,7 +20,7 @@
 struct error;
 struct index_unpacker;
 
-enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
+enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4, INDEX_KEPT = 16 };
 
 struct index_group {
     uint64_t first, next; /* the keys that it has: next is another's */
@@ -58,8 +58,9 @@ struct index_table {
     struct index_run runs[INDEX_RUNS];
     uint32_t next_run; /* the one to be used for others */
     /* In a packed file these instead. */
-    struct index_kept kept[INDEX_RUNS];
+    struct index_kept kept[INDEX_KEPT];
     uint32_t next_kept;
+    uint32_t damaged; /* a block's number + 1: it is not tried again */
 };
 
 struct index_blocks {

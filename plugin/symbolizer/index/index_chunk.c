@@ -1,6 +1,7 @@
 /* index_chunk.c - see index_chunk.h. */
 #include "index_chunk.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define ODDS_INIT(odds) index_odds_init(odds, sizeof(*(odds)))
@@ -218,41 +219,84 @@ index_chunk_nodes(struct index_chunk *chunk, struct index_coder *coder,
 void
 index_chunk_texts(struct index_chunk *chunk)
 {
-    ODDS_INIT(&chunk->texts.byte);
-    ODDS_INIT(&chunk->texts.same);
+    struct index_text_odds *odds = &chunk->texts;
+
+    ODDS_INIT(&odds->byte);
+    ODDS_INIT(&odds->again);
+    ODDS_INIT(&odds->same);
+    memset(odds->seen, 0, sizeof(odds->seen));
+}
+
+/* Remembers place, and says where the same bytes were before it, or 0; *like:
+ * how many. */
+static size_t
+seen_before(struct index_text_odds *odds, const char *texts, size_t place,
+            size_t *like)
+{
+    uint32_t four;
+    uint16_t *seen;
+    size_t found;
+
+    *like = 0;
+    if (place < sizeof(four))
+        return 0;
+    memcpy(&four, texts + place - sizeof(four), sizeof(four));
+    seen =
+        &odds->seen[le32toh(four) * 2654435761U >> (32 - INDEX_TEXT_HASH_BITS)];
+    found = *seen;
+    *seen = (uint16_t)place;
+    while (*like < INDEX_TEXT_AGAIN && *like < found &&
+           texts[found - 1 - *like] == texts[place - 1 - *like])
+        ++*like;
+    return *like >= sizeof(four) ? found : 0;
+}
+
+/* The byte at place, 0 behind the last. */
+static uint8_t
+code_byte(struct index_text_odds *odds, struct index_coder *coder,
+          const char *texts, size_t place, uint8_t byte)
+{
+    unsigned context = place ? (uint8_t)texts[place - 1] : 0;
+    size_t like, found = seen_before(odds, texts, place, &like);
+
+    if (found && index_code_bit(coder, &odds->again[like - 1],
+                                byte == (uint8_t)texts[found]))
+        return (uint8_t)texts[found];
+    return (uint8_t)index_code_tree(coder,
+                                    odds->byte[context % INDEX_TEXT_CONTEXTS],
+                                    INDEX_TREE_BITS, byte);
 }
 
 bool
 index_chunk_text(struct index_chunk *chunk, struct index_coder *coder,
-                 const char *last, size_t before, char *text, size_t *size,
-                 size_t room)
+                 char *texts, size_t at, size_t before, size_t *size)
 {
-    size_t same = 0, at;
+    const char *last = texts + (at ? at - before - 1 : 0);
+    char *text = texts + at;
+    size_t room = INDEX_CHUNK_TEXTS - at, same = 0, i;
 
+    if (at >= INDEX_CHUNK_TEXTS || (coder->out && *size >= room))
+        return false;
     if (coder->out)
         while (same < before && same < *size && last[same] == text[same])
             same++;
-    at = (size_t)index_code_number(coder, &chunk->texts.same, same);
-    if (coder->failed || at > before || at > room)
+    i = (size_t)index_code_number(coder, &chunk->texts.same, same);
+    if (coder->failed || i > before || i >= room)
         return false;
-    if (!coder->out && at > 0)
-        memcpy(text, last, at);
-    for (;; at++) {
-        unsigned context = at ? (uint8_t)text[at - 1] : 0;
+    if (!coder->out && i > 0)
+        memcpy(text, last, i);
+    for (;; i++) {
         uint8_t byte = 0;
 
-        if (coder->out && at < *size && (byte = (uint8_t)text[at]) == 0)
+        if (coder->out && i < *size && (byte = (uint8_t)text[i]) == 0)
             return false;
-        byte = (uint8_t)index_code_tree(
-            coder, chunk->texts.byte[context % INDEX_TEXT_CONTEXTS],
-            INDEX_TREE_BITS, byte);
+        byte = code_byte(&chunk->texts, coder, texts, at + i, byte);
+        text[i] = (char)byte;
         if (byte == 0)
             break;
-        if (at == room || at == INDEX_TEXT_MAX)
+        if (i == INDEX_TEXT_MAX || i + 1 >= room)
             return false;
-        if (!coder->out)
-            text[at] = (char)byte;
     }
-    *size = at;
+    *size = i;
     return true;
 }

@@ -30,7 +30,12 @@ struct index_chunk_node {
     uint32_t up, function, file, line; /* as in NODES */
 };
 
-enum { INDEX_RECENT = 32, INDEX_TEXT_CONTEXTS = 128 };
+enum {
+    INDEX_RECENT = 32,
+    INDEX_TEXT_CONTEXTS = 128,
+    INDEX_TEXT_AGAIN = 24,
+    INDEX_TEXT_HASH_BITS = 12
+};
 
 /* Numbers that were said lately, and the last line in each. */
 struct index_recent {
@@ -51,9 +56,12 @@ struct index_node_odds {
     struct index_recent names, files;
 };
 
+/* Bytes that were seen behind the same four are likely to come again. */
 struct index_text_odds {
     struct index_odds byte[INDEX_TEXT_CONTEXTS][1 << INDEX_TREE_BITS];
+    struct index_odds again[INDEX_TEXT_AGAIN];
     struct index_number_odds same;
+    uint16_t seen[1 << INDEX_TEXT_HASH_BITS]; /* place + 1; 0: nowhere */
 };
 
 /* Room for any of them, for it is big; each call begins anew. */
@@ -73,10 +81,10 @@ bool index_chunk_nodes(struct index_chunk *chunk, struct index_coder *coder,
                        struct index_chunk_node *nodes, uint32_t count);
 
 void index_chunk_texts(struct index_chunk *chunk); /* those that follow */
-/* One text behind the one before it, of before bytes: so is *size, at most
- * room, at most INDEX_TEXT_MAX.  false: too long, or a NUL in it. */
+/* The text at texts + at, behind all that were before it, each with a NUL; the
+ * last has before bytes.  So has this one when it was read, for which there is
+ * room up to INDEX_CHUNK_TEXTS.  false: too long, or a NUL in it. */
 bool index_chunk_text(struct index_chunk *chunk, struct index_coder *coder,
-                      const char *last, size_t before, char *text, size_t *size,
-                      size_t room);
+                      char *texts, size_t at, size_t before, size_t *size);
 
 #endif

@@ -85,36 +85,11 @@ index_coder_end(struct index_coder *coder)
         out->size--;
 }
 
-static void
-narrow(struct index_coder *coder, uint32_t bound, bool bit)
+static inline void
+learn(struct index_odds *odds, bool bit)
 {
-    if (bit) {
-        coder->range -= bound;
-        if (coder->out)
-            coder->low += bound;
-        else
-            coder->code -= bound;
-    } else {
-        coder->range = bound;
-    }
-    while (coder->range < (uint32_t)1 << RANGE_BITS) {
-        coder->range <<= 8;
-        if (coder->out)
-            shift(coder);
-        else
-            coder->code = coder->code << 8 | next_byte(coder);
-    }
-}
+    uint32_t zero = odds->zero, weight = weights[odds->seen];
 
-bool
-index_code_bit(struct index_coder *coder, struct index_odds *odds, bool bit)
-{
-    uint32_t bound = (coder->range >> 16) * odds->zero;
-    uint32_t weight = weights[odds->seen], zero = odds->zero;
-
-    if (!coder->out)
-        bit = coder->code >= bound;
-    narrow(coder, bound, bit);
     if (bit)
         zero -= (zero - ODDS_MIN) * weight >> 16;
     else
@@ -122,17 +97,129 @@ index_code_bit(struct index_coder *coder, struct index_odds *odds, bool bit)
     odds->zero = (uint16_t)zero;
     if (odds->seen < SEEN_MAX)
         odds->seen++;
+}
+
+/* ---- writing ---- */
+
+static void
+write_part(struct index_coder *coder, uint32_t bound, bool bit)
+{
+    if (bit) {
+        coder->range -= bound;
+        coder->low += bound;
+    } else {
+        coder->range = bound;
+    }
+    while (coder->range < (uint32_t)1 << RANGE_BITS) {
+        coder->range <<= 8;
+        shift(coder);
+    }
+}
+
+static void
+write_bit(struct index_coder *coder, struct index_odds *odds, bool bit)
+{
+    write_part(coder, (coder->range >> 16) * odds->zero, bit);
+    learn(odds, bit);
+}
+
+static void
+write_number(struct index_coder *coder, struct index_number_odds *odds,
+             uint64_t value)
+{
+    unsigned size;
+    uint64_t found = 1;
+
+    if (++value == 0 || value >> INDEX_NUMBER_BITS) {
+        coder->failed = true;
+        value = 1;
+    }
+    size = 63 - (unsigned)__builtin_clzll(value);
+    for (unsigned i = 0; i < size; i++)
+        write_bit(coder, &odds->size[i], true);
+    if (size < INDEX_NUMBER_BITS - 1)
+        write_bit(coder, &odds->size[size], false);
+    for (unsigned i = size; i-- > 0;) {
+        bool bit = value >> i & 1;
+
+        if (found < INDEX_NUMBER_HEADS)
+            write_bit(coder, &odds->head[size][found], bit);
+        else
+            write_part(coder, coder->range >> 1, bit);
+        found = found << 1 | bit;
+    }
+}
+
+/* ---- reading: of a copy of the coder, that may stay in registers ---- */
+
+static inline bool
+read_part(struct index_coder *coder, uint32_t bound)
+{
+    bool bit = coder->code >= bound;
+
+    coder->code -= bit ? bound : 0;
+    coder->range = bit ? coder->range - bound : bound;
+    while (coder->range < (uint32_t)1 << RANGE_BITS) {
+        coder->range <<= 8;
+        coder->code = coder->code << 8 | next_byte(coder);
+    }
     return bit;
 }
 
-static bool
-code_even(struct index_coder *coder, bool bit)
+static inline bool
+read_bit(struct index_coder *coder, struct index_odds *odds)
 {
-    uint32_t bound = coder->range >> 1;
+    bool bit = read_part(coder, (coder->range >> 16) * odds->zero);
 
+    learn(odds, bit);
+    return bit;
+}
+
+static void
+read_back(struct index_coder *coder, const struct index_coder *copy)
+{
+    coder->code = copy->code;
+    coder->range = copy->range;
+    coder->pos = copy->pos;
+}
+
+static uint64_t
+read_number(struct index_coder *coder, struct index_number_odds *odds)
+{
+    struct index_coder copy = *coder;
+    unsigned size = 0;
+    uint64_t found = 1;
+
+    while (size < INDEX_NUMBER_BITS - 1 && read_bit(&copy, &odds->size[size]))
+        size++;
+    for (unsigned i = 0; i < size; i++)
+        found = found << 1 | (found < INDEX_NUMBER_HEADS
+                                  ? read_bit(&copy, &odds->head[size][found])
+                                  : read_part(&copy, copy.range >> 1));
+    read_back(coder, &copy);
+    return found - 1;
+}
+
+static uint32_t
+read_tree(struct index_coder *coder, struct index_odds *odds, unsigned bits)
+{
+    struct index_coder copy = *coder;
+    uint32_t place = 1;
+
+    for (unsigned i = 0; i < bits; i++)
+        place = place << 1 | read_bit(&copy, &odds[place]);
+    read_back(coder, &copy);
+    return place - ((uint32_t)1 << bits);
+}
+
+/* ---- both ---- */
+
+bool
+index_code_bit(struct index_coder *coder, struct index_odds *odds, bool bit)
+{
     if (!coder->out)
-        bit = coder->code >= bound;
-    narrow(coder, bound, bit);
+        return read_bit(coder, odds);
+    write_bit(coder, odds, bit);
     return bit;
 }
 
@@ -142,40 +229,23 @@ index_code_tree(struct index_coder *coder, struct index_odds *odds,
 {
     uint32_t place = 1;
 
-    for (unsigned i = bits; i-- > 0;)
-        place = place << 1 | index_code_bit(coder, &odds[place],
-                                            coder->out && value >> i & 1);
-    return place - ((uint32_t)1 << bits);
+    if (!coder->out)
+        return read_tree(coder, odds, bits);
+    for (unsigned i = bits; i-- > 0;) {
+        write_bit(coder, &odds[place], value >> i & 1);
+        place = place << 1 | (value >> i & 1);
+    }
+    return value;
 }
 
 uint64_t
 index_code_number(struct index_coder *coder, struct index_number_odds *odds,
                   uint64_t value)
 {
-    const bool writes = coder->out;
-    unsigned bits = 0, size = 0;
-    uint64_t found = 1;
-
-    value++;
-    if (writes) {
-        if (value == 0 || value >> INDEX_NUMBER_BITS) {
-            coder->failed = true;
-            value = 1;
-        }
-        size = 63 - (unsigned)__builtin_clzll(value);
-    }
-    while (bits < INDEX_NUMBER_BITS - 1 &&
-           index_code_bit(coder, &odds->size[bits], writes && bits < size))
-        bits++;
-    for (unsigned i = bits; i-- > 0;) {
-        bool bit = writes && value >> i & 1;
-
-        found = found << 1 |
-                (found < INDEX_NUMBER_HEADS
-                     ? index_code_bit(coder, &odds->head[bits][found], bit)
-                     : code_even(coder, bit));
-    }
-    return found - 1;
+    if (!coder->out)
+        return read_number(coder, odds);
+    write_number(coder, odds, value);
+    return value;
 }
 
 int64_t

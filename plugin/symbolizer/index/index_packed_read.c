@@ -125,15 +125,13 @@ unpack_nodes(struct index_unpacker *unpacker, struct index_coder *coder,
 
 /* One group of plain texts. */
 struct text_group {
-    struct buffer sizes;
+    struct buffer sizes, texts;
     uint64_t first;
     uint32_t count;
-    size_t start, bytes; /* where the texts are, in the unpacker's */
 };
 
 static void
-end_group(struct index_unpacker *unpacker, struct index_encoder *encoder,
-          struct text_group *group)
+end_group(struct index_encoder *encoder, struct text_group *group)
 {
     struct buffer out;
 
@@ -142,16 +140,15 @@ end_group(struct index_unpacker *unpacker, struct index_encoder *encoder,
     buffer_init(&out, INDEX_BLOCK_MAX);
     buffer_u8(&out, (uint8_t)group->count);
     buffer_add(&out, group->sizes.data, group->sizes.size);
-    index_pack_as_it_is(unpacker->texts + group->start, group->bytes, &out);
-    if (group->sizes.failed)
+    index_pack_as_it_is(group->texts.data, group->texts.size, &out);
+    if (group->sizes.failed || group->texts.failed)
         encoder->failed = true;
     index_encoder_texts(encoder, group->first, group->count, &out);
     buffer_fini(&out);
     buffer_clear(&group->sizes);
-    group->start += group->bytes;
+    buffer_clear(&group->texts);
     group->first += group->count;
     group->count = 0;
-    group->bytes = 0;
 }
 
 static bool
@@ -160,27 +157,27 @@ unpack_texts(struct index_unpacker *unpacker, enum index_section section,
 {
     struct index_encoder *encoder = &unpacker->encoders[section];
     struct text_group group = {.first = first};
-    size_t at = 0, before = 0;
+    size_t at = 0, size = 0;
     bool rc = true;
 
     buffer_init(&group.sizes, INDEX_BLOCK_MAX);
+    buffer_init(&group.texts, INDEX_PACK_MAX);
     index_chunk_texts(&unpacker->chunk);
     for (uint32_t i = 0; i < count && rc; i++) {
-        size_t size = 0;
-
-        rc = index_chunk_text(
-            &unpacker->chunk, coder, unpacker->texts + at - before, before,
-            unpacker->texts + at, &size, sizeof(unpacker->texts) - at);
-        before = size;
-        at += size;
-        group.bytes += size;
-        group.count++;
+        rc = index_chunk_text(&unpacker->chunk, coder, unpacker->texts, at,
+                              size, &size);
+        if (!rc)
+            break;
         index_put_leb(&group.sizes, size);
-        if (group.count == INDEX_GROUP_ITEMS || group.bytes > TEXTS_BYTES)
-            end_group(unpacker, encoder, &group);
+        buffer_add(&group.texts, unpacker->texts + at, size);
+        at += size + 1;
+        group.count++;
+        if (group.count == INDEX_GROUP_ITEMS || group.texts.size > TEXTS_BYTES)
+            end_group(encoder, &group);
     }
-    end_group(unpacker, encoder, &group);
+    end_group(encoder, &group);
     buffer_fini(&group.sizes);
+    buffer_fini(&group.texts);
     return rc;
 }
 

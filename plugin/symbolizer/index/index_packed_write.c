@@ -9,7 +9,7 @@
 #include "index_packed.h"
 #include "memory.h"
 
-enum { TEXTS_AIM = INDEX_CHUNK_TEXTS - INDEX_TEXT_MAX };
+enum { TEXTS_AIM = INDEX_CHUNK_TEXTS - INDEX_TEXT_MAX - 1 };
 
 /* The items of one section, in their order. */
 struct cursor {
@@ -40,6 +40,7 @@ struct packing {
     struct index_chunk chunk;
     struct index_event events[INDEX_CHUNK_ITEMS];
     struct index_chunk_node nodes[INDEX_CHUNK_ITEMS];
+    char texts[INDEX_CHUNK_TEXTS];
     bool failed;
 };
 
@@ -303,32 +304,35 @@ static void
 pack_texts(struct packing *p, enum index_stream stream,
            const struct order *order, const struct index_dictionary *words)
 {
-    uint32_t first = 0, end;
+    uint32_t first = 0, i;
 
-    for (; first < order->count && !p->failed; first = end) {
-        size_t start = p->streams[stream].blocks.size, bytes = 0;
-        struct span last = {"", 0};
+    for (; first < order->count && !p->failed; first = i) {
+        struct buffer *blocks = &p->streams[stream].blocks;
+        size_t start = blocks->size, at = 0, size = 0;
         struct index_coder coder;
 
-        for (end = first; end < order->count && bytes <= TEXTS_AIM &&
-                          end - first < INDEX_CHUNK_ITEMS;
-             end++)
-            bytes += index_dictionary_word(words, order->old_of[end]).size;
-        if (bytes > INDEX_CHUNK_TEXTS)
-            end--;
-        begin_block(p, stream, end - first, &coder);
+        begin_block(p, stream, 0, &coder);
         index_chunk_texts(&p->chunk);
-        for (uint32_t i = first; i < end; i++) {
-            struct span text = index_dictionary_word(words, order->old_of[i]);
+        for (i = first; i < order->count && at < TEXTS_AIM &&
+                        i - first < INDEX_CHUNK_ITEMS && !p->failed;
+             i++) {
+            struct span word = index_dictionary_word(words, order->old_of[i]);
+            size_t before = size;
 
-            if (!index_chunk_text(&p->chunk, &coder, last.data, last.size,
-                                  (char *)text.data, &text.size,
-                                  INDEX_TEXT_MAX))
+            size = word.size;
+            if (size)
+                memcpy(p->texts + at, word.data, size);
+            if (!index_chunk_text(&p->chunk, &coder, p->texts, at, before,
+                                  &size))
                 p->failed = true;
-            last = text;
+            at += size + 1;
         }
         index_coder_end(&coder);
-        end_block(p, stream, first, start, end - first);
+        if (!blocks->failed) {
+            blocks->data[start] = (char)(i - first);
+            blocks->data[start + 1] = (char)((i - first) >> 8);
+        }
+        end_block(p, stream, first, start, i - first);
     }
 }
 
