@@ -3,7 +3,7 @@
 #include "index_coder.h"
 #include "suite.h"
 
-enum { COUNT = 20000 };
+enum { COUNT = 3000 };
 
 struct odds {
     struct index_odds bit, tree[256];
@@ -109,6 +109,7 @@ main(void)
     Suite *suite = suite_create("index_coder");
     TCase *tcase = tcase_create("index_coder");
 
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, what_is_written_is_read, 0, 5);
     tcase_add_test(tcase, little_is_written_in_few_bytes_and_read);
     tcase_add_loop_test(tcase, a_number_too_big_is_not_written, 0, 3);

@@ -1,5 +1,5 @@
 /*
- * index_packed.h - index files whose blocks are packed: a third of the bytes of
+ * index_packed.h - index files whose blocks are packed: half of the bytes of
  * plain ones, but each block has to be unpacked, into plain ones, before
  * anything is found in it.  See symbol_index_format.h.
  */
