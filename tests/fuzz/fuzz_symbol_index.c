@@ -87,14 +87,47 @@ ask(struct symbol_index *index, const uint64_t *addresses, uint32_t count,
         check(index, i, addresses[i], taken);
 }
 
+struct asked {
+    uint64_t addresses[2 + ASKS];
+    uint32_t count;
+};
+
+/* In steps, so that some are in the middle of something. */
+static void
+ask_behind(struct asked *asked, uint64_t first, unsigned times)
+{
+    for (uint64_t i = 0; i < times && asked->count < 2 + ASKS; i++)
+        asked->addresses[asked->count++] = first + i * 5;
+}
+
+static void
+ask_block(void *arg, uint64_t first)
+{
+    ask_behind(arg, first, ASKS / 3);
+}
+
+/* Where the first blocks begin, and behind that. */
+static void
+choose(uint8_t *bytes, size_t size, struct asked *asked)
+{
+    size_t at = INDEX_HEADER_SIZE;
+
+    if (seal_is_packed(bytes, size)) {
+        seal_packed(bytes, size, ask_block, asked);
+        return;
+    }
+    for (; at + 8 <= size && asked->count < 2 + ASKS; at += INDEX_ENTRY_SIZE)
+        ask_behind(asked, seal_get(bytes + at, 8), 4);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t id[] = {0xb1, 0xd0, 3, 4, 5, 6, 7, 8};
     static int fd = -1;
     static uint8_t *bytes;
-    uint64_t addresses[2 + ASKS] = {0, UINT64_MAX};
-    uint32_t count = 2;
+    struct asked asked = {{0, UINT64_MAX}, 2};
+    uint32_t version = INDEX_VERSION;
     struct symbol_index *index;
     struct error err;
 
@@ -102,12 +135,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (!bytes)
         bytes = malloc(SIZE_LIMIT);
-    if (fd < 0 || !bytes || size > SIZE_LIMIT || size < INDEX_HEADER_SIZE)
+    if (fd < 0 || !bytes || size > SIZE_LIMIT ||
+        size < INDEX_PACKED_ID + sizeof(id))
         return 0;
     memcpy(bytes, data, size);
     memcpy(bytes, INDEX_MAGIC, 8);
-    seal_put(bytes + 8, INDEX_VERSION, 4);
-    seal_put(bytes + 12, INDEX_HEADER_SIZE, 4);
+    if (bytes[10] & 1)
+        version |= INDEX_PACKED;
+    else
+        seal_put(bytes + 12, INDEX_HEADER_SIZE, 4);
+    seal_put(bytes + 8, version, 4);
     bytes[24] = sizeof(id);
     memcpy(bytes + 25, id, sizeof(id));
     index_seal(bytes, size);
@@ -117,15 +154,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     index = symbol_index_open(fd, id, sizeof(id), &err);
     if (!index)
         return 0;
-    for (size_t i = 0; i < ASKS; i++) {
-        size_t at = INDEX_HEADER_SIZE + i / 4 * INDEX_ENTRY_SIZE;
-
-        if (at + 8 > size)
-            break;
-        addresses[count++] = seal_get(bytes + at, 8) + i % 4 * 5;
-    }
-    ask(index, addresses, count, false);
-    ask(index, addresses, count, true);
+    choose(bytes, size, &asked);
+    ask(index, asked.addresses, asked.count, false);
+    ask(index, asked.addresses, asked.count, true);
     symbol_index_close(index);
     return 0;
 }

@@ -94,6 +94,60 @@ id=$(readelf -n "$work/load" | sed -n 's/.*Build ID: //p')
 index=$work/node/symbols/$id.hwindex
 export FULL="$work/full" MALLOC_CONF=prof_active:true,lg_prof_sample:0
 
+# ---- small beside the debug information ----
+# Of less than some 30 KB of it an index cannot be 6 %: names and the build-id
+# alone are more.
+# of_debug PROGRAM: writes bytes of its .debug_ sections
+of_debug() {
+    readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' |
+        while read -r name _ _ _ size _; do
+            case $name in .debug_*) printf '%d\n' "0x$size" ;; esac
+        done | awk '{ sum += $1 } END { print sum + 0 }'
+}
+# at_most_6_percent WHAT COMPILER...: of the program, or library, $work/small
+at_most_6_percent() {
+    what=$1
+    shift
+    "$@" -Wl,--build-id -o "$work/small" || fault "$what does not build"
+    rm -f "$work/small.hwindex"
+    "$bin/heapwire-prof" --index "$work/small" >"$work/index.log" 2>&1 ||
+        fault "no index of $what: $(cat "$work/index.log")"
+    debug=$(of_debug "$work/small")
+    bytes=$(stat -c %s "$work/small.hwindex")
+    check
+    [ "$debug" -gt 10000 ] || fault "$what has $debug bytes of debug information"
+    check
+    [ $((bytes * 100)) -le $((debug * 6)) ] ||
+        fault "the index of $what has $bytes bytes, debug sections $debug"
+}
+cat >"$work/main.cc" <<'END'
+#include <iostream>
+#include <map>
+#include <string>
+int main(int n, char **texts) {
+    std::map<std::string, int> lengths;
+    for (int i = 0; i < n; i++)
+        lengths[texts[i]] += i;
+    for (auto &length : lengths)
+        std::cout << length.first << length.second << std::endl;
+}
+END
+flags="-g -O2 -w -shared -fPIC -D_GNU_SOURCE -Iplugin/base"
+for version in 4 5; do
+    # shellcheck disable=SC2086
+    at_most_6_percent "C, DWARF $version, gcc" \
+        gcc $flags -gdwarf-$version plugin/base/*.c
+    # shellcheck disable=SC2086
+    ! command -v clang >/dev/null || at_most_6_percent \
+        "C, DWARF $version, clang" \
+        clang $flags -gdwarf-$version plugin/base/*.c
+    at_most_6_percent "C++, DWARF $version" \
+        g++ -g -O2 -gdwarf-$version "$work/main.cc"
+done
+# shellcheck disable=SC2086
+at_most_6_percent "C, not optimised" \
+    gcc $flags -O0 plugin/base/*.c
+
 # ---- made ----
 start
 names >"$work/first"
@@ -131,6 +185,7 @@ same "no complaint" 0 "$(log | grep -c 'of load was refused' || true)"
 count=1
 for spoil in \
     'printf XXXXXXXX | dd of="$index" bs=1 seek=4 conv=notrunc' \
+    'printf "\\001" | dd of="$index" bs=1 seek=8 conv=notrunc' \
     'truncate -s -20 "$index"' \
     'truncate -s 0 "$index"' \
     'head -c 100000 /dev/urandom >"$index"' \

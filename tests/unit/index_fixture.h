@@ -106,6 +106,15 @@ fixture_small(struct index_builder *b)
                          index_builder_name(b, span_of("start")));
 }
 
+/* Whether files are to be packed: what such a test has, it has of both. */
+static bool fixture_packed;
+
+static inline uint64_t
+fixture_debug_bytes(void)
+{
+    return fixture_packed ? 0 : UINT64_MAX;
+}
+
 static inline void
 fixture_finish(struct index_builder *builder, struct buffer *out,
                struct symbol_index_figures *figures)
@@ -115,9 +124,11 @@ fixture_finish(struct index_builder *builder, struct buffer *out,
     memset(figures, 0, sizeof(*figures));
     buffer_init(out, (size_t)256 << 20);
     ck_assert_msg(index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                       fixture_write, out, figures, &err) == 0,
+                                       fixture_debug_bytes(), fixture_write,
+                                       out, figures, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_eq(figures->bytes, out->size);
+    ck_assert_int_eq(out->data[10], fixture_packed);
     index_builder_free(builder);
 }
 

@@ -5,6 +5,7 @@
 #include "index_blocks.h"
 #include "index_encoder.h"
 #include "index_fixture.h"
+#include "index_packed.h"
 #include "index_seal.h"
 #include "memory.h"
 #include "suite.h"
@@ -59,6 +60,7 @@ START_TEST(a_file_cut_anywhere_is_refused)
     struct buffer bytes;
     int fd;
 
+    fixture_packed = _i == 1;
     make_small(&bytes);
     for (size_t size = 0; size < bytes.size; size++) {
         index = fixture_open(bytes.data, size, &fd);
@@ -75,6 +77,7 @@ START_TEST(a_file_cut_while_it_is_open_fails_what_is_cut_off)
     struct buffer bytes;
     int fd;
 
+    fixture_packed = _i == 1;
     make_small(&bytes);
     for (size_t size = 0; size < bytes.size; size += 7) {
         index = fixture_open(bytes.data, bytes.size, &fd);
@@ -93,6 +96,7 @@ START_TEST(any_byte_changed_is_noticed)
     unsigned refused = 0, damaged = 0;
     struct buffer bytes;
 
+    fixture_packed = _i == 1;
     make_small(&bytes);
     for (size_t i = 0; i < bytes.size; i++) {
         uint8_t flip = (uint8_t)(i % 3 ? 1u << i % 8 : 0xff);
@@ -119,10 +123,11 @@ START_TEST(any_byte_changed_under_right_checksums_is_survived)
     struct buffer bytes;
     uint8_t *copy;
 
+    fixture_packed = _i == 1;
     make_small(&bytes);
     copy = mem_alloc(bytes.size);
     for (size_t i = 0; i < bytes.size; i++)
-        for (int k = 0; k < 10; k++) {
+        for (int k = 0; k < 10; k += fixture_packed ? 3 : 1) {
             struct symbol_index *index;
             int fd;
 
@@ -189,12 +194,97 @@ START_TEST(a_header_that_makes_no_sense_is_refused)
 }
 END_TEST
 
+/* The first stream's blocks and items come behind the build-id. */
+enum { PACKED_STREAMS = INDEX_PACKED_ID + sizeof(fixture_id) };
+
+static const struct {
+    const char *what, *complaint;
+    size_t at, size;
+    uint64_t value;
+} packed_headers[] = {
+    {"another version", "another version", 8, 4,
+     (INDEX_VERSION - 1) | INDEX_PACKED},
+    {"another form", "another version", 8, 4, INDEX_VERSION | INDEX_PACKED * 2},
+    {"a plain one", "another version", 8, 4, INDEX_VERSION},
+    {"a header too short", "another version", 12, 4, INDEX_PACKED_ID + 3},
+    {"a header too long", "another version", 12, 4,
+     INDEX_PACKED_HEADER_MAX + 1},
+    {"a header longer than the file", "too short", 12, 4, 1 << 20},
+    {"a long build-id", "makes no sense", 24, 1, 255},
+    {"another build", "another build", 25, 1, 0},
+    {"more blocks than bytes", "makes no sense", PACKED_STREAMS, 1, 127},
+    {"more items than blocks can have", "makes no sense", PACKED_STREAMS + 1, 2,
+     0x7fff},
+    {"a block less", "makes no sense", PACKED_STREAMS, 1, 0},
+    {"a long block", "damaged", PACKED_STREAMS + 4, 3, 0x7fffff},
+    {"a longer block", "make no sense", PACKED_STREAMS + 4, 1, 127},
+};
+
+START_TEST(a_packed_header_that_makes_no_sense_is_refused)
+{
+    struct symbol_index *index;
+    struct error err = {0};
+    struct buffer bytes;
+    int fd;
+
+    fixture_packed = true;
+    make_small(&bytes);
+    seal_put((uint8_t *)bytes.data + packed_headers[_i].at,
+             packed_headers[_i].value, packed_headers[_i].size);
+    index_seal((uint8_t *)bytes.data, bytes.size);
+    fd = fixture_fd(bytes.data, bytes.size);
+    index = symbol_index_open(fd, fixture_id, sizeof(fixture_id), &err);
+    ck_assert_msg(!index, "%s", packed_headers[_i].what);
+    ck_assert_msg(strstr(err.text, packed_headers[_i].complaint), "%s: %s",
+                  packed_headers[_i].what, err.text);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+/* Random blocks: whatever comes out of them has a ceiling. */
+START_TEST(no_packed_block_becomes_more_than_a_block)
+{
+    static const enum index_section sections[] = {INDEX_RANGES, INDEX_NODES,
+                                                  INDEX_NAMES, INDEX_FILES};
+    struct index_unpacker *unpacker = index_unpacker_new();
+    struct buffer plain[INDEX_SECTIONS];
+    uint8_t bytes[300];
+    uint32_t dice = 5;
+    unsigned made = 0;
+
+    for (int i = 0; i < 8000; i++) {
+        enum index_section section = sections[i % 4];
+        int last = section == INDEX_RANGES ? INDEX_SYMBOLS : (int)section;
+        size_t size = (size_t)(i / 4) % sizeof(bytes);
+
+        for (size_t k = 0; k < size; k++) {
+            dice = dice * 1664525 + 1013904223;
+            bytes[k] = i % 3 ? (uint8_t)(dice >> 24) : (uint8_t)(k > 20);
+        }
+        if (size >= 2)
+            seal_put(bytes, dice % (INDEX_CHUNK_ITEMS + 2), 2);
+        if (!index_unpack_block(unpacker, section, dice, bytes, size, plain))
+            continue;
+        made++;
+        for (int k = (int)section; k <= last; k++) {
+            ck_assert_uint_le(plain[k].size, INDEX_BLOCK_MAX);
+            ck_assert_uint_gt(plain[k].size, 2);
+            buffer_fini(&plain[k]);
+        }
+    }
+    ck_assert_uint_gt(made, 100);
+    index_unpacker_free(unpacker);
+}
+END_TEST
+
 START_TEST(a_file_of_another_build_is_refused)
 {
     static const uint8_t other[] = {0xb1, 0xd0, 3, 4, 5, 6, 7, 9};
     struct buffer bytes;
     int fd;
 
+    fixture_packed = _i == 1;
     make_small(&bytes);
     fd = fixture_fd(bytes.data, bytes.size);
     ck_assert_ptr_null(symbol_index_open(fd, other, sizeof(other), NULL));
@@ -344,14 +434,19 @@ main(void)
     Suite *suite = suite_create("symbol_index_hostile");
     TCase *tcase = tcase_create("symbol_index_hostile");
 
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, a_file_cut_anywhere_is_refused);
-    tcase_add_test(tcase, a_file_cut_while_it_is_open_fails_what_is_cut_off);
-    tcase_add_test(tcase, any_byte_changed_is_noticed);
-    tcase_add_test(tcase, any_byte_changed_under_right_checksums_is_survived);
+    tcase_set_timeout(tcase, 240);
+    tcase_add_loop_test(tcase, a_file_cut_anywhere_is_refused, 0, 2);
+    tcase_add_loop_test(
+        tcase, a_file_cut_while_it_is_open_fails_what_is_cut_off, 0, 2);
+    tcase_add_loop_test(tcase, any_byte_changed_is_noticed, 0, 2);
+    tcase_add_loop_test(
+        tcase, any_byte_changed_under_right_checksums_is_survived, 0, 2);
+    tcase_add_loop_test(tcase, a_packed_header_that_makes_no_sense_is_refused,
+                        0, sizeof(packed_headers) / sizeof(packed_headers[0]));
+    tcase_add_test(tcase, no_packed_block_becomes_more_than_a_block);
     tcase_add_loop_test(tcase, a_header_that_makes_no_sense_is_refused, 0,
                         sizeof(headers) / sizeof(headers[0]));
-    tcase_add_test(tcase, a_file_of_another_build_is_refused);
+    tcase_add_loop_test(tcase, a_file_of_another_build_is_refused, 0, 2);
     tcase_add_loop_test(tcase, numbers_that_lead_astray_are_not_followed, 0,
                         sizeof(astrays) / sizeof(astrays[0]));
     suite_add_tcase(suite, tcase);

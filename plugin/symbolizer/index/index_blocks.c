@@ -1,184 +1,13 @@
-/* index_blocks.c - see index_blocks.h. */
+/* index_blocks.c - see index_blocks.h; opening: index_blocks_open.c. */
 #include "index_blocks.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "errors.h"
+#include "index_packed.h"
 #include "memory.h"
 #include "search.h"
 
-enum {
-    PADDING = 8, /* index_load reads that far */
-    BLOCK_ITEMS_MAX =
-        INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_ITEMS
-};
-
-struct header {
-    uint64_t size;
-    uint32_t counts[INDEX_SECTIONS], sums[INDEX_SECTIONS];
-    uint64_t items[INDEX_SECTIONS];
-};
-
-static bool
-read_at(int fd, void *data, size_t size, uint64_t offset)
-{
-    char *to = data;
-
-    while (size > 0) {
-        ssize_t n = pread(fd, to, size, (off_t)offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        to += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return true;
-}
-
-static int
-damaged(struct error *err, const char *what)
-{
-    error_set(err, ER_UNKNOWN, "its symbol index is of no use: %s", what);
-    return -1;
-}
-
-static int
-parse_header(const uint8_t *bytes, const uint8_t *build_id,
-             size_t build_id_size, struct header *out, struct error *err)
-{
-    struct reader r = reader_of(bytes, INDEX_HEADER_SIZE);
-    struct span magic = reader_bytes(&r, sizeof(INDEX_MAGIC) - 1), id;
-    uint32_t version = reader_u32(&r), size = reader_u32(&r);
-    bool too_many = false;
-    size_t id_size;
-
-    if (!span_is(magic, INDEX_MAGIC))
-        return damaged(err, "it is no such file");
-    if (version != INDEX_VERSION || size != INDEX_HEADER_SIZE)
-        return damaged(err, "it is of another version");
-    out->size = reader_u64(&r);
-    id_size = reader_u8(&r);
-    id = reader_bytes(&r, INDEX_BUILD_ID_MAX);
-    reader_bytes(&r, 7);
-    for (int i = 0; i < INDEX_SECTIONS; i++) {
-        out->counts[i] = reader_u32(&r);
-        out->sums[i] = reader_u32(&r);
-        out->items[i] = reader_u64(&r);
-        if (out->counts[i] > INDEX_BLOCKS_MAX ||
-            out->items[i] > (uint64_t)out->counts[i] * BLOCK_ITEMS_MAX ||
-            (i >= INDEX_NODES && out->items[i] > INDEX_ITEMS_MAX))
-            too_many = true;
-    }
-    if (reader_u32(&r) != index_sum(bytes, INDEX_HEADER_SIZE - 4))
-        return damaged(err, "its header is damaged");
-    if (!reader_done(&r) || too_many || id_size > INDEX_BUILD_ID_MAX)
-        return damaged(err, "its header makes no sense");
-    if (id_size != build_id_size || build_id_size == 0 ||
-        memcmp(id.data, build_id, build_id_size) != 0)
-        return damaged(err, "it was made of another build");
-    return 0;
-}
-
-/* Blocks follow each other without gaps from *offset on. */
-static bool
-parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
-{
-    for (uint32_t i = 0; i < table->count; i++, bytes += INDEX_ENTRY_SIZE) {
-        struct index_block *block = &table->blocks[i];
-        uint64_t last = index_load(bytes + 16);
-
-        block->first = index_load(bytes);
-        block->offset = index_load(bytes + 8);
-        block->size = (uint32_t)last;
-        block->sum = (uint32_t)(last >> 32);
-        if (block->offset != *offset || block->size > INDEX_BLOCK_MAX ||
-            (i > 0 && block->first <= block[-1].first))
-            return false;
-        *offset += block->size;
-    }
-    return true;
-}
-
-static int
-read_tables(struct index_blocks *blocks, const struct header *header,
-            struct error *err)
-{
-    size_t size = 0, place = 0;
-    uint64_t offset;
-    uint8_t *bytes = NULL;
-    int rc = -1;
-
-    for (int i = 0; i < INDEX_SECTIONS; i++)
-        size += (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
-    offset = INDEX_HEADER_SIZE + size;
-    if (offset > header->size)
-        return damaged(err, "its tables are cut off");
-    bytes = mem_alloc(size);
-    if (!bytes) {
-        error_memory(err, "a symbol index's tables");
-        goto out;
-    }
-    if (!read_at(blocks->fd, bytes, size, INDEX_HEADER_SIZE)) {
-        damaged(err, "its tables cannot be read");
-        goto out;
-    }
-    for (int i = 0; i < INDEX_SECTIONS; i++) {
-        struct index_table *table = &blocks->tables[i];
-        size_t part = (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
-
-        table->blocks =
-            mem_alloc((size_t)header->counts[i] * sizeof(*table->blocks));
-        if (!table->blocks) {
-            error_memory(err, "a symbol index's tables");
-            goto out;
-        }
-        table->count = table->group_block = header->counts[i];
-        table->items = header->items[i];
-        if (index_sum(bytes + place, part) != header->sums[i] ||
-            !parse_table(bytes + place, table, &offset)) {
-            damaged(err, "its tables are damaged");
-            goto out;
-        }
-        place += part;
-    }
-    if (offset != header->size) {
-        damaged(err, "its tables make no sense");
-        goto out;
-    }
-    rc = 0;
-out:
-    mem_free(bytes);
-    return rc;
-}
-
-int
-index_blocks_open(struct index_blocks *blocks, int fd, const uint8_t *build_id,
-                  size_t build_id_size, struct error *err)
-{
-    uint8_t bytes[INDEX_HEADER_SIZE];
-    struct header header;
-    struct stat st;
-
-    blocks->fd = fd;
-    if (fstat(fd, &st) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot look at the symbol index");
-        return -1;
-    }
-    if (!read_at(fd, bytes, sizeof(bytes), 0))
-        return damaged(err, "it is too short");
-    if (parse_header(bytes, build_id, build_id_size, &header, err) != 0)
-        return -1;
-    if ((uint64_t)st.st_size != header.size)
-        return damaged(err, "it is not as long as it was");
-    return read_tables(blocks, &header, err);
-}
+enum { PADDING = 8 /* index_load reads that far */ };
 
 void
 index_blocks_close(struct index_blocks *blocks)
@@ -188,8 +17,12 @@ index_blocks_close(struct index_blocks *blocks)
 
         for (uint32_t k = 0; k < INDEX_RUNS; k++)
             mem_free(table->runs[k].data);
+        for (uint32_t k = 0; k < INDEX_KEPT; k++)
+            buffer_fini(&table->kept[k].plain);
         mem_free(table->blocks);
     }
+    index_unpacker_free(blocks->unpacker);
+    mem_free(blocks->raw);
     memset(blocks, 0, sizeof(*blocks));
 }
 
@@ -236,10 +69,10 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     run->first = number;
     run->whole = 0;
     run->count = run_length(table, number, &size);
-    if (!read_at(blocks->fd, run->data, size, block->offset)) {
+    if (!index_blocks_read(blocks, run->data, size, block->offset)) {
         run->count = 1; /* what is behind it may be cut off */
         size = block->size;
-        if (!read_at(blocks->fd, run->data, size, block->offset)) {
+        if (!index_blocks_read(blocks, run->data, size, block->offset)) {
             run->count = 0;
             return NULL;
         }
@@ -272,6 +105,59 @@ load(const struct index_blocks *blocks, struct index_table *table,
         return NULL;
     run->whole |= bit;
     return data;
+}
+
+/* Keeps what was unpacked of block number in place of something else. */
+static void
+keep(struct index_table *table, uint32_t number, const struct buffer *plain)
+{
+    struct index_kept *kept = &table->kept[table->next_kept];
+
+    table->next_kept = (table->next_kept + 1) % INDEX_KEPT;
+    table->group_block = table->count; /* it may be in what goes */
+    buffer_fini(&kept->plain);
+    kept->plain = *plain;
+    kept->number = number;
+}
+
+static bool
+unpack_into(const struct index_blocks *blocks, enum index_section section,
+            const struct index_block *block,
+            struct buffer plain[INDEX_SECTIONS])
+{
+    return index_blocks_read(blocks, blocks->raw, block->size, block->offset) &&
+           index_sum(blocks->raw, block->size) == block->sum &&
+           index_unpack_block(blocks->unpacker, section, block->first,
+                              blocks->raw, block->size, plain);
+}
+
+/* NULL: damaged, or no memory. */
+static const struct buffer *
+unpack(const struct index_blocks *blocks, enum index_section section,
+       struct index_table *tables, uint32_t number)
+{
+    struct index_table *table = &tables[section];
+    struct buffer plain[INDEX_SECTIONS];
+    enum index_section from = section, to = section;
+    size_t failures = mem_failures();
+
+    for (uint32_t i = 0; i < INDEX_KEPT; i++)
+        if (table->kept[i].plain.data && table->kept[i].number == number)
+            return &table->kept[i].plain;
+    if (table->damaged == number + 1)
+        return NULL;
+    if (section <= INDEX_SYMBOLS) {
+        from = INDEX_RANGES;
+        to = INDEX_SYMBOLS;
+    }
+    if (!unpack_into(blocks, from, &table->blocks[number], plain)) {
+        if (mem_failures() == failures)
+            table->damaged = number + 1;
+        return NULL;
+    }
+    for (int i = (int)from; i <= (int)to; i++)
+        keep(&tables[i], number, &plain[i]);
+    return &table->kept[(table->next_kept + INDEX_KEPT - 1) % INDEX_KEPT].plain;
 }
 
 static bool
@@ -339,12 +225,12 @@ parse_items(enum index_section section, struct reader *r,
 /* Of a whole block: finds and takes apart the group with key. */
 static bool
 parse_group(struct index_blocks *blocks, enum index_section section,
-            uint32_t number, const uint8_t *data, uint64_t key,
+            uint32_t number, const uint8_t *data, size_t size, uint64_t key,
             struct index_group *group)
 {
     const struct index_table *table = &blocks->tables[section];
     const struct index_block *block = &table->blocks[number];
-    struct reader r = reader_of(data, block->size);
+    struct reader r = reader_of(data, size);
     uint32_t count = reader_u16(&r), low = 0, high = count;
     struct group_entry entry;
     struct span rest;
@@ -392,6 +278,7 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
     struct index_table *table = &blocks->tables[section];
     const uint8_t *data;
     uint32_t number;
+    size_t size;
 
     if (table->group_block < table->count && key >= table->group.first &&
         key < table->group.next)
@@ -401,9 +288,18 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         return NULL;
     number = block_of(table, key);
     table->group_block = table->count;
-    data = load(blocks, table, number);
+    if (blocks->packed) {
+        const struct buffer *plain =
+            unpack(blocks, section, blocks->tables, number);
+
+        data = plain ? (const uint8_t *)plain->data : NULL;
+        size = plain ? plain->size : 0;
+    } else {
+        data = load(blocks, table, number);
+        size = table->blocks[number].size;
+    }
     if (!data ||
-        !parse_group(blocks, section, number, data, key, &table->group)) {
+        !parse_group(blocks, section, number, data, size, key, &table->group)) {
         blocks->failed = true;
         return NULL;
     }

@@ -13,12 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "buffer.h"
 #include "index_column.h"
 #include "symbol_index_format.h"
 
 struct error;
+struct index_unpacker;
 
-enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
+enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4, INDEX_KEPT = 16 };
 
 struct index_group {
     uint64_t first, next; /* the keys that it has: next is another's */
@@ -39,6 +41,12 @@ struct index_run {
     uint32_t whole; /* a bit of each that was looked at */
 };
 
+/* A block that was unpacked. */
+struct index_kept {
+    struct buffer plain; /* data NULL: none */
+    uint32_t number;
+};
+
 struct index_table {
     struct index_block *blocks;
     uint32_t count;
@@ -49,11 +57,20 @@ struct index_table {
     uint32_t ahead;           /* how many blocks to read at once */
     struct index_run runs[INDEX_RUNS];
     uint32_t next_run; /* the one to be used for others */
+    /* In a packed file these instead. */
+    struct index_kept kept[INDEX_KEPT];
+    uint32_t next_kept;
+    uint32_t damaged; /* a block's number + 1: it is not tried again */
 };
 
 struct index_blocks {
-    int fd; /* borrowed */
+    int fd;              /* borrowed */
+    const uint8_t *file; /* or all its bytes, borrowed */
+    size_t file_size;
     bool failed;
+    bool packed; /* then blocks of code, which are one, are asked together */
+    struct index_unpacker *unpacker;
+    uint8_t *raw; /* a packed block */
     struct index_table tables[INDEX_SECTIONS];
 };
 
@@ -61,7 +78,13 @@ struct index_blocks {
 int index_blocks_open(struct index_blocks *blocks, int fd,
                       const uint8_t *build_id, size_t build_id_size,
                       struct error *err);
+int index_blocks_open_bytes(struct index_blocks *blocks, const void *file,
+                            size_t size, const uint8_t *build_id,
+                            size_t build_id_size, struct error *err);
 void index_blocks_close(struct index_blocks *blocks); /* zeroed is fine */
+
+bool index_blocks_read(const struct index_blocks *blocks, void *data,
+                       size_t size, uint64_t offset);
 
 /* Soon about so many keys of the section will be asked for. */
 void index_blocks_expect(struct index_blocks *blocks,

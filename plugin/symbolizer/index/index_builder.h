@@ -63,9 +63,10 @@ int index_builder_roots(struct index_builder *builder, uint64_t start,
                                          uint64_t end, uint32_t root),
                         void *arg, struct error *err);
 
-/* Writes the file; figures but for left_out are set.  Once. */
+/* Writes the file, packed if plain it would be too much for so many bytes of
+ * debug information; figures but for left_out are set.  Once. */
 int index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
-                         size_t build_id_size,
+                         size_t build_id_size, uint64_t debug_bytes,
                          int (*write)(void *arg, const void *data, size_t size,
                                       struct error *err),
                          void *arg, struct symbol_index_figures *figures,

@@ -95,6 +95,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     struct index_word *word;
     size_t i;
 
+    text.size = text.size ? strnlen(text.data, text.size) : 0;
     if (text.size > INDEX_TEXT_MAX)
         text.size = INDEX_TEXT_MAX;
     if (!more_places(dictionary))

@@ -39,7 +39,8 @@ bool index_dictionary_init(struct index_dictionary *dictionary,
                            const struct index_room *room);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
-/* UINT32_MAX: no room.  Longer texts than INDEX_TEXT_MAX are cut. */
+/* UINT32_MAX: no room.  Longer texts than INDEX_TEXT_MAX are cut, and
+ * at a NUL. */
 uint32_t index_dictionary_add(struct index_dictionary *dictionary,
                               struct span text);
 

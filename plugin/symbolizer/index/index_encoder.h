@@ -20,6 +20,7 @@ struct index_encoder {
     struct buffer blocks; /* the whole ones */
     struct buffer heads, groups; /* of the block in hand */
     uint64_t first;              /* of it */
+    size_t block_bytes;          /* aimed at: INDEX_BLOCK_BYTES */
     uint32_t block_count, group_count;
     uint64_t items;
     bool failed; /* no memory, or more than the format can hold */
@@ -46,6 +47,9 @@ void index_encoder_texts(struct index_encoder *encoder, uint64_t first,
 
 /* Ends the last block. */
 void index_encoder_end(struct index_encoder *encoder);
+
+/* How many bytes the file will have. */
+uint64_t index_encoder_size(const struct index_encoder *encoders);
 
 /* All of the file, through write. */
 int index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],

@@ -27,6 +27,9 @@ enum {
 /* Appends at most INDEX_PACK_MAX bytes, packed; false if there are more. */
 bool index_pack(const char *data, size_t size, struct buffer *out);
 
+/* The same without looking for what repeats itself: to be unpacked at once. */
+void index_pack_as_it_is(const char *data, size_t size, struct buffer *out);
+
 /* Unpacks the first wanted bytes, or some more, of size; false when r does not
  * say as many, or makes no sense.  out has room for INDEX_PACK_SPARE more. */
 bool index_unpack(struct reader *r, char *out, size_t size, size_t wanted);

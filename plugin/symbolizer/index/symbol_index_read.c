@@ -257,6 +257,26 @@ find_all(struct symbol_index *index,
     }
 }
 
+/* Ranges, symbols and rows of a packed file are in the same blocks. */
+static void
+find_packed(struct symbol_index *index,
+            const struct symbol_index_question *question)
+{
+    for (uint32_t i = 0; i < question->count; i++) {
+        struct found *found = &index->found[i];
+        uint64_t address = question->addresses[i];
+        bool whole;
+
+        index->blocks.failed = false;
+        whole = find_range(index, address, found);
+        if (whole && found->how == INDEX_KNOWN)
+            whole = find_symbol(index, address, found) &&
+                    (question->no_lines || find_row(index, address, found));
+        if (!whole)
+            found->how = INDEX_DAMAGED;
+    }
+}
+
 static int
 climb_all(struct symbol_index *index,
           const struct symbol_index_question *question)
@@ -290,10 +310,14 @@ symbol_index_look_up(struct symbol_index *index,
         return -1;
     for (uint32_t i = 0; i < question->count; i++)
         index->found[i].symbol_end = UINT64_MAX;
-    find_all(index, question, INDEX_RANGES, find_range);
-    find_all(index, question, INDEX_SYMBOLS, find_symbol);
-    if (!question->no_lines)
-        find_all(index, question, INDEX_ROWS, find_row);
+    if (index->blocks.packed) {
+        find_packed(index, question);
+    } else {
+        find_all(index, question, INDEX_RANGES, find_range);
+        find_all(index, question, INDEX_SYMBOLS, find_symbol);
+        if (!question->no_lines)
+            find_all(index, question, INDEX_ROWS, find_row);
+    }
     if (climb_all(index, question) != 0)
         return -1;
     rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,

@@ -3,6 +3,7 @@
  * of one object's code.
  */
 #include <elf.h>
+#include <endian.h>
 #include <string.h>
 
 #include "address_map.h"
@@ -117,6 +118,26 @@ check_memory(const struct dwarf_sections *sections, size_t refusals,
     return -1;
 }
 
+/* As they are when they are not compressed. */
+static uint64_t
+debug_bytes(const struct elf_file *elf)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        const struct elf_section *s = &elf->sections[i];
+        Elf64_Chdr head;
+
+        if (strncmp(s->name, ".debug_", 7) != 0)
+            continue;
+        if (!(s->flags & SHF_COMPRESSED))
+            sum += s->size;
+        else if (elf_read_at(elf, s->offset, sizeof(head), &head) == 0)
+            sum += le64toh(head.ch_size);
+    }
+    return sum;
+}
+
 int
 symbol_index_write(const struct symbol_index_source *source,
                    struct symbol_index_figures *figures, struct error *err)
@@ -140,9 +161,9 @@ symbol_index_write(const struct symbol_index_source *source,
     if (for_each_code(&w, name_code, err) != 0 ||
         check_memory(sections, refusals, err) != 0)
         goto out;
-    rc = index_builder_finish(w.builder, source->elf->build_id,
-                              source->elf->build_id_size, source->write,
-                              source->arg, figures, err);
+    rc = index_builder_finish(
+        w.builder, source->elf->build_id, source->elf->build_id_size,
+        debug_bytes(source->elf), source->write, source->arg, figures, err);
     figures->left_out = w.units.left_out;
 out:
     index_units_fini(&w.units);
