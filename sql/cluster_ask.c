@@ -9,7 +9,6 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
-#include "peer_survey.h"
 #include "peers.h"
 #include "privileges.h"
 #include "select_handle.h"

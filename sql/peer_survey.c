@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "peers.h"
+#include "search.h"
 #include "sql_session.h"
 
 enum {
@@ -30,29 +31,6 @@ struct peer_survey {
     size_t id_count;
     struct peer_say *says; /* likewise */
 };
-
-size_t
-peers_list(const struct sql_session *session, struct peer_row **out)
-{
-    const struct sql_node *node = session->node;
-    const struct sql_peers *peers = node->peers;
-    size_t room = peers ? peers->list(peers->arg, NULL, 0) : 1, count;
-    struct peer_row *rows = mem_zalloc(room ? room : 1, sizeof(*rows));
-
-    *out = rows;
-    if (!rows)
-        return 0;
-    if (peers) {
-        count = peers->list(peers->arg, rows, room);
-        return count < room ? count : room; /* some may have come or gone */
-    }
-    rows->id = node->id;
-    memcpy(rows->address, node->address, sizeof(rows->address));
-    rows->port = node->port;
-    rows->self = rows->known = rows->alive = true;
-    memcpy(rows->version, HW_VERSION, sizeof(HW_VERSION));
-    return 1;
-}
 
 bool
 peer_survey_possible(const struct sql_session *session)
@@ -78,7 +56,7 @@ list_others(struct peer_survey *survey, const struct sql_session *session)
     survey->says =
         arena_alloc(survey->arena, (count + 1) * sizeof(*survey->says));
     for (size_t i = 0; survey->ids && i < count; i++)
-        if (rows[i].id != session->node->id)
+        if (!rows[i].self)
             survey->ids[survey->id_count++] = rows[i].id;
     mem_free(rows);
     return survey->ids && survey->says ? 0 : -1;
@@ -225,17 +203,12 @@ peer_survey_step(struct peer_survey *survey)
 const struct peer_say *
 peer_survey_find(const struct peer_survey *survey, uint64_t id)
 {
-    size_t low = 0, high = survey ? survey->id_count : 0;
+    size_t above;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (survey->ids[middle] == id)
-            return &survey->says[middle];
-        if (survey->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (!survey)
+        return NULL;
+    above = search_above(survey->ids, survey->id_count, sizeof(*survey->ids), 0,
+                         id);
+    return above > 0 && survey->ids[above - 1] == id ? &survey->says[above - 1]
+                                                     : NULL;
 }

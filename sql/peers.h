@@ -113,6 +113,10 @@ struct sql_peers {
     void (*release)(struct peer_fanout *fanout);
 };
 
+/* All members, as they are known; without peers this node alone.  The caller
+ * frees *out; NULL without memory. */
+size_t peers_list(const struct sql_session *session, struct peer_row **out);
+
 /* ---- the other end: a session in which another node asks ---- */
 
 /* What an envelope said, once its seal was proven. */
