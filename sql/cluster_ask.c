@@ -41,11 +41,6 @@ check(struct handle *handle)
                   "Access denied; the statement was forwarded once already");
         return -1;
     }
-    if (!session->node->peers) {
-        error_set(&handle->failure, ER_NOT_SUPPORTED,
-                  "this node has no cluster to ask");
-        return -1;
-    }
     for (struct cluster_ask *a = handle->wait->asks; a; a = a->next)
         count++;
     if (count < CLUSTER_ASKS_MAX)

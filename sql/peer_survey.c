@@ -37,7 +37,7 @@ peer_survey_possible(const struct sql_session *session)
 {
     const struct sql_peers *peers = session->node->peers;
 
-    return peers && !session->forwarded &&
+    return !session->forwarded &&
            (session->who.privileges & PRIVILEGE_CLUSTER) &&
            peers->list(peers->arg, NULL, 0) > 1;
 }

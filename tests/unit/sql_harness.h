@@ -7,12 +7,14 @@
 #include "buffer.h"
 #include "cursor.h"
 #include "errors.h"
+#include "peers.h"
 #include "sql.h"
 
 enum { HARNESS_SELF = 10001 };
 
 struct harness {
     struct sql_node node;
+    struct sql_peers alone; /* node's, unless a test gives it others */
     struct sql_session *session;
     atomic_uint wakes; /* calls of the waker */
     uint32_t killed;   /* by the last KILL; 0 */
