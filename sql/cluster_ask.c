@@ -62,13 +62,16 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->failures));
     ask->truncated =
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->truncated));
-    if ((id_count || rows) && ask->ids && ask->failures && ask->truncated) {
-        for (size_t i = 0; i < count; i++)
-            ask->ids[i] = rows ? rows[i].id : ids[i];
-        ask->id_count = count;
+    if ((!id_count && !rows) || !ask->ids || !ask->failures ||
+        !ask->truncated) {
+        mem_free(rows);
+        return -1;
     }
+    for (size_t i = 0; i < count; i++)
+        ask->ids[i] = rows ? rows[i].id : ids[i];
+    ask->id_count = count;
     mem_free(rows);
-    return ask->id_count > 0 || (ask->ids && count == 0) ? 0 : -1;
+    return 0;
 }
 
 /* To reach any but this node. */

@@ -120,13 +120,15 @@ peer_survey_free(struct peer_survey *survey)
 /* ---- answers ---- */
 
 static const char *
-keep(struct peer_survey *survey, struct span text)
+keep(struct peer_survey *survey, struct peer_say *say, struct span text)
 {
     size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
     char *copy = text.data ? arena_alloc(survey->arena, size + 1) : NULL;
 
     if (copy)
         clean_text((struct span){text.data, size}, copy);
+    else if (text.data)
+        say->error = no_memory;
     return copy;
 }
 
@@ -153,11 +155,11 @@ take_block(struct peer_survey *survey, const struct peer_block *block)
 
     if (say->state || block->row_count == 0)
         return;
-    say->state = keep(survey, block->cells[0]);
+    say->state = keep(survey, say, block->cells[0]);
     if (is_time(block->cells[1]))
-        say->since = keep(survey, block->cells[1]);
-    say->profiling = keep(survey, block->cells[2]);
-    say->reason = keep(survey, block->cells[3]);
+        say->since = keep(survey, say, block->cells[1]);
+    say->profiling = keep(survey, say, block->cells[2]);
+    say->reason = keep(survey, say, block->cells[3]);
 }
 
 static void
@@ -166,11 +168,12 @@ take_end(struct peer_survey *survey, const struct peer_end *end)
     struct peer_say *say = &survey->says[end->id_index];
     struct span text = {end->error.text, strlen(end->error.text)};
 
+    const char *why;
+
     if (end->error.code) {
-        say->error = keep(survey, text);
-        if (!say->error)
-            say->error = no_memory;
-    } else if (!say->state) {
+        why = keep(survey, say, text);
+        say->error = why ? why : no_memory;
+    } else if (!say->state && !say->error) {
         say->error = no_answer;
     }
 }

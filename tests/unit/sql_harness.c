@@ -187,8 +187,8 @@ add_value(struct buffer *out, const struct value *value)
     }
 }
 
-static void
-add_rows(struct harness *h, const struct rows *rows)
+void
+harness_add_rows(struct harness *h, const struct rows *rows)
 {
     size_t columns = h->cursor->column_count;
 
@@ -212,7 +212,7 @@ harness_pull(struct harness *h)
         step = h->cursor->ops->step(h->cursor, &rows, &h->error);
         ck_assert_uint_le(rows.count, CURSOR_BATCH);
         if (step != STEP_FAIL)
-            add_rows(h, &rows);
+            harness_add_rows(h, &rows);
     }
     mem_free(values);
     ck_assert(!h->answer.failed);

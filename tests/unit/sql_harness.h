@@ -35,6 +35,7 @@ struct cursor *harness_open(struct harness *h, const char *text);
 struct cursor *harness_open_span(struct harness *h, struct span text);
 /* Steps until it is over or waits, appending rows. */
 enum step harness_pull(struct harness *h);
+void harness_add_rows(struct harness *h, const struct rows *rows);
 void harness_close(struct harness *h);
 
 /*
