@@ -33,13 +33,22 @@ static const struct column list_value_columns[] = {
     {"status", "", "", COLUMN_TEXT, 5, 0, 0},
     {"result", "", "", COLUMN_BLOB, ADMIN_CELL_MAX, 0, 0}};
 
-const struct column *
-admin_columns(const struct admin_task *task, size_t *count)
+static const struct column *
+columns_of(const struct admin_task *task, size_t *count)
 {
     *count = task->list ? 3 : 1;
     if (task->bytes)
         return task->list ? list_value_columns : value_columns;
     return task->list ? list_columns : line_columns;
+}
+
+void
+admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
+                  const struct admin_task *task)
+{
+    sql_cursor_init(cursor, ops, task->waker);
+    cursor->base.columns = columns_of(task, &cursor->base.column_count);
+    cursor->base.instant = !task->slow;
 }
 
 void

@@ -121,9 +121,7 @@ admin_open_local(const struct admin_task *task, struct error *err)
         error_memory(err, "the statement");
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &local_ops, task->waker);
-    c->cursor.base.columns = admin_columns(task, &c->cursor.base.column_count);
-    c->cursor.base.instant = !task->slow;
+    admin_cursor_init(&c->cursor, &local_ops, task);
     c->node = task->session->node;
     c->user = task->session->who.user;
     c->arena = task->arena;
