@@ -139,7 +139,11 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     request->waker = wait->waker;
     ask->peers = scope->session->node->peers;
     ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
-    return ask->fanout ? SQLITE_ABORT : fail(handle);
+    if (!ask->fanout)
+        return fail(handle);
+    ask->answered = &wait->answered;
+    atomic_fetch_add(&wait->asked, ask->id_count);
+    return SQLITE_ABORT;
 }
 
 void
@@ -227,6 +231,7 @@ take_end(struct cluster_ask *ask, const struct peer_end *end)
     if (end->error.code)
         cluster_fail(ask, end->id_index, end->error.code, end->error.text);
     ask->truncated[end->id_index] |= end->truncated;
+    atomic_fetch_add(ask->answered, 1);
 }
 
 enum step
