@@ -148,7 +148,7 @@ push_rows(size_t index, const char *rows)
                                    : (struct span){copy, kept};
         block->bytes += kept;
         cut = cut || kept < length;
-        copy += length + 1;
+        copy += length + (copy[length] != '\0'); /* too few: empty ones */
     }
     push(block, NULL);
     return cut;
@@ -223,6 +223,7 @@ ask(void *arg, const struct peer_request *request, struct error *err)
 
     (void)arg;
     ck_assert_uint_gt(request->id_count, 0);
+    ck_assert_uint_gt(request->text.size, 0);
     for (size_t i = 1; i < request->id_count; i++)
         ck_assert_uint_lt(request->ids[i - 1], request->ids[i]);
     if (fake_peers.refuses) {

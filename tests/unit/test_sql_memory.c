@@ -220,6 +220,7 @@ add_peers(void)
     for (uint64_t id = 10003; id < 10006; id++) {
         struct fake_node *node = fake_peers_add(id, PEER_COMPUTE_NODE);
 
+        node->rows = NULL;
         node->error = ER_UNKNOWN;
         node->why = why;
     }
