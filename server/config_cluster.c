@@ -243,15 +243,20 @@ listens_on(const struct config_address *listen, const struct config_peer *peer)
 }
 
 const struct config_peer *
-config_own_peer(const struct config *config)
+config_find_peer(const struct config_cluster *cluster, uint64_t id)
 {
-    const struct config_cluster *cluster = &config->cluster;
-    struct config_peer key = {.id = config->node_id};
+    struct config_peer key = {.id = (uint32_t)id};
 
-    return cluster->peer_count == 0
+    return cluster->peer_count == 0 || id > UINT32_MAX
                ? NULL
                : bsearch(&key, cluster->peers, cluster->peer_count, sizeof(key),
                          compare_id_alone);
+}
+
+const struct config_peer *
+config_own_peer(const struct config *config)
+{
+    return config_find_peer(&config->cluster, config->node_id);
 }
 
 static void

@@ -82,7 +82,10 @@ void config_peers_check(struct config_cluster *cluster, const char *name,
 void config_cluster_complete(struct config *config, const char *name,
                              struct config_faults *faults);
 
-/* This node's section; NULL: it has none. */
+/* That node's section; NULL: it has none. */
+const struct config_peer *config_find_peer(const struct config_cluster *cluster,
+                                           uint64_t id);
+/* This node's, likewise. */
 const struct config_peer *config_own_peer(const struct config *config);
 
 /* Takes from's peers and secret, for a reload; from is left without. */

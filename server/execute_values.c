@@ -105,45 +105,44 @@ read_double(struct reader *r, bool is_unsigned, struct value *out,
 }
 
 static bool
+read_temporal(struct reader *r, struct value *out, struct scratch *scratch,
+              bool (*read)(struct reader *r, struct temporal *out),
+              int (*print)(const struct temporal *t,
+                           char out[TEMPORAL_TEXT_MAX]))
+{
+    struct temporal t;
+
+    if (!read(r, &t))
+        return false;
+    set_text(out, scratch->text, (size_t)print(&t, scratch->text));
+    return true;
+}
+
+static bool
 read_date(struct reader *r, bool is_unsigned, struct value *out,
           struct scratch *scratch)
 {
-    struct temporal t;
-    bool fine = temporal_read_datetime(r, &t);
-
     (void)is_unsigned;
-    if (fine)
-        set_text(out, scratch->text,
-                 (size_t)temporal_print_date(&t, scratch->text));
-    return fine;
+    return read_temporal(r, out, scratch, temporal_read_datetime,
+                         temporal_print_date);
 }
 
 static bool
 read_datetime(struct reader *r, bool is_unsigned, struct value *out,
               struct scratch *scratch)
 {
-    struct temporal t;
-    bool fine = temporal_read_datetime(r, &t);
-
     (void)is_unsigned;
-    if (fine)
-        set_text(out, scratch->text,
-                 (size_t)temporal_print_datetime(&t, scratch->text));
-    return fine;
+    return read_temporal(r, out, scratch, temporal_read_datetime,
+                         temporal_print_datetime);
 }
 
 static bool
 read_time(struct reader *r, bool is_unsigned, struct value *out,
           struct scratch *scratch)
 {
-    struct temporal t;
-    bool fine = temporal_read_time(r, &t);
-
     (void)is_unsigned;
-    if (fine)
-        set_text(out, scratch->text,
-                 (size_t)temporal_print_time(&t, scratch->text));
-    return fine;
+    return read_temporal(r, out, scratch, temporal_read_time,
+                         temporal_print_time);
 }
 
 /* The bytes of a character that starts with c: 0 when none does. */

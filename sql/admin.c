@@ -4,7 +4,6 @@
  * All that can be refused is refused here, before any node is asked: the
  * script's syntax, its privileges, targets that are nobody.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "admin.h"
@@ -34,13 +33,22 @@ static const struct column list_value_columns[] = {
     {"status", "", "", COLUMN_TEXT, 5, 0, 0},
     {"result", "", "", COLUMN_BLOB, ADMIN_CELL_MAX, 0, 0}};
 
-const struct column *
-admin_columns(const struct admin_task *task, size_t *count)
+static const struct column *
+columns_of(const struct admin_task *task, size_t *count)
 {
     *count = task->list ? 3 : 1;
     if (task->bytes)
         return task->list ? list_value_columns : value_columns;
     return task->list ? list_columns : line_columns;
+}
+
+void
+admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
+                  const struct admin_task *task)
+{
+    sql_cursor_init(cursor, ops, task->waker);
+    cursor->base.columns = columns_of(task, &cursor->base.column_count);
+    cursor->base.instant = !task->slow;
 }
 
 void
@@ -103,9 +111,8 @@ static int
 resolve_members(struct admin_task *task, enum target_kind target,
                 struct error *err)
 {
-    const struct sql_peers *peers = task->session->node->peers;
-    size_t count = peers->list(peers->arg, NULL, 0), listed;
-    struct peer_row *rows = mem_zalloc(count ? count : 1, sizeof(*rows));
+    struct peer_row *rows;
+    size_t count = peers_list(task->session, &rows);
     uint64_t *ids = arena_alloc(task->arena, (count + 1) * sizeof(*ids));
 
     if (!rows || !ids) {
@@ -113,29 +120,11 @@ resolve_members(struct admin_task *task, enum target_kind target,
         error_memory(err, "the list of nodes");
         return -1;
     }
-    listed = peers->list(peers->arg, rows, count);
-    for (size_t i = 0; i < listed && i < count; i++) /* one may have left */
+    for (size_t i = 0; i < count; i++)
         if (is_wanted(&rows[i], target))
             ids[task->id_count++] = rows[i].id;
     mem_free(rows);
     task->ids = ids;
-    return 0;
-}
-
-/* Without peers this node is all there is, and a backend. */
-static int
-resolve_self(struct admin_task *task, enum target_kind target,
-             struct error *err)
-{
-    uint64_t *self = arena_alloc(task->arena, sizeof(*self));
-
-    if (!self) {
-        error_memory(err, "the statement");
-        return -1;
-    }
-    *self = task->session->node->id;
-    task->ids = self;
-    task->id_count = target != TARGET_COMPUTE_NODES;
     return 0;
 }
 
@@ -149,9 +138,7 @@ resolve(struct admin_task *task, const struct admin_execute *admin,
     task->ids = admin->ids;
     task->id_count = admin->id_count;
     if (admin->target != TARGET_ONE && admin->target != TARGET_LIST)
-        rc = task->session->node->peers
-                 ? resolve_members(task, admin->target, err)
-                 : resolve_self(task, admin->target, err);
+        rc = resolve_members(task, admin->target, err);
     if (rc == 0 && task->id_count == 0) {
         error_set(err, ER_UNKNOWN,
                   "no target nodes resolved for ADMIN EXECUTE");
@@ -180,12 +167,7 @@ check_targets(const struct admin_task *task, const struct opening *o,
                   "other nodes");
         return -1;
     }
-    if (privilege_check(session->who.privileges, PRIVILEGE_CLUSTER, err) != 0)
-        return -1;
-    if (session->node->peers || task->list)
-        return 0;
-    error_set(err, ER_UNKNOWN, "node not found: %" PRIu64, task->ids[0]);
-    return -1;
+    return privilege_check(session->who.privileges, PRIVILEGE_CLUSTER, err);
 }
 
 /* ---- what ---- */
@@ -217,13 +199,12 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
 }
 
 static struct cursor *
-open_task(const struct admin_task *task, bool describing, struct error *err)
+open_task(const struct admin_task *task, struct error *err)
 {
-    if (describing || !task->session->node->peers ||
-        (!task->list && is_self_alone(task)))
-        return admin_open_local(task, err);
-    return task->list ? admin_open_fanout(task, err)
-                      : admin_open_remote(task, err);
+    if (task->list)
+        return admin_open_fanout(task, err);
+    return is_self_alone(task) ? admin_open_local(task, err)
+                               : admin_open_remote(task, err);
 }
 
 struct cursor *
@@ -240,7 +221,7 @@ admin_open(struct opening *o, struct error *err)
     if (prepare(&task, o, err) == 0 &&
         resolve(&task, &o->statement->admin, err) == 0 &&
         check_targets(&task, o, err) == 0)
-        cursor = open_task(&task, o->describing, err);
+        cursor = open_task(&task, err);
     if (cursor)
         o->arena = NULL;
     else

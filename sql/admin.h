@@ -19,6 +19,7 @@ struct arena;
 struct error;
 struct peer_fanout;
 struct script;
+struct sql_cursor;
 struct sql_session;
 
 enum {
@@ -46,9 +47,9 @@ struct admin_task {
     struct waker waker;
 };
 
-/* The columns of either form. */
-const struct column *admin_columns(const struct admin_task *task,
-                                   size_t *count);
+/* What all have in common; cursor is zeroed. */
+void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
+                       const struct admin_task *task);
 
 /* Each takes script and arena.  NULL with *err, and they are still the
  * caller's. */

@@ -35,10 +35,9 @@ struct answer {
 
 struct fanout_cursor {
     struct sql_cursor cursor;
-    struct arena *arena; /* of the task's texts, and answers */
-    struct admin_task task;
+    struct admin_task task;     /* its arena is ours, its script is gone */
     struct peer_fanout *fanout; /* NULL: not asked yet */
-    struct answer *answers;     /* one for each id */
+    struct answer *answers;     /* one for each id, of the arena */
     size_t next;                /* that has no row yet */
     size_t sent;                /* rows before it whose texts are dropped */
     atomic_size_t ended;        /* answers; progress looks at it */
@@ -258,7 +257,7 @@ fanout_free(struct cursor *base)
         buffer_fini(&c->answers[i].output);
         mem_free(c->answers[i].owned);
     }
-    arena_free(c->arena);
+    arena_free(c->task.arena);
     mem_free(c);
 }
 
@@ -288,12 +287,9 @@ admin_open_fanout(const struct admin_task *task, struct error *err)
         mem_free(c);
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &fanout_ops, task->waker);
-    c->cursor.base.columns = admin_columns(task, &c->cursor.base.column_count);
-    c->cursor.base.instant = !task->slow;
+    admin_cursor_init(&c->cursor, &fanout_ops, task);
     c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
     c->task = *task;
-    c->arena = task->arena;
     c->answers = answers;
     atomic_init(&c->ended, 0);
     for (size_t i = 0; i < task->id_count; i++)

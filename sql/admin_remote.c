@@ -18,8 +18,7 @@
 
 struct remote_cursor {
     struct sql_cursor cursor;
-    struct arena *arena; /* of the task's texts */
-    struct admin_task task;
+    struct admin_task task;     /* its arena is ours, its script is gone */
     struct peer_fanout *fanout; /* NULL: not asked yet */
     struct peer_block *block;   /* being handed out, or NULL */
     size_t next;                /* row of it */
@@ -124,7 +123,7 @@ remote_free(struct cursor *base)
     if (c->fanout)
         c->task.session->node->peers->release(c->fanout);
     drop_block(c);
-    arena_free(c->arena);
+    arena_free(c->task.arena);
     mem_free(c);
 }
 
@@ -140,12 +139,9 @@ admin_open_remote(const struct admin_task *task, struct error *err)
         error_memory(err, "the statement");
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &remote_ops, task->waker);
-    c->cursor.base.columns = admin_columns(task, &c->cursor.base.column_count);
-    c->cursor.base.instant = !task->slow;
+    admin_cursor_init(&c->cursor, &remote_ops, task);
     c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
     c->task = *task;
-    c->arena = task->arena;
     script_free(task->script); /* it was needed to be checked */
     c->task.script = NULL;
     return &c->cursor.base;

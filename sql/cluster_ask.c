@@ -9,7 +9,6 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
-#include "peer_survey.h"
 #include "peers.h"
 #include "privileges.h"
 #include "select_handle.h"
@@ -42,11 +41,6 @@ check(struct handle *handle)
                   "Access denied; the statement was forwarded once already");
         return -1;
     }
-    if (!session->node->peers) {
-        error_set(&handle->failure, ER_NOT_SUPPORTED,
-                  "this node has no cluster to ask");
-        return -1;
-    }
     for (struct cluster_ask *a = handle->wait->asks; a; a = a->next)
         count++;
     if (count < CLUSTER_ASKS_MAX)
@@ -68,13 +62,16 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->failures));
     ask->truncated =
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->truncated));
-    if ((id_count || rows) && ask->ids && ask->failures && ask->truncated) {
-        for (size_t i = 0; i < count; i++)
-            ask->ids[i] = rows ? rows[i].id : ids[i];
-        ask->id_count = count;
+    if ((!id_count && !rows) || !ask->ids || !ask->failures ||
+        !ask->truncated) {
+        mem_free(rows);
+        return -1;
     }
+    for (size_t i = 0; i < count; i++)
+        ask->ids[i] = rows ? rows[i].id : ids[i];
+    ask->id_count = count;
     mem_free(rows);
-    return ask->id_count > 0 || (ask->ids && count == 0) ? 0 : -1;
+    return 0;
 }
 
 /* To reach any but this node. */
@@ -142,7 +139,11 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     request->waker = wait->waker;
     ask->peers = scope->session->node->peers;
     ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
-    return ask->fanout ? SQLITE_ABORT : fail(handle);
+    if (!ask->fanout)
+        return fail(handle);
+    ask->answered = &wait->answered;
+    atomic_fetch_add(&wait->asked, ask->id_count);
+    return SQLITE_ABORT;
 }
 
 void
@@ -230,6 +231,7 @@ take_end(struct cluster_ask *ask, const struct peer_end *end)
     if (end->error.code)
         cluster_fail(ask, end->id_index, end->error.code, end->error.text);
     ask->truncated[end->id_index] |= end->truncated;
+    atomic_fetch_add(ask->answered, 1);
 }
 
 enum step

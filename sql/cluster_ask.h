@@ -55,6 +55,7 @@ struct cluster_ask {
     struct arena *arena;      /* of ids and failures, and whoever asks */
     const struct sql_peers *peers;
     struct peer_fanout *fanout;
+    atomic_size_t *answered;      /* the statement's count of nodes */
     const atomic_bool *cancelled; /* or NULL */
     uint64_t *ids;                /* ascending */
     size_t id_count;

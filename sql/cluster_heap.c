@@ -24,7 +24,7 @@
 enum {
     QUESTION_MAX = 256,
     KEY_MAX = 2 * CLUSTER_NAME_MAX + 64,
-    MISSING_MAX = 1024, /* bytes of who is missing */
+    MISSING_MAX = 2048, /* bytes of who is missing; there is room for all */
     MISSING_SHOWN = 8
 };
 
@@ -180,7 +180,7 @@ finish(struct cluster_ask *ask, struct error *err)
     buffer_init(&missing, MISSING_MAX);
     write_missing(ask, &missing);
     snapshot = snapshot_new();
-    if (!snapshot)
+    if (!snapshot || missing.failed)
         error_memory(err, "the sum of snapshots");
     else
         snapshot->profile = merge_finish(

@@ -182,6 +182,7 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
     buffer_char(key, '\0');
     for (size_t i = 0; i < id_count; i++)
         buffer_u64(key, ids[i]);
+    key->failed |= question->failed;
 }
 
 static int

@@ -67,6 +67,15 @@ inference_accept_operator(struct inference *p, const char *text)
     return is;
 }
 
+void
+inference_leave(struct inference *p, size_t end)
+{
+    if (!p->no_memory)
+        p->lost = false;
+    p->at = end;
+    inference_accept_operator(p, ")");
+}
+
 bool
 inference_at_name(const struct inference *p)
 {

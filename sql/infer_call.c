@@ -88,10 +88,7 @@ infer_cast(struct inference *p)
     infer_expression(p);
     if (inference_accept(p, "AS") || inference_accept_operator(p, ","))
         out = cast_type(p);
-    if (!p->no_memory)
-        p->lost = false;
-    p->at = end;
-    inference_accept_operator(p, ")");
+    inference_leave(p, end);
     return out;
 }
 

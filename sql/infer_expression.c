@@ -175,10 +175,7 @@ parenthesis(struct inference *p)
     } else {
         out = infer_expression(p);
     }
-    if (!p->no_memory)
-        p->lost = false;
-    p->at = end;
-    inference_accept_operator(p, ")");
+    inference_leave(p, end);
     return out;
 }
 

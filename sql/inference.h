@@ -78,6 +78,9 @@ bool inference_is(const struct inference *p, const char *word);
 bool inference_is_operator(const struct inference *p, const char *text);
 bool inference_accept(struct inference *p, const char *word);
 bool inference_accept_operator(struct inference *p, const char *text);
+/* Goes on behind the parenthesis that ends at end: what was lost within is not
+ * lost outside. */
+void inference_leave(struct inference *p, size_t end);
 bool inference_at_name(const struct inference *p);
 void inference_skip(struct inference *p); /* a token, or parentheses */
 struct span inference_name(struct inference *p, const struct token *token);

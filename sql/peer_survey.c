@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "peers.h"
+#include "search.h"
 #include "sql_session.h"
 
 enum {
@@ -31,35 +32,12 @@ struct peer_survey {
     struct peer_say *says; /* likewise */
 };
 
-size_t
-peers_list(const struct sql_session *session, struct peer_row **out)
-{
-    const struct sql_node *node = session->node;
-    const struct sql_peers *peers = node->peers;
-    size_t room = peers ? peers->list(peers->arg, NULL, 0) : 1, count;
-    struct peer_row *rows = mem_zalloc(room ? room : 1, sizeof(*rows));
-
-    *out = rows;
-    if (!rows)
-        return 0;
-    if (peers) {
-        count = peers->list(peers->arg, rows, room);
-        return count < room ? count : room; /* some may have come or gone */
-    }
-    rows->id = node->id;
-    memcpy(rows->address, node->address, sizeof(rows->address));
-    rows->port = node->port;
-    rows->self = rows->known = rows->alive = true;
-    memcpy(rows->version, HW_VERSION, sizeof(HW_VERSION));
-    return 1;
-}
-
 bool
 peer_survey_possible(const struct sql_session *session)
 {
     const struct sql_peers *peers = session->node->peers;
 
-    return peers && !session->forwarded &&
+    return !session->forwarded &&
            (session->who.privileges & PRIVILEGE_CLUSTER) &&
            peers->list(peers->arg, NULL, 0) > 1;
 }
@@ -78,7 +56,7 @@ list_others(struct peer_survey *survey, const struct sql_session *session)
     survey->says =
         arena_alloc(survey->arena, (count + 1) * sizeof(*survey->says));
     for (size_t i = 0; survey->ids && i < count; i++)
-        if (rows[i].id != session->node->id)
+        if (!rows[i].self)
             survey->ids[survey->id_count++] = rows[i].id;
     mem_free(rows);
     return survey->ids && survey->says ? 0 : -1;
@@ -142,13 +120,15 @@ peer_survey_free(struct peer_survey *survey)
 /* ---- answers ---- */
 
 static const char *
-keep(struct peer_survey *survey, struct span text)
+keep(struct peer_survey *survey, struct peer_say *say, struct span text)
 {
     size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
     char *copy = text.data ? arena_alloc(survey->arena, size + 1) : NULL;
 
     if (copy)
         clean_text((struct span){text.data, size}, copy);
+    else if (text.data)
+        say->error = no_memory;
     return copy;
 }
 
@@ -175,11 +155,11 @@ take_block(struct peer_survey *survey, const struct peer_block *block)
 
     if (say->state || block->row_count == 0)
         return;
-    say->state = keep(survey, block->cells[0]);
+    say->state = keep(survey, say, block->cells[0]);
     if (is_time(block->cells[1]))
-        say->since = keep(survey, block->cells[1]);
-    say->profiling = keep(survey, block->cells[2]);
-    say->reason = keep(survey, block->cells[3]);
+        say->since = keep(survey, say, block->cells[1]);
+    say->profiling = keep(survey, say, block->cells[2]);
+    say->reason = keep(survey, say, block->cells[3]);
 }
 
 static void
@@ -188,11 +168,12 @@ take_end(struct peer_survey *survey, const struct peer_end *end)
     struct peer_say *say = &survey->says[end->id_index];
     struct span text = {end->error.text, strlen(end->error.text)};
 
+    const char *why;
+
     if (end->error.code) {
-        say->error = keep(survey, text);
-        if (!say->error)
-            say->error = no_memory;
-    } else if (!say->state) {
+        why = keep(survey, say, text);
+        say->error = why ? why : no_memory;
+    } else if (!say->state && !say->error) {
         say->error = no_answer;
     }
 }
@@ -225,17 +206,12 @@ peer_survey_step(struct peer_survey *survey)
 const struct peer_say *
 peer_survey_find(const struct peer_survey *survey, uint64_t id)
 {
-    size_t low = 0, high = survey ? survey->id_count : 0;
+    size_t above;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (survey->ids[middle] == id)
-            return &survey->says[middle];
-        if (survey->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (!survey)
+        return NULL;
+    above = search_above(survey->ids, survey->id_count, sizeof(*survey->ids), 0,
+                         id);
+    return above > 0 && survey->ids[above - 1] == id ? &survey->says[above - 1]
+                                                     : NULL;
 }

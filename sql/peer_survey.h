@@ -14,7 +14,6 @@
 #include "waker.h"
 
 struct error;
-struct peer_row;
 struct sql_session;
 
 enum { PEER_SURVEY_MS = 2000 };
@@ -39,9 +38,5 @@ enum step peer_survey_step(struct peer_survey *survey);
 /* Once done; NULL: it was not asked. */
 const struct peer_say *peer_survey_find(const struct peer_survey *survey,
                                         uint64_t id);
-
-/* All members, as they are known; without peers this node alone.  The caller
- * frees *out; NULL without memory. */
-size_t peers_list(const struct sql_session *session, struct peer_row **out);
 
 #endif

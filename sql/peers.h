@@ -1,9 +1,9 @@
 /*
  * peers.h - the nodes of the cluster, as statements see them.
  *
- * server/ implements it (struct sql_peers of struct sql_node).  All functions
- * are callable from any thread and none blocks.  This node is one of them, and
- * is asked like all others.
+ * server/ implements it (struct sql_peers of struct sql_node), for a node that
+ * is alone too.  All functions are callable from any thread and none blocks.
+ * This node is one of them, and is asked like all others.
  */
 #ifndef HW_PEERS_H
 #define HW_PEERS_H
@@ -113,6 +113,10 @@ struct sql_peers {
      * fine. */
     void (*release)(struct peer_fanout *fanout);
 };
+
+/* All members, as they are known.  The caller frees *out; NULL without memory.
+ */
+size_t peers_list(const struct sql_session *session, struct peer_row **out);
 
 /* ---- the other end: a session in which another node asks ---- */
 

@@ -97,6 +97,8 @@ select_wait_end(struct select_wait *wait)
         wait->asks = ask->next;
         cluster_ask_free(ask);
     }
+    atomic_store(&wait->asked, 0);
+    atomic_store(&wait->answered, 0);
     wait->fetched = wait->wanted = 0;
     select_views_end(&wait->views);
 }
@@ -246,6 +248,19 @@ select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
     return STEP_MORE;
 }
 
+static bool
+cluster_progress(struct select_wait *wait, struct progress *out)
+{
+    size_t answered = atomic_load(&wait->answered);
+    size_t asked = atomic_load(&wait->asked);
+
+    if (answered >= asked)
+        return false;
+    *out = (struct progress){1, 1, (unsigned)(answered * 100 / asked),
+                             "Asking the nodes"};
+    return true;
+}
+
 bool
 select_wait_progress(struct select_wait *wait, struct progress *out)
 {
@@ -253,6 +268,8 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
     struct ticket *ticket;
     bool known;
 
+    if (cluster_progress(wait, out))
+        return true;
     pthread_mutex_lock(&wait->lock);
     ticket = wait->snapshot_ticket ? wait->snapshot_ticket : wait->stats_ticket;
     known = ticket ? ticket_progress(ticket, &job)

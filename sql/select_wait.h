@@ -11,6 +11,7 @@
 #define HW_SELECT_WAIT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "catalog.h"
 #include "select_handle.h"
@@ -52,7 +53,8 @@ struct select_wait {
     struct ticket *snapshot_ticket, *stats_ticket;
     struct stats *stats; /* a reference, or NULL */
     struct peer_survey *survey;
-    struct cluster_ask *asks; /* the last first */
+    struct cluster_ask *asks;      /* the last first */
+    atomic_size_t asked, answered; /* nodes, of all asks; progress looks */
     struct select_pin pins[SELECT_SNAPSHOTS_MAX];
     size_t pin_count;
     struct select_views views;

@@ -131,7 +131,7 @@ struct sql_node {
     atomic_uint statement_timeout_s; /* heapwire_timeout, likewise */
     struct controller *controller;
     struct view_cache *views;
-    const struct sql_peers *peers; /* peers.h; NULL: none, this node alone */
+    const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: there is none */
     const char *state_dir;         /* likewise */
     struct sql_host host;

@@ -27,7 +27,10 @@
 #include "sql.h"
 #include "stats.h"
 
-enum { NOTE_MAX = 1024 };
+enum {
+    NOTE_MAX = 4096, /* there is room for all that can be said, */
+    NOTE_SHOWN = 1024
+};
 
 /* An estimate may be past what an integer holds: 2 to the 63rd. */
 #define MOST_BYTES 9223372036854775808.0
@@ -192,8 +195,10 @@ add_note(const struct catalog_scope *scope, struct rowset *out)
     explain_rss(scope->stats, &note);
     explain_cgroup(scope->stats, &note);
     explain_profile(scope, &note);
-    if (note.data && !note.failed)
-        rowset_bytes(out, note.data, note.size);
+    out->failed |= note.failed;
+    if (note.size > 0)
+        rowset_bytes(out, note.data,
+                     note.size < NOTE_SHOWN ? note.size : NOTE_SHOWN);
     else
         rowset_null(out);
     buffer_fini(&note);

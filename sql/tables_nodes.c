@@ -28,7 +28,6 @@
 /* How a node is: NULL where that is not known. */
 struct shown {
     const struct peer_row *row;
-    bool self;
     bool alive, alive_known;
     int64_t since_ms;  /* or, if it is not NULL: */
     const char *since; /* as the node wrote it */
@@ -93,8 +92,7 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
         struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
 
         s.error = *rows[i].last_error ? rows[i].last_error : NULL;
-        s.self = rows[i].id == node->id;
-        if (s.self)
+        if (rows[i].self)
             show_self(node, &s);
         else
             show_other(peer_survey_find(scope->survey, rows[i].id), &s);
@@ -139,9 +137,9 @@ add_node(const struct shown *s, struct rowset *out)
     else
         rowset_null(out);
     add_since(s, out);
-    add_text(out, s->self ? HW_VERSION : *row->version ? row->version : NULL);
+    add_text(out, row->self ? HW_VERSION : *row->version ? row->version : NULL);
     add_text(out, s->state);
-    rowset_int(out, s->self);
+    rowset_int(out, row->self);
     add_text(out, s->error);
     rowset_time(out, s->error ? s->error_ms : 0);
     if (row->round_trip_us > 0)
@@ -216,14 +214,14 @@ add_message(const struct shown *s, struct rowset *out)
 static void
 add_version(const struct shown *s, struct rowset *out)
 {
-    rowset_text(out, s->self ? HW_VERSION : s->row->version);
+    rowset_text(out, s->row->self ? HW_VERSION : s->row->version);
 }
 
 /* Cores of this node alone, then what does not apply. */
 static void
 add_cores(const struct shown *s, struct rowset *out)
 {
-    if (s->self)
+    if (s->row->self)
         rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
     else
         rowset_null(out);

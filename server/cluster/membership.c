@@ -88,24 +88,6 @@ add_configured(struct merge *merge, const struct config *config)
         merge->items[merge->count++].member = self_of(config);
 }
 
-static const struct config_peer *
-find_peer(const struct config_cluster *cluster, uint64_t id)
-{
-    size_t low = 0, high = cluster->peer_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (cluster->peers[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < cluster->peer_count && cluster->peers[low].id == id
-               ? &cluster->peers[low]
-               : NULL;
-}
-
 /* Those that the configuration does not know. */
 static void
 add_etcds(struct merge *merge, const struct config *config,
@@ -114,7 +96,7 @@ add_etcds(struct merge *merge, const struct config *config,
     for (size_t i = 0; i < etcd->count; i++) {
         const struct etcd_node *node = &etcd->items[i];
         const struct config_peer *peer =
-            find_peer(&config->cluster, node->member.id);
+            config_find_peer(&config->cluster, node->member.id);
         struct member member;
 
         if (peer)

@@ -4,6 +4,7 @@
 #include <errmsg.h>
 
 #include "clock.h"
+#include "linked_list.h"
 #include "peer_failure.h"
 #include "peer_pool.h"
 
@@ -27,13 +28,7 @@ stand_in_line(struct peer_call *call)
     call->doubtful = call->peer->failing;
     line = line_of(call);
     call->waits = true;
-    call->next = NULL;
-    call->previous = line->last;
-    if (line->last)
-        line->last->next = call;
-    else
-        line->first = call;
-    line->last = call;
+    LINKED_LIST_APPEND(line, call);
 }
 
 static void
@@ -41,14 +36,7 @@ leave_line(struct peer_call *call)
 {
     struct peer_calls *line = line_of(call);
 
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        line->first = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
-    else
-        line->last = call->previous;
+    LINKED_LIST_REMOVE(line, call);
     call->waits = false;
 }
 

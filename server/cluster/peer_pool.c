@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "clock.h"
+#include "linked_list.h"
 #include "memory.h"
 
 /* Nodes */
@@ -76,15 +77,7 @@ leave_idle(struct peer *peer, struct peer_link *link)
     peer->idle_count--;
     memmove(&peer->idle[i], &peer->idle[i + 1],
             (peer->idle_count - i) * sizeof(struct peer_link *));
-    if (link->previous)
-        link->previous->next = link->next;
-    else
-        pool->oldest = link->next;
-    if (link->next)
-        link->next->previous = link->previous;
-    else
-        pool->newest = link->previous;
-    link->next = link->previous = NULL;
+    LINKED_LIST_REMOVE(&pool->resting, link);
     pool->idle--;
 }
 
@@ -131,14 +124,9 @@ peer_keep_idle(struct peer *peer, struct peer_link *link)
     if (peer->idle_count == PEER_IDLE_EACH)
         close_idle(peer, peer->idle[0]);
     if (pool->idle == PEER_IDLE_MAX)
-        close_idle(pool->oldest->arg, pool->oldest);
+        close_idle(pool->resting.first->arg, pool->resting.first);
     peer->idle[peer->idle_count++] = link;
-    link->previous = pool->newest;
-    if (pool->newest)
-        pool->newest->next = link;
-    else
-        pool->oldest = link;
-    pool->newest = link;
+    LINKED_LIST_APPEND(&pool->resting, link);
     pool->idle++;
     peer_link_own(link, &idle_events, peer);
     peer_link_rest(link, PEER_IDLE_MS);
@@ -160,20 +148,6 @@ peer_leave(struct peer *peer)
 
 /* Large packets */
 
-static void
-leave_starved(struct peer_pool *pool, struct peer_link *link)
-{
-    if (link->previous)
-        link->previous->next = link->next;
-    else
-        pool->first_starved = link->next;
-    if (link->next)
-        link->next->previous = link->previous;
-    else
-        pool->last_starved = link->previous;
-    link->next = link->previous = NULL;
-}
-
 bool
 peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
 {
@@ -181,12 +155,7 @@ peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
         pool->large++;
         return true;
     }
-    link->previous = pool->last_starved;
-    if (link->previous)
-        link->previous->next = link;
-    else
-        pool->first_starved = link;
-    pool->last_starved = link;
+    LINKED_LIST_APPEND(&pool->starved, link);
     return false;
 }
 
@@ -194,13 +163,13 @@ peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
 void
 peer_pool_shrank(struct peer_pool *pool)
 {
-    struct peer_link *link = pool->first_starved;
+    struct peer_link *link = pool->starved.first;
 
     if (!link) {
         pool->large--;
         return;
     }
-    leave_starved(pool, link);
+    LINKED_LIST_REMOVE(&pool->starved, link);
     peer_link_admit(link);
 }
 
@@ -208,7 +177,7 @@ void
 peer_pool_forget(struct peer_pool *pool, struct peer_link *link)
 {
     if (link->starved)
-        leave_starved(pool, link);
+        LINKED_LIST_REMOVE(&pool->starved, link);
     if (link->large)
         peer_pool_shrank(pool);
     link->starved = link->large = false;
@@ -221,8 +190,8 @@ peer_pool_has_room(struct peer_pool *pool)
 {
     if (pool->connecting >= PEER_CONNECTING_MAX)
         return false;
-    if (pool->open >= pool->links_max && pool->oldest)
-        close_idle(pool->oldest->arg, pool->oldest);
+    if (pool->open >= pool->links_max && pool->resting.first)
+        close_idle(pool->resting.first->arg, pool->resting.first);
     return pool->open < pool->links_max;
 }
 
@@ -248,6 +217,6 @@ peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
 void
 peer_pool_stop(struct peer_pool *pool)
 {
-    while (pool->oldest)
-        close_idle(pool->oldest->arg, pool->oldest);
+    while (pool->resting.first)
+        close_idle(pool->resting.first->arg, pool->resting.first);
 }

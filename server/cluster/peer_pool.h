@@ -44,6 +44,10 @@ struct peer_calls {
     struct peer_call *first, *last;
 };
 
+struct peer_links {
+    struct peer_link *first, *last;
+};
+
 struct peer_pool {
     uv_loop_t *loop;
     pthread_mutex_t *lock;
@@ -51,9 +55,9 @@ struct peer_pool {
     unsigned connect_timeout_ms;
     size_t links_max;
     size_t open, connecting, idle;
-    struct peer_link *oldest, *newest; /* of the idle ones */
+    struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
-    struct peer_link *first_starved, *last_starved; /* wait to be large */
+    struct peer_links starved; /* wait to be large */
     /* Who waits for a fresh link; those whose node has failed the last time
      * come after all others, so that the dead keep nobody waiting. */
     struct peer_calls waiting, doubtful;

@@ -11,6 +11,7 @@
 
 #include "cursor.h"
 #include "errors.h"
+#include "loopback_peers.h"
 #include "scripted_controller.h"
 #include "sql.h"
 
@@ -82,9 +83,11 @@ main(int argc, char **argv)
     int rounds = argc > 1 ? atoi(argv[1]) : 100000;
     static struct sql_node node = {.id = 10001};
     struct sql_identity who = {.user = "admin", .privileges = PRIVILEGE_ALL};
+    struct sql_peers alone = loopback_peers(&node);
     struct sql_session *session;
 
     node.controller = scripted_reset();
+    node.peers = &alone;
     session = sql_session_new(&node, &who, 7);
     if (!session)
         return 1;

@@ -16,6 +16,12 @@ struct peer_fanout {
     struct event *events;
     size_t count, room, taken, ended, id_count;
     size_t bytes, *node_bytes;
+    struct {
+        const struct sql_peers *peers;
+        struct peer_fanout *fanout; /* theirs; NULL: it has ended */
+        size_t index;
+    } real[FAKE_REAL_MAX];
+    size_t real_count;
 };
 
 struct fake_peers fake_peers;
@@ -142,7 +148,7 @@ push_rows(size_t index, const char *rows)
                                    : (struct span){copy, kept};
         block->bytes += kept;
         cut = cut || kept < length;
-        copy += length + 1;
+        copy += length + (copy[length] != '\0'); /* too few: empty ones */
     }
     push(block, NULL);
     return cut;
@@ -184,9 +190,30 @@ keep_request(const struct peer_request *request)
     memcpy(fake_peers.ids, request->ids, size);
     fake_peers.request.ids = fake_peers.ids;
     fake_peers.caller = *request->caller;
-    buffer_clear(&fake_peers.text);
-    buffer_add(&fake_peers.text, request->text.data, request->text.size);
-    buffer_char(&fake_peers.text, '\0');
+    free((void *)fake_peers.text.data);
+    fake_peers.text = request->text;
+    fake_peers.text.data = strndup(request->text.data, request->text.size);
+    ck_assert_ptr_nonnull(fake_peers.text.data);
+}
+
+/* It knows itself by an id of its own. */
+static void
+ask_real(struct peer_fanout *f, size_t index, const struct sql_peers *peers,
+         const struct peer_request *request)
+{
+    struct peer_request alone = *request;
+    struct peer_row row;
+    struct error err;
+
+    ck_assert_uint_lt(f->real_count, FAKE_REAL_MAX);
+    ck_assert_uint_eq(peers->list(peers->arg, &row, 1), 1);
+    alone.ids = &row.id;
+    alone.id_count = 1;
+    f->real[f->real_count].peers = peers;
+    f->real[f->real_count].index = index;
+    f->real[f->real_count].fanout = peers->ask(peers->arg, &alone, &err);
+    ck_assert_ptr_nonnull(f->real[f->real_count].fanout);
+    f->real_count++;
 }
 
 static struct peer_fanout *
@@ -196,6 +223,7 @@ ask(void *arg, const struct peer_request *request, struct error *err)
 
     (void)arg;
     ck_assert_uint_gt(request->id_count, 0);
+    ck_assert_uint_gt(request->text.size, 0);
     for (size_t i = 1; i < request->id_count; i++)
         ck_assert_uint_lt(request->ids[i - 1], request->ids[i]);
     if (fake_peers.refuses) {
@@ -219,10 +247,37 @@ ask(void *arg, const struct peer_request *request, struct error *err)
         while (at < request->id_count && request->ids[at] != node->row.id)
             at++;
         node->asked = at < request->id_count;
-        if (node->asked && !node->held)
+        if (node->asked && node->real)
+            ask_real(f, at, node->real, request);
+        else if (node->asked && !node->held)
             answer(at, node);
     }
     return f;
+}
+
+static enum peer_event
+take_real(struct peer_fanout *f, struct peer_block **block,
+          struct peer_end *end)
+{
+    for (size_t i = 0; i < f->real_count; i++) {
+        const struct sql_peers *peers = f->real[i].peers;
+        enum peer_event event = PEER_NOTHING_YET;
+
+        if (f->real[i].fanout)
+            event = peers->take(f->real[i].fanout, block, end);
+        if (event == PEER_NOTHING_YET)
+            continue;
+        if (event == PEER_BLOCK) {
+            (*block)->id_index = f->real[i].index;
+            return event;
+        }
+        end->id_index = f->real[i].index;
+        peers->release(f->real[i].fanout);
+        f->real[i].fanout = NULL;
+        f->ended++;
+        return event;
+    }
+    return PEER_NOTHING_YET;
 }
 
 static enum peer_event
@@ -233,7 +288,7 @@ take(struct peer_fanout *f, struct peer_block **block, struct peer_end *end)
     if (f->ended == f->id_count)
         return PEER_ALL_ENDED;
     if (f->taken == f->count)
-        return PEER_NOTHING_YET;
+        return take_real(f, block, end);
     event = &f->events[f->taken++];
     if (event->block) {
         *block = event->block;
@@ -251,6 +306,8 @@ release(struct peer_fanout *f)
         return;
     for (; f->taken < f->count; f->taken++)
         free(f->events[f->taken].block);
+    for (size_t i = 0; i < f->real_count; i++)
+        f->real[i].peers->release(f->real[i].fanout);
     free(f->events);
     free(f->node_bytes);
     if (fake_peers.fanout == f)
@@ -266,7 +323,6 @@ fake_peers_reset(void)
 {
     fake_peers_fini();
     fake_peers.peers = (struct sql_peers){NULL, list, ask, take, release};
-    buffer_init(&fake_peers.text, 1 << 20);
 }
 
 void
@@ -274,7 +330,7 @@ fake_peers_fini(void)
 {
     free(fake_peers.nodes);
     free(fake_peers.ids);
-    buffer_fini(&fake_peers.text);
+    free((void *)fake_peers.text.data);
     memset(&fake_peers, 0, sizeof(fake_peers));
 }
 

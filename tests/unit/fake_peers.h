@@ -8,10 +8,9 @@
 #ifndef HW_FAKE_PEERS_H
 #define HW_FAKE_PEERS_H
 
-#include "buffer.h"
 #include "peers.h"
 
-enum { FAKE_NODES_MAX = PEERS_MAX, FAKE_COLUMNS_MAX = 8 };
+enum { FAKE_NODES_MAX = PEERS_MAX, FAKE_COLUMNS_MAX = 8, FAKE_REAL_MAX = 4 };
 
 /* What a node answers: rows of text, cells between bars, or an error. */
 struct fake_node {
@@ -21,6 +20,8 @@ struct fake_node {
     uint16_t error;    /* 0: it answers rows */
     const char *why;
     bool held, asked, truncated;
+    const struct sql_peers *real; /* a node alone, which answers instead of it,
+                                     to a few; or NULL */
 };
 
 struct fake_peers {
@@ -30,7 +31,7 @@ struct fake_peers {
     unsigned asked, released;    /* fan-outs */
     struct peer_request request; /* the last: its pointers are not kept */
     uint64_t *ids;               /* but copied here, */
-    struct buffer text;          /* and here */
+    struct span text;            /* and here, with a NUL */
     struct sql_identity caller;
     bool refuses;               /* ask() fails */
     struct peer_fanout *fanout; /* the last, until it is released */

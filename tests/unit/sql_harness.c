@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loopback_peers.h"
 #include "memory.h"
 #include "scripted_controller.h"
 #include "view_cache.h"
@@ -115,6 +116,8 @@ harness_init(struct harness *h, uint32_t privileges)
     h->node.controller = scripted_reset();
     h->node.views = view_cache_start(scripted.store, 0, &h->error);
     ck_assert_ptr_nonnull(h->node.views);
+    h->alone = loopback_peers(&h->node);
+    h->node.peers = &h->alone;
     h->node.idle_timeout_s = 28800;
     h->node.max_connections = 5000;
     h->node.host = (struct sql_host){h,         list_sessions, host_kill,
@@ -184,8 +187,8 @@ add_value(struct buffer *out, const struct value *value)
     }
 }
 
-static void
-add_rows(struct harness *h, const struct rows *rows)
+void
+harness_add_rows(struct harness *h, const struct rows *rows)
 {
     size_t columns = h->cursor->column_count;
 
@@ -209,7 +212,7 @@ harness_pull(struct harness *h)
         step = h->cursor->ops->step(h->cursor, &rows, &h->error);
         ck_assert_uint_le(rows.count, CURSOR_BATCH);
         if (step != STEP_FAIL)
-            add_rows(h, &rows);
+            harness_add_rows(h, &rows);
     }
     mem_free(values);
     ck_assert(!h->answer.failed);

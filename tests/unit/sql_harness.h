@@ -7,12 +7,14 @@
 #include "buffer.h"
 #include "cursor.h"
 #include "errors.h"
+#include "peers.h"
 #include "sql.h"
 
 enum { HARNESS_SELF = 10001 };
 
 struct harness {
     struct sql_node node;
+    struct sql_peers alone; /* node's, unless a test gives it others */
     struct sql_session *session;
     atomic_uint wakes; /* calls of the waker */
     uint32_t killed;   /* by the last KILL; 0 */
@@ -33,6 +35,7 @@ struct cursor *harness_open(struct harness *h, const char *text);
 struct cursor *harness_open_span(struct harness *h, struct span text);
 /* Steps until it is over or waits, appending rows. */
 enum step harness_pull(struct harness *h);
+void harness_add_rows(struct harness *h, const struct rows *rows);
 void harness_close(struct harness *h);
 
 /*

@@ -142,17 +142,23 @@ END_TEST
 
 START_TEST(it_waits_and_holds_no_thread_and_a_kill_ends_it)
 {
+    struct progress progress;
+
     fake_peers.nodes[1].held = true;
     ck_assert_ptr_nonnull(
         harness_open(&h, "SELECT count(*) FROM heapwire.cluster_malloc_stats"));
     ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
     ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
     ck_assert_uint_eq(fake_peers.asked, 1);
+    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_str_eq(progress.text, "Asking the nodes");
+    ck_assert_uint_eq(progress.percent, 66);
     h.wakes = 0;
     if (_i == 0) {
         fake_peers_let_go(10002);
         ck_assert_uint_gt(h.wakes, 0);
         ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+        ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
         ck_assert_str_eq(h.answer.data, "\n#3");
     } else {
         h.cursor->ops->cancel(h.cursor);

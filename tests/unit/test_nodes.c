@@ -234,7 +234,7 @@ START_TEST(a_node_alone_asks_nobody)
     ck_assert_str_eq(run("SELECT id, self FROM heapwire.nodes"),
                      "id|self\n#10001|#1");
     ck_assert_uint_eq(fake_peers.asked, 0);
-    h.node.peers = NULL;
+    h.node.peers = &h.alone;
     ck_assert_str_eq(run("SELECT id, role, self FROM heapwire.nodes"),
                      "id|role|self\n#10001|backend|#1");
 }

@@ -251,7 +251,7 @@ static const struct {
     {"USE nope", "1049"},
     {"DO nope(?)", "1305"},
     {"ADMIN EXECUTE ON ? '1 +'", "1064"},
-    {"ADMIN EXECUTE ON 5 ?", "1105"},
+    {"ADMIN EXECUTE ON 5 ?", "1: result"},
     {"INSERT INTO x VALUES (?)", "1290"},
     {"", "1065"},
 };

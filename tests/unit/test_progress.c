@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cursor.h"
+#include "loopback_peers.h"
 #include "scripted_agent.h"
 #include "sql.h"
 #include "suite.h"
@@ -17,6 +18,7 @@ enum { STATEMENTS = 50 };
 
 static struct agent agent;
 static struct sql_node node = {.id = 10001};
+static struct sql_peers peers;
 static sem_t woken;
 
 /* What the looking thread may look at. */
@@ -88,6 +90,8 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
 
     sem_init(&woken, 0, 0);
     agent_start(&agent);
+    peers = loopback_peers(&node);
+    node.peers = &peers;
     node.controller = start_controller(agent.dir);
     node.views =
         view_cache_start(controller_store(node.controller), VIEW_THREADS, &err);

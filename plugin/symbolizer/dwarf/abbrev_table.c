@@ -11,6 +11,7 @@
 #include "dwarf_units.h"
 #include "errors.h"
 #include "memory.h"
+#include "search.h"
 
 enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4, STEP_MAX = 1 << 20 };
 
@@ -318,17 +319,9 @@ abbrev_cache_fini(struct abbrev_cache *cache)
 const struct abbrev *
 abbrev_find_sparse(const struct abbrev_table *table, uint64_t code)
 {
-    size_t low = 0, high = table->count;
+    size_t first = SEARCH_ABOVE(table->list, table->count, code, code - 1);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (table->list[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < table->count && table->list[low].code == code
-               ? &table->list[low]
+    return first < table->count && table->list[first].code == code
+               ? &table->list[first]
                : NULL;
 }
