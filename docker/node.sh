@@ -5,5 +5,5 @@
 set -eu
 address=$(hostname -i | cut -d ' ' -f 1)
 exec heapwire-run --config /etc/heapwire/heapwire.ini --node-id "$NODE_ID" \
-    --listen "$address:9036" -- \
+    --state-dir "/run/heapwire/$NODE_ID" --listen "$address:9036" -- \
     redis-server --bind 0.0.0.0 --protected-mode no --save ''

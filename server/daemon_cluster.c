@@ -31,6 +31,17 @@ daemon_cluster_identify(struct daemon_cluster *c, struct error *err)
     return 0;
 }
 
+/* Not a fault: a node may only ask others. */
+static void
+say_who_is_absent(const struct config *config)
+{
+    if (config->cluster.peer_count > 0 && !config_own_peer(config) &&
+        !*config->cluster.etcd.endpoints)
+        log_line("node %u, this one, has no [peer] section: others "
+                 "know it only if they have one for it",
+                 config->node_id);
+}
+
 int
 daemon_cluster_start(struct daemon_cluster *c, struct error *err)
 {
@@ -48,6 +59,7 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
     if (!c->cluster)
         return -1;
     server->node.peers = cluster_peers(c->cluster);
+    say_who_is_absent(c->config);
     c->membership = membership_start(c->config, &server->identity, c->cluster,
                                      &server->wakes, err);
     return c->membership ? 0 : -1;
@@ -62,6 +74,7 @@ daemon_cluster_reload(struct daemon_cluster *c, struct config *from)
     config_cluster_take(c->config, from);
     if (!same && daemon_cluster_identify(c, &err) != 0)
         log_fault("the cluster's key stays as it was: %s", err.text);
+    say_who_is_absent(c->config);
     membership_refresh(c->membership);
 }
 

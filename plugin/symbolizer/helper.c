@@ -23,8 +23,9 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    LAST_WAIT_MS = 100, /* for those that were not waited for */
-    LOST_MAX = 3        /* with so many, no other is started */
+    LAST_WAIT_MS = 100,   /* for those that were not waited for */
+    LOST_MAX = 3,         /* with so many, no other is started */
+    EXIT_NOT_LOADED = 127 /* what ld.so ends with where a library is missing */
 };
 
 struct helper {
@@ -334,6 +335,11 @@ explain_death(struct helper *h, struct error *err)
     else if (got > 0 && WEXITSTATUS(status) == WIRE_EXIT_VERSION)
         error_set(err, ER_UNKNOWN,
                   "%s is of another version than this program: restart it",
+                  h->program);
+    else if (got > 0 && WEXITSTATUS(status) == EXIT_NOT_LOADED)
+        error_set(err, ER_UNKNOWN,
+                  "the symboliser cannot start: ldd %s tells which library of "
+                  "it is missing",
                   h->program);
     else if (got > 0)
         error_set(err, ER_UNKNOWN, "the symboliser ended with status %d",

@@ -276,7 +276,7 @@ cluster_set_trouble(struct cluster *c, const struct error *trouble)
 void
 cluster_set_identity(struct cluster *c, const struct peer_identity *identity)
 {
-    c->pool.identity = *identity;
+    peer_pool_set_identity(&c->pool, identity);
 }
 
 void

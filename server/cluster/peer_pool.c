@@ -115,7 +115,8 @@ peer_keep_idle(struct peer *peer, struct peer_link *link)
 {
     struct peer_pool *pool = peer->pool;
 
-    if (peer->gone || !peer_link_reusable(link)) {
+    if (peer->gone || !peer_link_reusable(link) ||
+        memcmp(link->identity.key, pool->identity.key, PEER_KEY) != 0) {
         peer_pool_forget(pool, link);
         peer_link_close(link);
         pool->open--;
@@ -212,6 +213,14 @@ peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
         files.rlim_cur / 4 < pool->links_max)
         pool->links_max = files.rlim_cur / 4 + 1;
+}
+
+void
+peer_pool_set_identity(struct peer_pool *pool,
+                       const struct peer_identity *identity)
+{
+    pool->identity = *identity;
+    peer_pool_stop(pool);
 }
 
 void

@@ -90,6 +90,9 @@ struct peer_call {
 void peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
                     pthread_mutex_t *lock, const struct peer_identity *identity,
                     unsigned connect_timeout_ms);
+/* Links by which nodes have proven another secret end when they are idle. */
+void peer_pool_set_identity(struct peer_pool *pool,
+                            const struct peer_identity *identity);
 /* Closes what is idle. */
 void peer_pool_stop(struct peer_pool *pool);
 

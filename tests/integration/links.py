@@ -372,6 +372,26 @@ def test_nodes_come_and_go_with_a_reload():
         assert c.one(C) == "OK 7"
 
 
+def test_another_secret_ends_links_of_the_old_one():
+    with Cluster() as c:
+        assert c.one(B) == "OK 7"
+        node = c.nodes[A]
+        with open(node.config, encoding="ascii") as f:
+            text = f.read()
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text.replace(SECRET, "another-secret-for-node-a"))
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "configuration again" in node.log())
+        said = c.one(B)
+        assert said.startswith("ERROR ") and "does not prove" in said, said
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text.replace(f"[peer {A}]", f"[peer {GONE}]"))
+        assert "has no [peer] section" not in node.log()
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "has no [peer] section" in node.log())
+        assert c.one(B) == "OK 7"
+
+
 def test_tls_is_pinned_and_learned_again():
     with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
         relay = c.relays[B]

@@ -69,6 +69,20 @@ for file in bin/heapwire-run bin/heapwire-passwd bin/heapwire-prof \
     [ -e "$work/root/usr/local/$file" ] || fault "not installed: $file"
 done
 
+# What is linked is named by install.sh runtime: a container has no more.
+runtime=" libc6 $(sed -n '/^runtime=/,/"$/{s/^runtime=//;s/"//g;p}' \
+    docker/install.sh | tr -s '\n ' ' ')"
+needed=$(cd "$work/root/usr/local" && find bin lib -type f -exec readelf -d {} + \
+    2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u)
+for library in $needed; do
+    check
+    named=no
+    for package in $(dpkg -S "*/$library" | sed 's/:.*//' | sort -u); do
+        case "$runtime" in *" $package "*) named=yes ;; esac
+    done
+    [ "$named" = yes ] || fault "install.sh runtime lacks the package of $library"
+done
+
 redis_port=6390 # as README says
 load_redis 20000
 blocks python | sed '/^#end$/d' >"$work/example.py"

@@ -329,6 +329,12 @@ version(void)
     exit(WIRE_EXIT_VERSION);
 }
 
+static void
+not_loaded(void)
+{
+    exit(127);
+}
+
 /* Says what came along: the second of these descriptors. */
 static void
 second(void)
@@ -476,6 +482,7 @@ static const struct {
     {"dwarf", dwarf},
     {"inherit", inherit},
     {"version", version},
+    {"not_loaded", not_loaded},
     {"parts", parts},
     {"half_parts", half_parts},
     {"no_parts", no_parts},

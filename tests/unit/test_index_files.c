@@ -136,6 +136,7 @@ static const struct {
     {"die", "status 7", DEADLINE_MS},
     {"crash", "signal 9", DEADLINE_MS},
     {"version", "another version", DEADLINE_MS},
+    {"not_loaded", "which library", DEADLINE_MS},
 };
 
 START_TEST(a_failure_leaves_nothing_but_what_was_there)
