@@ -397,6 +397,20 @@ def test_tls_is_pinned_and_learned_again():
         assert relay.connections == asked + 3, relay.connections
 
 
+def test_nothing_is_asked_in_the_clear_of_who_shows_a_certificate():
+    with Cluster() as c:
+        assert c.one(B) == "OK 7"  # in the clear, as it is so near
+        c.relays[B].cut()
+        c.relays[B].mode = "strip"
+        said = c.one(B)
+        assert said == (f"ERROR submit failed for 127.0.0.1:{c.relays[B].port}"
+                        ": it is reached by TLS, and this connection is not: "
+                        "somebody is in between"), said
+        assert c.relays[B].stripped == 1
+        c.relays[B].mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
 def main(names):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}

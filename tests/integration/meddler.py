@@ -1,6 +1,7 @@
 """A relay in front of a node: passes on the login, and then meddles."""
 import select
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -48,6 +49,7 @@ class Meddler:
     def __init__(self, port=0, address="127.0.0.1"):
         self.mode, self.target = "relay", None
         self.connections, self.clients = 0, []
+        self.stripped = 0  # logins that went through
         self.listener = socket.create_server((address, port), backlog=64)
         # Little, so that whoever sends to a deaf one has to wait soon
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
@@ -125,6 +127,19 @@ class Meddler:
                 client.sendall(data[i:i + 1])
                 time.sleep(1)
 
+    def packet(self, s):
+        """Its payload and its number."""
+        def exactly(size):
+            data = b""
+            while len(data) < size:
+                more = s.recv(size - len(data))
+                if not more:
+                    raise OSError("it hung up")
+                data += more
+            return data
+        head = exactly(4)
+        return head[3], exactly(int.from_bytes(head[:3], "little"))
+
     # Before the login
     def early_silent(self, client):
         client.recv(1)
@@ -159,6 +174,31 @@ class Meddler:
         client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
         time.sleep(0.2)
         client.recv(1 << 16)
+
+    def early_strip(self, client):
+        """Speaks TLS with the node, and none with whoever asks it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(self.target) as bare:
+            _, greeting = self.packet(bare)
+            client.sendall(frame(0, greeting))
+            _, response = self.packet(client)
+            flags = struct.unpack("<I", response[:4])[0] | 0x800  # SSL
+            start = struct.pack("<I", flags) + response[4:32]
+            bare.sendall(frame(1, start))
+            with context.wrap_socket(bare) as node:
+                node.sendall(frame(2, start + response[32:]))
+                for _ in range(2):  # challenge and hello, welcome and OK
+                    number, payload = self.packet(node)
+                    client.sendall(frame(number - 1, payload))
+                    if payload[0] == 1:
+                        number, payload = self.packet(node)
+                        client.sendall(frame(number - 1, payload))
+                        break
+                    number, payload = self.packet(client)
+                    node.sendall(frame(number + 1, payload))
+                self.stripped += 1
+                self.relay(client, node)
 
     # Instead of an answer
     def late_mute(self, client):
