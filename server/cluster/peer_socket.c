@@ -352,12 +352,31 @@ static PVIO_METHODS methods = {.set_timeout = set_timeout,
                                .has_data = has_data,
                                .shutdown = shut};
 
+/* <ma_pvio.h> is the library's own, and another with its next version. */
+static int
+check_library(struct error *err)
+{
+    enum { PATCHES = 100 };
+
+    if (mysql_get_client_version() / PATCHES ==
+        MARIADB_PACKAGE_VERSION_ID / PATCHES)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "heapwired was built for MariaDB Connector/C %s, and finds %s: "
+              "build it anew",
+              MARIADB_PACKAGE_VERSION, mysql_get_client_info());
+    return -1;
+}
+
 int
 peer_socket_prepare(struct error *err)
 {
     struct client_pvio_plugin *plugin;
-    MYSQL *mysql = mysql_init(NULL);
+    MYSQL *mysql;
 
+    if (check_library(err) != 0)
+        return -1;
+    mysql = mysql_init(NULL);
     if (!mysql) {
         error_memory(err, "libmysqlclient");
         return -1;
