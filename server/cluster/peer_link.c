@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <openssl/crypto.h>
+
 #include "memory.h"
 
 /* What the state's call of the library is, and what follows it. */
@@ -27,6 +29,8 @@ on_closed(uv_handle_t *handle)
         return;
     buffer_fini(&l->text);
     peer_stack_fini(l);
+    peer_client_reset(&l->client);
+    OPENSSL_cleanse(&l->identity, sizeof(l->identity));
     mem_free(l);
 }
 
