@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include "files.h"
@@ -85,9 +86,12 @@ enter(unsigned high, unsigned low)
     l->waits = 0;
 }
 
+/* OpenSSL asks the thread's list of errors why a call has no bytes, and the
+ * library leaves in it what went wrong with other links. */
 static int
 swap_in(struct peer_link *l)
 {
+    ERR_clear_error();
     l->inside = true;
     swapcontext(&l->outer, &l->inner);
     l->inside = false;

@@ -397,6 +397,18 @@ def test_tls_is_pinned_and_learned_again():
         assert relay.connections == asked + 3, relay.connections
 
 
+def test_what_goes_wrong_on_one_link_is_no_others_fault():
+    script = f'System.print("{"x" * 60000}")'
+    with Cluster(meddled=(B, C), settings="require_tls = yes\n") as c:
+        assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
+        c.relays[C].mode = "bits"
+        c.relays[B].mode = "handshake"  # given up in the middle of it
+        c.relays[B].cut()
+        rows = c.ask("ALL", script=script)
+        assert b"it did not say who it is within 2000 ms" in rows[1][2], rows[1]
+        assert rows[2] == (b"10003", b"OK", b"x" * 60000), rows[2]
+
+
 def test_nothing_is_asked_in_the_clear_of_who_shows_a_certificate():
     with Cluster() as c:
         assert c.one(B) == "OK 7"  # in the clear, as it is so near

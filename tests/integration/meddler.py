@@ -97,7 +97,7 @@ class Meddler:
                 if not data:
                     return
                 if s is node:
-                    client.sendall(data)
+                    self.pass_on(client, data)
                     continue
                 if b"ADMIN FORWARD" not in data:
                     node.sendall(data)
@@ -117,6 +117,13 @@ class Meddler:
                     getattr(self, "late_" + self.mode)(client)
                 else:
                     node.sendall(data)
+
+    def pass_on(self, client, data):
+        """As it comes, or in bits, which end in the middle of records."""
+        size = 500 if self.mode == "bits" else len(data)
+        for at in range(0, len(data), size):
+            client.sendall(data[at:at + size])
+            time.sleep(0.02 if size < len(data) else 0)
 
     def drip(self, client, node):
         while True:
