@@ -397,6 +397,23 @@ def test_tls_is_pinned_and_learned_again():
         assert relay.connections == asked + 3, relay.connections
 
 
+def test_a_login_without_end_holds_up_nobody():
+    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+        relay, state = c.relays[B], c.nodes[B].state
+        relay.certificate = (os.path.join(state, "server-cert.pem"),
+                             os.path.join(state, "server-key.pem"))
+        assert c.one(B) == "OK 7"  # and so it is reached by TLS
+        relay.mode = "flood"
+        relay.cut()
+        began = time.monotonic()
+        said = c.one(B)
+        assert "it did not say who it is within 2000 ms" in said, said
+        between(1.9, 3, began)
+        relay.cut()
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
 def test_what_goes_wrong_on_one_link_is_no_others_fault():
     script = f'System.print("{"x" * 60000}")'
     with Cluster(meddled=(B, C), settings="require_tls = yes\n") as c:

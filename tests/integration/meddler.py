@@ -207,6 +207,23 @@ class Meddler:
                 self.stripped += 1
                 self.relay(client, node)
 
+    def early_flood(self, client):
+        """Says by TLS how far it is with the login, without end."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.certificate)
+        said = b"\xff\xff\xff\x01\x01\x01\0\0\0\x01x"
+        with socket.create_connection(self.target) as node:
+            client.sendall(node.recv(1 << 16))
+        _, request = self.packet(client)
+        assert len(request) == 32  # for TLS
+        with context.wrap_socket(client, server_side=True) as c:
+            self.packet(c)
+            number = 3
+            many = b"".join(frame((number + i) % 256, said)
+                            for i in range(256 * 64))
+            while True:
+                c.sendall(many)
+
     # Instead of an answer
     def late_mute(self, client):
         client.recv(1)
