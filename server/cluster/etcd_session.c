@@ -174,7 +174,7 @@ end_conflict(struct etcd_session *s)
 {
     if (s->conflict.code != 0)
         log_stranger("node %" PRIu64 ", this one, is in etcd now",
-                 s->self.member.id);
+                     s->self.member.id);
     memset(&s->conflict, 0, sizeof(s->conflict));
 }
 

@@ -170,49 +170,26 @@ connect_again(struct peer_call *call)
     open_more(call->peer->pool);
 }
 
-/* What it has proven that it shows must be what is seen here, or somebody in
- * between ends its TLS.  NULL: it is. */
-static const char *
-find_between(const struct peer_link *link)
-{
-    const struct peer_client *client = &link->client;
-
-    if (!link->place.tls)
-        return client->has_fingerprint
-                   ? "it is reached by TLS, and this connection is not: "
-                     "somebody is in between"
-                   : NULL;
-    if (!client->has_fingerprint)
-        return "it does not tell its certificate's print";
-    return link->place.pinned &&
-                   memcmp(link->place.fingerprint, client->fingerprint,
-                          PEER_FINGERPRINT) != 0
-               ? "it shows another certificate than this connection does: "
-                 "somebody is in between"
-               : NULL;
-}
-
 static void
 connected(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
     struct peer_place *place = &call->peer->place;
-    const char *between = find_between(link);
     struct error why, err;
 
     call->peer->pool->connecting--;
-    if (between) {
-        error_set(&why, ER_UNKNOWN, "%s", between);
-        peer_failure_submit(&err, place, &why);
-        end_failed(call, &err);
-        return;
-    }
     if (!link->place.tls || link->place.pinned) {
         ask(call);
         return;
     }
     /* Nothing is asked on a connection that somebody in between may have
      * ended: the print that the node itself has proven is pinned next. */
+    if (!link->client.has_fingerprint) {
+        error_set(&why, ER_UNKNOWN, "it does not tell its certificate's print");
+        peer_failure_submit(&err, place, &why);
+        end_failed(call, &err);
+        return;
+    }
     memcpy(place->fingerprint, link->client.fingerprint, PEER_FINGERPRINT);
     place->pinned = true;
     connect_again(call);

@@ -219,6 +219,13 @@ connected(struct peer_link *l)
         fail_text(l, "it does not encrypt");
         return false;
     }
+    /* It is so near that it is asked in the clear.  If it shows a certificate,
+     * then to somebody else, who passes on its proof. */
+    if (!l->place.tls && l->client.has_fingerprint) {
+        fail_text(l, "it is reached by TLS, and this connection is not: "
+                     "somebody is in between");
+        return false;
+    }
     uv_timer_stop(&l->timer);
     l->mysql.net.max_packet_size = PEER_CELL_MAX;
     peer_socket_connected(l);
