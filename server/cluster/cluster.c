@@ -223,7 +223,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
     if (!c || !c->socket) {
         error_memory(err, "the cluster");
         mem_free(c);
-        members_unref(options->members);
+        members_free(options->members);
         return NULL;
     }
     pthread_mutex_init(&c->lock, NULL);
@@ -246,7 +246,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
         cluster_free(c);
         c = NULL;
     }
-    members_unref(options->members);
+    members_free(options->members);
     return c;
 }
 
@@ -261,7 +261,7 @@ cluster_set_members(struct cluster *c, struct members *members)
 {
     if (take_members(c, members) != 0)
         log_fault("no memory for the members: they stay as they were");
-    members_unref(members);
+    members_free(members);
 }
 
 void
