@@ -410,6 +410,9 @@ def test_a_login_without_end_holds_up_nobody():
         assert "it did not say who it is within 2000 ms" in said, said
         between(1.9, 3, began)
         relay.cut()
+        relay.mode = "old"
+        said = c.one(B)
+        assert "TLS/SSL error: " in said and "protocol version" in said, said
         relay.mode = "relay"
         assert c.one(B) == "OK 7"
 

@@ -207,16 +207,27 @@ class Meddler:
                 self.stripped += 1
                 self.relay(client, node)
 
-    def early_flood(self, client):
-        """Says by TLS how far it is with the login, without end."""
+    def start_tls(self, client, version=ssl.TLSVersion.TLSv1_3):
+        """As the node, whose certificate it has."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.maximum_version = version
         context.load_cert_chain(*self.certificate)
-        said = b"\xff\xff\xff\x01\x01\x01\0\0\0\x01x"
         with socket.create_connection(self.target) as node:
             client.sendall(node.recv(1 << 16))
         _, request = self.packet(client)
         assert len(request) == 32  # for TLS
-        with context.wrap_socket(client, server_side=True) as c:
+        return context.wrap_socket(client, server_side=True)
+
+    def early_old(self, client):
+        """Knows no newer TLS, whose keys a stranger could choose."""
+        with self.start_tls(client, ssl.TLSVersion.TLSv1_2) as c:
+            c.recv(1)
+            time.sleep(5)
+
+    def early_flood(self, client):
+        """Says by TLS how far it is with the login, without end."""
+        said = b"\xff\xff\xff\x01\x01\x01\0\0\0\x01x"
+        with self.start_tls(client) as c:
             self.packet(c)
             number = 3
             many = b"".join(frame((number + i) % 256, said)
