@@ -44,6 +44,7 @@ struct peer_row {
     uint64_t round_trip_us; /* of the last answer's first byte; 0: not known */
     char last_error[ERROR_TEXT_MAX]; /* and when, wall clock; "" none yet */
     int64_t last_error_ms;
+    bool troubled; /* last_error holds now: its list of members is in doubt */
 };
 
 enum peer_verb {

@@ -206,7 +206,11 @@ add_message(const struct shown *s, struct rowset *out)
 {
     const char *text = s->reason && *s->reason ? s->reason : s->error;
 
-    rowset_text(out, s->alive || !text ? "" : text);
+    if (s->row->troubled)
+        text = s->error;
+    else if (s->alive || !text)
+        text = "";
+    rowset_text(out, text);
 }
 
 static void

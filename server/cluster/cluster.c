@@ -158,6 +158,7 @@ list(void *arg, struct peer_row *out, size_t max)
             memcpy(out[i].last_error, c->trouble.text,
                    sizeof(out[i].last_error));
             out[i].last_error_ms = c->trouble_ms;
+            out[i].troubled = true;
         }
     }
     pthread_mutex_unlock(&c->lock);

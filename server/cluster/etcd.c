@@ -7,6 +7,7 @@
 #include "etcd.h"
 
 #include <curl/curl.h>
+#include <inttypes.h>
 #include <openssl/rand.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -51,19 +52,24 @@ struct etcd {
     /* The thread's own. */
     const char *endpoints[ENDPOINTS_MAX];
     size_t endpoint_count, endpoint; /* which one is asked */
-    bool lost; /* that was said, and nothing has worked since */
+    bool lost;           /* that was said, and nothing has worked since */
+    uint64_t settles_ms; /* until then who was known stays; 0: no more */
     struct etcd_session session;
 };
 
 /* ---- telling ---- */
 
+/* Once etcd is back, with less than it had maybe, the nodes come again one by
+ * one: who was known has until settles_ms for that. */
 static void
 publish(struct etcd *e, const struct error *trouble)
 {
+    static const struct etcd_nodes none;
     struct etcd_nodes copy;
     struct error err;
 
-    if (etcd_nodes_copy(&copy, &e->session.nodes, &err) != 0) {
+    if (etcd_nodes_join(&copy, &e->session.nodes,
+                        e->settles_ms ? &e->published : &none, &err) != 0) {
         log_fault("etcd: %s", err.text); /* what was known stays */
         return;
     }
@@ -112,6 +118,18 @@ say_found(struct etcd *e, bool first)
     e->lost = false;
 }
 
+/* Only this thread changes what is published. */
+static void
+say_missing(const struct etcd *e)
+{
+    size_t known = e->published.count, told = e->session.nodes.count;
+
+    if (e->settles_ms && known > told)
+        log_line("etcd has no entry of %zu nodes that were known before: they "
+                 "have %" PRIu64 " ms to come again",
+                 known - told, e->settles_ms - clock_ms());
+}
+
 /* ---- a session ---- */
 
 /* Is it another now? */
@@ -127,6 +145,17 @@ take_wanted(struct etcd *e)
     return changed;
 }
 
+/* Is the time over that nodes had to come again? */
+static bool
+settle(struct etcd *e)
+{
+    bool over = e->settles_ms && clock_ms() >= e->settles_ms;
+
+    if (over)
+        e->settles_ms = 0;
+    return over;
+}
+
 /* Until something fails, or the end. */
 static int
 follow(struct etcd *e, struct error *err)
@@ -137,6 +166,7 @@ follow(struct etcd *e, struct error *err)
         if (etcd_session_step(&e->session, &changes, err) != 0)
             return -1;
         changes += take_wanted(e);
+        changes += settle(e);
         if (changes == 0)
             continue;
         if (etcd_session_keep_own(&e->session, err) != 0)
@@ -146,9 +176,11 @@ follow(struct etcd *e, struct error *err)
     return 0;
 }
 
-/* *worked: it came as far as following. */
+/* delay_ms: how long others may rest until they are back, too.  *worked: it
+ * came as far as following. */
 static int
-run_session(struct etcd *e, bool first, bool *worked, struct error *err)
+run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
+            struct error *err)
 {
     int rc = -1;
 
@@ -156,8 +188,12 @@ run_session(struct etcd *e, bool first, bool *worked, struct error *err)
     (void)take_wanted(e);
     if (etcd_session_open(&e->session, e->endpoints[e->endpoint], err) == 0) {
         *worked = true;
+        if (!first)
+            e->settles_ms = clock_ms() + UINT64_C(1000) * e->session.ttl_s +
+                            UINT64_C(2) * delay_ms;
         say_found(e, first);
         publish(e, &e->session.conflict);
+        say_missing(e);
         rc = follow(e, err);
     }
     etcd_session_close(&e->session);
@@ -187,7 +223,7 @@ run(void *arg)
     struct error err;
 
     while (!etcd_http_is_woken(e->session.http)) {
-        if (run_session(e, first, &worked, &err) == 0)
+        if (run_session(e, first, delay_ms, &worked, &err) == 0)
             break;
         if (worked) {
             first = false;

@@ -129,3 +129,34 @@ etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     out->room = nodes->count;
     return 0;
 }
+
+int
+etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
+                const struct etcd_nodes *before, struct error *err)
+{
+    size_t room = nodes->count + before->count, i = 0;
+    struct etcd_node *items = mem_alloc((room + 1) * sizeof(*items));
+
+    if (!items) {
+        error_memory(err, "the nodes that etcd tells of");
+        return -1;
+    }
+    *out = *nodes;
+    out->items = items;
+    out->count = 0;
+    out->room = room + 1;
+    for (size_t j = 0; j < before->count; j++) {
+        const struct etcd_node *old = &before->items[j];
+
+        while (i < nodes->count && nodes->items[i].member.id < old->member.id)
+            items[out->count++] = nodes->items[i++];
+        if (is_at(nodes, i, old->member.id) ||
+            out->count + nodes->count - i >= PEERS_MAX)
+            continue;
+        items[out->count] = *old;
+        items[out->count++].created = ETCD_PAST;
+    }
+    while (i < nodes->count)
+        items[out->count++] = nodes->items[i++];
+    return 0;
+}

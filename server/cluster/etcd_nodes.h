@@ -13,6 +13,9 @@
 #include "members.h"
 #include "peer_identity.h"
 
+/* As created: not in etcd any more.  Whoever has its place came first. */
+#define ETCD_PAST INT64_MAX
+
 /* What one says of itself, and etcd of its key. */
 struct etcd_node {
     struct member member;
@@ -43,5 +46,9 @@ const struct etcd_node *etcd_nodes_find(const struct etcd_nodes *nodes,
 void etcd_nodes_refuse(struct etcd_nodes *nodes, const struct error *refusal);
 int etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
                     struct error *err);
+/* A copy with those of before that nodes has not, up to PEERS_MAX of all: they
+ * are ETCD_PAST then. */
+int etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
+                    const struct etcd_nodes *before, struct error *err);
 
 #endif

@@ -156,12 +156,12 @@ keep_first_comers(struct merge *merge, struct member *out)
     for (size_t i = 0; i < merge->count; i++) {
         const struct candidate *c = &merge->items[i];
 
-        if (kept > 0 && c->since > 0 &&
-            is_same_place(&out[kept - 1], &c->member))
+        if (kept == 0 || c->since == 0 ||
+            !is_same_place(&out[kept - 1], &c->member))
+            out[kept++] = c->member;
+        else if (c->since != ETCD_PAST)
             leave_out(merge, &c->member, "that is the address of",
                       &out[kept - 1]);
-        else
-            out[kept++] = c->member;
     }
     return kept;
 }

@@ -325,8 +325,10 @@ peer_call_cancel(struct peer_call *call, const struct error *late)
     pool = peer->pool;
     if (call->waits)
         leave_line(call);
-    else if (late)
+    else if (late) {
         peer_note(peer, call->link, late);
+        peer_drop_idle(peer); /* its host may have vanished under them */
+    }
     drop_link(call);
     call->peer = NULL;
     peer_unref(peer);

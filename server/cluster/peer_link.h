@@ -25,8 +25,10 @@
 enum {
     PEER_LINK_STACK = 64 << 10, /* of the library's calls, which shake hands by
                                    TLS and prove keys there */
-    PEER_LINK_LOGIN = 2, /* times the connection's timeout, to prove who it is,
-                            which takes both ends a processor */
+    PEER_LINK_LOGIN = 2,  /* times the connection's timeout, to prove who it is,
+                             which takes both ends a processor */
+    PEER_LINK_SILENT = 5, /* times that, for its host to acknowledge what was
+                             sent, or that it is still there */
     PEER_LINK_HELLO = 64 << 10, /* bytes of a packet before it has proven who
                                    it is */
     PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */

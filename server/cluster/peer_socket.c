@@ -258,6 +258,24 @@ address_of(const struct peer_place *place, struct sockaddr_storage *out)
     return sizeof(*six);
 }
 
+/* A host that vanished says nothing, and the link to it looks alive. */
+static void
+expect_signs_of_life(const struct peer_link *l)
+{
+    unsigned silent_ms = (unsigned)(PEER_LINK_SILENT * l->timeout_ms);
+    int on = 1, idle_s = (int)(silent_ms / 1000),
+        interval_s = (int)(l->timeout_ms / 1000);
+
+    if (idle_s < 1 || interval_s < 1)
+        idle_s = interval_s = 1;
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    (void)setsockopt(l->fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    (void)setsockopt(l->fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
+                     sizeof(interval_s));
+    (void)setsockopt(l->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms,
+                     sizeof(silent_ms));
+}
+
 /* 0, or errno. */
 static int
 connect_now(struct peer_link *l)
@@ -280,8 +298,10 @@ connect_now(struct peer_link *l)
         if (getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &why, &length) != 0)
             return errno;
     }
-    if (why == 0 && !l->place.socket)
+    if (why == 0 && !l->place.socket) {
         (void)setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        expect_signs_of_life(l);
+    }
     return why;
 }
 

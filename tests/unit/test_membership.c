@@ -153,6 +153,28 @@ START_TEST(who_came_first_has_the_address)
 }
 END_TEST
 
+START_TEST(who_is_not_in_etcd_any_more_keeps_no_address)
+{
+    struct etcd_nodes now = {0}, both;
+
+    tell(3, "10.0.0.3", 1, 1);
+    tell(5, "10.0.0.5", 1, 2);
+    tell(9, "10.0.0.9", 1, 3);
+    now = etcd;
+    memset(&etcd, 0, sizeof(etcd));
+    tell(2, "10.0.0.3", 1, 8);
+    tell(5, "10.0.0.5", 2, 7);
+    ck_assert_int_eq(etcd_nodes_join(&both, &etcd, &now, &err), 0);
+    etcd_nodes_fini(&now);
+    etcd_nodes_fini(&etcd);
+    etcd = both;
+    ck_assert_str_eq(
+        listed(),
+        "2=10.0.0.3:1 5=10.0.0.5:2 9=10.0.0.9:1 10001=127.0.0.1:9036");
+    ck_assert_uint_eq(trouble.code, 0);
+}
+END_TEST
+
 START_TEST(without_memory_there_are_no_members)
 {
     bool failed = true;
@@ -183,6 +205,7 @@ main(void)
     tcase_add_test(tcase, etcd_adds_to_the_configuration);
     tcase_add_test(tcase, etcd_never_displaces_the_configuration);
     tcase_add_test(tcase, who_came_first_has_the_address);
+    tcase_add_test(tcase, who_is_not_in_etcd_any_more_keeps_no_address);
     tcase_add_test(tcase, without_memory_there_are_no_members);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

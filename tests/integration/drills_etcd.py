@@ -1,0 +1,313 @@
+"""Three nodes on hosts of their own that know each other by etcd alone, which
+stops, dies, forgets, is slow, and is cut off.  All the while each node asks all
+nodes: that goes on as if nothing happened.
+"""
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+
+from etcd import Etcd, TTL, ask, entry
+from hosts import HERE, Hosts
+from mysql_wire import Wire
+from node_under_test import REAL, SANITIZED, Node, wait_for
+
+IDS = (10001, 10002, 10003)
+PORT = 9036
+SOON = 20
+LATE = 3  # seconds that a busy machine may add
+SLOW = 5.0 if SANITIZED else 1 + LATE  # of a statement that waits for nobody
+
+
+class Gate:
+    """In front of etcd: passes all on, each piece after a delay."""
+
+    def __init__(self, target):
+        self.target, self.delay = target, 0
+        self.listener = socket.create_server((HERE, 0), backlog=64)
+        self.url = f"http://{HERE}:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            try:
+                server = socket.create_connection(self.target)
+            except OSError:
+                client.close()
+                continue
+            for a, b in ((client, server), (server, client)):
+                threading.Thread(target=self.carry, args=(a, b),
+                                 daemon=True).start()
+
+    def carry(self, a, b):
+        with contextlib.suppress(OSError):
+            while data := a.recv(1 << 16):
+                time.sleep(self.delay)
+                b.sendall(data)
+        for s in (a, b):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+
+class Asker:
+    """Asks all nodes, again and again; what it is told, and the slowest."""
+
+    def __init__(self, node):
+        self.node, self.ends = node, False
+        self.wire = Wire(node.socket, timeout=60).login()
+        self.forget()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def forget(self):
+        self.seen, self.slowest, self.failed, self.count = set(), 0, None, 0
+
+    def run(self):
+        while not self.ends:
+            began = time.monotonic()
+            try:
+                rows = self.wire.query(
+                    b"ADMIN EXECUTE /*+ heapwire_timeout(10) */ ON ALL "
+                    b"'System.print(1)'")
+            except BaseException as err:
+                self.failed = err
+                return
+            self.slowest = max(self.slowest, time.monotonic() - began)
+            self.seen.add(" ".join(f"{int(i)} {s.decode()} {(r or b'').decode()}"
+                                   for i, s, r in rows))
+            self.count += 1
+            time.sleep(0.05)
+
+    def stop(self):
+        self.ends = True
+        self.thread.join()
+        self.wire.close()
+
+
+def look(node, text):
+    """As somebody who may not ask the other nodes: that takes no time."""
+    with Wire(node.socket, timeout=60) as wire:
+        return wire.login(b"plain", b"secret").query(text)
+
+
+def members(node):
+    """Their ports by id."""
+    return {int(i): int(port) for i, port in look(
+        node, "SELECT id, port FROM heapwire.nodes")}
+
+
+def trouble(node):
+    return (look(node, "SELECT last_error FROM heapwire.nodes WHERE self")
+            [0][0] or b"").decode()
+
+
+def said(*ids):
+    return " ".join(f"{i} OK 1" for i in ids)
+
+
+class Cluster:
+    def __init__(self, stack):
+        self.hosts = stack.enter_context(Hosts(3))
+        self.etcd = stack.enter_context(Etcd())
+        self.gate = Gate(("127.0.0.1", self.etcd.client))
+        self.nodes, self.askers = [], []
+        for host, i in enumerate(IDS, 1):
+            self.nodes.append(stack.enter_context(Node(
+                program=REAL, listen=f"{Hosts.address(host)}:{PORT}",
+                users=[("plain", b"secret", "status")],
+                wrapper=self.hosts.wrapper(host), settings=(
+                    f"id = {i}\n[cluster]\nname = test\nsecret = "
+                    f"the-secret-of-these-drills\netcd = {self.gate.url}\n"
+                    f"etcd_ttl = {TTL}\n"))))
+            self.nodes[-1].number = i
+        for node in self.nodes:
+            wait_for(lambda n=node: set(members(n)) == set(IDS), SOON)
+        for node in self.nodes:
+            self.askers.append(Asker(node))
+            stack.callback(self.askers[-1].stop)
+
+    def is_told(self, text, nodes=None):
+        """That etcd is no help; and not before it was."""
+        for n in nodes or self.nodes:
+            wait_for(lambda n=n: text in trouble(n), SOON, 0.1)
+
+    def is_well(self):
+        for n in self.nodes:
+            wait_for(lambda n=n: trouble(n) == "", SOON, 0.1)
+
+    def forget(self):
+        for asker in self.askers:
+            asker.forget()
+
+    def nobody_noticed(self):
+        for asker in self.askers:
+            assert not asker.failed, asker.failed
+            assert asker.seen == {said(*IDS)}, (asker.node.number, asker.seen)
+            assert asker.slowest < SLOW, asker.slowest
+            assert asker.count > 5
+
+
+LOST = "etcd cannot be reached"
+
+
+def check_etcd_is_stopped(c):
+    c.forget()
+    c.etcd.process.send_signal(signal.SIGSTOP)
+    c.is_told(LOST)
+    for n in c.nodes:
+        rows = ask(n, "SHOW BACKENDS")
+        assert [int(r[0]) for r in rows] == list(IDS), rows
+        own, = [r for r in rows if int(r[0]) == n.number]
+        assert LOST.encode() in own[17], own
+    time.sleep(TTL)  # their leases have ended, as it will find
+    c.etcd.process.send_signal(signal.SIGCONT)
+    c.is_well()
+    time.sleep(1)
+    c.nobody_noticed()
+
+
+def check_etcd_is_killed_and_comes_back(c):
+    c.forget()
+    c.etcd.stop(signal.SIGKILL)
+    c.is_told(LOST)
+    c.etcd.start()
+    c.is_well()
+    c.nobody_noticed()
+
+
+def check_etcd_loses_all_that_it_knew(c):
+    c.forget()
+    c.etcd.stop(signal.SIGKILL)
+    c.etcd.forget()
+    c.is_told(LOST)
+    c.etcd.start()
+    c.is_well()
+    for i in IDS:
+        wait_for(lambda i=i: c.etcd.get(i), SOON)
+    time.sleep(TTL + 1)  # and when those of before are forgotten
+    c.nobody_noticed()
+    assert any("nodes that were known before: they have" in n.log()
+               for n in c.nodes)
+
+
+def check_etcd_is_slow(c):
+    c.forget()
+    c.gate.delay = 0.2
+    time.sleep(TTL)
+    c.gate.delay = 2
+    c.is_told(LOST)
+    c.gate.delay = 0
+    c.is_well()
+    time.sleep(1)
+    c.nobody_noticed()
+
+
+def check_etcd_is_cut_off_from_some(c):
+    """To those its lease has ended; it knows the others all the same."""
+    cut, (near, other) = c.nodes[2], c.nodes[:2]
+    c.forget()
+    c.hosts.route(3, "blackhole", HERE)
+    c.is_told(LOST, [cut])
+    for n in (near, other):
+        wait_for(lambda n=n: set(members(n)) == set(IDS[:2]), SOON)
+        assert trouble(n) == "", trouble(n)
+    assert set(members(cut)) == set(IDS)
+    c.hosts.unroute(3, HERE)
+    c.is_well()
+    for n in c.nodes:
+        wait_for(lambda n=n: set(members(n)) == set(IDS), SOON)
+    assert c.etcd.get(IDS[2]) is not None
+    for asker in c.askers:
+        assert not asker.failed, asker.failed
+        assert asker.slowest < SLOW, asker.slowest
+        # It may leave between a statement's list and its questions.
+        asker.seen.discard(f"{said(*IDS[:2])} {IDS[2]} ERROR node not found")
+        wanted = {said(*IDS)}
+        if asker.node is not cut:
+            wanted.add(said(*IDS[:2]))
+        assert asker.seen == wanted, (asker.node.number, asker.seen)
+
+
+def check_a_dead_node_is_forgotten_in_the_end(c):
+    """Though it died when etcd was not there to see it."""
+    near, dead = c.nodes[0], c.nodes[2]
+    c.etcd.stop(signal.SIGKILL)
+    c.is_told(LOST)
+    dead.process.kill()
+    dead.process.wait()
+    c.askers[2].ends = True
+    c.etcd.start()
+    wait_for(lambda: set(members(near)) == set(IDS[:2]), SOON)
+    dead.start()
+    wait_for(lambda: set(members(near)) == set(IDS), SOON)
+
+
+class Mute:
+    """A place that takes connections, and says nothing."""
+
+    def __init__(self):
+        self.listener = socket.create_server((HERE, 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.row = (f"ERROR submit failed for {HERE}:{self.port}: it did not "
+                    "say who it is within 2000 ms")
+
+
+def check_members_change_during_a_statement(c):
+    """Who was a member as it began has its row, and nobody else."""
+    kept, moved, left, came = 10020, 10021, 10022, 10023
+    at = {i: Mute() for i in (kept, moved, left, came)}
+    new_place, node = Mute(), c.nodes[0]
+    healthy = [(i, "OK 1") for i in IDS]
+
+    def put(i, place):
+        c.etcd.put(i, entry(i, HERE, place.port))
+
+    def change():
+        c.etcd.delete(left)
+        put(moved, new_place)
+        put(came, at[came])
+
+    def all_say(sql, limits, meanwhile=None):
+        timer = threading.Timer(0.5, meanwhile or (lambda: None))
+        timer.start()
+        rows = sql.query(f"ADMIN EXECUTE /*+ heapwire_timeout(20) {limits} */ "
+                         "ON ALL 'System.print(1)'".encode())
+        timer.join()
+        return [(int(i), f"{s.decode()} {r.decode()}") for i, s, r in rows]
+
+    with Wire(node.socket, timeout=60).login() as sql:
+        # All at once; and one after another, the last ones after the change.
+        for limits, then in (
+                ("", [(moved, at[moved].row), (left, at[left].row)]),
+                ("heapwire_parallel(1)", [(moved, new_place.row),
+                                          (left, "ERROR node not found")])):
+            for i in (kept, moved, left):
+                put(i, at[i])
+            c.etcd.delete(came)
+            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, left} and
+                     members(node)[moved] == at[moved].port, SOON, 0.1)
+            rows = all_say(sql, limits, change)
+            assert rows == [*healthy, (kept, at[kept].row), *then], rows
+            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, came},
+                     SOON, 0.1)
+        rows = all_say(sql, "")
+        assert rows == [*healthy, (kept, at[kept].row), (moved, new_place.row),
+                        (came, at[came].row)], rows
+
+
+def drill():
+    with contextlib.ExitStack() as stack:
+        c = Cluster(stack)
+        for name, check in list(globals().items()):
+            if name.startswith("check_"):
+                began = time.monotonic()
+                check(c)
+                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    drill()
