@@ -40,6 +40,8 @@ struct client_pvio_plugin {
 
 enum { GUARD = 4096 /* bytes below a stack that nobody may touch */ };
 
+static void watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio);
+
 static struct peer_link *
 link_of(const MARIADB_PVIO *pvio)
 {
@@ -132,6 +134,16 @@ wait_for(struct peer_link *l, int events)
 
 /* The methods */
 
+static int
+wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
+{
+    struct peer_link *l = link_of(pvio);
+
+    (void)timeout;
+    watch_tls(l, pvio);
+    return wait_for(l, is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE) ? 1 : -1;
+}
+
 /* The library has made room for a packet, of which it has touched nothing yet:
  * may it be filled? */
 static bool
@@ -144,52 +156,6 @@ is_starved(struct peer_link *l)
         l->starved = !l->large;
     }
     return l->starved;
-}
-
-/* Around every reading of encrypted bytes, which OpenSSL does by itself. */
-static long
-on_bio(BIO *bio, int what, const char *data, size_t size, int number,
-       long other, int result, size_t *done)
-{
-    struct peer_link *l = (struct peer_link *)BIO_get_callback_arg(bio);
-
-    (void)data;
-    (void)size;
-    (void)number;
-    (void)other;
-    if (what == BIO_CB_READ && (l->run >= PEER_LINK_RUN || is_starved(l))) {
-        BIO_clear_retry_flags(bio);
-        BIO_set_retry_read(bio);
-        return -1;
-    }
-    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done) {
-        l->run += *done;
-        l->bytes += *done;
-    }
-    return what & BIO_CB_RETURN ? result : 1;
-}
-
-/* From the first wait on, which is the handshake's: whoever it is with is not
- * proven yet, and must not be read on end. */
-static void
-watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio)
-{
-    BIO *bio = pvio->ctls ? SSL_get_rbio(pvio->ctls->ssl) : NULL;
-
-    if (!bio || BIO_get_callback_ex(bio))
-        return;
-    BIO_set_callback_ex(bio, on_bio);
-    BIO_set_callback_arg(bio, (char *)l);
-}
-
-static int
-wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
-{
-    struct peer_link *l = link_of(pvio);
-
-    (void)timeout;
-    watch_tls(l, pvio);
-    return wait_for(l, is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE) ? 1 : -1;
 }
 
 static ssize_t
@@ -451,6 +417,42 @@ peer_socket_prepare(struct error *err)
     }
     plugin->methods = &methods;
     return 0;
+}
+
+/* Around every reading of encrypted bytes, which OpenSSL does by itself. */
+static long
+on_bio(BIO *bio, int what, const char *data, size_t size, int number,
+       long other, int result, size_t *done)
+{
+    struct peer_link *l = (struct peer_link *)BIO_get_callback_arg(bio);
+
+    (void)data;
+    (void)size;
+    (void)number;
+    (void)other;
+    if (what == BIO_CB_READ && (l->run >= PEER_LINK_RUN || is_starved(l))) {
+        BIO_clear_retry_flags(bio);
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done) {
+        l->run += *done;
+        l->bytes += *done;
+    }
+    return what & BIO_CB_RETURN ? result : 1;
+}
+
+/* From the first wait on, which is the handshake's: whoever it is with is not
+ * proven yet, and must not be read on end. */
+static void
+watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio)
+{
+    BIO *bio = pvio->ctls ? SSL_get_rbio(pvio->ctls->ssl) : NULL;
+
+    if (!bio || BIO_get_callback_ex(bio))
+        return;
+    BIO_set_callback_ex(bio, on_bio);
+    BIO_set_callback_arg(bio, (char *)l);
 }
 
 void
