@@ -441,6 +441,8 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
                       "holds a secret of the cluster and can be read by "
                       "others (chmod 600)");
     }
+    if (text.data)
+        explicit_bzero(text.data, text.capacity);
     buffer_fini(&text);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/crypto.h>
+
 #include "address.h"
 #include "clock.h"
 #include "errors.h"
@@ -222,7 +224,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
     if (!c || !c->socket) {
         error_memory(err, "the cluster");
         mem_free(c);
-        members_unref(options->members);
+        members_free(options->members);
         return NULL;
     }
     pthread_mutex_init(&c->lock, NULL);
@@ -245,7 +247,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
         cluster_free(c);
         c = NULL;
     }
-    members_unref(options->members);
+    members_free(options->members);
     return c;
 }
 
@@ -260,7 +262,7 @@ cluster_set_members(struct cluster *c, struct members *members)
 {
     if (take_members(c, members) != 0)
         log_fault("no memory for the members: they stay as they were");
-    members_unref(members);
+    members_free(members);
 }
 
 void
@@ -296,6 +298,7 @@ cluster_free(struct cluster *c)
     if (!c)
         return;
     drop_peers(c->peers, c->count);
+    OPENSSL_cleanse(&c->pool.identity, sizeof(c->pool.identity));
     peer_gather_fini(&c->home.gather);
     pthread_mutex_destroy(&c->lock);
     mem_free(c->socket);

@@ -166,15 +166,15 @@ say_conflict(struct etcd_session *s, const struct etcd_node *holder)
                   "within %u s)",
                   s->self.member.id, holder->member.address,
                   holder->member.port, s->ttl_s);
-    log_line("%s", s->conflict.text);
+    log_stranger("%s", s->conflict.text);
 }
 
 static void
 end_conflict(struct etcd_session *s)
 {
     if (s->conflict.code != 0)
-        log_line("node %" PRIu64 ", this one, is in etcd now",
-                 s->self.member.id);
+        log_stranger("node %" PRIu64 ", this one, is in etcd now",
+                     s->self.member.id);
     memset(&s->conflict, 0, sizeof(s->conflict));
 }
 

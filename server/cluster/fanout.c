@@ -206,7 +206,8 @@ push(struct peer_fanout *f, struct fanout_item *item)
     f->last = item;
     if (item->block) {
         f->unread += weight_of(f, item->block);
-        f->full = f->unread >= PEER_UNREAD_MAX;
+        if (f->unread >= PEER_UNREAD_MAX)
+            f->full = true; /* until resume: links may wait since before */
     }
     if (!f->released)
         f->request.waker.wake(f->request.waker.arg);

@@ -95,7 +95,6 @@ members_new(uint64_t self, const struct member *items, size_t count,
         error_memory(err, "the members");
         return NULL;
     }
-    members->references = 1;
     members->self = self;
     members->count = count;
     memcpy(members->items, items, count * sizeof(*items));
@@ -106,19 +105,10 @@ members_new(uint64_t self, const struct member *items, size_t count,
     return NULL;
 }
 
-struct members *
-members_ref(struct members *members)
-{
-    __atomic_add_fetch(&members->references, 1, __ATOMIC_RELAXED);
-    return members;
-}
-
 void
-members_unref(struct members *members)
+members_free(struct members *members)
 {
-    if (members &&
-        __atomic_sub_fetch(&members->references, 1, __ATOMIC_ACQ_REL) == 0)
-        mem_free(members);
+    mem_free(members);
 }
 
 const struct member *

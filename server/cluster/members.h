@@ -1,7 +1,7 @@
 /*
  * members.h - who belongs to the cluster: one immutable list.
  *
- * A reload, or etcd, makes another; who still uses the old one keeps it.
+ * A reload, or etcd, makes another.
  */
 #ifndef HW_MEMBERS_H
 #define HW_MEMBERS_H
@@ -26,8 +26,7 @@ struct member {
 bool member_is_same(const struct member *a, const struct member *b);
 
 struct members {
-    int references; /* atomic */
-    uint64_t self;  /* this node's id, which is always among them */
+    uint64_t self; /* this node's id, which is always among them */
     size_t count;
     struct member items[]; /* ascending by id, each id and place once */
 };
@@ -36,8 +35,7 @@ struct members {
  * many, self missing. */
 struct members *members_new(uint64_t self, const struct member *items,
                             size_t count, struct error *err);
-struct members *members_ref(struct members *members);
-void members_unref(struct members *members); /* NULL is fine */
+void members_free(struct members *members); /* NULL is fine */
 
 const struct member *members_find(const struct members *members, uint64_t id);
 

@@ -206,13 +206,14 @@ struct membership {
     char told[ERROR_TEXT_MAX]; /* what was said last about who is left out */
 };
 
+/* Whoever may write in etcd can change what there is to say. */
 static void
 say_once(struct membership *m, const struct error *trouble)
 {
     const char *text = trouble->code ? trouble->text : "";
 
     if (*text && strcmp(text, m->told) != 0)
-        log_line("%s", text);
+        log_stranger("%s", text);
     memcpy(m->told, text, strlen(text) + 1);
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <openssl/crypto.h>
+
 #include "memory.h"
 
 /* What the state's call of the library is, and what follows it. */
@@ -27,6 +29,8 @@ on_closed(uv_handle_t *handle)
         return;
     buffer_fini(&l->text);
     peer_stack_fini(l);
+    peer_client_reset(&l->client);
+    OPENSSL_cleanse(&l->identity, sizeof(l->identity));
     mem_free(l);
 }
 
@@ -213,6 +217,13 @@ connected(struct peer_link *l)
     }
     if (l->place.tls && !mysql_get_ssl_cipher(&l->mysql)) {
         fail_text(l, "it does not encrypt");
+        return false;
+    }
+    /* It is so near that it is asked in the clear.  If it shows a certificate,
+     * then to somebody else, who passes on its proof. */
+    if (!l->place.tls && l->client.has_fingerprint) {
+        fail_text(l, "it is reached by TLS, and this connection is not: "
+                     "somebody is in between");
         return false;
     }
     uv_timer_stop(&l->timer);

@@ -36,9 +36,11 @@ peer_link_prepare(struct peer_link *l, struct error *err)
         return -1;
     }
     /* No file of options is read, as nobody asks for one; no time limits, as
-     * ours are shorter. */
+     * ours are shorter.  Both ends have TLS 1.3: with an older one a stranger
+     * chooses what the loop computes with, for seconds. */
     mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol);
     mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet);
+    mysql_optionsv(m, MARIADB_OPT_TLS_VERSION, "TLSv1.3");
     mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     if (l->place.tls)
         mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &yes);

@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include "files.h"
@@ -38,6 +39,8 @@ struct client_pvio_plugin {
 };
 
 enum { GUARD = 4096 /* bytes below a stack that nobody may touch */ };
+
+static void watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio);
 
 static struct peer_link *
 link_of(const MARIADB_PVIO *pvio)
@@ -85,9 +88,12 @@ enter(unsigned high, unsigned low)
     l->waits = 0;
 }
 
+/* OpenSSL asks the thread's list of errors why a call has no bytes, and the
+ * library leaves in it what went wrong with other links. */
 static int
 swap_in(struct peer_link *l)
 {
+    ERR_clear_error();
     l->inside = true;
     swapcontext(&l->outer, &l->inner);
     l->inside = false;
@@ -131,10 +137,11 @@ wait_for(struct peer_link *l, int events)
 static int
 wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
 {
+    struct peer_link *l = link_of(pvio);
+
     (void)timeout;
-    return wait_for(link_of(pvio), is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE)
-               ? 1
-               : -1;
+    watch_tls(l, pvio);
+    return wait_for(l, is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE) ? 1 : -1;
 }
 
 /* The library has made room for a packet, of which it has touched nothing yet:
@@ -372,12 +379,31 @@ static PVIO_METHODS methods = {.set_timeout = set_timeout,
                                .has_data = has_data,
                                .shutdown = shut};
 
+/* <ma_pvio.h> is the library's own, and another with its next version. */
+static int
+check_library(struct error *err)
+{
+    enum { PATCHES = 100 };
+
+    if (mysql_get_client_version() / PATCHES ==
+        MARIADB_PACKAGE_VERSION_ID / PATCHES)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "heapwired was built for MariaDB Connector/C %s, and finds %s: "
+              "build it anew",
+              MARIADB_PACKAGE_VERSION, mysql_get_client_info());
+    return -1;
+}
+
 int
 peer_socket_prepare(struct error *err)
 {
     struct client_pvio_plugin *plugin;
-    MYSQL *mysql = mysql_init(NULL);
+    MYSQL *mysql;
 
+    if (check_library(err) != 0)
+        return -1;
+    mysql = mysql_init(NULL);
     if (!mysql) {
         error_memory(err, "libmysqlclient");
         return -1;
@@ -416,16 +442,27 @@ on_bio(BIO *bio, int what, const char *data, size_t size, int number,
     return what & BIO_CB_RETURN ? result : 1;
 }
 
+/* From the first wait on, which is the handshake's: whoever it is with is not
+ * proven yet, and must not be read on end. */
+static void
+watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio)
+{
+    BIO *bio = pvio->ctls ? SSL_get_rbio(pvio->ctls->ssl) : NULL;
+
+    if (!bio || BIO_get_callback_ex(bio))
+        return;
+    BIO_set_callback_ex(bio, on_bio);
+    BIO_set_callback_arg(bio, (char *)l);
+}
+
 void
 peer_socket_connected(struct peer_link *l)
 {
-    MARIADB_TLS *tls = l->mysql.net.pvio->ctls;
-    BIO *bio;
+    MARIADB_PVIO *pvio = l->mysql.net.pvio;
 
-    if (!tls)
+    if (!pvio->ctls)
         return;
-    SSL_set_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS); /* 34 KB, while idle */
-    bio = SSL_get_rbio(tls->ssl);
-    BIO_set_callback_ex(bio, on_bio);
-    BIO_set_callback_arg(bio, (char *)l);
+    watch_tls(l, pvio);
+    /* 34 KB, while idle */
+    SSL_set_mode(pvio->ctls->ssl, SSL_MODE_RELEASE_BUFFERS);
 }

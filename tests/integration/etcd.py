@@ -291,6 +291,23 @@ def an_id_that_is_taken_is_told_and_not_fought_for():
             assert prints(b, 10001) == [[b"10001"]]
 
 
+def whoever_writes_there_does_not_fill_the_log():
+    with Etcd() as etcd:
+        etcd.put(10001, entry(10001, port=7))
+        with node(10001, etcd) as a:
+            wait_for(lambda: "another has that id there" in a.log())
+            began = time.monotonic()
+            for i in range(500):
+                etcd.put(10001, entry(10001, port=7) |
+                         {"incarnation": f"{i:032x}"})
+                if i % 10 == 0:
+                    etcd.put(77, entry(77, port=a.own_port + i))
+            took = time.monotonic() - began
+            time.sleep(1.5)
+            lines = a.log().count("another has that id there")
+            assert lines <= 11 * (took + 3), (lines, took)
+
+
 def what_is_no_node_is_left_out():
     with Etcd() as etcd, node(10001, etcd) as a:
         wait_for(lambda: etcd.get(10001))
@@ -498,6 +515,7 @@ TESTS = (nodes_find_each_other,
          an_etcd_that_hangs_holds_up_nobody,
          a_lease_that_is_lost_is_taken_again,
          an_id_that_is_taken_is_told_and_not_fought_for,
+         whoever_writes_there_does_not_fill_the_log,
          what_is_no_node_is_left_out, the_configuration_has_the_last_word,
          a_reload_tells_etcd_of_another_role,
          many_nodes_are_read_and_followed, a_user_and_a_password_open_etcd,

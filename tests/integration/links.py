@@ -417,6 +417,52 @@ def test_tls_is_pinned_and_learned_again():
         assert relay.connections == asked + 3, relay.connections
 
 
+def test_a_login_without_end_holds_up_nobody():
+    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+        relay, state = c.relays[B], c.nodes[B].state
+        relay.certificate = (os.path.join(state, "server-cert.pem"),
+                             os.path.join(state, "server-key.pem"))
+        assert c.one(B) == "OK 7"  # and so it is reached by TLS
+        relay.mode = "flood"
+        relay.cut()
+        began = time.monotonic()
+        said = c.one(B)
+        assert "it did not say who it is within 2000 ms" in said, said
+        between(1.9, 3, began)
+        relay.cut()
+        relay.mode = "old"
+        said = c.one(B)
+        assert "TLS/SSL error: " in said and "protocol version" in said, said
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
+def test_what_goes_wrong_on_one_link_is_no_others_fault():
+    script = f'System.print("{"x" * 60000}")'
+    with Cluster(meddled=(B, C), settings="require_tls = yes\n") as c:
+        assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
+        c.relays[C].mode = "bits"
+        c.relays[B].mode = "handshake"  # given up in the middle of it
+        c.relays[B].cut()
+        rows = c.ask("ALL", script=script)
+        assert b"it did not say who it is within 2000 ms" in rows[1][2], rows[1]
+        assert rows[2] == (b"10003", b"OK", b"x" * 60000), rows[2]
+
+
+def test_nothing_is_asked_in_the_clear_of_who_shows_a_certificate():
+    with Cluster() as c:
+        assert c.one(B) == "OK 7"  # in the clear, as it is so near
+        c.relays[B].cut()
+        c.relays[B].mode = "strip"
+        said = c.one(B)
+        assert said == (f"ERROR submit failed for 127.0.0.1:{c.relays[B].port}"
+                        ": it is reached by TLS, and this connection is not: "
+                        "somebody is in between"), said
+        assert c.relays[B].stripped == 1
+        c.relays[B].mode = "relay"
+        assert c.one(B) == "OK 7"
+
+
 def main(names):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}

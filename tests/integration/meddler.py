@@ -1,6 +1,7 @@
 """A relay in front of a node: passes on the login, and then meddles."""
 import select
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -48,6 +49,7 @@ class Meddler:
     def __init__(self, port=0, address="127.0.0.1"):
         self.mode, self.target = "relay", None
         self.connections, self.clients = 0, []
+        self.stripped = 0  # logins that went through
         self.listener = socket.create_server((address, port), backlog=64)
         # Little, so that whoever sends to a deaf one has to wait soon
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
@@ -95,7 +97,7 @@ class Meddler:
                 if not data:
                     return
                 if s is node:
-                    client.sendall(data)
+                    self.pass_on(client, data)
                     continue
                 if b"ADMIN FORWARD" not in data:
                     node.sendall(data)
@@ -116,6 +118,13 @@ class Meddler:
                 else:
                     node.sendall(data)
 
+    def pass_on(self, client, data):
+        """As it comes, or in bits, which end in the middle of records."""
+        size = 500 if self.mode == "bits" else len(data)
+        for at in range(0, len(data), size):
+            client.sendall(data[at:at + size])
+            time.sleep(0.02 if size < len(data) else 0)
+
     def drip(self, client, node):
         while True:
             data = node.recv(1 << 16)
@@ -124,6 +133,19 @@ class Meddler:
             for i in range(len(data)):
                 client.sendall(data[i:i + 1])
                 time.sleep(1)
+
+    def packet(self, s):
+        """Its payload and its number."""
+        def exactly(size):
+            data = b""
+            while len(data) < size:
+                more = s.recv(size - len(data))
+                if not more:
+                    raise OSError("it hung up")
+                data += more
+            return data
+        head = exactly(4)
+        return head[3], exactly(int.from_bytes(head[:3], "little"))
 
     # Before the login
     def early_silent(self, client):
@@ -159,6 +181,59 @@ class Meddler:
         client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
         time.sleep(0.2)
         client.recv(1 << 16)
+
+    def early_strip(self, client):
+        """Speaks TLS with the node, and none with whoever asks it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(self.target) as bare:
+            _, greeting = self.packet(bare)
+            client.sendall(frame(0, greeting))
+            _, response = self.packet(client)
+            flags = struct.unpack("<I", response[:4])[0] | 0x800  # SSL
+            start = struct.pack("<I", flags) + response[4:32]
+            bare.sendall(frame(1, start))
+            with context.wrap_socket(bare) as node:
+                node.sendall(frame(2, start + response[32:]))
+                for _ in range(2):  # challenge and hello, welcome and OK
+                    number, payload = self.packet(node)
+                    client.sendall(frame(number - 1, payload))
+                    if payload[0] == 1:
+                        number, payload = self.packet(node)
+                        client.sendall(frame(number - 1, payload))
+                        break
+                    number, payload = self.packet(client)
+                    node.sendall(frame(number + 1, payload))
+                self.stripped += 1
+                self.relay(client, node)
+
+    def start_tls(self, client, version=ssl.TLSVersion.TLSv1_3):
+        """As the node, whose certificate it has."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.maximum_version = version
+        context.load_cert_chain(*self.certificate)
+        with socket.create_connection(self.target) as node:
+            client.sendall(node.recv(1 << 16))
+        _, request = self.packet(client)
+        assert len(request) == 32  # for TLS
+        return context.wrap_socket(client, server_side=True)
+
+    def early_old(self, client):
+        """Knows no newer TLS, whose keys a stranger could choose."""
+        with self.start_tls(client, ssl.TLSVersion.TLSv1_2) as c:
+            c.recv(1)
+            time.sleep(5)
+
+    def early_flood(self, client):
+        """Says by TLS how far it is with the login, without end."""
+        said = b"\xff\xff\xff\x01\x01\x01\0\0\0\x01x"
+        with self.start_tls(client) as c:
+            self.packet(c)
+            number = 3
+            many = b"".join(frame((number + i) % 256, said)
+                            for i in range(256 * 64))
+            while True:
+                c.sendall(many)
 
     # Instead of an answer
     def late_mute(self, client):

@@ -29,7 +29,7 @@ setup(void)
 static void
 teardown(void)
 {
-    members_unref(members);
+    members_free(members);
     etcd_nodes_fini(&etcd);
     config_fini(&config);
     config_faults_fini(&faults);
@@ -62,7 +62,7 @@ listed(void)
     static char text[512];
     size_t size = 0;
 
-    members_unref(members);
+    members_free(members);
     memset(&trouble, 0, sizeof(trouble));
     members = membership_make(&config, &etcd, &trouble, &err);
     ck_assert_msg(members != NULL, "%s", err.text);

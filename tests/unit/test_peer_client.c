@@ -7,6 +7,7 @@
 #include "peer_client.h"
 #include "peer_envelope.h"
 #include "peer_fixture.h"
+#include "peer_link.h"
 #include "suite.h"
 
 enum { ASKS = 10001, ASKED = 10002 };
@@ -234,6 +235,32 @@ START_TEST(statements_are_numbered_and_sealed_for_the_connection)
 }
 END_TEST
 
+static unsigned long library;
+
+unsigned long __wrap_mysql_get_client_version(void);
+
+unsigned long
+__wrap_mysql_get_client_version(void)
+{
+    return library;
+}
+
+START_TEST(a_library_of_another_make_is_refused)
+{
+    static const struct {
+        int more; /* than what it was built for */
+        bool taken;
+    } cases[] = {{0, true}, {100, false}, {-100, false}, {10000, false}};
+    struct error err = {0};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        library = MARIADB_PACKAGE_VERSION_ID + (unsigned long)cases[i].more;
+        ck_assert_int_eq(peer_socket_prepare(&err) == 0, cases[i].taken);
+    }
+    ck_assert_ptr_nonnull(strstr(err.text, "build it anew"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -246,6 +273,7 @@ main(void)
                         sizeof(faults) / sizeof(faults[0]));
     tcase_add_test(tcase,
                    statements_are_numbered_and_sealed_for_the_connection);
+    tcase_add_test(tcase, a_library_of_another_make_is_refused);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
