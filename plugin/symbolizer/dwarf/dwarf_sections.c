@@ -31,7 +31,6 @@ enum {
     SHORT = 512,
     MANY = 512 /* texts: one in so many bytes of the section */
 };
-
 enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
 
 struct section {
