@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "errors.h"
@@ -29,4 +30,14 @@ thread_start(pthread_t *thread, const struct thread_start *start,
     }
     pthread_setname_np(*thread, start->name);
     return 0;
+}
+
+unsigned
+thread_cores(void)
+{
+    cpu_set_t cores;
+
+    if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
+        return 1;
+    return (unsigned)CPU_COUNT(&cores);
 }

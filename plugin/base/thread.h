@@ -18,4 +18,7 @@ struct thread_start {
 int thread_start(pthread_t *thread, const struct thread_start *start,
                  struct error *err);
 
+/* Cores that this process may use; at least 1. */
+unsigned thread_cores(void);
+
 #endif

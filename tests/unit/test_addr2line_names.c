@@ -248,6 +248,31 @@ START_TEST(many_functions_keep_their_names)
 }
 END_TEST
 
+START_TEST(names_that_are_expected_are_made_readable_by_several_threads)
+{
+    static char own[5000][32];
+    char wanted[32];
+
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct code_frame list[1];
+        struct code_chain chain = {list, 1};
+
+        snprintf(own[i], sizeof(own[i]), "_Z5f%04dv", (int)i);
+        list[0] = frame(i, own[i], false);
+        ck_assert_int_eq(addr2line_names_expect(names, &chain), 0);
+        if (i == 10 || i == 4000) /* the others are new to the next */
+            addr2line_names_prepare(names);
+    }
+    addr2line_names_prepare(names);
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct code_frame list[] = {frame(i, own[i], false)};
+
+        snprintf(wanted, sizeof(wanted), "f%04d()", (int)i);
+        ck_assert_str_eq(functions(list, 1, "_Z5otherv"), wanted);
+    }
+}
+END_TEST
+
 START_TEST(without_memory_it_says_so)
 {
     char own[32], symbol[32] = "";
@@ -272,6 +297,11 @@ START_TEST(without_memory_it_says_so)
             name.name.text = span(symbol);
             rc = addr2line_names_frames(poor, &chain, &name, frames, numbers,
                                         &count);
+            list[0].linkage = true;
+            if (rc == 0 && i < 100) /* too few for a second thread */
+                rc = addr2line_names_expect(poor, &chain);
+            if (i == 99)
+                addr2line_names_prepare(poor);
         }
         done = allocations < n;
         failing = 0;
@@ -301,6 +331,8 @@ main(void)
     tcase_add_test(tc, versions_are_cut_and_texts_are_kept_once);
     tcase_add_test(tc, rust_is_readable);
     tcase_add_test(tc, many_functions_keep_their_names);
+    tcase_add_test(
+        tc, names_that_are_expected_are_made_readable_by_several_threads);
     tcase_add_test(tc, without_memory_it_says_so);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

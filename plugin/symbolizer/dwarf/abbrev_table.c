@@ -14,17 +14,14 @@
 #include "search.h"
 
 enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4, STEP_MAX = 1 << 20 };
+enum { CAPACITY_FIRST = 64 };
 
-/* Room for one more in a growing array; false without memory. */
 static bool
-more(const struct abbrev_table *t, void **array, size_t count, size_t *capacity,
-     size_t size)
+grow(const struct abbrev_table *t, void **array, size_t *capacity, size_t size)
 {
-    size_t wanted = *capacity ? *capacity * 2 : 64;
+    size_t wanted = *capacity ? *capacity * 2 : CAPACITY_FIRST;
     void *grown;
 
-    if (count < *capacity)
-        return true;
     if (!dwarf_room_take(t->sections, (wanted - *capacity) * size))
         return false;
     grown = mem_realloc(*array, wanted * size);
@@ -35,6 +32,14 @@ more(const struct abbrev_table *t, void **array, size_t count, size_t *capacity,
     *array = grown;
     *capacity = wanted;
     return true;
+}
+
+/* Room for one more in a growing array; false without memory. */
+static inline bool
+more(const struct abbrev_table *t, void **array, size_t count, size_t *capacity,
+     size_t size)
+{
+    return count < *capacity || grow(t, array, capacity, size);
 }
 
 static int
@@ -66,8 +71,7 @@ add_step(struct abbrev_table *t, uint32_t plan, enum abbrev_step kind,
 }
 
 static int
-plan_attr(struct abbrev_table *t, uint32_t plan, const struct dwarf_unit *unit,
-          uint64_t form)
+plan_attr(struct abbrev_table *t, uint32_t plan, unsigned size)
 {
     static const uint8_t kinds[] = {
         [FORM_LEB - FORM_LEB] = STEP_LEBS,
@@ -79,9 +83,7 @@ plan_attr(struct abbrev_table *t, uint32_t plan, const struct dwarf_unit *unit,
         [FORM_INDIRECT - FORM_LEB] = STEP_INDIRECT,
         [FORM_UNKNOWN - FORM_LEB] = STEP_UNKNOWN,
     };
-    unsigned size = form_size(unit, form);
 
-    t->alternative = t->alternative || form_is_alternative(form);
     if (size < FORM_LEB)
         return add_step(t, plan, STEP_BYTES, size);
     return add_step(t, plan, (enum abbrev_step)kinds[size - FORM_LEB], 1);
@@ -128,7 +130,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
                                                             : ABBREV_NOWHERE;
         addresses =
             addresses || attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges;
-        if (plan_attr(t, a.plan, unit, attr.form) != 0 ||
+        t->alternative = t->alternative || form_is_alternative(attr.form);
+        if (plan_attr(t, a.plan, size) != 0 ||
             !more(t, (void **)&t->attrs, t->attr_count, &t->attr_capacity,
                   sizeof(*t->attrs)))
             return -1;
@@ -264,35 +267,60 @@ is_for(const struct abbrev_table *t, const struct dwarf_unit *unit)
            t->offset_size == unit->offset_size;
 }
 
+static struct abbrev_table *
+find_table(struct abbrev_cache *cache, const struct dwarf_unit *unit)
+{
+    if (cache->last && is_for(cache->last, unit))
+        return cache->last;
+    for (size_t i = 0; i < ABBREV_CACHE; i++)
+        if (is_for(&cache->tables[i], unit))
+            return &cache->tables[i];
+    return NULL;
+}
+
+/* Most units have one of their own that nobody asks for again: the memory of
+ * the last such is at hand, and near. */
+static struct abbrev_table *
+table_to_make(struct abbrev_cache *cache)
+{
+    struct abbrev_table *oldest = NULL;
+
+    for (size_t i = 0; i < ABBREV_CACHE; i++) {
+        struct abbrev_table *t = &cache->tables[i];
+
+        if (t == cache->pinned)
+            continue;
+        if (t->made && !t->shared)
+            return t;
+        if (!oldest || t->used < oldest->used)
+            oldest = t;
+    }
+    return oldest;
+}
+
 const struct abbrev_table *
 abbrev_cache_get(struct abbrev_cache *cache, struct dwarf_sections *sections,
                  const struct dwarf_unit *unit, struct error *err)
 {
-    struct abbrev_table *t = cache->last, *oldest = NULL;
+    struct abbrev_table *t = find_table(cache, unit);
 
-    if (!t || !is_for(t, unit)) {
-        for (size_t i = 0; i < ABBREV_CACHE; i++) {
-            t = &cache->tables[i];
-            if (is_for(t, unit))
-                break;
-            if (t != cache->pinned && (!oldest || t->used < oldest->used))
-                oldest = t;
-        }
-        if (!is_for(t, unit)) {
-            t = oldest;
-            t->made = false;
-            t->sections = sections;
-            if (make_table(t, sections, unit, err) != 0)
-                return NULL;
-            t->offset = unit->abbrev_offset;
-            t->version = unit->version;
-            t->address_size = unit->address_size;
-            t->offset_size = unit->offset_size;
-            t->made = true;
-        }
-        cache->last = t;
-        t->used = ++cache->clock;
+    if (t && t != cache->pinned)
+        t->shared = true;
+    if (!t) {
+        t = table_to_make(cache);
+        t->made = false;
+        t->sections = sections;
+        if (make_table(t, sections, unit, err) != 0)
+            return NULL;
+        t->offset = unit->abbrev_offset;
+        t->version = unit->version;
+        t->address_size = unit->address_size;
+        t->offset_size = unit->offset_size;
+        t->made = true;
+        t->shared = cache->pinned != NULL;
     }
+    cache->last = t;
+    t->used = ++cache->clock;
     return t;
 }
 

@@ -72,9 +72,10 @@ struct abbrev_table {
     uint64_t offset, used;
     uint8_t version, address_size, offset_size;
     bool made;
+    bool shared; /* asked for by more than the unit that is walked */
 };
 
-/* The least recently used one makes room. */
+/* One that a single unit asked for makes room, else the least recently used. */
 struct abbrev_cache {
     struct abbrev_table tables[ABBREV_CACHE];
     struct abbrev_table *last;
@@ -84,8 +85,8 @@ struct abbrev_cache {
 
 /*
  * The unit's table, NULL with *err.  Lasts, if it is not pinned, until the
- * cache was asked for ABBREV_CACHE - 1 others.  What is damaged ends the table,
- * with what came before kept.
+ * cache is asked for another.  What is damaged ends the table, with what came
+ * before kept.
  */
 const struct abbrev_table *abbrev_cache_get(struct abbrev_cache *cache,
                                             struct dwarf_sections *sections,

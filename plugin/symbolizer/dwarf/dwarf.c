@@ -2,7 +2,6 @@
 #include "dwarf.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,12 +339,9 @@ threads_for(const struct work *work)
 {
     unsigned wanted = work->dwarf->options.threads;
     uint64_t bytes = 0;
-    cpu_set_t cores;
 
     if (wanted == 0)
-        wanted = sched_getaffinity(0, sizeof(cores), &cores) == 0
-                     ? (unsigned)CPU_COUNT(&cores)
-                     : 1;
+        wanted = thread_cores();
     for (size_t i = 0; i < work->job_count; i++)
         bytes += work->jobs[i].weight;
     if (wanted > THREADS_MAX)

@@ -24,13 +24,13 @@
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
 
 /* Texts and entries are read here and there: of few pages each.  Short texts
- * do not even take their page, until there are many. */
+ * do not take their page, which costs as much as several, until they are many.
+ */
 enum {
     SCATTERED_BITS = 12,
     SHORT = 512,
-    MANY = 4 << 12 /* texts: one in so many bytes of the section */
+    MANY = 512 /* texts: one in so many bytes of the section */
 };
-
 enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
 
 struct section {

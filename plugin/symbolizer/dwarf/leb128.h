@@ -10,6 +10,8 @@ reader_uleb(struct reader *r)
 {
     uint64_t value = 0;
 
+    if (__builtin_expect(r->pos < r->end && *r->pos < 0x80, 1))
+        return *r->pos++;
     for (unsigned shift = 0; r->pos < r->end; shift += shift < 64 ? 7 : 0) {
         uint8_t byte = *r->pos++;
 

@@ -15,20 +15,40 @@ section_of(const struct dwarf_unit *unit)
     return unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES;
 }
 
+/* The window gets what is from offset on. */
+static bool
+fill_window(struct range_list *list, uint64_t offset, uint64_t left)
+{
+    enum dwarf_section which = section_of(list->unit);
+    struct range_window *w = list->near;
+    uint64_t size = left < sizeof(w->bytes) ? left : sizeof(w->bytes);
+
+    w->size = 0;
+    if (dwarf_section_read(list->sections, which, offset, size, w->bytes,
+                           NULL) != 0)
+        return false;
+    w->section = (uint8_t)which;
+    w->at = offset;
+    w->size = size;
+    return true;
+}
+
 /* Looks at the bytes from offset on. */
 static bool
 move_window(struct range_list *list, uint64_t offset)
 {
     enum dwarf_section which = section_of(list->unit);
     uint64_t size = dwarf_section_size(list->sections, which), left;
+    const struct range_window *w = list->near;
 
     if (offset >= size)
         return false;
     left = size - offset < WINDOW ? size - offset : WINDOW;
-    list->start =
-        dwarf_section_bytes(list->sections, which, offset, left, NULL);
-    if (!list->start)
+    if ((w->section != which || offset < w->at || offset - w->at > w->size ||
+         left > w->size - (offset - w->at)) &&
+        !fill_window(list, offset, size - offset))
         return false;
+    list->start = w->bytes + (offset - w->at);
     list->at = offset;
     list->window = reader_of(list->start, left);
     return true;
@@ -58,11 +78,13 @@ offset_of_index(struct dwarf_sections *sections, const struct dwarf_unit *unit,
 
 bool
 range_list_open(struct range_list *list, struct dwarf_sections *sections,
-                const struct dwarf_unit *unit, const struct form_value *value)
+                struct range_window *near, const struct dwarf_unit *unit,
+                const struct form_value *value)
 {
     uint64_t offset = value->number;
 
     list->sections = sections;
+    list->near = near;
     list->unit = unit;
     list->base = unit->low_pc;
     list->items = 0;

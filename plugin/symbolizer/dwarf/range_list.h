@@ -14,8 +14,17 @@
 struct dwarf_sections;
 struct dwarf_unit;
 
+/* The bytes that were read last: lists of one unit lie beside each other, and
+ * most are short.  One thread's; zeroed, it has none. */
+struct range_window {
+    uint64_t at, size;
+    uint8_t section; /* enum dwarf_section */
+    uint8_t bytes[1 << 12];
+};
+
 struct range_list {
     struct dwarf_sections *sections;
+    struct range_window *near;
     const struct dwarf_unit *unit;
     struct reader window; /* the bytes from at on, or fewer */
     const uint8_t *start; /* of the window */
@@ -32,9 +41,10 @@ range_is_code(uint64_t start, uint64_t end)
     return start > 1 && start < end;
 }
 
-/* value is DW_AT_ranges; false when it points nowhere. */
+/* value is DW_AT_ranges; false when it points nowhere.  near is of the same
+ * sections, and of no other list until this one was read. */
 bool range_list_open(struct range_list *list, struct dwarf_sections *sections,
-                     const struct dwarf_unit *unit,
+                     struct range_window *near, const struct dwarf_unit *unit,
                      const struct form_value *value);
 
 /* The next range that has code; false at the end. */

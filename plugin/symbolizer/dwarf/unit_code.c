@@ -32,6 +32,7 @@ struct unit_scratch {
     struct dwarf_units *units;
     struct abbrev_cache abbrevs;
     struct name_reader names;
+    struct range_window range_lists;
     uint8_t *window;
     size_t window_capacity;
     size_t node_capacity, range_capacity;
@@ -237,7 +238,8 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
 
     *any = true;
     if (e->ranges.form != 0) {
-        if (!range_list_open(&list, w->sections, w->unit, &e->ranges))
+        if (!range_list_open(&list, w->sections, &w->scratch->range_lists,
+                             w->unit, &e->ranges))
             return 0;
         while (range_list_next(&list, &start, &end))
             if (keep_range(w, start, end) != 0)

@@ -220,12 +220,13 @@ unit_root_ranges(const struct dwarf_unit *unit, struct dwarf_sections *sections,
                  const struct unit_root *root,
                  int (*put)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
+    struct range_window near = {.size = 0};
     struct range_list list;
     uint64_t start, end;
     int rc = 0;
 
     if (root->ranges.form != 0) {
-        if (range_list_open(&list, sections, unit, &root->ranges))
+        if (range_list_open(&list, sections, &near, unit, &root->ranges))
             while (rc == 0 && range_list_next(&list, &start, &end))
                 rc = put(arg, start, end);
         return rc;

@@ -1,14 +1,11 @@
 /* addr2line_names.c - see addr2line_names.h. */
 #include "addr2line_names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "arena.h"
-#include "bfd_names.h"
 #include "errors.h"
 #include "hash.h"
 #include "memory.h"
+#include "readable_names.h"
 #include "texts.h"
 
 enum { ROOM_FIRST = 1024 /* powers of two */ };
@@ -30,9 +27,8 @@ struct chosen {
 
 struct addr2line_names {
     struct arena *arena;
-    struct texts *texts;    /* names as they came, and paths */
-    const char **readables; /* of each text; NULL: not asked for as yet */
-    size_t readable_room;
+    struct texts *texts; /* paths, and names that came readable */
+    struct readable_names *readables;
     struct named_entry *entries; /* open addressing */
     size_t entry_room, entry_count;
 };
@@ -47,8 +43,7 @@ addr2line_names_new(struct error *err)
     names->arena = arena_new(text_bytes_max);
     if (names->arena)
         names->texts = texts_new(names->arena);
-    names->readable_room = ROOM_FIRST;
-    names->readables = mem_zalloc(ROOM_FIRST, sizeof(*names->readables));
+    names->readables = readable_names_new(text_bytes_max);
     names->entry_room = ROOM_FIRST;
     names->entries = mem_zalloc(ROOM_FIRST, sizeof(*names->entries));
     if (!names->texts || !names->readables || !names->entries)
@@ -67,7 +62,7 @@ addr2line_names_free(struct addr2line_names *names)
         return;
     texts_free(names->texts);
     arena_free(names->arena);
-    mem_free(names->readables);
+    readable_names_free(names->readables);
     mem_free(names->entries);
     mem_free(names);
 }
@@ -88,46 +83,33 @@ keep(struct addr2line_names *names, struct span text, bool lasting)
     return texts_get(names->texts, number);
 }
 
-static const char **
-readable_slot(struct addr2line_names *names, uint32_t number)
-{
-    size_t room = names->readable_room;
-    const char **grown;
-
-    while (number >= room)
-        room *= 2;
-    if (room > names->readable_room) {
-        grown = mem_realloc(names->readables, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        memset(grown + names->readable_room, 0,
-               (room - names->readable_room) * sizeof(*grown));
-        names->readables = grown;
-        names->readable_room = room;
-    }
-    return &names->readables[number];
-}
-
 const char *
 addr2line_names_readable(struct addr2line_names *names,
                          const struct addr2line_name *name)
 {
-    const char **slot;
-    uint32_t number;
-    char *readable;
-
     if (name->readable || name->text.size == 0)
         return keep(names, name->text, name->lasting);
-    if (texts_add(names->texts, name->text.data, name->text.size, &number) != 0)
-        return NULL;
-    slot = readable_slot(names, number);
-    if (!slot || *slot)
-        return slot ? *slot : NULL;
-    readable = bfd_names_readable(texts_get(names->texts, number));
-    if (readable)
-        *slot = arena_strndup(names->arena, readable, strlen(readable));
-    free(readable);
-    return *slot;
+    return readable_names_get(names->readables, name->text);
+}
+
+int
+addr2line_names_expect(struct addr2line_names *names,
+                       const struct code_chain *chain)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct code_frame *frame = &chain->frames[i];
+
+        if (frame->linkage && !frame->readable && frame->name.size > 0 &&
+            readable_names_expect(names->readables, frame->name) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+void
+addr2line_names_prepare(struct addr2line_names *names)
+{
+    readable_names_make(names->readables);
 }
 
 /* ---- entries ---- */

@@ -45,6 +45,12 @@ struct addr2line_numbers {
     uint32_t function, file;
 };
 
+/* Those names of chain will be asked for: once all are said, prepare makes them
+ * ready, several at a time.  -1 without memory. */
+int addr2line_names_expect(struct addr2line_names *names,
+                           const struct code_chain *chain);
+void addr2line_names_prepare(struct addr2line_names *names);
+
 /*
  * The frames of one address, at least one, innermost first.  A function that
  * nobody knows is "??" among others, and "" alone.  -1 without memory.  Texts

@@ -1,7 +1,6 @@
 /* object_names.c - see object_names.h. */
 #include "object_names.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,10 @@
 #include "addr2line_names.h"
 #include "bfd_names.h"
 #include "complaint.h"
+#include "debug_file.h"
 #include "dwarf.h"
 #include "elf_file.h"
 #include "errors.h"
-#include "files.h"
 #include "memory.h"
 #include "object_index.h"
 #include "object_symbols.h"
@@ -35,11 +34,9 @@ struct object_names {
     bool symbols_coming;
 
     bool symbols_only, no_lines; /* wanted */
-    bool debug_sought, dwarf_sought, bfd_sought;
+    bool dwarf_sought, bfd_sought;
     bool no_room; /* for any of its DWARF */
-    int debug_fd;
-    char *debug_path; /* libbfd's; NULL: there is no split debug file */
-    struct elf_file debug;
+    struct debug_file debug;
 
     struct dwarf *dwarf;
     struct bfd_names *bfd;
@@ -81,7 +78,7 @@ object_names_new(const struct object_request *request, struct error *err)
         error_memory(err, "an object");
         return NULL;
     }
-    object->debug_fd = -1;
+    debug_file_init(&object->debug);
     object->symbols_only = request->symbols_only;
     object->no_lines = request->no_lines;
     object->reader_bytes = request->reader_bytes;
@@ -127,9 +124,7 @@ object_names_free(struct object_names *object)
     object_symbols_free(object->symbols);
     dwarf_free(object->dwarf);
     bfd_names_free(object->bfd);
-    elf_fini(&object->debug);
-    fd_close(object->debug_fd);
-    free(object->debug_path);
+    debug_file_fini(&object->debug);
     elf_fini(&object->elf);
     mem_free(object->path);
     mem_free(object->addresses);
@@ -138,35 +133,17 @@ object_names_free(struct object_names *object)
 
 /* ---- what is opened when it is needed ---- */
 
-/* The split debug file has the symbols and the DWARF that were stripped.  One
- * that is not what it seemed is as good as none. */
 static const struct elf_file *
-debug_file(struct object_names *object)
+debug_of(struct object_names *object)
 {
-    struct error err;
-
-    if (!object->debug_sought) {
-        object->debug_sought = true;
-        object->debug_path = bfd_debug_file(object->elf.fd, object->path);
-        if (object->debug_path)
-            object->debug_fd =
-                open(object->debug_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (object->debug_fd >= 0 &&
-            (elf_init(&object->debug, object->debug_fd, object->debug_path,
-                      &err) != 0 ||
-             elf_load_sections(&object->debug, &err) != 0)) {
-            fd_close(object->debug_fd);
-            object->debug_fd = -1;
-        }
-    }
-    return object->debug_fd >= 0 ? &object->debug : NULL;
+    return debug_file_find(&object->debug, object->elf.fd, object->path);
 }
 
 /* Where symbols are, besides the object; may ask libbfd. */
 static const struct elf_file *
 symbols_file(struct object_names *object)
 {
-    return object_has_symbols(&object->elf) ? NULL : debug_file(object);
+    return object_has_symbols(&object->elf) ? NULL : debug_of(object);
 }
 
 static void *
@@ -215,8 +192,8 @@ dwarf_file(struct object_names *object, const char **path)
     *path = object->path;
     if (has_dwarf(elf))
         return elf;
-    elf = debug_file(object);
-    *path = object->debug_path;
+    elf = debug_of(object);
+    *path = object->debug.path;
     return elf && has_dwarf(elf) ? elf : NULL;
 }
 
@@ -449,6 +426,19 @@ sort_distinct(uint64_t *list, uint32_t count)
     return kept;
 }
 
+static int
+prepare_names(struct object_names *object)
+{
+    struct code_chain chain;
+
+    for (uint32_t i = 0; i < object->address_count; i++)
+        if (dwarf_chain_at(object->dwarf, i, &chain) == DWARF_KNOWN &&
+            addr2line_names_expect(object->names, &chain) != 0)
+            return -1;
+    addr2line_names_prepare(object->names);
+    return 0;
+}
+
 /* Asks DWARF for all that the index leaves out from first on.  -1 without
  * memory. */
 static int
@@ -470,11 +460,10 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
             index_leaves_out(object, i))
             object->addresses[n++] = address;
     n = sort_distinct(object->addresses, n);
-    if (dwarf_resolve(object->dwarf, object->addresses, n, &err) == 0)
-        object->address_count = n;
-    else if (err.code == ER_OUT_OF_MEMORY)
-        return -1;
-    return 0;
+    if (dwarf_resolve(object->dwarf, object->addresses, n, &err) != 0)
+        return err.code == ER_OUT_OF_MEMORY ? -1 : 0;
+    object->address_count = n;
+    return prepare_names(object);
 }
 
 /* What the reader said of address; damaged where it could not be asked. */
