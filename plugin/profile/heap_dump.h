@@ -25,6 +25,7 @@
 
 struct arena;
 struct error;
+struct heap_source; /* heap_lines.h */
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
@@ -57,6 +58,9 @@ struct heap_dump {
 /* Parses text, which need not outlive the call.  NULL with *err. */
 struct heap_dump *heap_dump_parse(const char *text, size_t size,
                                   struct error *err);
+/* Likewise what source gives, of which little is in memory at a time. */
+struct heap_dump *heap_dump_read(const struct heap_source *source,
+                                 struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
 
 #endif
