@@ -28,6 +28,7 @@ int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 void texts_forget_places(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);
+size_t texts_size(const struct texts *texts, uint32_t number); /* its bytes */
 uint32_t texts_count(const struct texts *texts);
 size_t texts_memory(const struct texts *texts); /* but for the copies */
 
