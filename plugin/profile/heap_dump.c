@@ -19,7 +19,7 @@
 #include "reader.h"
 
 enum {
-    DUMP_MEMORY_MAX = 512 << 20, /* stacks' indices and mappings */
+    DUMP_MEMORY_MAX = 512 << 20, /* of stacks' indices, and of mappings */
     STACKS_FIRST = 256,
     ADDRESSES_FIRST = 1024, /* a power of two */
     RADIX_BITS = 8
@@ -231,7 +231,7 @@ parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
     uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
-    uint32_t from = p->depth;
+    uint32_t from = p->depth, none = 0;
     uint32_t *copy;
 
     if (depth > 0) {
@@ -245,12 +245,12 @@ parse_stack(struct parser *p, struct reader r)
         return fail(p, "a stack is too deep");
     depth = add_common(p, indices, depth, from, line.size);
     /* Never nothing: stacks are told apart by their pointer. */
-    copy = arena_alloc(p->dump->arena, (depth + 1) * sizeof(*copy));
+    copy = depth ? arena_copy(p->dump->indices, indices, depth * sizeof(*copy))
+                 : arena_copy(p->dump->indices, &none, sizeof(none));
     if (!copy) {
         error_memory(p->err, "the profile's stacks");
         return -1;
     }
-    memcpy(copy, indices, depth * sizeof(*copy));
     p->in_stack = true;
     p->lines.kept = line;
     p->turn = !p->turn;
@@ -458,7 +458,9 @@ parse(struct span text, const struct heap_source *source, struct error *err)
     p.dump = mem_zalloc(1, sizeof(*p.dump));
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
-    if (!p.dump || !p.dump->arena) {
+    if (p.dump)
+        p.dump->indices = arena_new(DUMP_MEMORY_MAX);
+    if (!p.dump || !p.dump->arena || !p.dump->indices) {
         error_memory(err, "the profile");
         goto out;
     }
@@ -495,6 +497,7 @@ heap_dump_free(struct heap_dump *dump)
     if (!dump)
         return;
     arena_free(dump->arena);
+    arena_free(dump->indices);
     mem_free(dump->stacks);
     mem_free(dump->addresses);
     mem_free(dump);

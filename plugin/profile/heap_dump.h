@@ -53,6 +53,7 @@ struct heap_dump {
     struct mappings maps; /* empty when the dump was cut before them */
     bool truncated;       /* cut off: what was whole is here */
     struct arena *arena;
+    struct arena *indices; /* the stacks'; profile_new takes them */
 };
 
 /* Parses text, which need not outlive the call.  NULL with *err. */
