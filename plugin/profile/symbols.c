@@ -343,7 +343,8 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     if (!first || !parts || count_frames(profile, first) != 0)
         goto out;
     m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
-    m.full = texts_new_borrowing(arena);
+    /* The texts of names are stored once each. */
+    m.full = texts_new_borrowing(arena, profile->names != NULL);
     /* A frame adds at most its name, its symbol, and that with a tag. */
     m.shortened =
         mem_zalloc((size_t)first[locations] * 3, sizeof(*m.shortened));

@@ -2,7 +2,6 @@
  * the places of texts that last. */
 #include "texts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "arena.h"
@@ -34,7 +33,7 @@ struct texts {
     uint32_t room, count;
     struct place *places; /* place_room of them, at most half in use */
     uint32_t place_room, place_count;
-    bool borrows;
+    bool borrows, distinct;
 };
 
 struct texts *
@@ -56,12 +55,14 @@ texts_new(struct arena *arena)
 }
 
 struct texts *
-texts_new_borrowing(struct arena *arena)
+texts_new_borrowing(struct arena *arena, bool distinct)
 {
     struct texts *texts = texts_new(arena);
 
-    if (texts)
+    if (texts) {
         texts->borrows = true;
+        texts->distinct = distinct;
+    }
     return texts;
 }
 
@@ -155,6 +156,17 @@ add(struct texts *texts, const char *text, size_t size, bool borrow,
     return 0;
 }
 
+/* Without a slot: it is found by its place. */
+static int
+append(struct texts *texts, const char *text, uint32_t *number)
+{
+    if (texts->count == texts->room && grow(texts) != 0)
+        return -1;
+    *number = texts->count++;
+    texts->entries[*number] = (struct entry){text, strlen(text)};
+    return 0;
+}
+
 int
 texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
 {
@@ -203,7 +215,9 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
         return -1;
     place = place_of(texts->places, texts->place_room, texts, text);
     if (!place->text) {
-        if (add(texts, text, strlen(text), texts->borrows, &place->number) != 0)
+        if ((texts->distinct ? append(texts, text, &place->number)
+                             : add(texts, text, strlen(text), texts->borrows,
+                                   &place->number)) != 0)
             return -1;
         place->text = text;
         texts->place_count++;
