@@ -133,6 +133,16 @@ arena_alloc(struct arena *arena, size_t size)
     return place;
 }
 
+void *
+arena_copy(struct arena *arena, const void *bytes, size_t size)
+{
+    void *place = take(arena, size);
+
+    if (place && size)
+        memcpy(place, bytes, size);
+    return place;
+}
+
 char *
 arena_strndup(struct arena *arena, const char *text, size_t size)
 {
@@ -144,6 +154,27 @@ arena_strndup(struct arena *arena, const char *text, size_t size)
         memcpy(copy, text, size);
     copy[size] = '\0';
     return copy;
+}
+
+/* Behind the newest block, which has room left. */
+int
+arena_adopt(struct arena *arena, struct arena *from)
+{
+    struct block **end = &arena->blocks;
+
+    if (from->used > arena->limit - arena->used)
+        return -1;
+    if (*end)
+        end = &(*end)->next;
+    for (struct block *b = from->blocks, *next; b; b = next) {
+        next = b->next;
+        b->next = *end;
+        *end = b;
+    }
+    arena->used += from->used;
+    from->blocks = NULL;
+    from->used = 0;
+    return 0;
 }
 
 size_t

@@ -18,7 +18,13 @@ void arena_clear(struct arena *arena);
 
 /* Zeroed, aligned for any type; NULL at the ceiling or out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
+/* A copy of size bytes, aligned likewise. */
+void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
+
+/* Takes all that from holds, which is empty then.  -1: that is more than the
+ * limit leaves. */
+int arena_adopt(struct arena *arena, struct arena *from);
 
 size_t arena_used(const struct arena *arena); /* bytes taken so far */
 

@@ -15,7 +15,6 @@
 #include "clean_text.h"
 #include "diff.h"
 #include "errors.h"
-#include "files.h"
 #include "heap_dump.h"
 #include "index_files.h"
 #include "large_heap.h"
@@ -25,6 +24,7 @@
 #include "prof_check.h"
 #include "prof_flags.h"
 #include "prof_index.h"
+#include "prof_input.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -38,7 +38,6 @@ enum {
 };
 
 static const size_t heap_bytes = (size_t)256 << 20; /* as it grows */
-static const size_t profile_bytes_max = (size_t)1 << 30;
 static const size_t output_bytes_max = (size_t)256 << 20;
 
 /* Beside this program, where a build puts it, or in lib/heapwire, where an
@@ -201,16 +200,19 @@ name_file(const char *path, const struct error *why, struct error *err)
 }
 
 static struct profile *
-read_raw(struct reading *reading, const char *path, const struct buffer *text,
-         struct error *err)
+read_raw(struct reading *reading, struct prof_input *input, struct error *err)
 {
-    struct error why;
-    struct heap_dump *dump = heap_dump_parse(text->data, text->size, &why);
+    struct error why = {0};
+    struct heap_dump *dump = prof_input_dump(input, &why);
+    const char *path = input->path;
     struct names *names = NULL;
     struct profile *profile = NULL;
 
     if (!dump) {
-        name_file(path, &why, err);
+        if (input->failed)
+            *err = why;
+        else
+            name_file(path, &why, err);
         return NULL;
     }
     if (!reading->binary) {
@@ -238,15 +240,22 @@ out:
 
 /* Clients that write a value to a file put a newline behind it. */
 static struct snapshot *
-read_snapshot(const char *path, const struct buffer *text, struct error *err)
+read_snapshot(struct prof_input *input, struct error *err)
 {
     struct error why, again;
-    struct snapshot *snapshot = snapshot_decode(text->data, text->size, &why);
+    struct snapshot *snapshot = NULL;
+    struct buffer text;
 
-    if (!snapshot && text->data[text->size - 1] == '\n')
-        snapshot = snapshot_decode(text->data, text->size - 1, &again);
+    buffer_init(&text, PROF_INPUT_BYTES_MAX);
+    if (prof_input_all(input, &text, err) != 0)
+        goto out;
+    snapshot = snapshot_decode(text.data, text.size, &why);
+    if (!snapshot && text.data[text.size - 1] == '\n')
+        snapshot = snapshot_decode(text.data, text.size - 1, &again);
     if (!snapshot)
-        name_file(path, &why, err);
+        name_file(input->path, &why, err);
+out:
+    buffer_fini(&text);
     return snapshot;
 }
 
@@ -254,16 +263,15 @@ static int
 load(struct reading *reading, const char *path, struct loaded *out,
      struct error *err)
 {
-    struct buffer text;
+    struct prof_input input;
 
-    buffer_init(&text, profile_bytes_max);
-    if (file_read_all(path, &text, err) == 0) {
-        if (prof_check_is_snapshot(text.data, text.size))
-            out->snapshot = read_snapshot(path, &text, err);
-        else
-            out->owned = read_raw(reading, path, &text, err);
-    }
-    buffer_fini(&text);
+    if (prof_input_open(&input, path, err) != 0)
+        return -1;
+    if (prof_check_is_snapshot(input.head, input.head_size))
+        out->snapshot = read_snapshot(&input, err);
+    else
+        out->owned = read_raw(reading, &input, err);
+    prof_input_close(&input);
     out->profile = out->snapshot ? out->snapshot->profile : out->owned;
     return out->profile ? 0 : -1;
 }

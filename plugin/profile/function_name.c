@@ -161,15 +161,15 @@ type_size(const char *text, size_t size)
 }
 
 void
-function_name_shorten(const char *name, struct buffer *out)
+function_name_shorten(struct span name, struct buffer *out)
 {
-    size_t size = strlen(name), type;
+    size_t size = name.size, type;
     char *text = buffer_reserve(out, 2 * (size + BLOCK)), *first;
 
     if (!text)
         return;
     first = text + size + BLOCK;
-    memcpy(text, name, size + 1);
+    memcpy(text, name.data, size);
     memset(text + size, 0, BLOCK);
     size = delete_pairs(text, size, &parentheses, first);
     memset(first + size, 0, BLOCK);

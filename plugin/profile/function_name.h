@@ -4,6 +4,8 @@
 #ifndef HW_FUNCTION_NAME_H
 #define HW_FUNCTION_NAME_H
 
+#include "reader.h"
+
 struct buffer;
 
 /*
@@ -12,6 +14,6 @@ struct buffer;
  *     void ns::Map<int>::put<char>(int, char) const  ->  ns::Map::put
  * On the way it needs room in out for twice the name.
  */
-void function_name_shorten(const char *name, struct buffer *out);
+void function_name_shorten(struct span name, struct buffer *out);
 
 #endif

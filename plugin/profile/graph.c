@@ -31,8 +31,12 @@ struct passage {
     uint32_t inner, outer; /* the innermost frame's, and the outermost's */
     bool shown;            /* it has frames */
     bool calls;            /* some call each other */
-    bool met;              /* by a stack, all its frames: */
-    double value;          /* of those stacks */
+};
+
+/* Of one whose frames call each other: the stacks that all of them are in. */
+struct met {
+    double value;
+    bool any;
 };
 
 struct builder {
@@ -42,6 +46,7 @@ struct builder {
     struct weights weights;
     uint32_t *nodes; /* per text: 1 + its index, once it is known to stay */
     struct passage *passages; /* per location */
+    struct met *met;          /* likewise */
     struct error *err;
 
     struct graph_edge *edges;
@@ -207,15 +212,19 @@ weigh_locations(struct builder *b, const struct profile_stack *stack,
             return -1;
     }
     for (; at < stack->depth; at++) {
-        struct passage *passage = &b->passages[stack->locations[at]];
+        const struct passage *passage = &b->passages[stack->locations[at]];
 
         if (!passage->shown)
             continue;
         if (passage->inner && callee &&
             add_call(b, passage->inner - 1, callee - 1, value) != 0)
             return -1;
-        passage->met = true;
-        passage->value += value;
+        if (passage->calls) {
+            struct met *met = &b->met[stack->locations[at]];
+
+            met->any = true;
+            met->value += value;
+        }
         callee = passage->outer;
     }
     return 0;
@@ -227,13 +236,12 @@ weigh_within_locations(struct builder *b)
     const struct stack_names *names = &b->weights.names;
 
     for (size_t i = 0; i < b->profile->location_count; i++) {
-        const struct passage *passage = &b->passages[i];
         struct shown_frames shown = names->shown[i];
         uint32_t callee = 0;
 
-        if (passage->calls && passage->met &&
+        if (b->met[i].any &&
             add_calls(b, names->symbols.names + shown.first, shown.count,
-                      passage->value, &callee) != 0)
+                      b->met[i].value, &callee) != 0)
             return -1;
     }
     return 0;
@@ -257,7 +265,8 @@ make_passages(struct builder *b)
     const struct stack_names *names = &b->weights.names;
 
     b->passages = mem_zalloc(b->profile->location_count, sizeof(*b->passages));
-    if (!b->passages)
+    b->met = mem_zalloc(b->profile->location_count, sizeof(*b->met));
+    if (!b->passages || !b->met)
         return -1;
     for (size_t i = 0; i < b->profile->location_count; i++) {
         const uint32_t *of = names->symbols.names + names->shown[i].first;
@@ -391,6 +400,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     weights_fini(&b.weights);
     mem_free(b.nodes);
     mem_free(b.passages);
+    mem_free(b.met);
     mem_free(b.edges);
     mem_free(b.slots);
     mem_free(b.table);

@@ -13,12 +13,13 @@
 #include "arena.h"
 #include "errors.h"
 #include "hash.h"
+#include "heap_lines.h"
 #include "heap_text.h"
 #include "memory.h"
 #include "reader.h"
 
 enum {
-    DUMP_MEMORY_MAX = 512 << 20, /* stacks' indices and mappings */
+    DUMP_MEMORY_MAX = 512 << 20, /* of stacks' indices, and of mappings */
     STACKS_FIRST = 256,
     ADDRESSES_FIRST = 1024, /* a power of two */
     RADIX_BITS = 8
@@ -27,16 +28,16 @@ enum {
 struct parser {
     struct heap_dump *dump;
     struct error *err;
-    size_t line;        /* for messages */
-    const uint8_t *end; /* of all the text */
+    size_t line; /* for messages */
+    struct heap_lines lines;
 
     /* The stack that counts belong to; none before the first '@'. */
     bool in_stack;
     uint32_t *stack;
     uint32_t depth;
 
-    struct span last; /* the last stack's text */
-    /* Where its addresses end in it; the other one is the next stack's. */
+    /* Where the last stack's addresses end in its line, which lines keep; the
+     * other one is the next stack's. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned turn;
 
@@ -153,7 +154,7 @@ static uint32_t
 take_common(const struct parser *p, struct reader *r, struct span line)
 {
     const uint32_t *ends = p->ends[p->turn];
-    size_t size = common_size(line, p->last);
+    size_t size = common_size(line, p->lines.kept);
     uint32_t depth = 0;
 
     while (depth < p->depth && ends[depth] < size)
@@ -169,15 +170,16 @@ static uint32_t
 leave_common(const struct parser *p, struct reader *r)
 {
     const uint32_t *ends = p->ends[p->turn];
+    const struct span last = p->lines.kept;
     size_t left = reader_left(r), size;
     uint32_t from = p->depth;
 
-    size = common_tail((const char *)r->end, p->last.data + p->last.size,
-                       left < p->last.size ? left : p->last.size);
-    while (from > 1 && p->last.size - ends[from - 2] <= size)
+    size = common_tail((const char *)r->end, last.data + last.size,
+                       left < last.size ? left : last.size);
+    while (from > 1 && last.size - ends[from - 2] <= size)
         from--;
     if (from > 0 && from < p->depth)
-        r->end -= p->last.size - ends[from - 1];
+        r->end -= last.size - ends[from - 1];
     return from;
 }
 
@@ -188,7 +190,7 @@ add_common(struct parser *p, uint32_t *indices, uint32_t depth, uint32_t from,
 {
     const uint32_t *ends = p->ends[p->turn];
     uint32_t *to = p->ends[!p->turn];
-    uint32_t moved = (uint32_t)(size - p->last.size); /* modulo 2^32 */
+    uint32_t moved = (uint32_t)(size - p->lines.kept.size); /* modulo 2^32 */
 
     for (; from < p->depth; from++, depth++) {
         indices[depth] = p->stack[from];
@@ -201,11 +203,12 @@ static int
 parse_addresses(struct parser *p, struct reader *r, const char *line,
                 uint32_t *indices, uint32_t *depth)
 {
+    const uint8_t *end = (const uint8_t *)p->lines.end;
     uint32_t *ends = p->ends[!p->turn];
     uint64_t address;
 
     for (heap_text_skip_blanks(r); r->pos < r->end; heap_text_skip_blanks(r)) {
-        if (!heap_text_usual_address(r, p->end, &address)) {
+        if (!heap_text_usual_address(r, end, &address)) {
             address = heap_text_hexadecimal(r);
             if (r->failed || (r->pos < r->end && *r->pos != ' ' &&
                               *r->pos != '\t' && *r->pos != '\r'))
@@ -228,7 +231,7 @@ parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
     uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
-    uint32_t from = p->depth;
+    uint32_t from = p->depth, none = 0;
     uint32_t *copy;
 
     if (depth > 0) {
@@ -242,14 +245,14 @@ parse_stack(struct parser *p, struct reader r)
         return fail(p, "a stack is too deep");
     depth = add_common(p, indices, depth, from, line.size);
     /* Never nothing: stacks are told apart by their pointer. */
-    copy = arena_alloc(p->dump->arena, (depth + 1) * sizeof(*copy));
+    copy = depth ? arena_copy(p->dump->indices, indices, depth * sizeof(*copy))
+                 : arena_copy(p->dump->indices, &none, sizeof(none));
     if (!copy) {
         error_memory(p->err, "the profile's stacks");
         return -1;
     }
-    memcpy(copy, indices, depth * sizeof(*copy));
     p->in_stack = true;
-    p->last = line;
+    p->lines.kept = line;
     p->turn = !p->turn;
     p->stack = copy;
     p->depth = depth;
@@ -313,8 +316,12 @@ parse_counts(struct parser *p, struct reader r)
 }
 
 static int
-parse_maps(struct parser *p, struct span text)
+parse_maps(struct parser *p)
 {
+    struct span text;
+
+    if (heap_lines_rest(&p->lines, &text, p->err) != 0)
+        return -1;
     /* Whole lines only: nothing there yet means cut off. */
     p->dump->truncated |= text.size == 0;
     return mappings_parse(p->dump->arena, text.data, text.size, &p->dump->maps,
@@ -343,14 +350,14 @@ parse_header(struct parser *p, struct span line)
 }
 
 static int
-parse_body(struct parser *p, struct reader *text)
+parse_body(struct parser *p)
 {
     static const char maps[] = "MAPPED_LIBRARIES:";
     struct reader r;
     struct span line;
-    int rc = 0;
+    int rc = 0, more = 0;
 
-    while (rc == 0 && reader_line(text, &line)) {
+    while (rc == 0 && (more = heap_lines_next(&p->lines, &line, p->err)) > 0) {
         p->line++;
         r = reader_of(line.data, line.size);
         heap_text_skip_blanks(&r);
@@ -360,10 +367,10 @@ parse_body(struct parser *p, struct reader *text)
             rc = parse_counts(p, r);
         else if (line.size >= sizeof(maps) - 1 &&
                  memcmp(line.data, maps, sizeof(maps) - 1) == 0)
-            return parse_maps(p, reader_rest(text));
+            return parse_maps(p);
     }
     p->dump->truncated = true; /* the mappings come last */
-    return rc;
+    return more < 0 ? -1 : rc;
 }
 
 /* Sorting the addresses renumbers them. */
@@ -440,34 +447,48 @@ out:
     return rc;
 }
 
-struct heap_dump *
-heap_dump_parse(const char *text, size_t size, struct error *err)
+static struct heap_dump *
+parse(struct span text, const struct heap_source *source, struct error *err)
 {
-    const char *newline = size ? memrchr(text, '\n', size) : NULL;
-    size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
-    struct reader r = reader_of(text, whole);
-    struct parser p = {.err = err, .end = r.end};
+    struct parser p = {.err = err};
     struct span line = {"", 0};
     struct heap_dump *done = NULL;
 
+    heap_lines_init(&p.lines, text, source);
     p.dump = mem_zalloc(1, sizeof(*p.dump));
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
-    if (!p.dump || !p.dump->arena) {
+    if (p.dump)
+        p.dump->indices = arena_new(DUMP_MEMORY_MAX);
+    if (!p.dump || !p.dump->arena || !p.dump->indices) {
         error_memory(err, "the profile");
         goto out;
     }
-    p.dump->truncated = whole < size;
     p.line = 1;
-    reader_line(&r, &line);
-    if (parse_header(&p, line) == 0 && parse_body(&p, &r) == 0 &&
-        sort_addresses(&p) == 0)
-        done = p.dump;
+    if (heap_lines_next(&p.lines, &line, err) < 0 ||
+        parse_header(&p, line) != 0 || parse_body(&p) != 0 ||
+        sort_addresses(&p) != 0)
+        goto out;
+    p.dump->truncated |= heap_lines_cut(&p.lines);
+    done = p.dump;
 out:
+    heap_lines_fini(&p.lines);
     mem_free(p.slots);
     if (!done)
         heap_dump_free(p.dump);
     return done;
+}
+
+struct heap_dump *
+heap_dump_parse(const char *text, size_t size, struct error *err)
+{
+    return parse((struct span){text, size}, NULL, err);
+}
+
+struct heap_dump *
+heap_dump_read(const struct heap_source *source, struct error *err)
+{
+    return parse((struct span){NULL, 0}, source, err);
 }
 
 void
@@ -476,6 +497,7 @@ heap_dump_free(struct heap_dump *dump)
     if (!dump)
         return;
     arena_free(dump->arena);
+    arena_free(dump->indices);
     mem_free(dump->stacks);
     mem_free(dump->addresses);
     mem_free(dump);

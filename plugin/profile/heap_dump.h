@@ -25,6 +25,7 @@
 
 struct arena;
 struct error;
+struct heap_source; /* heap_lines.h */
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
@@ -52,11 +53,15 @@ struct heap_dump {
     struct mappings maps; /* empty when the dump was cut before them */
     bool truncated;       /* cut off: what was whole is here */
     struct arena *arena;
+    struct arena *indices; /* the stacks'; profile_new takes them */
 };
 
 /* Parses text, which need not outlive the call.  NULL with *err. */
 struct heap_dump *heap_dump_parse(const char *text, size_t size,
                                   struct error *err);
+/* Likewise what source gives, of which little is in memory at a time. */
+struct heap_dump *heap_dump_read(const struct heap_source *source,
+                                 struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
 
 #endif

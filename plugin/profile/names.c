@@ -115,13 +115,19 @@ grow_locations(struct names *names)
 }
 
 const char *
-names_text(struct names *names, const char *text)
+names_text(struct names *names, struct span text)
 {
     uint32_t number;
 
-    if (texts_add(names->texts, text, strlen(text), &number) != 0)
+    if (texts_add(names->texts, text.data, text.size, &number) != 0)
         return NULL;
     return texts_get(names->texts, number);
+}
+
+static const char *
+intern(struct names *names, const char *text)
+{
+    return names_text(names, (struct span){text, strlen(text)});
 }
 
 /* Of another table's text, which stays where it is. */
@@ -179,7 +185,7 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
 {
     bool added;
     struct location *location =
-        add(names, address, frames, frame_count, names_text, &added);
+        add(names, address, frames, frame_count, intern, &added);
 
     if (added)
         location->in_allocator = in_allocator;
@@ -248,7 +254,7 @@ names_set_symbol(struct names *names, uint64_t address, const char *symbol,
         return -1;
     if (location->symbol)
         return 0;
-    location->symbol = names_text(names, symbol);
+    location->symbol = intern(names, symbol);
     location->symbol_start = start;
     return location->symbol ? 0 : -1;
 }
@@ -265,7 +271,7 @@ names_set_module(struct names *names, uint64_t address, const char *module,
         return -1;
     if (*location->module)
         return 0;
-    copy = names_text(names, module);
+    copy = intern(names, module);
     if (!copy)
         return -1;
     location->module = copy;

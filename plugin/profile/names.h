@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader.h"
+
 enum { NAMES_INLINE_MAX = 64 }; /* frames of one address */
 
 struct frame {
@@ -68,7 +70,7 @@ int names_set_module(struct names *names, uint64_t address, const char *module,
 
 /* A copy of text, one of equal ones, for as long as names; NULL without memory
  * or past the limit. */
-const char *names_text(struct names *names, const char *text);
+const char *names_text(struct names *names, struct span text);
 
 /* As names_add and the others at once, of texts that names_text gave, or "":
  * they are not looked at again. */

@@ -161,30 +161,25 @@ hash_stack(uint64_t seed, const struct heap_stack *stack)
 }
 
 /* The stack of equal addresses in list, or a new one at its end. */
-static int
+static struct profile_stack *
 place_stack(struct profile *profile, struct profile_stack *list,
-            uint32_t *slots, size_t mask, const struct heap_stack *from,
-            struct profile_stack **place)
+            uint32_t *slots, size_t mask, const struct heap_stack *from)
 {
     size_t size = from->depth * sizeof(*from->addresses);
     size_t i = hash_stack(hash_seed(slots), from) & mask;
-    uint32_t *copy;
+    struct profile_stack *place;
 
     for (; slots[i]; i = (i + 1) & mask) {
-        *place = &list[slots[i] - 1];
-        if ((*place)->depth == from->depth &&
-            memcmp((*place)->locations, from->addresses, size) == 0)
-            return 0;
+        place = &list[slots[i] - 1];
+        if (place->depth == from->depth &&
+            memcmp(place->locations, from->addresses, size) == 0)
+            return place;
     }
-    copy = arena_alloc(profile->arena, size);
-    if (!copy)
-        return -1;
-    memcpy(copy, from->addresses, size);
-    *place = &list[profile->stack_count++];
-    (*place)->locations = copy;
-    (*place)->depth = from->depth;
+    place = &list[profile->stack_count++];
+    place->locations = from->addresses;
+    place->depth = from->depth;
     slots[i] = (uint32_t)profile->stack_count;
-    return 0;
+    return place;
 }
 
 static void
@@ -245,11 +240,10 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
 
 /* Estimates first and adds then, as jeprof does when a stack repeats. */
 static int
-copy_stacks(struct profile *profile, const struct heap_dump *dump)
+take_stacks(struct profile *profile, struct heap_dump *dump)
 {
     struct profile_stack *list =
         arena_alloc(profile->arena, dump->stack_count * sizeof(*list));
-    struct profile_stack *place;
     size_t capacity = 16;
     uint32_t *slots;
     int rc = -1;
@@ -257,14 +251,13 @@ copy_stacks(struct profile *profile, const struct heap_dump *dump)
     while (capacity < dump->stack_count * 2)
         capacity *= 2;
     slots = mem_zalloc(capacity, sizeof(*slots));
-    if (!list || !slots)
+    if (!list || !slots || arena_adopt(profile->arena, dump->indices) != 0)
         goto out;
     for (size_t i = 0; i < dump->stack_count; i++) {
         const struct heap_stack *from = &dump->stacks[i];
 
-        if (place_stack(profile, list, slots, capacity - 1, from, &place) != 0)
-            goto out;
-        add_counts(place, from, dump->rate);
+        add_counts(place_stack(profile, list, slots, capacity - 1, from), from,
+                   dump->rate);
         add_saturated(&profile->samples, from->objects);
         profile->accumulated |= from->objects_ever > 0;
     }
@@ -277,9 +270,8 @@ out:
 }
 
 struct profile *
-profile_new(const struct heap_dump *dump, struct names *names,
-            const char *program, const struct profile_origin *origin,
-            struct error *err)
+profile_new(struct heap_dump *dump, struct names *names, const char *program,
+            const struct profile_origin *origin, struct error *err)
 {
     struct profile *profile = mem_zalloc(1, sizeof(*profile));
 
@@ -298,7 +290,7 @@ profile_new(const struct heap_dump *dump, struct names *names,
                                   strlen(names_note(names)));
     if (profile->program && profile->note &&
         list_locations(profile, dump, names) == 0 &&
-        copy_stacks(profile, dump) == 0)
+        take_stacks(profile, dump) == 0)
         return profile;
 out:
     error_memory(err, "the profile");

@@ -77,10 +77,11 @@ struct profile {
     struct arena *arena;
 };
 
-/* Shares names, which change no more; where they lack an address it is called
- * 0x<address>.  origin NULL: offline.  NULL with *err without memory or past
- * the ceiling. */
-struct profile *profile_new(const struct heap_dump *dump, struct names *names,
+/* Takes the indices that dump's stacks point to, which are gone with the
+ * profile.  Shares names, which change no more; where they lack an address it
+ * is called 0x<address>.  origin NULL: offline.  NULL with *err without memory
+ * or past the ceiling: the dump's stacks are gone, too. */
+struct profile *profile_new(struct heap_dump *dump, struct names *names,
                             const char *program,
                             const struct profile_origin *origin,
                             struct error *err);

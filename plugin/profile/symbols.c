@@ -52,6 +52,7 @@ add_scratch(struct maker *m, struct texts *texts, uint32_t *number)
 static int
 shorten(struct maker *m, const char *name, struct draft *draft)
 {
+    struct span whole = {name, 0};
     uint32_t *known;
 
     if (texts_add_lasting(m->full, name, &draft->full_name) != 0)
@@ -59,7 +60,8 @@ shorten(struct maker *m, const char *name, struct draft *draft)
     known = &m->shortened[draft->full_name];
     if (*known == 0) {
         buffer_clear(&m->scratch);
-        function_name_shorten(name, &m->scratch);
+        whole.size = texts_size(m->full, draft->full_name);
+        function_name_shorten(whole, &m->scratch);
         if (add_scratch(m, m->texts, known) != 0)
             return -1;
         ++*known;
@@ -102,8 +104,11 @@ draft_frame(struct maker *m, const struct location *location,
 
     if (shorten(m, frame->function, draft) != 0)
         return -1;
+    if (!location->symbol)
+        return 0;
     name = texts_get(m->texts, draft->short_name);
-    if (!location->symbol || strncmp(location->symbol, name, strlen(name)) != 0)
+    if (strncmp(location->symbol, name,
+                texts_size(m->texts, draft->short_name)) != 0)
         return 0;
     if (shorten(m, location->symbol, draft) != 0)
         return -1;
@@ -338,7 +343,8 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     if (!first || !parts || count_frames(profile, first) != 0)
         goto out;
     m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
-    m.full = texts_new_borrowing(arena);
+    /* The texts of names are stored once each. */
+    m.full = texts_new_borrowing(arena, profile->names != NULL);
     /* A frame adds at most its name, its symbol, and that with a tag. */
     m.shortened =
         mem_zalloc((size_t)first[locations] * 3, sizeof(*m.shortened));

@@ -2,7 +2,6 @@
  * the places of texts that last. */
 #include "texts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "arena.h"
@@ -14,6 +13,11 @@ enum { ROOM_FIRST = 256, ROOM_MAX = 1 << 24 }; /* powers of two */
 struct entry {
     const char *text;
     size_t size;
+};
+
+/* With the hash, so that looking for one touches nothing else. */
+struct slot {
+    uint32_t entry; /* 1 + number; 0: free */
     uint32_t hash;
 };
 
@@ -25,11 +29,11 @@ struct place {
 struct texts {
     struct arena *arena;
     struct entry *entries; /* room of them, count in use */
-    uint32_t *slots;       /* 1 + number; twice room */
+    struct slot *slots;    /* twice room */
     uint32_t room, count;
     struct place *places; /* place_room of them, at most half in use */
     uint32_t place_room, place_count;
-    bool borrows;
+    bool borrows, distinct;
 };
 
 struct texts *
@@ -51,12 +55,14 @@ texts_new(struct arena *arena)
 }
 
 struct texts *
-texts_new_borrowing(struct arena *arena)
+texts_new_borrowing(struct arena *arena, bool distinct)
 {
     struct texts *texts = texts_new(arena);
 
-    if (texts)
+    if (texts) {
         texts->borrows = true;
+        texts->distinct = distinct;
+    }
     return texts;
 }
 
@@ -71,19 +77,35 @@ texts_free(struct texts *texts)
     mem_free(texts);
 }
 
-static uint32_t *
+static struct slot *
 slot_of(const struct texts *texts, const char *text, size_t size, uint32_t hash)
 {
     uint32_t mask = texts->room * 2 - 1, i = hash & mask;
 
-    for (; texts->slots[i]; i = (i + 1) & mask) {
-        const struct entry *e = &texts->entries[texts->slots[i] - 1];
+    for (; texts->slots[i].entry; i = (i + 1) & mask) {
+        const struct slot *slot = &texts->slots[i];
+        const struct entry *e = &texts->entries[slot->entry - 1];
 
-        if (e->hash == hash && e->size == size &&
+        if (slot->hash == hash && e->size == size &&
             memcmp(e->text, text, size) == 0)
             break;
     }
     return &texts->slots[i];
+}
+
+static void
+move_slots(const struct slot *from, uint32_t count, struct slot *to,
+           uint32_t mask)
+{
+    uint32_t i;
+
+    for (const struct slot *end = from + count; from < end; from++) {
+        if (!from->entry)
+            continue;
+        for (i = from->hash & mask; to[i].entry;)
+            i = (i + 1) & mask;
+        to[i] = *from;
+    }
 }
 
 static int
@@ -91,7 +113,7 @@ grow(struct texts *texts)
 {
     uint32_t room = texts->room * 2;
     struct entry *entries;
-    uint32_t *slots;
+    struct slot *slots;
 
     if (room > ROOM_MAX)
         return -1;
@@ -102,14 +124,10 @@ grow(struct texts *texts)
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
+    move_slots(texts->slots, texts->room * 2, slots, room * 2 - 1);
     mem_free(texts->slots);
     texts->slots = slots;
     texts->room = room;
-    for (uint32_t i = 0; i < texts->count; i++) {
-        const struct entry *e = &entries[i];
-
-        *slot_of(texts, e->text, e->size, e->hash) = i + 1;
-    }
     return 0;
 }
 
@@ -118,21 +136,34 @@ add(struct texts *texts, const char *text, size_t size, bool borrow,
     uint32_t *number)
 {
     uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
-    uint32_t *slot = slot_of(texts, text, size, hash);
+    struct slot *slot = slot_of(texts, text, size, hash);
     const char *copy = text;
 
-    if (!*slot) {
-        if (texts->count == texts->room && grow(texts) != 0)
-            return -1;
+    if (!slot->entry) {
+        if (texts->count == texts->room) {
+            if (grow(texts) != 0)
+                return -1;
+            slot = slot_of(texts, text, size, hash);
+        }
         if (!borrow)
             copy = arena_strndup(texts->arena, text, size);
         if (!copy)
             return -1;
-        slot = slot_of(texts, text, size, hash);
-        texts->entries[texts->count] = (struct entry){copy, size, hash};
-        *slot = ++texts->count;
+        texts->entries[texts->count] = (struct entry){copy, size};
+        *slot = (struct slot){++texts->count, hash};
     }
-    *number = *slot - 1;
+    *number = slot->entry - 1;
+    return 0;
+}
+
+/* Without a slot: it is found by its place. */
+static int
+append(struct texts *texts, const char *text, uint32_t *number)
+{
+    if (texts->count == texts->room && grow(texts) != 0)
+        return -1;
+    *number = texts->count++;
+    texts->entries[*number] = (struct entry){text, strlen(text)};
     return 0;
 }
 
@@ -184,7 +215,9 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
         return -1;
     place = place_of(texts->places, texts->place_room, texts, text);
     if (!place->text) {
-        if (add(texts, text, strlen(text), texts->borrows, &place->number) != 0)
+        if ((texts->distinct ? append(texts, text, &place->number)
+                             : add(texts, text, strlen(text), texts->borrows,
+                                   &place->number)) != 0)
             return -1;
         place->text = text;
         texts->place_count++;
@@ -205,6 +238,12 @@ const char *
 texts_get(const struct texts *texts, uint32_t number)
 {
     return texts->entries[number].text;
+}
+
+size_t
+texts_size(const struct texts *texts, uint32_t number)
+{
+    return texts->entries[number].size;
 }
 
 uint32_t

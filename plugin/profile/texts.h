@@ -4,6 +4,7 @@
 #ifndef HW_TEXTS_H
 #define HW_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,8 +13,10 @@ struct texts;
 
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
-/* One that does not copy what texts_add_lasting is given. */
-struct texts *texts_new_borrowing(struct arena *arena);
+/* One that does not copy what texts_add_lasting is given; nor, if these are
+ * distinct wherever their places are, compares it with others: only their
+ * places, and texts_add's texts with each other. */
+struct texts *texts_new_borrowing(struct arena *arena, bool distinct);
 void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 
 /* The number of a text, added unless there.  -1 without memory. */
@@ -28,6 +31,7 @@ int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 void texts_forget_places(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);
+size_t texts_size(const struct texts *texts, uint32_t number); /* its bytes */
 uint32_t texts_count(const struct texts *texts);
 size_t texts_memory(const struct texts *texts); /* but for the copies */
 

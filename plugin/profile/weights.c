@@ -9,11 +9,17 @@
 #include "texts.h"
 #include "view_options.h"
 
+/* Of a name while stacks are weighed: what each frame adds to, together. */
+struct sum {
+    double value, variance; /* cumulative */
+    uint32_t seen;          /* 1 + the stack that it was last met in */
+};
+
 /* While stacks are weighed. */
 struct weighing {
     struct weights *weights;
     const struct view_options *options;
-    size_t *seen;      /* per text: 1 + the stack that it was last met in */
+    struct sum *sums;  /* per text */
     uint32_t nameless; /* the text "", what no name was left of: not weighed */
     bool located;      /* stacks show what their locations show */
 };
@@ -22,7 +28,7 @@ struct weighing {
  * once. */
 struct share {
     double value, variance;
-    size_t mark;
+    uint32_t mark;
     bool leaf; /* the next name is the innermost */
 };
 
@@ -40,18 +46,17 @@ add_names(struct weighing *w, const uint32_t *names, size_t count,
           struct share *share)
 {
     struct weight *list = w->weights->list;
-    size_t *seen = w->seen, mark = share->mark;
 
     for (size_t k = 0; k < count; k++) {
-        struct weight *weight = &list[names[k]];
+        struct sum *sum = &w->sums[names[k]];
 
-        if (seen[names[k]] == mark)
+        if (sum->seen == share->mark)
             continue;
-        seen[names[k]] = mark;
-        weight->cumulative += share->value;
-        weight->cumulative_variance += share->variance;
+        sum->seen = share->mark;
+        sum->value += share->value;
+        sum->variance += share->variance;
         if (share->leaf)
-            add_leaf(w, weight, share);
+            add_leaf(w, &list[names[k]], share);
     }
 }
 
@@ -74,7 +79,7 @@ add_located(struct weighing *w, const struct profile_stack *stack,
 }
 
 static int
-add_stack(struct weighing *w, const struct profile_stack *stack, size_t mark)
+add_stack(struct weighing *w, const struct profile_stack *stack, uint32_t mark)
 {
     struct weights *weights = w->weights;
     struct share share = {.value = profile_value(stack, w->options->measure),
@@ -85,7 +90,7 @@ add_stack(struct weighing *w, const struct profile_stack *stack, size_t mark)
     if (w->options->measure == MEASURE_INUSE_SPACE)
         share.variance = stack->variance;
     if (w->nameless < weights->count)
-        w->seen[w->nameless] = mark;
+        w->sums[w->nameless].seen = mark;
     if (w->located) {
         add_located(w, stack, &share);
         return 0;
@@ -109,14 +114,19 @@ weigh(struct weighing *w, const struct profile *profile, struct error *err)
     for (size_t i = 0; i < profile->stack_count; i++) {
         if (view_cancelled(w->options, i, err))
             return -1;
-        if (add_stack(w, &profile->stacks[i], i + 1) != 0) {
+        if (add_stack(w, &profile->stacks[i], (uint32_t)i + 1) != 0) {
             error_memory(err, "the functions' names");
             return -1;
         }
     }
-    for (uint32_t i = 0; i < weights->count; i++)
-        if (w->seen[i] && i != w->nameless)
+    for (uint32_t i = 0; i < weights->count; i++) {
+        const struct sum *sum = &w->sums[i];
+
+        if (sum->seen && i != w->nameless)
             weights->list[i].name = texts_get(texts, i);
+        weights->list[i].cumulative = sum->value;
+        weights->list[i].cumulative_variance = sum->variance;
+    }
     return 0;
 }
 
@@ -135,12 +145,12 @@ weights_init(struct weights *weights, const struct profile *profile,
     weights->list = mem_zalloc(weights->count, sizeof(*weights->list));
     weights->frames =
         mem_zalloc(weights->names.longest, sizeof(*weights->frames));
-    w.seen = mem_zalloc(weights->count, sizeof(*w.seen));
-    if (weights->list && weights->frames && w.seen)
+    w.sums = mem_zalloc(weights->count, sizeof(*w.sums));
+    if (weights->list && weights->frames && w.sums)
         rc = weigh(&w, profile, err);
     else
         error_memory(err, "the functions' weights");
-    mem_free(w.seen);
+    mem_free(w.sums);
     return rc;
 }
 

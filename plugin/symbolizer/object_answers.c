@@ -105,7 +105,7 @@ object_take_text(void *arg, struct span text)
     }
     clean_text(text, clean);
     grown = &job->texts[job->text_count];
-    *grown = names_text(job->names, clean);
+    *grown = names_text(job->names, (struct span){clean, text.size});
     if (!*grown)
         return false;
     job->text_count++;
@@ -121,6 +121,12 @@ text_of(const struct job *job, uint32_t number)
     return number <= job->text_count ? job->texts[number - 1] : NULL;
 }
 
+static const char *
+text_kept(struct job *job, const char *text)
+{
+    return names_text(job->names, (struct span){text, strlen(text)});
+}
+
 /* The answer's place in this process; its texts are names' own. */
 static bool
 add_answer(struct object *object, struct item *item,
@@ -133,11 +139,11 @@ add_answer(struct object *object, struct item *item,
 
     if (frame.function[0] == '+' && location.frame_count == 1) {
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
-        frame.function = names_text(job->names, text);
+        frame.function = text_kept(job, text);
         location.frames = &frame;
     }
     if (!object->module_text)
-        object->module_text = names_text(job->names, object->module);
+        object->module_text = text_kept(job, object->module);
     location.address = item->address;
     location.in_allocator = object->in_allocator;
     location.module = object->module_text;

@@ -43,13 +43,19 @@ static const char *const names[][2] = {
     {"f(int) const && noexcept", "f && noexcept"},
 };
 
+static struct span
+span_of(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
 START_TEST(names_are_shortened_as_jeprof_does)
 {
     struct buffer out;
 
     buffer_init(&out, 1024);
     buffer_text(&out, "before ");
-    function_name_shorten(names[_i][0], &out);
+    function_name_shorten(span_of(names[_i][0]), &out);
     ck_assert(!out.failed);
     ck_assert_str_eq(out.data + strlen("before "), names[_i][1]);
     buffer_fini(&out);
@@ -67,7 +73,7 @@ START_TEST(deep_nesting_is_no_trouble)
     memset(name + 1 + DEPTH, '>', DEPTH);
     name[2 * DEPTH + 1] = '\0';
     buffer_init(&out, 5 * DEPTH);
-    function_name_shorten(name, &out);
+    function_name_shorten(span_of(name), &out);
     ck_assert(!out.failed);
     ck_assert_uint_le(out.size, 2 * DEPTH + 1);
     ck_assert_int_eq(out.data[0], 'f');
@@ -81,7 +87,7 @@ START_TEST(no_room_fails_and_sticks)
     struct buffer out;
 
     buffer_init(&out, 4);
-    function_name_shorten("f(int)", &out);
+    function_name_shorten(span_of("f(int)"), &out);
     ck_assert(out.failed);
     buffer_fini(&out);
 }

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "heap_dump.h"
+#include "heap_lines.h"
 #include "suite.h"
 
 static const char whole[] =
@@ -327,6 +328,146 @@ START_TEST(addresses_chosen_to_collide_take_no_longer)
 }
 END_TEST
 
+/* A text that comes in pieces. */
+struct pieces {
+    const char *text;
+    size_t size, piece; /* bytes of one */
+    bool broken;        /* there is an error behind it */
+};
+
+/* heap_source.read */
+static ssize_t
+read_piece(void *arg, char *to, size_t room, struct error *err)
+{
+    struct pieces *p = arg;
+    size_t n = p->size < p->piece ? p->size : p->piece;
+
+    ck_assert_uint_ge(room, n);
+    if (n == 0 && p->broken) {
+        error_set(err, ER_UNKNOWN, "the disk is gone");
+        return -1;
+    }
+    memcpy(to, p->text, n);
+    p->text += n;
+    p->size -= n;
+    return (ssize_t)n;
+}
+
+static struct heap_dump *
+read_pieces(const char *text, size_t size, size_t piece, struct error *err)
+{
+    struct pieces pieces = {text, size, piece, false};
+    const struct heap_source source = {read_piece, &pieces};
+
+    return heap_dump_read(&source, err);
+}
+
+static void
+check_equal(const struct heap_dump *a, const struct heap_dump *b)
+{
+    ck_assert_uint_eq(a->rate, b->rate);
+    ck_assert_int_eq(a->truncated, b->truncated);
+    ck_assert_uint_eq(a->address_count, b->address_count);
+    ck_assert_uint_eq(a->stack_count, b->stack_count);
+    ck_assert_uint_eq(a->maps.count, b->maps.count);
+    for (size_t i = 0; i < a->address_count; i++)
+        ck_assert_uint_eq(a->addresses[i], b->addresses[i]);
+    for (size_t i = 0; i < a->stack_count; i++) {
+        const struct heap_stack *x = &a->stacks[i], *y = &b->stacks[i];
+
+        ck_assert_uint_eq(x->depth, y->depth);
+        ck_assert_uint_eq(x->bytes, y->bytes);
+        for (uint32_t k = 0; k < x->depth; k++)
+            ck_assert_uint_eq(x->addresses[k], y->addresses[k]);
+    }
+    for (size_t i = 0; i < a->maps.count; i++)
+        ck_assert_str_eq(a->maps.list[i].path, b->maps.list[i].path);
+}
+
+/* Of every length; and some of a text that is cut off at every byte. */
+START_TEST(pieces_of_any_size_are_read_as_the_whole)
+{
+    for (size_t size = 0; size < sizeof(whole); size++) {
+        struct error err = {0};
+        struct heap_dump *expected = heap_dump_parse(whole, size, &err);
+
+        for (size_t piece = 1; piece <= size + 1;
+             piece += size + 1 == sizeof(whole) ? 1 : 1 + size / 3) {
+            struct error other = {0};
+            struct heap_dump *dump = read_pieces(whole, size, piece, &other);
+
+            ck_assert_int_eq(dump != NULL, expected != NULL);
+            ck_assert_str_eq(other.text, err.text);
+            if (dump)
+                check_equal(dump, expected);
+            heap_dump_free(dump);
+        }
+        heap_dump_free(expected);
+    }
+}
+END_TEST
+
+START_TEST(errors_in_pieces_name_the_same_line)
+{
+    const char *text = refused[_i].text;
+    struct error whole_err = {0}, err = {0};
+
+    ck_assert_ptr_null(parse(text, &whole_err));
+    for (size_t piece = 1; piece <= strlen(text) + 1; piece++) {
+        ck_assert_ptr_null(read_pieces(text, strlen(text), piece, &err));
+        ck_assert_str_eq(err.text, whole_err.text);
+    }
+}
+END_TEST
+
+/* Stacks that share much with the one before, which is out of the window by
+ * then but for its line. */
+START_TEST(lines_longer_than_the_window_keep_the_one_before)
+{
+    enum { DEEP = HEAP_DUMP_DEPTH_MAX, STACKS = 60 };
+    struct heap_dump *expected, *dump;
+    struct error err = {0};
+    struct buffer text;
+
+    buffer_init(&text, 16 << 20);
+    buffer_text(&text, "heap_v2/1\n");
+    for (unsigned i = 0; i < STACKS; i++) {
+        buffer_char(&text, '@');
+        for (unsigned k = 0; k < DEEP; k++)
+            buffer_format(&text, " 0x%x", k == i * 10 ? 7 : 0x55550000 + k);
+        buffer_text(&text, "\nnothing that is known, and ");
+        for (unsigned k = 0; k < i * 400; k++)
+            buffer_text(&text, "so very long ");
+        buffer_text(&text, "\n  t*: 1: 1 [0: 0]\n");
+    }
+    buffer_text(&text, "MAPPED_LIBRARIES:\n");
+    ck_assert(!text.failed);
+    expected = heap_dump_parse(text.data, text.size, &err);
+    ck_assert_msg(expected != NULL, "%s", err.text);
+    for (size_t piece = 1000; piece < 200000; piece += 19919) {
+        dump = read_pieces(text.data, text.size, piece, &err);
+        ck_assert_msg(dump != NULL, "%s", err.text);
+        check_equal(dump, expected);
+        heap_dump_free(dump);
+    }
+    heap_dump_free(expected);
+    buffer_fini(&text);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_an_error_wherever_it_is)
+{
+    for (size_t size = 0; size < sizeof(whole); size++) {
+        struct pieces pieces = {whole, size, 100, true};
+        const struct heap_source source = {read_piece, &pieces};
+        struct error err = {0};
+
+        ck_assert_ptr_null(heap_dump_read(&source, &err));
+        ck_assert_str_eq(err.text, "the disk is gone");
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -346,6 +487,11 @@ main(void)
     tcase_add_test(tc, there_is_a_ceiling_on_stacks);
     tcase_add_test(tc, thousands_of_addresses_stay_in_order);
     tcase_add_test(tc, addresses_chosen_to_collide_take_no_longer);
+    tcase_add_test(tc, pieces_of_any_size_are_read_as_the_whole);
+    tcase_add_loop_test(tc, errors_in_pieces_name_the_same_line, 0,
+                        sizeof(refused) / sizeof(refused[0]));
+    tcase_add_test(tc, lines_longer_than_the_window_keep_the_one_before);
+    tcase_add_test(tc, what_cannot_be_read_is_an_error_wherever_it_is);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
