@@ -198,7 +198,7 @@ cluster_prepare(struct error *err)
 {
     /* For each connection the library reads all authorities that the system
      * trusts, which takes the loop 40 ms and a megabyte, and asks none of them:
-     * a node is who has proven it, and its certificate is pinned.
+     * a node is who has proven it, and its certificate with it.
      * NOLINTBEGIN(concurrency-mt-unsafe): there are no other threads yet. */
     if (setenv("SSL_CERT_FILE", "/dev/null", 1) != 0 ||
         setenv("SSL_CERT_DIR", "/dev/null", 1) != 0) {

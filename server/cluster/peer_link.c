@@ -215,9 +215,19 @@ connected(struct peer_link *l)
         fail_text(l, "it does not encrypt");
         return false;
     }
+    /* Nothing is asked where somebody in between may read it. */
+    if (l->place.tls && !peer_socket_is_proven(l)) {
+        fail_text(l, l->client.has_fingerprint
+                         ? "the certificate is not the one that it proves to "
+                           "have: somebody may be in between"
+                         : "it does not tell its certificate's print");
+        return false;
+    }
     uv_timer_stop(&l->timer);
     l->mysql.net.max_packet_size = PEER_CELL_MAX;
     peer_socket_connected(l);
+    peer_link_trim(l, PEER_LINK_RESTING);
+    peer_stack_trim(l);
     l->state = PEER_LINK_READY;
     l->events->connected(l);
     return false;
@@ -241,7 +251,7 @@ rest(struct peer_link *l, const struct error *error)
     buffer_fini(&l->text);
     buffer_init(&l->text, PEER_CELL_MAX);
     unwatch(l);
-    peer_link_trim(l);
+    peer_link_trim(l, PEER_LINK_RESTING);
     l->events->answered(l, error);
     if (l->events && !l->broken && !l->mysql.net.pvio)
         fail_text(l, "it hung up");
@@ -340,7 +350,7 @@ fetched(struct peer_link *l)
     l->events->row(l, cells);
     if (!l->events || l->broken)
         return false;
-    peer_link_trim(l);
+    peer_link_trim(l, PEER_LINK_KEPT);
     return may_read(l);
 }
 

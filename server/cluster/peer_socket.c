@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -72,6 +73,12 @@ peer_stack_fini(struct peer_link *l)
     if (l->stack)
         munmap(l->stack, GUARD + PEER_LINK_STACK);
     l->stack = NULL;
+}
+
+void
+peer_stack_trim(struct peer_link *l)
+{
+    (void)madvise(l->stack + GUARD, PEER_LINK_STACK, MADV_DONTNEED);
 }
 
 /* On the stack.  makecontext's arguments are ints: a pointer has two. */
@@ -396,6 +403,34 @@ on_bio(BIO *bio, int what, const char *data, size_t size, int number,
     return what & BIO_CB_RETURN ? result : 1;
 }
 
+bool
+peer_socket_is_proven(const struct peer_link *l)
+{
+    MARIADB_TLS *tls = l->mysql.net.pvio->ctls;
+    X509 *shown = tls ? SSL_get1_peer_certificate(tls->ssl) : NULL;
+    uint8_t print[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    bool is = shown && l->client.has_fingerprint &&
+              X509_digest(shown, EVP_sha1(), print, &size) == 1 &&
+              size == PEER_FINGERPRINT &&
+              memcmp(print, l->client.fingerprint, size) == 0;
+
+    X509_free(shown);
+    return is;
+}
+
+/* What it reads ahead into, which is OpenSSL's work here: 16 KB. */
+static void
+drop_cache(MARIADB_PVIO *pvio)
+{
+    if (pvio->cache_size > 0 &&
+        pvio->cache_pos < pvio->cache + pvio->cache_size)
+        return; /* it has something */
+    free(pvio->cache);
+    pvio->cache = pvio->cache_pos = NULL;
+    pvio->cache_size = 0;
+}
+
 void
 peer_socket_connected(struct peer_link *l)
 {
@@ -404,6 +439,7 @@ peer_socket_connected(struct peer_link *l)
 
     if (!tls)
         return;
+    drop_cache(l->mysql.net.pvio);
     SSL_set_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS); /* 34 KB, while idle */
     bio = SSL_get_rbio(tls->ssl);
     BIO_set_callback_ex(bio, on_bio);

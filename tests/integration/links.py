@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -372,12 +373,12 @@ def test_nodes_come_and_go_with_a_reload():
         assert c.one(C) == "OK 7"
 
 
-def test_tls_is_pinned_and_learned_again():
+def test_tls_ends_where_it_was_proven():
     with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
         relay = c.relays[B]
         assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
         asked = relay.connections
-        assert asked == 3, asked  # in the clear, to learn, pinned
+        assert asked == 2, asked  # in the clear, by TLS
         assert c.one(B) == "OK 7" and relay.connections == asked
         relay.mode = "handshake"
         relay.cut()
@@ -393,8 +394,31 @@ def test_tls_is_pinned_and_learned_again():
         c.nodes[B].stop()
         c.start(B)
         assert c.one(B) == "OK 7"
-        # pinned to what it was, to learn, pinned
-        assert relay.connections == asked + 3, relay.connections
+        assert relay.connections == asked + 1, relay.connections
+
+
+def test_nothing_is_asked_where_somebody_is_in_between():
+    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        relay.certificate = os.path.join(c.nodes[B].directory, "between.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+             "-subj", "/CN=heapwire", "-keyout", relay.certificate, "-out",
+             relay.certificate + ".cert"], check=True, capture_output=True)
+        with open(relay.certificate + ".cert", encoding="ascii") as cert, \
+                open(relay.certificate, "a", encoding="ascii") as both:
+            both.write(cert.read())
+        assert c.one(B) == "OK 7"
+        relay.cut()
+        relay.mode = "between"
+        said = c.one(B)
+        assert said == (f"ERROR submit failed for 127.0.0.1:{relay.port}: the "
+                        "certificate is not the one that it proves to have: "
+                        "somebody may be in between"), said
+        assert relay.heard, "it logs in"
+        assert b"ADMIN" not in relay.heard
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
 
 
 def main(names):
