@@ -160,6 +160,9 @@ void peer_link_trim(struct peer_link *link, size_t kept);
 /* Ends a call that is under way, and the connection. */
 void peer_link_abandon(struct peer_link *link);
 
+/* Of an answer; the first one counts. */
+void peer_link_note_byte(struct peer_link *link);
+
 /* ---- peer_socket.c: its sockets, and the stack that its calls have ---- */
 
 /* Once, before there are other threads. */

@@ -158,6 +158,14 @@ is_starved(struct peer_link *l)
     return l->starved;
 }
 
+static void
+count(struct peer_link *l, size_t bytes)
+{
+    l->run += bytes;
+    l->bytes += bytes;
+    peer_link_note_byte(l);
+}
+
 static ssize_t
 read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
 {
@@ -174,10 +182,8 @@ read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
         if (errno == EAGAIN && !wait_for(l, MYSQL_WAIT_READ))
             return -1;
     }
-    if (got > 0) {
-        l->run += (size_t)got;
-        l->bytes += (size_t)got;
-    }
+    if (got > 0)
+        count(l, (size_t)got);
     return got;
 }
 
@@ -396,10 +402,8 @@ on_bio(BIO *bio, int what, const char *data, size_t size, int number,
         BIO_set_retry_read(bio);
         return -1;
     }
-    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done) {
-        l->run += *done;
-        l->bytes += *done;
-    }
+    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done)
+        count(l, *done);
     return what & BIO_CB_RETURN ? result : 1;
 }
 
