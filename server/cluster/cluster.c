@@ -26,6 +26,7 @@ struct cluster {
     /* Ascending by id; the loop alone changes it, under the lock. */
     struct peer **peers;
     size_t count;
+    bool many; /* more than stay connected; it was told */
     /* Of this node's membership, likewise; code 0: none. */
     struct error trouble;
     int64_t trouble_ms;
@@ -111,6 +112,27 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
     }
 }
 
+/* Who is not kept connected costs a log-in with each statement. */
+static void
+say_if_many(struct cluster *c)
+{
+    size_t kept =
+        c->pool.links_max < PEER_IDLE_MAX ? c->pool.links_max : PEER_IDLE_MAX;
+    bool many = c->count > kept;
+
+    if (many && !c->many && c->pool.links_max < PEER_IDLE_MAX)
+        log_line("the cluster has %zu nodes, and the limit of descriptors "
+                 "(ulimit -n) allows %zu connections to them: the others are "
+                 "connected to anew by each statement; four times as many "
+                 "descriptors as nodes are enough",
+                 c->count, kept);
+    else if (many && !c->many)
+        log_line("the cluster has %zu nodes: %zu of them stay connected, and "
+                 "the others are connected to anew by each statement",
+                 c->count, kept);
+    c->many = many;
+}
+
 static int
 take_members(struct cluster *c, const struct members *members)
 {
@@ -137,6 +159,7 @@ take_members(struct cluster *c, const struct members *members)
     pthread_mutex_unlock(&c->lock);
     say_farewell(before, before_count, peers, members->count);
     drop_peers(before, before_count);
+    say_if_many(c);
     return 0;
 }
 
