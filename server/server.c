@@ -39,6 +39,23 @@ is_resting(const struct server *server)
            server->logins[TRANSPORT_TCP].count == 0;
 }
 
+static void on_tick(uv_timer_t *tick);
+
+static void
+set_pace(struct server *server, uint64_t ms)
+{
+    if (server->pace_ms != ms)
+        uv_timer_start(&server->tick, on_tick, ms, ms);
+    server->pace_ms = ms;
+}
+
+void
+server_hurry(struct server *server)
+{
+    if (server->pace_ms == SERVER_RESTING_MS)
+        set_pace(server, SERVER_TICK_MS);
+}
+
 /* Closing one may free it, but none other: next is safe to keep. */
 static void
 on_tick(uv_timer_t *tick)
@@ -47,9 +64,7 @@ on_tick(uv_timer_t *tick)
     uint64_t now_ms = clock_ms();
     struct session *next;
 
-    if (is_resting(server) && ++server->ticks < SERVER_RESTING_TICKS)
-        return;
-    server->ticks = 0;
+    set_pace(server, is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next;
         if (server->stopping && now_ms >= server->stop_deadline_ms)
@@ -354,9 +369,7 @@ server_add(struct server *server, struct session *s)
     s->spare = !has_room(server, s->transport);
     server->spares += s->spare;
     server->count++;
-    if (!server->ticking)
-        uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
-    server->ticking = true;
+    set_pace(server, SERVER_TICK_MS);
 }
 
 void
@@ -372,7 +385,7 @@ server_remove(struct server *server, struct session *s)
     if (server->count > 0)
         return;
     uv_timer_stop(&server->tick);
-    server->ticking = false;
+    server->pace_ms = 0;
     if (server->stopping)
         stop_now(server);
 }
@@ -385,6 +398,7 @@ server_stop(struct server *server)
     if (server->stopping)
         return;
     server->stopping = true;
+    server_hurry(server);
     server->stop_deadline_ms = clock_ms() + SERVER_STOP_MS;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next;

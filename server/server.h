@@ -38,7 +38,7 @@ enum {
     SERVER_OWED_MAX = 256 * 1024 * 1024, /* bytes of replies, as for large ones:
                                             small ones always fit */
     SERVER_TICK_MS = 250,
-    SERVER_RESTING_TICKS = 4, /* where nobody logs in and nothing runs */
+    SERVER_RESTING_MS = 1000, /* where nobody logs in and nothing runs */
     SERVER_STOP_MS = 3000     /* what sessions get to say farewell */
 };
 
@@ -79,9 +79,9 @@ struct server {
     size_t owed;             /* bytes that they have not read yet */
     size_t prepared;         /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
-    uv_timer_t tick; /* runs only while there are sessions */
-    unsigned ticks;  /* that looked at nobody */
-    bool ticking, stopping, stopped;
+    uv_timer_t tick;  /* runs only while there are sessions */
+    uint64_t pace_ms; /* of it; 0: it does not run */
+    bool stopping, stopped;
     uint64_t stop_deadline_ms;
     /* One for all: libuv fills it and hands it over before the next read. */
     char input[SERVER_INPUT];
@@ -108,6 +108,9 @@ void server_set_tls(struct server *server, SSL_CTX *context);
 
 /* The settings that may change while it runs, and those that are shown. */
 void server_set_settings(struct server *server, const struct config *config);
+
+/* Somebody logs in, or something runs, as it may not have before. */
+void server_hurry(struct server *server);
 
 /* May one more come in?  Where there is no room, whoever has been longest
  * about logging in has to go. */

@@ -41,6 +41,8 @@ session_enter(struct session *s, enum session_state state)
     s->counted = is_logging_in(state);
     packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
                                                          : SESSION_PACKET);
+    if (state == SESSION_RUNNING)
+        server_hurry(server);
     if (state == SESSION_READY)
         registry_set_command(&server->registry, &s->entry, "Sleep", "", none,
                              s->since_ms);

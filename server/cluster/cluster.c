@@ -28,6 +28,7 @@ struct cluster {
     /* Ascending by id; the loop alone changes it, under the lock. */
     struct peer **peers;
     size_t count;
+    bool many; /* more than stay connected; it was told */
     /* Of this node's membership, likewise; code 0: none. */
     struct error trouble;
     int64_t trouble_ms;
@@ -113,6 +114,27 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
     }
 }
 
+/* Who is not kept connected costs a log-in with each statement. */
+static void
+say_if_many(struct cluster *c)
+{
+    size_t kept =
+        c->pool.links_max < PEER_IDLE_MAX ? c->pool.links_max : PEER_IDLE_MAX;
+    bool many = c->count > kept;
+
+    if (many && !c->many && c->pool.links_max < PEER_IDLE_MAX)
+        log_line("the cluster has %zu nodes, and the limit of descriptors "
+                 "(ulimit -n) allows %zu connections to them: the others are "
+                 "connected to anew by each statement; four times as many "
+                 "descriptors as nodes are enough",
+                 c->count, kept);
+    else if (many && !c->many)
+        log_line("the cluster has %zu nodes: %zu of them stay connected, and "
+                 "the others are connected to anew by each statement",
+                 c->count, kept);
+    c->many = many;
+}
+
 static int
 take_members(struct cluster *c, const struct members *members)
 {
@@ -139,6 +161,7 @@ take_members(struct cluster *c, const struct members *members)
     pthread_mutex_unlock(&c->lock);
     say_farewell(before, before_count, peers, members->count);
     drop_peers(before, before_count);
+    say_if_many(c);
     return 0;
 }
 
@@ -201,7 +224,7 @@ cluster_prepare(struct error *err)
 {
     /* For each connection the library reads all authorities that the system
      * trusts, which takes the loop 40 ms and a megabyte, and asks none of them:
-     * a node is who has proven it, and its certificate is pinned.
+     * a node is who has proven it, and its certificate with it.
      * NOLINTBEGIN(concurrency-mt-unsafe): there are no other threads yet. */
     if (setenv("SSL_CERT_FILE", "/dev/null", 1) != 0 ||
         setenv("SSL_CERT_DIR", "/dev/null", 1) != 0) {

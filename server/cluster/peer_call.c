@@ -1,8 +1,6 @@
 /* peer_call.c - one question to one node: see peer_pool.h. */
 #include <string.h>
 
-#include <errmsg.h>
-
 #include "clock.h"
 #include "linked_list.h"
 #include "peer_failure.h"
@@ -162,25 +160,9 @@ static void
 connected(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
-    struct peer_place *place = &call->peer->place;
-    struct error why, err;
 
     call->peer->pool->connecting--;
-    if (!link->place.tls || link->place.pinned) {
-        ask(call);
-        return;
-    }
-    /* Nothing is asked on a connection that somebody in between may have
-     * ended: the print that the node itself has proven is pinned next. */
-    if (!link->client.has_fingerprint) {
-        error_set(&why, ER_UNKNOWN, "it does not tell its certificate's print");
-        peer_failure_submit(&err, place, &why);
-        end_failed(call, &err);
-        return;
-    }
-    memcpy(place->fingerprint, link->client.fingerprint, PEER_FINGERPRINT);
-    place->pinned = true;
-    connect_again(call);
+    ask(call);
 }
 
 /* Is there a reason to try once more? */
@@ -201,12 +183,6 @@ recover(struct peer_call *call)
     if (!link->place.tls && number == ER_SECURE_TRANSPORT_REQUIRED &&
         !call->secured) {
         call->secured = place->tls = true;
-        return true;
-    }
-    if (link->place.pinned && number == CR_SSL_CONNECTION_ERROR &&
-        !call->learned) {
-        call->learned = true; /* it has another certificate by now? */
-        place->pinned = false;
         return true;
     }
     return false;

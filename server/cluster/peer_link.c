@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <openssl/crypto.h>
 
@@ -129,24 +128,13 @@ drive_soon(struct peer_link *l)
     uv_timer_start(&l->timer, on_timer, 0, 0);
 }
 
-static void
-note_byte(struct peer_link *l)
+void
+peer_link_note_byte(struct peer_link *l)
 {
-    if (l->heard)
+    if (l->heard || l->state == PEER_LINK_CONNECTING)
         return;
     l->heard = true;
     l->heard_ns = uv_hrtime();
-}
-
-/* Is it a first byte, as opposed to a farewell? */
-static void
-look_for_byte(struct peer_link *l)
-{
-    char byte;
-
-    if (l->state == PEER_LINK_ASKING && !l->heard &&
-        recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-        note_byte(l);
 }
 
 static void
@@ -160,8 +148,8 @@ on_poll(uv_poll_t *poll, int status, int events)
     }
     (void)status; /* what is wrong the socket says by itself */
     (void)events;
-    look_for_byte(l);
-    drive(l);
+    if (!l->due) /* the timer goes on, right now */
+        drive(l);
 }
 
 static int
@@ -226,9 +214,19 @@ connected(struct peer_link *l)
                      "somebody is in between");
         return false;
     }
+    /* Nothing is asked where somebody in between may read it. */
+    if (l->place.tls && !peer_socket_is_proven(l)) {
+        fail_text(l, l->client.has_fingerprint
+                         ? "the certificate is not the one that it proves to "
+                           "have: somebody may be in between"
+                         : "it does not tell its certificate's print");
+        return false;
+    }
     uv_timer_stop(&l->timer);
     l->mysql.net.max_packet_size = PEER_CELL_MAX;
     peer_socket_connected(l);
+    peer_link_trim(l, PEER_LINK_RESTING);
+    peer_stack_trim(l);
     l->state = PEER_LINK_READY;
     l->events->connected(l);
     return false;
@@ -246,13 +244,12 @@ call_query(struct peer_link *l)
 static void
 rest(struct peer_link *l, const struct error *error)
 {
-    note_byte(l);
+    peer_link_note_byte(l);
     l->state = PEER_LINK_READY;
     l->reused = true;
     buffer_fini(&l->text);
     buffer_init(&l->text, PEER_CELL_MAX);
-    unwatch(l);
-    peer_link_trim(l);
+    peer_link_trim(l, PEER_LINK_RESTING);
     l->events->answered(l, error);
     if (l->events && !l->broken && !l->mysql.net.pvio)
         fail_text(l, "it hung up");
@@ -281,7 +278,6 @@ asked(struct peer_link *l)
             fail_reason(l);
         return false;
     }
-    note_byte(l); /* the poll is not told what came at once */
     if (mysql_field_count(&l->mysql) != l->columns) {
         error_set(&error, ER_UNKNOWN,
                   "it answered with %u columns instead of %zu",
@@ -351,7 +347,7 @@ fetched(struct peer_link *l)
     l->events->row(l, cells);
     if (!l->events || l->broken)
         return false;
-    peer_link_trim(l);
+    peer_link_trim(l, PEER_LINK_KEPT);
     return may_read(l);
 }
 
@@ -463,7 +459,6 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     l->heard_ns = 0;
     l->bytes_before = l->bytes;
     l->state = PEER_LINK_ASKING;
-    unwatch(l);
     drive_soon(l);
     return 0;
 }

@@ -29,11 +29,12 @@ enum {
                              which takes both ends a processor */
     PEER_LINK_SILENT = 5, /* times that, for its host to acknowledge what was
                              sent, or that it is still there */
-    PEER_LINK_HELLO = 64 << 10, /* bytes of a packet before it has proven who
-                                   it is */
-    PEER_LINK_HEADER = 1 << 20, /* of all that comes before a row */
-    PEER_LINK_KEPT = 256 << 10, /* of a packet's buffer, between packets */
-    PEER_LINK_RUN = 256 << 10,  /* read on end, before others have their turn */
+    PEER_LINK_HELLO = 64 << 10,  /* bytes of a packet before it has proven who
+                                    it is */
+    PEER_LINK_HEADER = 1 << 20,  /* of all that comes before a row */
+    PEER_LINK_KEPT = 256 << 10,  /* of a packet's buffer, between packets */
+    PEER_LINK_RESTING = 4 << 10, /* and between statements */
+    PEER_LINK_RUN = 256 << 10, /* read on end, before others have their turn */
     PEER_LINK_ROW = 64 /* bytes more that a row counts there: a call each */
 };
 
@@ -52,9 +53,7 @@ struct peer_place {
     char address[INET6_ADDRSTRLEN];
     uint16_t port;
     const char *socket; /* borrowed; not NULL: by this one instead */
-    bool tls;
-    bool pinned; /* nobody but who shows the certificate of this print */
-    uint8_t fingerprint[PEER_FINGERPRINT];
+    bool tls; /* and nobody but who shows the certificate that it proves */
 };
 
 /* What happens on it.  Each may close the link; none is called after that. */
@@ -158,20 +157,28 @@ void peer_link_reason(struct peer_link *link, struct error *out);
 /* True, with *out: the node's own refusal of a statement. */
 bool peer_link_said(struct peer_link *link, struct error *out);
 /* Between two packets, of which nobody needs the first any more: its buffer is
- * of PEER_LINK_KEPT again. */
-void peer_link_trim(struct peer_link *link);
+ * of no more than kept again. */
+void peer_link_trim(struct peer_link *link, size_t kept);
 /* Ends a call that is under way, and the connection. */
 void peer_link_abandon(struct peer_link *link);
+
+/* Of an answer; the first one counts. */
+void peer_link_note_byte(struct peer_link *link);
 
 /* ---- peer_socket.c: its sockets, and the stack that its calls have ---- */
 
 /* Once, before there are other threads. */
 int peer_socket_prepare(struct error *err);
-/* Of one that has connected, by TLS: what it reads in a turn has its end. */
+/* Of one that has connected, by TLS: what it reads in a turn has its end, and
+ * it keeps little while it is idle. */
 void peer_socket_connected(struct peer_link *link);
+/* Is the certificate that was shown on it the one that the node has proven? */
+bool peer_socket_is_proven(const struct peer_link *link);
 
 int peer_stack_init(struct peer_link *link, struct error *err);
 void peer_stack_fini(struct peer_link *link);
+/* No call is under way, and the next ones take less of it. */
+void peer_stack_trim(struct peer_link *link);
 /* What function waits for, MYSQL_WAIT_...; 0: it has returned. */
 int peer_stack_call(struct peer_link *link,
                     void (*function)(struct peer_link *link));

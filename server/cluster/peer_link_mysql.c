@@ -11,16 +11,6 @@
 
 #include "peer_link.h"
 
-static void
-pin(struct peer_link *l)
-{
-    char hex[2 * PEER_FINGERPRINT + 1];
-
-    for (size_t i = 0; i < PEER_FINGERPRINT; i++)
-        snprintf(hex + 2 * i, 3, "%02X", l->place.fingerprint[i]);
-    mysql_optionsv(&l->mysql, MARIADB_OPT_TLS_PEER_FP, hex);
-}
-
 int
 peer_link_prepare(struct peer_link *l, struct error *err)
 {
@@ -44,8 +34,6 @@ peer_link_prepare(struct peer_link *l, struct error *err)
     mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     if (l->place.tls)
         mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &yes);
-    if (l->place.tls && l->place.pinned)
-        pin(l);
     return peer_client_attach(&l->client, m, err);
 }
 
@@ -94,17 +82,17 @@ peer_link_said(struct peer_link *l, struct error *out)
 /* As the library does when it grows: the buffer is malloc's, and has room for
  * two headers behind it. */
 void
-peer_link_trim(struct peer_link *l)
+peer_link_trim(struct peer_link *l, size_t kept)
 {
     enum { HEADERS = 16 };
     NET *net = &l->mysql.net;
     unsigned char *less;
 
-    if (net->pvio && net->max_packet > PEER_LINK_KEPT) {
-        less = realloc(net->buff, PEER_LINK_KEPT + HEADERS);
+    if (net->pvio && net->max_packet > kept) {
+        less = realloc(net->buff, kept + HEADERS);
         if (less) {
             net->buff = net->write_pos = net->read_pos = less;
-            net->max_packet = PEER_LINK_KEPT;
+            net->max_packet = kept;
             net->buff_end = less + net->max_packet;
         }
     }

@@ -17,11 +17,11 @@
 #include "peers.h"
 
 enum {
-    PEER_IDLE_EACH = 4,        /* links that a node's next questions find */
-    PEER_IDLE_MAX = 1024,      /* and those to all nodes */
-    PEER_IDLE_MS = 60 * 1000,  /* then it is closed */
-    PEER_LINKS_MAX = 4096,     /* open; the others wait for one */
-    PEER_CONNECTING_MAX = 128, /* at once: to prove keys takes a processor */
+    PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
+    PEER_IDLE_MAX = 1024,     /* and those to all nodes */
+    PEER_IDLE_MS = 60 * 1000, /* then it is closed */
+    PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
+    PEER_CONNECTING_MAX = 64, /* at once: to prove keys takes a processor */
     PEER_LARGE_MAX = 8 /* that read a packet of more than PEER_LINK_KEPT, up to
                           PEER_CELL_MAX: the others' wait in their sockets */
 };
@@ -83,7 +83,6 @@ struct peer_call {
     bool waits;    /* for a link */
     bool doubtful; /* and in which line */
     bool tried;    /* a link that was idle turned out dead */
-    bool learned;  /* what its certificate is, in this call */
     bool secured;  /* it asked for TLS, in this call */
 };
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -75,6 +76,12 @@ peer_stack_fini(struct peer_link *l)
     if (l->stack)
         munmap(l->stack, GUARD + PEER_LINK_STACK);
     l->stack = NULL;
+}
+
+void
+peer_stack_trim(struct peer_link *l)
+{
+    (void)madvise(l->stack + GUARD, PEER_LINK_STACK, MADV_DONTNEED);
 }
 
 /* On the stack.  makecontext's arguments are ints: a pointer has two. */
@@ -158,6 +165,14 @@ is_starved(struct peer_link *l)
     return l->starved;
 }
 
+static void
+count(struct peer_link *l, size_t bytes)
+{
+    l->run += bytes;
+    l->bytes += bytes;
+    peer_link_note_byte(l);
+}
+
 static ssize_t
 read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
 {
@@ -174,10 +189,8 @@ read_some(MARIADB_PVIO *pvio, uchar *buffer, size_t length)
         if (errno == EAGAIN && !wait_for(l, MYSQL_WAIT_READ))
             return -1;
     }
-    if (got > 0) {
-        l->run += (size_t)got;
-        l->bytes += (size_t)got;
-    }
+    if (got > 0)
+        count(l, (size_t)got);
     return got;
 }
 
@@ -435,11 +448,37 @@ on_bio(BIO *bio, int what, const char *data, size_t size, int number,
         BIO_set_retry_read(bio);
         return -1;
     }
-    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done) {
-        l->run += *done;
-        l->bytes += *done;
-    }
+    if (what == (BIO_CB_READ | BIO_CB_RETURN) && result > 0 && done)
+        count(l, *done);
     return what & BIO_CB_RETURN ? result : 1;
+}
+
+bool
+peer_socket_is_proven(const struct peer_link *l)
+{
+    MARIADB_TLS *tls = l->mysql.net.pvio->ctls;
+    X509 *shown = tls ? SSL_get1_peer_certificate(tls->ssl) : NULL;
+    uint8_t print[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    bool is = shown && l->client.has_fingerprint &&
+              X509_digest(shown, EVP_sha1(), print, &size) == 1 &&
+              size == PEER_FINGERPRINT &&
+              memcmp(print, l->client.fingerprint, size) == 0;
+
+    X509_free(shown);
+    return is;
+}
+
+/* What it reads ahead into, which is OpenSSL's work here: 16 KB. */
+static void
+drop_cache(MARIADB_PVIO *pvio)
+{
+    if (pvio->cache_size > 0 &&
+        pvio->cache_pos < pvio->cache + pvio->cache_size)
+        return; /* it has something */
+    free(pvio->cache);
+    pvio->cache = pvio->cache_pos = NULL;
+    pvio->cache_size = 0;
 }
 
 /* From the first wait on, which is the handshake's: whoever it is with is not
@@ -463,6 +502,7 @@ peer_socket_connected(struct peer_link *l)
     if (!pvio->ctls)
         return;
     watch_tls(l, pvio);
+    drop_cache(pvio);
     /* 34 KB, while idle */
     SSL_set_mode(pvio->ctls->ssl, SSL_MODE_RELEASE_BUFFERS);
 }

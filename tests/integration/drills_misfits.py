@@ -7,10 +7,8 @@ import resource
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import tempfile
-import threading
 import time
 
 from meddler import Meddler
@@ -214,83 +212,6 @@ def check_its_own_id_elsewhere_is_no_start(m):
     assert done.returncode != 0
     assert (b"[peer 10001] is this node, which listens on 127.0.0.1:" in
             done.stderr), done
-
-
-class ManInTheMiddle:
-    """Has no secret, and a certificate of its own; passes on all the rest."""
-
-    def __init__(self, directory, target):
-        self.target, self.heard, self.connections = target, b"", 0
-        self.files = [os.path.join(directory, f) for f in ("crt", "key")]
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-             "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-             "/CN=n", "-out", self.files[0], "-keyout", self.files[1]],
-            check=True, capture_output=True)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            threading.Thread(target=self.guarded, args=(client,),
-                             daemon=True).start()
-
-    def guarded(self, client):
-        with contextlib.suppress(OSError), client, \
-                socket.create_connection(self.target) as server:
-            self.serve(client, server)
-
-    def serve(self, client, server):
-        client.sendall(server.recv(4096))
-        request = client.recv(36, socket.MSG_WAITALL)
-        server.sendall(request)
-        if request[:1] != b"\x20":  # it does not ask for TLS
-            server.sendall(client.recv(4096))
-            client.sendall(server.recv(4096))
-            return
-        self.connections += 1
-        own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        own.load_cert_chain(*self.files)
-        any_server = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        any_server.check_hostname = False
-        any_server.verify_mode = ssl.CERT_NONE
-        with own.wrap_socket(client, server_side=True) as c, \
-                any_server.wrap_socket(server) as s:
-            back = threading.Thread(target=self.carry, args=(s, c))
-            back.start()
-            while data := c.recv(1 << 16):
-                self.heard += data
-                s.sendall(data)
-            server.shutdown(socket.SHUT_RDWR)
-            back.join()
-
-    @staticmethod
-    def carry(a, b):
-        with contextlib.suppress(OSError):
-            while data := a.recv(1 << 16):
-                b.sendall(data)
-
-
-def check_who_is_in_between_learns_nothing(m):
-    """The proof passes; then its certificate is not the proven one."""
-    settings = "require_tls = yes\n" + IN_CLUSTER
-    port = free_port()
-    with node(10002, port, settings) as b:
-        man = ManInTheMiddle(m.work, ("127.0.0.1", port))
-        peers = f"[peer 10002]\naddress = 127.0.0.1:{man.port}\n"
-        with node(10001, free_port(), settings + peers) as a, \
-                Wire(a.socket, timeout=60).login() as sql:
-            rows = sql.query(b"ADMIN EXECUTE ON ALL 'System.print(1)'")
-            assert rows[0] == [b"10001", b"OK", b"1"], rows
-            assert rows[1][:2] == [b"10002", b"ERROR"], rows
-            assert rows[1][2].decode() == (
-                f"submit failed for 127.0.0.1:{man.port}: TLS/SSL error: "
-                "Fingerprint verification of server certificate failed"), rows
-            assert b"heapwire_peer" in man.heard and man.connections > 0
-            assert b"FORWARD" not in man.heard
-            assert "ADMIN EXECUTE" not in b.log()
 
 
 def drill():

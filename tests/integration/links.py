@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -392,12 +393,12 @@ def test_another_secret_ends_links_of_the_old_one():
         assert c.one(B) == "OK 7"
 
 
-def test_tls_is_pinned_and_learned_again():
+def test_tls_ends_where_it_was_proven():
     with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
         relay = c.relays[B]
         assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
         asked = relay.connections
-        assert asked == 3, asked  # in the clear, to learn, pinned
+        assert asked == 2, asked  # in the clear, by TLS
         assert c.one(B) == "OK 7" and relay.connections == asked
         relay.mode = "handshake"
         relay.cut()
@@ -413,8 +414,30 @@ def test_tls_is_pinned_and_learned_again():
         c.nodes[B].stop()
         c.start(B)
         assert c.one(B) == "OK 7"
-        # pinned to what it was, to learn, pinned
-        assert relay.connections == asked + 3, relay.connections
+        assert relay.connections == asked + 1, relay.connections
+
+
+def test_nothing_is_asked_where_somebody_is_in_between():
+    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+        relay = c.relays[B]
+        cert, key = (os.path.join(c.nodes[B].directory, name)
+                     for name in ("between.cert", "between.key"))
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+             "-subj", "/CN=heapwire", "-keyout", key, "-out", cert],
+            check=True, capture_output=True)
+        relay.certificate = cert, key
+        assert c.one(B) == "OK 7"
+        relay.cut()
+        relay.mode = "between"
+        said = c.one(B)
+        assert said == (f"ERROR submit failed for 127.0.0.1:{relay.port}: the "
+                        "certificate is not the one that it proves to have: "
+                        "somebody may be in between"), said
+        assert relay.heard, "it logs in"
+        assert b"ADMIN" not in relay.heard
+        relay.mode = "relay"
+        assert c.one(B) == "OK 7"
 
 
 def test_a_login_without_end_holds_up_nobody():

@@ -48,6 +48,8 @@ ANSWERS = {
 class Meddler:
     def __init__(self, port=0, address="127.0.0.1"):
         self.mode, self.target = "relay", None
+        self.certificate = None  # to show: its file, its key's
+        self.heard = b""         # by it, from who asks
         self.connections, self.clients = 0, []
         self.stripped = 0  # logins that went through
         self.listener = socket.create_server((address, port), backlog=64)
@@ -163,6 +165,31 @@ class Meddler:
             client.sendall(node.recv(1 << 16))
             client.recv(1)
             time.sleep(5)
+
+    def early_between(self, client):
+        """Ends TLS here, with a certificate of its own, and lets all pass."""
+        here = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        here.load_cert_chain(*self.certificate)
+        there = ssl.create_default_context()
+        there.check_hostname = False
+        there.verify_mode = ssl.CERT_NONE
+        with socket.create_connection(self.target) as node:
+            client.sendall(node.recv(1 << 16))
+            node.sendall(client.recv(36))  # TLS is wanted
+            with here.wrap_socket(client, server_side=True) as client, \
+                    there.wrap_socket(node) as node:
+                threading.Thread(target=self.carry, args=(node, client),
+                                 daemon=True).start()
+                self.carry(client, node, True)
+
+    def carry(self, source, target, is_heard=False):
+        try:
+            while data := source.recv(1 << 16):
+                if is_heard:
+                    self.heard += data
+                target.sendall(data)
+        except OSError:
+            pass
 
     def early_noise(self, client):
         client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
