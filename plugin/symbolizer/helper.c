@@ -23,9 +23,18 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    LAST_WAIT_MS = 100,   /* for those that were not waited for */
-    LOST_MAX = 3,         /* with so many, no other is started */
+    LAST_WAIT_MS = 100,     /* for those that were not waited for */
+    LOST_MAX = 3,           /* with so many, no other is started */
+    AHEAD_MAX = 2,          /* questions, sent before they are asked */
+    AHEAD_ADDRESSES = 4096, /* of each: both fit the socket's buffer */
     EXIT_NOT_LOADED = 127 /* what ld.so ends with where a library is missing */
+};
+
+/* Which question it is. */
+struct sent {
+    int object_fd, index_fd;
+    uint32_t count;
+    unsigned flags;
 };
 
 struct helper {
@@ -42,6 +51,8 @@ struct helper {
     size_t next_failure;
     char last_failure[WIRE_COMPLAINT_MAX];
     bool late; /* the question at hand has failed by its deadline */
+    struct sent ahead[AHEAD_MAX];
+    size_t ahead_count;
     struct buffer in, out;
 };
 
@@ -142,6 +153,7 @@ end_process(struct helper *h, bool wait)
     }
     h->pid = -1;
     reap_lost(h);
+    h->ahead_count = 0;
     buffer_clear(&h->in);
     buffer_clear(&h->out);
 }
@@ -279,6 +291,7 @@ struct exchange {
     const struct helper_index *index;
     int fds[2]; /* the object's, and its index's */
     size_t fd_count;
+    bool sent; /* ahead */
     uint32_t answered, texts;
     bool refused; /* the index */
 };
@@ -468,7 +481,8 @@ take_reply(struct exchange *x, struct span payload, struct error *err)
     return TAKE_DONE;
 }
 
-/* Every whole message that is there; nothing may follow the last. */
+/* Every whole message that is there; nothing may follow the last, unless there
+ * is another question. */
 static enum take
 take_replies(struct helper *h, struct exchange *x, struct error *err)
 {
@@ -485,7 +499,8 @@ take_replies(struct helper *h, struct exchange *x, struct error *err)
         result = take_reply(x, payload, err);
         used += WIRE_HEAD + payload.size;
     }
-    if (framing == WIRE_BAD || (result == TAKE_DONE && used < h->in.size))
+    if (framing == WIRE_BAD ||
+        (result == TAKE_DONE && used < h->in.size && h->ahead_count == 0))
         result = TAKE_GARBAGE;
     if (result == TAKE_GARBAGE)
         error_set(err, ER_UNKNOWN, "the symboliser answered garbage");
@@ -514,7 +529,7 @@ ready_to_start(struct helper *h, struct error *err)
     return -1;
 }
 
-/* Sends what is in h->out, and takes the replies. */
+/* Sends what is in h->out, if it is not there yet, and takes the replies. */
 static enum helper_result
 converse(struct helper *h, struct exchange *x, uint64_t until,
          struct error *err)
@@ -526,7 +541,9 @@ converse(struct helper *h, struct exchange *x, uint64_t until,
         error_memory(err, "a question to the symboliser");
         return fail(h, err);
     }
-    ready = send_question(h, x, until, err);
+    ready = x->sent ? 1 : send_question(h, x, until, err);
+    if (x->sent) /* some came with those before them */
+        taken = take_replies(h, x, err);
     while (ready > 0 && taken == TAKE_MORE) {
         ready = receive_some(h, until, err);
         if (ready > 0)
@@ -554,25 +571,99 @@ helper_prepare(struct helper *h)
         (void)start(h, &later);
 }
 
+static struct sent
+sent_of(const struct helper_question *question)
+{
+    return (struct sent){.object_fd = question->object_fd,
+                         .index_fd = question->index_fd,
+                         .count = question->count,
+                         .flags =
+                             (question->symbols_only ? WIRE_SYMBOLS_ONLY : 0) |
+                             (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0) |
+                             (question->no_lines ? WIRE_NO_LINES : 0)};
+}
+
+static bool
+is_sent(const struct sent *a, const struct sent *b)
+{
+    return a->object_fd == b->object_fd && a->index_fd == b->index_fd &&
+           a->count == b->count && a->flags == b->flags;
+}
+
+static struct exchange
+exchange_of(const struct helper_question *question)
+{
+    return (struct exchange){.question = question,
+                             .fds = {question->object_fd, question->index_fd},
+                             .fd_count = question->index_fd >= 0 ? 2 : 1};
+}
+
+static void
+put_question(struct helper *h, const struct helper_question *question)
+{
+    buffer_clear(&h->out);
+    wire_put_request(&h->out, question->path, sent_of(question).flags,
+                     question->offsets, question->count);
+}
+
+bool
+helper_ask_ahead(struct helper *h, const struct helper_question *question)
+{
+    const struct sent sent = sent_of(question);
+    const struct exchange x = exchange_of(question);
+    struct error later;
+    ssize_t n;
+
+    for (size_t i = 0; i < h->ahead_count; i++)
+        if (is_sent(&h->ahead[i], &sent))
+            return true;
+    if (h->ahead_count == AHEAD_MAX || question->count > AHEAD_ADDRESSES ||
+        ready_to_start(h, &later) != 0 || start(h, &later) != 0)
+        return false;
+    put_question(h, question);
+    n = h->out.failed ? -1 : send_some(h, &x, 0);
+    if (n <= 0)
+        return false;
+    if ((size_t)n < h->out.size) { /* it waits for the rest */
+        helper_end(h);
+        return false;
+    }
+    h->ahead[h->ahead_count++] = sent;
+    return true;
+}
+
+/* Whether this one's answers are the next to come; what others were sent is
+ * forgotten, with who would answer it. */
+static bool
+take_sent(struct helper *h, const struct helper_question *question)
+{
+    const struct sent sent = sent_of(question);
+
+    if (h->ahead_count == 0)
+        return false;
+    if (!is_sent(&h->ahead[0], &sent)) {
+        helper_end(h);
+        return false;
+    }
+    h->ahead_count--;
+    memmove(h->ahead, h->ahead + 1, h->ahead_count * sizeof(sent));
+    return true;
+}
+
 enum helper_result
 helper_ask(struct helper *h, const struct helper_question *question,
            struct error *err)
 {
     uint64_t until = clock_ms() + question->deadline_ms;
-    struct exchange x = {.question = question,
-                         .fds = {question->object_fd, question->index_fd},
-                         .fd_count = question->index_fd >= 0 ? 2 : 1};
-    unsigned flags = (question->symbols_only ? WIRE_SYMBOLS_ONLY : 0) |
-                     (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0) |
-                     (question->no_lines ? WIRE_NO_LINES : 0);
+    struct exchange x = exchange_of(question);
 
+    x.sent = take_sent(h, question);
     if (ready_to_start(h, err) != 0)
         return HELPER_EXHAUSTED;
     if (start(h, err) != 0)
         return fail(h, err);
-    buffer_clear(&h->out);
-    wire_put_request(&h->out, question->path, flags, question->offsets,
-                     question->count);
+    if (!x.sent)
+        put_question(h, question);
     return converse(h, &x, until, err);
 }
 

@@ -70,6 +70,12 @@ enum helper_result helper_ask(struct helper *helper,
                               const struct helper_question *question,
                               struct error *err);
 
+/* Sends a question that helper_ask will be called with later, so that nobody
+ * waits in between; at most two, in their order.  Its descriptors stay open
+ * until then.  False: not sent, as helper_ask will. */
+bool helper_ask_ahead(struct helper *helper,
+                      const struct helper_question *question);
+
 /* An object whose symbol index is wanted. */
 struct helper_index {
     int object_fd;

@@ -17,12 +17,13 @@
 
 /* Each question may take half of the time that is left, so that one object
  * which needs for ever does not cost the others their names. */
-static enum helper_result
-ask(struct object *object, bool symbols_only, struct error *err)
+static struct helper_question
+question_of(struct object *object, bool symbols_only)
 {
     uint64_t now = clock_ms();
     uint64_t left = object->job->until > now ? object->job->until - now : 0;
-    struct helper_question question = {
+
+    return (struct helper_question){
         .object_fd = object->elf.fd,
         .index_fd = object->index_fd,
         .path = object->path,
@@ -36,6 +37,12 @@ ask(struct object *object, bool symbols_only, struct error *err)
         .refused = object_take_refusal,
         .arg = object,
     };
+}
+
+static enum helper_result
+ask(struct object *object, bool symbols_only, struct error *err)
+{
+    const struct helper_question question = question_of(object, symbols_only);
 
     object->job->text_count = 0;
     return helper_ask(object->job->s->helper, &question, err);
@@ -157,6 +164,26 @@ complain(const struct object *object, const char *names)
         job_complain(object->job, object->module, text);
 }
 
+static bool
+is_asked(const struct object *object)
+{
+    return object->elf.fd >= 0 && object->asked_count > 0 &&
+           !object->job->cancelled;
+}
+
+bool
+object_ask_ahead(struct object *object)
+{
+    const struct job *job = object->job;
+    struct helper_question question;
+
+    if (!is_asked(object))
+        return true;
+    question = question_of(
+        object, symbol_cache_degraded(job->s->cache, &object->key) != NULL);
+    return helper_ask_ahead(job->s->helper, &question);
+}
+
 /* An object whose DWARF failed lately is not tried with it again for a
  * while. */
 void
@@ -174,8 +201,7 @@ object_ask(struct object *object)
              symbol_cache_remark(cache, &object->key));
     if (degraded) /* the cache may be emptied on the way */
         snprintf(why, sizeof(why), "%s", degraded);
-    if (object->asked_count > 0 && !object->job->cancelled) {
-        object_open_index(object);
+    if (is_asked(object)) {
         result = ask_in_turn(object, degraded != NULL, why, &err);
         indexed = object->index_fd >= 0 && !object->refused[0];
         if (result == HELPER_DONE || result == HELPER_FAILED ||
@@ -211,16 +237,15 @@ object_look_up(struct object *object)
         known = symbol_cache_find(job->s->cache, &object->key, item->offset);
         if (known) {
             object_add_cached(object, item, known);
-        } else if (count == 0 || job->offsets[count - 1] != item->offset) {
-            job->offsets[count] = item->offset;
-            job->first[count++] = i;
+        } else if (count == 0 || object->asked[count - 1] != item->offset) {
+            object->asked[count] = item->offset;
+            object->asked_first[count++] = i;
         }
     }
-    object->asked = job->offsets;
-    object->asked_first = job->first;
     object->asked_count = count;
     if (count > WIRE_ADDRESSES_MAX) {
         object->asked_count = WIRE_ADDRESSES_MAX;
-        job_complain(job, object->module, "more than 1000000 addresses in it");
+        snprintf(object->trouble, sizeof(object->trouble),
+                 "more than 1000000 addresses in it");
     }
 }

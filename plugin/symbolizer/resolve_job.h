@@ -58,8 +58,8 @@ struct job {
     const struct resolve_request *request;
     struct names *names;
     struct item *items;
-    uint64_t *offsets;  /* of the object at hand: those to be asked for */
-    size_t *first;      /* item of each offset */
+    uint64_t *offsets;  /* those to be asked for, object by object */
+    size_t *first;      /* item of each offset, in its object */
     const char **texts; /* the helper's, clean, of the object at hand */
     uint32_t text_count, text_room;
     uint64_t until; /* when all of it has to be done */
@@ -86,11 +86,12 @@ struct object {
     char module[MODULE_MAX];
     const char *module_text; /* names' own; NULL: not asked for as yet */
     bool in_allocator;
+    char trouble[NOTE_BYTES];        /* before anything was asked; "" */
     int index_fd;                    /* -1: none */
     char refused[CACHE_WHY_MAX];     /* why the index is of no use; "": it is */
     char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
-    const uint64_t *asked;           /* what is still to be answered */
-    const size_t *asked_first;
+    uint64_t *asked;                 /* what is still to be answered */
+    size_t *asked_first;
     size_t asked_count;
 };
 
@@ -132,6 +133,9 @@ void object_add_offsets(struct object *object);
 /* Takes from the cache what is there, and lists the rest, which is asked for.
  */
 void object_look_up(struct object *object);
+/* The question for it, if there is one, is on its way, maybe since long; false:
+ * nor may the next object's be. */
+bool object_ask_ahead(struct object *object);
 void object_ask(struct object *object);
 /* Ours before the one beside it. */
 void object_open_index(struct object *object);

@@ -177,20 +177,38 @@ is_allocator(const struct object *object)
            mapping_same_file(m, object->mapping);
 }
 
+/* The items from `from` on, as many as are of one file, and what there is to be
+ * asked of them; without any, the object is of none. */
 static void
-resolve_object(struct object *object)
+prepare_object(struct object *object, struct job *job, size_t from,
+               size_t count)
 {
-    struct job *job = object->job;
     struct error err = {0};
-    int fd = object_open(object);
+    int fd;
+
+    *object = (struct object){.job = job,
+                              .index_fd = -1,
+                              .elf = {.fd = -1},
+                              .items = job->items + from,
+                              .asked = job->offsets + from,
+                              .asked_first = job->first + from};
+    if (from == count)
+        return;
+    object->mapping = object->items[0].mapping;
+    while (from + object->count < count &&
+           mapping_same_file(object->items[object->count].mapping,
+                             object->mapping))
+        object->count++;
+    fd = object_open(object);
 
     job_set_module(object->module, object->mapping->path);
     if (fd < 0) {
-        job_complain(job, object->module, "the file cannot be opened");
+        snprintf(object->trouble, sizeof(object->trouble),
+                 "the file cannot be opened");
     } else if (elf_init(&object->elf, fd, object->module, &err) != 0) {
-        job_complain(job, object->module, err.text);
+        snprintf(object->trouble, sizeof(object->trouble), "%s", err.text);
         fd_close(fd);
-        fd = -1;
+        object->elf.fd = fd = -1;
     }
     job->unsteady |= fd < 0;
     object->in_allocator = is_allocator(object);
@@ -203,8 +221,20 @@ resolve_object(struct object *object)
                 symbol_cache_renew(job->s->cache, &object->key);
         }
         object_look_up(object);
-        object_ask(object);
+        if (object->asked_count > 0 && !job->cancelled)
+            object_open_index(object);
     }
+}
+
+static void
+finish_object(struct object *object)
+{
+    int fd = object->elf.fd;
+
+    if (object->trouble[0])
+        job_complain(object->job, object->module, object->trouble);
+    if (fd >= 0)
+        object_ask(object);
     object_add_offsets(object);
     elf_fini(&object->elf);
     fd_close(object->index_fd);
@@ -263,24 +293,24 @@ sort_out(struct job *job)
     return count;
 }
 
+/* While the helper answers for one object, the next one's question is made. */
 static void
 resolve_all(struct job *job)
 {
-    size_t count = sort_out(job), next;
+    size_t count = sort_out(job);
+    struct object objects[2];
+    bool ahead;
 
-    for (size_t i = 0; i < count; i = next) {
-        struct object object = {.job = job,
-                                .index_fd = -1,
-                                .mapping = job->items[i].mapping,
-                                .items = job->items + i};
+    prepare_object(&objects[0], job, 0, count);
+    for (size_t i = 0, done = 0; done < count; i = 1 - i) {
+        struct object *object = &objects[i], *next = &objects[1 - i];
 
-        for (next = i + 1;
-             next < count &&
-             mapping_same_file(job->items[next].mapping, object.mapping);
-             next++)
-            continue;
-        object.count = next - i;
-        resolve_object(&object);
+        done += object->count;
+        ahead = object_ask_ahead(object);
+        prepare_object(next, job, done, count);
+        if (ahead)
+            object_ask_ahead(next);
+        finish_object(object);
     }
 }
 

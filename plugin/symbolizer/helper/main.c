@@ -31,7 +31,8 @@ enum {
     /* What one answer may bring along: its texts, all of them new. */
     ANSWER_BYTES = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 64) +
                    2 * WIRE_NAME_MAX,
-    DESCRIPTORS_MAX = 2, /* an object's, and its index's */
+    /* An object's, and its index's: of a request, and of the next one. */
+    DESCRIPTORS_MAX = 4,
     EXIT_USAGE = 2,
     HEAP_BYTES = 64 << 20
 };
@@ -39,7 +40,7 @@ enum {
 struct helper {
     struct buffer in, out;
     struct sent_texts texts;  /* for the request at hand */
-    int fds[DESCRIPTORS_MAX]; /* of the request being read */
+    int fds[DESCRIPTORS_MAX]; /* of the requests that came */
     size_t fd_count;
     uint32_t cpu_seconds;
     uint64_t reader_bytes; /* what may be kept of DWARF; 0: the default */
@@ -55,11 +56,14 @@ take_number(const char *text, uint64_t *out)
     return end != text && *end == '\0' && errno == 0;
 }
 
+/* The first ones. */
 static void
-drop_descriptors(struct helper *h)
+drop_descriptors(struct helper *h, size_t count)
 {
-    while (h->fd_count > 0)
-        fd_close(h->fds[--h->fd_count]);
+    for (size_t i = 0; i < count; i++)
+        fd_close(h->fds[i]);
+    h->fd_count -= count;
+    memmove(h->fds, h->fds + count, h->fd_count * sizeof(h->fds[0]));
 }
 
 /* Keeps the first descriptors that come with a request. */
@@ -293,7 +297,7 @@ serve_one(struct helper *h, struct span payload)
     limits_cpu(h->cpu_seconds);
     status =
         request.make_index ? make_index(h, &request) : name_object(h, &request);
-    drop_descriptors(h);
+    drop_descriptors(h, request.has_index ? 2 : 1);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;
 }
@@ -355,7 +359,7 @@ main(int argc, char **argv)
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + ANSWER_BYTES);
     status = serve(&h);
-    drop_descriptors(&h);
+    drop_descriptors(&h, h.fd_count);
     buffer_fini(&h.in);
     buffer_fini(&h.out);
     return status;
