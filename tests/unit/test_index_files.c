@@ -390,6 +390,69 @@ START_TEST(an_index_comes_along_with_its_object)
 }
 END_TEST
 
+START_TEST(questions_sent_ahead_are_answered_in_their_turn)
+{
+    static const uint64_t offset = 1;
+    struct helper_question first = {.object_fd = elf.fd,
+                                    .index_fd = -1,
+                                    .path = "/bin/x",
+                                    .offsets = &offset,
+                                    .count = 1,
+                                    .deadline_ms = 10000,
+                                    .text = take_text,
+                                    .answer = take};
+    struct helper_question second = first, third = first;
+    struct error err;
+
+    helper_is("second");
+    write_file(target, "the index");
+    second.index_fd = open(target, O_RDONLY | O_CLOEXEC);
+    third.symbols_only = true;
+    ck_assert(helper_ask_ahead(helper, &first));
+    ck_assert(helper_ask_ahead(helper, &second));
+    ck_assert(helper_ask_ahead(helper, &first)); /* is on its way */
+    ck_assert(!helper_ask_ahead(helper, &third));
+    ck_assert_int_eq(helper_ask(helper, &first, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "index 0, 1 descriptors");
+    ck_assert(helper_ask_ahead(helper, &third));
+    ck_assert_int_eq(helper_ask(helper, &second, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "the index");
+    /* Another one than was sent. */
+    ck_assert_int_eq(helper_ask(helper, &second, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "the index");
+    ck_assert_int_eq(helper_ask(helper, &third, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "index 0, 1 descriptors");
+    first.count = 1 << 20; /* more than a socket holds */
+    ck_assert(!helper_ask_ahead(helper, &first));
+    fd_close(second.index_fd);
+}
+END_TEST
+
+START_TEST(a_question_sent_to_who_died_fails_like_others)
+{
+    static const uint64_t offset = 1;
+    struct helper_question question = {.object_fd = elf.fd,
+                                       .index_fd = -1,
+                                       .path = "/bin/x",
+                                       .offsets = &offset,
+                                       .count = 1,
+                                       .deadline_ms = 10000,
+                                       .text = take_text,
+                                       .answer = take};
+    struct helper_question next = question;
+    struct error err;
+
+    helper_is("die");
+    next.no_lines = true;
+    (void)helper_ask_ahead(helper, &question);
+    (void)helper_ask_ahead(helper, &next); /* it may be dead by now */
+    ck_assert_int_eq(helper_ask(helper, &question, &err), HELPER_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "status 7"));
+    ck_assert_int_eq(helper_ask(helper, &next, &err), HELPER_FAILED);
+    ck_assert_ptr_nonnull(strstr(err.text, "status 7"));
+}
+END_TEST
+
 START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
 {
     static const uint64_t offset = 1;
@@ -459,6 +522,8 @@ main(void)
     tcase_add_test(tc, what_others_may_have_written_is_not_used);
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
+    tcase_add_test(tc, questions_sent_ahead_are_answered_in_their_turn);
+    tcase_add_test(tc, a_question_sent_to_who_died_fails_like_others);
     tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
     tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
     suite_add_tcase(suite, tc);
