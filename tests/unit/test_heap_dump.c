@@ -95,6 +95,28 @@ START_TEST(every_byte_is_a_digit_or_none)
 }
 END_TEST
 
+START_TEST(an_address_is_one_however_it_is_written)
+{
+    static const char text[] =
+        "heap_v2/1\n@ 0xab 0xab 0xAB 0x000000ab 0x0000000ab 0Xab ab\t0x0ab "
+        "0x00000000000000ab 0x0000000000000000000000ab 00ab 0xac 0xaB\r\n"
+        "  t*: 1: 1 [0: 0]\nMAPPED_LIBRARIES:\n";
+    struct error err = {0};
+    struct heap_dump *dump = parse(text, &err);
+    const struct heap_stack *stack;
+
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->address_count, 2);
+    ck_assert_uint_eq(dump->addresses[0], 0xaa);
+    ck_assert_uint_eq(dump->addresses[1], 0xab);
+    stack = &dump->stacks[0];
+    ck_assert_uint_eq(stack->depth, 13);
+    for (uint32_t i = 0; i < stack->depth; i++)
+        ck_assert_uint_eq(stack->addresses[i], i == 0 || i == 11);
+    heap_dump_free(dump);
+}
+END_TEST
+
 /* Stacks of few addresses of all sizes, so that lines have much in common at
  * either end; as they should be read, one by one. */
 START_TEST(what_lines_have_in_common_is_read_as_if_they_had_not)
@@ -200,6 +222,13 @@ static const struct {
     {"heap_v2/1\n@ 0x1 -0x2\n", "not an address"},
     {"heap_v2/1\n@ 0x1,0x2\n", "not an address"},
     {"heap_v2/1\n@ 0x\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x 0x2\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x0x1 0x2\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 0xa 0xa\xe1 0xa\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 0x1111111111111111 1 0x111111111111111\xb1 2\n"
+     " t*: 1: 1 [0: 0]\n",
+     "not an address"},
     {"heap_v2/1\n@ 1\n t*: 99999999999999999999: 1 [0: 0]\n", "line 3"},
     {"heap_v2/1\n@ 1\n t*: -1: 1 [0: 0]\n", "impossible counts"},
     {"heap_v2/1\n@ 1\n t*: 1: 1 [0: 0\n", "impossible counts"},
@@ -478,6 +507,7 @@ main(void)
     tcase_add_test(tc, a_dump_is_read);
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
     tcase_add_test(tc, every_byte_is_a_digit_or_none);
+    tcase_add_test(tc, an_address_is_one_however_it_is_written);
     tcase_add_test(tc, what_lines_have_in_common_is_read_as_if_they_had_not);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
     tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,
