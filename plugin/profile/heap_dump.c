@@ -215,12 +215,36 @@ parse_addresses(struct parser *p, const struct reader *text, const char *line,
     return n < 0 ? -1 : 0;
 }
 
+/* Whether a stack, which begins with at least as many of the last one's
+ * addresses, is behind that by jemalloc's order: of the bytes in its memory.
+ * If all are, no two are the same. */
+static bool
+is_behind_last(const struct parser *p, const uint32_t *indices, uint32_t depth,
+               uint32_t common)
+{
+    const uint64_t *list = p->addresses.list;
+    uint64_t now, last, change;
+
+    while (common < depth && common < p->depth &&
+           indices[common] == p->stack[common])
+        common++;
+    if (common == p->depth)
+        return common < depth;
+    if (common == depth)
+        return false;
+    change = common > 0; /* by add_address */
+    now = list[indices[common]] + change;
+    last = list[p->stack[common]] + change;
+    return __builtin_bswap64(now) > __builtin_bswap64(last);
+}
+
 /* "@ 0x7f01 0x7f02 ..." after the '@'. */
 static int
 parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
     uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
+    const uint32_t common = depth;
     uint32_t from = p->depth, none = 0;
     uint32_t *copy;
 
@@ -241,6 +265,8 @@ parse_stack(struct parser *p, struct reader r)
         error_memory(p->err, "the profile's stacks");
         return -1;
     }
+    p->dump->sorted &=
+        !p->in_stack || is_behind_last(p, indices, depth, common);
     p->in_stack = true;
     p->lines.kept = line;
     p->turn = !p->turn;
@@ -268,6 +294,9 @@ add_stack(struct parser *p, const struct heap_stack *counts)
         dump->stacks = grown;
         p->stack_room = room;
     }
+    if (dump->stack_count > 0)
+        dump->sorted &=
+            dump->stacks[dump->stack_count - 1].addresses != p->stack;
     grown = &dump->stacks[dump->stack_count++];
     *grown = *counts;
     grown->addresses = p->stack;
@@ -412,6 +441,7 @@ parse(struct span text, const struct heap_source *source, struct error *err)
         error_memory(err, "the profile's addresses");
         goto out;
     }
+    p.dump->sorted = true;
     p.line = 1;
     if (heap_lines_next(&p.lines, &line, err) < 0 ||
         parse_header(&p, line) != 0 || parse_body(&p) != 0 ||

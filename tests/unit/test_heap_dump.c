@@ -117,6 +117,46 @@ START_TEST(an_address_is_one_however_it_is_written)
 }
 END_TEST
 
+#define COUNTED "\n  t*: 1: 1 [0: 0]\n"
+
+static const struct {
+    const char *stacks;
+    bool sorted;
+} orders[] = {
+    {"", true},
+    {"@ 0x1" COUNTED, true},
+    {"@" COUNTED "@ 0x1" COUNTED "@ 0x1 0x2" COUNTED "@ 0x1 0x3" COUNTED, true},
+    {"@ 0x1 0x2 0x7" COUNTED "@ 0x1 0x3 0x7" COUNTED, true},
+    {"@ 0x1 0x201" COUNTED "@ 0x1 0x102" COUNTED, true}, /* by its bytes */
+    {"@ 0x1 0x102" COUNTED "@ 0x1 0x201" COUNTED, false},
+    {"@ 0x201" COUNTED "@ 0x102" COUNTED, true},
+    {"@ 0x1 0x100" COUNTED "@ 0x1 0xff" COUNTED, true}, /* not those of calls */
+    {"@ 0x1 0x3" COUNTED "@ 0x1 0x2" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1" COUNTED, false},
+    {"@ 0x1" COUNTED "@" COUNTED, false},
+    {"@" COUNTED "@" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1 0x2" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1 0x02" COUNTED, false},
+    {"@ 0x1 0x0" COUNTED "@ 0x1 0x1" COUNTED, false}, /* the same one */
+    {"@ 0x1" COUNTED "  t*: 2: 2 [0: 0]\n", false},
+    {"@ 0x2" COUNTED "@ 0x1" COUNTED "@ 0x3" COUNTED, false},
+};
+
+START_TEST(a_dump_is_sorted_when_none_of_its_stacks_can_be_twice)
+{
+    struct error err = {0};
+    struct heap_dump *dump;
+    char text[256];
+
+    snprintf(text, sizeof(text), "heap_v2/1\n%sMAPPED_LIBRARIES:\n",
+             orders[_i].stacks);
+    dump = parse(text, &err);
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_msg(dump->sorted == orders[_i].sorted, "%s", text);
+    heap_dump_free(dump);
+}
+END_TEST
+
 /* Stacks of few addresses of all sizes, so that lines have much in common at
  * either end; as they should be read, one by one. */
 START_TEST(what_lines_have_in_common_is_read_as_if_they_had_not)
@@ -508,6 +548,9 @@ main(void)
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
     tcase_add_test(tc, every_byte_is_a_digit_or_none);
     tcase_add_test(tc, an_address_is_one_however_it_is_written);
+    tcase_add_loop_test(tc,
+                        a_dump_is_sorted_when_none_of_its_stacks_can_be_twice,
+                        0, sizeof(orders) / sizeof(orders[0]));
     tcase_add_test(tc, what_lines_have_in_common_is_read_as_if_they_had_not);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
     tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,
