@@ -98,7 +98,7 @@ heap_text_up_to_blank(uint64_t text)
 {
     /* Exact up to the first: only a blank borrows from what is behind it. */
     uint64_t blanks =
-        (text - heap_text_ones * ('!')) & ~text & heap_text_ones << 7;
+        (text - heap_text_ones * '!') & ~text & heap_text_ones << 7;
 
     return ((blanks & -blanks) >> 7) - 1;
 }
