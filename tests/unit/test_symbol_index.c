@@ -297,12 +297,12 @@ START_TEST(many_are_found_in_any_order)
     fixture_packed = _i == 1;
     make_many(&bytes, expected);
     index = fixture_open(bytes.data, bytes.size, &fd);
-    for (int i = 0; i < MANY; i += fixture_packed ? 20 : 1) {
+    for (int i = 0; i < MANY; i += fixture_packed ? 50 : 7) {
         ask_many(index, &expected[i], expected[i].start);
         ask_many(index, &expected[i], expected[i].end - 1);
     }
     /* Back and forth each block is unpacked again. */
-    for (int i = 0; i < (fixture_packed ? MANY / 100 : MANY); i++) {
+    for (int i = 0; i < MANY / (fixture_packed ? 200 : 5); i++) {
         const struct expected *e = &expected[roll(&dice) % MANY];
 
         ask_many(index, e, e->start + roll(&dice) % (e->end - e->start));
@@ -332,15 +332,14 @@ START_TEST(keys_are_found_in_any_order_with_blocks_read_ahead_or_not)
     for (uint64_t keys = 0; keys < 3; keys++) {
         index_blocks_expect(&blocks, INDEX_NODES, keys * 2 * nodes->count);
         ck_assert_uint_eq(nodes->ahead, keys ? keys * 2 : 1);
-        for (int i = 0; i < 4 * MANY; i++) {
+        for (int i = 0; i < MANY; i++) {
             uint64_t node = roll(&dice) % (2 * MANY);
             const struct index_group *group =
                 index_blocks_find(&blocks, INDEX_NODES, node);
 
             ck_assert_ptr_nonnull(group);
             ck_assert(node >= group->first && node < group->next);
-            group =
-                index_blocks_find(&blocks, INDEX_ROWS, expected[i / 4].start);
+            group = index_blocks_find(&blocks, INDEX_ROWS, expected[i].start);
             ck_assert_ptr_nonnull(group);
         }
     }
@@ -363,6 +362,40 @@ START_TEST(packed_files_are_much_smaller)
     buffer_fini(&plain);
     buffer_fini(&packed);
     mem_free(expected);
+}
+END_TEST
+
+static bool
+is_packed_for(uint64_t debug_bytes, uint64_t *size)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures = {0};
+    struct buffer bytes;
+    bool packed;
+
+    fixture_small(b);
+    buffer_init(&bytes, 1 << 20);
+    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id),
+                                          debug_bytes, fixture_write, &bytes,
+                                          &figures, NULL),
+                     0);
+    packed = bytes.data[10];
+    *size = bytes.size;
+    index_builder_free(b);
+    buffer_fini(&bytes);
+    return packed;
+}
+
+START_TEST(a_plain_file_may_be_six_hundredths_of_the_debug_information)
+{
+    uint64_t plain, size, least;
+
+    ck_assert(!is_packed_for(UINT64_MAX, &plain));
+    least = (plain * 100 + 5) / 6;
+    ck_assert(!is_packed_for(least, &size));
+    ck_assert_uint_eq(size, plain);
+    ck_assert(is_packed_for(least - 1, &size));
+    ck_assert(is_packed_for(0, &size));
 }
 END_TEST
 
@@ -713,6 +746,8 @@ main(void)
     tcase_add_loop_test(tcase, long_texts_are_cut, 0, 2);
     tcase_add_loop_test(tcase, many_are_found_in_any_order, 0, 2);
     tcase_add_test(tcase, packed_files_are_much_smaller);
+    tcase_add_test(tcase,
+                   a_plain_file_may_be_six_hundredths_of_the_debug_information);
     tcase_add_loop_test(tcase, names_of_any_bytes_are_kept_up_to_a_nul, 0, 2);
     tcase_add_test(tcase,
                    keys_are_found_in_any_order_with_blocks_read_ahead_or_not);

@@ -178,6 +178,12 @@ dwarf_sections_free(struct dwarf_sections *sections)
     mem_free(sections);
 }
 
+const struct elf_file *
+dwarf_sections_file(const struct dwarf_sections *sections)
+{
+    return sections->elf;
+}
+
 uint64_t
 dwarf_section_size(const struct dwarf_sections *sections,
                    enum dwarf_section which)

@@ -48,6 +48,9 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *elf,
                                           size_t memory_max, struct error *err);
 void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 
+const struct elf_file *
+dwarf_sections_file(const struct dwarf_sections *sections);
+
 /* As a reader sees it, inflated; 0: not there. */
 uint64_t dwarf_section_size(const struct dwarf_sections *sections,
                             enum dwarf_section which);

@@ -11,7 +11,7 @@
 #include "search.h"
 
 enum {
-    PLAIN_PERCENT = 5,        /* of the debug information; more is packed */
+    PLAIN_PERCENT = 6,        /* of the debug information; more is packed */
     PLAIN_BYTES_MAX = 1 << 30 /* of what is packed */
 };
 
@@ -260,6 +260,14 @@ write_packed(const struct index_collected *all,
     return rc;
 }
 
+/* No byte fewer, and without a product that is too large. */
+static uint64_t
+plain_bytes_max(uint64_t debug_bytes)
+{
+    return debug_bytes / 100 * PLAIN_PERCENT +
+           debug_bytes % 100 * PLAIN_PERCENT / 100;
+}
+
 int
 index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                      size_t build_id_size, uint64_t debug_bytes,
@@ -289,7 +297,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         goto out;
     }
     figures->bytes = index_encoder_size(encoders);
-    rc = figures->bytes > debug_bytes / 100 * PLAIN_PERCENT
+    rc = figures->bytes > plain_bytes_max(debug_bytes)
              ? write_packed(all, encoders, build_id, build_id_size, write, arg,
                             &figures->bytes, err)
              : index_encoder_write(encoders, build_id, build_id_size, write,

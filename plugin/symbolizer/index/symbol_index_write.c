@@ -161,9 +161,10 @@ symbol_index_write(const struct symbol_index_source *source,
     if (for_each_code(&w, name_code, err) != 0 ||
         check_memory(sections, refusals, err) != 0)
         goto out;
-    rc = index_builder_finish(
-        w.builder, source->elf->build_id, source->elf->build_id_size,
-        debug_bytes(source->elf), source->write, source->arg, figures, err);
+    rc = index_builder_finish(w.builder, source->elf->build_id,
+                              source->elf->build_id_size,
+                              debug_bytes(dwarf_sections_file(sections)),
+                              source->write, source->arg, figures, err);
     figures->left_out = w.units.left_out;
 out:
     index_units_fini(&w.units);
