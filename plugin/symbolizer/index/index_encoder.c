@@ -95,11 +95,29 @@ least(const uint64_t *values, uint32_t count, uint64_t from)
     return found == UINT64_MAX ? from : found;
 }
 
+/* Of fewer bytes than the least value, if none gets wider by it. */
+static uint64_t
+short_base(const uint64_t *values, uint32_t count)
+{
+    uint64_t base = least(values, count, 0), most = base, mask;
+
+    for (uint32_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    if (most == base)
+        return base;
+    mask = UINT64_MAX >> __builtin_clzll(most - base);
+    for (uint64_t short_one = 0x7f; short_one < base;
+         short_one = short_one << 7 | 0x7f)
+        if (most - short_one <= mask)
+            return short_one;
+    return base;
+}
+
 static void
 put_column(struct index_encoder *encoder, const uint64_t *values,
            uint32_t count, struct buffer *head, struct buffer *bits)
 {
-    uint64_t base = least(values, count, 0), less[INDEX_GROUP_ITEMS];
+    uint64_t base = short_base(values, count), less[INDEX_GROUP_ITEMS];
 
     for (uint32_t i = 0; i < count; i++)
         less[i] = values[i] - base;
