@@ -10,6 +10,7 @@
 
 #include "errors.h"
 #include "sql_session.h"
+#include "variables.h"
 
 enum { SHOWN = 64 }; /* bytes of what was typed in an error */
 
@@ -54,12 +55,9 @@ parse_value(struct parser *p, struct span name, struct statement *out)
     if (p->token.kind != TOKEN_INTEGER)
         return parser_fail(p);
     if (!parser_digits(digits, &value) || value < limits[i].least ||
-        value > limits[i].most) {
-        error_set(p->err, ER_WRONG_VALUE,
-                  "Variable '%s' can't be set to the value of '%.*s'",
-                  limits[i].name, shown(digits), digits.data);
-        return -1;
-    }
+        value > limits[i].most)
+        return variable_refuse(limits[i].name, digits, limits[i].least,
+                               limits[i].most, p->err);
     parser_advance(p);
     limit = (uint32_t)value;
     memcpy((char *)out + limits[i].offset, &limit, sizeof(limit));

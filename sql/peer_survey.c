@@ -12,14 +12,16 @@
 #include "sql_session.h"
 
 enum {
-    TEXTS = 4,                    /* columns of an answer */
+    TEXTS = 6,                    /* columns of an answer */
     TEXT_MAX = 1024,              /* bytes of one that are kept */
+    COUNT_DIGITS = 9,             /* of a count, at most */
     SURVEY_BYTES_MAX = 48 << 20,  /* all that PEERS_MAX nodes may say */
     ANSWER_MAX = TEXTS * TEXT_MAX /* bytes of one node's */
 };
 
-static const char question[] = "SELECT state, since, profiling, reason "
-                               "FROM heapwire.profiler";
+static const char question[] =
+    "SELECT state, since, profiling, reason, started, cpus "
+    "FROM heapwire.profiler";
 static const char no_answer[] = "rpc failed: the answer has no row";
 static const char no_memory[] = "Out of memory for the answer";
 
@@ -132,6 +134,12 @@ keep(struct peer_survey *survey, struct peer_say *say, struct span text)
     return copy;
 }
 
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* "2026-11-21 02:31:00", or nothing. */
 static bool
 is_time(struct span text)
@@ -141,10 +149,25 @@ is_time(struct span text)
     if (!text.data || text.size != sizeof(form) - 1)
         return false;
     for (size_t i = 0; i < text.size; i++)
-        if (form[i] == '0' ? text.data[i] < '0' || text.data[i] > '9'
-                           : text.data[i] != form[i])
+        if (form[i] == '0' ? !is_digit(text.data[i]) : text.data[i] != form[i])
             return false;
     return true;
+}
+
+/* 0: it is none. */
+static unsigned
+count_of(struct span text)
+{
+    unsigned count = 0;
+
+    if (text.size > COUNT_DIGITS)
+        return 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (!is_digit(text.data[i]))
+            return 0;
+        count = 10 * count + (unsigned)(text.data[i] - '0');
+    }
+    return count;
 }
 
 /* One row is what there is; of more, the first holds. */
@@ -160,6 +183,9 @@ take_block(struct peer_survey *survey, const struct peer_block *block)
         say->since = keep(survey, say, block->cells[1]);
     say->profiling = keep(survey, say, block->cells[2]);
     say->reason = keep(survey, say, block->cells[3]);
+    if (is_time(block->cells[4]))
+        say->started = keep(survey, say, block->cells[4]);
+    say->cpus = count_of(block->cells[5]);
 }
 
 static void

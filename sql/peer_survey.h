@@ -21,7 +21,8 @@ enum { PEER_SURVEY_MS = 2000 };
 /* What one node said; texts are the survey's, clean. */
 struct peer_say {
     const char *error; /* it did not answer, and why; or NULL, and */
-    const char *state, *since, *profiling, *reason;
+    const char *state, *since, *profiling, *reason, *started;
+    unsigned cpus; /* 0: not known */
 };
 
 struct peer_survey;

@@ -9,7 +9,8 @@
  *     profiling varchar(64), active_until datetime, changes bigint,
  *     resets bigint, samples_at datetime, overhead double,
  *     cpu_before double, cpu_since double, budget double,
- *     guarded datetime, guard_reason varchar(1024), risks text)
+ *     guarded datetime, guard_reason varchar(1024), risks text,
+ *     started datetime, cpus bigint)
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -117,6 +118,8 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     }
     rowset_time(out, status.profiled ? status.profiled_ms : 0);
     add_cost(&status, out);
+    rowset_time(out, status.state == NODE_CONNECTED ? hello->started_ms : 0);
+    rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static const struct catalog_column profiler[] = {
@@ -150,6 +153,8 @@ static const struct catalog_column profiler[] = {
     {"guard_reason", &type_text, "And why"},
     {"risks", &type_plain_text,
      "What is known to go wrong with this jemalloc and its options"},
+    {"started", &type_time, "The database; UTC; NULL: it is not connected"},
+    {"cpus", &type_bigint, "Of the machine"},
 };
 
 const struct catalog_table table_profiler = {

@@ -35,7 +35,9 @@ struct shown {
     const char *reason; /* why profiling cannot be switched on */
     const char *error;  /* the last, and when */
     int64_t error_ms;
-    int64_t started_ms; /* the database of this node */
+    int64_t started_ms; /* the database; or, if it is not NULL: */
+    const char *started;
+    int64_t cpus; /* 0: not known */
     struct error why;
 };
 
@@ -49,6 +51,7 @@ show_self(const struct sql_node *node, struct shown *s)
     s->alive_known = true;
     s->since_ms = status.since_ms;
     s->started_ms = s->alive ? status.hello.started_ms : node->started_ms;
+    s->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     s->state = node_state_name(status.state);
     s->profiling = profiler_state_word(profiler_state_of(&status));
     s->reason = node_explain(&status, &s->why);
@@ -70,6 +73,8 @@ show_other(const struct peer_say *say, struct shown *s)
     s->profiling = say->profiling;
     s->reason = say->reason;
     s->since = say->since;
+    s->started = say->started;
+    s->cpus = say->cpus;
     if (!say->error)
         return;
     s->state = "unreachable";
@@ -110,13 +115,14 @@ add_text(struct rowset *out, const char *text)
         rowset_null(out);
 }
 
+/* As it was written, or of its own. */
 static void
-add_since(const struct shown *s, struct rowset *out)
+add_time(const char *written, int64_t ms, struct rowset *out)
 {
-    if (s->since)
-        rowset_text(out, s->since);
+    if (written)
+        rowset_text(out, written);
     else
-        rowset_time(out, s->since_ms);
+        rowset_time(out, ms);
 }
 
 /* ---- heapwire.nodes ---- */
@@ -136,7 +142,7 @@ add_node(const struct shown *s, struct rowset *out)
         rowset_int(out, s->alive);
     else
         rowset_null(out);
-    add_since(s, out);
+    add_time(s->since, s->since_ms, out);
     add_text(out, row->self ? HW_VERSION : *row->version ? row->version : NULL);
     add_text(out, s->state);
     rowset_int(out, row->self);
@@ -196,7 +202,7 @@ add_heartbeat(const struct shown *s, struct rowset *out)
     if (s->alive)
         rowset_time(out, clock_wall_ms());
     else
-        add_since(s, out);
+        add_time(s->since, s->since_ms, out);
 }
 
 static void
@@ -217,12 +223,12 @@ add_version(const struct shown *s, struct rowset *out)
     rowset_text(out, s->row->self ? HW_VERSION : s->row->version);
 }
 
-/* Cores of this node alone, then what does not apply. */
+/* Cores, then what does not apply. */
 static void
 add_cores(const struct shown *s, struct rowset *out)
 {
-    if (s->row->self)
-        rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
+    if (s->cpus > 0)
+        rowset_int(out, s->cpus);
     else
         rowset_null(out);
     rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
@@ -234,8 +240,8 @@ add_common(const struct shown *s, struct rowset *out)
 {
     rowset_int(out, (int64_t)s->row->id);
     rowset_text(out, s->row->address);
-    rowset_nulls(out, 4);            /* ports */
-    rowset_time(out, s->started_ms); /* known of this node alone */
+    rowset_nulls(out, 4); /* ports */
+    add_time(s->started, s->started_ms, out);
     add_heartbeat(s, out);
     add_word(out, s->alive);
     add_word(out, false); /* SystemDecommissioned */

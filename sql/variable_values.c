@@ -2,6 +2,7 @@
 #include "variables.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,17 @@ refuse(const struct variable *variable, struct span value, struct error *err)
     return -1;
 }
 
+int
+variable_refuse(const char *name, struct span value, uint64_t least,
+                uint64_t most, struct error *err)
+{
+    error_set(err, ER_WRONG_VALUE,
+              "Variable '%s' can't be set to the value of '%.*s'; it takes "
+              "%" PRIu64 " to %" PRIu64,
+              name, shown(value), value.data, least, most);
+    return -1;
+}
+
 static int
 refuse_type(const struct variable *variable, struct error *err)
 {
@@ -152,16 +164,20 @@ accept_range(const struct variable *variable, struct value *value,
 {
     char digits[32];
 
-    if (value->type == VALUE_TEXT) {
+    if (value->type == VALUE_TEXT)
         snprintf(digits, sizeof(digits), "%.*s",
                  (int)(value->size < 20 ? value->size : 20), value->data);
+    else
+        snprintf(digits, sizeof(digits), "%" PRId64, value->integer);
+    if (value->type == VALUE_TEXT) {
         value->type = VALUE_INT;
         value->integer = strtoll(digits, NULL, 10);
     }
     if (value->integer >= variable->least && value->integer <= variable->most)
         return 0;
-    snprintf(digits, sizeof(digits), "%lld", (long long)value->integer);
-    return refuse(variable, (struct span){digits, strlen(digits)}, err);
+    return variable_refuse(
+        variable->name, (struct span){digits, strlen(digits)},
+        (uint64_t)variable->least, (uint64_t)variable->most, err);
 }
 
 static int

@@ -38,6 +38,10 @@ struct variable {
 extern const struct variable variables[];
 extern const size_t variable_count;
 
+/* -1 with 1231, which says what it takes. */
+int variable_refuse(const char *name, struct span value, uint64_t least,
+                    uint64_t most, struct error *err);
+
 /* By any of its names; NULL with 1193. */
 const struct variable *variable_find(struct span name, struct error *err);
 

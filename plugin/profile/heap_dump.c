@@ -1,10 +1,9 @@
 /*
  * heap_dump.c - see heap_dump.h.
  *
- * One pass over the text.  Addresses repeat a lot (thousands of distinct ones
- * in hundreds of thousands), so each is stored once and stacks hold indices.
- * jemalloc sorts stacks from the leaf on, and all come from few roots: what a
- * line has in common with the one before, at either end, is not read again.
+ * One pass over the text.  Stacks hold the addresses' indices.  jemalloc sorts
+ * stacks from the leaf on, and all come from few roots: what a line has in
+ * common with the one before, at either end, is not read again.
  */
 #include "heap_dump.h"
 
@@ -12,7 +11,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "hash.h"
+#include "heap_addresses.h"
 #include "heap_lines.h"
 #include "heap_text.h"
 #include "memory.h"
@@ -20,9 +19,7 @@
 
 enum {
     DUMP_MEMORY_MAX = 512 << 20, /* of stacks' indices, and of mappings */
-    STACKS_FIRST = 256,
-    ADDRESSES_FIRST = 1024, /* a power of two */
-    RADIX_BITS = 8
+    STACKS_FIRST = 256
 };
 
 struct parser {
@@ -42,8 +39,7 @@ struct parser {
     unsigned turn;
 
     size_t stack_room;
-    size_t address_room; /* of dump->addresses */
-    uint32_t *slots;     /* 1 + index by hash; twice address_room */
+    struct heap_addresses addresses;
 };
 
 static int
@@ -54,62 +50,26 @@ fail(struct parser *p, const char *what)
     return -1;
 }
 
-/* The table of addresses. */
-
-static uint32_t *
-slot_of(const struct parser *p, uint64_t address)
-{
-    size_t mask = p->address_room * 2 - 1;
-    size_t i = hash_pair(hash_seed(p->dump), address, 0) & mask;
-
-    while (p->slots[i] && p->dump->addresses[p->slots[i] - 1] != address)
-        i = (i + 1) & mask;
-    return &p->slots[i];
-}
-
+/* A stack's first address has a mark, for it is another one than the same text
+ * further on: no call returns to it. */
 static int
-grow_addresses(struct parser *p)
+add_address(struct parser *p, struct heap_text_word word, uint32_t *index)
 {
-    struct heap_dump *dump = p->dump;
-    size_t room = p->address_room ? p->address_room * 2 : ADDRESSES_FIRST;
-    uint64_t *grown;
-    uint32_t *slots;
+    struct heap_text_word digits = word;
+    uint64_t address;
+    bool first = word.text[1] & heap_text_mark;
 
-    if (room > HEAP_DUMP_ADDRESSES_MAX)
+    digits.text[1] &= ~heap_text_mark;
+    if (!heap_text_word_value(&digits, &address))
+        return fail(p, "not an address");
+    if (!first && address > 0)
+        address--;
+    if (heap_addresses_add(&p->addresses, &word, address, index) == 0)
+        return 0;
+    if (p->addresses.count == HEAP_DUMP_ADDRESSES_MAX)
         return fail(p, "too many distinct addresses");
-    grown = mem_realloc(dump->addresses, room * sizeof(*grown));
-    if (grown)
-        dump->addresses = grown;
-    slots = mem_zalloc(room * 2, sizeof(*slots));
-    if (!grown || !slots) {
-        mem_free(slots);
-        error_memory(p->err, "the profile's addresses");
-        return -1;
-    }
-    mem_free(p->slots);
-    p->slots = slots;
-    p->address_room = room;
-    for (size_t i = 0; i < dump->address_count; i++)
-        *slot_of(p, dump->addresses[i]) = (uint32_t)i + 1;
-    return 0;
-}
-
-static int
-add_address(struct parser *p, uint64_t address, uint32_t *index)
-{
-    struct heap_dump *dump = p->dump;
-    uint32_t *slot;
-
-    if ((!p->slots || dump->address_count == p->address_room) &&
-        grow_addresses(p) != 0)
-        return -1;
-    slot = slot_of(p, address);
-    if (*slot == 0) {
-        dump->addresses[dump->address_count++] = address;
-        *slot = (uint32_t)dump->address_count;
-    }
-    *index = *slot - 1;
-    return 0;
+    error_memory(p->err, "the profile's addresses");
+    return -1;
 }
 
 /* The lines. */
@@ -199,30 +159,83 @@ add_common(struct parser *p, uint32_t *indices, uint32_t depth, uint32_t from,
     return depth;
 }
 
+/* Whatever else may be an address. */
 static int
-parse_addresses(struct parser *p, struct reader *r, const char *line,
+parse_unusual(struct parser *p, struct reader *r, struct heap_text_word *word)
+{
+    uint64_t address = heap_text_hexadecimal(r);
+
+    if (r->failed || (r->pos < r->end && *r->pos != ' ' && *r->pos != '\t' &&
+                      *r->pos != '\r'))
+        return fail(p, "not an address");
+    *word = heap_text_word_of(address);
+    return 0;
+}
+
+/* Splits text, which is of line, into up to room words, which come from memory
+ * while the rest is split.  How many, or -1.  Apart, for all registers. */
+static __attribute__((noinline)) int
+split(struct parser *p, const struct reader *text, const char *line,
+      struct heap_text_word *words, uint32_t *ends, uint32_t room)
+{
+    const struct heap_addresses addresses = p->addresses;
+    const uint8_t *seen = (const uint8_t *)p->lines.end;
+    struct reader r = *text, rest;
+    uint32_t n = 0;
+
+    for (heap_text_skip_blanks(&r); r.pos < r.end; heap_text_skip_blanks(&r)) {
+        if (n == room)
+            return fail(p, "a stack is too deep");
+        if (!heap_text_usual_word(&r, seen, &words[n])) {
+            rest = r; /* that r stays in registers */
+            if (parse_unusual(p, &rest, &words[n]) != 0)
+                return -1;
+            r.pos = rest.pos;
+        }
+        heap_addresses_expect(&addresses, &words[n]);
+        ends[n++] = (uint32_t)((const char *)r.pos - line);
+    }
+    return (int)n;
+}
+
+static int
+parse_addresses(struct parser *p, const struct reader *text, const char *line,
                 uint32_t *indices, uint32_t *depth)
 {
-    const uint8_t *end = (const uint8_t *)p->lines.end;
-    uint32_t *ends = p->ends[!p->turn];
-    uint64_t address;
+    struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
+    int n = split(p, text, line, words, p->ends[!p->turn] + *depth,
+                  HEAP_DUMP_DEPTH_MAX - *depth);
 
-    for (heap_text_skip_blanks(r); r->pos < r->end; heap_text_skip_blanks(r)) {
-        if (!heap_text_usual_address(r, end, &address)) {
-            address = heap_text_hexadecimal(r);
-            if (r->failed || (r->pos < r->end && *r->pos != ' ' &&
-                              *r->pos != '\t' && *r->pos != '\r'))
-                return fail(p, "not an address");
-        }
-        if (*depth == HEAP_DUMP_DEPTH_MAX)
-            return fail(p, "a stack is too deep");
-        if (*depth > 0 && address > 0)
-            address--;
-        if (add_address(p, address, &indices[*depth]) != 0)
+    if (n > 0 && *depth == 0)
+        words[0].text[1] |= heap_text_mark;
+    for (int i = 0; i < n; i++, ++*depth)
+        if (!heap_addresses_find(&p->addresses, &words[i], &indices[*depth]) &&
+            add_address(p, words[i], &indices[*depth]) != 0)
             return -1;
-        ends[(*depth)++] = (uint32_t)((const char *)r->pos - line);
-    }
-    return 0;
+    return n < 0 ? -1 : 0;
+}
+
+/* Whether a stack, which begins with at least as many of the last one's
+ * addresses, is behind that by jemalloc's order: of the bytes in its memory.
+ * If all are, no two are the same. */
+static bool
+is_behind_last(const struct parser *p, const uint32_t *indices, uint32_t depth,
+               uint32_t common)
+{
+    const uint64_t *list = p->addresses.list;
+    uint64_t now, last, change;
+
+    while (common < depth && common < p->depth &&
+           indices[common] == p->stack[common])
+        common++;
+    if (common == p->depth)
+        return common < depth;
+    if (common == depth)
+        return false;
+    change = common > 0; /* by add_address */
+    now = list[indices[common]] + change;
+    last = list[p->stack[common]] + change;
+    return __builtin_bswap64(now) > __builtin_bswap64(last);
 }
 
 /* "@ 0x7f01 0x7f02 ..." after the '@'. */
@@ -231,6 +244,7 @@ parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
     uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
+    const uint32_t common = depth;
     uint32_t from = p->depth, none = 0;
     uint32_t *copy;
 
@@ -251,6 +265,8 @@ parse_stack(struct parser *p, struct reader r)
         error_memory(p->err, "the profile's stacks");
         return -1;
     }
+    p->dump->sorted &=
+        !p->in_stack || is_behind_last(p, indices, depth, common);
     p->in_stack = true;
     p->lines.kept = line;
     p->turn = !p->turn;
@@ -278,6 +294,9 @@ add_stack(struct parser *p, const struct heap_stack *counts)
         dump->stacks = grown;
         p->stack_room = room;
     }
+    if (dump->stack_count > 0)
+        dump->sorted &=
+            dump->stacks[dump->stack_count - 1].addresses != p->stack;
     grown = &dump->stacks[dump->stack_count++];
     *grown = *counts;
     grown->addresses = p->stack;
@@ -374,62 +393,16 @@ parse_body(struct parser *p)
 }
 
 /* Sorting the addresses renumbers them. */
-
-struct numbered {
-    uint64_t address;
-    uint32_t old;
-};
-
-/* By one digit after the other, the last first; a digit that all share costs a
- * look.  The result is in list or in other. */
-static struct numbered *
-sort_numbered(struct numbered *list, struct numbered *other, size_t count)
-{
-    size_t starts[1 << RADIX_BITS], sum, n;
-    const uint64_t mask = (1 << RADIX_BITS) - 1;
-    struct numbered *sorted;
-
-    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
-        memset(starts, 0, sizeof(starts));
-        for (size_t i = 0; i < count; i++)
-            starts[list[i].address >> shift & mask]++;
-        if (count == 0 || starts[list[0].address >> shift & mask] == count)
-            continue;
-        sum = 0;
-        for (size_t i = 0; i <= mask; i++, sum += n) {
-            n = starts[i];
-            starts[i] = sum;
-        }
-        for (size_t i = 0; i < count; i++)
-            other[starts[list[i].address >> shift & mask]++] = list[i];
-        sorted = other;
-        other = list;
-        list = sorted;
-    }
-    return list;
-}
-
 static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
-    size_t count = dump->address_count;
-    struct numbered *lists = mem_zalloc(count, 2 * sizeof(*lists));
-    uint32_t *now = mem_zalloc(count, sizeof(*now));
-    const struct numbered *sorted;
+    uint32_t *now = heap_addresses_sort(&p->addresses);
     const uint32_t *before = NULL;
-    int rc = -1;
 
-    if (!lists || !now) {
+    if (!now) {
         error_memory(p->err, "the profile's addresses");
-        goto out;
-    }
-    for (size_t i = 0; i < count; i++)
-        lists[i] = (struct numbered){dump->addresses[i], (uint32_t)i};
-    sorted = sort_numbered(lists, lists + count, count);
-    for (size_t i = 0; i < count; i++) {
-        dump->addresses[i] = sorted[i].address;
-        now[sorted[i].old] = (uint32_t)i;
+        return -1;
     }
     for (size_t i = 0; i < dump->stack_count; i++) {
         const struct heap_stack *stack = &dump->stacks[i];
@@ -440,11 +413,11 @@ sort_addresses(struct parser *p)
             indices[k] = now[indices[k]];
         before = indices;
     }
-    rc = 0;
-out:
-    mem_free(lists);
     mem_free(now);
-    return rc;
+    dump->addresses = p->addresses.list;
+    dump->address_count = p->addresses.count;
+    p->addresses.list = NULL;
+    return 0;
 }
 
 static struct heap_dump *
@@ -464,6 +437,11 @@ parse(struct span text, const struct heap_source *source, struct error *err)
         error_memory(err, "the profile");
         goto out;
     }
+    if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX) != 0) {
+        error_memory(err, "the profile's addresses");
+        goto out;
+    }
+    p.dump->sorted = true;
     p.line = 1;
     if (heap_lines_next(&p.lines, &line, err) < 0 ||
         parse_header(&p, line) != 0 || parse_body(&p) != 0 ||
@@ -473,7 +451,7 @@ parse(struct span text, const struct heap_source *source, struct error *err)
     done = p.dump;
 out:
     heap_lines_fini(&p.lines);
-    mem_free(p.slots);
+    heap_addresses_fini(&p.addresses);
     if (!done)
         heap_dump_free(p.dump);
     return done;

@@ -42,9 +42,11 @@ struct heap_stack {
 
 struct heap_dump {
     uint64_t rate; /* mean bytes between two samples */
-    /* In the dump's order; one stack may occur more than once. */
+    /* In the dump's order; one stack may occur more than once, but for those
+     * that jemalloc sorted. */
     struct heap_stack *stacks;
     size_t stack_count;
+    bool sorted;
     /* What must be named: ascending, distinct.  Every address but the first
      * of a stack is less by one than in the text, for it is where a call
      * returns to and the call is what has a name (jeprof's rule). */

@@ -65,7 +65,7 @@ heap_text_decimal(struct reader *r)
     return v;
 }
 
-/* 1 + the digit; most of a dump is these. */
+/* 1 + the digit. */
 static const uint8_t heap_text_hex_digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
     ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -73,7 +73,15 @@ static const uint8_t heap_text_hex_digits[256] = {
     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+/* Up to sixteen bytes of text, the first ones lowest, and zeros behind. */
+struct heap_text_word {
+    uint64_t text[2];
+};
+
 static const uint64_t heap_text_ones = 0x0101010101010101ULL;
+
+/* No text's: sets the last byte's highest bit. */
+static const uint64_t heap_text_mark = 1ULL << 63;
 
 static inline uint64_t
 heap_text_load_eight(const uint8_t *at)
@@ -81,81 +89,91 @@ heap_text_load_eight(const uint8_t *at)
     uint64_t text;
 
     memcpy(&text, at, sizeof(text));
-    return be64toh(text);
+    return le64toh(text);
+}
+
+/* Of the bytes up to a blank or control character all bits; or of all. */
+static inline uint64_t
+heap_text_up_to_blank(uint64_t text)
+{
+    /* Exact up to the first: only a blank borrows from what is behind it. */
+    uint64_t blanks =
+        (text - heap_text_ones * '!') & ~text & heap_text_ones << 7;
+
+    return ((blanks & -blanks) >> 7) - 1;
+}
+
+/* How many bytes such a mask has. */
+static inline unsigned
+heap_text_mask_size(uint64_t mask)
+{
+    return ~mask ? (unsigned)__builtin_ctzll(~mask) / 8 : HEAP_TEXT_EIGHT;
 }
 
 /*
- * Eight digits at once, if all are: false otherwise.  Of a byte the upper half
- * is 3, or of a letter 4 or 6; the lower one is 0 to 9, or 1 to 6.
+ * What is between 0x and a blank or the end: it may be an address.  False for
+ * what looks otherwise.  Bytes up to end, which is r's or behind it, may be
+ * looked at.
  */
 static inline bool
-heap_text_eight_digits(uint64_t text, uint32_t *value)
+heap_text_usual_word(struct reader *r, const uint8_t *end,
+                     struct heap_text_word *word)
 {
-    uint64_t low, letters, v;
+    const uint8_t *at = r->pos + 2;
+    uint64_t mask, text;
 
-    letters = text >> 6 & heap_text_ones;
-    low = text & heap_text_ones * 0x0f;
-    if (((text | letters << 5) & heap_text_ones * 0xf0) !=
-            (heap_text_ones + letters) * 0x30 ||
-        ((low + heap_text_ones * 6 + letters * 3) & heap_text_ones * 0x10) ||
-        (~(low + heap_text_ones * 0x0f) >> 4 & letters))
+    if (end - r->pos < 2 + 2 * HEAP_TEXT_EIGHT || r->pos[0] != '0' ||
+        r->pos[1] != 'x')
         return false;
-    v = low + letters * 9;
-    v = (v | v >> 4) & 0x00ff00ff00ff00ffULL;
-    v = (v | v >> 8) & 0x0000ffff0000ffffULL;
-    *value = (uint32_t)(v | v >> 16);
+    text = heap_text_load_eight(at);
+    mask = heap_text_up_to_blank(text);
+    word->text[0] = text & mask;
+    word->text[1] = 0;
+    if (!~mask) {
+        at += HEAP_TEXT_EIGHT;
+        text = heap_text_load_eight(at);
+        mask = heap_text_up_to_blank(text);
+        word->text[1] = text & mask;
+    }
+    at += heap_text_mask_size(mask);
+    if ((at != r->end && (at > r->end || *at != ' ')) ||
+        word->text[1] & heap_text_mark)
+        return false;
+    r->pos = at;
     return true;
 }
 
-/* Bytes before the first blank or control character of eight, or eight. */
-static inline unsigned
-heap_text_size_of_word(uint64_t text)
+/* Another way to write an address. */
+static inline struct heap_text_word
+heap_text_word_of(uint64_t address)
 {
-    /* Exact: no byte carries into the next. */
-    uint64_t high = (text & ~(heap_text_ones << 7)) + heap_text_ones * 0x5f;
-    uint64_t blanks = ~(high | text) & heap_text_ones << 7;
+    struct heap_text_word word = {{0, 0}};
 
-    return blanks ? (unsigned)__builtin_clzll(blanks) / 8 : HEAP_TEXT_EIGHT;
+    for (unsigned i = 0; i < 2 * HEAP_TEXT_EIGHT; i++, address <<= 4)
+        word.text[i / HEAP_TEXT_EIGHT] |=
+            (uint64_t) "0123456789abcdef"[address >> 60]
+            << 8 * (i % HEAP_TEXT_EIGHT);
+    return word;
 }
 
-/*
- * 0x and up to sixteen digits, with a blank or the end behind them, read as two
- * eights that may overlap; false for whatever looks otherwise.  Bytes up to
- * end, which is r's or behind it, may be looked at.
- */
+/* The number that a word's digits are; false: they are none. */
 static inline bool
-heap_text_usual_address(struct reader *r, const uint8_t *end, uint64_t *value)
+heap_text_word_value(const struct heap_text_word *word, uint64_t *value)
 {
-    const uint8_t *at = r->pos + 2;
-    uint64_t text;
-    uint32_t high, low;
-    unsigned size;
+    unsigned i = 0;
+    uint8_t byte, digit;
 
-    if (end - r->pos < 2 + 2 * HEAP_TEXT_EIGHT || r->end - r->pos < 2 ||
-        r->pos[0] != '0' || r->pos[1] != 'x')
-        return false;
-    text = heap_text_load_eight(at);
-    size = heap_text_size_of_word(text);
-    if (size < HEAP_TEXT_EIGHT) {
-        if (size == 0)
+    *value = 0;
+    for (; i < 2 * HEAP_TEXT_EIGHT; i++) {
+        byte = (uint8_t)(word->text[i / HEAP_TEXT_EIGHT] >>
+                         8 * (i % HEAP_TEXT_EIGHT));
+        digit = heap_text_hex_digits[byte];
+        if (byte == 0 && i > 0)
+            break;
+        if (digit == 0)
             return false;
-        text = text >> 8 * (HEAP_TEXT_EIGHT - size) | heap_text_ones * '0'
-                                                          << 8 * size;
-        if (!heap_text_eight_digits(text, &low))
-            return false;
-        *value = low;
-    } else {
-        size =
-            heap_text_size_of_word(heap_text_load_eight(at + HEAP_TEXT_EIGHT));
-        if (!heap_text_eight_digits(text, &high) ||
-            !heap_text_eight_digits(heap_text_load_eight(at + size), &low))
-            return false;
-        *value = (uint64_t)high << 4 * size | low;
-        size += HEAP_TEXT_EIGHT;
+        *value = *value << 4 | (digit - 1U);
     }
-    if (size != r->end - at && (size > r->end - at || at[size] != ' '))
-        return false;
-    r->pos = at + size;
     return true;
 }
 

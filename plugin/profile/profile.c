@@ -160,6 +160,17 @@ hash_stack(uint64_t seed, const struct heap_stack *stack)
                       stack->depth * sizeof(*stack->addresses));
 }
 
+static struct profile_stack *
+add_stack(struct profile *profile, struct profile_stack *list,
+          const struct heap_stack *from)
+{
+    struct profile_stack *place = &list[profile->stack_count++];
+
+    place->locations = from->addresses;
+    place->depth = from->depth;
+    return place;
+}
+
 /* The stack of equal addresses in list, or a new one at its end. */
 static struct profile_stack *
 place_stack(struct profile *profile, struct profile_stack *list,
@@ -175,9 +186,7 @@ place_stack(struct profile *profile, struct profile_stack *list,
             memcmp(place->locations, from->addresses, size) == 0)
             return place;
     }
-    place = &list[profile->stack_count++];
-    place->locations = from->addresses;
-    place->depth = from->depth;
+    place = add_stack(profile, list, from);
     slots[i] = (uint32_t)profile->stack_count;
     return place;
 }
@@ -238,26 +247,31 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
     add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
 }
 
-/* Estimates first and adds then, as jeprof does when a stack repeats. */
+/* Estimates first and adds then, as jeprof does when a stack repeats.  None of
+ * a sorted dump does. */
 static int
 take_stacks(struct profile *profile, struct heap_dump *dump)
 {
     struct profile_stack *list =
         arena_alloc(profile->arena, dump->stack_count * sizeof(*list));
     size_t capacity = 16;
-    uint32_t *slots;
+    uint32_t *slots = NULL;
     int rc = -1;
 
     while (capacity < dump->stack_count * 2)
         capacity *= 2;
-    slots = mem_zalloc(capacity, sizeof(*slots));
-    if (!list || !slots || arena_adopt(profile->arena, dump->indices) != 0)
+    if (!dump->sorted)
+        slots = mem_zalloc(capacity, sizeof(*slots));
+    if (!list || (!slots && !dump->sorted) ||
+        arena_adopt(profile->arena, dump->indices) != 0)
         goto out;
     for (size_t i = 0; i < dump->stack_count; i++) {
         const struct heap_stack *from = &dump->stacks[i];
 
-        add_counts(place_stack(profile, list, slots, capacity - 1, from), from,
-                   dump->rate);
+        add_counts(dump->sorted
+                       ? add_stack(profile, list, from)
+                       : place_stack(profile, list, slots, capacity - 1, from),
+                   from, dump->rate);
         add_saturated(&profile->samples, from->objects);
         profile->accumulated |= from->objects_ever > 0;
     }

@@ -439,6 +439,15 @@ on_jitter(uv_timer_t *timer)
     begin_more(f);
 }
 
+/* Each link has the text in hexadecimal. */
+static size_t
+at_once(const struct peer_fanout *f)
+{
+    size_t sent = 2 * f->request.text.size + 1;
+
+    return sent < FANOUT_SENT_MAX ? FANOUT_SENT_MAX / sent : 1;
+}
+
 static void
 begin_more(struct peer_fanout *f)
 {
@@ -451,7 +460,8 @@ begin_more(struct peer_fanout *f)
         return;
     }
     f->beginning = true; /* one may end at once */
-    while (f->begun < f->request.id_count && !f->leaving)
+    while (f->begun < f->request.id_count && !f->leaving &&
+           f->running < at_once(f))
         begin_task(f);
     f->beginning = false;
 }

@@ -21,7 +21,9 @@
 enum {
     FANOUT_JITTER_MS = 100, /* at most, before each where they are begun a few
                                at a time */
-    FANOUT_TEXT_MAX = 8 << 20
+    FANOUT_TEXT_MAX = 8 << 20,
+    FANOUT_SENT_MAX = 32 << 20 /* bytes of texts on their way: of long ones,
+                                  fewer at a time */
 };
 
 /* What waits to be taken. */

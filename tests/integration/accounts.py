@@ -11,6 +11,7 @@ import time
 
 from mysql_wire import SHA2, Refused, Wire, answer_native
 from node_under_test import REAL, SANITIZED, Node, wait_for
+from runner import named, run_tests
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
 ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
@@ -505,17 +506,5 @@ def test_many_idle_sessions_cost_little():
             w.close()
 
 
-def main(names):
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    unknown = set(names) - set(tests)
-    assert not unknown, f"no such test: {unknown}"
-    for name, test in tests.items():
-        if names and name not in names:
-            continue
-        began = time.monotonic()
-        test()
-        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_tests(named(globals(), sys.argv[1:]))

@@ -17,6 +17,7 @@ from meddler import Meddler
 from mysql_wire import Refused, Wire
 from node_under_test import wait_for
 from redis_node import RedisNode, free_port
+from runner import named, run_tests
 
 IDS = (10001, 10002, 10003, 10004, 10005)
 ASKED, KILLED, STOPPED, CHANGED, RELAYED = IDS
@@ -207,18 +208,7 @@ def check_another_id_at_the_same_address(c):
     assert "ADMIN EXECUTE" not in c.nodes[OTHER].log()
 
 
-def main():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with Cluster() as c:
-        began = time.monotonic()
-        c.start()
-        print(f"ok started ({time.monotonic() - began:.1f} s)", flush=True)
-        for name, check in list(globals().items()):
-            if name.startswith("check_"):
-                began = time.monotonic()
-                check(c)
-                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
-                      flush=True)
-
-
-main()
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+with Cluster() as the_cluster:
+    run_tests({"started": the_cluster.start})
+    run_tests(named(globals(), prefix="check_"), the_cluster)

@@ -13,6 +13,7 @@ import time
 
 from mysql_wire import Refused, Wire
 from node_under_test import FAKE, PASSWD, POOR, Node, wait_for
+from runner import named, run_tests
 
 USERS = (("ann", b"secret", "status"),)
 
@@ -386,17 +387,13 @@ def test_passwords(directory):
     assert "symbolic link" in run(config, "eve", program=PASSWD).stderr
 
 
-def main(names):
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    chosen = [n for n in tests if not names or n in names]
-    assert chosen, f"no such test: {names}"
-    for name in chosen:
-        began = time.monotonic()
+def in_a_directory(test):
+    def tested():
         with tempfile.TemporaryDirectory(prefix="hw-", dir="/tmp") as directory:
-            takes = tests[name].__code__.co_argcount == 1
-            tests[name](*([directory] if takes else []))
-        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+            test(*[directory] * test.__code__.co_argcount)
+    return tested
 
 
-main(sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+run_tests({name: in_a_directory(test)
+           for name, test in named(globals(), sys.argv[1:]).items()})

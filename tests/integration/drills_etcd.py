@@ -3,7 +3,6 @@ stops, dies, forgets, is slow, and is cut off.  All the while each node asks all
 nodes: that goes on as if nothing happened.
 """
 import contextlib
-import os
 import signal
 import socket
 import threading
@@ -13,6 +12,7 @@ from etcd import Etcd, TTL, ask, entry
 from hosts import HERE, Hosts
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
+from runner import named, run_tests
 
 IDS = (10001, 10002, 10003)
 PORT = 9036
@@ -298,16 +298,6 @@ def check_members_change_during_a_statement(c):
                         (came, at[came].row)], rows
 
 
-def drill():
-    with contextlib.ExitStack() as stack:
-        c = Cluster(stack)
-        for name, check in list(globals().items()):
-            if name.startswith("check_"):
-                began = time.monotonic()
-                check(c)
-                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
-                      flush=True)
-
-
 if __name__ == "__main__":
-    drill()
+    with contextlib.ExitStack() as the_stack:
+        run_tests(named(globals(), prefix="check_"), Cluster(the_stack))

@@ -17,6 +17,7 @@ from node_under_test import REAL, Node, wait_for
 from peer_stand_in import StandIn, no_such_statement
 from peer_wire import make_key
 from redis_node import SECRET, RedisNode, free_port
+from runner import named, run_tests
 
 KEY = make_key(SECRET.encode(), b"redis")
 ASKED, WELL = 10001, 10002
@@ -214,18 +215,9 @@ def check_its_own_id_elsewhere_is_no_start(m):
             done.stderr), done
 
 
-def drill():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.ExitStack() as stack:
-        m = Misfits(stack)
-        m.start()
-        for name, check in list(globals().items()):
-            if name.startswith("check_"):
-                began = time.monotonic()
-                check(m)
-                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
-                      flush=True)
-
-
 if __name__ == "__main__":
-    drill()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.ExitStack() as the_stack:
+        misfits = Misfits(the_stack)
+        misfits.start()
+        run_tests(named(globals(), prefix="check_"), misfits)

@@ -16,6 +16,7 @@ from mysql_wire import Refused, Wire
 from node_under_test import wait_for
 from peer_wire import Peer
 from redis_node import RedisNode
+from runner import named, run_tests
 
 HOST_OF = {10001: 1, 10002: 1, 10003: 2, 10004: 2, 10005: 3}
 PLACES = {i: f"{Hosts.address(h)}:{i - 1000}" for i, h in HOST_OF.items()}
@@ -270,16 +271,7 @@ def check_a_host_that_lost_its_power(c):
     wait_for(lambda: c.ask(20)[0] == everyone(), 30, 0.1)
 
 
-def drill():
-    with Cluster() as c:
-        c.start()
-        for name, check in list(globals().items()):
-            if name.startswith("check_"):
-                began = time.monotonic()
-                check(c)
-                print(f"ok {name[6:]} ({time.monotonic() - began:.1f} s)",
-                      flush=True)
-
-
 if __name__ == "__main__":
-    drill()
+    with Cluster() as the_cluster:
+        the_cluster.start()
+        run_tests(named(globals(), prefix="check_"), the_cluster)

@@ -18,6 +18,7 @@ import time
 from meddler import Meddler
 from mysql_wire import Refused, Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
+from runner import named, run_tests
 
 SECRET = "a-secret-for-the-tests-of-links"
 A, B, C, GONE = 10001, 10002, 10003, 10009
@@ -486,15 +487,5 @@ def test_nothing_is_asked_in_the_clear_of_who_shows_a_certificate():
         assert c.one(B) == "OK 7"
 
 
-def main(names):
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    chosen = [n for n in tests if not names or n in names]
-    assert chosen, f"no such test: {names}"
-    for name in chosen:
-        began = time.monotonic()
-        tests[name]()
-        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
-
-
-main(sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+run_tests(named(globals(), sys.argv[1:]))

@@ -19,6 +19,7 @@ from node_under_test import (BUILD, PASSWD, POOR, REAL, SANITIZED, Node,
                              wait_for)
 from peer_wire import (ALL, CLUSTERED, CONTROL, PLUGIN, SECRET, SELECT, STATUS,
                        Peer, make_key)
+from runner import named, run_tests
 
 ASK = os.path.join(BUILD, "bin", "peer_ask")
 USERS = (("ann", b"secret", "status, profile"),)
@@ -587,17 +588,5 @@ def test_of_too_many_nodes_the_idlest_leaves():
         Wire(node.socket).login().close()
 
 
-def main(names):
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    unknown = set(names) - set(tests)
-    assert not unknown, f"no such test: {unknown}"
-    for name, test in tests.items():
-        if names and name not in names:
-            continue
-        began = time.monotonic()
-        test()
-        print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_tests(named(globals(), sys.argv[1:]))

@@ -17,6 +17,7 @@ from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
 from node_under_test import (BUILD, FAKE, POOR, REAL, SANITIZED, Node,
                              wait_for)
+from runner import named, run_tests
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -647,17 +648,5 @@ def test_real_clients(_):
         assert "System.print(\"it''s \" + \"here\")" in node.log()
 
 
-def main(names):
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    unknown = set(names) - set(tests)
-    assert not unknown, f"no such test: {unknown}"
-    with Node(FAKE, users=[("ann", b"secret", "all")]) as node:
-        for name, test in tests.items():
-            if names and name not in names:
-                continue
-            began = time.monotonic()
-            test(node)
-            print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
-
-
-main(sys.argv[1:])
+with Node(FAKE, users=[("ann", b"secret", "all")]) as the_node:
+    run_tests(named(globals(), sys.argv[1:]), the_node)

@@ -18,6 +18,7 @@ import time
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, NATIVE, SHA2, SSL, Refused,
                         Wire, answer_native)
 from node_under_test import FAKE, REAL, SANITIZED, Node, wait_for
+from runner import named, run_tests
 
 try:
     import pymysql
@@ -801,22 +802,14 @@ def test_admin_execute_is_logged(node):
     assert "secret" not in node.log()
 
 
-def main(names):
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    unknown = set(names) - set(tests)
-    assert not unknown, f"no such test: {unknown}"
+def main(tests):
     for speech in (FakeSpeech, RealSpeech):
         with Node(speech.program, users=USERS,
                   settings="login_failures = 0\n") as node:
             node.speech = speech
-            for name, test in tests.items():
-                if (names and name not in names) or (speech is RealSpeech and
-                                                     name not in BOTH):
-                    continue
-                began = time.monotonic()
-                test(node)
-                print(f"ok {os.path.basename(node.program)} {name} "
-                      f"({time.monotonic() - began:.1f} s)", flush=True)
+            run_tests({name: test for name, test in tests.items()
+                       if speech is FakeSpeech or name in BOTH}, node,
+                      label=os.path.basename(node.program) + " ")
 
 
-main(sys.argv[1:])
+main(named(globals(), sys.argv[1:]))

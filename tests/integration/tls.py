@@ -19,6 +19,7 @@ import time
 from mysql_wire import (DEFAULT, NATIVE, SHA2, SSL, Refused, Wire,
                         answer_native)
 from node_under_test import FAKE, REAL, SANITIZED, Node, wait_for
+from runner import named, run_tests
 
 try:
     import pymysql
@@ -758,21 +759,13 @@ def test_real_clients(node):
         assert done.stdout.startswith("TLSv1.") == (host == "127.0.0.1"), done
 
 
-def main(names):
-    tests = {n[5:]: f for n, f in globals().items() if n.startswith("test_")}
-    unknown = set(names) - set(tests)
-    assert not unknown, f"no such test: {unknown}"
+def main(tests):
     for program in (FAKE, REAL):
         with Node(program, users=USERS) as node:
-            for name, test in tests.items():
-                if names and name not in names:
-                    continue
-                if program is REAL and test.__code__.co_varnames[0] == "_":
-                    continue  # has nodes of its own
-                began = time.monotonic()
-                test(node)
-                print(f"ok {os.path.basename(program)} {name} "
-                      f"({time.monotonic() - began:.1f} s)", flush=True)
+            run_tests({name: test for name, test in tests.items()
+                       if program is FAKE or  # else: has nodes of its own
+                       test.__code__.co_varnames[0] != "_"}, node,
+                      label=os.path.basename(program) + " ")
 
 
-main(sys.argv[1:])
+main(named(globals(), sys.argv[1:]))

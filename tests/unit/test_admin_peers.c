@@ -176,10 +176,11 @@ static const struct {
     const char *statement, *answer;
 } untimed[] = {
     {"ADMIN EXECUTE /*+ heapwire_timeout(0) */ ON ALL " CHEAP,
-     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'"},
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'; "
+     "it takes 1 to 86400"},
     {"SET STATEMENT heapwire_timeout=86401 FOR ADMIN EXECUTE ON ALL " CHEAP,
      "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
-     "'86401'"},
+     "'86401'; it takes 1 to 86400"},
     {"SET STATEMENT wait_timeout=1 FOR SELECT 1",
      "1193/HY000 'wait_timeout' cannot be set for one statement; "
      "heapwire_timeout and heapwire_parallel can"},

@@ -11,6 +11,7 @@
 
 enum { NODES = 2, LARGE = PEER_BLOCK_BYTES };
 
+static const struct span few = {"x", 1};
 static uv_loop_t loop;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fanout_home home;
@@ -76,13 +77,13 @@ wake(void *arg)
 }
 
 static struct peer_fanout *
-ask(void)
+ask(struct span text)
 {
     static const uint64_t ids[NODES] = {1, 2};
     static const struct sql_identity who = {.user = "root"};
     const struct peer_request request = {.ids = ids,
                                          .id_count = NODES,
-                                         .text = {"x", 1},
+                                         .text = text,
                                          .column_count = 1,
                                          .timeout_ms = 60000,
                                          .node_bytes_max = 64 << 20,
@@ -144,7 +145,7 @@ take_one(struct peer_fanout *fanout)
 
 START_TEST(nodes_wait_while_too_much_is_unread)
 {
-    struct peer_fanout *fanout = ask();
+    struct peer_fanout *fanout = ask(few);
     size_t rows = 1;
 
     while (answer(&calls[0], LARGE))
@@ -164,7 +165,7 @@ END_TEST
 /* One of them was in the middle of a row when the others had to wait. */
 START_TEST(who_waits_goes_on_though_another_brought_a_row_meanwhile)
 {
-    struct peer_fanout *fanout = ask();
+    struct peer_fanout *fanout = ask(few);
 
     while (answer(&calls[0], LARGE))
         continue;
@@ -180,6 +181,24 @@ START_TEST(who_waits_goes_on_though_another_brought_a_row_meanwhile)
 }
 END_TEST
 
+START_TEST(long_questions_go_to_some_at_a_time)
+{
+    static const struct error none;
+    static char text[FANOUT_TEXT_MAX];
+    struct peer_fanout *fanout =
+        ask((struct span){text, FANOUT_SENT_MAX / 4 - 1});
+
+    ck_assert_ptr_nonnull(calls[1].events);
+    leave(fanout);
+    fanout = ask((struct span){text, FANOUT_SENT_MAX / 4});
+    ck_assert_ptr_nonnull(calls[0].events);
+    ck_assert_ptr_null(calls[1].events);
+    calls[0].events->ended(calls[0].arg, &none);
+    ck_assert_ptr_nonnull(calls[1].events);
+    leave(fanout);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -189,6 +208,7 @@ main(void)
     tcase_add_test(tcase, nodes_wait_while_too_much_is_unread);
     tcase_add_test(tcase,
                    who_waits_goes_on_though_another_brought_a_row_meanwhile);
+    tcase_add_test(tcase, long_questions_go_to_some_at_a_time);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -95,6 +95,68 @@ START_TEST(every_byte_is_a_digit_or_none)
 }
 END_TEST
 
+START_TEST(an_address_is_one_however_it_is_written)
+{
+    static const char text[] =
+        "heap_v2/1\n@ 0xab 0xab 0xAB 0x000000ab 0x0000000ab 0Xab ab\t0x0ab "
+        "0x00000000000000ab 0x0000000000000000000000ab 00ab 0xac 0xaB\r\n"
+        "  t*: 1: 1 [0: 0]\nMAPPED_LIBRARIES:\n";
+    struct error err = {0};
+    struct heap_dump *dump = parse(text, &err);
+    const struct heap_stack *stack;
+
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_uint_eq(dump->address_count, 2);
+    ck_assert_uint_eq(dump->addresses[0], 0xaa);
+    ck_assert_uint_eq(dump->addresses[1], 0xab);
+    stack = &dump->stacks[0];
+    ck_assert_uint_eq(stack->depth, 13);
+    for (uint32_t i = 0; i < stack->depth; i++)
+        ck_assert_uint_eq(stack->addresses[i], i == 0 || i == 11);
+    heap_dump_free(dump);
+}
+END_TEST
+
+#define COUNTED "\n  t*: 1: 1 [0: 0]\n"
+
+static const struct {
+    const char *stacks;
+    bool sorted;
+} orders[] = {
+    {"", true},
+    {"@ 0x1" COUNTED, true},
+    {"@" COUNTED "@ 0x1" COUNTED "@ 0x1 0x2" COUNTED "@ 0x1 0x3" COUNTED, true},
+    {"@ 0x1 0x2 0x7" COUNTED "@ 0x1 0x3 0x7" COUNTED, true},
+    {"@ 0x1 0x201" COUNTED "@ 0x1 0x102" COUNTED, true}, /* by its bytes */
+    {"@ 0x1 0x102" COUNTED "@ 0x1 0x201" COUNTED, false},
+    {"@ 0x201" COUNTED "@ 0x102" COUNTED, true},
+    {"@ 0x1 0x100" COUNTED "@ 0x1 0xff" COUNTED, true}, /* not those of calls */
+    {"@ 0x1 0x3" COUNTED "@ 0x1 0x2" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1" COUNTED, false},
+    {"@ 0x1" COUNTED "@" COUNTED, false},
+    {"@" COUNTED "@" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1 0x2" COUNTED, false},
+    {"@ 0x1 0x2" COUNTED "@ 0x1 0x02" COUNTED, false},
+    {"@ 0x1 0x0" COUNTED "@ 0x1 0x1" COUNTED, false}, /* the same one */
+    {"@ 0x1" COUNTED "  t*: 2: 2 [0: 0]\n", false},
+    {"@ 0x2" COUNTED "@ 0x1" COUNTED "@ 0x3" COUNTED, false},
+};
+
+START_TEST(a_dump_is_sorted_when_none_of_its_stacks_can_be_twice)
+{
+    struct error err = {0};
+    struct heap_dump *dump;
+    char text[256];
+
+    snprintf(text, sizeof(text), "heap_v2/1\n%sMAPPED_LIBRARIES:\n",
+             orders[_i].stacks);
+    dump = parse(text, &err);
+    ck_assert_msg(dump != NULL, "%s", err.text);
+    ck_assert_msg(dump->sorted == orders[_i].sorted, "%s", text);
+    heap_dump_free(dump);
+}
+END_TEST
+
 /* Stacks of few addresses of all sizes, so that lines have much in common at
  * either end; as they should be read, one by one. */
 START_TEST(what_lines_have_in_common_is_read_as_if_they_had_not)
@@ -200,6 +262,13 @@ static const struct {
     {"heap_v2/1\n@ 0x1 -0x2\n", "not an address"},
     {"heap_v2/1\n@ 0x1,0x2\n", "not an address"},
     {"heap_v2/1\n@ 0x\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x 0x2\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 1 0x0x1 0x2\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 0xa 0xa\xe1 0xa\n t*: 1: 1 [0: 0]\n", "not an address"},
+    {"heap_v2/1\n@ 0x1111111111111111 1 0x111111111111111\xb1 2\n"
+     " t*: 1: 1 [0: 0]\n",
+     "not an address"},
     {"heap_v2/1\n@ 1\n t*: 99999999999999999999: 1 [0: 0]\n", "line 3"},
     {"heap_v2/1\n@ 1\n t*: -1: 1 [0: 0]\n", "impossible counts"},
     {"heap_v2/1\n@ 1\n t*: 1: 1 [0: 0\n", "impossible counts"},
@@ -478,6 +547,10 @@ main(void)
     tcase_add_test(tc, a_dump_is_read);
     tcase_add_test(tc, addresses_are_distinct_ascending_and_those_of_calls);
     tcase_add_test(tc, every_byte_is_a_digit_or_none);
+    tcase_add_test(tc, an_address_is_one_however_it_is_written);
+    tcase_add_loop_test(tc,
+                        a_dump_is_sorted_when_none_of_its_stacks_can_be_twice,
+                        0, sizeof(orders) / sizeof(orders[0]));
     tcase_add_test(tc, what_lines_have_in_common_is_read_as_if_they_had_not);
     tcase_add_test(tc, cut_at_every_byte_keeps_what_was_whole);
     tcase_add_loop_test(tc, impossible_dumps_are_refused, 0,

@@ -1,6 +1,7 @@
 /* test_nodes.c - the tables of nodes: who answers, who does not, and why. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fake_peers.h"
 #include "memory.h"
@@ -22,7 +23,7 @@ set_up_with(uint32_t privileges)
     h.node.peers = &fake_peers.peers;
     fake_peers_add(10001, PEER_BACKEND)->row.self = true;
     node = fake_peers_add(10002, PEER_BACKEND);
-    node->rows = "connected|2026-11-20 01:02:03|active|";
+    node->rows = "connected|2026-11-20 01:02:03|active||2026-11-19 00:00:00|12";
     node->row.round_trip_us = 1500;
     node = fake_peers_add(10003, PEER_COMPUTE_NODE);
     node->rows = NULL;
@@ -31,7 +32,7 @@ set_up_with(uint32_t privileges)
     node->row.since_ms = 1795228260000;
     *node->row.version = '\0';
     node = fake_peers_add(10004, PEER_COMPUTE_NODE);
-    node->rows = "gone|2026-11-20 04:05:06|unknown|the database ended";
+    node->rows = "gone|2026-11-20 04:05:06|unknown|the database ended|\\N|4";
     snprintf(node->row.last_error, sizeof(node->row.last_error), "once");
     node->row.last_error_ms = 1795228261000;
 }
@@ -97,11 +98,15 @@ END_TEST
 /* What they are asked must be what a node answers. */
 START_TEST(the_question_is_one_that_a_node_answers)
 {
+    char expected[128];
+
     run("SELECT * FROM heapwire.nodes");
     h.session->forwarded = true;
-    ck_assert_str_eq(run(fake_peers.text.data),
-                     "state|since|profiling|reason\n"
-                     "connected|2026-11-21 02:31:07|inactive|");
+    snprintf(expected, sizeof(expected),
+             "state|since|profiling|reason|started|cpus\n"
+             "connected|2026-11-21 02:31:07|inactive||2026-11-21 02:31:07|#%ld",
+             sysconf(_SC_NPROCESSORS_ONLN));
+    ck_assert_str_eq(run(fake_peers.text.data), expected);
 }
 END_TEST
 
@@ -154,7 +159,9 @@ START_TEST(backends_and_compute_nodes_are_shown_apart)
     const char *answer = run("SHOW BACKENDS");
 
     ck_assert_ptr_nonnull(strstr(answer, "\n#10001|127.0.0.1|"));
-    ck_assert_ptr_nonnull(strstr(answer, "\n#10002|127.0.0.1|"));
+    ck_assert_ptr_nonnull(strstr(answer, "\n#10002|127.0.0.1|\\N|\\N|\\N|\\N|"
+                                         "2026-11-19 00:00:00|"));
+    ck_assert_ptr_nonnull(strstr(answer, "|#12|"));
     ck_assert_ptr_nonnull(strstr(answer, common));
     ck_assert_ptr_null(strstr(answer, "#10003"));
     ck_assert_uint_eq(fake_peers.asked, 1);
@@ -167,7 +174,7 @@ START_TEST(backends_and_compute_nodes_are_shown_apart)
     ck_assert_ptr_nonnull(strstr(answer,
                                  "\n#10004|127.0.0.1|\\N|\\N|\\N|\\N|\\N|"
                                  "2026-11-20 04:05:06|false|false|false|"
-                                 "the database ended|0.1.0|\\N|"));
+                                 "the database ended|0.1.0|#4|"));
     ck_assert_uint_eq(fake_peers.asked, 2);
 }
 END_TEST
@@ -254,11 +261,12 @@ static const struct {
 } hostile[] = {
     {NULL, "#0|unreachable|2026-11-21 02:31:00|rpc failed: the answer has no "
            "row"},
-    {"\\N|\\N|\\N|\\N", "#0|unreachable|2026-11-21 02:31:00|rpc failed: the "
-                        "answer has no row"},
-    {"connected|tomorrow|\x1b[31m|x\nother|x|x|x",
+    {"\\N|\\N|\\N|\\N|\\N|\\N",
+     "#0|unreachable|2026-11-21 02:31:00|rpc failed: the "
+     "answer has no row"},
+    {"connected|tomorrow|\x1b[31m|x|soon|-4\nother|x|x|x|x|x",
      "#1|connected|2026-11-21 02:31:00|\\N"},
-    {"x\xff|2026-11-20 01:02:03|a|b", "#0|x?|2026-11-20 01:02:03|\\N"},
+    {"x\xff|2026-11-20 01:02:03|a|b|c|d", "#0|x?|2026-11-20 01:02:03|\\N"},
 };
 
 START_TEST(an_answer_is_not_trusted)
@@ -278,7 +286,7 @@ START_TEST(thousands_fit)
 {
     for (uint64_t id = 10005; id <= 13000; id++)
         fake_peers_add(id, PEER_BACKEND)->rows =
-            "connected|2026-11-20 01:02:03|active|";
+            "connected|2026-11-20 01:02:03|active||2026-11-19 00:00:00|12";
     ck_assert_str_eq(run("SELECT count(*), sum(alive) FROM heapwire.nodes"),
                      "count(*)|sum(alive)\n#3000|#2998");
 }

@@ -58,16 +58,17 @@ static const struct {
      "select @@heapwire_timeout, @@heapwire_parallel", "#86400|#3"},
     {"SET heapwire_timeout = DEFAULT", "select @@heapwire_timeout", "#60"},
     {"SET heapwire_timeout = 0", NULL,
-     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'"},
+     "1231/42000 Variable 'heapwire_timeout' can't be set to the value of '0'; "
+     "it takes 1 to 86400"},
     {"SET heapwire_timeout = 86401", NULL,
      "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
-     "'86401'"},
+     "'86401'; it takes 1 to 86400"},
     {"SET heapwire_timeout = '99999999999999999999999'", NULL,
      "1231/42000 Variable 'heapwire_timeout' can't be set to the value of "
-     "'9223372036854775807'"},
+     "'99999999999999999999'; it takes 1 to 86400"},
     {"SET heapwire_parallel = -1", NULL,
      "1231/42000 Variable 'heapwire_parallel' can't be set to the value of "
-     "'-1'"},
+     "'-1'; it takes 0 to 16384"},
     {"SET heapwire_timeout = 'soon'", NULL,
      "1232/42000 Incorrect argument type to variable 'heapwire_timeout'"},
     {"SET SESSION a = 1", NULL, "1193/HY000 Unknown system variable 'a'"},
