@@ -176,7 +176,9 @@ same "its share on each node" "1" "$(at 10001 "SELECT cum_bytes =
     snapshot = 'cluster_by_node:b'")"
 same "how it grew" "1" "$(at 10001 "SELECT sum(flat_bytes) > 0 FROM
     heapwire.heap_diff WHERE snapshot = 'cluster:b' AND base = 'cluster:a'")"
-contains "shares are said" "In use by node: 10005 " \
+largest=$(at 10001 "SELECT node_id FROM heapwire.cluster_heap_functions WHERE
+    function = 'main' AND snapshot = 'a' ORDER BY cum_bytes DESC LIMIT 1")
+contains "shares are said" "In use by node: $largest " \
     "$(at 10001 "SELECT text('cluster:a')")"
 for form in dot flamegraph svg; do
     contains "$form of fresh ones" "on 5 nodes" \
