@@ -33,7 +33,8 @@ for id in $nodes; do
     pids="$! $pids"
 done
 for id in $nodes; do
-    wait_for 20 at "$id" "ADMIN EXECUTE ON $id 'HeapProf.getInstance()'" || {
+    wait_for 20 at "$id" "ADMIN EXECUTE ON $id
+        'HeapProf.getInstance().has_enable()'" || {
         cat "$work/$id.log"
         exit 1
     }
