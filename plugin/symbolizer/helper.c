@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
+#include "helper_exchange.h"
 #include "memory.h"
 #include "spawn_apart.h"
 #include "symbolizer_wire.h"
@@ -28,13 +29,6 @@ enum {
     AHEAD_MAX = 2,          /* questions, sent before they are asked */
     AHEAD_ADDRESSES = 4096, /* of each: both fit the socket's buffer */
     EXIT_NOT_LOADED = 127 /* what ld.so ends with where a library is missing */
-};
-
-/* Which question it is. */
-struct sent {
-    int object_fd, index_fd;
-    uint32_t count;
-    unsigned flags;
 };
 
 struct helper {
@@ -285,17 +279,6 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
     }
 }
 
-/* What is asked: addresses, or else an index. */
-struct exchange {
-    const struct helper_question *question; /* NULL: an index is asked for */
-    const struct helper_index *index;
-    int fds[2]; /* the object's, and its index's */
-    size_t fd_count;
-    bool sent; /* ahead */
-    uint32_t answered, texts;
-    bool refused; /* the index */
-};
-
 static ssize_t
 send_some(struct helper *h, const struct exchange *x, size_t done)
 {
@@ -411,76 +394,6 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
     return 1;
 }
 
-enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE, TAKE_REFUSED };
-
-static enum take
-take_text(struct exchange *x, struct span text)
-{
-    const struct helper_question *question = x->question;
-
-    if (!question || x->texts == WIRE_TEXTS_MAX ||
-        !question->text(question->arg, text))
-        return TAKE_GARBAGE;
-    x->texts++;
-    return TAKE_MORE;
-}
-
-static enum take
-take_answer(struct exchange *x, const struct wire_reply *reply)
-{
-    const struct helper_question *question = x->question;
-
-    if (!question || x->answered == question->count ||
-        !question->answer(question->arg, reply))
-        return TAKE_GARBAGE;
-    x->answered++;
-    return TAKE_MORE;
-}
-
-static enum take
-take_part(struct exchange *x, struct span part, struct error *err)
-{
-    if (!x->index)
-        return TAKE_GARBAGE;
-    return x->index->write(x->index->arg, part.data, part.size, err) == 0
-               ? TAKE_MORE
-               : TAKE_REFUSED;
-}
-
-static enum take
-take_refusal(struct exchange *x, struct span why)
-{
-    if (x->fds[1] < 0 || x->refused)
-        return TAKE_GARBAGE;
-    x->refused = true;
-    if (x->question->refused)
-        x->question->refused(x->question->arg, why);
-    return TAKE_MORE;
-}
-
-static enum take
-take_reply(struct exchange *x, struct span payload, struct error *err)
-{
-    struct wire_reply reply;
-
-    if (!wire_parse_reply(payload, &reply))
-        return TAKE_GARBAGE;
-    if (reply.type == WIRE_TEXT)
-        return take_text(x, reply.text);
-    if (reply.type == WIRE_ANSWER)
-        return take_answer(x, &reply);
-    if (reply.type == WIRE_PART)
-        return take_part(x, reply.part, err);
-    if (reply.type == WIRE_REFUSED)
-        return take_refusal(x, reply.complaint);
-    if (x->question && x->answered < x->question->count &&
-        reply.complaint.size == 0)
-        return TAKE_GARBAGE;
-    error_set(err, ER_UNKNOWN, "%.*s", (int)reply.complaint.size,
-              reply.complaint.data);
-    return TAKE_DONE;
-}
-
 /* Every whole message that is there; nothing may follow the last, unless there
  * is another question. */
 static enum take
@@ -496,7 +409,7 @@ take_replies(struct helper *h, struct exchange *x, struct error *err)
                             WIRE_REPLY_MAX, &payload);
         if (framing != WIRE_READY)
             break;
-        result = take_reply(x, payload, err);
+        result = exchange_take(x, payload, err);
         used += WIRE_HEAD + payload.size;
     }
     if (framing == WIRE_BAD ||
@@ -571,33 +484,6 @@ helper_prepare(struct helper *h)
         (void)start(h, &later);
 }
 
-static struct sent
-sent_of(const struct helper_question *question)
-{
-    return (struct sent){.object_fd = question->object_fd,
-                         .index_fd = question->index_fd,
-                         .count = question->count,
-                         .flags =
-                             (question->symbols_only ? WIRE_SYMBOLS_ONLY : 0) |
-                             (question->index_fd >= 0 ? WIRE_HAS_INDEX : 0) |
-                             (question->no_lines ? WIRE_NO_LINES : 0)};
-}
-
-static bool
-is_sent(const struct sent *a, const struct sent *b)
-{
-    return a->object_fd == b->object_fd && a->index_fd == b->index_fd &&
-           a->count == b->count && a->flags == b->flags;
-}
-
-static struct exchange
-exchange_of(const struct helper_question *question)
-{
-    return (struct exchange){.question = question,
-                             .fds = {question->object_fd, question->index_fd},
-                             .fd_count = question->index_fd >= 0 ? 2 : 1};
-}
-
 static void
 put_question(struct helper *h, const struct helper_question *question)
 {
@@ -615,7 +501,7 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
     ssize_t n;
 
     for (size_t i = 0; i < h->ahead_count; i++)
-        if (is_sent(&h->ahead[i], &sent))
+        if (sent_is(&h->ahead[i], &sent))
             return true;
     if (h->ahead_count == AHEAD_MAX || question->count > AHEAD_ADDRESSES ||
         ready_to_start(h, &later) != 0 || start(h, &later) != 0)
@@ -641,7 +527,7 @@ take_sent(struct helper *h, const struct helper_question *question)
 
     if (h->ahead_count == 0)
         return false;
-    if (!is_sent(&h->ahead[0], &sent)) {
+    if (!sent_is(&h->ahead[0], &sent)) {
         helper_end(h);
         return false;
     }
