@@ -102,7 +102,7 @@ tell(const struct elf_file *elf, const char *target, struct error *err)
 
 static int
 make(const char *symbolizer, const struct elf_file *elf, const char *path,
-     const char *target, struct error *err)
+     const char *target, char remark[INDEX_REMARK_MAX], struct error *err)
 {
     struct helper_options options = {.program = symbolizer,
                                      .memory_bytes = memory_bytes,
@@ -115,7 +115,8 @@ make(const char *symbolizer, const struct elf_file *elf, const char *path,
     if (options.cancel_fd >= 0)
         helper = helper_new(&options, err);
     if (helper)
-        rc = index_file_make(helper, elf, path, target, DEADLINE_MS, err);
+        rc = index_file_make(helper, elf, path, target, DEADLINE_MS, remark,
+                             err);
     helper_free(helper);
     fd_close(options.cancel_fd);
     return rc;
@@ -150,7 +151,7 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
     struct error why = {0};
     struct elf_file elf = {0};
     char *path = realpath(binary, NULL);
-    char target[PATH_BYTES];
+    char target[PATH_BYTES], remark[INDEX_REMARK_MAX];
     int fd = -1, rc = -1;
 
     if (path)
@@ -164,10 +165,13 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
         elf_load_sections(&elf, err) != 0 ||
         choose_target(command, &elf, path, target, err) != 0)
         goto out;
-    if (make(symbolizer, &elf, path, target, &why) != 0)
+    if (make(symbolizer, &elf, path, target, remark, &why) != 0)
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
     else
         rc = tell(&elf, target, err);
+    if (rc == 0 && remark[0]) /* its debug file may have been forgotten */
+        fprintf(stderr, "heapwire-prof: the index of %s has symbols only: %s\n",
+                binary, remark);
 out:
     elf_fini(&elf);
     fd_close(fd);

@@ -11,7 +11,8 @@ struct error;
 struct prof_command;
 
 /* Makes the index of the command's one argument, where it says, with the help
- * of symbolizer, and says on stdout how large it is. */
+ * of symbolizer, and says on stdout how large it is; on stderr, if it has
+ * symbols only, for want of debug information. */
 int prof_index_make(const char *symbolizer, const struct prof_command *command,
                     struct error *err);
 

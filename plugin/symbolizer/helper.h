@@ -83,6 +83,9 @@ struct helper_index {
     uint32_t deadline_ms;
     /* Takes the index file's bytes in their order; -1 with *err: give up. */
     int (*write)(void *arg, const void *data, size_t size, struct error *err);
+    /* Told, before any bytes, that it is of symbols only, for want of debug
+     * information; why is raw.  NULL: without some there is to be no index. */
+    void (*symbols_only)(void *arg, struct span why);
     void *arg;
 };
 

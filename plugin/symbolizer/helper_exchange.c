@@ -31,11 +31,25 @@ exchange_of(const struct helper_question *question)
                              .fd_count = question->index_fd >= 0 ? 2 : 1};
 }
 
+/* Of an index: once, and before its bytes. */
+static enum take
+take_remark(struct exchange *x, struct span why)
+{
+    if (!x->index->symbols_only || x->texts > 0 || x->parts ||
+        why.size > WIRE_COMPLAINT_MAX)
+        return TAKE_GARBAGE;
+    x->texts++;
+    x->index->symbols_only(x->index->arg, why);
+    return TAKE_MORE;
+}
+
 static enum take
 take_text(struct exchange *x, struct span text)
 {
     const struct helper_question *question = x->question;
 
+    if (x->index)
+        return take_remark(x, text);
     if (!question || x->texts == WIRE_TEXTS_MAX ||
         !question->text(question->arg, text))
         return TAKE_GARBAGE;
@@ -60,6 +74,7 @@ take_part(struct exchange *x, struct span part, struct error *err)
 {
     if (!x->index)
         return TAKE_GARBAGE;
+    x->parts = true;
     return x->index->write(x->index->arg, part.data, part.size, err) == 0
                ? TAKE_MORE
                : TAKE_REFUSED;

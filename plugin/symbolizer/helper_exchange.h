@@ -31,6 +31,7 @@ struct exchange {
     bool sent; /* ahead */
     uint32_t answered, texts;
     bool refused; /* the index */
+    bool parts;   /* of the one that is made came */
 };
 
 enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE, TAKE_REFUSED };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
@@ -124,6 +125,7 @@ struct output {
     int fd;
     const char *path;
     uint64_t size;
+    char *remark;
 };
 
 /* helper_index.write */
@@ -145,6 +147,16 @@ write_part(void *arg, const void *data, size_t size, struct error *err)
     return 0;
 }
 
+/* helper_index.symbols_only */
+static void
+take_remark(void *arg, struct span why)
+{
+    struct output *out = arg;
+
+    if (why.size < INDEX_REMARK_MAX)
+        clean_text(why, out->remark);
+}
+
 static int
 fill(struct helper *helper, const struct elf_file *elf, const char *path,
      struct output *out, uint32_t deadline_ms, struct error *err)
@@ -153,6 +165,8 @@ fill(struct helper *helper, const struct elf_file *elf, const char *path,
                                  .path = path,
                                  .deadline_ms = deadline_ms,
                                  .write = write_part,
+                                 .symbols_only =
+                                     out->remark ? take_remark : NULL,
                                  .arg = out};
     struct error why = {0};
 
@@ -188,12 +202,14 @@ check_target(const char *target, struct error *err)
 int
 index_file_make(struct helper *helper, const struct elf_file *elf,
                 const char *path, const char *target, uint32_t deadline_ms,
-                struct error *err)
+                char remark[INDEX_REMARK_MAX], struct error *err)
 {
     char name[PATH_BYTES];
-    struct output out = {.fd = -1, .path = target};
+    struct output out = {.fd = -1, .path = target, .remark = remark};
     int rc = -1;
 
+    if (remark)
+        remark[0] = '\0';
     if (elf->build_id_size == 0) {
         error_set(err, ER_UNKNOWN,
                   "%s has no build-id, by which its index is known again: "

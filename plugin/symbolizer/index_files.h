@@ -19,6 +19,8 @@ struct helper;
 
 #define INDEX_FILE_SUFFIX ".hwindex"
 
+enum { INDEX_REMARK_MAX = 256 };
+
 /* Where the index of elf is in a directory of ours; -1: elf has no build-id, or
  * the path is too long. */
 int index_file_path(const struct elf_file *elf, const char *directory,
@@ -33,10 +35,12 @@ int index_file_open(const struct elf_file *elf, const char *directory,
 /*
  * Has the helper make the index of the object behind elf, and puts it at
  * target, where an older one may lie but nothing that is no regular file.  -1
- * with *err, and nothing there, when that fails or takes longer.
+ * with *err, and nothing there, when that fails or takes longer.  Without debug
+ * information it is of symbols only, and remark says why, else is ""; NULL:
+ * there is none then.
  */
 int index_file_make(struct helper *helper, const struct elf_file *elf,
                     const char *path, const char *target, uint32_t deadline_ms,
-                    struct error *err);
+                    char remark[INDEX_REMARK_MAX], struct error *err);
 
 #endif

@@ -140,7 +140,10 @@ flags_fit(unsigned flags, uint32_t count)
 {
     const unsigned known = WIRE_SYMBOLS_ONLY | WIRE_HAS_INDEX | WIRE_NO_LINES;
 
-    return flags == WIRE_MAKE_INDEX ? count == 0 : (flags & ~known) == 0;
+    if (flags & WIRE_MAKE_INDEX)
+        return (flags & ~(WIRE_MAKE_INDEX | WIRE_SYMBOLS_DO)) == 0 &&
+               count == 0;
+    return (flags & ~known) == 0;
 }
 
 bool
@@ -158,6 +161,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
     out->has_index = (flags & WIRE_HAS_INDEX) != 0;
     out->make_index = (flags & WIRE_MAKE_INDEX) != 0;
     out->no_lines = (flags & WIRE_NO_LINES) != 0;
+    out->symbols_do = (flags & WIRE_SYMBOLS_DO) != 0;
     out->path = take_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);
     offsets = reader_rest(&r);

@@ -12,7 +12,8 @@
  *   WIRE_NAME
  *       u8 version, u8 flags, text path, u32 count, count * u64 file offset
  *   WIRE_TEXT
- *       text, not "": the next one of this request's, numbered from 1
+ *       text, not "": the next one of this request's, numbered from 1; where an
+ *       index is made, once, before its parts: it is of symbols only, and why
  *   WIRE_ANSWER
  *       u64 function start, number symbol (0 when there is none), u8 frames,
  *       then per frame: number function, number file, u32 line
@@ -44,7 +45,7 @@ struct buffer;
 enum {
     /* Raised by any change here: a package may replace the helper of a
      * heapwired that runs on. */
-    WIRE_VERSION = 4,
+    WIRE_VERSION = 5,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
@@ -77,13 +78,15 @@ enum wire_exit {
 enum wire_flag {
     WIRE_SYMBOLS_ONLY = 1, /* leave the DWARF alone */
     WIRE_HAS_INDEX = 2,    /* a second descriptor follows the object's */
-    WIRE_MAKE_INDEX = 4,   /* alone, and without offsets */
-    WIRE_NO_LINES = 8      /* files and lines need not be read */
+    WIRE_MAKE_INDEX = 4,   /* without offsets */
+    WIRE_NO_LINES = 8,     /* files and lines need not be read */
+    WIRE_SYMBOLS_DO = 16 /* with WIRE_MAKE_INDEX, which has no other beside it:
+                            without debug information of symbols only */
 };
 
 struct wire_request {
     uint8_t version; /* when not WIRE_VERSION, all that is parsed */
-    bool symbols_only, has_index, make_index, no_lines;
+    bool symbols_only, has_index, make_index, no_lines, symbols_do;
     struct span path; /* of the mapped file; its name is only shown and
                          its directory searched for split debug files */
     uint32_t count;

@@ -148,6 +148,206 @@ done
 at_most_6_percent "C, not optimised" \
     gcc $flags -O0 plugin/base/*.c
 
+# ---- symbols only: of what has no debug information ----
+# Each object lies twice under one name, in alone and, with its index, in with.
+sym=$work/symbols
+mkdir -p "$sym/alone" "$sym/with/.debug" "$sym/indexes"
+# index_of OBJECT: beside it, what is said in $index_said
+index_of() {
+    index_status=0
+    index_said=$("$bin/heapwire-prof" --index "$1" 2>&1 >/dev/null) ||
+        index_status=$?
+}
+# answers OBJECT ADDRESSES: names, and what is remarked in $work/remarks
+answers() {
+    "$bin/symbolizer_driver" "$bin/heapwire-symbolizer" "$1" <"$2" \
+        2>"$work/remarks"
+}
+# code_of OBJECT STEP: addresses in all that is loaded to be run
+code_of() {
+    readelf -lW "$1" | sed -n 's/^ *LOAD \(.*\) R E .*/\1/p' |
+        while read -r _ start _ size _; do
+            "$python" -c 'import sys
+start, size, step = (int(a, 0) for a in sys.argv[1:])
+print("\n".join(hex(a) for a in range(start, start + size, step)))' \
+                "$start" "$size" "$2"
+        done
+}
+# same_with_index NAME STEP: of the object in both places
+same_with_index() {
+    code_of "$sym/alone/$1" "$2" >"$work/addresses"
+    check
+    [ "$(wc -l <"$work/addresses")" -gt 100 ] || fault "$1 has no code"
+    answers "$sym/alone/$1" "$work/addresses" >"$work/alone"
+    answers "$sym/with/$1" "$work/addresses" >"$work/with"
+    check
+    cmp "$work/alone" "$work/with" ||
+        fault "$1: $(diff "$work/alone" "$work/with" | head -n 6)"
+    same "the index of $1 is not remarked upon" "" \
+        "$(grep -o ': .*' "$work/remarks")"
+    check
+    [ -s "$sym/with/$1.hwindex" ] || fault "there is no index of $1"
+}
+only="has symbols only: it has no debug information"
+
+cat >"$sym/kinds.cc" <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+namespace {
+struct Local {
+    __attribute__((noinline)) int in(int n) { return n * rand(); }
+};
+__attribute__((noinline)) int hidden(int n) { return Local().in(n) + 1; }
+} // namespace
+template <typename T> struct Weak {
+    __attribute__((noinline)) T twice(T n) { return n + n; }
+};
+static __attribute__((noinline)) int inner(int n) {
+    if (__builtin_expect(n == 12345, 0)) {
+        std::puts("cold");
+        std::abort();
+    }
+    return n * 3 + hidden(n);
+}
+extern "C" {
+int plain(int n) { return inner(n) + Weak<int>().twice(n); }
+int alias(int n) __attribute__((alias("plain")));
+int versioned_1(int n) { return n + 1; }
+int versioned_2(int n) { return n + 2; }
+__asm__(".symver versioned_1, versioned@ONE");
+__asm__(".symver versioned_2, versioned@@TWO");
+int one(int n) { return n - 1; }
+int (*choose(void))(int) { return one; }
+int chosen(int) __attribute__((ifunc("choose")));
+__attribute__((section("other_text"))) int elsewhere(int n) { return n * 7; }
+}
+std::string text(const std::string &s) { return s + std::to_string(plain(3)); }
+/* Without sizes, types, or a name of its own; inside of another; at an end. */
+__asm__(".text\n.p2align 4\n.globl sizeless\nsizeless:\n.skip 40, 0x90\nret\n"
+        ".p2align 4\n.globl untyped\n.size untyped, 20\nuntyped:\n"
+        ".skip 10, 0x90\n.globl inside\n.type inside, @function\n"
+        ".size inside, 4\ninside:\n.skip 30, 0x90\nret\n"
+        ".type nobody, @function\n.size nobody, 64\nnobody:\n.skip 64, 0x90\n"
+        ".type empty, @function\nempty:\n.skip 16, 0x90\n"
+        ".section last_text, \"ax\", @progbits\n.globl beyond\n"
+        ".type beyond, @function\n.size beyond, 400\nbeyond:\n.skip 8, 0x90\n"
+        ".text\n");
+END
+printf 'ONE { global: *; };\nTWO { global: versioned; };\n' >"$sym/versions"
+g++ -O2 -w -shared -fPIC -Wl,--build-id \
+    -Wl,--version-script="$sym/versions" -o "$sym/kinds" "$sym/kinds.cc"
+strip -o "$sym/exported" "$sym/kinds"
+for object in "$sym/kinds" "$sym/exported" \
+    "$(readlink -f /usr/lib/*/libstdc++.so.6)" \
+    "$(readlink -f /usr/lib/*/libjemalloc.so.2)"; do
+    name=$(basename "$object")
+    cp "$object" "$sym/alone/$name"
+    cp "$object" "$sym/with/$name"
+    index_of "$sym/with/$name"
+    same "an index of $name is made" 0 "$index_status"
+    # Where its debug package is installed, it is another test.
+    case $name in
+    lib*) [ -n "$index_said" ] || continue ;;
+    esac
+    contains "it is told" "the index of $sym/with/$name $only" "$index_said"
+    same "in one line" 1 "$(printf '%s\n' "$index_said" | wc -l)"
+    case $name in lib*) step=3 ;; *) step=1 ;; esac
+    same_with_index "$name" "$step"
+done
+same "names of all kinds" "alias
+beyond
+chosen
+elsewhere
+hidden
+inner
+inside
+nobody
+sizeless
+untyped
+versioned" "$(code_of "$sym/with/kinds" 1 >"$work/addresses"
+    answers "$sym/with/kinds" "$work/addresses" |
+        sed -n 's/^(anonymous namespace):://; s/(int)$//
+            /^\(alias\|beyond\|chosen\|elsewhere\|hidden\|inner\|inside\|nobody\|sizeless\|untyped\|versioned\)$/p' |
+        sort -u)"
+
+# It is the index that answers: of what was stripped it knows more.
+mkdir "$sym/fuller"
+cp "$sym/exported" "$sym/fuller/exported"
+cp "$sym/with/kinds.hwindex" "$sym/fuller/exported.hwindex"
+nm "$sym/kinds" | sed -n 's/ t nobody$//p' >"$work/addresses"
+contains "a name that was stripped" nobody \
+    "$(answers "$sym/fuller/exported" "$work/addresses")"
+truncate -s -1 "$sym/fuller/exported.hwindex"
+same "and that nobody knows then" 0 \
+    "$(answers "$sym/fuller/exported" "$work/addresses" | grep -c nobody || true)"
+contains "it is refused" "its symbol index is of no use" "$(cat "$work/remarks")"
+
+# Found by build-id, too.
+"$bin/heapwire-prof" --index --symbols="$sym/indexes" "$sym/exported" \
+    >"$work/index.log" 2>&1 || fault "$(cat "$work/index.log")"
+same "an index by build-id" 1 "$(find "$sym/indexes" -name '*.hwindex' | wc -l)"
+
+# Nothing to be said of: an error, and no file.
+echo 'int main(void) { return 0; }' >"$sym/main.c"
+gcc -s -Wl,--build-id -o "$sym/nothing" "$sym/main.c"
+index_of "$sym/nothing"
+same "without a symbol it is refused" 1 "$index_status"
+contains "why" "no index of $sym/nothing: it has no debug information, and no \
+split debug file that has it is found, nor has it a symbol of its code" \
+    "$index_said"
+check
+[ ! -e "$sym/nothing.hwindex" ] || fault "there is an index of nothing"
+
+# The debug file comes later: the index hides nothing of it, whether the object
+# has kept its symbols or not.
+g++ -O2 -g -shared -fPIC -Wl,--build-id -o "$sym/late.whole" "$work/main.cc"
+objcopy --only-keep-debug "$sym/late.whole" "$sym/late.debug"
+for strip in "strip -g" strip; do
+    for place in alone with; do
+        $strip -o "$sym/$place/late" "$sym/late.whole"
+        (cd "$sym" && objcopy --add-gnu-debuglink=late.debug "$place/late")
+    done
+    index_of "$sym/with/late"
+    contains "$strip: its debug file is missing" "$only" "$index_said"
+    same_with_index late 1
+    for place in alone with; do
+        mkdir -p "$sym/$place/.debug"
+        cp "$sym/late.debug" "$sym/$place/.debug/late.debug"
+    done
+    answers "$sym/alone/late" "$work/addresses" >"$work/alone"
+    answers "$sym/with/late" "$work/addresses" >"$work/with"
+    check
+    cmp "$work/alone" "$work/with" || fault "$strip: the debug file is hidden"
+    check
+    grep -q 'main.cc:[0-9]' "$work/with" || fault "$strip: there are no lines"
+    contains "$strip: it is told" "its symbol index is of no use: it has \
+symbols only, and there is debug information" "$(cat "$work/remarks")"
+    index_of "$sym/with/late"
+    same "$strip: the index has it now" "0 " "$index_status $index_said"
+    rm -r "$sym/alone/.debug" "$sym/with/.debug"
+    answers "$sym/with/late" "$work/addresses" >"$work/with"
+    check
+    cmp "$work/alone" "$work/with" ||
+        fault "$strip: the index has less than DWARF"
+    same "$strip: no remark" "" "$(grep -o ': .*' "$work/remarks")"
+done
+
+# Or it has symbols only, of which the object was stripped.
+objcopy --only-keep-debug "$sym/kinds" "$sym/poor.debug"
+mkdir "$sym/alone/.debug" "$sym/with/.debug"
+for place in alone with; do
+    (cd "$sym" && objcopy --add-gnu-debuglink=poor.debug exported "$place/poor")
+done
+index_of "$sym/with/poor"
+same_with_index poor 1
+cp "$work/with" "$work/exported"
+cp "$sym/poor.debug" "$sym/alone/.debug"
+cp "$sym/poor.debug" "$sym/with/.debug"
+same_with_index poor 1
+check
+! cmp -s "$work/with" "$work/exported" || fault "the later symbols are hidden"
+
 # ---- made ----
 start
 names >"$work/first"

@@ -300,6 +300,55 @@ parts_and_complaint(void)
     send_all();
 }
 
+/* Knows symbols only. */
+static void
+bare(void)
+{
+    if (request.symbols_do) {
+        wire_put_text(&out, "it has no\tdebug information", WIRE_NAME_MAX);
+        put_parts();
+    }
+    wire_put_done(&out, request.symbols_do ? "" : "has no debug information");
+    send_all();
+}
+
+/* Says so though nobody would have it. */
+static void
+bare_unasked(void)
+{
+    wire_put_text(&out, "it has no debug information", WIRE_NAME_MAX);
+    put_parts();
+    wire_put_done(&out, "");
+    send_all();
+}
+
+static void
+bare_twice(void)
+{
+    wire_put_text(&out, "it has no debug information", WIRE_NAME_MAX);
+    bare();
+}
+
+static void
+bare_late(void)
+{
+    put_parts();
+    bare();
+}
+
+static void
+bare_at_length(void)
+{
+    char text[WIRE_COMPLAINT_MAX + 2];
+
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    wire_put_text(&out, text, WIRE_NAME_MAX);
+    put_parts();
+    wire_put_done(&out, "");
+    send_all();
+}
+
 static void
 endless_parts(void)
 {
@@ -487,6 +536,11 @@ static const struct {
     {"half_parts", half_parts},
     {"no_parts", no_parts},
     {"parts_and_complaint", parts_and_complaint},
+    {"bare", bare},
+    {"bare_unasked", bare_unasked},
+    {"bare_twice", bare_twice},
+    {"bare_late", bare_late},
+    {"bare_at_length", bare_at_length},
     {"endless_parts", endless_parts},
     {"refuse", refuse},
     {"refuse_twice", refuse_twice},

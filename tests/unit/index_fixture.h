@@ -72,6 +72,19 @@ fixture_node(struct index_builder *builder, uint32_t parent, const char *name,
     return index_builder_node(builder, &node);
 }
 
+/* Of an object without debug information. */
+static inline void
+fixture_symbols(struct index_builder *b)
+{
+    index_builder_symbols_only(b);
+    index_builder_symbol(b, 0x1000, 0x1010, 0x1000,
+                         index_builder_name(b, span_of("db::open(char*)")));
+    index_builder_symbol(b, 0x1010, 0x2010, 0xff8,
+                         index_builder_name(b, span_of("db::open(char*)")));
+    index_builder_symbol(b, 0x3000, 0x3008, 0x3000,
+                         index_builder_name(b, span_of("main.cold")));
+}
+
 /* A few functions:  code of each kind is in it. */
 static inline void
 fixture_small(struct index_builder *b)

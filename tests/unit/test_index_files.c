@@ -91,7 +91,7 @@ static int
 make_within(unsigned ms, struct error *err)
 {
     memset(err, 0, sizeof(*err));
-    return index_file_make(helper, &elf, "/bin/x", target, ms, err);
+    return index_file_make(helper, &elf, "/bin/x", target, ms, NULL, err);
 }
 
 static int
@@ -121,6 +121,41 @@ START_TEST(an_index_is_what_the_helper_says)
 }
 END_TEST
 
+START_TEST(of_symbols_only_is_told_or_refused)
+{
+    static const char *const confused[] = {"bare_twice", "bare_late",
+                                           "bare_at_length"};
+    char remark[INDEX_REMARK_MAX] = "an older one";
+    struct error err = {0};
+
+    helper_is("bare");
+    ck_assert_int_eq(make(&err), -1); /* without anybody to tell */
+    ck_assert_str_eq(err.text, "has no debug information");
+    ck_assert_uint_eq(entries(), 1);
+    ck_assert_int_eq(index_file_make(helper, &elf, "/bin/x", target,
+                                     DEADLINE_MS, remark, &err),
+                     0);
+    ck_assert_str_eq(remark, "it has no?debug information");
+    ck_assert_uint_eq(entries(), 2);
+    ck_assert_int_eq(unlink(target), 0);
+    for (size_t i = 0; i < sizeof(confused) / sizeof(confused[0]); i++) {
+        helper_free(helper);
+        helper_is(confused[i]);
+        ck_assert_int_eq(index_file_make(helper, &elf, "/bin/x", target,
+                                         DEADLINE_MS, remark, &err),
+                         -1);
+        ck_assert_msg(strstr(err.text, "garbage"), "%s", err.text);
+        ck_assert_uint_eq(entries(), 2 + i);
+    }
+    helper_free(helper);
+    helper_is("parts");
+    ck_assert_int_eq(index_file_make(helper, &elf, "/bin/x", target,
+                                     DEADLINE_MS, remark, &err),
+                     0);
+    ck_assert_str_eq(remark, "");
+}
+END_TEST
+
 static const struct {
     const char *behaviour, *why;
     unsigned deadline_ms; /* a busy machine's helper may start late */
@@ -128,6 +163,7 @@ static const struct {
     {"half_parts", "status 1", DEADLINE_MS},
     {"no_parts", "the symbol index is empty", DEADLINE_MS},
     {"parts_and_complaint", "has no debug information", DEADLINE_MS},
+    {"bare_unasked", "garbage", DEADLINE_MS},
     {"endless_parts", "took too long", SHORT_MS},
     {"other", "garbage", DEADLINE_MS},
     {"garbage", "garbage", DEADLINE_MS},
@@ -512,6 +548,7 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, an_index_is_what_the_helper_says);
+    tcase_add_test(tc, of_symbols_only_is_told_or_refused);
     tcase_add_loop_test(tc, a_failure_leaves_nothing_but_what_was_there, 0,
                         sizeof(failures) / sizeof(failures[0]));
     tcase_add_test(tc, a_cancel_leaves_nothing);

@@ -297,6 +297,7 @@ static const struct {
     {"half_parts", "status 1"},
     {"no_parts", "the symboliser gave nothing"},
     {"parts_and_complaint", ""},
+    {"bare", "has no debug information"}, /* symbols alone gain it nothing */
     {"endless_parts", "it has more than 100000 bytes"},
     {"garbage", "garbage"},
     {"die", "status 7"},

@@ -119,6 +119,131 @@ START_TEST(an_index_of_nothing_answers_nothing)
 }
 END_TEST
 
+/* ---- symbols only ---- */
+
+static bool
+knows_symbols_only(const struct buffer *bytes)
+{
+    int fd;
+    struct symbol_index *index = fixture_open(bytes->data, bytes->size, &fd);
+    bool rc;
+
+    ck_assert_ptr_nonnull(index);
+    rc = symbol_index_symbols_only(index);
+    symbol_index_close(index);
+    fd_close(fd);
+    return rc;
+}
+
+START_TEST(without_debug_information_symbols_are_known_everywhere)
+{
+    static const struct {
+        uint64_t address;
+        const char *answer;
+    } all[] = {
+        {0, " 0-1000"},
+        {0x1000, "db::open(char*) 1000-1010"},
+        {0x1010, "db::open(char*) ff8-2010"},
+        {0x2010, " 0-3000"},
+        {0x3007, "main.cold 3000-3008"},
+        {0x3008, " 0-ffffffffffffffff"},
+    };
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    struct symbol_index *index;
+    struct buffer bytes;
+    int fd;
+
+    fixture_symbols(b);
+    fixture_packed = false;
+    fixture_finish(b, &bytes, &figures);
+    ck_assert_uint_eq(figures.symbols, 3);
+    ck_assert_uint_eq(figures.functions + figures.ranges + figures.rows, 0);
+    ck_assert(knows_symbols_only(&bytes));
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        ck_assert_str_eq(fixture_ask(index, all[i].address), all[i].answer);
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
+/* Nothing was known, or all of it left out, but there was something. */
+START_TEST(an_index_of_debug_information_is_never_of_symbols_only)
+{
+    struct index_builder *left_out = fixture_builder();
+    struct symbol_index_figures figures;
+    struct buffer bytes;
+
+    fixture_packed = _i == 1;
+    make_small(&bytes);
+    ck_assert(!knows_symbols_only(&bytes));
+    buffer_fini(&bytes);
+    index_builder_left_out(left_out, 0x1000, 0x2000);
+    fixture_finish(left_out, &bytes, &figures);
+    ck_assert(!knows_symbols_only(&bytes));
+    buffer_fini(&bytes);
+    fixture_finish(fixture_builder(), &bytes, &figures);
+    ck_assert(!knows_symbols_only(&bytes));
+    buffer_fini(&bytes);
+}
+END_TEST
+
+/* So many symbols with names unlike each other; whether they are packed. */
+static bool
+is_packed_of(uint32_t symbols)
+{
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures = {0};
+    struct symbol_index *index;
+    struct buffer bytes;
+    char name[64], answer[128];
+    bool packed;
+    int fd;
+
+    index_builder_symbols_only(b);
+    for (uint32_t i = 0; i < symbols; i++) {
+        snprintf(name, sizeof(name), "f%08x%08x%08x", i * 2654435761u,
+                 i * 2246822519u, i * 3266489917u);
+        index_builder_symbol(b, 0x1000 + i * 32, 0x1010 + i * 32,
+                             0x1000 + i * 32,
+                             index_builder_name(b, span_of(name)));
+    }
+    buffer_init(&bytes, 64 << 20);
+    /* What there is of debug information is none, whatever is said. */
+    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id),
+                                          UINT64_MAX, fixture_write, &bytes,
+                                          &figures, NULL),
+                     0);
+    index_builder_free(b);
+    packed = bytes.data[10];
+    ck_assert(packed || bytes.size <= 512 << 10);
+    ck_assert(knows_symbols_only(&bytes));
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (uint32_t i = 0; i < symbols; i += symbols / 100) {
+        snprintf(name, sizeof(name), "f%08x%08x%08x", i * 2654435761u,
+                 i * 2246822519u, i * 3266489917u);
+        snprintf(answer, sizeof(answer), "%s %x-%x", name, 0x1000 + i * 32,
+                 0x1010 + i * 32);
+        ck_assert_str_eq(fixture_ask(index, 0x100f + i * 32), answer);
+        snprintf(answer, sizeof(answer), " 0-%x", 0x1020 + i * 32);
+        if (i + 1 < symbols)
+            ck_assert_str_eq(fixture_ask(index, 0x1010 + i * 32), answer);
+    }
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+    return packed;
+}
+
+START_TEST(symbols_only_are_packed_when_they_are_many)
+{
+    ck_assert(!is_packed_of(1000));
+    ck_assert(is_packed_of(50000));
+}
+END_TEST
+
 START_TEST(what_overlaps_is_told_of_who_came_first)
 {
     struct index_builder *b = fixture_builder();
@@ -740,6 +865,11 @@ main(void)
     tcase_add_loop_test(tcase, every_kind_of_address_is_answered, 0, 2);
     tcase_add_loop_test(tcase, entries_tell_functions_and_places_apart, 0, 2);
     tcase_add_loop_test(tcase, an_index_of_nothing_answers_nothing, 0, 2);
+    tcase_add_test(tcase,
+                   without_debug_information_symbols_are_known_everywhere);
+    tcase_add_loop_test(
+        tcase, an_index_of_debug_information_is_never_of_symbols_only, 0, 2);
+    tcase_add_test(tcase, symbols_only_are_packed_when_they_are_many);
     tcase_add_loop_test(tcase, what_overlaps_is_told_of_who_came_first, 0, 2);
     tcase_add_loop_test(tcase, of_a_chain_too_long_the_innermost_are_kept, 0,
                         2);

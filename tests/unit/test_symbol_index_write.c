@@ -2,6 +2,7 @@
  * test_symbol_index_write.c - an index of this very program says what its DWARF
  * says.
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
@@ -171,6 +172,47 @@ START_TEST(an_index_says_what_dwarf_says)
 }
 END_TEST
 
+START_TEST(without_dwarf_an_index_says_what_symbols_say)
+{
+    struct symbol_index_figures figures;
+    struct object object;
+    struct symbol_index *index;
+    struct error err = {0};
+    unsigned asked = 0;
+    int fd;
+
+    object_init(&object, 0);
+    dwarf_free(object.dwarf);
+    object.dwarf = NULL;
+    ck_assert_msg(write_index(&object, &figures, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(figures.functions + figures.ranges + figures.rows, 0);
+    fd = fixture_fd(object.bytes.data, object.bytes.size);
+    index = symbol_index_open(fd, object.elf.build_id, object.elf.build_id_size,
+                              &err);
+    ck_assert_msg(index != NULL, "%s", err.text);
+    ck_assert(symbol_index_symbols_only(index));
+    for (size_t i = 0; i < object.elf.segment_count; i++) {
+        const struct elf_segment *s = &object.elf.segments[i];
+
+        for (uint64_t at = 0; s->type == PT_LOAD && at < s->file_size;
+             at += 4099, asked++) {
+            struct code_chain chain;
+            struct index_symbol own;
+            int failed;
+
+            ck_assert(
+                fixture_look_up(index, s->address + at, &chain, &own, &failed));
+            ck_assert_uint_eq(chain.count, 0);
+            check_symbol(&own, s->address + at, &chain);
+        }
+    }
+    ck_assert_uint_gt(asked, 10);
+    symbol_index_close(index);
+    fd_close(fd);
+    object_fini(&object);
+}
+END_TEST
+
 START_TEST(the_same_program_gives_the_same_bytes)
 {
     struct symbol_index_figures figures;
@@ -304,6 +346,7 @@ main(void)
 
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, an_index_says_what_dwarf_says);
+    tcase_add_test(tcase, without_dwarf_an_index_says_what_symbols_say);
     tcase_add_test(tcase, the_same_program_gives_the_same_bytes);
     tcase_add_test(tcase, debug_information_may_be_in_another_file);
     tcase_add_test(tcase, what_there_is_no_memory_for_is_an_error);

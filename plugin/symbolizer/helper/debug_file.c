@@ -7,11 +7,14 @@
 #include "bfd_names.h"
 #include "errors.h"
 #include "files.h"
+#include "object_symbols.h"
 
 void
-debug_file_init(struct debug_file *file)
+debug_file_init(struct debug_file *file, const struct elf_file *object,
+                const char *path)
 {
-    *file = (struct debug_file){.fd = -1};
+    *file =
+        (struct debug_file){.object = object, .object_path = path, .fd = -1};
 }
 
 void
@@ -22,14 +25,15 @@ debug_file_fini(struct debug_file *file)
     free(file->path);
 }
 
-const struct elf_file *
-debug_file_find(struct debug_file *file, int fd, const char *path)
+/* NULL: there is none. */
+static const struct elf_file *
+find(struct debug_file *file)
 {
     struct error err;
 
     if (!file->sought) {
         file->sought = true;
-        file->path = bfd_debug_file(fd, path);
+        file->path = bfd_debug_file(file->object->fd, file->object_path);
         if (file->path)
             file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file->fd >= 0 &&
@@ -40,4 +44,29 @@ debug_file_find(struct debug_file *file, int fd, const char *path)
         }
     }
     return file->fd >= 0 ? &file->elf : NULL;
+}
+
+static bool
+has_dwarf(const struct elf_file *elf)
+{
+    return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
+}
+
+const struct elf_file *
+debug_file_dwarf(struct debug_file *file, const char **path)
+{
+    const struct elf_file *elf = file->object;
+
+    *path = file->object_path;
+    if (has_dwarf(elf))
+        return elf;
+    elf = find(file);
+    *path = file->path;
+    return elf && has_dwarf(elf) ? elf : NULL;
+}
+
+const struct elf_file *
+debug_file_symbols(struct debug_file *file)
+{
+    return object_has_symbols(file->object) ? NULL : find(file);
 }

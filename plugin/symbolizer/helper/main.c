@@ -268,11 +268,21 @@ put_parts(void *arg, const void *data, size_t size, struct error *err)
     return 0;
 }
 
+/* index_sink.symbols_only */
+static void
+put_remark(void *arg, const char *why)
+{
+    struct helper *h = arg;
+
+    wire_put_text(&h->out, why, WIRE_COMPLAINT_MAX);
+}
+
 /* 0, or the status to end with. */
 static int
 make_index(struct helper *h, const struct wire_request *request)
 {
-    struct index_sink sink = {put_parts, h};
+    struct index_sink sink = {put_parts,
+                              request->symbols_do ? put_remark : NULL, h};
     struct error err = {0};
     struct object_names *object = open_object(h, request, &err);
     int made = object ? object_names_index(object, &sink, &err) : -1;

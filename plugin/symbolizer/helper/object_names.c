@@ -19,6 +19,7 @@
 #include "symbol_index.h"
 #include "symbol_table.h"
 #include "thread.h"
+#include "unwind_table.h"
 
 enum { COMPLAINT_MAX = 200, SYMBOLS_STACK = 256 << 10 };
 
@@ -32,6 +33,7 @@ struct object_names {
     struct object_symbols *symbols;
     pthread_t thread; /* symbols is its alone, while they are coming */
     bool symbols_coming;
+    struct unwind_table *unwind; /* for answers of the index */
 
     bool symbols_only, no_lines; /* wanted */
     bool dwarf_sought, bfd_sought;
@@ -62,27 +64,45 @@ span_of(const char *text)
     return text ? (struct span){text, strlen(text)} : no_text;
 }
 
-static bool
-has_dwarf(const struct elf_file *elf)
+/* Where debug information, or more symbols, came later than an index of symbols
+ * only, it is not to hide them. */
+static void
+open_index(struct object_names *object, int fd)
 {
-    return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
+    static const char late[] =
+        "its symbol index is of no use: it has symbols only, and there is "
+        "debug information";
+    const struct elf_file *elf = &object->elf;
+    struct error why = {0};
+    const char *path;
+
+    object->index =
+        symbol_index_open(fd, elf->build_id, elf->build_id_size, &why);
+    if (object->index && !symbol_index_symbols_only(object->index))
+        return;
+    if (object->index && debug_file_dwarf(&object->debug, &path))
+        error_set(&why, ER_UNKNOWN, "%s", late);
+    else if (object->index && !debug_file_symbols(&object->debug))
+        return;
+    symbol_index_close(object->index);
+    object->index = NULL;
+    snprintf(object->useless, sizeof(object->useless), "%s", why.text);
 }
 
 struct object_names *
 object_names_new(const struct object_request *request, struct error *err)
 {
     struct object_names *object = mem_zalloc(1, sizeof(*object));
-    struct error why = {0};
 
     if (!object) {
         error_memory(err, "an object");
         return NULL;
     }
-    debug_file_init(&object->debug);
     object->symbols_only = request->symbols_only;
     object->no_lines = request->no_lines;
     object->reader_bytes = request->reader_bytes;
     object->path = mem_strdup(request->path);
+    debug_file_init(&object->debug, &object->elf, object->path);
     if (!object->path) {
         error_memory(err, "an object");
         goto fail;
@@ -93,12 +113,8 @@ object_names_new(const struct object_request *request, struct error *err)
     object->names = addr2line_names_new(err);
     if (!object->names)
         goto fail;
-    if (request->index_fd < 0)
-        return object;
-    object->index = symbol_index_open(request->index_fd, object->elf.build_id,
-                                      object->elf.build_id_size, &why);
-    if (!object->index)
-        snprintf(object->useless, sizeof(object->useless), "%s", why.text);
+    if (request->index_fd >= 0)
+        open_index(object, request->index_fd);
     return object;
 fail:
     object_names_free(object);
@@ -122,6 +138,7 @@ object_names_free(struct object_names *object)
     symbol_index_close(object->index);
     addr2line_names_free(object->names);
     object_symbols_free(object->symbols);
+    unwind_table_free(object->unwind);
     dwarf_free(object->dwarf);
     bfd_names_free(object->bfd);
     debug_file_fini(&object->debug);
@@ -133,19 +150,6 @@ object_names_free(struct object_names *object)
 
 /* ---- what is opened when it is needed ---- */
 
-static const struct elf_file *
-debug_of(struct object_names *object)
-{
-    return debug_file_find(&object->debug, object->elf.fd, object->path);
-}
-
-/* Where symbols are, besides the object; may ask libbfd. */
-static const struct elf_file *
-symbols_file(struct object_names *object)
-{
-    return object_has_symbols(&object->elf) ? NULL : debug_of(object);
-}
-
 static void *
 read_symbols(void *arg)
 {
@@ -153,8 +157,8 @@ read_symbols(void *arg)
     struct error err;
 
     /* Sought before: this only takes it. */
-    object->symbols =
-        object_symbols_new(&object->elf, symbols_file(object), &err);
+    object->symbols = object_symbols_new(
+        &object->elf, debug_file_symbols(&object->debug), &err);
     return NULL;
 }
 
@@ -169,7 +173,7 @@ start_symbols(struct object_names *object)
 
     if (object->symbols || object->symbols_coming)
         return;
-    (void)symbols_file(object);
+    (void)debug_file_symbols(&object->debug);
     object->symbols_coming = thread_start(&object->thread, &start, NULL) == 0;
 }
 
@@ -181,20 +185,6 @@ symbols_of(struct object_names *object)
     if (!object->symbols)
         read_symbols(object);
     return object->symbols;
-}
-
-/* The file with the DWARF, or NULL. */
-static const struct elf_file *
-dwarf_file(struct object_names *object, const char **path)
-{
-    const struct elf_file *elf = &object->elf;
-
-    *path = object->path;
-    if (has_dwarf(elf))
-        return elf;
-    elf = debug_of(object);
-    *path = object->debug.path;
-    return elf && has_dwarf(elf) ? elf : NULL;
 }
 
 /* For an index all of it.  Without any, *err says why if there should be some.
@@ -211,7 +201,7 @@ open_dwarf(struct object_names *object, bool all, struct error *err)
     if (object->dwarf_sought || object->symbols_only)
         return;
     object->dwarf_sought = true;
-    elf = dwarf_file(object, &path);
+    elf = debug_file_dwarf(&object->debug, &path);
     if (!elf)
         return;
     start_symbols(object);
@@ -228,7 +218,7 @@ bfd_of(struct object_names *object)
 
     if (!object->bfd_sought) {
         object->bfd_sought = true;
-        elf = dwarf_file(object, &path);
+        elf = debug_file_dwarf(&object->debug, &path);
         if (elf)
             object->bfd = bfd_names_new(elf->fd, path, &err);
         if (elf && !object->bfd)
@@ -358,6 +348,23 @@ look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
     return rc;
 }
 
+/* Of a function without a symbol, which needs none to be read.  -1 without
+ * memory. */
+static int
+find_start(struct object_names *object, uint64_t address, uint64_t *start)
+{
+    struct error err;
+    uint64_t end;
+
+    if (!object->unwind)
+        object->unwind = unwind_table_new(&object->elf, &err);
+    if (!object->unwind)
+        return -1;
+    if (!unwind_table_find(object->unwind, address, start, &end))
+        *start = address;
+    return 0;
+}
+
 /* 1: it answered; 0: it does not know; -1: without memory. */
 static int
 answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
@@ -382,13 +389,10 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
                                object->numbers,
                                &object->answer.frame_count) != 0)
         return -1;
-    if (symbol.name.size == 0) { /* nor was there one to be told */
-        const struct object_symbols *symbols = symbols_of(object);
-
-        if (!symbols)
-            return -1;
-        symbol.start = object_symbols_start(symbols, address);
-    }
+    /* Nor was there one to be told. */
+    if (symbol.name.size == 0 &&
+        find_start(object, address, &symbol.start) != 0)
+        return -1;
     return finish(object, &holder.name, symbol.start) == 0 ? 1 : -1;
 }
 
@@ -490,7 +494,7 @@ answer_by_dwarf(struct object_names *object, uint64_t address)
     enum dwarf_why why = DWARF_KNOWN;
     const char *path;
 
-    if (!object->symbols_only && dwarf_file(object, &path))
+    if (!object->symbols_only && debug_file_dwarf(&object->debug, &path))
         why = read_chain(object, address, &chain);
     if (why == DWARF_KNOWN)
         return answer_by_chain(object, address, &chain);
@@ -534,17 +538,19 @@ int
 object_names_index(struct object_names *object, const struct index_sink *sink,
                    struct error *err)
 {
+    static const char bare[] = "it has no debug information, and no split "
+                               "debug file that has it is found";
     const struct object_symbols *symbols;
     const char *path;
+    bool debug;
 
     if (object->elf.build_id_size == 0) {
         error_set(err, ER_UNKNOWN, "it has no build-id");
         return -1;
     }
-    if (!dwarf_file(object, &path)) {
-        error_set(err, ER_UNKNOWN,
-                  "it has no debug information, and no split debug file of "
-                  "its build-id is found");
+    debug = debug_file_dwarf(&object->debug, &path);
+    if (!debug && !sink->symbols_only) {
+        error_set(err, ER_UNKNOWN, "%s", bare);
         return -1;
     }
     symbols = symbols_of(object);
@@ -552,9 +558,16 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
         error_memory(err, "its symbols");
         return -1;
     }
-    open_dwarf(object, true, err);
-    if (!object->dwarf)
+    if (debug) {
+        open_dwarf(object, true, err);
+        if (!object->dwarf)
+            return -1;
+    } else if (!object_symbols_any(symbols)) {
+        error_set(err, ER_UNKNOWN, "%s, nor has it a symbol of its code", bare);
         return -1;
+    } else {
+        sink->symbols_only(sink->arg, bare);
+    }
     return object_index_write(&object->elf, object->dwarf, symbols, sink, err);
 }
 

@@ -69,7 +69,8 @@ void object_names_complaint(const struct object_names *object, char *out,
 /* Why the index is of no use, or damaged; NULL: neither. */
 const char *object_names_refused(const struct object_names *object);
 
-/* Makes the object's index of its DWARF and symbols.  -1 with *err. */
+/* Makes the object's index of its DWARF and symbols, or, where there is no
+ * DWARF and sink says so, of its symbols.  -1 with *err. */
 int object_names_index(struct object_names *object,
                        const struct index_sink *sink, struct error *err);
 

@@ -69,6 +69,12 @@ object_has_symbols(const struct elf_file *elf)
     return false;
 }
 
+bool
+object_symbols_any(const struct object_symbols *symbols)
+{
+    return symbol_table_count(symbols->table) > 0;
+}
+
 /* Whether a symbol's name may stand for address.  One without a size reaches
  * to the next symbol in its section, unless a function starts in between. */
 static bool

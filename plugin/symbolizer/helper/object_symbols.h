@@ -29,6 +29,9 @@ void object_symbols_free(struct object_symbols *symbols); /* NULL is fine */
  * other objects. */
 bool object_has_symbols(const struct elf_file *elf);
 
+/* Whether there is any. */
+bool object_symbols_any(const struct object_symbols *symbols);
+
 /* The symbol that address lies in, or NULL; of its aliases the one of that
  * name, if there is. */
 const struct symbol *object_symbols_at(const struct object_symbols *symbols,

@@ -11,8 +11,9 @@
 #include "search.h"
 
 enum {
-    PLAIN_PERCENT = 6,        /* of the debug information; more is packed */
-    PLAIN_BYTES_MAX = 1 << 30 /* of what is packed */
+    PLAIN_PERCENT = 6,         /* of the debug information; more is packed */
+    PLAIN_SYMBOLS = 512 << 10, /* of symbols only; a larger one is packed */
+    PLAIN_BYTES_MAX = 1 << 30  /* of what is packed */
 };
 
 struct index_builder {
@@ -146,6 +147,12 @@ index_builder_symbol(struct index_builder *builder, uint64_t start,
 
     if (symbol_start <= start && start - symbol_start <= UINT32_MAX)
         add(builder, &builder->all.symbols, &item);
+}
+
+void
+index_builder_symbols_only(struct index_builder *builder)
+{
+    builder->all.symbols_only = true;
 }
 
 static int
@@ -297,7 +304,8 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         goto out;
     }
     figures->bytes = index_encoder_size(encoders);
-    rc = figures->bytes > plain_bytes_max(debug_bytes)
+    rc = figures->bytes > (all->symbols_only ? PLAIN_SYMBOLS
+                                             : plain_bytes_max(debug_bytes))
              ? write_packed(all, encoders, build_id, build_id_size, write, arg,
                             &figures->bytes, err)
              : index_encoder_write(encoders, build_id, build_id_size, write,

@@ -2,6 +2,7 @@
 #ifndef HW_INDEX_COLLECTED_H
 #define HW_INDEX_COLLECTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "index_dictionary.h"
@@ -18,6 +19,7 @@ struct index_collected {
     struct index_node *nodes;
     size_t node_count, node_capacity;
     struct index_dictionary names, files;
+    bool symbols_only; /* then there are no files, not even "" */
 };
 
 #endif

@@ -234,7 +234,7 @@ rank_texts(struct index_collected *all, const struct index_numbering *numbering)
     for (size_t i = 0; i < all->symbols.count; i++)
         index_dictionary_use(&all->names, all->symbols.items[i].a);
     return index_dictionary_rank(&all->names) &&
-           index_dictionary_rank(&all->files);
+           (all->symbols_only || index_dictionary_rank(&all->files));
 }
 
 bool

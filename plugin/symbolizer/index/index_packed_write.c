@@ -118,7 +118,7 @@ order_init(struct order *order, size_t count)
 {
     order->new_of = mem_zalloc(count, sizeof(*order->new_of));
     order->old_of = mem_zalloc(count, sizeof(*order->old_of));
-    order->count = 1; /* "" stays 0 */
+    order->count = count ? 1 : 0; /* "" stays 0 */
     return order->new_of && order->old_of;
 }
 

@@ -36,7 +36,7 @@ struct index_symbol {
 /* The functions are called by several threads, but never by two at a time. */
 struct symbol_index_source {
     const struct elf_file *elf; /* its build-id is the key: it must have one */
-    struct dwarf *dwarf;
+    struct dwarf *dwarf; /* NULL: there is none; symbols are all there is */
     /* The symbol to be told for an address inside the function whose outermost
      * name, as in the file, is outermost ("" outside of all). */
     void (*symbol)(void *arg, uint64_t address, struct span outermost,
@@ -54,8 +54,9 @@ struct symbol_index_figures {
     uint64_t left_out; /* units that DWARF's reader did not know */
 };
 
-/* Memory is dwarf's: where it does not do, units are left out or, when it is
- * the index itself that has no room, nothing is written and *err says so. */
+/* Memory is dwarf's, if there is any: where it does not do, units are left out
+ * or, when it is the index itself that has no room, nothing is written and *err
+ * says so. */
 int symbol_index_write(const struct symbol_index_source *source,
                        struct symbol_index_figures *figures, struct error *err);
 
@@ -66,6 +67,9 @@ int symbol_index_write(const struct symbol_index_source *source,
 struct symbol_index *symbol_index_open(int fd, const uint8_t *build_id,
                                        size_t build_id_size, struct error *err);
 void symbol_index_close(struct symbol_index *index); /* NULL is fine */
+
+/* Whether it was made without DWARF: of no use where there is some. */
+bool symbol_index_symbols_only(const struct symbol_index *index);
 
 /* A question to it, of many addresses at once. */
 struct symbol_index_question {

@@ -7,7 +7,9 @@
  *
  * A file is plain, so that nothing stands between a look-up and its bits, or,
  * where that would be much beside the debug information that it was made of,
- * packed: about half as big, but blocks have to be unpacked first.
+ * packed: about half as big, but blocks have to be unpacked first.  One that
+ * was made without debug information is plain up to 512 KB: libstdc++'s is, and
+ * is looked into for every profile.
  *
  * ---- plain ----
  *
@@ -48,7 +50,8 @@
  *              was no linkage name and it starts where its outermost function
  *              does + 2 if it was one + 1 if inlined; place: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
- *     FILES    texts, sorted; number 0 is "": unknown
+ *     FILES    texts, sorted; number 0 is "": unknown.  None at all, not even
+ *              it: there was no debug information, and symbols are all there is
  *
  * A group of the first four: u1 items (1 to INDEX_GROUP_ITEMS), [u1 k, if it
  * has places], per column u1 width (at most INDEX_WIDTH_MAX) and leb base, then

@@ -91,6 +91,12 @@ symbol_index_close(struct symbol_index *index)
     mem_free(index);
 }
 
+bool
+symbol_index_symbols_only(const struct symbol_index *index)
+{
+    return index->blocks.tables[INDEX_FILES].items == 0;
+}
+
 /* ---- look-up ---- */
 
 /* The place in the columns from column on; false: there is none such. */

@@ -108,10 +108,9 @@ name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
 /* An index that lacks what there was no memory for would lack it for ever,
  * where there is no DWARF to be asked instead. */
 static int
-check_memory(const struct dwarf_sections *sections, size_t refusals,
-             struct error *err)
+check_memory(size_t refusals, struct error *err)
 {
-    if (dwarf_room_refused(sections) + mem_failures() == refusals)
+    if (refusals == 0)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,
               "the symbol index needs more memory than it may have");
@@ -138,9 +137,48 @@ debug_bytes(const struct elf_file *elf)
     return sum;
 }
 
-int
-symbol_index_write(const struct symbol_index_source *source,
-                   struct symbol_index_figures *figures, struct error *err)
+/* Of all that is loaded: a symbol may reach out of its section. */
+static int
+name_segments(struct writing *w, struct error *err)
+{
+    const struct elf_file *elf = w->source->elf;
+
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+
+        if (s->type == PT_LOAD && s->file_size <= UINT64_MAX - s->address &&
+            name_code(w, s->address, s->address + s->file_size, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+write_symbols(const struct symbol_index_source *source,
+              struct symbol_index_figures *figures, struct error *err)
+{
+    static const struct index_room no_ceiling;
+    struct writing w = {source, index_builder_new(&no_ceiling), {0}};
+    size_t failures = mem_failures();
+    int rc = -1;
+
+    if (!w.builder) {
+        error_memory(err, "a symbol index");
+        return -1;
+    }
+    index_builder_symbols_only(w.builder);
+    if (name_segments(&w, err) == 0 &&
+        check_memory(mem_failures() - failures, err) == 0)
+        rc = index_builder_finish(w.builder, source->elf->build_id,
+                                  source->elf->build_id_size, 0, source->write,
+                                  source->arg, figures, err);
+    index_builder_free(w.builder);
+    return rc;
+}
+
+static int
+write_all(const struct symbol_index_source *source,
+          struct symbol_index_figures *figures, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
     struct index_room room = {take_room, give_room, sections};
@@ -148,7 +186,6 @@ symbol_index_write(const struct symbol_index_source *source,
     struct writing w = {source, index_builder_new(&room), {0}};
     int rc = -1;
 
-    memset(figures, 0, sizeof(*figures));
     if (!w.builder) {
         error_memory(err, "a symbol index");
         return -1;
@@ -159,7 +196,8 @@ symbol_index_write(const struct symbol_index_source *source,
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(sections, refusals, err) != 0)
+        check_memory(dwarf_room_refused(sections) + mem_failures() - refusals,
+                     err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,
                               source->elf->build_id_size,
@@ -170,4 +208,13 @@ out:
     index_units_fini(&w.units);
     index_builder_free(w.builder);
     return rc;
+}
+
+int
+symbol_index_write(const struct symbol_index_source *source,
+                   struct symbol_index_figures *figures, struct error *err)
+{
+    memset(figures, 0, sizeof(*figures));
+    return source->dwarf ? write_all(source, figures, err)
+                         : write_symbols(source, figures, err);
 }
