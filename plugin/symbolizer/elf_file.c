@@ -322,6 +322,12 @@ elf_section(const struct elf_file *elf, const char *name)
     return NULL;
 }
 
+bool
+elf_has_dwarf(const struct elf_file *elf)
+{
+    return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
+}
+
 const struct elf_section *
 elf_section_at(const struct elf_file *elf, uint64_t address)
 {

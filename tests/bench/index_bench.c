@@ -177,12 +177,13 @@ compare(struct state *s, struct symbol_index *index, const uint64_t *addresses,
 
 /* symbol_index_question.text */
 static int
-take_text(void *arg, struct span text, bool file, uint32_t *number)
+take_text(void *arg, struct span text, enum symbol_index_use use,
+          uint32_t *number)
 {
     uint32_t *count = arg;
 
     (void)text;
-    (void)file;
+    (void)use;
     *number = ++*count;
     return 0;
 }

@@ -30,11 +30,12 @@ touch(struct span text)
 
 /* symbol_index_question.text */
 static int
-take(void *arg, struct span text, bool file, uint32_t *number)
+take(void *arg, struct span text, enum symbol_index_use use,
+          uint32_t *number)
 {
     uint32_t *count = arg;
 
-    (void)file;
+    (void)use;
     if (text.size > INDEX_TEXT_MAX || text.data[text.size] != '\0')
         abort();
     touch(text);

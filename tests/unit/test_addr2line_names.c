@@ -5,10 +5,12 @@
 #include "addr2line_names.h"
 #include "errors.h"
 #include "failing_memory.h"
+#include "readable_names.h"
 #include "suite.h"
 
-enum { START = 100 }; /* of every symbol */
+enum { START = 100 /* of every symbol */, READABLE_BYTES = 1 << 20 };
 
+static struct readable_names *readables;
 static struct addr2line_names *names;
 static struct frame frames[NAMES_INLINE_MAX];
 static struct addr2line_numbers numbers[NAMES_INLINE_MAX];
@@ -20,12 +22,22 @@ span(const char *text)
     return (struct span){text, strlen(text)};
 }
 
+static struct addr2line_names *
+new_names(struct readable_names *with, struct error *err)
+{
+    const struct addr2line_reader reader = {readable_names_get, with};
+
+    return addr2line_names_new(&reader, err);
+}
+
 static void
 set_up(void)
 {
     struct error err;
 
-    names = addr2line_names_new(&err);
+    readables = readable_names_new(READABLE_BYTES);
+    ck_assert_ptr_nonnull(readables);
+    names = new_names(readables, &err);
     ck_assert_ptr_nonnull(names);
 }
 
@@ -33,6 +45,7 @@ static void
 tear_down(void)
 {
     addr2line_names_free(names);
+    readable_names_free(readables);
 }
 
 static int
@@ -259,11 +272,11 @@ START_TEST(names_that_are_expected_are_made_readable_by_several_threads)
 
         snprintf(own[i], sizeof(own[i]), "_Z5f%04dv", (int)i);
         list[0] = frame(i, own[i], false);
-        ck_assert_int_eq(addr2line_names_expect(names, &chain), 0);
+        ck_assert_int_eq(readable_names_expect(readables, &chain), 0);
         if (i == 10 || i == 4000) /* the others are new to the next */
-            addr2line_names_prepare(names);
+            readable_names_make(readables);
     }
-    addr2line_names_prepare(names);
+    readable_names_make(readables);
     for (uint64_t i = 0; i < 5000; i++) {
         struct code_frame list[] = {frame(i, own[i], false)};
 
@@ -279,13 +292,16 @@ START_TEST(without_memory_it_says_so)
     bool done = false;
 
     for (unsigned n = 1; !done; n++) {
-        struct addr2line_names *poor;
+        struct readable_names *readable;
+        struct addr2line_names *poor = NULL;
         struct error err = {0};
         int rc = 0;
 
         allocations = 0;
         failing = n;
-        poor = addr2line_names_new(&err);
+        readable = readable_names_new(READABLE_BYTES);
+        if (readable)
+            poor = new_names(readable, &err);
         for (uint64_t i = 0; poor && rc == 0 && i < 1200; i++) {
             struct code_frame list[1];
             struct code_chain chain = {list, 1};
@@ -299,15 +315,16 @@ START_TEST(without_memory_it_says_so)
                                         &count);
             list[0].linkage = true;
             if (rc == 0 && i < 100) /* too few for a second thread */
-                rc = addr2line_names_expect(poor, &chain);
+                rc = readable_names_expect(readable, &chain);
             if (i == 99)
-                addr2line_names_prepare(poor);
+                readable_names_make(readable);
         }
         done = allocations < n;
         failing = 0;
         ck_assert_int_eq(poor && rc == 0, done);
-        ck_assert_int_eq(!poor, err.text[0] != '\0');
+        ck_assert_int_eq(readable && !poor, err.text[0] != '\0');
         addr2line_names_free(poor);
+        readable_names_free(readable);
     }
 }
 END_TEST

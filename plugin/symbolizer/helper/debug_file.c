@@ -46,23 +46,17 @@ find(struct debug_file *file)
     return file->fd >= 0 ? &file->elf : NULL;
 }
 
-static bool
-has_dwarf(const struct elf_file *elf)
-{
-    return elf_section(elf, ".debug_info") || elf_section(elf, ".zdebug_info");
-}
-
 const struct elf_file *
 debug_file_dwarf(struct debug_file *file, const char **path)
 {
     const struct elf_file *elf = file->object;
 
     *path = file->object_path;
-    if (has_dwarf(elf))
+    if (elf_has_dwarf(elf))
         return elf;
     elf = find(file);
     *path = file->path;
-    return elf && has_dwarf(elf) ? elf : NULL;
+    return elf && elf_has_dwarf(elf) ? elf : NULL;
 }
 
 const struct elf_file *

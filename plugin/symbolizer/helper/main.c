@@ -6,7 +6,6 @@
  * distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -162,7 +161,8 @@ open_object(const struct helper *h, const struct wire_request *request,
 
 /* object_taker.text: sent while others are still sought. */
 static int
-put_text(void *arg, struct span text, bool file, uint32_t *number)
+put_text(void *arg, struct span text, enum symbol_index_use use,
+         uint32_t *number)
 {
     struct helper *h = arg;
 
@@ -170,7 +170,7 @@ put_text(void *arg, struct span text, bool file, uint32_t *number)
     if (text.size == 0 || text.data[0] == '\0') /* no text on the wire */
         return 0;
     if (sent_texts_number(&h->texts, &h->out, text.data,
-                          file ? WIRE_FILE_MAX : WIRE_NAME_MAX, number) != 0)
+                          use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX, number) != 0)
         return -1;
     return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
 }
@@ -339,7 +339,6 @@ serve(struct helper *h)
 static void
 keep_heap(void)
 {
-    (void)mallopt(M_ARENA_MAX, 1); // NOLINT: no other thread runs yet
     large_heap(HEAP_BYTES);
 }
 

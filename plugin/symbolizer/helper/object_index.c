@@ -50,11 +50,13 @@ find_symbol(void *arg, uint64_t address, struct span outermost,
         outermost.size = 0;
     symbol = object_symbols_at(making->symbols, address, outermost);
     out->end = object_symbols_end(making->symbols, address);
-    out->start =
-        symbol ? symbol->start : object_symbols_start(making->symbols, address);
+    out->start = 0;
     out->name = (struct span){"", 0};
-    if (!symbol)
+    if (!symbol) {
+        (void)object_symbols_function(making->symbols, address, &out->start);
         return;
+    }
+    out->start = symbol->start;
     free(making->readable_symbol);
     making->readable_symbol = bfd_names_readable(symbol->name);
     out->name.data =

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "object_index.h"
 #include "object_symbols.h"
+#include "readable_names.h"
 #include "symbol_index.h"
 #include "symbol_table.h"
 #include "thread.h"
@@ -23,12 +24,15 @@
 
 enum { COMPLAINT_MAX = 200, SYMBOLS_STACK = 256 << 10 };
 
+static const size_t readable_bytes_max = (size_t)512 << 20;
+
 /* What was opened when it was needed, if it was there. */
 struct object_names {
     char *path;
     size_t reader_bytes;
     struct elf_file elf;
     struct symbol_index *index;
+    struct readable_names *readables;
     struct addr2line_names *names;
     struct object_symbols *symbols;
     pthread_t thread; /* symbols is its alone, while they are coming */
@@ -89,6 +93,20 @@ open_index(struct object_names *object, int fd)
     snprintf(object->useless, sizeof(object->useless), "%s", why.text);
 }
 
+static int
+make_names(struct object_names *object, struct error *err)
+{
+    struct addr2line_reader reader = {.readable = readable_names_get};
+
+    reader.arg = object->readables = readable_names_new(readable_bytes_max);
+    if (!object->readables) {
+        error_memory(err, "names");
+        return -1;
+    }
+    object->names = addr2line_names_new(&reader, err);
+    return object->names ? 0 : -1;
+}
+
 struct object_names *
 object_names_new(const struct object_request *request, struct error *err)
 {
@@ -110,8 +128,7 @@ object_names_new(const struct object_request *request, struct error *err)
     if (elf_init(&object->elf, request->fd, request->path, err) != 0 ||
         elf_load_sections(&object->elf, err) != 0)
         goto fail;
-    object->names = addr2line_names_new(err);
-    if (!object->names)
+    if (make_names(object, err) != 0)
         goto fail;
     if (request->index_fd >= 0)
         open_index(object, request->index_fd);
@@ -137,6 +154,7 @@ object_names_free(struct object_names *object)
     await_symbols(object);
     symbol_index_close(object->index);
     addr2line_names_free(object->names);
+    readable_names_free(object->readables);
     object_symbols_free(object->symbols);
     unwind_table_free(object->unwind);
     dwarf_free(object->dwarf);
@@ -390,7 +408,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
                                &object->answer.frame_count) != 0)
         return -1;
     /* Nor was there one to be told. */
-    if (symbol.name.size == 0 &&
+    if (symbol.name.size == 0 && symbol.start == 0 &&
         find_start(object, address, &symbol.start) != 0)
         return -1;
     return finish(object, &holder.name, symbol.start) == 0 ? 1 : -1;
@@ -437,9 +455,9 @@ prepare_names(struct object_names *object)
 
     for (uint32_t i = 0; i < object->address_count; i++)
         if (dwarf_chain_at(object->dwarf, i, &chain) == DWARF_KNOWN &&
-            addr2line_names_expect(object->names, &chain) != 0)
+            readable_names_expect(object->readables, &chain) != 0)
             return -1;
-    addr2line_names_prepare(object->names);
+    readable_names_make(object->readables);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include "names.h"
 #include "reader.h"
+#include "symbol_index.h"
 
 struct addr2line_numbers;
 struct error;
@@ -51,7 +52,8 @@ struct object_answer {
 struct object_taker {
     /* A text of the index, of which answers to come may be made, to be
      * numbered. */
-    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
+    int (*text)(void *arg, struct span text, enum symbol_index_use use,
+                uint32_t *number);
     int (*answer)(void *arg, const struct object_answer *answer);
     void *arg;
 };

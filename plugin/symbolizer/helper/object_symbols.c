@@ -122,13 +122,21 @@ object_symbols_guessed(const struct object_symbols *symbols, uint64_t address,
     return near && !reaches(symbols, near, address);
 }
 
+bool
+object_symbols_function(const struct object_symbols *symbols, uint64_t address,
+                        uint64_t *start)
+{
+    uint64_t end;
+
+    return unwind_table_find(symbols->unwind, address, start, &end);
+}
+
 uint64_t
 object_symbols_start(const struct object_symbols *symbols, uint64_t address)
 {
-    uint64_t start, end;
+    uint64_t start;
 
-    return unwind_table_find(symbols->unwind, address, &start, &end) ? start
-                                                                     : address;
+    return object_symbols_function(symbols, address, &start) ? start : address;
 }
 
 static uint64_t

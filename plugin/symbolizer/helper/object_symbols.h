@@ -42,7 +42,10 @@ const struct symbol *object_symbols_at(const struct object_symbols *symbols,
 bool object_symbols_guessed(const struct object_symbols *symbols,
                             uint64_t address, struct span name);
 
-/* Where the function at address starts; address itself when nobody knows. */
+/* Whether it is known where the function at address starts. */
+bool object_symbols_function(const struct object_symbols *symbols,
+                             uint64_t address, uint64_t *start);
+/* Likewise; address itself when nobody knows. */
 uint64_t object_symbols_start(const struct object_symbols *symbols,
                               uint64_t address);
 

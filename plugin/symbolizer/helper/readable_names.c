@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "bfd_names.h"
+#include "code_chain.h"
 #include "memory.h"
 #include "texts.h"
 #include "thread.h"
@@ -97,8 +98,9 @@ make(const struct readable_names *names, uint32_t number, struct arena *arena)
 }
 
 const char *
-readable_names_get(struct readable_names *names, struct span name)
+readable_names_get(void *arg, struct span name)
 {
+    struct readable_names *names = arg;
     uint32_t number;
 
     if (number_of(names, name, &number) != 0)
@@ -109,11 +111,19 @@ readable_names_get(struct readable_names *names, struct span name)
 }
 
 int
-readable_names_expect(struct readable_names *names, struct span name)
+readable_names_expect(struct readable_names *names,
+                      const struct code_chain *chain)
 {
     uint32_t number;
 
-    return number_of(names, name, &number);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct code_frame *frame = &chain->frames[i];
+
+        if (frame->linkage && !frame->readable && frame->name.size > 0 &&
+            number_of(names, frame->name, &number) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- several at a time ---- */

@@ -12,18 +12,21 @@
 
 #include "reader.h"
 
+struct code_chain;
 struct readable_names;
 
 /* Texts that it makes take at most bytes_max.  NULL: out of memory. */
 struct readable_names *readable_names_new(size_t bytes_max);
 void readable_names_free(struct readable_names *names); /* NULL is fine */
 
-/* What name, which is not "", reads as; lasts as names do.  NULL: out of
- * memory. */
-const char *readable_names_get(struct readable_names *names, struct span name);
+/* addr2line_reader.readable of readable_names: what name, which is not "",
+ * reads as. */
+const char *readable_names_get(void *arg, struct span name);
 
-/* It will be asked for, after readable_names_make.  -1 without memory. */
-int readable_names_expect(struct readable_names *names, struct span name);
+/* Those of chain that are linkage names will be asked for, after
+ * readable_names_make.  -1 without memory. */
+int readable_names_expect(struct readable_names *names,
+                          const struct code_chain *chain);
 
 /* Makes what is expected.  Whatever fails is tried again when it is asked
  * for. */

@@ -60,15 +60,21 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     const struct index_block *block = &table->blocks[number];
     struct index_run *run = &table->runs[table->next_run];
     size_t size;
+    uint32_t count = run_length(table, number, &size);
 
     run->count = 0;
-    if (!run->data)
-        run->data = mem_alloc(INDEX_BLOCK_MAX + PADDING);
-    if (!run->data)
+    if (run->room < size + PADDING) {
+        mem_free(run->data);
+        run->room = size + PADDING;
+        run->data = mem_alloc(run->room);
+    }
+    if (!run->data) {
+        run->room = 0;
         return NULL;
+    }
     run->first = number;
     run->whole = 0;
-    run->count = run_length(table, number, &size);
+    run->count = count;
     if (!index_blocks_read(blocks, run->data, size, block->offset)) {
         run->count = 1; /* what is behind it may be cut off */
         size = block->size;

@@ -37,6 +37,7 @@ struct index_block {
 /* Blocks that were read at once: their bytes, at most INDEX_BLOCK_MAX. */
 struct index_run {
     uint8_t *data;
+    size_t room;
     uint32_t first, count;
     uint32_t whole; /* a bit of each that was looked at */
 };

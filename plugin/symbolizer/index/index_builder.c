@@ -12,7 +12,6 @@
 
 enum {
     PLAIN_PERCENT = 6,         /* of the debug information; more is packed */
-    PLAIN_SYMBOLS = 512 << 10, /* of symbols only; a larger one is packed */
     PLAIN_BYTES_MAX = 1 << 30  /* of what is packed */
 };
 
@@ -147,6 +146,16 @@ index_builder_symbol(struct index_builder *builder, uint64_t start,
 
     if (symbol_start <= start && start - symbol_start <= UINT32_MAX)
         add(builder, &builder->all.symbols, &item);
+}
+
+void
+index_builder_function(struct index_builder *builder, uint64_t start,
+                       uint64_t end, uint64_t function_start)
+{
+    const uint32_t none = index_builder_name(builder, (struct span){"", 0});
+
+    if (function_start <= start)
+        index_builder_symbol(builder, start, end, function_start - 1, none);
 }
 
 void
@@ -304,8 +313,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         goto out;
     }
     figures->bytes = index_encoder_size(encoders);
-    rc = figures->bytes > (all->symbols_only ? PLAIN_SYMBOLS
-                                             : plain_bytes_max(debug_bytes))
+    rc = !all->symbols_only && figures->bytes > plain_bytes_max(debug_bytes)
              ? write_packed(all, encoders, build_id, build_id_size, write, arg,
                             &figures->bytes, err)
              : index_encoder_write(encoders, build_id, build_id_size, write,

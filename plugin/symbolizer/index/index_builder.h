@@ -56,6 +56,9 @@ void index_builder_symbol(struct index_builder *builder, uint64_t start,
 
 /* Nothing but symbols will be added: there is no debug information, and the
  * file tells so. */
+/* Code of a function that has no symbol, and where that begins. */
+void index_builder_function(struct index_builder *builder, uint64_t start,
+                            uint64_t end, uint64_t function_start);
 void index_builder_symbols_only(struct index_builder *builder);
 
 /* Calls function once for every run of addresses in [start, end) with the same

@@ -130,27 +130,30 @@ emit_symbols(const struct index_collected *all, struct stream *stream,
 {
     uint64_t end = 0, symbol = 0;
     uint32_t name = 0;
+    bool said = false; /* anything of the code up to end */
 
     for (size_t i = 0; i < all->symbols.count; i++) {
         const struct index_interval *item = &all->symbols.items[i];
         uint32_t own = all->names.words[item->a].rank;
         uint64_t start = item->start - item->b;
 
-        if (end < item->start && name) {
+        if (said && end < item->start) {
             put_symbol(stream, end, 0, 0);
-            name = 0;
+            said = false;
         }
-        if (own && (own != name || start != symbol)) {
+        if (!own && !item->b) {
+            if (said)
+                put_symbol(stream, item->start, 0, 0);
+        } else if (!said || own != name || start != symbol) {
             put_symbol(stream, item->start, item->b, own);
-            figures->symbols++;
-        } else if (!own && name) {
-            put_symbol(stream, item->start, 0, 0);
+            figures->symbols += own != 0;
         }
+        said = own || item->b;
         name = own;
         symbol = start;
         end = item->end;
     }
-    if (name)
+    if (said)
         put_symbol(stream, end, 0, 0);
     stream_flush(stream);
 }

@@ -15,20 +15,31 @@ struct unpacked {
     uint32_t starts[INDEX_GROUP_ITEMS + 1];
 };
 
+static size_t
+words(const struct index_texts *texts)
+{
+    return (size_t)(texts->items / 64 + 1);
+}
+
 bool
-index_texts_begin(struct index_texts *texts, uint64_t items)
+index_texts_begin(struct index_texts *texts, unsigned uses, uint64_t items)
 {
     index_texts_end(texts);
     texts->items = items;
-    texts->wanted =
-        mem_zalloc((size_t)(items / 64 + 1), sizeof(*texts->wanted));
-    return texts->wanted;
+    texts->uses = uses;
+    for (unsigned i = 0; i < uses; i++) {
+        texts->wanted[i] = mem_zalloc(words(texts), sizeof(**texts->wanted));
+        if (!texts->wanted[i])
+            return false;
+    }
+    return true;
 }
 
 void
 index_texts_end(struct index_texts *texts)
 {
-    mem_free(texts->wanted);
+    for (unsigned i = 0; i < INDEX_USES_MAX; i++)
+        mem_free(texts->wanted[i]);
     mem_free(texts->list);
     memset(texts, 0, sizeof(*texts));
 }
@@ -39,25 +50,44 @@ seal(struct index_texts *texts)
 {
     uint32_t count = 0;
 
-    texts->wanted[0].bits &= ~(uint64_t)1; /* "" is known */
-    for (uint64_t i = 0; i <= texts->items / 64; i++) {
-        texts->wanted[i].before = count;
-        count += (uint32_t)__builtin_popcountll(texts->wanted[i].bits);
+    for (unsigned i = 0; i < texts->uses; i++) {
+        struct index_wanted *wanted = texts->wanted[i];
+
+        wanted[0].bits &= ~(uint64_t)1; /* "" is known */
+        for (size_t k = 0; k < words(texts); k++) {
+            wanted[k].before = count;
+            count += (uint32_t)__builtin_popcountll(wanted[k].bits);
+        }
     }
     texts->count = count;
     texts->list = mem_zalloc(count, sizeof(*texts->list));
     return texts->list;
 }
 
+static bool
+is_wanted(const struct index_texts *texts, unsigned use, uint64_t number)
+{
+    return texts->wanted[use][number / 64].bits >> number % 64 & 1;
+}
+
 /* Where in the list number is; it is wanted, and not "". */
 static uint32_t
-rank_of(const struct index_texts *texts, uint64_t number)
+rank_of(const struct index_texts *texts, unsigned use, uint64_t number)
 {
-    const struct index_wanted *wanted = &texts->wanted[number / 64];
+    const struct index_wanted *wanted = &texts->wanted[use][number / 64];
     uint64_t below = ((uint64_t)1 << number % 64) - 1;
 
     return wanted->before +
            (uint32_t)__builtin_popcountll(wanted->bits & below);
+}
+
+/* Of 64 numbers those that are wanted for any use. */
+static uint64_t
+wanted_bits(const struct index_texts *texts, uint64_t word)
+{
+    uint64_t bits = texts->wanted[0][word].bits;
+
+    return texts->uses > 1 ? bits | texts->wanted[1][word].bits : bits;
 }
 
 /* The first that is wanted of number and those behind it, up to end; end:
@@ -69,9 +99,9 @@ next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 
     if (number >= end)
         return end;
-    bits = texts->wanted[word].bits & UINT64_MAX << number % 64;
+    bits = wanted_bits(texts, word) & UINT64_MAX << number % 64;
     while (bits == 0 && word < (end - 1) / 64)
-        bits = texts->wanted[++word].bits;
+        bits = wanted_bits(texts, ++word);
     if (bits == 0)
         return end;
     found = word * 64 + (uint64_t)__builtin_ctzll(bits);
@@ -107,16 +137,11 @@ last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return number;
 }
 
-struct taker {
-    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
-    void *arg;
-    bool file;
-};
-
-/* The item-th text.  As index_texts_take. */
+/* The item-th text, for one use of it.  As index_texts_take. */
 static int
-take(struct unpacked *group, uint32_t item, struct index_text *out,
-     struct arena *arena, const struct taker *taker)
+take(struct unpacked *group, uint32_t item, enum symbol_index_use use,
+     struct index_text *out, struct arena *arena,
+     const struct symbol_index_question *question)
 {
     char *start = group->bytes + group->starts[item];
     char *end = group->bytes + group->starts[item + 1], next = *end;
@@ -124,9 +149,9 @@ take(struct unpacked *group, uint32_t item, struct index_text *out,
     int rc = 0;
 
     out->cold = code_is_cold(text);
-    if (taker->text) {
+    if (question->text) {
         *end = '\0'; /* in place of the next one's first */
-        rc = taker->text(taker->arg, text, taker->file, &out->number);
+        rc = question->text(question->arg, text, use, &out->number);
         *end = next;
     }
     if (out->number)
@@ -139,14 +164,28 @@ take(struct unpacked *group, uint32_t item, struct index_text *out,
     return rc;
 }
 
+static int
+take_uses(struct index_texts *texts, uint64_t number, struct unpacked *group,
+          uint32_t item, bool files, struct arena *arena,
+          const struct symbol_index_question *question)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < texts->uses && rc == 0; i++)
+        if (is_wanted(texts, i, number))
+            rc = take(group, item,
+                      files    ? INDEX_USE_FILE
+                      : i == 0 ? INDEX_USE_FUNCTION
+                               : INDEX_USE_SYMBOL,
+                      &texts->list[rank_of(texts, i, number)], arena, question);
+    return rc;
+}
+
 int
 index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
                  enum index_section section, struct arena *arena,
-                 int (*text)(void *arg, struct span text, bool file,
-                             uint32_t *number),
-                 void *arg)
+                 const struct symbol_index_question *question)
 {
-    const struct taker taker = {text, arg, section == INDEX_FILES};
     uint64_t number = 0;
     struct unpacked group;
 
@@ -172,8 +211,9 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
         }
         for (; number <= last;
              number = next_wanted(texts, number + 1, last + 1)) {
-            rc = take(&group, (uint32_t)(number - found->first),
-                      &texts->list[rank_of(texts, number)], arena, &taker);
+            rc = take_uses(texts, number, &group,
+                           (uint32_t)(number - found->first),
+                           section == INDEX_FILES, arena, question);
             if (rc != 0)
                 return rc;
         }
@@ -182,12 +222,12 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
 }
 
 bool
-index_texts_get(const struct index_texts *texts, uint64_t number,
+index_texts_get(const struct index_texts *texts, unsigned use, uint64_t number,
                 struct index_text *text)
 {
     *text = (struct index_text){{"", 0}, 0, false};
     if (number == 0)
         return true;
-    *text = texts->list[rank_of(texts, number)];
+    *text = texts->list[rank_of(texts, use, number)];
     return text->text.data;
 }

@@ -24,7 +24,7 @@ struct symbol_index;
 
 /* The symbol that holds an address. */
 struct index_symbol {
-    uint64_t start;   /* of the symbol */
+    uint64_t start;   /* of it, or of a function without any; 0 unknown */
     uint64_t end;     /* up to where the answer for this address holds */
     struct span name; /* readable, without version; "" : there is none */
     uint32_t number;  /* its number, as a frame's name has */
@@ -71,15 +71,21 @@ void symbol_index_close(struct symbol_index *index); /* NULL is fine */
 /* Whether it was made without DWARF: of no use where there is some. */
 bool symbol_index_symbols_only(const struct symbol_index *index);
 
+/* What a text is used for. */
+enum symbol_index_use { INDEX_USE_FUNCTION, INDEX_USE_SYMBOL, INDEX_USE_FILE };
+
 /* A question to it, of many addresses at once. */
 struct symbol_index_question {
     const uint64_t *addresses; /* best in ascending order */
     uint32_t count;
     bool no_lines; /* frames may be without files and lines */
-    /* Called for each text that the answers may have, once, before them, with a
-     * NUL behind it.  Who numbers it keeps it: the answers have "#" and the
-     * number in its place.  Not 0 ends the look-up.  NULL: nobody cares. */
-    int (*text)(void *arg, struct span text, bool file, uint32_t *number);
+    bool symbols_apart; /* their names are told as such, besides functions' */
+    /* Called for each text that the answers may have, once for each use of it,
+     * before them, with a NUL behind it.  Who numbers it keeps it: the answers
+     * have "#" and the number in its place.  Not 0 ends the look-up.  NULL:
+     * nobody cares. */
+    int (*text)(void *arg, struct span text, enum symbol_index_use use,
+                uint32_t *number);
     void *arg;
 };
 

@@ -8,8 +8,8 @@
  * A file is plain, so that nothing stands between a look-up and its bits, or,
  * where that would be much beside the debug information that it was made of,
  * packed: about half as big, but blocks have to be unpacked first.  One that
- * was made without debug information is plain up to 512 KB: libstdc++'s is, and
- * is looked into for every profile.
+ * was made without debug information is plain: it is not beside any, and who
+ * unpacks one is slower than who has none.
  *
  * ---- plain ----
  *
@@ -43,7 +43,8 @@
  *              the column's base is added to values of 2 and more only
  *     ROWS     address, place.  Where the code from there on comes from
  *     SYMBOLS  address, back, name.  The symbol that code belongs to begins
- *              back bytes before the item's address; name 0: none
+ *              back bytes before the item's address; name 0: none, but if back
+ *              is not 0 a function, which begins back - 1 bytes before
  *     NODES    up, function, place.  A function, or a place where it was
  *              inlined: up is the distance to the node that holds it, which
  *              has a lower number, 0 none; function is name * 8 + 4 if that
@@ -189,16 +190,26 @@ static inline uint32_t
 index_sum(const uint8_t *data, size_t size)
 {
     const uint64_t k = 0x9e3779b97f4a7c15ULL;
-    uint64_t lane[4] = {size, 1, 2, 3}, h = 0;
+    uint64_t a = size, b = 1, c = 2, d = 3; /* an array is in no registers */
+    uint64_t lane[4], h = 0;
     uint8_t last[32] = {0};
 
-    for (; size >= 32; size -= 32, data += 32)
-        for (unsigned i = 0; i < 4; i++) {
-            lane[i] = (lane[i] ^ index_load(data + (size_t)8 * i)) * k;
-            lane[i] ^= lane[i] >> 32;
-        }
+    for (; size >= 32; size -= 32, data += 32) {
+        a = (a ^ index_load(data)) * k;
+        b = (b ^ index_load(data + 8)) * k;
+        c = (c ^ index_load(data + 16)) * k;
+        d = (d ^ index_load(data + 24)) * k;
+        a ^= a >> 32;
+        b ^= b >> 32;
+        c ^= c >> 32;
+        d ^= d >> 32;
+    }
     if (size)
         memcpy(last, data, size);
+    lane[0] = a;
+    lane[1] = b;
+    lane[2] = c;
+    lane[3] = d;
     for (unsigned i = 0; i < 4; i++) {
         lane[i] = (lane[i] ^ index_load(last + (size_t)8 * i)) * k;
         h = (h ^ lane[i] ^ lane[i] >> 29) * k;

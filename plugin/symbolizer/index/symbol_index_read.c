@@ -39,6 +39,7 @@ struct found {
 struct symbol_index {
     struct index_blocks blocks;
     struct index_texts names, files;
+    unsigned symbol_use; /* of names */
     struct arena *arena; /* of the texts */
     struct found *found;
     struct frame_found *frames;
@@ -114,7 +115,7 @@ place_of(struct symbol_index *index, const struct index_group *group,
     number = index_column_get(&c[PLACE_FILES], (uint32_t)which);
     *file = (uint32_t)number;
     *line = in > UINT32_MAX ? 0 : (uint32_t)in;
-    return index_texts_want(&index->files, number);
+    return index_texts_want(&index->files, 0, number);
 }
 
 /* What the ranges have for address. */
@@ -147,7 +148,7 @@ find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
     const struct index_group *group =
         index_blocks_find(&index->blocks, INDEX_SYMBOLS, address);
     const struct index_column *c;
-    uint64_t name;
+    uint64_t name, back;
     uint32_t item;
 
     if (!group) {
@@ -164,16 +165,17 @@ find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
         item + 1 < group->items
             ? group->first + index_column_get(&c[SYMBOL_ADDRESS], item + 1)
             : group->next;
-    if (name != 0)
+    back = index_column_get(&c[SYMBOL_BACK], item);
+    if (name != 0 || back != 0)
         found->symbol_start = group->first +
                               index_column_get(&c[SYMBOL_ADDRESS], item) -
-                              index_column_get(&c[SYMBOL_BACK], item);
+                              back + (name == 0);
     found->symbol = (uint32_t)name;
     /* Sums that wrap are no symbol's places. */
     if (found->symbol_start > address ||
         (item + 1 < group->items && found->symbol_end <= address))
         return false;
-    return index_texts_want(&index->names, name);
+    return index_texts_want(&index->names, index->symbol_use, name);
 }
 
 static bool
@@ -233,7 +235,7 @@ climb(struct symbol_index *index, struct found *found, bool lines)
                                       .linkage = function & 2,
                                       .inlined = function & 1,
                                       .starts = function & 4};
-        if (up > node || !index_texts_want(&index->names, function / 8) ||
+        if (up > node || !index_texts_want(&index->names, 0, function / 8) ||
             (lines && !place_of(index, group, NODE_PLACE, item, &file, &line)))
             return 0;
         found->frame_count++;
@@ -310,9 +312,11 @@ symbol_index_look_up(struct symbol_index *index,
     index->frame_room = (size_t)question->count * 2 + 1;
     index->frames = mem_alloc(index->frame_room * sizeof(*index->frames));
     index->found = mem_zalloc(question->count, sizeof(*index->found));
+    index->symbol_use = question->symbols_apart ? 1 : 0;
     if (!index->frames || !index->found ||
-        !index_texts_begin(&index->names, tables[INDEX_NAMES].items) ||
-        !index_texts_begin(&index->files, tables[INDEX_FILES].items))
+        !index_texts_begin(&index->names, index->symbol_use + 1,
+                           tables[INDEX_NAMES].items) ||
+        !index_texts_begin(&index->files, 1, tables[INDEX_FILES].items))
         return -1;
     for (uint32_t i = 0; i < question->count; i++)
         index->found[i].symbol_end = UINT64_MAX;
@@ -327,10 +331,10 @@ symbol_index_look_up(struct symbol_index *index,
     if (climb_all(index, question) != 0)
         return -1;
     rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,
-                          index->arena, question->text, question->arg);
+                          index->arena, question);
     if (rc == 0)
         rc = index_texts_take(&index->names, &index->blocks, INDEX_NAMES,
-                              index->arena, question->text, question->arg);
+                              index->arena, question);
     return rc;
 }
 
@@ -341,7 +345,7 @@ fill_name(const struct symbol_index *index, uint32_t name,
           struct code_frame *frame)
 {
     struct index_text text;
-    bool whole = index_texts_get(&index->names, name, &text);
+    bool whole = index_texts_get(&index->names, 0, name, &text);
 
     frame->name = text.text;
     frame->name_number = text.number;
@@ -353,7 +357,7 @@ fill_file(const struct symbol_index *index, uint32_t file,
           struct code_frame *frame)
 {
     struct index_text text;
-    bool whole = index_texts_get(&index->files, file, &text);
+    bool whole = index_texts_get(&index->files, 0, file, &text);
 
     frame->file = text.text;
     frame->file_number = text.number;
@@ -408,7 +412,7 @@ symbol_index_answer(struct symbol_index *index, uint32_t i,
         found->symbol_start, found->symbol_end, {"", 0}, 0, false};
     if (found->how != INDEX_KNOWN)
         return found->how;
-    if (!index_texts_get(&index->names, found->symbol, &name) ||
+    if (!index_texts_get(&index->names, index->symbol_use, found->symbol, &name) ||
         !fill_chain(index, found, chain)) {
         chain->count = 0;
         return INDEX_DAMAGED;

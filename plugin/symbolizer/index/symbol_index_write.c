@@ -52,6 +52,8 @@ add_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
         if (symbol.name.size > 0)
             index_builder_symbol(w->builder, start, next, symbol.start,
                                  index_builder_name(w->builder, symbol.name));
+        else if (symbol.start > 0 && !w->source->dwarf)
+            index_builder_function(w->builder, start, next, symbol.start);
     }
 }
 

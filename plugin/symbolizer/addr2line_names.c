@@ -5,7 +5,6 @@
 #include "errors.h"
 #include "hash.h"
 #include "memory.h"
-#include "readable_names.h"
 #include "texts.h"
 
 enum { ROOM_FIRST = 1024 /* powers of two */ };
@@ -28,25 +27,26 @@ struct chosen {
 struct addr2line_names {
     struct arena *arena;
     struct texts *texts; /* paths, and names that came readable */
-    struct readable_names *readables;
+    struct addr2line_reader reader;
     struct named_entry *entries; /* open addressing */
     size_t entry_room, entry_count;
 };
 
 struct addr2line_names *
-addr2line_names_new(struct error *err)
+addr2line_names_new(const struct addr2line_reader *reader, struct error *err)
 {
     struct addr2line_names *names = mem_zalloc(1, sizeof(*names));
 
     if (!names)
         goto fail;
+    if (reader)
+        names->reader = *reader;
     names->arena = arena_new(text_bytes_max);
     if (names->arena)
         names->texts = texts_new(names->arena);
-    names->readables = readable_names_new(text_bytes_max);
     names->entry_room = ROOM_FIRST;
     names->entries = mem_zalloc(ROOM_FIRST, sizeof(*names->entries));
-    if (!names->texts || !names->readables || !names->entries)
+    if (!names->texts || !names->entries)
         goto fail;
     return names;
 fail:
@@ -62,7 +62,6 @@ addr2line_names_free(struct addr2line_names *names)
         return;
     texts_free(names->texts);
     arena_free(names->arena);
-    readable_names_free(names->readables);
     mem_free(names->entries);
     mem_free(names);
 }
@@ -87,29 +86,9 @@ const char *
 addr2line_names_readable(struct addr2line_names *names,
                          const struct addr2line_name *name)
 {
-    if (name->readable || name->text.size == 0)
+    if (name->readable || name->text.size == 0 || !names->reader.readable)
         return keep(names, name->text, name->lasting);
-    return readable_names_get(names->readables, name->text);
-}
-
-int
-addr2line_names_expect(struct addr2line_names *names,
-                       const struct code_chain *chain)
-{
-    for (uint32_t i = 0; i < chain->count; i++) {
-        const struct code_frame *frame = &chain->frames[i];
-
-        if (frame->linkage && !frame->readable && frame->name.size > 0 &&
-            readable_names_expect(names->readables, frame->name) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-void
-addr2line_names_prepare(struct addr2line_names *names)
-{
-    readable_names_make(names->readables);
+    return names->reader.readable(names->reader.arg, name->text);
 }
 
 /* ---- entries ---- */

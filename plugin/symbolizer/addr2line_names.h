@@ -22,7 +22,16 @@
 struct addr2line_names;
 struct error;
 
-struct addr2line_names *addr2line_names_new(struct error *err);
+/* Makes a name readable; what it answers lasts as names do.  NULL without
+ * memory. */
+struct addr2line_reader {
+    const char *(*readable)(void *arg, struct span name);
+    void *arg;
+};
+
+/* reader NULL: all names come readable. */
+struct addr2line_names *
+addr2line_names_new(const struct addr2line_reader *reader, struct error *err);
 void addr2line_names_free(struct addr2line_names *names); /* NULL is fine */
 
 /* A name that is readable already, or is to be made so. */
@@ -44,12 +53,6 @@ struct addr2line_symbol {
 struct addr2line_numbers {
     uint32_t function, file;
 };
-
-/* Those names of chain will be asked for: once all are said, prepare makes them
- * ready, several at a time.  -1 without memory. */
-int addr2line_names_expect(struct addr2line_names *names,
-                           const struct code_chain *chain);
-void addr2line_names_prepare(struct addr2line_names *names);
 
 /*
  * The frames of one address, at least one, innermost first.  A function that
