@@ -25,6 +25,7 @@ struct view_form {
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
+    bool whole_names; /* shows functions with their arguments */
 };
 
 extern const struct view_form view_forms[];
@@ -33,6 +34,10 @@ extern const size_t view_form_count;
 /* Whether what it shows depends on files and lines. */
 bool view_needs_places(const struct view_form *form,
                        const struct view_options *options);
+
+/* Whether functions' names may be shortened (function_name.h) before. */
+bool view_takes_short_names(const struct view_form *form,
+                            const struct view_options *options);
 
 const struct view_form *view_form_find(const char *name); /* or NULL */
 

@@ -11,7 +11,7 @@
 
 /* Malloc's memory grows by so many bytes, and is never given back; the first of
  * them are of huge pages if the kernel has some.  Where it cannot be so, it is
- * as ever.  Before there are other threads. */
+ * as ever.  All threads share it.  Before there are other threads. */
 void large_heap(size_t bytes);
 
 #endif

@@ -84,6 +84,7 @@ struct reading {
     struct symbolizer *symbolizer;          /* once it was needed */
     bool alone;                             /* one profile is read */
     bool no_lines;                          /* nothing of them will be shown */
+    bool short_names;                       /* are enough */
     struct unused_index unused[UNUSED_MAX]; /* of the profile at hand */
     size_t unused_count;
 };
@@ -150,7 +151,9 @@ start_symbolizer(struct reading *reading, struct error *err)
     struct symbolizer_options options = {.program = reading->helper,
                                          .indexes = &indexes,
                                          .no_lines = reading->no_lines,
-                                         .once = reading->alone};
+                                         .short_names = reading->short_names,
+                                         .once = reading->alone,
+                                         .here = true};
 
     if (reading->symbolizer)
         return 0;
@@ -333,13 +336,17 @@ run(const struct prof_command *command, struct error *err)
     /* A difference tells functions of one name apart by their files. */
     reading.no_lines =
         reading.alone && !view_needs_places(command->form, &command->options);
+    reading.short_names =
+        reading.alone &&
+        view_takes_short_names(command->form, &command->options);
     if (command->argument_count == 2) {
         if (prof_check_binary(command->arguments[0], command->arguments[1],
                               err) != 0)
             goto out;
         reading.binary = command->arguments[0];
-        /* While the profile is read; if it needs no names, for nothing. */
-        if (start_symbolizer(&reading, &later) == 0)
+        /* While the profile is read; if it needs no names, for nothing, and
+         * with indexes it may not be needed for them. */
+        if (start_symbolizer(&reading, &later) == 0 && !reading.symbols)
             symbolizer_prepare(reading.symbolizer);
     }
     if (load_all(command, &reading, &now, &difference, err) != 0 ||

@@ -174,20 +174,47 @@ object_add_cached(struct object *object, const struct item *item,
     count_named(job);
 }
 
+bool
+object_add_answer(struct object *object, const struct location *answer)
+{
+    struct job *job = object->job;
+    struct location named = *answer;
+    struct frame frame = answer->frames[0];
+    struct item *item = object->items + object->asked_first[0];
+    struct item *end = object->items + object->count;
+    char start[24];
+
+    if (frame.function[0] == '\0') {
+        snprintf(start, sizeof(start), "+0x%llx",
+                 (unsigned long long)answer->symbol_start);
+        frame.function = start;
+        named.frames = &frame;
+    }
+    if (!named.symbol)
+        named.symbol_start = 0;
+    if (!job->s->once)
+        symbol_cache_add(job->s->cache, &object->key, item->offset, &named);
+    for (uint64_t offset = item->offset; item < end && item->offset == offset;
+         item++)
+        if (!add_answer(object, item, &named))
+            return false;
+    object->asked++;
+    object->asked_first++;
+    object->asked_count--;
+    return true;
+}
+
 /* helper_question.answer: the next offset's. */
 bool
 object_take_answer(void *arg, const struct wire_reply *reply)
 {
     struct object *object = arg;
-    struct job *job = object->job;
+    const struct job *job = object->job;
     struct frame frames[NAMES_INLINE_MAX];
     struct location answer = {.frames = frames,
                               .frame_count = reply->frame_count,
                               .symbol_start = reply->start,
                               .module = ""};
-    struct item *item = object->items + object->asked_first[0];
-    struct item *end = object->items + object->count;
-    char start[24];
 
     frames[0] = (struct frame){"", "", 0};
     for (uint32_t i = 0; i < reply->frame_count; i++) {
@@ -197,25 +224,9 @@ object_take_answer(void *arg, const struct wire_reply *reply)
         if (!frames[i].function || !frames[i].file)
             return false;
     }
-    if (frames[0].function[0] == '\0') {
-        snprintf(start, sizeof(start), "+0x%llx",
-                 (unsigned long long)reply->start);
-        frames[0].function = start;
-    }
     if (reply->symbol && !(answer.symbol = text_of(job, reply->symbol)))
         return false;
-    if (!answer.symbol)
-        answer.symbol_start = 0;
-    if (!job->s->once)
-        symbol_cache_add(job->s->cache, &object->key, item->offset, &answer);
-    for (uint64_t offset = item->offset; item < end && item->offset == offset;
-         item++)
-        if (!add_answer(object, item, &answer))
-            return false;
-    object->asked++;
-    object->asked_first++;
-    object->asked_count--;
-    return true;
+    return object_add_answer(object, &answer);
 }
 
 /* helper_question.refused */

@@ -41,7 +41,7 @@ struct symbolizer {
     uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
-    bool no_lines, once;
+    bool no_lines, short_names, once, here;
     struct resolve_kept kept;
 };
 
@@ -121,12 +121,21 @@ void resolve_kept_set(struct job *job);
 /* A location of the cache, which does not change meanwhile. */
 void object_add_cached(struct object *object, const struct item *item,
                        const struct location *known);
+/* The next offset's answer, whose texts are names' own; its first function may
+ * be "": it starts at symbol_start.  False: no memory. */
+bool object_add_answer(struct object *object, const struct location *answer);
 /* helper_question's text, answer and refused. */
 bool object_take_text(void *arg, struct span text);
 bool object_take_answer(void *arg, const struct wire_reply *reply);
 void object_take_refusal(void *arg, struct span why);
 /* Where everything lies, and a name for whatever is still without one. */
 void object_add_offsets(struct object *object);
+
+/* ---- object_indexed.c: what an index says, read by this process ---- */
+
+/* Takes what the object's index answers from what is asked, where indexes may
+ * be read here. */
+void object_take_indexed(struct object *object);
 
 /* ---- object_question.c: what is not known is asked for ---- */
 

@@ -54,7 +54,9 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
     }
     s->deadline_ms = helper.cpu_ms;
     s->no_lines = options->no_lines;
+    s->short_names = options->short_names;
     s->once = options->once;
+    s->here = options->here;
     if (options->indexes)
         s->indexes = *options->indexes;
     s->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -223,6 +225,7 @@ prepare_object(struct object *object, struct job *job, size_t from,
         object_look_up(object);
         if (object->asked_count > 0 && !job->cancelled)
             object_open_index(object);
+        object_take_indexed(object);
     }
 }
 

@@ -45,7 +45,12 @@ struct symbolizer_options {
     uint32_t reader_mb;    /* what it may keep of DWARF; 0: 256 */
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
     bool no_lines; /* functions are enough: files and lines may be missing */
-    bool once;     /* one resolve only: no names are kept for the next */
+    /* Functions may come as function_name_shorten shortens them, too, but for
+     * those that it would take a tag from. */
+    bool short_names;
+    bool once; /* one resolve only: no names are kept for the next */
+    /* Indexes are read by this process, too: one that nobody relies on. */
+    bool here;
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,

@@ -1,0 +1,351 @@
+/*
+ * object_indexed.c - what an object's symbol index says of its addresses, read
+ * by this process: for one that nobody relies on.
+ *
+ * Several threads look up a part of the addresses each.  The answers are then
+ * made of them in one order, as addr2line_names.h has it.  See resolve_job.h.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "addr2line_names.h"
+#include "buffer.h"
+#include "clean_text.h"
+#include "errors.h"
+#include "function_name.h"
+#include "memory.h"
+#include "names.h"
+#include "resolve_job.h"
+#include "symbol_index.h"
+#include "symbol_index_format.h"
+#include "symbolizer_wire.h"
+#include "thread.h"
+
+#define DEBUG_FILES "/usr/lib/debug/.build-id/"
+
+enum {
+    PART_BITS = 3, /* of a text's number: whose it is */
+    PARTS_MAX = 1 << PART_BITS,
+    PART_WORTH = 256, /* addresses */
+    TEXTS_FIRST = 1024,
+    SCRATCH_MAX = 1 << 20,
+    STACK = 1 << 20
+};
+
+static const size_t names_bytes = (size_t)512 << 20;
+
+struct part_text {
+    const char *text;
+    bool kept; /* it is the job's names' */
+};
+
+/* Addresses that one thread looks up. */
+struct part {
+    struct indexed *all;
+    struct symbol_index *index;
+    struct names *names; /* the job's, of the first part */
+    const uint64_t *addresses;
+    uint32_t count;
+    struct part_text *texts; /* by number */
+    uint32_t text_count, text_room;
+    struct buffer scratch; /* a short name */
+    bool failed;
+    bool running;
+    pthread_t thread;
+};
+
+struct indexed {
+    struct object *object;
+    uint64_t *addresses; /* of what is asked, as the file has them */
+    struct part parts[PARTS_MAX];
+    uint32_t part_count;
+};
+
+/* ---- texts ---- */
+
+/* In scratch, or as it was. */
+static struct span
+shorten(struct part *part, struct span name)
+{
+    buffer_clear(&part->scratch);
+    if (!function_name_is_tagged(name))
+        function_name_shorten(name, &part->scratch);
+    return part->scratch.size
+               ? (struct span){part->scratch.data, part->scratch.size}
+               : name;
+}
+
+/* symbol_index_question.text */
+static int
+take_text(void *arg, struct span text, enum symbol_index_use use,
+          uint32_t *number)
+{
+    struct part *part = arg;
+    const struct symbolizer *s = part->all->object->job->s;
+    uint32_t room = part->text_room ? part->text_room * 2 : TEXTS_FIRST;
+    char clean[WIRE_NAME_MAX + 1];
+    struct part_text *grown;
+
+    if (text.size > WIRE_NAME_MAX)
+        text.size = WIRE_NAME_MAX;
+    if (part->text_count == part->text_room) {
+        grown = mem_realloc(part->texts, room * sizeof(*grown));
+        if (!grown)
+            return -1;
+        part->texts = grown;
+        part->text_room = room;
+    }
+    clean_text(text, clean);
+    text.data = clean;
+    if (use == INDEX_USE_FUNCTION && s->short_names)
+        text = shorten(part, text);
+    grown = &part->texts[part->text_count];
+    grown->text = names_text(part->names, text);
+    grown->kept = part == part->all->parts;
+    if (!grown->text)
+        return -1;
+    *number =
+        part->text_count++ << PART_BITS | (uint32_t)(part - part->all->parts);
+    ++*number; /* 0 is none */
+    return 0;
+}
+
+/* The job's names' own; NULL: no memory. */
+static const char *
+text_of(struct indexed *all, uint32_t number)
+{
+    struct part *part = &all->parts[(number - 1) & (PARTS_MAX - 1)];
+    struct part_text *text = &part->texts[(number - 1) >> PART_BITS];
+
+    if (!text->kept)
+        text->text = names_text(all->object->job->names,
+                                (struct span){text->text, strlen(text->text)});
+    text->kept = true;
+    return text->text;
+}
+
+/* Those without a number are few. */
+static const char *
+keep(struct indexed *all, const char *text, uint32_t number)
+{
+    if (number)
+        return text_of(all, number);
+    return *text ? names_text(all->object->job->names,
+                              (struct span){text, strlen(text)})
+                 : "";
+}
+
+/* ---- look-ups ---- */
+
+/* Where there may be debug information beside an index of symbols only, the
+ * helper looks for it. */
+static bool
+is_outdone(struct elf_file *elf)
+{
+    char path[sizeof(DEBUG_FILES) + 2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
+    size_t n = sizeof(DEBUG_FILES) - 1;
+    struct error unsaid;
+
+    if (elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf))
+        return true;
+    memcpy(path, DEBUG_FILES, sizeof(DEBUG_FILES));
+    for (size_t i = 0; i < elf->build_id_size; i++)
+        n += (size_t)snprintf(path + n, sizeof(path) - n, "%02x%s",
+                              elf->build_id[i], i == 0 ? "/" : "");
+    snprintf(path + n, sizeof(path) - n, ".debug");
+    return access(path, F_OK) == 0;
+}
+
+/* NULL: it is of no use, about which the helper has its say. */
+static struct symbol_index *
+open_index(const struct object *object)
+{
+    struct error unsaid;
+
+    return symbol_index_open(object->index_fd, object->elf.build_id,
+                             object->elf.build_id_size, &unsaid);
+}
+
+static void *
+look_up(void *arg)
+{
+    struct part *part = arg;
+    const struct symbolizer *s = part->all->object->job->s;
+    const struct symbol_index_question question = {.addresses = part->addresses,
+                                                   .count = part->count,
+                                                   .no_lines = s->no_lines,
+                                                   .symbols_apart =
+                                                       s->short_names,
+                                                   .text = take_text,
+                                                   .arg = part};
+
+    if (!part->index)
+        part->index = open_index(part->all->object);
+    if (!part->names)
+        part->names = names_new(names_bytes);
+    part->failed = !part->index || !part->names ||
+                   symbol_index_look_up(part->index, &question) != 0;
+    return NULL;
+}
+
+static void
+split(struct indexed *all)
+{
+    uint32_t count = (uint32_t)all->object->asked_count;
+    unsigned cores = thread_cores();
+
+    all->part_count = 1 + count / PART_WORTH;
+    if (all->part_count > cores)
+        all->part_count = cores;
+    if (all->part_count > PARTS_MAX)
+        all->part_count = PARTS_MAX;
+    for (uint32_t i = 0; i < all->part_count; i++) {
+        struct part *part = &all->parts[i];
+        uint32_t first = (uint32_t)((uint64_t)count * i / all->part_count);
+
+        part->all = all;
+        part->addresses = all->addresses + first;
+        part->count =
+            (uint32_t)((uint64_t)count * (i + 1) / all->part_count) - first;
+        buffer_init(&part->scratch, SCRATCH_MAX);
+    }
+}
+
+/* What has no thread is looked up by this one. */
+static void
+look_up_all(struct indexed *all)
+{
+    struct thread_start start = {
+        .name = "hw-index", .stack_bytes = STACK, .body = look_up};
+
+    for (uint32_t i = 1; i < all->part_count; i++) {
+        start.arg = &all->parts[i];
+        all->parts[i].running =
+            thread_start(&all->parts[i].thread, &start, NULL) == 0;
+    }
+    for (uint32_t i = 0; i < all->part_count; i++)
+        if (!all->parts[i].running)
+            look_up(&all->parts[i]);
+    for (uint32_t i = 1; i < all->part_count; i++)
+        if (all->parts[i].running)
+            pthread_join(all->parts[i].thread, NULL);
+}
+
+/* ---- answers ---- */
+
+/* 1: the i-th of part is known; 0: it is not, or not to the end; -1: no
+ * memory. */
+static int
+take(struct indexed *all, struct part *part, uint32_t i,
+     struct addr2line_names *names)
+{
+    struct addr2line_numbers numbers[NAMES_INLINE_MAX];
+    struct frame frames[NAMES_INLINE_MAX];
+    struct location answer = {.frames = frames, .module = ""};
+    struct addr2line_symbol holder;
+    struct index_symbol symbol;
+    struct code_chain chain;
+
+    if (part->failed ||
+        symbol_index_answer(part->index, i, &chain, &symbol) != INDEX_KNOWN ||
+        (symbol.name.size == 0 && symbol.start == 0))
+        return 0;
+    holder.name =
+        (struct addr2line_name){symbol.name, true, true, symbol.number};
+    holder.start = symbol.start;
+    holder.cold = symbol.cold;
+    if (addr2line_names_frames(names, &chain, &holder, frames, numbers,
+                               &answer.frame_count) != 0)
+        return -1;
+    for (uint32_t k = 0; k < answer.frame_count; k++) {
+        frames[k].function = keep(all, frames[k].function, numbers[k].function);
+        frames[k].file = keep(all, frames[k].file, numbers[k].file);
+        if (!frames[k].function || !frames[k].file)
+            return -1;
+    }
+    answer.symbol_start = symbol.start;
+    if (symbol.name.size > 0) {
+        answer.symbol = keep(all, symbol.name.data, symbol.number);
+        if (!answer.symbol)
+            return -1;
+    }
+    return object_add_answer(all->object, &answer) ? 1 : -1;
+}
+
+/* What is not known stays asked. */
+static void
+answer_all(struct indexed *all, struct addr2line_names *names)
+{
+    struct object *object = all->object;
+    uint64_t *asked = object->asked, address;
+    size_t *first = object->asked_first, left = 0, at = 0;
+    int taken = 0;
+
+    for (uint32_t k = 0; k < all->part_count; k++)
+        for (uint32_t i = 0; i < all->parts[k].count; i++, at++) {
+            object->asked = asked + at;
+            object->asked_first = first + at;
+            if (taken >= 0 && elf_address_of(&object->elf, asked[at], &address))
+                taken = take(all, &all->parts[k], i, names);
+            else
+                taken = taken < 0 ? taken : 0;
+            if (taken > 0)
+                continue;
+            asked[left] = asked[at];
+            first[left++] = first[at];
+        }
+    object->asked = asked;
+    object->asked_first = first;
+    object->asked_count = left;
+}
+
+static void
+fini(struct indexed *all)
+{
+    for (uint32_t i = 0; i < all->part_count; i++) {
+        struct part *part = &all->parts[i];
+
+        symbol_index_close(part->index);
+        if (part->names != all->object->job->names)
+            names_free(part->names);
+        mem_free(part->texts);
+        buffer_fini(&part->scratch);
+    }
+    mem_free(all->addresses);
+}
+
+void
+object_take_indexed(struct object *object)
+{
+    struct indexed all = {.object = object};
+    struct addr2line_names *names = NULL;
+    struct symbol_index *index;
+    struct error unsaid;
+
+    if (!object->job->s->here || object->index_fd < 0 ||
+        object->asked_count == 0)
+        return;
+    index = open_index(object);
+    if (!index ||
+        (symbol_index_symbols_only(index) && is_outdone(&object->elf))) {
+        symbol_index_close(index);
+        return;
+    }
+    all.addresses = mem_zalloc(object->asked_count, sizeof(*all.addresses));
+    names = addr2line_names_new(NULL, &unsaid);
+    all.parts[0].index = index;
+    all.parts[0].names = object->job->names;
+    all.part_count = 1; /* to be freed */
+    if (all.addresses && names) {
+        for (size_t i = 0; i < object->asked_count; i++)
+            (void)elf_address_of(&object->elf, object->asked[i],
+                                 &all.addresses[i]);
+        split(&all);
+        look_up_all(&all);
+        answer_all(&all, names);
+    }
+    addr2line_names_free(names);
+    fini(&all);
+}
