@@ -1,59 +1,35 @@
 /* object_names.c - see object_names.h. */
 #include "object_names.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr2line_names.h"
-#include "bfd_names.h"
 #include "complaint.h"
-#include "debug_file.h"
-#include "dwarf.h"
-#include "elf_file.h"
 #include "errors.h"
 #include "memory.h"
 #include "object_index.h"
+#include "object_sources.h"
 #include "object_symbols.h"
 #include "readable_names.h"
 #include "symbol_index.h"
 #include "symbol_table.h"
-#include "thread.h"
-#include "unwind_table.h"
-
-enum { COMPLAINT_MAX = 200, SYMBOLS_STACK = 256 << 10 };
 
 static const size_t readable_bytes_max = (size_t)512 << 20;
 
-/* What was opened when it was needed, if it was there. */
 struct object_names {
-    char *path;
-    size_t reader_bytes;
-    struct elf_file elf;
-    struct symbol_index *index;
+    struct object_sources from;
+    struct symbol_index *index; /* NULL: none */
     struct readable_names *readables;
     struct addr2line_names *names;
-    struct object_symbols *symbols;
-    pthread_t thread; /* symbols is its alone, while they are coming */
-    bool symbols_coming;
-    struct unwind_table *unwind; /* for answers of the index */
-
-    bool symbols_only, no_lines; /* wanted */
-    bool dwarf_sought, bfd_sought;
-    bool no_room; /* for any of its DWARF */
-    struct debug_file debug;
-
-    struct dwarf *dwarf;
-    struct bfd_names *bfd;
     struct bfd_chain bfd_chain;
 
     uint64_t *addresses; /* that DWARF is asked for: ascending, distinct */
     uint32_t address_count;
     size_t why[DWARF_WHY_COUNT]; /* of them, how many */
     size_t damaged;              /* addresses in damaged blocks of the index */
-    char useless[COMPLAINT_MAX]; /* why the whole index is; "" */
-    char trouble[COMPLAINT_MAX]; /* libbfd's with the file; "" */
+    char useless[OBJECT_TROUBLE_MAX]; /* why the whole index is; "" */
 
     struct frame frames[NAMES_INLINE_MAX];
     struct addr2line_numbers numbers[NAMES_INLINE_MAX];
@@ -76,17 +52,17 @@ open_index(struct object_names *object, int fd)
     static const char late[] =
         "its symbol index is of no use: it has symbols only, and there is "
         "debug information";
-    const struct elf_file *elf = &object->elf;
+    struct object_sources *from = &object->from;
     struct error why = {0};
     const char *path;
 
-    object->index =
-        symbol_index_open(fd, elf->build_id, elf->build_id_size, &why);
+    object->index = symbol_index_open(fd, from->elf.build_id,
+                                      from->elf.build_id_size, &why);
     if (object->index && !symbol_index_symbols_only(object->index))
         return;
-    if (object->index && debug_file_dwarf(&object->debug, &path))
+    if (object->index && debug_file_dwarf(&from->debug, &path))
         error_set(&why, ER_UNKNOWN, "%s", late);
-    else if (object->index && !debug_file_symbols(&object->debug))
+    else if (object->index && !debug_file_symbols(&from->debug))
         return;
     symbol_index_close(object->index);
     object->index = NULL;
@@ -116,17 +92,7 @@ object_names_new(const struct object_request *request, struct error *err)
         error_memory(err, "an object");
         return NULL;
     }
-    object->symbols_only = request->symbols_only;
-    object->no_lines = request->no_lines;
-    object->reader_bytes = request->reader_bytes;
-    object->path = mem_strdup(request->path);
-    debug_file_init(&object->debug, &object->elf, object->path);
-    if (!object->path) {
-        error_memory(err, "an object");
-        goto fail;
-    }
-    if (elf_init(&object->elf, request->fd, request->path, err) != 0 ||
-        elf_load_sections(&object->elf, err) != 0)
+    if (object_sources_init(&object->from, request, err) != 0)
         goto fail;
     if (make_names(object, err) != 0)
         goto fail;
@@ -138,111 +104,17 @@ fail:
     return NULL;
 }
 
-static void
-await_symbols(struct object_names *object)
-{
-    if (object->symbols_coming)
-        pthread_join(object->thread, NULL);
-    object->symbols_coming = false;
-}
-
 void
 object_names_free(struct object_names *object)
 {
     if (!object)
         return;
-    await_symbols(object);
     symbol_index_close(object->index);
     addr2line_names_free(object->names);
     readable_names_free(object->readables);
-    object_symbols_free(object->symbols);
-    unwind_table_free(object->unwind);
-    dwarf_free(object->dwarf);
-    bfd_names_free(object->bfd);
-    debug_file_fini(&object->debug);
-    elf_fini(&object->elf);
-    mem_free(object->path);
+    object_sources_fini(&object->from);
     mem_free(object->addresses);
     mem_free(object);
-}
-
-/* ---- what is opened when it is needed ---- */
-
-static void *
-read_symbols(void *arg)
-{
-    struct object_names *object = arg;
-    struct error err;
-
-    /* Sought before: this only takes it. */
-    object->symbols = object_symbols_new(
-        &object->elf, debug_file_symbols(&object->debug), &err);
-    return NULL;
-}
-
-/* Reads them while DWARF is read, if that can be. */
-static void
-start_symbols(struct object_names *object)
-{
-    struct thread_start start = {.name = "hw-symbols",
-                                 .stack_bytes = SYMBOLS_STACK,
-                                 .body = read_symbols,
-                                 .arg = object};
-
-    if (object->symbols || object->symbols_coming)
-        return;
-    (void)debug_file_symbols(&object->debug);
-    object->symbols_coming = thread_start(&object->thread, &start, NULL) == 0;
-}
-
-/* NULL without memory. */
-static const struct object_symbols *
-symbols_of(struct object_names *object)
-{
-    await_symbols(object);
-    if (!object->symbols)
-        read_symbols(object);
-    return object->symbols;
-}
-
-/* For an index all of it.  Without any, *err says why if there should be some.
- */
-static void
-open_dwarf(struct object_names *object, bool all, struct error *err)
-{
-    const struct dwarf_options options = {.memory_bytes = object->reader_bytes,
-                                          .lines = !object->no_lines,
-                                          .addresses_only = !all};
-    const char *path;
-    const struct elf_file *elf;
-
-    if (object->dwarf_sought || object->symbols_only)
-        return;
-    object->dwarf_sought = true;
-    elf = debug_file_dwarf(&object->debug, &path);
-    if (!elf)
-        return;
-    start_symbols(object);
-    object->dwarf = dwarf_new(elf, &options, err);
-    object->no_room = !object->dwarf && err->code == ER_OUT_OF_MEMORY;
-}
-
-static struct bfd_names *
-bfd_of(struct object_names *object)
-{
-    const struct elf_file *elf;
-    struct error err = {0};
-    const char *path;
-
-    if (!object->bfd_sought) {
-        object->bfd_sought = true;
-        elf = debug_file_dwarf(&object->debug, &path);
-        if (elf)
-            object->bfd = bfd_names_new(elf->fd, path, &err);
-        if (elf && !object->bfd)
-            snprintf(object->trouble, sizeof(object->trouble), "%s", err.text);
-    }
-    return object->bfd;
 }
 
 /* ---- an answer ---- */
@@ -267,20 +139,21 @@ static int
 finish_at(struct object_names *object, uint64_t address, struct span outermost)
 {
     const struct symbol *symbol =
-        object_symbols_at(object->symbols, address, outermost);
+        object_symbols_at(object->from.symbols, address, outermost);
     const struct addr2line_name name = {
         .text = span_of(symbol ? symbol->name : NULL)};
 
     return finish(object, &name,
                   symbol ? symbol->start
-                         : object_symbols_start(object->symbols, address));
+                         : object_symbols_start(object->from.symbols, address));
 }
 
 static int
 answer_by_chain(struct object_names *object, uint64_t address,
                 const struct code_chain *chain)
 {
-    const struct object_symbols *symbols = symbols_of(object);
+    const struct object_symbols *symbols =
+        object_sources_symbols(&object->from);
     const struct code_frame *outermost;
     const struct symbol *symbol;
     struct addr2line_symbol holder = {.start = address};
@@ -311,7 +184,8 @@ answer_by_chain(struct object_names *object, uint64_t address,
 static int
 answer_by_bfd(struct object_names *object, uint64_t address)
 {
-    const struct object_symbols *symbols = symbols_of(object);
+    const struct object_symbols *symbols =
+        object_sources_symbols(&object->from);
     struct code_frame frames[NAMES_INLINE_MAX];
     struct bfd_chain *found = &object->bfd_chain;
     struct code_chain chain = {frames, 0};
@@ -320,7 +194,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
     if (!symbols)
         return -1;
     for (int attempt = 0; attempt < 2; attempt++) {
-        if (bfd_names_ask(object->bfd, address, found) != 0)
+        if (bfd_names_ask(object->from.bfd, address, found) != 0)
             return -1;
         guessed = found->count == 1 &&
                   object_symbols_guessed(symbols, address,
@@ -352,7 +226,7 @@ look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
     uint64_t *addresses = mem_zalloc(count, sizeof(*addresses));
     struct symbol_index_question question = {.addresses = addresses,
                                              .count = count,
-                                             .no_lines = object->no_lines,
+                                             .no_lines = object->from.no_lines,
                                              .text = taker->text,
                                              .arg = taker->arg};
     int rc = -1;
@@ -360,27 +234,10 @@ look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
     if (!addresses)
         return -1;
     for (uint32_t i = 0; i < count; i++)
-        (void)elf_address_of(&object->elf, offsets[i], &addresses[i]);
+        (void)elf_address_of(&object->from.elf, offsets[i], &addresses[i]);
     rc = symbol_index_look_up(object->index, &question);
     mem_free(addresses);
     return rc;
-}
-
-/* Of a function without a symbol, which needs none to be read.  -1 without
- * memory. */
-static int
-find_start(struct object_names *object, uint64_t address, uint64_t *start)
-{
-    struct error err;
-    uint64_t end;
-
-    if (!object->unwind)
-        object->unwind = unwind_table_new(&object->elf, &err);
-    if (!object->unwind)
-        return -1;
-    if (!unwind_table_find(object->unwind, address, start, &end))
-        *start = address;
-    return 0;
 }
 
 /* 1: it answered; 0: it does not know; -1: without memory. */
@@ -409,7 +266,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
         return -1;
     /* Nor was there one to be told. */
     if (symbol.name.size == 0 && symbol.start == 0 &&
-        find_start(object, address, &symbol.start) != 0)
+        object_sources_start(&object->from, address, &symbol.start) != 0)
         return -1;
     return finish(object, &holder.name, symbol.start) == 0 ? 1 : -1;
 }
@@ -454,7 +311,7 @@ prepare_names(struct object_names *object)
     struct code_chain chain;
 
     for (uint32_t i = 0; i < object->address_count; i++)
-        if (dwarf_chain_at(object->dwarf, i, &chain) == DWARF_KNOWN &&
+        if (dwarf_chain_at(object->from.dwarf, i, &chain) == DWARF_KNOWN &&
             readable_names_expect(object->readables, &chain) != 0)
             return -1;
     readable_names_make(object->readables);
@@ -471,18 +328,18 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
     uint64_t address;
     uint32_t n = 0;
 
-    open_dwarf(object, false, &err);
-    if (!object->dwarf)
+    object_sources_dwarf(&object->from, false, &err);
+    if (!object->from.dwarf)
         return 0;
     object->addresses = mem_zalloc(count - first, sizeof(*object->addresses));
     if (!object->addresses)
         return -1;
     for (uint32_t i = first; i < count; i++)
-        if (elf_address_of(&object->elf, offsets[i], &address) &&
+        if (elf_address_of(&object->from.elf, offsets[i], &address) &&
             index_leaves_out(object, i))
             object->addresses[n++] = address;
     n = sort_distinct(object->addresses, n);
-    if (dwarf_resolve(object->dwarf, object->addresses, n, &err) != 0)
+    if (dwarf_resolve(object->from.dwarf, object->addresses, n, &err) != 0)
         return err.code == ER_OUT_OF_MEMORY ? -1 : 0;
     object->address_count = n;
     return prepare_names(object);
@@ -499,9 +356,9 @@ read_chain(struct object_names *object, uint64_t address,
         found = bsearch(&address, object->addresses, object->address_count,
                         sizeof(address), compare);
     if (!found)
-        return object->no_room ? DWARF_NO_ROOM : DWARF_DAMAGED;
-    return dwarf_chain_at(object->dwarf, (uint32_t)(found - object->addresses),
-                          chain);
+        return object->from.no_room ? DWARF_NO_ROOM : DWARF_DAMAGED;
+    return dwarf_chain_at(object->from.dwarf,
+                          (uint32_t)(found - object->addresses), chain);
 }
 
 /* Without DWARF, the symbols are left. */
@@ -512,12 +369,13 @@ answer_by_dwarf(struct object_names *object, uint64_t address)
     enum dwarf_why why = DWARF_KNOWN;
     const char *path;
 
-    if (!object->symbols_only && debug_file_dwarf(&object->debug, &path))
+    if (!object->from.symbols_only &&
+        debug_file_dwarf(&object->from.debug, &path))
         why = read_chain(object, address, &chain);
     if (why == DWARF_KNOWN)
         return answer_by_chain(object, address, &chain);
     object->why[why]++;
-    if (why != DWARF_NO_ROOM && bfd_of(object))
+    if (why != DWARF_NO_ROOM && object_sources_bfd(&object->from))
         return answer_by_bfd(object, address);
     chain.count = 0;
     return answer_by_chain(object, address, &chain);
@@ -535,7 +393,7 @@ object_names_ask(struct object_names *object, const uint64_t *offsets,
     if (object->index && look_up(object, offsets, count, taker) != 0)
         return -1;
     for (uint32_t i = 0; i < count; i++) {
-        if (!elf_address_of(&object->elf, offsets[i], &address)) {
+        if (!elf_address_of(&object->from.elf, offsets[i], &address)) {
             rc = answer_by_chain(object, offsets[i], &nothing);
         } else {
             rc = answer_by_index(object, i, address);
@@ -562,23 +420,23 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
     const char *path;
     bool debug;
 
-    if (object->elf.build_id_size == 0) {
+    if (object->from.elf.build_id_size == 0) {
         error_set(err, ER_UNKNOWN, "it has no build-id");
         return -1;
     }
-    debug = debug_file_dwarf(&object->debug, &path);
+    debug = debug_file_dwarf(&object->from.debug, &path);
     if (!debug && !sink->symbols_only) {
         error_set(err, ER_UNKNOWN, "%s", bare);
         return -1;
     }
-    symbols = symbols_of(object);
+    symbols = object_sources_symbols(&object->from);
     if (!symbols) {
         error_memory(err, "its symbols");
         return -1;
     }
     if (debug) {
-        open_dwarf(object, true, err);
-        if (!object->dwarf)
+        object_sources_dwarf(&object->from, true, err);
+        if (!object->from.dwarf)
             return -1;
     } else if (!object_symbols_any(symbols)) {
         error_set(err, ER_UNKNOWN, "%s, nor has it a symbol of its code", bare);
@@ -586,7 +444,8 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
     } else {
         sink->symbols_only(sink->arg, bare);
     }
-    return object_index_write(&object->elf, object->dwarf, symbols, sink, err);
+    return object_index_write(&object->from.elf, object->from.dwarf, symbols,
+                              sink, err);
 }
 
 /* ---- what to say of it all ---- */
@@ -603,9 +462,9 @@ void
 object_names_complaint(const struct object_names *object, char *out,
                        size_t size)
 {
-    const struct complaint complaint = {.trouble = object->trouble,
+    const struct complaint complaint = {.trouble = object->from.trouble,
                                         .why = object->why,
-                                        .by_bfd = object->bfd != NULL};
+                                        .by_bfd = object->from.bfd != NULL};
 
     complaint_write(&complaint, out, size);
 }

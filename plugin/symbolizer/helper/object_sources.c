@@ -1,0 +1,142 @@
+/* object_sources.c - see object_sources.h. */
+#include "object_sources.h"
+
+#include <stdio.h>
+
+#include "errors.h"
+#include "memory.h"
+#include "object_names.h"
+#include "object_symbols.h"
+#include "thread.h"
+#include "unwind_table.h"
+
+enum { SYMBOLS_STACK = 256 << 10 };
+
+int
+object_sources_init(struct object_sources *from,
+                    const struct object_request *request, struct error *err)
+{
+    from->symbols_only = request->symbols_only;
+    from->no_lines = request->no_lines;
+    from->reader_bytes = request->reader_bytes;
+    from->path = mem_strdup(request->path);
+    debug_file_init(&from->debug, &from->elf, from->path);
+    if (!from->path) {
+        error_memory(err, "an object");
+        return -1;
+    }
+    if (elf_init(&from->elf, request->fd, request->path, err) != 0)
+        return -1;
+    return elf_load_sections(&from->elf, err);
+}
+
+static void
+await_symbols(struct object_sources *from)
+{
+    if (from->symbols_coming)
+        pthread_join(from->thread, NULL);
+    from->symbols_coming = false;
+}
+
+void
+object_sources_fini(struct object_sources *from)
+{
+    await_symbols(from);
+    object_symbols_free(from->symbols);
+    unwind_table_free(from->unwind);
+    dwarf_free(from->dwarf);
+    bfd_names_free(from->bfd);
+    debug_file_fini(&from->debug);
+    elf_fini(&from->elf);
+    mem_free(from->path);
+}
+
+static void *
+read_symbols(void *arg)
+{
+    struct object_sources *from = arg;
+    struct error err;
+
+    /* Sought before: this only takes it. */
+    from->symbols =
+        object_symbols_new(&from->elf, debug_file_symbols(&from->debug), &err);
+    return NULL;
+}
+
+/* Reads them while DWARF is read, if that can be. */
+static void
+start_symbols(struct object_sources *from)
+{
+    struct thread_start start = {.name = "hw-symbols",
+                                 .stack_bytes = SYMBOLS_STACK,
+                                 .body = read_symbols,
+                                 .arg = from};
+
+    if (from->symbols || from->symbols_coming)
+        return;
+    (void)debug_file_symbols(&from->debug);
+    from->symbols_coming = thread_start(&from->thread, &start, NULL) == 0;
+}
+
+const struct object_symbols *
+object_sources_symbols(struct object_sources *from)
+{
+    await_symbols(from);
+    if (!from->symbols)
+        read_symbols(from);
+    return from->symbols;
+}
+
+void
+object_sources_dwarf(struct object_sources *from, bool all, struct error *err)
+{
+    const struct dwarf_options options = {.memory_bytes = from->reader_bytes,
+                                          .lines = !from->no_lines,
+                                          .addresses_only = !all};
+    const struct elf_file *elf;
+    const char *path;
+
+    if (from->dwarf_sought || from->symbols_only)
+        return;
+    from->dwarf_sought = true;
+    elf = debug_file_dwarf(&from->debug, &path);
+    if (!elf)
+        return;
+    start_symbols(from);
+    from->dwarf = dwarf_new(elf, &options, err);
+    from->no_room = !from->dwarf && err->code == ER_OUT_OF_MEMORY;
+}
+
+struct bfd_names *
+object_sources_bfd(struct object_sources *from)
+{
+    const struct elf_file *elf;
+    struct error err = {0};
+    const char *path;
+
+    if (!from->bfd_sought) {
+        from->bfd_sought = true;
+        elf = debug_file_dwarf(&from->debug, &path);
+        if (elf)
+            from->bfd = bfd_names_new(elf->fd, path, &err);
+        if (elf && !from->bfd)
+            snprintf(from->trouble, sizeof(from->trouble), "%s", err.text);
+    }
+    return from->bfd;
+}
+
+int
+object_sources_start(struct object_sources *from, uint64_t address,
+                     uint64_t *start)
+{
+    struct error err;
+    uint64_t end;
+
+    if (!from->unwind)
+        from->unwind = unwind_table_new(&from->elf, &err);
+    if (!from->unwind)
+        return -1;
+    if (!unwind_table_find(from->unwind, address, start, &end))
+        *start = address;
+    return 0;
+}
