@@ -88,6 +88,9 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     char clean[WIRE_NAME_MAX + 1];
     struct part_text *grown;
 
+    *number = 0;
+    if (text.size == 0) /* of a name this is none: frames are never "" */
+        return 0;
     if (text.size > WIRE_NAME_MAX)
         text.size = WIRE_NAME_MAX;
     if (part->text_count == part->text_room) {

@@ -121,8 +121,8 @@ void resolve_kept_set(struct job *job);
 /* A location of the cache, which does not change meanwhile. */
 void object_add_cached(struct object *object, const struct item *item,
                        const struct location *known);
-/* The next offset's answer, whose texts are names' own; its first function may
- * be "": it starts at symbol_start.  False: no memory. */
+/* The next offset's answer, whose texts are names' own; the function of a frame
+ * that is alone may be "": it starts at symbol_start.  False: no memory. */
 bool object_add_answer(struct object *object, const struct location *answer);
 /* helper_question's text, answer and refused. */
 bool object_take_text(void *arg, struct span text);
