@@ -65,12 +65,13 @@ struct indexed {
 
 /* ---- texts ---- */
 
-/* In scratch, or as it was. */
+/* In scratch, or as it was: what is within "<...>" at its end may have to tell
+ * it from another. */
 static struct span
 shorten(struct part *part, struct span name)
 {
     buffer_clear(&part->scratch);
-    if (!function_name_is_tagged(name))
+    if (name.data[name.size - 1] != '>')
         function_name_shorten(name, &part->scratch);
     return part->scratch.size
                ? (struct span){part->scratch.data, part->scratch.size}
