@@ -36,10 +36,10 @@ large_heap(size_t bytes)
     uintptr_t start, huge, end;
     void *volatile first;
 
-    if (is_limited(RLIMIT_AS, bytes) || is_limited(RLIMIT_DATA, bytes))
-        return;
     /* NOLINTBEGIN(concurrency-mt-unsafe): there is no other thread yet */
     mallopt(M_ARENA_MAX, 1);
+    if (is_limited(RLIMIT_AS, bytes) || is_limited(RLIMIT_DATA, bytes))
+        return;
     mallopt(M_TOP_PAD, bytes < INT_MAX ? (int)bytes : INT_MAX);
     mallopt(M_MMAP_THRESHOLD, MAPPED);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
