@@ -253,8 +253,7 @@ take(struct indexed *all, struct part *part, uint32_t i,
     struct code_chain chain;
 
     if (part->failed ||
-        symbol_index_answer(part->index, i, &chain, &symbol) != INDEX_KNOWN ||
-        (symbol.name.size == 0 && symbol.start == 0))
+        symbol_index_answer(part->index, i, &chain, &symbol) != INDEX_KNOWN)
         return 0;
     holder.name =
         (struct addr2line_name){symbol.name, true, true, symbol.number};
@@ -263,6 +262,8 @@ take(struct indexed *all, struct part *part, uint32_t i,
     if (addr2line_names_frames(names, &chain, &holder, frames, numbers,
                                &answer.frame_count) != 0)
         return -1;
+    if (frames[0].function[0] == '\0' && symbol.start == 0)
+        return 0; /* all that is told is where it starts */
     for (uint32_t k = 0; k < answer.frame_count; k++) {
         frames[k].function = keep(all, frames[k].function, numbers[k].function);
         frames[k].file = keep(all, frames[k].file, numbers[k].file);
