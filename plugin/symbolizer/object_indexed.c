@@ -87,6 +87,7 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
 {
     struct part *part = arg;
     const struct symbolizer *s = part->all->object->job->s;
+    size_t max = use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX;
     uint32_t room = part->text_room ? part->text_room * 2 : TEXTS_FIRST;
     char clean[WIRE_NAME_MAX + 1];
     struct part_text *grown;
@@ -94,8 +95,10 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     *number = 0;
     if (text.size == 0) /* of a name this is none: frames are never "" */
         return 0;
-    if (text.size > WIRE_NAME_MAX)
-        text.size = WIRE_NAME_MAX;
+    if (text.size > max)
+        text.size = max;
+    if (part->text_count == WIRE_TEXTS_MAX)
+        return -1;
     if (part->text_count == part->text_room) {
         grown = mem_realloc(part->texts, room * sizeof(*grown));
         if (!grown)
