@@ -55,7 +55,7 @@ void elf_fini(struct elf_file *elf); /* a zeroed struct is fine */
 int elf_load_sections(struct elf_file *elf, struct error *err);
 const struct elf_section *elf_section(const struct elf_file *elf,
                                       const char *name); /* or NULL */
-bool elf_has_dwarf(const struct elf_file *elf); /* likewise */
+bool elf_has_dwarf(const struct elf_file *elf);          /* likewise */
 /* The section with code or data at address, or NULL. */
 const struct elf_section *elf_section_at(const struct elf_file *elf,
                                          uint64_t address);

@@ -170,7 +170,8 @@ put_text(void *arg, struct span text, enum symbol_index_use use,
     if (text.size == 0 || text.data[0] == '\0') /* no text on the wire */
         return 0;
     if (sent_texts_number(&h->texts, &h->out, text.data,
-                          use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX, number) != 0)
+                          use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX,
+                          number) != 0)
         return -1;
     return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
 }

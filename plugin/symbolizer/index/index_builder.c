@@ -11,8 +11,8 @@
 #include "search.h"
 
 enum {
-    PLAIN_PERCENT = 6,         /* of the debug information; more is packed */
-    PLAIN_BYTES_MAX = 1 << 30  /* of what is packed */
+    PLAIN_PERCENT = 6,        /* of the debug information; more is packed */
+    PLAIN_BYTES_MAX = 1 << 30 /* of what is packed */
 };
 
 struct index_builder {

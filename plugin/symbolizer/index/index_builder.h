@@ -54,11 +54,12 @@ void index_builder_row(struct index_builder *builder, uint64_t start,
 void index_builder_symbol(struct index_builder *builder, uint64_t start,
                           uint64_t end, uint64_t symbol_start, uint32_t name);
 
-/* Nothing but symbols will be added: there is no debug information, and the
- * file tells so. */
 /* Code of a function that has no symbol, and where that begins. */
 void index_builder_function(struct index_builder *builder, uint64_t start,
                             uint64_t end, uint64_t function_start);
+
+/* Nothing but symbols will be added: there is no debug information, and the
+ * file tells so. */
 void index_builder_symbols_only(struct index_builder *builder);
 
 /* Calls function once for every run of addresses in [start, end) with the same
@@ -71,8 +72,8 @@ int index_builder_roots(struct index_builder *builder, uint64_t start,
                         void *arg, struct error *err);
 
 /* Writes the file, packed if plain it would be too much for so many bytes of
- * debug information, or too large for one of symbols only; figures but for
- * left_out are set.  Once. */
+ * debug information, but never one of symbols only; figures but for left_out
+ * are set.  Once. */
 int index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                          size_t build_id_size, uint64_t debug_bytes,
                          int (*write)(void *arg, const void *data, size_t size,

@@ -54,9 +54,9 @@ index_texts_want(struct index_texts *texts, unsigned use, uint64_t number)
     return true;
 }
 
-/* Calls question->text for each that is wanted, with a NUL behind it, and takes those
- * that it did not number into arena.  -1 without memory, or what text said.
- * What is damaged stays away. */
+/* Calls question->text for each that is wanted, with a NUL behind it, and takes
+ * those that it did not number into arena.  -1 without memory, or what text
+ * said. What is damaged stays away. */
 int index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
                      enum index_section section, struct arena *arena,
                      const struct symbol_index_question *question);

@@ -78,7 +78,7 @@ enum symbol_index_use { INDEX_USE_FUNCTION, INDEX_USE_SYMBOL, INDEX_USE_FILE };
 struct symbol_index_question {
     const uint64_t *addresses; /* best in ascending order */
     uint32_t count;
-    bool no_lines; /* frames may be without files and lines */
+    bool no_lines;      /* frames may be without files and lines */
     bool symbols_apart; /* their names are told as such, besides functions' */
     /* Called for each text that the answers may have, once for each use of it,
      * before them, with a NUL behind it.  Who numbers it keeps it: the answers

@@ -412,7 +412,8 @@ symbol_index_answer(struct symbol_index *index, uint32_t i,
         found->symbol_start, found->symbol_end, {"", 0}, 0, false};
     if (found->how != INDEX_KNOWN)
         return found->how;
-    if (!index_texts_get(&index->names, index->symbol_use, found->symbol, &name) ||
+    if (!index_texts_get(&index->names, index->symbol_use, found->symbol,
+                         &name) ||
         !fill_chain(index, found, chain)) {
         chain->count = 0;
         return INDEX_DAMAGED;
