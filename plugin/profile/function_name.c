@@ -34,13 +34,6 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool
-is_hexadecimal(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-           (c >= 'A' && c <= 'F');
-}
-
 /* A kind of brackets, which differ in one bit. */
 struct brackets {
     char open, close;
@@ -165,19 +158,6 @@ type_size(const char *text, size_t size)
             return i + 1;
     }
     return 0;
-}
-
-bool
-function_name_is_tagged(struct span name)
-{
-    const size_t end = name.size ? name.size - 1 : 0; /* of what is within */
-    size_t i = end;
-
-    if (end == 0 || name.data[end] != '>')
-        return false;
-    while (i > 0 && is_hexadecimal(name.data[i - 1]))
-        i--;
-    return i < end && i > 0 && name.data[i - 1] == '<';
 }
 
 void

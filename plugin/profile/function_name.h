@@ -4,8 +4,6 @@
 #ifndef HW_FUNCTION_NAME_H
 #define HW_FUNCTION_NAME_H
 
-#include <stdbool.h>
-
 #include "reader.h"
 
 struct buffer;
@@ -17,9 +15,5 @@ struct buffer;
  * On the way it needs room in out for twice the name.
  */
 void function_name_shorten(struct span name, struct buffer *out);
-
-/* Whether it ends in "<hexadecimal digits>", as jeprof tags a symbol with its
- * address: that is lost when it is shortened. */
-bool function_name_is_tagged(struct span name);
 
 #endif

@@ -115,6 +115,16 @@ draft_frame(struct maker *m, const struct location *location,
     return tag_symbol(m, location, &draft->full_name);
 }
 
+/* Whether a full name ends in "<hexadecimal digits>". */
+static bool
+is_tagged(const char *name)
+{
+    const char *open = strrchr(name, '<');
+    size_t digits = open ? strspn(open + 1, "0123456789abcdefABCDEF") : 0;
+
+    return digits > 0 && strcmp(open + 1 + digits, ">") == 0;
+}
+
 /* What is within the "<...>" at the end of a full name, without zeros. */
 static const char *
 tag_of(const char *name, size_t *size)
@@ -142,13 +152,6 @@ outermost(const struct maker *m, const uint32_t *first, size_t location)
     return &m->drafts[first[location + 1] - 1];
 }
 
-static struct span
-full_name(const struct maker *m, const struct draft *draft)
-{
-    return (struct span){texts_get(m->full, draft->full_name),
-                         texts_size(m->full, draft->full_name)};
-}
-
 static int
 tell_apart(struct maker *m, const uint32_t *first)
 {
@@ -159,7 +162,7 @@ tell_apart(struct maker *m, const uint32_t *first)
 
     for (size_t i = 0; i < m->profile->location_count; i++) {
         draft = outermost(m, first, i);
-        if (!function_name_is_tagged(full_name(m, draft)))
+        if (!is_tagged(texts_get(m->full, draft->full_name)))
             continue;
         if (m->seen[draft->short_name] == 0)
             m->seen[draft->short_name] = draft->full_name + 1;

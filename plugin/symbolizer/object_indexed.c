@@ -5,27 +5,22 @@
  * Several threads look up a part of the addresses each.  The answers are then
  * made of them in one order, as addr2line_names.h has it.  See resolve_job.h.
  */
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "addr2line_names.h"
 #include "buffer.h"
 #include "clean_text.h"
+#include "clock.h"
+#include "debug_beside.h"
 #include "errors.h"
 #include "function_name.h"
 #include "memory.h"
 #include "names.h"
 #include "resolve_job.h"
 #include "symbol_index.h"
-#include "symbol_index_format.h"
 #include "symbolizer_wire.h"
 #include "thread.h"
-
-#define DEBUG_DIRECTORY "/usr/lib/debug"
-#define DEBUG_FILES     DEBUG_DIRECTORY "/.build-id/"
 
 enum {
     PART_BITS = 3, /* of a text's number: whose it is */
@@ -148,68 +143,6 @@ keep(struct indexed *all, const char *text, uint32_t number)
 
 /* ---- look-ups ---- */
 
-/* Whether there is a file of that name where libbfd looks for one that a
- * debuglink names. */
-static bool
-is_beside(const char *object_path, const char *name)
-{
-    static const struct {
-        const char *before, *behind; /* the object's directory */
-    } places[] = {{"", ""}, {"", "/.debug"}, {DEBUG_DIRECTORY, ""}};
-    const char *slash = strrchr(object_path, '/');
-    char path[2 * WIRE_PATH_MAX];
-
-    for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before,
-                 (int)(slash - object_path), object_path, places[i].behind,
-                 name);
-        if (access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool
-has_debuglink_file(const struct object *object)
-{
-    const struct elf_section *link =
-        elf_section(&object->elf, ".gnu_debuglink");
-    char name[NAME_MAX + 1] = "";
-
-    if (!link)
-        return false;
-    return elf_read_at(&object->elf, link->offset,
-                       link->size < NAME_MAX ? link->size : NAME_MAX,
-                       name) != 0 ||
-           is_beside(object->path, name);
-}
-
-static bool
-has_build_id_file(const struct elf_file *elf)
-{
-    char path[sizeof(DEBUG_FILES) + 2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
-    size_t n = sizeof(DEBUG_FILES) - 1;
-
-    memcpy(path, DEBUG_FILES, sizeof(DEBUG_FILES));
-    for (size_t i = 0; i < elf->build_id_size; i++)
-        n += (size_t)snprintf(path + n, sizeof(path) - n, "%02x%s",
-                              elf->build_id[i], i == 0 ? "/" : "");
-    snprintf(path + n, sizeof(path) - n, ".debug");
-    return access(path, F_OK) == 0;
-}
-
-/* Where there may be debug information beside an index of symbols only, the
- * helper looks for it. */
-static bool
-is_outdone(struct object *object)
-{
-    struct error unsaid;
-
-    return elf_load_sections(&object->elf, &unsaid) != 0 ||
-           elf_has_dwarf(&object->elf) || has_build_id_file(&object->elf) ||
-           has_debuglink_file(object);
-}
-
 /* NULL: it is of no use, about which the helper has its say. */
 static struct symbol_index *
 open_index(const struct object *object)
@@ -218,6 +151,15 @@ open_index(const struct object *object)
 
     return symbol_index_open(object->index_fd, object->elf.build_id,
                              object->elf.build_id_size, &unsaid);
+}
+
+/* symbol_index_question.stop: a file may have been made to take for ever. */
+static bool
+is_late(void *arg)
+{
+    const struct part *part = arg;
+
+    return clock_ms() >= part->all->object->job->until;
 }
 
 static void *
@@ -231,6 +173,7 @@ look_up(void *arg)
                                                    .symbols_apart =
                                                        s->short_names,
                                                    .text = take_text,
+                                                   .stop = is_late,
                                                    .arg = part};
 
     if (!part->index)
@@ -381,7 +324,8 @@ object_take_indexed(struct object *object)
         object->asked_count == 0)
         return;
     index = open_index(object);
-    if (!index || (symbol_index_symbols_only(index) && is_outdone(object))) {
+    if (!index || (symbol_index_symbols_only(index) &&
+                   debug_beside(&object->elf, object->path))) {
         symbol_index_close(index);
         return;
     }

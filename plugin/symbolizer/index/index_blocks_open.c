@@ -130,6 +130,8 @@ parse_sections(struct index_blocks *blocks, struct reader *r,
 static bool
 parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
 {
+    const uint64_t from = *offset;
+
     for (uint32_t i = 0; i < table->count; i++, bytes += INDEX_ENTRY_SIZE) {
         struct index_block *block = &table->blocks[i];
         uint64_t last = index_load(bytes + 16);
@@ -143,7 +145,8 @@ parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
             return false;
         *offset += block->size;
     }
-    return true;
+    /* A group of so many items has a byte, at least. */
+    return table->items <= (*offset - from) * INDEX_GROUP_ITEMS;
 }
 
 static int

@@ -86,6 +86,7 @@ struct symbol_index_question {
      * nobody cares. */
     int (*text)(void *arg, struct span text, enum symbol_index_use use,
                 uint32_t *number);
+    bool (*stop)(void *arg); /* true ends it as text does; NULL: nobody */
     void *arg;
 };
 

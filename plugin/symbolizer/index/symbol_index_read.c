@@ -18,6 +18,8 @@
 /* Above all offsets of a .debug_info, whose chains are mixed with ours. */
 static const uint64_t ENTRY = (uint64_t)1 << 63;
 
+enum { STOP_STEP = 256 /* addresses */ };
+
 static const size_t text_bytes_max = (size_t)512 << 20;
 
 /* A function, or a place where it was inlined, and where the code is. */
@@ -247,7 +249,15 @@ climb(struct symbol_index *index, struct found *found, bool lines)
     return 0;
 }
 
-static void
+/* Asked now and then: each address may be made to take long. */
+static bool
+is_stopped(const struct symbol_index_question *question, uint32_t i)
+{
+    return i % STOP_STEP == 0 && question->stop &&
+           question->stop(question->arg);
+}
+
+static int
 find_all(struct symbol_index *index,
          const struct symbol_index_question *question,
          enum index_section section,
@@ -258,15 +268,29 @@ find_all(struct symbol_index *index,
     for (uint32_t i = 0; i < question->count; i++) {
         struct found *found = &index->found[i];
 
+        if (is_stopped(question, i))
+            return -1;
         index->blocks.failed = false;
         if (found->how == INDEX_KNOWN &&
             !find(index, question->addresses[i], found))
             found->how = INDEX_DAMAGED;
     }
+    return 0;
+}
+
+static int
+find_plain(struct symbol_index *index,
+           const struct symbol_index_question *question)
+{
+    if (find_all(index, question, INDEX_RANGES, find_range) != 0 ||
+        find_all(index, question, INDEX_SYMBOLS, find_symbol) != 0)
+        return -1;
+    return question->no_lines ? 0
+                              : find_all(index, question, INDEX_ROWS, find_row);
 }
 
 /* Ranges, symbols and rows of a packed file are in the same blocks. */
-static void
+static int
 find_packed(struct symbol_index *index,
             const struct symbol_index_question *question)
 {
@@ -275,6 +299,8 @@ find_packed(struct symbol_index *index,
         uint64_t address = question->addresses[i];
         bool whole;
 
+        if (is_stopped(question, i))
+            return -1;
         index->blocks.failed = false;
         whole = find_range(index, address, found);
         if (whole && found->how == INDEX_KNOWN)
@@ -283,6 +309,7 @@ find_packed(struct symbol_index *index,
         if (!whole)
             found->how = INDEX_DAMAGED;
     }
+    return 0;
 }
 
 static int
@@ -293,6 +320,8 @@ climb_all(struct symbol_index *index,
     for (uint32_t i = 0; i < question->count; i++) {
         struct found *found = &index->found[i];
 
+        if (is_stopped(question, i))
+            return -1;
         if (found->how == INDEX_KNOWN && found->range >= INDEX_FIRST_NODE &&
             climb(index, found, !question->no_lines) != 0)
             return -1;
@@ -320,15 +349,9 @@ symbol_index_look_up(struct symbol_index *index,
         return -1;
     for (uint32_t i = 0; i < question->count; i++)
         index->found[i].symbol_end = UINT64_MAX;
-    if (index->blocks.packed) {
-        find_packed(index, question);
-    } else {
-        find_all(index, question, INDEX_RANGES, find_range);
-        find_all(index, question, INDEX_SYMBOLS, find_symbol);
-        if (!question->no_lines)
-            find_all(index, question, INDEX_ROWS, find_row);
-    }
-    if (climb_all(index, question) != 0)
+    rc = index->blocks.packed ? find_packed(index, question)
+                              : find_plain(index, question);
+    if (rc != 0 || climb_all(index, question) != 0)
         return -1;
     rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,
                           index->arena, question);
