@@ -65,14 +65,16 @@ struct indexed {
 
 /* ---- texts ---- */
 
-/* In scratch, or as it was. */
+/* In scratch, or as it was: what ends in "<...>" may tell functions of one
+ * short name apart, whatever is within, and what begins with '+' is an offset.
+ */
 static struct span
 shorten(struct part *part, struct span name)
 {
     buffer_clear(&part->scratch);
-    if (!function_name_is_tagged(name))
+    if (name.size > 0 && name.data[name.size - 1] != '>')
         function_name_shorten(name, &part->scratch);
-    return part->scratch.size
+    return part->scratch.size > 0 && part->scratch.data[0] != '+'
                ? (struct span){part->scratch.data, part->scratch.size}
                : name;
 }

@@ -46,7 +46,7 @@ struct symbolizer_options {
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
     bool no_lines; /* functions are enough: files and lines may be missing */
     /* Functions may come as function_name_shorten shortens them, too, but for
-     * those that it would take a tag from. */
+     * those that end in '>', which may be that of a tag. */
     bool short_names;
     bool once; /* one resolve only: no names are kept for the next */
     /* Indexes are read by this process, too: one that nobody relies on. */
