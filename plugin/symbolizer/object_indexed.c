@@ -5,8 +5,10 @@
  * Several threads look up a part of the addresses each.  The answers are then
  * made of them in one order, as addr2line_names.h has it.  See resolve_job.h.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@
 #include "symbolizer_wire.h"
 #include "thread.h"
 
-#define DEBUG_FILES "/usr/lib/debug/.build-id/"
+#define DEBUG_FILES "/usr/lib/debug"
 
 enum {
     PART_BITS = 3, /* of a text's number: whose it is */
@@ -90,8 +92,10 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     char clean[WIRE_NAME_MAX + 1];
     struct part_text *grown;
 
-    if (text.size > WIRE_NAME_MAX)
-        text.size = WIRE_NAME_MAX;
+    text.size = strnlen(text.data,
+                        use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX);
+    if (text.size == 0)
+        return 0;
     if (part->text_count == part->text_room) {
         grown = mem_realloc(part->texts, room * sizeof(*grown));
         if (!grown)
@@ -141,23 +145,67 @@ keep(struct indexed *all, const char *text, uint32_t number)
 
 /* ---- look-ups ---- */
 
+static bool
+is_there(const char *directory, const char *below, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s%s%s", directory, below, name);
+
+    return n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) == 0;
+}
+
+static bool
+has_file_by_id(const struct elf_file *elf)
+{
+    char name[2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
+    size_t n = 0;
+
+    for (size_t i = 0; i < elf->build_id_size; i++)
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "%02x%s",
+                              elf->build_id[i], i == 0 ? "/" : "");
+    snprintf(name + n, sizeof(name) - n, ".debug");
+    return is_there(DEBUG_FILES, "/.build-id/", name);
+}
+
+/* Of the name that the object gives, in the places where libbfd looks; true:
+ * perhaps. */
+static bool
+has_file_by_link(const struct elf_file *elf, const char *path)
+{
+    const struct elf_section *link = elf_section(elf, ".gnu_debuglink");
+    char name[NAME_MAX + 1] = "", directory[PATH_MAX], *real, *slash;
+    size_t size = link && link->size < sizeof(name) ? (size_t)link->size : 0;
+    bool there = true;
+
+    if (!link)
+        return false;
+    if (size == 0 ||
+        pread(elf->fd, name, size, (off_t)link->offset) != (ssize_t)size ||
+        strlen(path) >= sizeof(directory))
+        return true;
+    memcpy(directory, path, strlen(path) + 1);
+    real = realpath(path, NULL);
+    slash = strrchr(directory, '/');
+    if (real && slash) {
+        slash[1] = '\0';
+        strrchr(real, '/')[1] = '\0';
+        there = is_there(directory, "", name) ||
+                is_there(directory, ".debug/", name) ||
+                is_there(DEBUG_FILES, real, name);
+    }
+    free(real);
+    return there;
+}
+
 /* Where there may be debug information beside an index of symbols only, the
  * helper looks for it. */
 static bool
-is_outdone(struct elf_file *elf)
+is_outdone(struct elf_file *elf, const char *path)
 {
-    char path[sizeof(DEBUG_FILES) + 2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
-    size_t n = sizeof(DEBUG_FILES) - 1;
     struct error unsaid;
 
-    if (elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf))
-        return true;
-    memcpy(path, DEBUG_FILES, sizeof(DEBUG_FILES));
-    for (size_t i = 0; i < elf->build_id_size; i++)
-        n += (size_t)snprintf(path + n, sizeof(path) - n, "%02x%s",
-                              elf->build_id[i], i == 0 ? "/" : "");
-    snprintf(path + n, sizeof(path) - n, ".debug");
-    return access(path, F_OK) == 0;
+    return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
+           has_file_by_id(elf) || has_file_by_link(elf, path);
 }
 
 /* NULL: it is of no use, about which the helper has its say. */
@@ -330,8 +378,8 @@ object_take_indexed(struct object *object)
         object->asked_count == 0)
         return;
     index = open_index(object);
-    if (!index ||
-        (symbol_index_symbols_only(index) && is_outdone(&object->elf))) {
+    if (!index || (symbol_index_symbols_only(index) &&
+                   is_outdone(&object->elf, object->path))) {
         symbol_index_close(index);
         return;
     }
