@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clean_text.h"
 #include "elf_file.h"
 #include "failing_memory.h"
 #include "heap_dump.h"
@@ -456,6 +457,20 @@ render(struct names *names, const struct view_form *form,
     heap_dump_free(dump);
 }
 
+/* Nothing that a terminal would obey, or that is no UTF-8. */
+static void
+check_clean(const struct buffer *out)
+{
+    char *clean = malloc(out->size + 1);
+
+    ck_assert_ptr_nonnull(clean);
+    clean_text((struct span){out->data, out->size}, clean);
+    for (size_t i = 0; i < out->size; i++)
+        ck_assert_msg(out->data[i] == clean[i] || out->data[i] == '\n',
+                      "byte %d at %zu", out->data[i], i);
+    free(clean);
+}
+
 /* As heapwire-prof asks for them: the least that will do. */
 START_TEST(every_view_is_the_same)
 {
@@ -487,6 +502,8 @@ START_TEST(every_view_is_the_same)
             render(all, form, &how, &expected);
             render(names, form, &how, &got);
             names_free(names);
+            if (!form->binary)
+                check_clean(&got);
             if (got.size != expected.size ||
                 memcmp(got.data, expected.data, got.size) != 0) {
                 size_t at = 0;
