@@ -300,4 +300,21 @@ for place in . .debug; do
 symbols only, and there is debug information"
     rm "$here/$place/late.debug"
 done
+
+# By its build-id, in a /usr/lib/debug of our own.
+id=$(readelf -n "$here/libstripped.so" | sed -n 's/.*Build ID: //p')
+prof=$work/mounted
+printf '%s\n' '#!/bin/sh' 'set -e' 'mount -t tmpfs none /usr/lib/debug' \
+    "by_id=/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)" \
+    'mkdir -p "$by_id"' \
+    "cp $work/late.debug \$by_id/$(echo "$id" | cut -c 3-).debug" \
+    "exec $whole \"\$@\"" >"$work/mount"
+printf '#!/bin/sh\nexec unshare -m sh "%s" "$@"\n' "$work/mount" >"$prof"
+chmod +x "$prof"
+if [ -d /usr/lib/debug ] && "$prof" --version >/dev/null 2>&1; then
+    spoiled "a debug file by build-id" "its symbol index is of no use: it has \
+symbols only, and there is debug information"
+else
+    echo "no mounts of our own: a debug file by build-id is left out"
+fi
 finish_test
