@@ -667,18 +667,22 @@ int
 main(void)
 {
     Suite *suite = suite_create("object_indexed");
-    TCase *tc = tcase_create("object_indexed");
+    TCase *names = tcase_create("names"), *faults = tcase_create("faults");
 
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, names_are_those_that_the_helper_reads, 0, 6);
-    tcase_add_loop_test(tc, every_view_is_the_same, 0, 2);
-    tcase_add_loop_test(tc, a_damaged_index_says_what_it_says_to_the_helper, 0,
-                        4);
-    tcase_add_loop_test(tc, of_another_build_it_is_refused, 0, 2);
+    tcase_add_checked_fixture(names, set_up, tear_down);
+    tcase_add_checked_fixture(faults, set_up, tear_down);
+    tcase_set_timeout(names, 120);
+    tcase_set_timeout(faults, 120);
+    tcase_add_loop_test(names, names_are_those_that_the_helper_reads, 0, 2);
+    tcase_add_loop_test(names, every_view_is_the_same, 0, 2);
+    tcase_add_loop_test(names, of_another_build_it_is_refused, 0, 2);
+    tcase_add_loop_test(faults, a_damaged_index_says_what_it_says_to_the_helper,
+                        0, 4);
     tcase_add_loop_test(
-        tc, without_memory_names_are_right_or_missing_or_it_is_an_error, 0, 4);
-    tcase_add_test(tc, without_memory_here_the_helper_tells_the_rest);
-    suite_add_tcase(suite, tc);
+        faults, without_memory_names_are_right_or_missing_or_it_is_an_error, 0,
+        4);
+    tcase_add_test(faults, without_memory_here_the_helper_tells_the_rest);
+    suite_add_tcase(suite, names);
+    suite_add_tcase(suite, faults);
     return suite_run(suite);
 }
