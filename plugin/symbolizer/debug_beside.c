@@ -3,63 +3,71 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "elf_file.h"
 #include "errors.h"
-#include "symbolizer_wire.h"
 
-#define DEBUG_DIRECTORY "/usr/lib/debug"
-#define DEBUG_FILES     DEBUG_DIRECTORY "/.build-id/"
+#define DEBUG_FILES "/usr/lib/debug"
 
-/* Whether there is a file of that name where libbfd looks for one that a
- * debuglink names. */
+/* Perhaps, where the path is too long to be looked at. */
 static bool
-is_beside(const char *object_path, const char *name)
+is_there(const char *directory, const char *below, const char *name)
 {
-    static const struct {
-        const char *before, *behind; /* the object's directory */
-    } places[] = {{"", ""}, {"", "/.debug"}, {DEBUG_DIRECTORY, ""}};
-    const char *slash = strrchr(object_path, '/');
-    char path[2 * WIRE_PATH_MAX];
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s%s%s", directory, below, name);
 
-    for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before,
-                 (int)(slash - object_path), object_path, places[i].behind,
-                 name);
-        if (access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
+    return n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) == 0;
 }
 
 static bool
-has_debuglink_file(const struct elf_file *elf, const char *object_path)
+has_file_by_id(const struct elf_file *elf)
+{
+    char name[2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
+    size_t n = 0;
+
+    for (size_t i = 0; i < elf->build_id_size; i++)
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "%02x%s",
+                              elf->build_id[i], i == 0 ? "/" : "");
+    snprintf(name + n, sizeof(name) - n, ".debug");
+    return is_there(DEBUG_FILES, "/.build-id/", name);
+}
+
+/* In the places where libbfd looks for one of that name. */
+static bool
+is_beside(const char *path, const char *name)
+{
+    char directory[PATH_MAX], *real = realpath(path, NULL);
+    size_t size = strlen(path);
+    bool there = true;
+    char *slash;
+
+    if (real && size < sizeof(directory)) {
+        memcpy(directory, path, size + 1);
+        slash = strrchr(directory, '/');
+        directory[slash ? slash - directory + 1 : 0] = '\0';
+        strrchr(real, '/')[1] = '\0';
+        there = is_there(directory, "", name) ||
+                is_there(directory, ".debug/", name) ||
+                is_there(DEBUG_FILES, real, name);
+    }
+    free(real);
+    return there;
+}
+
+static bool
+has_file_by_link(const struct elf_file *elf, const char *path)
 {
     const struct elf_section *link = elf_section(elf, ".gnu_debuglink");
     char name[NAME_MAX + 1] = "";
 
     if (!link)
         return false;
-    return elf_read_at(elf, link->offset,
-                       link->size < NAME_MAX ? link->size : NAME_MAX,
-                       name) != 0 ||
-           is_beside(object_path, name);
-}
-
-static bool
-has_build_id_file(const struct elf_file *elf)
-{
-    char path[sizeof(DEBUG_FILES) + 2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
-    size_t n = sizeof(DEBUG_FILES) - 1;
-
-    memcpy(path, DEBUG_FILES, sizeof(DEBUG_FILES));
-    for (size_t i = 0; i < elf->build_id_size; i++)
-        n += (size_t)snprintf(path + n, sizeof(path) - n, "%02x%s",
-                              elf->build_id[i], i == 0 ? "/" : "");
-    snprintf(path + n, sizeof(path) - n, ".debug");
-    return access(path, F_OK) == 0;
+    return link->size >= sizeof(name) ||
+           elf_read_at(elf, link->offset, link->size, name) != 0 ||
+           is_beside(path, name);
 }
 
 bool
@@ -68,5 +76,5 @@ debug_beside(struct elf_file *elf, const char *path)
     struct error unsaid;
 
     return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
-           has_build_id_file(elf) || has_debuglink_file(elf, path);
+           has_file_by_id(elf) || has_file_by_link(elf, path);
 }

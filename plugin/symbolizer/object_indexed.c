@@ -63,14 +63,14 @@ struct indexed {
 /* ---- texts ---- */
 
 /* In scratch, or as it was: what is within "<...>" at its end may have to tell
- * it from another. */
+ * it from another, and what begins with '+' is an offset. */
 static struct span
 shorten(struct part *part, struct span name)
 {
     buffer_clear(&part->scratch);
     if (name.data[name.size - 1] != '>')
         function_name_shorten(name, &part->scratch);
-    return part->scratch.size
+    return part->scratch.size > 0 && part->scratch.data[0] != '+'
                ? (struct span){part->scratch.data, part->scratch.size}
                : name;
 }
@@ -88,10 +88,9 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     struct part_text *grown;
 
     *number = 0;
+    text.size = strnlen(text.data, max);
     if (text.size == 0) /* of a name this is none: frames are never "" */
         return 0;
-    if (text.size > max)
-        text.size = max;
     if (part->text_count == WIRE_TEXTS_MAX)
         return -1;
     if (part->text_count == part->text_room) {

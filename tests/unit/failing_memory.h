@@ -22,7 +22,7 @@ static unsigned allocations, failing; /* failing 0: none does */
 static bool
 fails(void)
 {
-    return ++allocations == failing;
+    return __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED) == failing;
 }
 
 void *

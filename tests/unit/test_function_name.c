@@ -62,6 +62,56 @@ START_TEST(names_are_shortened_as_jeprof_does)
 }
 END_TEST
 
+/* Ones that nobody writes, beside those above. */
+static const char *const odd[] = {
+    "f(<)>(int)",
+    "f<(>)<int>",
+    "<(<1f>)1f>",
+    "((((f",
+    "f))))",
+    "<<<f",
+    "f>>>",
+    "f()<int> const",
+    "f(a) const const",
+    "f()()const()const",
+    "a b::c d::e f::g",
+    "operator<",
+    "operator->",
+    "operator()",
+    "operator<<<int>(int)",
+    "operator><int>()",
+    "x::operator<=>(x) const",
+    "f(\t) \n const",
+    " ::",
+    "",
+    "f<1f>",
+    "f<a(b)>",
+    "()+0x12",
+    "(())<<>><",
+    "[[(]])",
+    "decltype(auto) f<[](){}>()",
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+START_TEST(what_is_short_stays_as_it_is)
+{
+    const char *name = _i < NAMES ? names[_i][0] : odd[_i - NAMES];
+    struct buffer once, twice;
+
+    buffer_init(&once, 1024);
+    buffer_init(&twice, 1024);
+    function_name_shorten(span_of(name), &once);
+    function_name_shorten((struct span){once.data, once.size}, &twice);
+    ck_assert(!once.failed && !twice.failed);
+    ck_assert_uint_eq(once.size, twice.size);
+    ck_assert_mem_eq(once.data, twice.data, once.size);
+    ck_assert(once.size <= strlen(name));
+    buffer_fini(&once);
+    buffer_fini(&twice);
+}
+END_TEST
+
 START_TEST(deep_nesting_is_no_trouble)
 {
     enum { DEPTH = 100000 };
@@ -99,8 +149,9 @@ main(void)
     Suite *suite = suite_create("function_name");
     TCase *tc = tcase_create("function_name");
 
-    tcase_add_loop_test(tc, names_are_shortened_as_jeprof_does, 0,
-                        sizeof(names) / sizeof(names[0]));
+    tcase_add_loop_test(tc, names_are_shortened_as_jeprof_does, 0, NAMES);
+    tcase_add_loop_test(tc, what_is_short_stays_as_it_is, 0,
+                        NAMES + (int)(sizeof(odd) / sizeof(odd[0])));
     tcase_add_test(tc, deep_nesting_is_no_trouble);
     tcase_add_test(tc, no_room_fails_and_sticks);
     suite_add_tcase(suite, tc);

@@ -212,8 +212,8 @@ is_packed_of(uint32_t symbols)
                              index_builder_name(b, span_of(name)));
     }
     buffer_init(&bytes, 64 << 20);
-    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id),
-                                          0, fixture_write, &bytes, &figures,
+    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id), 0,
+                                          fixture_write, &bytes, &figures,
                                           NULL),
                      0);
     index_builder_free(b);
@@ -625,6 +625,115 @@ START_TEST(many_at_once_are_answered_as_one_by_one)
 }
 END_TEST
 
+/* What was told, in one line: 'f' a function's name, 's' a symbol's, 'p' a
+ * path; a text has the number of its place. */
+struct uses {
+    uint32_t count;
+    struct {
+        enum symbol_index_use use;
+        char text[64];
+    } told[64];
+};
+
+static int
+take_use(void *arg, struct span text, enum symbol_index_use use,
+         uint32_t *number)
+{
+    struct uses *uses = arg;
+
+    for (uint32_t i = 0; i < uses->count; i++) /* once for each */
+        ck_assert(uses->told[i].use != use ||
+                  strcmp(uses->told[i].text, text.data) != 0);
+    ck_assert_uint_lt(uses->count, 64);
+    uses->told[uses->count].use = use;
+    snprintf(uses->told[uses->count].text, sizeof(uses->told[0].text), "%s",
+             text.data);
+    *number = ++uses->count;
+    return 0;
+}
+
+static void
+check_use(const struct uses *uses, uint32_t number, enum symbol_index_use use,
+          const char *text)
+{
+    if (!*text) {
+        ck_assert_uint_eq(number, 0);
+        return;
+    }
+    ck_assert(number > 0 && number <= uses->count);
+    ck_assert_int_eq(uses->told[number - 1].use, use);
+    ck_assert_str_eq(uses->told[number - 1].text, text);
+}
+
+/* Of 150 names, so that there are several words of wanted ones: each is a
+ * function's, a symbol's, both, or nobody's here. */
+enum { NAMED = 150 };
+
+START_TEST(symbols_apart_are_told_once_for_each_use)
+{
+    static const char *const addresses_of[] = {"fn", "sym", "both", "other"};
+    struct index_builder *b = fixture_builder();
+    struct symbol_index_figures figures;
+    struct symbol_index *index;
+    struct index_symbol symbol;
+    struct code_chain chain;
+    struct buffer bytes;
+    uint64_t addresses[24];
+    struct uses uses = {0};
+    struct symbol_index_question question = {.addresses = addresses,
+                                             .count = 24,
+                                             .symbols_apart = _i / 2 == 0,
+                                             .text = take_use,
+                                             .arg = &uses};
+    enum symbol_index_use symbol_use =
+        question.symbols_apart ? INDEX_USE_SYMBOL : INDEX_USE_FUNCTION;
+    char name[64];
+    int fd;
+
+    fixture_packed = _i % 2 == 1;
+    for (uint32_t i = 0; i < NAMED; i++) {
+        uint64_t start = 0x1000 + i * 16;
+        uint32_t node, text;
+
+        snprintf(name, sizeof(name), "%s%03u.cold", addresses_of[i % 4], i);
+        text = index_builder_name(b, span_of(name));
+        node = fixture_node(b, INDEX_NONE, i % 4 == 1 ? "main" : name, "", 0);
+        if (i % 4 != 3)
+            index_builder_range(b, start, start + 16, node);
+        index_builder_symbol(b, start, start + 16, start,
+                             i % 4 == 0 ? index_builder_name(b, span_of("main"))
+                                        : text);
+    }
+    fixture_finish(b, &bytes, &figures);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    for (uint32_t i = 0; i < 24; i++)
+        addresses[i] = 0x1000 + (uint64_t)i * 5 * 16 + 3;
+    for (int round = 0; round < 2; round++) { /* nothing is left of the first */
+        memset(&uses, 0, sizeof(uses));
+        ck_assert_int_eq(symbol_index_look_up(index, &question), 0);
+        for (uint32_t i = 0; i < 24; i++) {
+            uint32_t of = i * 5;
+
+            snprintf(name, sizeof(name), "%s%03u.cold", addresses_of[of % 4],
+                     of);
+            ck_assert_int_eq(symbol_index_answer(index, i, &chain, &symbol),
+                             INDEX_KNOWN);
+            check_use(&uses, symbol.number, symbol_use,
+                      of % 4 == 0 ? "main" : name);
+            ck_assert_int_eq(symbol.cold, of % 4 != 0);
+            ck_assert_uint_eq(symbol.start, 0x1000 + of * 16);
+            ck_assert_uint_eq(chain.count, of % 4 != 3);
+            if (chain.count)
+                check_use(&uses, chain.frames[0].name_number,
+                          INDEX_USE_FUNCTION, of % 4 == 1 ? "main" : name);
+        }
+    }
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
 START_TEST(who_takes_the_texts_can_end_it)
 {
     uint64_t addresses[SMALL];
@@ -882,6 +991,7 @@ main(void)
     tcase_add_test(tcase,
                    keys_are_found_in_any_order_with_blocks_read_ahead_or_not);
     tcase_add_loop_test(tcase, many_at_once_are_answered_as_one_by_one, 0, 2);
+    tcase_add_loop_test(tcase, symbols_apart_are_told_once_for_each_use, 0, 4);
     tcase_add_loop_test(tcase, who_takes_the_texts_can_end_it, 0, 2);
     tcase_add_loop_test(tcase, files_and_lines_are_left_away_when_nobody_looks,
                         0, 2);
