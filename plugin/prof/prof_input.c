@@ -12,6 +12,7 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "heap_lines.h"
+#include "prof_halves.h"
 
 /* At a place of a file, or what comes next of a pipe. */
 static ssize_t
@@ -99,6 +100,7 @@ struct heap_dump *
 prof_input_dump(struct prof_input *input, struct error *err)
 {
     const struct heap_source source = {read_piece, input};
+    struct heap_dump *dump = input->pipe ? NULL : prof_halves_dump(input->fd);
 
-    return heap_dump_read(&source, err);
+    return dump ? dump : heap_dump_read(&source, err);
 }

@@ -215,29 +215,6 @@ parse_addresses(struct parser *p, const struct reader *text, const char *line,
     return n < 0 ? -1 : 0;
 }
 
-/* Whether a stack, which begins with at least as many of the last one's
- * addresses, is behind that by jemalloc's order: of the bytes in its memory.
- * If all are, no two are the same. */
-static bool
-is_behind_last(const struct parser *p, const uint32_t *indices, uint32_t depth,
-               uint32_t common)
-{
-    const uint64_t *list = p->addresses.list;
-    uint64_t now, last, change;
-
-    while (common < depth && common < p->depth &&
-           indices[common] == p->stack[common])
-        common++;
-    if (common == p->depth)
-        return common < depth;
-    if (common == depth)
-        return false;
-    change = common > 0; /* by add_address */
-    now = list[indices[common]] + change;
-    last = list[p->stack[common]] + change;
-    return __builtin_bswap64(now) > __builtin_bswap64(last);
-}
-
 /* "@ 0x7f01 0x7f02 ..." after the '@'. */
 static int
 parse_stack(struct parser *p, struct reader r)
@@ -266,7 +243,12 @@ parse_stack(struct parser *p, struct reader r)
         return -1;
     }
     p->dump->sorted &=
-        !p->in_stack || is_behind_last(p, indices, depth, common);
+        !p->in_stack ||
+        heap_stack_is_behind(
+            p->addresses.list,
+            &(struct heap_stack){.addresses = indices, .depth = depth},
+            &(struct heap_stack){.addresses = p->stack, .depth = p->depth},
+            common);
     p->in_stack = true;
     p->lines.kept = line;
     p->turn = !p->turn;
@@ -341,6 +323,7 @@ parse_maps(struct parser *p)
 
     if (heap_lines_rest(&p->lines, &text, p->err) != 0)
         return -1;
+    p->dump->has_maps = true;
     /* Whole lines only: nothing there yet means cut off. */
     p->dump->truncated |= text.size == 0;
     return mappings_parse(p->dump->arena, text.data, text.size, &p->dump->maps,
@@ -392,27 +375,17 @@ parse_body(struct parser *p)
     return more < 0 ? -1 : rc;
 }
 
-/* Sorting the addresses renumbers them. */
 static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
     uint32_t *now = heap_addresses_sort(&p->addresses);
-    const uint32_t *before = NULL;
 
     if (!now) {
         error_memory(p->err, "the profile's addresses");
         return -1;
     }
-    for (size_t i = 0; i < dump->stack_count; i++) {
-        const struct heap_stack *stack = &dump->stacks[i];
-        uint32_t *indices = stack->addresses;
-
-        /* Counts repeated under one '@' share its indices. */
-        for (uint32_t k = 0; k < stack->depth && indices != before; k++)
-            indices[k] = now[indices[k]];
-        before = indices;
-    }
+    heap_dump_renumber(dump, now);
     mem_free(now);
     dump->addresses = p->addresses.list;
     dump->address_count = p->addresses.count;
@@ -420,11 +393,25 @@ sort_addresses(struct parser *p)
     return 0;
 }
 
+static int
+parse_all(struct parser *p, bool part)
+{
+    struct span line = {"", 0};
+
+    if (!part) {
+        p->line = 1;
+        if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
+            parse_header(p, line) != 0)
+            return -1;
+    }
+    return parse_body(p) == 0 && sort_addresses(p) == 0 ? 0 : -1;
+}
+
 static struct heap_dump *
-parse(struct span text, const struct heap_source *source, struct error *err)
+parse(struct span text, const struct heap_source *source, bool part,
+      struct error *err)
 {
     struct parser p = {.err = err};
-    struct span line = {"", 0};
     struct heap_dump *done = NULL;
 
     heap_lines_init(&p.lines, text, source);
@@ -442,10 +429,7 @@ parse(struct span text, const struct heap_source *source, struct error *err)
         goto out;
     }
     p.dump->sorted = true;
-    p.line = 1;
-    if (heap_lines_next(&p.lines, &line, err) < 0 ||
-        parse_header(&p, line) != 0 || parse_body(&p) != 0 ||
-        sort_addresses(&p) != 0)
+    if (parse_all(&p, part) != 0)
         goto out;
     p.dump->truncated |= heap_lines_cut(&p.lines);
     done = p.dump;
@@ -460,13 +444,54 @@ out:
 struct heap_dump *
 heap_dump_parse(const char *text, size_t size, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, err);
+    return parse((struct span){text, size}, NULL, false, err);
 }
 
 struct heap_dump *
 heap_dump_read(const struct heap_source *source, struct error *err)
 {
-    return parse((struct span){NULL, 0}, source, err);
+    return parse((struct span){NULL, 0}, source, false, err);
+}
+
+struct heap_dump *
+heap_dump_read_part(const struct heap_source *source, struct error *err)
+{
+    return parse((struct span){NULL, 0}, source, true, err);
+}
+
+void
+heap_dump_renumber(const struct heap_dump *dump, const uint32_t *now)
+{
+    const uint32_t *before = NULL;
+
+    for (size_t i = 0; i < dump->stack_count; i++) {
+        const struct heap_stack *stack = &dump->stacks[i];
+        uint32_t *indices = stack->addresses;
+
+        /* Counts repeated under one '@' share its indices. */
+        for (uint32_t k = 0; k < stack->depth && indices != before; k++)
+            indices[k] = now[indices[k]];
+        before = indices;
+    }
+}
+
+bool
+heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
+                     const struct heap_stack *last, uint32_t common)
+{
+    uint64_t a, b, change;
+
+    while (common < stack->depth && common < last->depth &&
+           stack->addresses[common] == last->addresses[common])
+        common++;
+    if (common == last->depth)
+        return common < stack->depth;
+    if (common == stack->depth)
+        return false;
+    change = common > 0; /* as it is in the text again */
+    a = list[stack->addresses[common]] + change;
+    b = list[last->addresses[common]] + change;
+    return __builtin_bswap64(a) > __builtin_bswap64(b);
 }
 
 void

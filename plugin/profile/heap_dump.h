@@ -53,6 +53,7 @@ struct heap_dump {
     uint64_t *addresses;
     size_t address_count;
     struct mappings maps; /* empty when the dump was cut before them */
+    bool has_maps;        /* the text came as far as their line */
     bool truncated;       /* cut off: what was whole is here */
     struct arena *arena;
     struct arena *indices; /* the stacks'; profile_new takes them */
@@ -64,6 +65,18 @@ struct heap_dump *heap_dump_parse(const char *text, size_t size,
 /* Likewise what source gives, of which little is in memory at a time. */
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);
+/* Likewise, but it begins with a stack's line: a dump's second part. */
+struct heap_dump *heap_dump_read_part(const struct heap_source *source,
+                                      struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
+
+/* The stacks' indices are others now. */
+void heap_dump_renumber(const struct heap_dump *dump, const uint32_t *now);
+
+/* Whether a stack, which begins with at least common addresses of the last one,
+ * is behind it by jemalloc's order: of the bytes in its memory.  Where all are,
+ * no two are the same. */
+bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
+                          const struct heap_stack *last, uint32_t common);
 
 #endif

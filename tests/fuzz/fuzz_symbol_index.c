@@ -30,8 +30,7 @@ touch(struct span text)
 
 /* symbol_index_question.text */
 static int
-take(void *arg, struct span text, enum symbol_index_use use,
-          uint32_t *number)
+take(void *arg, struct span text, enum symbol_index_use use, uint32_t *number)
 {
     uint32_t *count = arg;
 

@@ -284,6 +284,49 @@ if ! (ulimit -v 200000 && "$prof" --text "$dir/mapped" "$dir/mapped.heap") \
     failed=1
 fi
 
+# A large one is read on two cores, if there are two and it is no pipe: whole,
+# cut off at any place, and with a wrong line in either half.
+python3 - "$dir" <<'EOF'
+import random, sys
+roll = random.Random(4)
+lines = ["heap_v2/524288", "  t*: 9: 99 [0: 0]"]
+for i in range(9000):
+    lines.append("@" + "".join(f" 0x{0x400000 + roll.randrange(3000):x}"
+                               for _ in range(roll.randrange(1, 30))))
+    lines.append(f"  t*: {1 + i % 5}: {4096 + i} [0: 0]")
+tail = ["", "MAPPED_LIBRARIES:",
+        "00400000-00500000 r-xp 00000000 00:00 0 ", ""]
+def write(name, text):
+    with open(f"{sys.argv[1]}/{name}.large", "w", encoding="ascii") as file:
+        file.write(text)
+text = "\n".join(lines + tail)
+write("whole", text)
+for part in (3, 5, 8):
+    write(f"cut{part}", text[:len(text) * part // 10 + part])
+for at in (1000, 17000):
+    write(f"wrong{at}", "\n".join(lines[:at] + ["@ 0x12 zz"] + lines[at:] +
+                                  tail))
+EOF
+for large in "$dir"/*.large; do
+    "$prof" --text --nodecount=500 /bin/true "$large" >"$dir/file.out" \
+        2>"$dir/file.err" && one=0 || one=$?
+    "$prof" --text --nodecount=500 /bin/true /dev/stdin <"$large" \
+        >"$dir/in.out" 2>"$dir/in.err" && other=0 || other=$?
+    # shellcheck disable=SC2002 # a pipe is wanted
+    cat "$large" | "$prof" --text --nodecount=500 /bin/true /dev/stdin \
+        >"$dir/pipe.out" 2>"$dir/pipe.err" && third=0 || third=$?
+    sed -i "s,$large,/dev/stdin," "$dir/file.err"
+    if [ "$one$other" != "$third$third" ] ||
+        ! cmp -s "$dir/file.out" "$dir/pipe.out" ||
+        ! cmp -s "$dir/in.out" "$dir/pipe.out" ||
+        ! cmp -s "$dir/file.err" "$dir/pipe.err"; then
+        echo "$large: in halves, and as a pipe:"
+        cat "$dir/file.err" "$dir/pipe.err"
+        failed=1
+    fi
+done
+[ "$(wc -l <"$dir/pipe.err")" -ge 1 ] || { echo "no error was told"; failed=1; }
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?

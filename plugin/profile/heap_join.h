@@ -1,0 +1,15 @@
+/*
+ * heap_join.h - one dump of two parts of its text, which were read each by
+ * itself, on two cores.
+ */
+#ifndef HW_HEAP_JOIN_H
+#define HW_HEAP_JOIN_H
+
+struct heap_dump;
+
+/* Adds to first, which has its first part, what second has, which is of no use
+ * then but to be freed.  -1: no memory or past a ceiling, and of no use are
+ * both. */
+int heap_join(struct heap_dump *first, struct heap_dump *second);
+
+#endif
