@@ -26,9 +26,9 @@
 #include "view.h"
 
 enum {
-    FUNCTION = 16,    /* bytes of each, of which the first is asked for */
+    FUNCTION = 16,   /* bytes of each, of which the first is asked for */
     FUNCTIONS = 600, /* enough for 3 parts */
-    DEPTH = 4         /* addresses of a stack */
+    DEPTH = 4        /* addresses of a stack */
 };
 
 static const uint64_t bias = 0x10000000; /* where the program is loaded */
