@@ -21,11 +21,11 @@ struct view_form {
     bool binary;      /* not lines of text */
     /* Whether what it shows depends on by(), focus(), ...: raw does not. */
     bool takes_options;
-    bool places; /* shows files and lines, whatever the granularity */
+    bool places;      /* shows files and lines, whatever the granularity */
+    bool whole_names; /* shows functions with their arguments */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
-    bool whole_names; /* shows functions with their arguments */
 };
 
 extern const struct view_form view_forms[];

@@ -25,7 +25,7 @@ is_there(const char *directory, const char *below, const char *name)
 static bool
 has_file_by_id(const struct elf_file *elf)
 {
-    char name[2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
+    char name[(size_t)2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
     size_t n = 0;
 
     for (size_t i = 0; i < elf->build_id_size; i++)

@@ -95,15 +95,16 @@ render_nothing(const struct profile *profile,
     return -1;
 }
 
-static const struct view_form echo = {"echo", false, true, false, render_echo};
-static const struct view_form slow = {"slow", false, true, false,
-                                      render_slowly};
-static const struct view_form large = {"large", true, true, false,
-                                       render_large};
-static const struct view_form fails = {"fails", false, true, false,
-                                       render_nothing};
-static const struct view_form plain = {"plain", false, false, false,
-                                       render_echo};
+static const struct view_form echo = {"echo", false, true,
+                                      false,  false, render_echo};
+static const struct view_form slow = {"slow", false, true,
+                                      false,  false, render_slowly};
+static const struct view_form large = {"large", true,  true,
+                                       false,   false, render_large};
+static const struct view_form fails = {"fails", false, true,
+                                       false,   false, render_nothing};
+static const struct view_form plain = {"plain", false, false,
+                                       false,   false, render_echo};
 
 /* A new snapshot, of so many bytes. */
 static struct snapshot *
