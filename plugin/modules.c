@@ -2,7 +2,6 @@
 #include "modules.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -13,12 +12,10 @@
 #include "objects.h"
 #include "profile.h"
 
-enum { BUILD_ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1 };
-
 /* "" where there is none, or the file cannot be read. */
 static void
 read_build_id(struct objects *objects, const struct mapping *mapping,
-              char text[BUILD_ID_TEXT])
+              char text[ELF_BUILD_ID_TEXT])
 {
     int fd =
         objects ? objects_open(objects, mapping->device, mapping->inode) : -1;
@@ -29,8 +26,7 @@ read_build_id(struct objects *objects, const struct mapping *mapping,
     if (fd < 0)
         return;
     if (elf_init(&elf, fd, mapping->path, &ignored) == 0)
-        for (size_t i = 0; i < elf.build_id_size; i++)
-            snprintf(text + 2 * i, 3, "%02x", elf.build_id[i]);
+        elf_build_id_text(&elf, text);
     elf_fini(&elf);
     fd_close(fd);
 }
@@ -46,7 +42,7 @@ fill(struct profile *profile, const struct mapping *mapping,
      const struct mapping *last, struct objects *objects,
      struct profile_module *module)
 {
-    char build_id[BUILD_ID_TEXT];
+    char build_id[ELF_BUILD_ID_TEXT];
 
     module->start = mapping->start;
     module->end = mapping->end;

@@ -25,13 +25,12 @@ is_there(const char *directory, const char *below, const char *name)
 static bool
 has_file_by_id(const struct elf_file *elf)
 {
-    char name[(size_t)2 * ELF_BUILD_ID_MAX + sizeof("/.debug")];
-    size_t n = 0;
+    char text[ELF_BUILD_ID_TEXT], name[ELF_BUILD_ID_TEXT + sizeof("/.debug")];
 
-    for (size_t i = 0; i < elf->build_id_size; i++)
-        n += (size_t)snprintf(name + n, sizeof(name) - n, "%02x%s",
-                              elf->build_id[i], i == 0 ? "/" : "");
-    snprintf(name + n, sizeof(name) - n, ".debug");
+    if (elf->build_id_size == 0)
+        return false;
+    elf_build_id_text(elf, text);
+    snprintf(name, sizeof(name), "%.2s/%s.debug", text, text + 2);
     return is_there(DEBUG_FILES, "/.build-id/", name);
 }
 

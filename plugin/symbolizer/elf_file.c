@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -320,6 +321,14 @@ elf_section(const struct elf_file *elf, const char *name)
         if (strcmp(elf->sections[i].name, name) == 0)
             return &elf->sections[i];
     return NULL;
+}
+
+void
+elf_build_id_text(const struct elf_file *elf, char out[ELF_BUILD_ID_TEXT])
+{
+    out[0] = '\0';
+    for (size_t i = 0; i < elf->build_id_size; i++)
+        snprintf(out + 2 * i, 3, "%02x", elf->build_id[i]);
 }
 
 bool

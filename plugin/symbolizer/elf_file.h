@@ -20,7 +20,8 @@ enum {
     ELF_SECTIONS_MAX = 65535,
     ELF_NOTES_MAX = 1 << 16,   /* bytes of one PT_NOTE that we read */
     ELF_DYNAMIC_MAX = 1 << 16, /* and of PT_DYNAMIC */
-    ELF_BUILD_ID_MAX = 64
+    ELF_BUILD_ID_MAX = 64,
+    ELF_BUILD_ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1
 };
 
 struct elf_segment {
@@ -50,6 +51,9 @@ struct elf_file {
 /* Reads headers, build-id and whether there is a DT_SONAME. */
 int elf_init(struct elf_file *elf, int fd, const char *path, struct error *err);
 void elf_fini(struct elf_file *elf); /* a zeroed struct is fine */
+
+/* The build-id in small hexadecimal digits; "" without one. */
+void elf_build_id_text(const struct elf_file *elf, char out[ELF_BUILD_ID_TEXT]);
 
 /* Section headers are needed by the helper only; none is no error. */
 int elf_load_sections(struct elf_file *elf, struct error *err);

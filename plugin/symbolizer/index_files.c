@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buffer.h"
 #include "clean_text.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -78,20 +77,12 @@ int
 index_file_path(const struct elf_file *elf, const char *directory, char *path,
                 size_t size)
 {
-    struct buffer text;
-    int rc = -1;
+    char id[ELF_BUILD_ID_TEXT];
+    int n;
 
-    buffer_init(&text, size);
-    buffer_format(&text, "%s/", directory);
-    for (size_t i = 0; i < elf->build_id_size; i++)
-        buffer_format(&text, "%02x", elf->build_id[i]);
-    buffer_text(&text, INDEX_FILE_SUFFIX);
-    if (!text.failed && text.size < size && elf->build_id_size > 0) {
-        memcpy(path, text.data, text.size + 1);
-        rc = 0;
-    }
-    buffer_fini(&text);
-    return rc;
+    elf_build_id_text(elf, id);
+    n = snprintf(path, size, "%s/%s" INDEX_FILE_SUFFIX, directory, id);
+    return id[0] && n >= 0 && (size_t)n < size ? 0 : -1;
 }
 
 int

@@ -31,8 +31,6 @@ enum {
     STACK = 1 << 20
 };
 
-static const size_t names_bytes = (size_t)512 << 20;
-
 struct part_text {
     const char *text;
     bool kept; /* it is the job's names' */
@@ -178,7 +176,7 @@ look_up(void *arg)
     if (!part->index)
         part->index = open_index(part->all->object);
     if (!part->names)
-        part->names = names_new(names_bytes);
+        part->names = names_new(NAMES_BYTES_MAX);
     part->failed = !part->index || !part->names ||
                    symbol_index_look_up(part->index, &question) != 0;
     return NULL;

@@ -19,7 +19,8 @@ struct wire_reply;
 
 enum {
     MODULE_MAX = 256, /* a file name; longer ones are cut */
-    NOTE_BYTES = 256
+    NOTE_BYTES = 256,
+    NAMES_BYTES_MAX = 512 << 20 /* of one answer */
 };
 
 /* Of a request: addresses, and the mappings that they lie in. */

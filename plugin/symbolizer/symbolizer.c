@@ -34,7 +34,6 @@
 enum { DEADLINE_MS = 60 * 1000 };
 
 static const uint64_t default_memory_bytes = (uint64_t)4 << 30;
-static const size_t names_bytes = (size_t)512 << 20;
 
 struct symbolizer *
 symbolizer_new(const struct symbolizer_options *options, struct error *err)
@@ -348,7 +347,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         *out = job.names;
         return 0;
     }
-    job.names = names_new(names_bytes);
+    job.names = names_new(NAMES_BYTES_MAX);
     job.items = mem_zalloc(request->count, sizeof(*job.items));
     job.offsets = mem_zalloc(request->count, sizeof(*job.offsets));
     job.first = mem_zalloc(request->count, sizeof(*job.first));

@@ -335,14 +335,6 @@ serve(struct helper *h)
     return status;
 }
 
-/* A helper lives for moments, and what one object leaves the next one takes:
- * memory that it gives back and takes again costs it more than what it asks. */
-static void
-keep_heap(void)
-{
-    large_heap(HEAP_BYTES);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -360,7 +352,10 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    keep_heap();
+    /* A helper lives for moments, and what one object leaves the next one
+     * takes: memory that it gives back and takes again costs it more than what
+     * it asks. */
+    large_heap(HEAP_BYTES);
     /* libbfd looks for split debug files in the working directory, too. */
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
