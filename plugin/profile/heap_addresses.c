@@ -104,10 +104,14 @@ uint32_t *
 heap_addresses_sort(struct heap_addresses *addresses)
 {
     size_t count = addresses->count, kept = 0;
-    struct numbered *lists = mem_zalloc(count, 2 * sizeof(*lists));
-    uint32_t *now = mem_zalloc(count, sizeof(*now));
     const struct numbered *sorted;
+    struct numbered *lists;
+    uint32_t *now;
 
+    mem_free(addresses->slots); /* there is room for the lists then */
+    addresses->slots = NULL;
+    lists = mem_zalloc(count, 2 * sizeof(*lists));
+    now = mem_zalloc(count, sizeof(*now));
     if (!lists || !now) {
         mem_free(lists);
         mem_free(now);

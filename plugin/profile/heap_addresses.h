@@ -38,8 +38,8 @@ int heap_addresses_add(struct heap_addresses *addresses,
                        const struct heap_text_word *word, uint64_t address,
                        uint32_t *index);
 
-/* Sorts the list and leaves each once.  Answers where each index is now, which
- * the caller frees; NULL: no memory. */
+/* Sorts the list and leaves each once; none is found or added then.  Answers
+ * where each index is now, which the caller frees; NULL: no memory. */
 uint32_t *heap_addresses_sort(struct heap_addresses *addresses);
 
 static inline struct heap_address_slot *

@@ -18,18 +18,18 @@
 #include "reader.h"
 
 enum {
-    DUMP_MEMORY_MAX = 512 << 20, /* of stacks' indices, and of mappings */
-    STACKS_FIRST = 256
+    DUMP_MEMORY_MAX = 512 << 20 /* of stacks' indices, and of mappings */
 };
 
 struct parser {
     struct heap_dump *dump;
+    struct heap_stacks *stacks; /* the dump's first part */
     struct error *err;
     size_t line; /* for messages */
     struct heap_lines lines;
 
     /* The stack that counts belong to; none before the first '@'. */
-    bool in_stack;
+    bool in_stack, counted;
     uint32_t *stack;
     uint32_t depth;
 
@@ -38,7 +38,6 @@ struct parser {
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned turn;
 
-    size_t stack_room;
     struct heap_addresses addresses;
 };
 
@@ -236,8 +235,9 @@ parse_stack(struct parser *p, struct reader r)
         return fail(p, "a stack is too deep");
     depth = add_common(p, indices, depth, from, line.size);
     /* Never nothing: stacks are told apart by their pointer. */
-    copy = depth ? arena_copy(p->dump->indices, indices, depth * sizeof(*copy))
-                 : arena_copy(p->dump->indices, &none, sizeof(none));
+    copy = depth
+               ? arena_copy(p->stacks->indices, indices, depth * sizeof(*copy))
+               : arena_copy(p->stacks->indices, &none, sizeof(none));
     if (!copy) {
         error_memory(p->err, "the profile's stacks");
         return -1;
@@ -250,6 +250,7 @@ parse_stack(struct parser *p, struct reader r)
             &(struct heap_stack){.addresses = p->stack, .depth = p->depth},
             common);
     p->in_stack = true;
+    p->counted = false;
     p->lines.kept = line;
     p->turn = !p->turn;
     p->stack = copy;
@@ -261,28 +262,21 @@ static int
 add_stack(struct parser *p, const struct heap_stack *counts)
 {
     struct heap_dump *dump = p->dump;
-    struct heap_stack *grown;
-    size_t room;
+    struct heap_stack *stack;
 
-    if (dump->stack_count == p->stack_room) {
-        room = p->stack_room ? p->stack_room * 2 : STACKS_FIRST;
-        if (room > HEAP_DUMP_STACKS_MAX)
-            return fail(p, "too many stacks");
-        grown = mem_realloc(dump->stacks, room * sizeof(*grown));
-        if (!grown) {
-            error_memory(p->err, "the profile's stacks");
-            return -1;
-        }
-        dump->stacks = grown;
-        p->stack_room = room;
+    if (dump->stack_count == HEAP_DUMP_STACKS_MAX)
+        return fail(p, "too many stacks");
+    stack = heap_stacks_add(p->stacks);
+    if (!stack) {
+        error_memory(p->err, "the profile's stacks");
+        return -1;
     }
-    if (dump->stack_count > 0)
-        dump->sorted &=
-            dump->stacks[dump->stack_count - 1].addresses != p->stack;
-    grown = &dump->stacks[dump->stack_count++];
-    *grown = *counts;
-    grown->addresses = p->stack;
-    grown->depth = p->depth;
+    *stack = *counts;
+    stack->addresses = p->stack;
+    stack->depth = p->depth;
+    dump->stack_count++;
+    dump->sorted &= !p->counted;
+    p->counted = true;
     return 0;
 }
 
@@ -379,14 +373,13 @@ static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
-    uint32_t *now = heap_addresses_sort(&p->addresses);
 
-    if (!now) {
+    p->stacks->place_count = p->addresses.count;
+    p->stacks->places = heap_addresses_sort(&p->addresses);
+    if (!p->stacks->places) {
         error_memory(p->err, "the profile's addresses");
         return -1;
     }
-    heap_dump_renumber(dump, now);
-    mem_free(now);
     dump->addresses = p->addresses.list;
     dump->address_count = p->addresses.count;
     p->addresses.list = NULL;
@@ -404,7 +397,11 @@ parse_all(struct parser *p, bool part)
             parse_header(p, line) != 0)
             return -1;
     }
-    return parse_body(p) == 0 && sort_addresses(p) == 0 ? 0 : -1;
+    if (parse_body(p) != 0)
+        return -1;
+    p->dump->truncated |= heap_lines_cut(&p->lines);
+    heap_lines_fini(&p->lines); /* there is room for what is sorted */
+    return sort_addresses(p);
 }
 
 static struct heap_dump *
@@ -418,12 +415,12 @@ parse(struct span text, const struct heap_source *source, bool part,
     p.dump = mem_zalloc(1, sizeof(*p.dump));
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
-    if (p.dump)
-        p.dump->indices = arena_new(DUMP_MEMORY_MAX);
-    if (!p.dump || !p.dump->arena || !p.dump->indices) {
+    if (!p.dump || !p.dump->arena ||
+        heap_stacks_init(&p.dump->parts[0], DUMP_MEMORY_MAX) != 0) {
         error_memory(err, "the profile");
         goto out;
     }
+    p.stacks = &p.dump->parts[0];
     if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX) != 0) {
         error_memory(err, "the profile's addresses");
         goto out;
@@ -431,7 +428,6 @@ parse(struct span text, const struct heap_source *source, bool part,
     p.dump->sorted = true;
     if (parse_all(&p, part) != 0)
         goto out;
-    p.dump->truncated |= heap_lines_cut(&p.lines);
     done = p.dump;
 out:
     heap_lines_fini(&p.lines);
@@ -460,48 +456,13 @@ heap_dump_read_part(const struct heap_source *source, struct error *err)
 }
 
 void
-heap_dump_renumber(const struct heap_dump *dump, const uint32_t *now)
-{
-    const uint32_t *before = NULL;
-
-    for (size_t i = 0; i < dump->stack_count; i++) {
-        const struct heap_stack *stack = &dump->stacks[i];
-        uint32_t *indices = stack->addresses;
-
-        /* Counts repeated under one '@' share its indices. */
-        for (uint32_t k = 0; k < stack->depth && indices != before; k++)
-            indices[k] = now[indices[k]];
-        before = indices;
-    }
-}
-
-bool
-heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
-                     const struct heap_stack *last, uint32_t common)
-{
-    uint64_t a, b, change;
-
-    while (common < stack->depth && common < last->depth &&
-           stack->addresses[common] == last->addresses[common])
-        common++;
-    if (common == last->depth)
-        return common < stack->depth;
-    if (common == stack->depth)
-        return false;
-    change = common > 0; /* as it is in the text again */
-    a = list[stack->addresses[common]] + change;
-    b = list[last->addresses[common]] + change;
-    return __builtin_bswap64(a) > __builtin_bswap64(b);
-}
-
-void
 heap_dump_free(struct heap_dump *dump)
 {
     if (!dump)
         return;
     arena_free(dump->arena);
-    arena_free(dump->indices);
-    mem_free(dump->stacks);
+    for (int i = 0; i < HEAP_DUMP_PARTS; i++)
+        heap_stacks_fini(&dump->parts[i]);
     mem_free(dump->addresses);
     mem_free(dump);
 }

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap_stacks.h"
 #include "mappings.h"
 
 struct arena;
@@ -28,24 +29,18 @@ struct error;
 struct heap_source; /* heap_lines.h */
 
 enum {
-    HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
-    HEAP_DUMP_STACKS_MAX = 1 << 20,   /* jemalloc users have thousands */
-    HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
-};
-
-struct heap_stack {
-    uint32_t *addresses;     /* indices into the dump's; leaf first */
-    uint32_t depth;          /* may be 0: the unwinder found nothing */
-    uint64_t objects, bytes; /* in use */
-    uint64_t objects_ever, bytes_ever;
+    HEAP_DUMP_DEPTH_MAX = 1024,        /* addresses of one stack */
+    HEAP_DUMP_STACKS_MAX = 1 << 20,    /* jemalloc users have thousands */
+    HEAP_DUMP_ADDRESSES_MAX = 1 << 22, /* distinct ones */
+    HEAP_DUMP_PARTS = 2                /* at most, each read by itself */
 };
 
 struct heap_dump {
     uint64_t rate; /* mean bytes between two samples */
     /* In the dump's order; one stack may occur more than once, but for those
-     * that jemalloc sorted. */
-    struct heap_stack *stacks;
-    size_t stack_count;
+     * that jemalloc sorted.  A profile takes them (profile.h). */
+    struct heap_stacks parts[HEAP_DUMP_PARTS];
+    size_t stack_count; /* in all */
     bool sorted;
     /* What must be named: ascending, distinct.  Every address but the first
      * of a stack is less by one than in the text, for it is where a call
@@ -56,7 +51,6 @@ struct heap_dump {
     bool has_maps;        /* the text came as far as their line */
     bool truncated;       /* cut off: what was whole is here */
     struct arena *arena;
-    struct arena *indices; /* the stacks'; profile_new takes them */
 };
 
 /* Parses text, which need not outlive the call.  NULL with *err. */
@@ -69,14 +63,5 @@ struct heap_dump *heap_dump_read(const struct heap_source *source,
 struct heap_dump *heap_dump_read_part(const struct heap_source *source,
                                       struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
-
-/* The stacks' indices are others now. */
-void heap_dump_renumber(const struct heap_dump *dump, const uint32_t *now);
-
-/* Whether a stack, which begins with at least common addresses of the last one,
- * is behind it by jemalloc's order: of the bytes in its memory.  Where all are,
- * no two are the same. */
-bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
-                          const struct heap_stack *last, uint32_t common);
 
 #endif

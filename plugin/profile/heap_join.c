@@ -7,7 +7,7 @@
 #include "heap_dump.h"
 #include "memory.h"
 
-/* Where the parts' indices are in the list of both. */
+/* Where each part's addresses are in the list of both. */
 struct joined {
     uint64_t *list;
     size_t count;
@@ -15,7 +15,7 @@ struct joined {
 };
 
 static int
-join_addresses(struct joined *joined, const struct heap_dump *const parts[2])
+join_addresses(struct joined *joined, struct heap_dump *const parts[2])
 {
     size_t counts[] = {parts[0]->address_count, parts[1]->address_count};
     size_t at[] = {0, 0};
@@ -39,47 +39,62 @@ join_addresses(struct joined *joined, const struct heap_dump *const parts[2])
     return joined->count <= HEAP_DUMP_ADDRESSES_MAX ? 0 : -1;
 }
 
-static int
-join_stacks(struct heap_dump *first, struct heap_dump *second)
+/* The last stack of a part, or its first one, in the numbers of all. */
+static struct heap_stack
+stack_at(const struct heap_stacks *part, bool last,
+         uint32_t indices[HEAP_DUMP_DEPTH_MAX])
 {
-    size_t count = first->stack_count + second->stack_count;
-    struct heap_stack *grown;
+    struct heap_stack stack = last ? part->last->stacks[part->last->count - 1]
+                                   : part->first->stacks[0];
 
-    if (count > HEAP_DUMP_STACKS_MAX)
-        return -1;
-    grown = mem_realloc(first->stacks, count * sizeof(*grown));
-    if (!grown)
-        return -1;
-    first->stacks = grown;
-    memcpy(grown + first->stack_count, second->stacks,
-           second->stack_count * sizeof(*grown));
-    first->sorted &=
-        second->sorted &&
-        heap_stack_is_behind(first->addresses, &grown[first->stack_count],
-                             &grown[first->stack_count - 1], 0);
-    first->stack_count = count;
-    return arena_adopt(first->indices, second->indices);
+    for (uint32_t k = 0; k < stack.depth; k++)
+        indices[k] = part->places[stack.addresses[k]];
+    stack.addresses = indices;
+    return stack;
+}
+
+static bool
+are_sorted(const struct heap_dump *first, const struct heap_dump *second)
+{
+    uint32_t indices[2][HEAP_DUMP_DEPTH_MAX];
+    const struct heap_stack last = stack_at(&first->parts[0], true, indices[0]),
+                            next =
+                                stack_at(&second->parts[0], false, indices[1]);
+
+    return first->sorted && second->sorted &&
+           heap_stack_is_behind(first->addresses, &next, &last, 0);
+}
+
+/* Each stack is renumbered once, later. */
+static void
+move_places(struct heap_stacks *part, const uint32_t *now)
+{
+    for (size_t i = 0; i < part->place_count; i++)
+        part->places[i] = now[part->places[i]];
 }
 
 int
 heap_join(struct heap_dump *first, struct heap_dump *second)
 {
-    const struct heap_dump *const parts[] = {first, second};
+    struct heap_dump *const parts[] = {first, second};
     struct joined joined = {NULL, 0, {NULL, NULL}};
     int rc = -1;
 
     if (first->stack_count == 0 || second->stack_count == 0 ||
-        join_addresses(&joined, parts) != 0)
+        first->stack_count + second->stack_count > HEAP_DUMP_STACKS_MAX ||
+        join_addresses(&joined, parts) != 0 ||
+        arena_adopt(first->arena, second->arena) != 0)
         goto out;
     for (int i = 0; i < 2; i++)
-        heap_dump_renumber(parts[i], joined.now[i]);
+        move_places(&parts[i]->parts[0], joined.now[i]);
     mem_free(first->addresses);
     first->addresses = joined.list;
     first->address_count = joined.count;
     joined.list = NULL;
-    if (join_stacks(first, second) != 0 ||
-        arena_adopt(first->arena, second->arena) != 0)
-        goto out;
+    first->sorted = are_sorted(first, second);
+    first->parts[1] = second->parts[0];
+    memset(&second->parts[0], 0, sizeof(second->parts[0]));
+    first->stack_count += second->stack_count;
     first->maps = second->maps;
     first->has_maps = second->has_maps;
     first->truncated = second->truncated;

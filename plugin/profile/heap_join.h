@@ -7,9 +7,10 @@
 
 struct heap_dump;
 
-/* Adds to first, which has its first part, what second has, which is of no use
- * then but to be freed.  -1: no memory or past a ceiling, and of no use are
- * both. */
+/* Adds to first, which has its first part alone, what second has, which is of
+ * no use then but to be freed.  Stacks are not touched: a profile that takes
+ * them renumbers them (heap_stacks_place).  -1: no memory or past a ceiling,
+ * and of no use are both. */
 int heap_join(struct heap_dump *first, struct heap_dump *second);
 
 #endif

@@ -8,13 +8,13 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "hash.h"
 #include "heap_dump.h"
 #include "memory.h"
+#include "profile_stacks.h"
 #include "search.h"
 #include "texts.h"
 
-enum { PROFILE_MEMORY_MAX = 1 << 30, ESTIMATE_PARTS = 1024 };
+enum { PROFILE_MEMORY_MAX = 1 << 30 };
 
 double
 profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
@@ -153,145 +153,25 @@ list_locations(struct profile *profile, const struct heap_dump *dump,
     return 0;
 }
 
-static uint64_t
-hash_stack(uint64_t seed, const struct heap_stack *stack)
-{
-    return hash_bytes(seed, (const char *)stack->addresses,
-                      stack->depth * sizeof(*stack->addresses));
-}
-
-static struct profile_stack *
-add_stack(struct profile *profile, struct profile_stack *list,
-          const struct heap_stack *from)
-{
-    struct profile_stack *place = &list[profile->stack_count++];
-
-    place->locations = from->addresses;
-    place->depth = from->depth;
-    return place;
-}
-
-/* The stack of equal addresses in list, or a new one at its end. */
-static struct profile_stack *
-place_stack(struct profile *profile, struct profile_stack *list,
-            uint32_t *slots, size_t mask, const struct heap_stack *from)
-{
-    size_t size = from->depth * sizeof(*from->addresses);
-    size_t i = hash_stack(hash_seed(slots), from) & mask;
-    struct profile_stack *place;
-
-    for (; slots[i]; i = (i + 1) & mask) {
-        place = &list[slots[i] - 1];
-        if (place->depth == from->depth &&
-            memcmp(place->locations, from->addresses, size) == 0)
-            return place;
-    }
-    place = add_stack(profile, list, from);
-    slots[i] = (uint32_t)profile->stack_count;
-    return place;
-}
-
-static void
-add_saturated(uint64_t *to, uint64_t n)
-{
-    if (__builtin_add_overflow(*to, n, to))
-        *to = UINT64_MAX;
-}
-
-static void
-add_sampled(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
-{
-    add_saturated(&to->objects, objects);
-    add_saturated(&to->bytes, bytes);
-}
-
-/*
- * Each of the n objects that were sampled had the chance p = 1/scale to be,
- * and stands for w = scale * its bytes.  Such a sum has the variance
- * n * w * w * (1 - p), estimated from the sample itself.
- */
-static double
-variance_of(uint64_t objects, uint64_t bytes, double scale)
-{
-    double each;
-
-    if (objects == 0)
-        return 0;
-    each = (double)bytes * scale / (double)objects;
-    return (double)objects * each * each * (1 - 1 / scale);
-}
-
-/*
- * An estimate, in 1/1024s.  Sums of such are exact, whatever their order, so
- * that what is equal compares equal, and what did not change differs by 0.
- */
-static double
-estimate(uint64_t sampled, double scale)
-{
-    return rint((double)sampled * scale * ESTIMATE_PARTS) / ESTIMATE_PARTS;
-}
-
-static void
-add_counts(struct profile_stack *to, const struct heap_stack *from,
-           uint64_t rate)
-{
-    double scale = profile_scale(from->objects, from->bytes, rate);
-    double ever = profile_scale(from->objects_ever, from->bytes_ever, rate);
-
-    to->objects += estimate(from->objects, scale);
-    to->bytes += estimate(from->bytes, scale);
-    to->objects_ever += estimate(from->objects_ever, ever);
-    to->bytes_ever += estimate(from->bytes_ever, ever);
-    to->variance += variance_of(from->objects, from->bytes, scale);
-    add_sampled(&to->in_use, from->objects, from->bytes);
-    add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
-}
-
-/* Estimates first and adds then, as jeprof does when a stack repeats.  None of
- * a sorted dump does. */
-static int
-take_stacks(struct profile *profile, struct heap_dump *dump)
-{
-    struct profile_stack *list =
-        arena_alloc(profile->arena, dump->stack_count * sizeof(*list));
-    size_t capacity = 16;
-    uint32_t *slots = NULL;
-    int rc = -1;
-
-    while (capacity < dump->stack_count * 2)
-        capacity *= 2;
-    if (!dump->sorted)
-        slots = mem_zalloc(capacity, sizeof(*slots));
-    if (!list || (!slots && !dump->sorted) ||
-        arena_adopt(profile->arena, dump->indices) != 0)
-        goto out;
-    for (size_t i = 0; i < dump->stack_count; i++) {
-        const struct heap_stack *from = &dump->stacks[i];
-
-        add_counts(dump->sorted
-                       ? add_stack(profile, list, from)
-                       : place_stack(profile, list, slots, capacity - 1, from),
-                   from, dump->rate);
-        add_saturated(&profile->samples, from->objects);
-        profile->accumulated |= from->objects_ever > 0;
-    }
-    profile->stacks = list;
-    profile_add_up(profile);
-    rc = 0;
-out:
-    mem_free(slots);
-    return rc;
-}
-
 struct profile *
-profile_new(struct heap_dump *dump, struct names *names, const char *program,
-            const struct profile_origin *origin, struct error *err)
+profile_begin(struct heap_dump *dump)
 {
     struct profile *profile = mem_zalloc(1, sizeof(*profile));
 
     if (profile)
         profile->arena = arena_new(PROFILE_MEMORY_MAX);
-    if (!profile || !profile->arena)
+    if (profile && profile->arena && profile_take_stacks(profile, dump) == 0)
+        return profile;
+    profile_free(profile);
+    return NULL;
+}
+
+struct profile *
+profile_finish(struct profile *profile, const struct heap_dump *dump,
+               struct names *names, const char *program,
+               const struct profile_origin *origin, struct error *err)
+{
+    if (!profile)
         goto out;
     profile->names = names_ref(names);
     profile->rate = dump->rate;
@@ -303,13 +183,20 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->note = arena_strndup(profile->arena, names_note(names),
                                   strlen(names_note(names)));
     if (profile->program && profile->note &&
-        list_locations(profile, dump, names) == 0 &&
-        take_stacks(profile, dump) == 0)
+        list_locations(profile, dump, names) == 0)
         return profile;
 out:
     error_memory(err, "the profile");
     profile_free(profile);
     return NULL;
+}
+
+struct profile *
+profile_new(struct heap_dump *dump, struct names *names, const char *program,
+            const struct profile_origin *origin, struct error *err)
+{
+    return profile_finish(profile_begin(dump), dump, names, program, origin,
+                          err);
 }
 
 size_t

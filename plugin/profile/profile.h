@@ -77,14 +77,26 @@ struct profile {
     struct arena *arena;
 };
 
-/* Takes the indices that dump's stacks point to, which are gone with the
- * profile.  Shares names, which change no more; where they lack an address it
- * is called 0x<address>.  origin NULL: offline.  NULL with *err without memory
- * or past the ceiling: the dump's stacks are gone, too. */
+/* Takes dump's stacks, which are gone then.  Shares names, which change no
+ * more; where they lack an address it is called 0x<address>.  origin NULL:
+ * offline. NULL with *err without memory or past the ceiling: the stacks are
+ * gone, too.
+ */
 struct profile *profile_new(struct heap_dump *dump, struct names *names,
                             const char *program,
                             const struct profile_origin *origin,
                             struct error *err);
+/* The same in two steps, for who names dump's addresses at the same time, on
+ * another thread.  The first one touches dump's stacks alone, and answers a
+ * profile that only the second one, or profile_free, may be given; NULL: no
+ * memory, which the second one tells.  It frees what it was given when it
+ * fails. */
+struct profile *profile_begin(struct heap_dump *dump);
+struct profile *profile_finish(struct profile *begun,
+                               const struct heap_dump *dump,
+                               struct names *names, const char *program,
+                               const struct profile_origin *origin,
+                               struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
 
 /* What it holds of memory, with the names. */

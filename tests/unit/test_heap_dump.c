@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "dump_fixture.h"
 #include "errors.h"
 #include "heap_dump.h"
 #include "heap_lines.h"
@@ -42,12 +43,12 @@ START_TEST(a_dump_is_read)
     ck_assert_uint_eq(dump->rate, 524288);
     ck_assert(!dump->truncated);
     ck_assert_uint_eq(dump->stack_count, 2);
-    ck_assert_uint_eq(dump->stacks[0].objects, 5);
-    ck_assert_uint_eq(dump->stacks[0].bytes, 600);
-    ck_assert_uint_eq(dump->stacks[0].objects_ever, 7);
-    ck_assert_uint_eq(dump->stacks[0].bytes_ever, 800);
-    ck_assert_uint_eq(dump->stacks[0].depth, 3);
-    ck_assert_uint_eq(dump->stacks[1].depth, 2);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->objects, 5);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->bytes, 600);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->objects_ever, 7);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->bytes_ever, 800);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->depth, 3);
+    ck_assert_uint_eq(fixture_stack(dump, 1)->depth, 2);
     ck_assert_uint_eq(dump->maps.count, 2);
     ck_assert_str_eq(dump->maps.list[0].path, "/usr/bin/my db");
     heap_dump_free(dump);
@@ -59,7 +60,7 @@ START_TEST(addresses_are_distinct_ascending_and_those_of_calls)
     static const uint64_t expected[] = {0x55d0c0b0000f, 0x55d0c0b0001f,
                                         0x7f0000001000, 0x7f0000002000};
     struct heap_dump *dump = parse(whole, NULL);
-    const struct heap_stack *stack = &dump->stacks[0];
+    const struct heap_stack *stack = fixture_stack(dump, 0);
 
     ck_assert_uint_eq(dump->address_count, 4);
     for (size_t i = 0; i < 4; i++)
@@ -109,7 +110,7 @@ START_TEST(an_address_is_one_however_it_is_written)
     ck_assert_uint_eq(dump->address_count, 2);
     ck_assert_uint_eq(dump->addresses[0], 0xaa);
     ck_assert_uint_eq(dump->addresses[1], 0xab);
-    stack = &dump->stacks[0];
+    stack = fixture_stack(dump, 0);
     ck_assert_uint_eq(stack->depth, 13);
     for (uint32_t i = 0; i < stack->depth; i++)
         ck_assert_uint_eq(stack->addresses[i], i == 0 || i == 11);
@@ -200,10 +201,11 @@ START_TEST(what_lines_have_in_common_is_read_as_if_they_had_not)
     ck_assert_msg(dump != NULL, "%s", err.text);
     ck_assert_uint_eq(dump->stack_count, LINES);
     for (int i = 0; i < LINES; i++) {
-        ck_assert_uint_eq(dump->stacks[i].depth, depths[i]);
+        ck_assert_uint_eq(fixture_stack(dump, i)->depth, depths[i]);
         for (uint32_t k = 0; k < depths[i]; k++)
-            ck_assert_uint_eq(dump->addresses[dump->stacks[i].addresses[k]],
-                              expected[i][k]);
+            ck_assert_uint_eq(
+                dump->addresses[fixture_stack(dump, i)->addresses[k]],
+                expected[i][k]);
     }
     heap_dump_free(dump);
     buffer_fini(&text);
@@ -298,12 +300,12 @@ START_TEST(foreign_lines_are_skipped)
     ck_assert_ptr_nonnull(dump);
     ck_assert(dump->truncated);
     ck_assert_uint_eq(dump->stack_count, 3);
-    ck_assert_uint_eq(dump->stacks[0].depth, 0);
-    ck_assert_uint_eq(dump->stacks[0].bytes, 3);
-    ck_assert_uint_eq(dump->stacks[1].depth, 2);
-    ck_assert_uint_eq(dump->stacks[2].bytes, 5);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->depth, 0);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->bytes, 3);
+    ck_assert_uint_eq(fixture_stack(dump, 1)->depth, 2);
+    ck_assert_uint_eq(fixture_stack(dump, 2)->bytes, 5);
     /* Counts under one '@' share its addresses, renumbered only once. */
-    ck_assert_uint_eq(dump->stacks[2].addresses[1], 0);
+    ck_assert_uint_eq(fixture_stack(dump, 2)->addresses[1], 0);
     ck_assert_uint_eq(dump->address_count, 1);
     heap_dump_free(dump);
 }
@@ -322,7 +324,7 @@ START_TEST(stacks_have_a_depth_they_may_not_pass)
     buffer_text(&text, "\n t*: 1: 1 [0: 0]\n");
     dump = parse(text.data, &err);
     ck_assert_msg(dump != NULL, "%s", err.text);
-    ck_assert_uint_eq(dump->stacks[0].depth, HEAP_DUMP_DEPTH_MAX);
+    ck_assert_uint_eq(fixture_stack(dump, 0)->depth, HEAP_DUMP_DEPTH_MAX);
     heap_dump_free(dump);
 
     text.size -= strlen("\n t*: 1: 1 [0: 0]\n");
@@ -366,7 +368,7 @@ START_TEST(thousands_of_addresses_stay_in_order)
     for (size_t i = 1; i < dump->address_count; i++)
         ck_assert_uint_lt(dump->addresses[i - 1], dump->addresses[i]);
     for (unsigned i = 0; i < 5000; i++)
-        ck_assert_uint_eq(dump->addresses[dump->stacks[i].addresses[0]],
+        ck_assert_uint_eq(dump->addresses[fixture_stack(dump, i)->addresses[0]],
                           i * 7919 % 5000 * 16 + 16);
     heap_dump_free(dump);
     buffer_fini(&text);
@@ -432,7 +434,7 @@ read_pieces(const char *text, size_t size, size_t piece, struct error *err)
 }
 
 static void
-check_equal(const struct heap_dump *a, const struct heap_dump *b)
+check_equal(struct heap_dump *a, struct heap_dump *b)
 {
     ck_assert_uint_eq(a->rate, b->rate);
     ck_assert_int_eq(a->truncated, b->truncated);
@@ -442,7 +444,8 @@ check_equal(const struct heap_dump *a, const struct heap_dump *b)
     for (size_t i = 0; i < a->address_count; i++)
         ck_assert_uint_eq(a->addresses[i], b->addresses[i]);
     for (size_t i = 0; i < a->stack_count; i++) {
-        const struct heap_stack *x = &a->stacks[i], *y = &b->stacks[i];
+        const struct heap_stack *x = fixture_stack(a, i),
+                                *y = fixture_stack(b, i);
 
         ck_assert_uint_eq(x->depth, y->depth);
         ck_assert_uint_eq(x->bytes, y->bytes);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "dump_fixture.h"
 #include "errors.h"
 #include "failing_memory.h"
 #include "heap_dump.h"
@@ -78,7 +79,7 @@ read_parts(const struct buffer *text, size_t middle)
 }
 
 static void
-check_equal(const struct heap_dump *a, const struct heap_dump *b)
+check_equal(struct heap_dump *a, struct heap_dump *b)
 {
     ck_assert_uint_eq(a->rate, b->rate);
     ck_assert_int_eq(a->truncated, b->truncated);
@@ -88,7 +89,8 @@ check_equal(const struct heap_dump *a, const struct heap_dump *b)
     ck_assert_mem_eq(a->addresses, b->addresses,
                      a->address_count * sizeof(*a->addresses));
     for (size_t i = 0; i < a->stack_count; i++) {
-        const struct heap_stack *x = &a->stacks[i], *y = &b->stacks[i];
+        const struct heap_stack *x = fixture_stack(a, i),
+                                *y = fixture_stack(b, i);
 
         ck_assert_uint_eq(x->depth, y->depth);
         ck_assert_uint_eq(x->bytes, y->bytes);
