@@ -25,6 +25,7 @@
 #include "prof_flags.h"
 #include "prof_index.h"
 #include "prof_input.h"
+#include "prof_stacks.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -210,6 +211,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
     const char *path = input->path;
     struct names *names = NULL;
     struct profile *profile = NULL;
+    struct prof_stacks stacks;
 
     if (!dump) {
         if (input->failed)
@@ -226,9 +228,12 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
         goto out;
     }
     prof_check_replaced(&dump->maps, reading->binary, path);
+    prof_stacks_init(&stacks, dump);
     names = name_addresses(reading, dump, err);
     if (names)
-        profile = profile_new(dump, names, reading->binary, NULL, err);
+        profile = profile_finish(prof_stacks_take(&stacks), dump, names,
+                                 reading->binary, NULL, err);
+    prof_stacks_fini(&stacks);
     if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
         profile_free(profile);
         profile = NULL;
