@@ -13,7 +13,8 @@
 
 struct arena;
 
-enum { HEAP_STACKS_PIECE = 512 };
+/* A piece that is given back has room for an arena's block, of 64 kB. */
+enum { HEAP_STACKS_PIECE = 1400 };
 
 struct heap_stack {
     uint32_t *addresses;     /* indices, see below; leaf first */
