@@ -227,8 +227,8 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
                   path);
         goto out;
     }
-    prof_check_replaced(&dump->maps, reading->binary, path);
     prof_stacks_init(&stacks, dump);
+    prof_check_replaced(&dump->maps, reading->binary, path);
     names = name_addresses(reading, dump, err);
     if (names)
         profile = profile_finish(prof_stacks_take(&stacks), dump, names,

@@ -57,9 +57,8 @@ static bool
 are_sorted(const struct heap_dump *first, const struct heap_dump *second)
 {
     uint32_t indices[2][HEAP_DUMP_DEPTH_MAX];
-    const struct heap_stack last = stack_at(&first->parts[0], true, indices[0]),
-                            next =
-                                stack_at(&second->parts[0], false, indices[1]);
+    struct heap_stack last = stack_at(&first->parts[0], true, indices[0]);
+    struct heap_stack next = stack_at(&second->parts[0], false, indices[1]);
 
     return first->sorted && second->sorted &&
            heap_stack_is_behind(first->addresses, &next, &last, 0);

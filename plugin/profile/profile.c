@@ -160,7 +160,7 @@ profile_begin(struct heap_dump *dump)
 
     if (profile)
         profile->arena = arena_new(PROFILE_MEMORY_MAX);
-    if (profile && profile->arena && profile_take_stacks(profile, dump) == 0)
+    if (profile && profile->arena && profile_stacks_take(profile, dump) == 0)
         return profile;
     profile_free(profile);
     return NULL;

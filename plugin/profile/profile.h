@@ -92,7 +92,7 @@ struct profile *profile_new(struct heap_dump *dump, struct names *names,
  * memory, which the second one tells.  It frees what it was given when it
  * fails. */
 struct profile *profile_begin(struct heap_dump *dump);
-struct profile *profile_finish(struct profile *begun,
+struct profile *profile_finish(struct profile *profile,
                                const struct heap_dump *dump,
                                struct names *names, const char *program,
                                const struct profile_origin *origin,

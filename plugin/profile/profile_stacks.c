@@ -139,7 +139,7 @@ take_part(struct taking *t, struct heap_stacks *part, uint64_t rate)
 }
 
 int
-profile_take_stacks(struct profile *profile, struct heap_dump *dump)
+profile_stacks_take(struct profile *profile, struct heap_dump *dump)
 {
     struct taking t = {.profile = profile};
     size_t capacity = 16;

@@ -11,6 +11,6 @@ struct profile;
 /* For profile.h: fills the stacks of a profile that has an arena, and their
  * totals.  Those of dump are gone then, and nothing else of it changes.  -1: no
  * memory or past the arena's limit. */
-int profile_take_stacks(struct profile *profile, struct heap_dump *dump);
+int profile_stacks_take(struct profile *profile, struct heap_dump *dump);
 
 #endif

@@ -30,9 +30,19 @@ int __real_thread_start(pthread_t *thread, const struct thread_start *start,
                         struct error *err);
 unsigned __wrap_thread_cores(void);
 
-static unsigned cores = 2, threads; /* that started */
-static bool refused;                /* they are */
-static const char *thread_name;     /* the last one's */
+static unsigned cores, threads; /* that started */
+static bool refused;            /* they are */
+static const char *thread_name; /* the last one's, which started or not */
+
+/* Before each test. */
+static inline void
+large_setup(void)
+{
+    cores = 2;
+    threads = 0;
+    refused = false;
+    thread_name = NULL;
+}
 
 unsigned
 __wrap_thread_cores(void)

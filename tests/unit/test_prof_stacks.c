@@ -217,6 +217,7 @@ main(void)
     TCase *tc = tcase_create("prof_stacks");
 
     tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, large_setup, NULL);
     tcase_add_loop_test(tc, a_thread_takes_them_as_they_are, 0, 4);
     tcase_add_loop_test(tc, without_a_thread_they_are_the_same, 0, 2);
     tcase_add_test(tc, few_start_no_thread);
