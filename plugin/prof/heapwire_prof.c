@@ -325,6 +325,17 @@ load_all(const struct prof_command *command, struct reading *reading,
     return rc;
 }
 
+/* Beside the program itself. */
+static bool
+has_index(const char *binary)
+{
+    char *path = realpath(binary, NULL);
+    bool has = path && index_file_beside(path);
+
+    free(path);
+    return has;
+}
+
 static int
 run(const struct prof_command *command, struct error *err)
 {
@@ -351,7 +362,8 @@ run(const struct prof_command *command, struct error *err)
         reading.binary = command->arguments[0];
         /* While the profile is read; if it needs no names, for nothing, and
          * with indexes it may not be needed for them. */
-        if (start_symbolizer(&reading, &later) == 0 && !reading.symbols)
+        if (start_symbolizer(&reading, &later) == 0 && !reading.symbols &&
+            !has_index(reading.binary))
             symbolizer_prepare(reading.symbolizer);
     }
     if (load_all(command, &reading, &now, &difference, err) != 0 ||

@@ -112,6 +112,15 @@ index_file_open(const struct elf_file *elf, const char *directory,
     return -1;
 }
 
+bool
+index_file_beside(const char *path)
+{
+    char place[PATH_BYTES];
+    int size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
+
+    return size > 0 && (size_t)size < sizeof(place) && access(place, F_OK) == 0;
+}
+
 struct output {
     int fd;
     const char *path;

@@ -10,6 +10,7 @@
 #ifndef HW_INDEX_FILES_H
 #define HW_INDEX_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ int index_file_path(const struct elf_file *elf, const char *directory,
  * which is there and was passed over, for what reason; "" if none was. */
 int index_file_open(const struct elf_file *elf, const char *directory,
                     const char *path, struct error *why);
+
+/* Whether something lies where the index beside path would: it may be of no
+ * use. */
+bool index_file_beside(const char *path);
 
 /*
  * Has the helper make the index of the object behind elf, and puts it at

@@ -197,6 +197,32 @@ contains "functions of one name are told apart" " same@" "$text"
 contains "what is in no object is an address" " 0x7e0000000000" "$text"
 same "nothing is remarked" "" "$(grep -h index "$work"/by_index/*.said || true)"
 
+# ---- the helper is started before it is needed, or not at all ----
+mkdir "$work/watched"
+cp "$prof" "$work/watched/heapwire-prof"
+printf '#!/bin/sh\necho >"%s"\nexec "%s" "$@"\n' "$work/started" \
+    "$bin/heapwire-symbolizer" >"$work/watched/heapwire-symbolizer"
+chmod +x "$work/watched/heapwire-symbolizer"
+code=$(nm "$here/program" | sed -n 's/ T _Z7run_alli$//p')
+{
+    printf 'heap_v2/524288\n@ 0x%s\n  t*: 1: 8 [0: 0]\n\n' "$code"
+    sed -n '/^MAPPED/,$p' "$work/one.heap"
+} >"$work/own.heap"
+# starts: whether the helper is started for a profile of the program alone
+starts() {
+    rm -f "$work/started"
+    "$work/watched/heapwire-prof" --text "$1" "$work/own.heap" >"$work/out" \
+        2>"$work/said"
+    contains "the name by $1" run_all "$(cat "$work/out")"
+    [ ! -e "$work/started" ] || echo started
+}
+ln -s "$here/program" "$work/link"
+same "with an index beside" "" "$(starts "$here/program")"
+same "with an index beside, by a link" "" "$(starts "$work/link")"
+rm "$here/program.hwindex"
+same "without one" started "$(starts "$here/program")"
+beside "$work/indexes"
+
 # ---- on one core ----
 ways="functions:
 lines:--lines"

@@ -344,9 +344,23 @@ same_with_index poor 1
 cp "$work/with" "$work/exported"
 cp "$sym/poor.debug" "$sym/alone/.debug"
 cp "$sym/poor.debug" "$sym/with/.debug"
+# Whether it was made of them, too, is not known.
+for made in before after; do
+    answers "$sym/alone/poor" "$work/addresses" >"$work/alone"
+    answers "$sym/with/poor" "$work/addresses" >"$work/with"
+    check
+    cmp "$work/alone" "$work/with" || fault "made $made: other names"
+    check
+    ! cmp -s "$work/with" "$work/exported" ||
+        fault "made $made: the later symbols are hidden"
+    contains "made $made: it is told" "its symbol index is of no use: it has \
+symbols only, and there is a debug file with symbols" "$(cat "$work/remarks")"
+    index_of "$sym/with/poor"
+    contains "made anew" "$only" "$index_said"
+done
+# Where that debug file is not, the index has its symbols.
+rm -r "$sym/with/.debug"
 same_with_index poor 1
-check
-! cmp -s "$work/with" "$work/exported" || fault "the later symbols are hidden"
 
 # ---- made ----
 start

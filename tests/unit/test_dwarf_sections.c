@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "buffer.h"
+#include "dwarf_room.h"
 #include "errors.h"
 #include "section_file.h"
 #include "suite.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "failing_memory.h"

@@ -291,6 +291,47 @@ START_TEST(no_packed_block_becomes_more_than_a_block)
 }
 END_TEST
 
+/* The first group has 64 texts, the header says that there are fewer: a search
+ * for the next one may end neither behind the group nor never. */
+START_TEST(texts_that_are_fewer_than_a_group_has_are_not_sought_for_ever)
+{
+    enum { SYMBOLS = 100, FEWER = 40 };
+    struct index_builder *builder = fixture_builder();
+    struct symbol_index_figures figures;
+    struct symbol_index *index;
+    struct buffer bytes;
+    char name[16];
+    int fd;
+
+    fixture_packed = false;
+    index_builder_symbols_only(builder);
+    for (uint64_t i = 0; i < SYMBOLS; i++) {
+        snprintf(name, sizeof(name), "s%03u", (unsigned)i + 1);
+        index_builder_symbol(builder, i * 16, i * 16 + 16, i * 16,
+                             index_builder_name(builder, span_of(name)));
+    }
+    fixture_finish(builder, &bytes, &figures);
+    seal_put((uint8_t *)bytes.data + SEAL_SECTIONS + 16 * INDEX_NAMES + 8,
+             FEWER, 8);
+    index_seal((uint8_t *)bytes.data, bytes.size);
+    index = fixture_open(bytes.data, bytes.size, &fd);
+    ck_assert_ptr_nonnull(index);
+    for (uint64_t i = 0; i < SYMBOLS; i++) {
+        const char *answer = fixture_ask(index, i * 16);
+
+        snprintf(name, sizeof(name), "s%03u ", (unsigned)i + 1);
+        if (i + 1 < FEWER)
+            ck_assert_msg(strncmp(answer, name, 5) == 0, "%s: %s", name,
+                          answer);
+        else
+            ck_assert_str_eq(answer, "damaged");
+    }
+    symbol_index_close(index);
+    fd_close(fd);
+    buffer_fini(&bytes);
+}
+END_TEST
+
 START_TEST(a_file_of_another_build_is_refused)
 {
     static const uint8_t other[] = {0xb1, 0xd0, 3, 4, 5, 6, 7, 9};
@@ -462,6 +503,10 @@ main(void)
     tcase_add_loop_test(tcase, a_file_of_another_build_is_refused, 0, 2);
     tcase_add_loop_test(tcase, numbers_that_lead_astray_are_not_followed, 0,
                         sizeof(astrays) / sizeof(astrays[0]));
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("soon");
+    tcase_add_test(
+        tcase, texts_that_are_fewer_than_a_group_has_are_not_sought_for_ever);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "dwarf_codes.h"
 #include "dwarf_forms.h"
 #include "dwarf_reader.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "errors.h"

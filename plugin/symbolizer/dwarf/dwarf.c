@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "buffer.h"
+#include "dwarf_room.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "inflate.h"
@@ -52,8 +53,7 @@ struct section {
 
 struct dwarf_sections {
     const struct elf_file *elf;
-    size_t memory_max;
-    atomic_size_t used, peak, refused; /* counters: relaxed */
+    struct dwarf_room room;
     struct section list[DWARF_SECTION_COUNT];
 };
 
@@ -148,7 +148,7 @@ dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
         return NULL;
     }
     sections->elf = elf;
-    sections->memory_max = memory_max;
+    sections->room.max = memory_max;
     for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
         pthread_mutex_init(&sections->list[i].lock, NULL);
         kept_texts_init(&sections->list[i].texts);
@@ -184,6 +184,12 @@ dwarf_sections_file(const struct dwarf_sections *sections)
     return sections->elf;
 }
 
+struct dwarf_room *
+dwarf_sections_room(struct dwarf_sections *sections)
+{
+    return &sections->room;
+}
+
 uint64_t
 dwarf_section_size(const struct dwarf_sections *sections,
                    enum dwarf_section which)
@@ -207,66 +213,16 @@ dwarf_section_stream(struct dwarf_sections *sections, enum dwarf_section which)
         sections->list[which].streamed = true;
 }
 
-/* ---- room ---- */
-
-bool
-dwarf_room_try(struct dwarf_sections *sections, size_t size)
-{
-    size_t used, peak;
-
-    used = atomic_load_explicit(&sections->used, memory_order_relaxed);
-    do { /* What is refused is not counted even for a moment. */
-        if (size > sections->memory_max - used)
-            return false;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &sections->used, &used, used + size, memory_order_relaxed,
-        memory_order_relaxed));
-    peak = atomic_load_explicit(&sections->peak, memory_order_relaxed);
-    while (used + size > peak &&
-           !atomic_compare_exchange_weak_explicit(
-               &sections->peak, &peak, used + size, memory_order_relaxed,
-               memory_order_relaxed))
-        ;
-    return true;
-}
-
-bool
-dwarf_room_take(struct dwarf_sections *sections, size_t size)
-{
-    if (dwarf_room_try(sections, size))
-        return true;
-    atomic_fetch_add_explicit(&sections->refused, 1, memory_order_relaxed);
-    return false;
-}
-
-void
-dwarf_room_give(struct dwarf_sections *sections, size_t size)
-{
-    atomic_fetch_sub_explicit(&sections->used, size, memory_order_relaxed);
-}
-
-size_t
-dwarf_room_refused(const struct dwarf_sections *sections)
-{
-    return atomic_load_explicit(&sections->refused, memory_order_relaxed);
-}
-
-size_t
-dwarf_room_peak(const struct dwarf_sections *sections)
-{
-    return atomic_load_explicit(&sections->peak, memory_order_relaxed);
-}
-
 /* ---- reading ---- */
 
 static int
 no_room(struct dwarf_sections *sections, enum dwarf_section which,
         struct error *err)
 {
-    atomic_fetch_add_explicit(&sections->refused, 1, memory_order_relaxed);
+    dwarf_room_refuse(sections);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
-              section_names[which], sections->memory_max);
+              section_names[which], sections->room.max);
     return -1;
 }
 

@@ -19,6 +19,7 @@
 #include "reader.h"
 
 struct buffer;
+struct dwarf_room;
 struct dwarf_sections;
 struct elf_file;
 struct error;
@@ -42,7 +43,7 @@ enum dwarf_section {
 /*
  * Of a file with loaded sections, which has to outlive them, as its descriptor.
  * memory_max is for all that is read and inflated, here and by those who ask
- * for room.
+ * for room, see dwarf_room.h.
  */
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *elf,
                                           size_t memory_max, struct error *err);
@@ -50,6 +51,9 @@ void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 
 const struct elf_file *
 dwarf_sections_file(const struct dwarf_sections *sections);
+
+/* For dwarf_room.h alone. */
+struct dwarf_room *dwarf_sections_room(struct dwarf_sections *sections);
 
 /* As a reader sees it, inflated; 0: not there. */
 uint64_t dwarf_section_size(const struct dwarf_sections *sections,
@@ -84,14 +88,5 @@ int dwarf_section_copy(struct dwarf_sections *sections,
 int dwarf_section_read(struct dwarf_sections *sections,
                        enum dwarf_section which, uint64_t offset, uint64_t size,
                        void *place, struct error *err);
-
-/* Room in memory_max for what the caller keeps; false: there is none. */
-bool dwarf_room_take(struct dwarf_sections *sections, size_t size);
-/* Likewise, for what is as well left undone: not counted as refused. */
-bool dwarf_room_try(struct dwarf_sections *sections, size_t size);
-void dwarf_room_give(struct dwarf_sections *sections, size_t size);
-/* How often there was none: what was read meanwhile may lack something. */
-size_t dwarf_room_refused(const struct dwarf_sections *sections);
-size_t dwarf_room_peak(const struct dwarf_sections *sections);
 
 #endif

@@ -9,6 +9,7 @@
 #include "address_map.h"
 #include "dwarf_codes.h"
 #include "dwarf_reader.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "memory.h"

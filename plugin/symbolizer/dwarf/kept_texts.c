@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "memory.h"
 

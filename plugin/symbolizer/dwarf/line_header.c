@@ -5,6 +5,7 @@
 
 #include "buffer.h"
 #include "dwarf_codes.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "leb128.h"

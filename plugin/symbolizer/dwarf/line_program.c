@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "leb128.h"

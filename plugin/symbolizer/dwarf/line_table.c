@@ -1,6 +1,7 @@
 /* line_table.c - see line_table.h. */
 #include "line_table.h"
 
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "line_program.h"

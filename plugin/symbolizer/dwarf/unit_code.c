@@ -14,6 +14,7 @@
 #include "address_map.h"
 #include "buffer.h"
 #include "code_entry.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "entry_pass.h"

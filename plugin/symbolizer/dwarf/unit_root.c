@@ -6,6 +6,7 @@
 #include "abbrev_table.h"
 #include "dwarf_codes.h"
 #include "dwarf_reader.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "range_list.h"

@@ -45,25 +45,29 @@ span_of(const char *text)
 }
 
 /* Where debug information, or more symbols, came later than an index of symbols
- * only, it is not to hide them. */
+ * only, it is not to hide them; whether they did is not known. */
 static void
 open_index(struct object_names *object, int fd)
 {
-    static const char late[] =
-        "its symbol index is of no use: it has symbols only, and there is "
-        "debug information";
     struct object_sources *from = &object->from;
+    const char *path, *there = NULL;
     struct error why = {0};
-    const char *path;
 
     object->index = symbol_index_open(fd, from->elf.build_id,
                                       from->elf.build_id_size, &why);
-    if (object->index && !symbol_index_symbols_only(object->index))
+    if (object->index && symbol_index_symbols_only(object->index)) {
+        if (debug_file_dwarf(&from->debug, &path))
+            there = "debug information";
+        else if (debug_file_symbols(&from->debug))
+            there = "a debug file with symbols";
+    }
+    if (object->index && !there)
         return;
-    if (object->index && debug_file_dwarf(&from->debug, &path))
-        error_set(&why, ER_UNKNOWN, "%s", late);
-    else if (object->index && !debug_file_symbols(&from->debug))
-        return;
+    if (there)
+        error_set(&why, ER_UNKNOWN,
+                  "its symbol index is of no use: it has symbols only, and "
+                  "there is %s",
+                  there);
     symbol_index_close(object->index);
     object->index = NULL;
     snprintf(object->useless, sizeof(object->useless), "%s", why.text);

@@ -6,6 +6,7 @@
 
 #include "address_map.h"
 #include "dwarf.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "index_builder.h"

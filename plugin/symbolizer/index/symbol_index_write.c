@@ -8,6 +8,7 @@
 
 #include "address_map.h"
 #include "dwarf.h"
+#include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"
