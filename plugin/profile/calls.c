@@ -2,12 +2,15 @@
 #include "calls.h"
 
 #include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "errors.h"
 #include "graph.h"
 #include "memory.h"
 #include "profile.h"
+#include "stack_halves.h"
 #include "view_options.h"
 #include "weights.h"
 
@@ -40,13 +43,13 @@ struct weighing {
     struct passage *passages; /* per location; NULL: names are the stacks' */
 };
 
-/* What is added to. */
+/* What half of the stacks are added to, or all. */
 struct sums {
+    alignas(STACK_HALVES_APART) const struct weighing *w;
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
     uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
-    uint32_t node_count;
     struct met *met; /* per location */
 };
 
@@ -99,7 +102,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
     if (s->edge_count == s->edge_room && grow_edges(s) != 0)
         return -1;
-    slot = s->table ? &s->table[caller * s->node_count + callee]
+    slot = s->table ? &s->table[caller * s->w->among->node_count + callee]
                     : edge_slot(s, caller, callee);
     if (*slot == 0) {
         s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
@@ -111,11 +114,11 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
 /* Names of frames that follow each other, after one of *callee. */
 static int
-add_calls(const struct weighing *w, struct sums *s, const uint32_t *names,
-          size_t count, double value, uint32_t *callee)
+add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
+          uint32_t *callee)
 {
     for (size_t k = 0; k < count; k++) {
-        uint32_t caller = w->among->nodes[names[k]];
+        uint32_t caller = s->w->among->nodes[names[k]];
 
         if (caller && *callee &&
             add_call(s, caller - 1, *callee - 1, value) != 0)
@@ -130,9 +133,9 @@ add_calls(const struct weighing *w, struct sums *s, const uint32_t *names,
  * the calls within a location are added once, at the end.
  */
 static int
-add_located(const struct weighing *w, struct sums *s,
-            const struct profile_stack *stack, double value)
+add_located(struct sums *s, const struct profile_stack *stack, double value)
 {
+    const struct weighing *w = s->w;
     const struct stack_names *names = &w->weights->names;
     struct allocator_cut cut = stack_names_cut(names, stack);
     uint32_t callee = 0, at = cut.location;
@@ -141,7 +144,7 @@ add_located(const struct weighing *w, struct sums *s,
         struct shown_frames shown = names->shown[stack->locations[at++]];
 
         if (cut.frame < shown.count &&
-            add_calls(w, s, names->symbols.names + shown.first + cut.frame,
+            add_calls(s, names->symbols.names + shown.first + cut.frame,
                       shown.count - cut.frame, value, &callee) != 0)
             return -1;
     }
@@ -165,8 +168,9 @@ add_located(const struct weighing *w, struct sums *s,
 }
 
 static int
-add_within_locations(const struct weighing *w, struct sums *s)
+add_within_locations(struct sums *s)
 {
+    const struct weighing *w = s->w;
     const struct stack_names *names = &w->weights->names;
 
     for (size_t i = 0; i < w->profile->location_count; i++) {
@@ -174,7 +178,7 @@ add_within_locations(const struct weighing *w, struct sums *s)
         uint32_t callee = 0;
 
         if (s->met[i].any &&
-            add_calls(w, s, names->symbols.names + shown.first, shown.count,
+            add_calls(s, names->symbols.names + shown.first, shown.count,
                       s->met[i].value, &callee) != 0)
             return -1;
     }
@@ -206,18 +210,24 @@ make_passages(struct weighing *w)
 
 /* The table is for few nodes, as they nearly always are. */
 static int
-sums_init(struct sums *s, const struct weighing *w)
+sums_init(struct sums *s)
 {
+    enum { METS_APART = STACK_HALVES_APART / sizeof(struct met) };
+    const struct weighing *w = s->w;
     size_t count = w->among->node_count;
 
-    s->node_count = w->among->node_count;
-    if (count <= TABLE_NODES_MAX)
+    if (count <= TABLE_NODES_MAX) {
         s->table = mem_zalloc(count * count, sizeof(*s->table));
-    if (w->passages)
-        s->met = mem_zalloc(w->profile->location_count, sizeof(*s->met));
-    return (s->table || count > TABLE_NODES_MAX) && (s->met || !w->passages)
-               ? 0
-               : -1;
+        if (!s->table)
+            return -1;
+    }
+    if (w->passages) {
+        s->met = mem_zalloc(w->profile->location_count + METS_APART,
+                            sizeof(*s->met));
+        if (!s->met)
+            return -1;
+    }
+    return 0;
 }
 
 static void
@@ -229,31 +239,71 @@ sums_fini(struct sums *s)
     mem_free(s->met);
 }
 
+/* Unlike nodes, an edge counts each time it is met in a recursion. */
 static int
-add_stack(const struct weighing *w, struct sums *s,
-          const struct profile_stack *stack)
+add_stack(struct sums *s, const struct profile_stack *stack)
 {
-    double value = profile_value(stack, w->options->measure);
+    struct weights *weights = s->w->weights;
+    double value = profile_value(stack, s->w->options->measure);
     uint32_t callee = 0;
     size_t count;
 
-    if (w->passages)
-        return add_located(w, s, stack, value);
-    if (stack_names_list(&w->weights->names, stack, w->weights->frames,
-                         &count) != 0)
+    if (s->w->passages)
+        return add_located(s, stack, value);
+    if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
         return -1;
-    return add_calls(w, s, w->weights->frames, count, value, &callee);
+    return add_calls(s, weights->frames, count, value, &callee);
 }
 
-/* Unlike nodes, an edge counts each time it is met in a recursion. */
+/* stack_walk */
 static int
-add_stacks(const struct weighing *w, struct sums *s, struct error *err)
+add_stacks(void *arg, size_t first, size_t end, struct error *err)
 {
-    for (size_t i = 0; i < w->profile->stack_count; i++)
-        if (view_cancelled(w->options, i, err) ||
-            add_stack(w, s, &w->profile->stacks[i]) != 0)
+    struct sums *s = arg;
+
+    for (size_t i = first; i < end; i++) {
+        if (view_cancelled(s->w->options, i, err))
             return -1;
-    return w->passages ? add_within_locations(w, s) : 0;
+        if (add_stack(s, &s->w->profile->stacks[i]) != 0) {
+            error_memory(err, "the call graph");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Values are those of stacks, whose sums are exact in any order. */
+static int
+add_sums(struct sums *to, const struct sums *from)
+{
+    for (uint32_t i = 0; i < from->edge_count; i++) {
+        const struct graph_edge *edge = &from->edges[i];
+
+        if (add_call(to, edge->caller, edge->callee, edge->value) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < to->w->profile->location_count; i++) {
+        to->met[i].any |= from->met[i].any;
+        to->met[i].value += from->met[i].value;
+    }
+    return 0;
+}
+
+static int
+add_all(struct sums *s, struct error *err)
+{
+    const struct weighing *w = s->w;
+    struct sums second = {.w = w};
+    int rc = -1;
+
+    if (!w->passages || !stack_halves_wanted(w->profile, w->options))
+        return add_stacks(s, 0, w->profile->stack_count, err);
+    if (sums_init(&second) == 0)
+        rc = stack_halves_walk(w->profile, add_stacks, s, &second, err);
+    if (rc == 0)
+        rc = add_sums(s, &second);
+    sums_fini(&second);
+    return rc;
 }
 
 int
@@ -265,14 +315,15 @@ calls_weigh(struct calls *calls, struct weights *weights,
                          .profile = weights->names.profile,
                          .options = options,
                          .among = among};
-    struct sums sums = {0};
+    struct sums sums = {.w = &w};
     int rc = -1;
 
     if (w.profile->location_count == 0)
         return 0;
     assert(weights->names.shown && weights->names.symbols.names);
     if ((!stack_names_are_located(&weights->names) || make_passages(&w) == 0) &&
-        sums_init(&sums, &w) == 0 && add_stacks(&w, &sums, err) == 0) {
+        sums_init(&sums) == 0 && add_all(&sums, err) == 0 &&
+        (!w.passages || add_within_locations(&sums) == 0)) {
         *calls = (struct calls){sums.edges, sums.edge_count};
         sums.edges = NULL;
         rc = 0;

@@ -21,8 +21,8 @@ struct calls {
     uint32_t count;
 };
 
-/* -1 without memory, past the ceiling or cancelled, of which *err has the last
- * alone. */
+/* -1 without memory, past the ceiling or cancelled; *err may lack that it is
+ * memory. */
 int calls_weigh(struct calls *calls, struct weights *weights,
                 const struct calls_among *among,
                 const struct view_options *options, struct error *err);
