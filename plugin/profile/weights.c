@@ -77,7 +77,7 @@ add_leaf(struct half *half, uint32_t name, struct share *share)
     half->focus += share->value;
 }
 
-static void
+static inline void
 add_names(struct half *half, const uint32_t *names, size_t count,
           struct share *share)
 {
