@@ -415,6 +415,7 @@ main(int argc, char **argv)
     large_heap(heap_bytes);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;
+    command.options.may_thread = true;
     if (command.help) {
         prof_flags_usage();
         return EXIT_SUCCESS;

@@ -95,7 +95,7 @@ static const char *const jeprof_skips[] = {
 static bool
 starts_with(const char *name, const char *start)
 {
-    return strncmp(name, start, strlen(start)) == 0;
+    return name[0] == start[0] && strncmp(name, start, strlen(start)) == 0;
 }
 
 /* name, up to size, is one of the list. */
@@ -103,7 +103,8 @@ static bool
 is_one_of(const char *name, size_t size, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strlen(list[i]) == size && memcmp(list[i], name, size) == 0)
+        if (list[i][0] == name[0] && strncmp(list[i], name, size) == 0 &&
+            list[i][size] == '\0')
             return true;
     return false;
 }

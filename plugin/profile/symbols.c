@@ -12,7 +12,7 @@
 #include "texts.h"
 #include "view_options.h"
 
-enum { NAME_BYTES_MAX = 16 << 20 };
+enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 
 /* A frame while names are being made. */
 struct draft {
@@ -26,11 +26,11 @@ struct maker {
     struct texts *texts;
     struct texts *full; /* full names, which are long: only to number them */
     struct buffer scratch;
-    struct draft *drafts; /* per frame */
-    uint32_t *shortened;  /* of a full name: 1 + its short name, once known */
-    uint8_t *entries;     /* of a short name: see is_entry */
-    const struct location *tagged; /* the last whose symbol was tagged */
-    uint32_t tag;                  /* the tagged one's number */
+    /* Per frame: the parts of its draft, until names are those of the texts. */
+    uint32_t *short_names, *names;
+    uint32_t *shortened; /* of a full name: 1 + its short name, once known */
+    uint32_t shortened_room;
+    uint8_t *entries;  /* of a short name: see is_entry */
     uint32_t *seen;    /* of a short name: 1 + its first full name */
     bool *ambiguous;   /* a short name of several full ones */
     uint32_t *unique;  /* of a full name: 1 + its name@address */
@@ -47,6 +47,21 @@ add_scratch(struct maker *m, struct texts *texts, uint32_t *number)
     return 0;
 }
 
+static int
+grow_shortened(struct maker *m)
+{
+    uint32_t before = m->shortened_room;
+    uint32_t room = before ? before * 2 : SHORTENED_FIRST;
+    uint32_t *grown = mem_realloc(m->shortened, room * sizeof(*grown));
+
+    if (!grown)
+        return -1;
+    memset(grown + before, 0, (room - before) * sizeof(*grown));
+    m->shortened = grown;
+    m->shortened_room = room;
+    return 0;
+}
+
 /* Both the name's number and its short name's; thousands of frames share
  * hundreds of names. */
 static int
@@ -57,6 +72,9 @@ shorten(struct maker *m, const char *name, struct draft *draft)
 
     if (texts_add_lasting(m->full, name, &draft->full_name) != 0)
         return -1;
+    while (draft->full_name >= m->shortened_room)
+        if (grow_shortened(m) != 0)
+            return -1;
     known = &m->shortened[draft->full_name];
     if (*known == 0) {
         buffer_clear(&m->scratch);
@@ -70,26 +88,27 @@ shorten(struct maker *m, const char *name, struct draft *draft)
     return 0;
 }
 
-/* "symbol<0123456789abcdef>".  Addresses ascend, so that those of one symbol
- * follow each other. */
+/* "symbol<0123456789abcdef>" */
 static int
 tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
 {
-    const struct location *last = m->tagged;
+    buffer_clear(&m->scratch);
+    buffer_text(&m->scratch, location->symbol);
+    buffer_char(&m->scratch, '<');
+    granularity_address(&m->scratch, location->symbol_start);
+    buffer_char(&m->scratch, '>');
+    return add_scratch(m, m->full, number);
+}
 
-    if (!last || last->symbol != location->symbol ||
-        last->symbol_start != location->symbol_start) {
-        buffer_clear(&m->scratch);
-        buffer_text(&m->scratch, location->symbol);
-        buffer_char(&m->scratch, '<');
-        granularity_address(&m->scratch, location->symbol_start);
-        buffer_char(&m->scratch, '>');
-        if (add_scratch(m, m->full, &m->tag) != 0)
-            return -1;
-        m->tagged = location;
-    }
-    *number = m->tag;
-    return 0;
+/* Mostly the first byte tells that a symbol is no inlined frame's. */
+static bool
+begins(const char *symbol, const struct maker *m, uint32_t short_name)
+{
+    const char *name = texts_get(m->texts, short_name);
+    size_t size = texts_size(m->texts, short_name);
+
+    return size == 0 ||
+           (symbol[0] == name[0] && strncmp(symbol, name, size) == 0);
 }
 
 /*
@@ -100,15 +119,9 @@ static int
 draft_frame(struct maker *m, const struct location *location,
             const struct frame *frame, struct draft *draft)
 {
-    const char *name;
-
     if (shorten(m, frame->function, draft) != 0)
         return -1;
-    if (!location->symbol)
-        return 0;
-    name = texts_get(m->texts, draft->short_name);
-    if (strncmp(location->symbol, name,
-                texts_size(m->texts, draft->short_name)) != 0)
+    if (!location->symbol || !begins(location->symbol, m, draft->short_name))
         return 0;
     if (shorten(m, location->symbol, draft) != 0)
         return -1;
@@ -145,58 +158,64 @@ tag_of(const char *name, size_t *size)
     return open;
 }
 
+static struct draft
+draft_of(const struct maker *m, uint32_t frame)
+{
+    return (struct draft){m->short_names[frame], m->names[frame]};
+}
+
 /* Only the outermost frame of an address decides, as in jeprof. */
-static const struct draft *
+static struct draft
 outermost(const struct maker *m, const uint32_t *first, size_t location)
 {
-    return &m->drafts[first[location + 1] - 1];
+    return draft_of(m, first[location + 1] - 1);
 }
 
 static int
 tell_apart(struct maker *m, const uint32_t *first)
 {
-    const struct draft *draft;
+    struct draft draft;
     const char *tag;
     uint32_t number;
     size_t size;
 
     for (size_t i = 0; i < m->profile->location_count; i++) {
         draft = outermost(m, first, i);
-        if (!is_tagged(texts_get(m->full, draft->full_name)))
+        if (!is_tagged(texts_get(m->full, draft.full_name)))
             continue;
-        if (m->seen[draft->short_name] == 0)
-            m->seen[draft->short_name] = draft->full_name + 1;
-        else if (m->seen[draft->short_name] != draft->full_name + 1)
-            m->ambiguous[draft->short_name] = true;
+        if (m->seen[draft.short_name] == 0)
+            m->seen[draft.short_name] = draft.full_name + 1;
+        else if (m->seen[draft.short_name] != draft.full_name + 1)
+            m->ambiguous[draft.short_name] = true;
     }
     for (size_t i = 0; i < m->profile->location_count; i++) {
         draft = outermost(m, first, i);
-        if (!m->ambiguous[draft->short_name] || m->unique[draft->full_name])
+        if (!m->ambiguous[draft.short_name] || m->unique[draft.full_name])
             continue;
-        tag = tag_of(texts_get(m->full, draft->full_name), &size);
+        tag = tag_of(texts_get(m->full, draft.full_name), &size);
         if (!tag)
             continue;
         buffer_clear(&m->scratch);
-        buffer_text(&m->scratch, texts_get(m->texts, draft->short_name));
+        buffer_text(&m->scratch, texts_get(m->texts, draft.short_name));
         buffer_char(&m->scratch, '@');
         buffer_add(&m->scratch, tag, size);
         if (add_scratch(m, m->texts, &number) != 0)
             return -1;
-        m->unique[draft->full_name] = number + 1;
+        m->unique[draft.full_name] = number + 1;
     }
     return 0;
 }
 
 /* Perl's /Callback.*::Run$/ */
 static bool
-is_run(const char *name)
+is_run(const char *name, size_t size)
 {
-    static const char tail[] = "::Run";
-    const char *callback = strstr(name, "Callback");
-    size_t size = callback ? strlen(callback) : 0;
+    static const char head[] = "Callback", tail[] = "::Run";
+    const size_t head_size = sizeof(head) - 1, tail_size = sizeof(tail) - 1;
 
-    return size >= sizeof("Callback") - 1 + sizeof(tail) - 1 &&
-           strcmp(callback + size - (sizeof(tail) - 1), tail) == 0;
+    return size >= head_size + tail_size &&
+           memcmp(name + size - tail_size, tail, tail_size) == 0 &&
+           memmem(name, size - tail_size, head, head_size) != NULL;
 }
 
 static int
@@ -225,7 +244,7 @@ name_function(struct maker *m, const struct draft *draft, bool inlined,
     *name = unique ? unique - 1 : draft->short_name;
     if (inlined)
         return name_inlined(m, name);
-    *run = is_run(texts_get(m->texts, *name)) &&
+    *run = is_run(texts_get(m->texts, *name), texts_size(m->texts, *name)) &&
            m->granularity != GRANULARITY_FILES;
     return 0;
 }
@@ -254,31 +273,33 @@ static bool
 is_entry(const struct maker *m, uint32_t short_name, bool jeprof_rule)
 {
     uint8_t *entry = &m->entries[short_name];
-    const char *name = texts_get(m->texts, short_name);
+    const char *name;
 
-    if (*entry == ENTRY_UNKNOWN)
+    if (*entry == ENTRY_UNKNOWN) {
+        name = texts_get(m->texts, short_name);
         *entry = (jeprof_rule ? allocator_is_skipped_by_jeprof(name)
                               : allocator_is_entry(name))
                      ? ENTRY
                      : ENTRY_NOT;
+    }
     return *entry == ENTRY;
 }
 
 static struct allocator_part
 part_of(const struct maker *m, const struct location *location,
-        const struct draft *drafts, bool jeprof_rule)
+        const uint32_t *short_names, bool jeprof_rule)
 {
     struct allocator_part part = {0};
     uint32_t count = location->frame_count;
 
     if (jeprof_rule) {
-        if (is_entry(m, drafts[count - 1].short_name, true))
+        if (is_entry(m, short_names[count - 1], true))
             part.frames = (uint16_t)count;
     } else if (location->in_allocator) {
         part.in_object = true;
         part.frames = (uint16_t)count;
     } else {
-        while (count > 0 && !is_entry(m, drafts[count - 1].short_name, false))
+        while (count > 0 && !is_entry(m, short_names[count - 1], false))
             count--;
         part.frames = (uint16_t)count;
     }
@@ -296,29 +317,52 @@ count_frames(const struct profile *profile, uint32_t *first)
     return 0;
 }
 
+/*
+ * Addresses ascend, so that most have the same symbol and outer frames as the
+ * one before.  Whether that has the same frame as many from the outermost.
+ */
+static bool
+is_as_before(const struct location *location, uint32_t frame)
+{
+    const struct location *before = location - 1;
+    uint32_t outer = location->frame_count - frame;
+
+    return before->frame_count >= outer && before->symbol == location->symbol &&
+           before->symbol_start == location->symbol_start &&
+           before->frames[before->frame_count - outer].function ==
+               location->frames[frame].function;
+}
+
 static int
 draft_all(struct maker *m, const uint32_t *first)
 {
+    struct draft draft;
+
     for (size_t i = 0; i < m->profile->location_count; i++) {
         const struct location *location = &m->profile->locations[i];
 
-        for (uint32_t k = 0; k < location->frame_count; k++)
-            if (draft_frame(m, location, &location->frames[k],
-                            &m->drafts[first[i] + k]) != 0)
+        for (uint32_t k = 0; k < location->frame_count; k++) {
+            if (i > 0 && is_as_before(location, k))
+                draft = draft_of(m, first[i] + k - location->frame_count);
+            else if (draft_frame(m, location, &location->frames[k], &draft) !=
+                     0)
                 return -1;
+            m->short_names[first[i] + k] = draft.short_name;
+            m->names[first[i] + k] = draft.full_name;
+        }
     }
     return 0;
 }
 
 static int
-name_all(struct maker *m, const uint32_t *first, uint32_t *names,
-         uint32_t *short_names, bool *runs)
+name_all(struct maker *m, const uint32_t *first, bool *runs)
 {
     for (size_t i = 0; i < m->profile->location_count; i++)
         for (uint32_t k = first[i]; k < first[i + 1]; k++) {
-            short_names[k] = m->drafts[k].short_name;
-            if (name_frame(m, &m->profile->locations[i], k - first[i],
-                           &m->drafts[k], &names[k], &runs[k]) != 0)
+            struct draft draft = draft_of(m, k);
+
+            if (name_frame(m, &m->profile->locations[i], k - first[i], &draft,
+                           &m->names[k], &runs[k]) != 0)
                 return -1;
         }
     return 0;
@@ -335,24 +379,20 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     uint32_t *first = arena_alloc(arena, (locations + 1) * sizeof(*first));
     struct allocator_part *parts =
         arena_alloc(arena, locations * sizeof(*parts));
-    uint32_t *names, *short_names;
     bool *runs;
     int rc = -1;
 
     buffer_init(&m.scratch, NAME_BYTES_MAX);
     if (!first || !parts || count_frames(profile, first) != 0)
         goto out;
-    m.drafts = mem_zalloc(first[locations], sizeof(*m.drafts));
     /* The texts of names are stored once each. */
     m.full = texts_new_borrowing(arena, profile->names != NULL);
-    /* A frame adds at most its name, its symbol, and that with a tag. */
-    m.shortened =
-        mem_zalloc((size_t)first[locations] * 3, sizeof(*m.shortened));
-    names = arena_alloc(arena, first[locations] * sizeof(*names));
-    short_names = arena_alloc(arena, first[locations] * sizeof(*short_names));
+    m.names = arena_alloc(arena, first[locations] * sizeof(*m.names));
+    m.short_names =
+        arena_alloc(arena, first[locations] * sizeof(*m.short_names));
     runs = arena_alloc(arena, first[locations] * sizeof(*runs));
-    if (!m.drafts || !m.full || !m.shortened || !names || !short_names ||
-        !runs || draft_all(&m, first) != 0)
+    if (!m.full || !m.names || !m.short_names || !runs ||
+        draft_all(&m, first) != 0)
         goto out;
     count = texts_count(texts);
     m.seen = mem_zalloc(count, sizeof(*m.seen));
@@ -363,14 +403,14 @@ symbols_make(const struct profile *profile, const struct view_options *options,
         tell_apart(&m, first) != 0)
         goto out;
     m.inlined = mem_zalloc(texts_count(texts), sizeof(*m.inlined));
-    if (!m.inlined || name_all(&m, first, names, short_names, runs) != 0)
+    if (!m.inlined || name_all(&m, first, runs) != 0)
         goto out;
     for (size_t i = 0; i < locations; i++)
-        parts[i] = part_of(&m, &profile->locations[i], &m.drafts[first[i]],
+        parts[i] = part_of(&m, &profile->locations[i], &m.short_names[first[i]],
                            options->allocator_frames);
     *out = (struct symbols){first,
-                            names,
-                            short_names,
+                            m.names,
+                            m.short_names,
                             runs,
                             memchr(runs, true, first[locations]) != NULL,
                             parts};
@@ -378,7 +418,6 @@ symbols_make(const struct profile *profile, const struct view_options *options,
 out:
     buffer_fini(&m.scratch);
     texts_free(m.full);
-    mem_free(m.drafts);
     mem_free(m.shortened);
     mem_free(m.seen);
     mem_free(m.ambiguous);

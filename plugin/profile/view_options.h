@@ -42,6 +42,8 @@ struct view_options {
      * that none may; NULL: any. */
     const char *focus, *ignore;
     const atomic_bool *cancelled; /* or NULL */
+    /* Another core may help: in a process that does nothing else. */
+    bool may_thread;
 };
 
 /* in use bytes by function, 80, .005, .001, 8: jeprof's */

@@ -1,11 +1,13 @@
 /* weights.c - see weights.h. */
 #include "weights.h"
 
+#include <stdalign.h>
 #include <string.h>
 
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
+#include "stack_halves.h"
 #include "texts.h"
 #include "view_options.h"
 
@@ -15,13 +17,26 @@ struct sum {
     uint32_t seen;          /* 1 + the stack that it was last met in */
 };
 
-/* While stacks are weighed. */
+/* Of a name, as the innermost of stacks. */
+struct flat {
+    double value, variance;
+};
+
+/* What weighing only looks at. */
 struct weighing {
     struct weights *weights;
+    const struct profile *profile;
     const struct view_options *options;
-    struct sum *sums;  /* per text */
     uint32_t nameless; /* the text "", what no name was left of: not weighed */
     bool located;      /* stacks show what their locations show */
+};
+
+/* What half of the stacks are added to. */
+struct half {
+    alignas(STACK_HALVES_APART) const struct weighing *w;
+    struct sum *sums;   /* per text */
+    struct flat *flats; /* likewise */
+    double focus;
 };
 
 /* What one stack adds; of a name its first frame alone: recursion counts
@@ -32,23 +47,42 @@ struct share {
     bool leaf; /* the next name is the innermost */
 };
 
-static void
-add_leaf(struct weighing *w, struct weight *weight, struct share *share)
+static int
+half_init(struct half *half)
 {
-    share->leaf = false;
-    weight->flat += share->value;
-    weight->flat_variance += share->variance;
-    w->weights->focus += share->value;
+    enum {
+        SUMS_APART = STACK_HALVES_APART / sizeof(struct sum) + 1,
+        FLATS_APART = STACK_HALVES_APART / sizeof(struct flat)
+    };
+    uint32_t count = half->w->weights->count;
+
+    half->sums = mem_zalloc(count + SUMS_APART, sizeof(*half->sums));
+    half->flats = mem_zalloc(count + FLATS_APART, sizeof(*half->flats));
+    return half->sums && half->flats ? 0 : -1;
 }
 
 static void
-add_names(struct weighing *w, const uint32_t *names, size_t count,
+half_fini(struct half *half)
+{
+    mem_free(half->sums);
+    mem_free(half->flats);
+}
+
+static void
+add_leaf(struct half *half, uint32_t name, struct share *share)
+{
+    share->leaf = false;
+    half->flats[name].value += share->value;
+    half->flats[name].variance += share->variance;
+    half->focus += share->value;
+}
+
+static inline void
+add_names(struct half *half, const uint32_t *names, size_t count,
           struct share *share)
 {
-    struct weight *list = w->weights->list;
-
     for (size_t k = 0; k < count; k++) {
-        struct sum *sum = &w->sums[names[k]];
+        struct sum *sum = &half->sums[names[k]];
 
         if (sum->seen == share->mark)
             continue;
@@ -56,16 +90,16 @@ add_names(struct weighing *w, const uint32_t *names, size_t count,
         sum->value += share->value;
         sum->variance += share->variance;
         if (share->leaf)
-            add_leaf(w, &list[names[k]], share);
+            add_leaf(half, names[k], share);
     }
 }
 
 /* Where names are those of the locations. */
 static void
-add_located(struct weighing *w, const struct profile_stack *stack,
+add_located(struct half *half, const struct profile_stack *stack,
             struct share *share)
 {
-    const struct stack_names *names = &w->weights->names;
+    const struct stack_names *names = &half->w->weights->names;
     struct allocator_cut cut = stack_names_cut(names, stack);
     uint32_t skipped = cut.frame;
 
@@ -73,14 +107,15 @@ add_located(struct weighing *w, const struct profile_stack *stack,
         struct shown_frames shown = names->shown[stack->locations[i]];
 
         if (skipped < shown.count)
-            add_names(w, names->symbols.names + shown.first + skipped,
+            add_names(half, names->symbols.names + shown.first + skipped,
                       shown.count - skipped, share);
     }
 }
 
 static int
-add_stack(struct weighing *w, const struct profile_stack *stack, uint32_t mark)
+add_stack(struct half *half, const struct profile_stack *stack, uint32_t mark)
 {
+    const struct weighing *w = half->w;
     struct weights *weights = w->weights;
     struct share share = {.value = profile_value(stack, w->options->measure),
                           .mark = mark,
@@ -90,44 +125,99 @@ add_stack(struct weighing *w, const struct profile_stack *stack, uint32_t mark)
     if (w->options->measure == MEASURE_INUSE_SPACE)
         share.variance = stack->variance;
     if (w->nameless < weights->count)
-        w->sums[w->nameless].seen = mark;
+        half->sums[w->nameless].seen = mark;
     if (w->located) {
-        add_located(w, stack, &share);
+        add_located(half, stack, &share);
         return 0;
     }
     if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
         return -1;
-    add_names(w, weights->frames, count, &share);
+    add_names(half, weights->frames, count, &share);
     return 0;
 }
 
+/* stack_walk */
 static int
-weigh(struct weighing *w, const struct profile *profile, struct error *err)
+add_stacks(void *arg, size_t first, size_t end, struct error *err)
 {
-    struct weights *weights = w->weights;
-    struct texts *texts = weights->names.texts;
+    struct half *half = arg;
 
-    w->located = stack_names_are_located(&weights->names);
-    for (w->nameless = 0; w->nameless < weights->count; w->nameless++)
-        if (*texts_get(texts, w->nameless) == '\0')
-            break;
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        if (view_cancelled(w->options, i, err))
+    for (size_t i = first; i < end; i++) {
+        if (view_cancelled(half->w->options, i, err))
             return -1;
-        if (add_stack(w, &profile->stacks[i], (uint32_t)i + 1) != 0) {
+        if (add_stack(half, &half->w->profile->stacks[i], (uint32_t)i + 1) !=
+            0) {
             error_memory(err, "the functions' names");
             return -1;
         }
     }
-    for (uint32_t i = 0; i < weights->count; i++) {
-        const struct sum *sum = &w->sums[i];
-
-        if (sum->seen && i != w->nameless)
-            weights->list[i].name = texts_get(texts, i);
-        weights->list[i].cumulative = sum->value;
-        weights->list[i].cumulative_variance = sum->variance;
-    }
     return 0;
+}
+
+/* Half has nothing afterwards. */
+static void
+take_half(struct half *half)
+{
+    struct weights *weights = half->w->weights;
+
+    for (uint32_t i = 0; i < weights->count; i++) {
+        struct weight *weight = &weights->list[i];
+        struct sum *sum = &half->sums[i];
+        struct flat *flat = &half->flats[i];
+
+        if (sum->seen && i != half->w->nameless)
+            weight->name = texts_get(weights->names.texts, i);
+        weight->flat += flat->value;
+        weight->flat_variance += flat->variance;
+        weight->cumulative += sum->value;
+        weight->cumulative_variance += sum->variance;
+        *sum = (struct sum){0};
+        *flat = (struct flat){0};
+    }
+    weights->focus += half->focus;
+    half->focus = 0;
+}
+
+/*
+ * Variances are no whole numbers: what they add up to depends on the order.
+ * So halves are always added up by themselves first, even by one thread.
+ */
+static int
+weigh_halves(struct half *first, struct half *second, struct error *err)
+{
+    const struct profile *profile = first->w->profile;
+    size_t middle = stack_halves_middle(profile);
+
+    if (second) {
+        if (stack_halves_walk(profile, add_stacks, first, second, err) != 0)
+            return -1;
+        take_half(first);
+        take_half(second);
+        return 0;
+    }
+    if (add_stacks(first, 0, middle, err) != 0)
+        return -1;
+    take_half(first);
+    if (add_stacks(first, middle, profile->stack_count, err) != 0)
+        return -1;
+    take_half(first);
+    return 0;
+}
+
+static int
+weigh(const struct weighing *w, struct error *err)
+{
+    struct half first = {.w = w}, second = {.w = w};
+    bool both = w->located && stack_halves_wanted(w->profile, w->options);
+    int rc = -1;
+
+    if (half_init(&first) == 0 && (!both || half_init(&second) == 0))
+        rc = weigh_halves(&first, both ? &second : NULL, err);
+    else
+        error_memory(err, "the functions' weights");
+    half_fini(&first);
+    half_fini(&second);
+    return rc;
 }
 
 int
@@ -135,23 +225,25 @@ weights_init(struct weights *weights, const struct profile *profile,
              const struct view_options *options, struct arena *arena,
              struct error *err)
 {
-    struct weighing w = {.weights = weights, .options = options};
-    int rc = -1;
+    struct weighing w = {
+        .weights = weights, .profile = profile, .options = options};
+    struct stack_names *names = &weights->names;
 
     memset(weights, 0, sizeof(*weights));
-    if (stack_names_share(&weights->names, profile, options, arena, err) != 0)
+    if (stack_names_share(names, profile, options, arena, err) != 0)
         return -1;
-    weights->count = weights->names.texts_max;
+    weights->count = names->texts_max;
     weights->list = mem_zalloc(weights->count, sizeof(*weights->list));
-    weights->frames =
-        mem_zalloc(weights->names.longest, sizeof(*weights->frames));
-    w.sums = mem_zalloc(weights->count, sizeof(*w.sums));
-    if (weights->list && weights->frames && w.sums)
-        rc = weigh(&w, profile, err);
-    else
+    weights->frames = mem_zalloc(names->longest, sizeof(*weights->frames));
+    if (!weights->list || !weights->frames) {
         error_memory(err, "the functions' weights");
-    mem_free(w.sums);
-    return rc;
+        return -1;
+    }
+    w.located = stack_names_are_located(names);
+    while (w.nameless < weights->count &&
+           *texts_get(names->texts, w.nameless) != '\0')
+        w.nameless++;
+    return weigh(&w, err);
 }
 
 void

@@ -1,0 +1,341 @@
+/* calls.c - see calls.h. */
+#include "calls.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "errors.h"
+#include "graph.h"
+#include "memory.h"
+#include "profile.h"
+#include "stack_halves.h"
+#include "view_options.h"
+#include "weights.h"
+
+enum {
+    EDGES_FIRST = 1024, /* a power of two */
+    EDGES_MAX = 1 << 24,
+    TABLE_NODES_MAX = 256 /* whose edges are looked up without a hash */
+};
+
+/* Of a location: which nodes (from 1; 0: none) its frames are, where the
+ * allocator's own do not hide some. */
+struct passage {
+    uint32_t inner, outer; /* the innermost frame's, and the outermost's */
+    bool shown;            /* it has frames */
+    bool calls;            /* some call each other */
+};
+
+/* Of one whose frames call each other: the stacks that all of them are in. */
+struct met {
+    double value;
+    bool any;
+};
+
+/* What is only looked at while stacks are. */
+struct weighing {
+    struct weights *weights;
+    const struct profile *profile;
+    const struct view_options *options;
+    const struct calls_among *among;
+    struct passage *passages; /* per location; NULL: names are the stacks' */
+};
+
+/* What half of the stacks are added to, or all. */
+struct sums {
+    alignas(STACK_HALVES_APART) const struct weighing *w;
+    struct graph_edge *edges;
+    uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
+    uint32_t edge_count, edge_room;
+    uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
+    struct met *met; /* per location */
+};
+
+static uint32_t *
+edge_slot(const struct sums *s, uint32_t caller, uint32_t callee)
+{
+    uint64_t key = (uint64_t)caller << 32 | callee;
+    uint32_t mask = s->edge_room * 2 - 1;
+    uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+
+    for (; s->slots[i]; i = (i + 1) & mask) {
+        const struct graph_edge *edge = &s->edges[s->slots[i] - 1];
+
+        if (edge->caller == caller && edge->callee == callee)
+            break;
+    }
+    return &s->slots[i];
+}
+
+static int
+grow_edges(struct sums *s)
+{
+    uint32_t room = s->edge_room ? s->edge_room * 2 : EDGES_FIRST;
+    struct graph_edge *edges;
+    uint32_t *slots;
+
+    if (room > EDGES_MAX)
+        return -1;
+    edges = mem_realloc(s->edges, room * sizeof(*edges));
+    if (!edges)
+        return -1;
+    s->edges = edges;
+    s->edge_room = room;
+    if (s->table)
+        return 0;
+    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
+    if (!slots)
+        return -1;
+    mem_free(s->slots);
+    s->slots = slots;
+    for (uint32_t i = 0; i < s->edge_count; i++)
+        *edge_slot(s, edges[i].caller, edges[i].callee) = i + 1;
+    return 0;
+}
+
+static int
+add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
+{
+    uint32_t *slot;
+
+    if (s->edge_count == s->edge_room && grow_edges(s) != 0)
+        return -1;
+    slot = s->table ? &s->table[caller * s->w->among->node_count + callee]
+                    : edge_slot(s, caller, callee);
+    if (*slot == 0) {
+        s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
+        *slot = s->edge_count;
+    }
+    s->edges[*slot - 1].value += value;
+    return 0;
+}
+
+/* Names of frames that follow each other, after one of *callee. */
+static int
+add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
+          uint32_t *callee)
+{
+    for (size_t k = 0; k < count; k++) {
+        uint32_t caller = s->w->among->nodes[names[k]];
+
+        if (caller && *callee &&
+            add_call(s, caller - 1, *callee - 1, value) != 0)
+            return -1;
+        *callee = caller;
+    }
+    return 0;
+}
+
+/*
+ * Where names are those of the locations: few frames are nodes that stay, and
+ * the calls within a location are added once, at the end.
+ */
+static int
+add_located(struct sums *s, const struct profile_stack *stack, double value)
+{
+    const struct weighing *w = s->w;
+    const struct stack_names *names = &w->weights->names;
+    struct allocator_cut cut = stack_names_cut(names, stack);
+    uint32_t callee = 0, at = cut.location;
+
+    if (cut.frame > 0) {
+        struct shown_frames shown = names->shown[stack->locations[at++]];
+
+        if (cut.frame < shown.count &&
+            add_calls(s, names->symbols.names + shown.first + cut.frame,
+                      shown.count - cut.frame, value, &callee) != 0)
+            return -1;
+    }
+    for (; at < stack->depth; at++) {
+        const struct passage *passage = &w->passages[stack->locations[at]];
+
+        if (!passage->shown)
+            continue;
+        if (passage->inner && callee &&
+            add_call(s, passage->inner - 1, callee - 1, value) != 0)
+            return -1;
+        if (passage->calls) {
+            struct met *met = &s->met[stack->locations[at]];
+
+            met->any = true;
+            met->value += value;
+        }
+        callee = passage->outer;
+    }
+    return 0;
+}
+
+static int
+add_within_locations(struct sums *s)
+{
+    const struct weighing *w = s->w;
+    const struct stack_names *names = &w->weights->names;
+
+    for (size_t i = 0; i < w->profile->location_count; i++) {
+        struct shown_frames shown = names->shown[i];
+        uint32_t callee = 0;
+
+        if (s->met[i].any &&
+            add_calls(s, names->symbols.names + shown.first, shown.count,
+                      s->met[i].value, &callee) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+make_passages(struct weighing *w)
+{
+    const struct stack_names *names = &w->weights->names;
+    const uint32_t *nodes = w->among->nodes;
+
+    w->passages = mem_zalloc(w->profile->location_count, sizeof(*w->passages));
+    if (!w->passages)
+        return -1;
+    for (size_t i = 0; i < w->profile->location_count; i++) {
+        const uint32_t *of = names->symbols.names + names->shown[i].first;
+        struct passage *passage = &w->passages[i];
+        uint32_t count = names->shown[i].count;
+
+        for (uint32_t k = 1; k < count; k++)
+            passage->calls |= nodes[of[k - 1]] && nodes[of[k]];
+        passage->shown = count > 0;
+        passage->inner = count ? nodes[of[0]] : 0;
+        passage->outer = count ? nodes[of[count - 1]] : 0;
+    }
+    return 0;
+}
+
+/* The table is for few nodes, as they nearly always are. */
+static int
+sums_init(struct sums *s)
+{
+    enum { METS_APART = STACK_HALVES_APART / sizeof(struct met) };
+    const struct weighing *w = s->w;
+    size_t count = w->among->node_count;
+
+    if (count <= TABLE_NODES_MAX) {
+        s->table = mem_zalloc(count * count, sizeof(*s->table));
+        if (!s->table)
+            return -1;
+    }
+    if (w->passages) {
+        s->met = mem_zalloc(w->profile->location_count + METS_APART,
+                            sizeof(*s->met));
+        if (!s->met)
+            return -1;
+    }
+    return 0;
+}
+
+static void
+sums_fini(struct sums *s)
+{
+    mem_free(s->edges);
+    mem_free(s->slots);
+    mem_free(s->table);
+    mem_free(s->met);
+}
+
+/* Unlike nodes, an edge counts each time it is met in a recursion. */
+static int
+add_stack(struct sums *s, const struct profile_stack *stack)
+{
+    struct weights *weights = s->w->weights;
+    double value = profile_value(stack, s->w->options->measure);
+    uint32_t callee = 0;
+    size_t count;
+
+    if (s->w->passages)
+        return add_located(s, stack, value);
+    if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
+        return -1;
+    return add_calls(s, weights->frames, count, value, &callee);
+}
+
+/* stack_walk */
+static int
+add_stacks(void *arg, size_t first, size_t end, struct error *err)
+{
+    struct sums *s = arg;
+
+    for (size_t i = first; i < end; i++) {
+        if (view_cancelled(s->w->options, i, err))
+            return -1;
+        if (add_stack(s, &s->w->profile->stacks[i]) != 0) {
+            error_memory(err, "the call graph");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Values are those of stacks, whose sums are exact in any order. */
+static int
+add_sums(struct sums *to, const struct sums *from)
+{
+    for (uint32_t i = 0; i < from->edge_count; i++) {
+        const struct graph_edge *edge = &from->edges[i];
+
+        if (add_call(to, edge->caller, edge->callee, edge->value) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < to->w->profile->location_count; i++) {
+        to->met[i].any |= from->met[i].any;
+        to->met[i].value += from->met[i].value;
+    }
+    return 0;
+}
+
+static int
+add_all(struct sums *s, struct error *err)
+{
+    const struct weighing *w = s->w;
+    struct sums second = {.w = w};
+    int rc = -1;
+
+    if (!w->passages || !stack_halves_wanted(w->profile, w->options))
+        return add_stacks(s, 0, w->profile->stack_count, err);
+    if (sums_init(&second) == 0)
+        rc = stack_halves_walk(w->profile, add_stacks, s, &second, err);
+    if (rc == 0)
+        rc = add_sums(s, &second);
+    sums_fini(&second);
+    return rc;
+}
+
+int
+calls_weigh(struct calls *calls, struct weights *weights,
+            const struct calls_among *among, const struct view_options *options,
+            struct error *err)
+{
+    struct weighing w = {.weights = weights,
+                         .profile = weights->names.profile,
+                         .options = options,
+                         .among = among};
+    struct sums sums = {.w = &w};
+    int rc = -1;
+
+    if (w.profile->location_count == 0)
+        return 0;
+    assert(weights->names.shown && weights->names.symbols.names);
+    if ((!stack_names_are_located(&weights->names) || make_passages(&w) == 0) &&
+        sums_init(&sums) == 0 && add_all(&sums, err) == 0 &&
+        (!w.passages || add_within_locations(&sums) == 0)) {
+        *calls = (struct calls){sums.edges, sums.edge_count};
+        sums.edges = NULL;
+        rc = 0;
+    }
+    sums_fini(&sums);
+    mem_free(w.passages);
+    return rc;
+}
+
+void
+calls_fini(struct calls *calls)
+{
+    mem_free(calls->edges);
+    memset(calls, 0, sizeof(*calls));
+}
