@@ -355,6 +355,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         error_memory(err, "the names of addresses");
         goto out;
     }
+    names_expect(job.names, request->count);
     find_program(&job);
     resolve_all(&job);
     /* A helper keeps what it read of its objects in memory. */
