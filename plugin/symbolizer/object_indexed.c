@@ -85,11 +85,15 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     char clean[WIRE_NAME_MAX + 1];
 
     *number = 0;
-    text.size = strnlen(text.data, max);
+    if (text.size > max)
+        text.size = max;
+    if (!text_is_plain(text)) {
+        text.size = strnlen(text.data, text.size);
+        clean_text(text, clean);
+        text.data = clean;
+    }
     if (text.size == 0) /* of a name this is none: frames are never "" */
         return 0;
-    clean_text(text, clean);
-    text.data = clean;
     if (use == INDEX_USE_FUNCTION && s->short_names)
         text = shorten(part, text);
     if (texts_add(names_texts(part->names), text.data, text.size, number) != 0)
