@@ -80,10 +80,16 @@ names_free(struct names *names)
     mem_free(names);
 }
 
+static size_t
+home_of(const struct slot *slots, size_t capacity, uint64_t address)
+{
+    return hash_mix(hash_seed(slots), address) & (capacity - 1);
+}
+
 static struct slot *
 slot_of(struct slot *slots, size_t capacity, uint64_t address)
 {
-    size_t i = hash_mix(hash_seed(slots), address) & (capacity - 1);
+    size_t i = home_of(slots, capacity, address);
 
     while (slots[i].location && slots[i].address != address)
         i = (i + 1) & (capacity - 1);
@@ -135,6 +141,13 @@ names_expect(struct names *names, size_t count)
         capacity *= 2;
     if (capacity > names->capacity)
         (void)set_capacity(names, capacity);
+}
+
+void
+names_prefetch(const struct names *names, uint64_t address)
+{
+    __builtin_prefetch(
+        &names->slots[home_of(names->slots, names->capacity, address)], 1);
 }
 
 struct texts *

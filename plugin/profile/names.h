@@ -79,6 +79,9 @@ struct texts *names_texts(struct names *names);
 /* About so many addresses more are coming: room for them is made at once. */
 void names_expect(struct names *names, size_t count);
 
+/* This one of them is coming soon: its place is fetched meanwhile. */
+void names_prefetch(const struct names *names, uint64_t address);
+
 /* As names_add and the others at once, of texts that names_text gave, or "":
  * they are not looked at again. */
 int names_add_own(struct names *names, const struct location *location);

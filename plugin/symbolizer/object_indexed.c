@@ -29,8 +29,9 @@ enum {
     PART_BITS = 3, /* of a text's number: whose it is */
     PARTS_MAX = 1 << PART_BITS,
     PART_WORTH = 256, /* addresses */
-    FIRST_SHARE = 4,  /* of the first part, which is this thread's */
-    SHARE = 5, /* of each other: an answer takes a quarter of a look-up */
+    AHEAD = 8,        /* addresses whose places among names are fetched */
+    FIRST_SHARE = 6,  /* of the first part, which is this thread's */
+    SHARE = 7,        /* of each other: an answer takes a sixth of a look-up */
     SCRATCH_MAX = 1 << 20,
     STACK = 1 << 20
 };
@@ -288,11 +289,15 @@ answer_all(struct indexed *all, struct addr2line_names *names)
     struct object *object = all->object;
     uint64_t *asked = object->asked, address;
     size_t *first = object->asked_first, left = 0, at = 0;
+    size_t count = object->asked_count;
     int taken = 0;
 
     for (uint32_t k = 0; k < all->part_count; k++) {
         finish(&all->parts[k]);
         for (uint32_t i = 0; i < all->parts[k].count; i++, at++) {
+            if (at + AHEAD < count)
+                names_prefetch(object->job->names,
+                               object->items[first[at + AHEAD]].address);
             object->asked = asked + at;
             object->asked_first = first + at;
             if (taken >= 0 && elf_address_of(&object->elf, asked[at], &address))

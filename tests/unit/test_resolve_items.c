@@ -79,7 +79,7 @@ START_TEST(items_are_in_the_order_of_their_places_in_files)
         .maps = &maps, .addresses = addresses, .count = ADDRESSES};
     unsigned mixed = 0;
 
-    for (uint32_t seed = 1; seed < 300; seed++) {
+    for (uint32_t seed = 1; seed < 60; seed++) {
         struct job job = {.request = &request, .items = items};
         size_t count;
 
@@ -108,7 +108,7 @@ START_TEST(items_are_in_the_order_of_their_places_in_files)
         }
         names_free(job.names);
     }
-    ck_assert_uint_gt(mixed, 100);
+    ck_assert_uint_gt(mixed, 20);
 }
 END_TEST
 
