@@ -1,9 +1,11 @@
 /* clean_text.c - see clean_text.h. */
 #include "clean_text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
 static size_t
@@ -37,15 +39,56 @@ character_size(const unsigned char *p, size_t left)
     return 0;
 }
 
-/* Nearly all texts: eight bytes from ' ' to '~'. */
-static bool
-all_plain(uint64_t bytes)
+/* Nearly all texts: a block of ' ' to '~'. */
+#ifdef __SSE2__
+
+enum { BLOCK = 16 };
+
+static inline bool
+block_is_plain(const unsigned char *block)
+{
+    __m128i bytes;
+
+    /* As signed ones, what is not ASCII is below 0. */
+    memcpy(&bytes, block, sizeof(bytes));
+    return _mm_movemask_epi8(_mm_and_si128(
+               _mm_cmpgt_epi8(bytes, _mm_set1_epi8(' ' - 1)),
+               _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x7f)))) == 0xffff;
+}
+
+#else
+
+enum { BLOCK = 8 };
+
+static inline bool
+block_is_plain(const unsigned char *block)
 {
     const uint64_t ones = 0x0101010101010101ULL, tops = ones << 7;
+    uint64_t bytes;
 
     /* 0x7f gets its top bit from a one, what is below ' ' loses it. */
+    memcpy(&bytes, block, sizeof(bytes));
     return ((bytes | (bytes + ones) | ~((bytes | tops) - ones * ' ')) & tops) ==
            0;
+}
+
+#endif
+
+bool
+text_is_plain(struct span text)
+{
+    const unsigned char *p = (const unsigned char *)text.data;
+    unsigned char last[BLOCK];
+    size_t i = 0;
+
+    for (; text.size - i >= BLOCK; i += BLOCK)
+        if (!block_is_plain(p + i))
+            return false;
+    if (i == text.size)
+        return true;
+    memset(last, ' ', sizeof(last));
+    memcpy(last, p + i, text.size - i);
+    return block_is_plain(last);
 }
 
 void
@@ -53,15 +96,11 @@ clean_text(struct span text, char *out)
 {
     const unsigned char *p = (const unsigned char *)text.data;
     size_t i = 0, size;
-    uint64_t eight;
 
     while (i < text.size) {
-        while (text.size - i >= sizeof(eight)) {
-            memcpy(&eight, p + i, sizeof(eight));
-            if (!all_plain(eight))
-                break;
-            memcpy(out + i, &eight, sizeof(eight));
-            i += sizeof(eight);
+        while (text.size - i >= BLOCK && block_is_plain(p + i)) {
+            memcpy(out + i, p + i, BLOCK);
+            i += BLOCK;
         }
         if (i == text.size)
             break;

@@ -2,7 +2,12 @@
 #ifndef HW_CLEAN_TEXT_H
 #define HW_CLEAN_TEXT_H
 
+#include <stdbool.h>
+
 #include "reader.h"
+
+/* Nothing but ' ' to '~': clean_text leaves it as it is. */
+bool text_is_plain(struct span text);
 
 /* Copies text to out, which has room for text.size + 1 bytes: every byte of a
  * control character or of broken UTF-8 becomes '?'. */

@@ -80,25 +80,28 @@ names_free(struct names *names)
     mem_free(names);
 }
 
+static size_t
+home_of(const struct slot *slots, size_t capacity, uint64_t address)
+{
+    return hash_mix(hash_seed(slots), address) & (capacity - 1);
+}
+
 static struct slot *
 slot_of(struct slot *slots, size_t capacity, uint64_t address)
 {
-    size_t i = hash_mix(hash_seed(slots), address) & (capacity - 1);
+    size_t i = home_of(slots, capacity, address);
 
     while (slots[i].location && slots[i].address != address)
         i = (i + 1) & (capacity - 1);
     return &slots[i];
 }
 
-/* The table doubles at three quarters, while under the limit. */
+/* More of them, while under the limit. */
 static int
-grow_locations(struct names *names)
+set_capacity(struct names *names, size_t capacity)
 {
-    size_t capacity = names->capacity * 2;
     struct slot *slots;
 
-    if (names->count * 4 < names->capacity * 3)
-        return 0;
     if (capacity * sizeof(*slots) > names->limit)
         return -1;
     slots = mem_zalloc(capacity, sizeof(*slots));
@@ -112,6 +115,45 @@ grow_locations(struct names *names)
     names->slots = slots;
     names->capacity = capacity;
     return 0;
+}
+
+static bool
+is_full(size_t count, size_t capacity)
+{
+    return count * 4 >= capacity * 3;
+}
+
+static int
+grow_locations(struct names *names)
+{
+    return is_full(names->count, names->capacity)
+               ? set_capacity(names, names->capacity * 2)
+               : 0;
+}
+
+/* Where there is no memory it may be enough for those that do come. */
+void
+names_expect(struct names *names, size_t count)
+{
+    size_t capacity = names->capacity;
+
+    while (is_full(names->count + count, capacity))
+        capacity *= 2;
+    if (capacity > names->capacity)
+        (void)set_capacity(names, capacity);
+}
+
+void
+names_prefetch(const struct names *names, uint64_t address)
+{
+    __builtin_prefetch(
+        &names->slots[home_of(names->slots, names->capacity, address)], 1);
+}
+
+struct texts *
+names_texts(struct names *names)
+{
+    return names->texts;
 }
 
 const char *

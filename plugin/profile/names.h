@@ -39,6 +39,7 @@ struct location {
 };
 
 struct names;
+struct texts;
 
 /* limit_bytes bounds all texts and tables. */
 struct names *names_new(size_t limit_bytes); /* NULL: out of memory */
@@ -71,6 +72,15 @@ int names_set_module(struct names *names, uint64_t address, const char *module,
 /* A copy of text, one of equal ones, for as long as names; NULL without memory
  * or past the limit. */
 const char *names_text(struct names *names, struct span text);
+
+/* All texts of names, for whom a number does. */
+struct texts *names_texts(struct names *names);
+
+/* About so many addresses more are coming: room for them is made at once. */
+void names_expect(struct names *names, size_t count);
+
+/* This one of them is coming soon: its place is fetched meanwhile. */
+void names_prefetch(const struct names *names, uint64_t address);
 
 /* As names_add and the others at once, of texts that names_text gave, or "":
  * they are not looked at again. */

@@ -8,7 +8,7 @@
 #include "hash.h"
 #include "memory.h"
 
-enum { ROOM_FIRST = 256, ROOM_MAX = 1 << 24 }; /* powers of two */
+enum { ROOM_FIRST = 256 }; /* a power of two, as TEXTS_MAX is */
 
 struct entry {
     const char *text;
@@ -115,7 +115,7 @@ grow(struct texts *texts)
     struct entry *entries;
     struct slot *slots;
 
-    if (room > ROOM_MAX)
+    if (room > TEXTS_MAX)
         return -1;
     entries = mem_realloc(texts->entries, room * sizeof(*entries));
     if (!entries)
@@ -191,7 +191,7 @@ grow_places(struct texts *texts)
     uint32_t room = texts->place_room ? texts->place_room * 2 : ROOM_FIRST;
     struct place *places;
 
-    if (room > ROOM_MAX)
+    if (room > TEXTS_MAX)
         return -1;
     places = mem_zalloc(room, sizeof(*places));
     if (!places)

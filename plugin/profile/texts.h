@@ -11,6 +11,8 @@
 struct arena;
 struct texts;
 
+enum { TEXTS_MAX = 1 << 24 }; /* of a set */
+
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
 /* One that does not copy what texts_add_lasting is given; nor, if these are

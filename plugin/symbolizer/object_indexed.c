@@ -2,8 +2,10 @@
  * object_indexed.c - what an object's symbol index says of its addresses, read
  * by this process: for one that nobody relies on.
  *
- * Several threads look up a part of the addresses each.  The answers are then
- * made of them in one order, as addr2line_names.h has it.  See resolve_job.h.
+ * Several threads look up a part of the addresses each.  Answers are made of
+ * them in one order, as addr2line_names.h has it, by this thread: those of its
+ * own part, which is smaller, while others still look theirs up.  See
+ * resolve_job.h.
  */
 #include <pthread.h>
 #include <string.h>
@@ -20,31 +22,31 @@
 #include "resolve_job.h"
 #include "symbol_index.h"
 #include "symbolizer_wire.h"
+#include "texts.h"
 #include "thread.h"
 
 enum {
     PART_BITS = 3, /* of a text's number: whose it is */
     PARTS_MAX = 1 << PART_BITS,
     PART_WORTH = 256, /* addresses */
-    TEXTS_FIRST = 1024,
+    AHEAD = 8,        /* addresses whose places among names are fetched */
+    FIRST_SHARE = 6,  /* of the first part, which is this thread's */
+    SHARE = 7,        /* of each other: an answer takes a sixth of a look-up */
     SCRATCH_MAX = 1 << 20,
     STACK = 1 << 20
 };
 
-struct part_text {
-    const char *text;
-    bool kept; /* it is the job's names' */
-};
+_Static_assert((uint64_t)TEXTS_MAX << PART_BITS < UINT32_MAX,
+               "a text's number and whose it is are one");
 
 /* Addresses that one thread looks up. */
 struct part {
     struct indexed *all;
     struct symbol_index *index;
-    struct names *names; /* the job's, of the first part */
+    struct names *names;  /* the job's, of the first part */
+    const char **lasting; /* by number, where names are its own: the job's */
     const uint64_t *addresses;
     uint32_t count;
-    struct part_text *texts; /* by number */
-    uint32_t text_count, text_room;
     struct buffer scratch; /* a short name */
     bool failed;
     bool running;
@@ -81,55 +83,41 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     struct part *part = arg;
     const struct symbolizer *s = part->all->object->job->s;
     size_t max = use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX;
-    uint32_t room = part->text_room ? part->text_room * 2 : TEXTS_FIRST;
     char clean[WIRE_NAME_MAX + 1];
-    struct part_text *grown;
 
     *number = 0;
-    text.size = strnlen(text.data, max);
+    if (text.size > max)
+        text.size = max;
+    if (!text_is_plain(text)) {
+        text.size = strnlen(text.data, text.size);
+        clean_text(text, clean);
+        text.data = clean;
+    }
     if (text.size == 0) /* of a name this is none: frames are never "" */
         return 0;
-    if (part->text_count == WIRE_TEXTS_MAX)
-        return -1;
-    if (part->text_count == part->text_room) {
-        grown = mem_realloc(part->texts, room * sizeof(*grown));
-        if (!grown)
-            return -1;
-        part->texts = grown;
-        part->text_room = room;
-    }
-    clean_text(text, clean);
-    text.data = clean;
     if (use == INDEX_USE_FUNCTION && s->short_names)
         text = shorten(part, text);
-    grown = &part->texts[part->text_count];
-    grown->text = names_text(part->names, text);
-    grown->kept = part == part->all->parts;
-    if (!grown->text)
+    if (texts_add(names_texts(part->names), text.data, text.size, number) != 0)
         return -1;
-    *number =
-        part->text_count++ << PART_BITS | (uint32_t)(part - part->all->parts);
+    *number = *number << PART_BITS | (uint32_t)(part - part->all->parts);
     ++*number; /* 0 is none */
     return 0;
 }
 
-/* The job's names' own; NULL: no memory. */
+/* The job's names' own. */
 static const char *
-text_of(struct indexed *all, uint32_t number)
+text_of(const struct indexed *all, uint32_t number)
 {
-    struct part *part = &all->parts[(number - 1) & (PARTS_MAX - 1)];
-    struct part_text *text = &part->texts[(number - 1) >> PART_BITS];
+    const struct part *part = &all->parts[(number - 1) & (PARTS_MAX - 1)];
 
-    if (!text->kept)
-        text->text = names_text(all->object->job->names,
-                                (struct span){text->text, strlen(text->text)});
-    text->kept = true;
-    return text->text;
+    number = (number - 1) >> PART_BITS;
+    return part->lasting ? part->lasting[number]
+                         : texts_get(names_texts(part->names), number);
 }
 
 /* Those without a number are few. */
 static const char *
-keep(struct indexed *all, const char *text, uint32_t number)
+keep(const struct indexed *all, const char *text, uint32_t number)
 {
     if (number)
         return text_of(all, number);
@@ -187,27 +175,28 @@ split(struct indexed *all)
 {
     uint32_t count = (uint32_t)all->object->asked_count;
     unsigned cores = thread_cores();
+    uint32_t shares;
 
     all->part_count = 1 + count / PART_WORTH;
     if (all->part_count > cores)
         all->part_count = cores;
     if (all->part_count > PARTS_MAX)
         all->part_count = PARTS_MAX;
-    for (uint32_t i = 0; i < all->part_count; i++) {
+    shares = FIRST_SHARE + (all->part_count - 1) * SHARE;
+    for (uint32_t i = 0, first = 0; i < all->part_count; i++) {
         struct part *part = &all->parts[i];
-        uint32_t first = (uint32_t)((uint64_t)count * i / all->part_count);
+        uint64_t end = FIRST_SHARE + (uint64_t)i * SHARE;
 
         part->all = all;
         part->addresses = all->addresses + first;
-        part->count =
-            (uint32_t)((uint64_t)count * (i + 1) / all->part_count) - first;
+        part->count = (uint32_t)(count * end / shares) - first;
+        first += part->count;
         buffer_init(&part->scratch, SCRATCH_MAX);
     }
 }
 
-/* What has no thread is looked up by this one. */
 static void
-look_up_all(struct indexed *all)
+start_all(struct indexed *all)
 {
     struct thread_start start = {
         .name = "hw-index", .stack_bytes = STACK, .body = look_up};
@@ -217,12 +206,38 @@ look_up_all(struct indexed *all)
         all->parts[i].running =
             thread_start(&all->parts[i].thread, &start, NULL) == 0;
     }
-    for (uint32_t i = 0; i < all->part_count; i++)
-        if (!all->parts[i].running)
-            look_up(&all->parts[i]);
-    for (uint32_t i = 1; i < all->part_count; i++)
-        if (all->parts[i].running)
-            pthread_join(all->parts[i].thread, NULL);
+}
+
+/* The part's texts become the job's, too; false: no memory. */
+static bool
+hand_over(struct part *part)
+{
+    struct names *names = part->all->object->job->names;
+    const struct texts *texts = names_texts(part->names);
+    uint32_t count = texts_count(texts);
+
+    part->lasting = mem_zalloc(count, sizeof(*part->lasting));
+    if (!part->lasting)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        part->lasting[i] = names_text(
+            names, (struct span){texts_get(texts, i), texts_size(texts, i)});
+        if (!part->lasting[i])
+            return false;
+    }
+    return true;
+}
+
+/* What has no thread is looked up by this one. */
+static void
+finish(struct part *part)
+{
+    if (part->running)
+        pthread_join(part->thread, NULL);
+    else
+        look_up(part);
+    if (!part->failed && part->names != part->all->object->job->names)
+        part->failed = !hand_over(part);
 }
 
 /* ---- answers ---- */
@@ -274,10 +289,15 @@ answer_all(struct indexed *all, struct addr2line_names *names)
     struct object *object = all->object;
     uint64_t *asked = object->asked, address;
     size_t *first = object->asked_first, left = 0, at = 0;
+    size_t count = object->asked_count;
     int taken = 0;
 
-    for (uint32_t k = 0; k < all->part_count; k++)
+    for (uint32_t k = 0; k < all->part_count; k++) {
+        finish(&all->parts[k]);
         for (uint32_t i = 0; i < all->parts[k].count; i++, at++) {
+            if (at + AHEAD < count)
+                names_prefetch(object->job->names,
+                               object->items[first[at + AHEAD]].address);
             object->asked = asked + at;
             object->asked_first = first + at;
             if (taken >= 0 && elf_address_of(&object->elf, asked[at], &address))
@@ -289,6 +309,7 @@ answer_all(struct indexed *all, struct addr2line_names *names)
             asked[left] = asked[at];
             first[left++] = first[at];
         }
+    }
     object->asked = asked;
     object->asked_first = first;
     object->asked_count = left;
@@ -303,7 +324,7 @@ fini(struct indexed *all)
         symbol_index_close(part->index);
         if (part->names != all->object->job->names)
             names_free(part->names);
-        mem_free(part->texts);
+        mem_free(part->lasting);
         buffer_fini(&part->scratch);
     }
     mem_free(all->addresses);
@@ -336,7 +357,7 @@ object_take_indexed(struct object *object)
             (void)elf_address_of(&object->elf, object->asked[i],
                                  &all.addresses[i]);
         split(&all);
-        look_up_all(&all);
+        start_all(&all);
         answer_all(&all, names);
     }
     addr2line_names_free(names);

@@ -106,6 +106,12 @@ void job_set_module(char *module, const char *path);
 /* Opens the file, and sets where to look for its split debug file; -1: it
  * cannot be had. */
 int object_open(struct object *object);
+
+/* ---- resolve_items.c: which file each address lies in ---- */
+
+/* Addresses outside files are named; how many items the others are, of one file
+ * after the other, and in their order. */
+size_t job_sort_out(struct job *job);
 bool mapping_same_file(const struct mapping *a, const struct mapping *b);
 
 /* ---- resolve_kept.c: the last answer, for who asks the same again ---- */

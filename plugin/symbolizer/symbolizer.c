@@ -103,32 +103,6 @@ symbolizer_cancel(struct symbolizer *s)
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-bool
-mapping_same_file(const struct mapping *a, const struct mapping *b)
-{
-    return a->device == b->device && a->inode == b->inode &&
-           strcmp(a->path, b->path) == 0;
-}
-
-static int
-compare_items(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    const struct mapping *m = x->mapping, *n = y->mapping;
-    int order;
-
-    if (m->device != n->device)
-        return m->device < n->device ? -1 : 1;
-    if (m->inode != n->inode)
-        return m->inode < n->inode ? -1 : 1;
-    order = m == n ? 0 : strcmp(m->path, n->path);
-    if (order != 0)
-        return order;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->address < y->address ? -1 : x->address > y->address;
-}
-
 /* A device, or the writer's end of a pipe, is not opened by a profile's word.
  */
 static int
@@ -267,39 +241,11 @@ find_program(struct job *job)
     elf_fini(&elf);
 }
 
-/* Addresses outside files are named at once; the others become items. */
-static size_t
-sort_out(struct job *job)
-{
-    const struct resolve_request *request = job->request;
-    char module[MODULE_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; i < request->count; i++) {
-        uint64_t address = request->addresses[i];
-        const struct mapping *m = mappings_find(request->maps, address);
-        struct item item = {.address = address, .mapping = m};
-
-        if (!m || (m->inode == 0 && m->path[0] != '[')) {
-            job_add_plain(job, address, "", address, false);
-        } else if (m->inode == 0) {
-            job_set_module(module, m->path);
-            job_add_plain(job, address, module, address - m->start, false);
-        } else {
-            item.offset = address - m->start + m->offset;
-            job->items[count++] = item;
-        }
-    }
-    if (count)
-        qsort(job->items, count, sizeof(*job->items), compare_items);
-    return count;
-}
-
 /* While the helper answers for one object, the next one's question is made. */
 static void
 resolve_all(struct job *job)
 {
-    size_t count = sort_out(job);
+    size_t count = job_sort_out(job);
     struct object objects[2];
     bool ahead;
 
@@ -355,6 +301,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         error_memory(err, "the names of addresses");
         goto out;
     }
+    names_expect(job.names, request->count);
     find_program(&job);
     resolve_all(&job);
     /* A helper keeps what it read of its objects in memory. */

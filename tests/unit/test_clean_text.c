@@ -35,10 +35,10 @@ START_TEST(only_printable_utf8_stays)
 }
 END_TEST
 
-/* Eight bytes are looked at as one. */
+/* Sixteen bytes, or eight, are looked at as one. */
 START_TEST(each_byte_is_judged_wherever_it_stands)
 {
-    char in[8], out[9];
+    char in[16], out[17];
 
     for (unsigned byte = 0; byte < 256; byte++)
         for (size_t at = 0; at < sizeof(in); at++)
@@ -47,12 +47,31 @@ START_TEST(each_byte_is_judged_wherever_it_stands)
 
                 memset(in, around ? '~' : ' ', sizeof(in));
                 in[at] = (char)byte;
+                ck_assert(text_is_plain((struct span){in, sizeof(in)}) ==
+                          plain);
                 clean_text((struct span){in, sizeof(in)}, out);
                 if (!plain)
                     in[at] = '?';
                 ck_assert_mem_eq(out, in, sizeof(in));
-                ck_assert_int_eq(out[8], '\0');
+                ck_assert_int_eq(out[16], '\0');
             }
+}
+END_TEST
+
+START_TEST(a_text_is_plain_from_its_first_byte_to_its_last)
+{
+    static const char odd[] = {0, '\x1f', '\x7f', '\x80', '\xff'};
+    char text[40];
+
+    memset(text, 'x', sizeof(text));
+    for (size_t size = 0; size < sizeof(text); size++) {
+        ck_assert(text_is_plain((struct span){text, size}));
+        for (size_t at = 0; at < sizeof(text); at++) {
+            text[at] = odd[(at + size) % sizeof(odd)];
+            ck_assert(text_is_plain((struct span){text, size}) == (at >= size));
+            text[at] = 'x';
+        }
+    }
 }
 END_TEST
 
@@ -74,6 +93,7 @@ main(void)
     tcase_add_loop_test(tc, only_printable_utf8_stays, 0,
                         sizeof(texts) / sizeof(texts[0]));
     tcase_add_test(tc, each_byte_is_judged_wherever_it_stands);
+    tcase_add_test(tc, a_text_is_plain_from_its_first_byte_to_its_last);
     tcase_add_test(tc, a_nul_does_not_hide_what_follows);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

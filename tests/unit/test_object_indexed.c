@@ -28,7 +28,8 @@
 enum {
     FUNCTION = 16,   /* bytes of each, of which the first is asked for */
     FUNCTIONS = 600, /* enough for 3 parts */
-    DEPTH = 4        /* addresses of a stack */
+    DEPTH = 4,       /* addresses of a stack */
+    HELD = 2         /* threads */
 };
 
 static const uint64_t bias = 0x10000000; /* where the program is loaded */
@@ -40,8 +41,30 @@ int __wrap_thread_start(pthread_t *thread, const struct thread_start *start,
                         struct error *err);
 int __real_thread_start(pthread_t *thread, const struct thread_start *start,
                         struct error *err);
+uint64_t __wrap_clock_ms(void);
+uint64_t __real_clock_ms(void);
 
 static unsigned cores, threads_started, threads_max;
+static bool held[HELD]; /* threads that take their time, in their order */
+static bool waits;      /* this thread does before it goes on */
+static unsigned clock_calls, clock_jumps; /* at which call; 0: never */
+
+static void
+nap(void)
+{
+    const struct timespec a_while = {0, 20 * 1000 * 1000};
+
+    nanosleep(&a_while, NULL);
+}
+
+static void *
+go_late(void *arg)
+{
+    const struct thread_start *start = arg;
+
+    nap();
+    return start->body(start->arg);
+}
 
 unsigned
 __wrap_thread_cores(void)
@@ -53,10 +76,32 @@ int
 __wrap_thread_start(pthread_t *thread, const struct thread_start *start,
                     struct error *err)
 {
+    static struct thread_start held_starts[HELD];
+    struct thread_start other = *start;
+
     if (threads_started == threads_max)
         return -1;
+    if (threads_started < HELD && held[threads_started]) {
+        held_starts[threads_started] = *start;
+        other.body = go_late;
+        other.arg = &held_starts[threads_started];
+    }
     threads_started++;
-    return __real_thread_start(thread, start, err);
+    if (__real_thread_start(thread, &other, err) != 0)
+        return -1;
+    if (waits)
+        nap();
+    return 0;
+}
+
+/* An hour goes by. */
+uint64_t
+__wrap_clock_ms(void)
+{
+    unsigned calls = __atomic_add_fetch(&clock_calls, 1, __ATOMIC_RELAXED);
+
+    return __real_clock_ms() +
+           (clock_jumps && calls >= clock_jumps ? 3600 * 1000 : 0);
 }
 
 /* ---- the object and its index ---- */
@@ -248,6 +293,9 @@ set_up(void)
     cores = 4;
     threads_started = 0;
     threads_max = UINT32_MAX;
+    memset(held, 0, sizeof(held));
+    waits = false;
+    clock_calls = clock_jumps = 0;
     asked = 0;
     open_object_file();
     for (uint32_t i = 0; i < FUNCTIONS; i++)
@@ -358,9 +406,9 @@ check_equal(const struct names *a, const struct names *b)
 
 static const struct {
     unsigned cores, threads;
-} machines[] = {{1, UINT32_MAX}, {2, UINT32_MAX},  {3, UINT32_MAX},
-                {8, UINT32_MAX}, {64, UINT32_MAX}, {8, 0},
-                {8, 2}};
+} machines[] = {
+    {1, UINT32_MAX},  {2, UINT32_MAX}, {3, UINT32_MAX}, {8, UINT32_MAX},
+    {64, UINT32_MAX}, {8, 0},          {8, 2},          {3, 1}};
 
 enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
 
@@ -383,6 +431,34 @@ START_TEST(names_are_those_that_the_helper_reads)
         names = resolve(&here);
         ck_assert_uint_eq(threads_started,
                           most - 1 < threads_max ? most - 1 : threads_max);
+        check_equal(names, expected);
+        names_free(names);
+    }
+    names_free(expected);
+}
+END_TEST
+
+/* Each part waits for those before it, and for its own thread. */
+START_TEST(parts_may_be_done_in_any_order)
+{
+    static const struct {
+        bool held[HELD], waits;
+    } orders[] = {{{true, false}, false},
+                  {{false, true}, false},
+                  {{true, true}, false},
+                  {{false, false}, true}};
+    const struct symbolizer_options by_helper = {.once = true};
+    const struct symbolizer_options here = {.once = true, .here = true};
+    struct names *expected, *names;
+
+    make_index(11, _i % 2);
+    expected = resolve(&by_helper);
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        memcpy(held, orders[i].held, sizeof(orders[i].held));
+        waits = orders[i].waits;
+        threads_started = 0;
+        names = resolve(&here);
+        ck_assert_uint_eq(threads_started, 2);
         check_equal(names, expected);
         names_free(names);
     }
@@ -637,6 +713,70 @@ START_TEST(without_memory_names_are_right_or_missing_or_it_is_an_error)
 }
 END_TEST
 
+/* As if one thread had read all of it: each block that is damaged, one after
+ * the other. */
+START_TEST(damage_costs_the_same_names_on_any_cores)
+{
+    const struct symbolizer_options options = {
+        .program = "/none", .once = true, .here = true};
+    struct names *whole, *expected, *names;
+    size_t missing;
+    unsigned some = 0;
+
+    make_index(7, _i);
+    cores = 1;
+    whole = resolve(&options);
+    for (size_t at = bytes.size - 1; at > 64; at -= 61) {
+        bytes.data[at] ^= 0x10;
+        cores = 1;
+        expected = resolve(&options);
+        cores = 3;
+        names = resolve(&options);
+        check_equal(names, expected);
+        missing = check_known(names, whole);
+        some += missing > 0 && missing < FUNCTIONS;
+        names_free(names);
+        names_free(expected);
+        bytes.data[at] ^= 0x10;
+    }
+    ck_assert_uint_gt(some, 0);
+    names_free(whole);
+}
+END_TEST
+
+/* It is known when the time is up, whichever part that is in. */
+START_TEST(what_comes_too_late_is_missing)
+{
+    const struct symbolizer_options options = {
+        .program = "/none", .once = true, .here = true};
+    struct names *expected, *names;
+    size_t missing = 0, last = FUNCTIONS;
+    unsigned some = 0, all;
+    struct error err = {0};
+
+    cores = 1 + (unsigned)_i / 2 * 2;
+    make_index(7, _i % 2);
+    expected = resolve(&options);
+    all = clock_calls;
+    for (clock_jumps = 2; clock_jumps <= all + 1; clock_jumps++) {
+        clock_calls = 0;
+        names = try_to_resolve(&options, FUNCTIONS, &err);
+        ck_assert_msg(names != NULL, "%s", err.text);
+        missing = check_known(names, expected);
+        if (clock_jumps == 2)
+            ck_assert_uint_gt(missing, FUNCTIONS / 2);
+        some += missing > 0 && missing != last;
+        last = missing;
+        names_free(names);
+    }
+    ck_assert_uint_eq(missing, 0);
+    ck_assert_uint_gt(some, 0);
+    if (cores > 1)
+        ck_assert_uint_gt(some, 1);
+    names_free(expected);
+}
+END_TEST
+
 START_TEST(without_memory_here_the_helper_tells_the_rest)
 {
     const struct symbolizer_options by_helper = {.once = true};
@@ -677,6 +817,7 @@ main(void)
     tcase_set_timeout(names, 120);
     tcase_set_timeout(faults, 120);
     tcase_add_loop_test(names, names_are_those_that_the_helper_reads, 0, 2);
+    tcase_add_loop_test(names, parts_may_be_done_in_any_order, 0, 2);
     tcase_add_loop_test(names, every_view_is_the_same, 0, 2);
     tcase_add_loop_test(names, of_another_build_it_is_refused, 0, 2);
     tcase_add_loop_test(faults, a_damaged_index_says_what_it_says_to_the_helper,
@@ -684,6 +825,8 @@ main(void)
     tcase_add_loop_test(
         faults, without_memory_names_are_right_or_missing_or_it_is_an_error, 0,
         4);
+    tcase_add_loop_test(faults, damage_costs_the_same_names_on_any_cores, 0, 2);
+    tcase_add_loop_test(faults, what_comes_too_late_is_missing, 0, 4);
     tcase_add_test(faults, without_memory_here_the_helper_tells_the_rest);
     suite_add_tcase(suite, names);
     suite_add_tcase(suite, faults);

@@ -25,6 +25,7 @@ static const size_t text_bytes_max = (size_t)512 << 20;
 /* A function, or a place where it was inlined, and where the code is. */
 struct frame_found {
     uint32_t node, name, file, line;
+    uint32_t name_number; /* by who took it; 0: nobody did */
     bool linkage, inlined, starts;
 };
 
@@ -329,6 +330,20 @@ climb_all(struct symbol_index *index,
     return 0;
 }
 
+/* While they are at hand: answers may be made by another thread. */
+static void
+number_names(struct symbol_index *index, uint32_t count)
+{
+    for (const struct found *found = index->found; count > 0; found++, count--)
+        for (uint32_t i = 0; i < found->frame_count; i++) {
+            struct frame_found *frame = &index->frames[found->frame + i];
+            struct index_text text;
+
+            if (index_texts_get(&index->names, 0, frame->name, &text))
+                frame->name_number = text.number;
+        }
+}
+
 int
 symbol_index_look_up(struct symbol_index *index,
                      const struct symbol_index_question *question)
@@ -358,17 +373,20 @@ symbol_index_look_up(struct symbol_index *index,
     if (rc == 0)
         rc = index_texts_take(&index->names, &index->blocks, INDEX_NAMES,
                               index->arena, question);
+    if (rc == 0 && question->text)
+        number_names(index, question->count);
     return rc;
 }
 
 /* ---- answers ---- */
 
 static bool
-fill_name(const struct symbol_index *index, uint32_t name,
+fill_name(const struct symbol_index *index, const struct frame_found *from,
           struct code_frame *frame)
 {
-    struct index_text text;
-    bool whole = index_texts_get(&index->names, 0, name, &text);
+    struct index_text text = {{"#", 1}, from->name_number, false};
+    bool whole = from->name_number ||
+                 index_texts_get(&index->names, 0, from->name, &text);
 
     frame->name = text.text;
     frame->name_number = text.number;
@@ -400,7 +418,7 @@ fill(const struct symbol_index *index, const struct frame_found *from,
         .lasting = true,
         .line = from->line,
     };
-    return fill_name(index, from->name, to) && fill_file(index, from->file, to);
+    return fill_name(index, from, to) && fill_file(index, from->file, to);
 }
 
 static bool
