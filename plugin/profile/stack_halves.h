@@ -13,7 +13,7 @@ struct profile;
 struct view_options;
 
 enum {
-    STACK_HALVES_MIN = 4096, /* stacks: fewer take no longer than a thread */
+    STACK_HALVES_MIN = 4096, /* stacks: fewer take less than a millisecond */
     /* Bytes between what one thread writes and what the other does: then they
      * do not take a line of the cache from each other all the time. */
     STACK_HALVES_APART = 64
