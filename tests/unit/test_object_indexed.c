@@ -726,7 +726,7 @@ START_TEST(damage_costs_the_same_names_on_any_cores)
     make_index(7, _i);
     cores = 1;
     whole = resolve(&options);
-    for (size_t at = bytes.size - 1; at > 64; at -= 61) {
+    for (size_t at = 64; at < bytes.size; at += 251) {
         bytes.data[at] ^= 0x10;
         cores = 1;
         expected = resolve(&options);
