@@ -370,7 +370,7 @@ run(const struct prof_command *command, struct error *err)
         command->form->render(difference ? difference : now.profile,
                               &command->options, &out, err) != 0)
         goto out;
-    if (fwrite(out.data, 1, out.size, stdout) != out.size ||
+    if ((out.size > 0 && fwrite(out.data, 1, out.size, stdout) != out.size) ||
         fflush(stdout) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write to stdout");
         goto out;

@@ -272,7 +272,6 @@ add_stacks(void *arg, size_t first, size_t end, struct error *err)
     return 0;
 }
 
-/* Values are those of stacks, whose sums are exact in any order. */
 static int
 add_sums(struct sums *to, const struct sums *from)
 {
@@ -289,6 +288,8 @@ add_sums(struct sums *to, const struct sums *from)
     return 0;
 }
 
+/* Past 8 TB, as is soon allocated in all, what values add up to depends on the
+ * order.  So many stacks are always halved, even by one thread. */
 static int
 add_all(struct sums *s, struct error *err)
 {
@@ -296,10 +297,12 @@ add_all(struct sums *s, struct error *err)
     struct sums second = {.w = w};
     int rc = -1;
 
-    if (!w->passages || !stack_halves_wanted(w->profile, w->options))
+    if (!w->passages || w->profile->stack_count < STACK_HALVES_MIN)
         return add_stacks(s, 0, w->profile->stack_count, err);
     if (sums_init(&second) == 0)
-        rc = stack_halves_walk(w->profile, add_stacks, s, &second, err);
+        rc = stack_halves_walk(w->profile,
+                               stack_halves_wanted(w->profile, w->options),
+                               add_stacks, s, &second, err);
     if (rc == 0)
         rc = add_sums(s, &second);
     sums_fini(&second);

@@ -28,7 +28,8 @@ struct parser {
     size_t line; /* for messages */
     struct heap_lines lines;
 
-    /* The stack that counts belong to; none before the first '@'. */
+    /* The stack that counts belong to, none before the first '@', and whether
+     * it has some already. */
     bool in_stack, counted;
     uint32_t *stack;
     uint32_t depth;

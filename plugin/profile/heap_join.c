@@ -82,7 +82,8 @@ heap_join(struct heap_dump *first, struct heap_dump *second)
     if (first->stack_count == 0 || second->stack_count == 0 ||
         first->stack_count + second->stack_count > HEAP_DUMP_STACKS_MAX ||
         join_addresses(&joined, parts) != 0 ||
-        arena_adopt(first->arena, second->arena) != 0)
+        arena_adopt(first->arena, second->arena) != 0 ||
+        arena_adopt(first->parts[0].indices, second->parts[0].indices) != 0)
         goto out;
     for (int i = 0; i < 2; i++)
         move_places(&parts[i]->parts[0], joined.now[i]);

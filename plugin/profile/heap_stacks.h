@@ -31,7 +31,7 @@ struct heap_piece {
 
 struct heap_stacks {
     struct heap_piece *first, *last;
-    struct arena *indices; /* what the stacks point to */
+    struct arena *indices; /* what stacks point to: see heap_join.h */
     /* While a text is read its addresses are numbered as they come.  Where each
      * is in the dump's list; NULL: the stacks have those numbers already. */
     uint32_t *places;

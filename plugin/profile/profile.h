@@ -79,9 +79,8 @@ struct profile {
 
 /* Takes dump's stacks, which are gone then.  Shares names, which change no
  * more; where they lack an address it is called 0x<address>.  origin NULL:
- * offline. NULL with *err without memory or past the ceiling: the stacks are
- * gone, too.
- */
+ * offline.  NULL with *err without memory or past the ceiling: the stacks are
+ * gone, too. */
 struct profile *profile_new(struct heap_dump *dump, struct names *names,
                             const char *program,
                             const struct profile_origin *origin,

@@ -91,8 +91,9 @@ variance_of(uint64_t objects, uint64_t bytes, double scale)
 }
 
 /*
- * An estimate, in 1/1024s.  Sums of such are exact, whatever their order, so
- * that what is equal compares equal, and what did not change differs by 0.
+ * An estimate, in 1/1024s.  Sums of such are exact up to 8 TB, whatever their
+ * order, so that what is equal compares equal, and what did not change differs
+ * by 0.
  */
 static double
 estimate(uint64_t sampled, double scale)

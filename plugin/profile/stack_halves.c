@@ -41,8 +41,8 @@ walk_second(void *arg)
 }
 
 int
-stack_halves_walk(const struct profile *profile, stack_walk *walk, void *first,
-                  void *second, struct error *err)
+stack_halves_walk(const struct profile *profile, bool at_once, stack_walk *walk,
+                  void *first, void *second, struct error *err)
 {
     struct second_half other = {.walk = walk,
                                 .half = second,
@@ -53,7 +53,7 @@ stack_halves_walk(const struct profile *profile, stack_walk *walk, void *first,
                                        .body = walk_second,
                                        .arg = &other};
     pthread_t thread;
-    bool started = thread_start(&thread, &start, NULL) == 0;
+    bool started = at_once && thread_start(&thread, &start, NULL) == 0;
     int rc = walk(first, 0, other.first, err);
 
     if (started)

@@ -31,9 +31,10 @@ size_t stack_halves_middle(const struct profile *profile);
 bool stack_halves_wanted(const struct profile *profile,
                          const struct view_options *options);
 
-/* Walks over the first half and, at the same time if a thread starts, over the
- * second, which share nothing that either changes.  -1 like the walk. */
-int stack_halves_walk(const struct profile *profile, stack_walk *walk,
-                      void *first, void *second, struct error *err);
+/* Walks over the first half and then over the second; or at_once, if a thread
+ * starts: they share nothing then that either changes.  -1 like the walk. */
+int stack_halves_walk(const struct profile *profile, bool at_once,
+                      stack_walk *walk, void *first, void *second,
+                      struct error *err);
 
 #endif

@@ -189,7 +189,8 @@ weigh_halves(struct half *first, struct half *second, struct error *err)
     size_t middle = stack_halves_middle(profile);
 
     if (second) {
-        if (stack_halves_walk(profile, add_stacks, first, second, err) != 0)
+        if (stack_halves_walk(profile, true, add_stacks, first, second, err) !=
+            0)
             return -1;
         take_half(first);
         take_half(second);

@@ -109,6 +109,8 @@ silent_stdout
 expect 0 "0000000000401000" --text --addresses /bin/true "$dir/one.heap"
 expect 0 "no stack matches" --text --focus=nothing /bin/true "$dir/one.heap"
 expect 0 "no stack matches" --dot --ignore=. /bin/true "$dir/one.heap"
+expect 0 "" --collapsed --focus=nothing /bin/true "$dir/one.heap"
+silent_stdout
 expect 1 "focus: bad regular expression at offset 1" --text --focus='(' \
     /bin/true "$dir/one.heap"
 silent_stdout

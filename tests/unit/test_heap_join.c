@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena.h"
 #include "buffer.h"
 #include "dump_fixture.h"
 #include "errors.h"
@@ -157,6 +158,35 @@ START_TEST(parts_in_the_wrong_order_are_not_sorted)
 }
 END_TEST
 
+/* As one that reads the whole has it. */
+START_TEST(both_parts_share_the_room_for_stacks)
+{
+    struct error err = {0};
+    struct buffer text;
+
+    make_dump(&text, 3, false);
+    for (size_t less = 0; less < 2; less++) {
+        struct heap_dump *dumps[2];
+        struct arena *small;
+        size_t used = 0;
+
+        for (int i = 0; i < 2; i++) {
+            dumps[i] = heap_dump_parse(text.data, text.size, &err);
+            ck_assert_ptr_nonnull(dumps[i]);
+            used += arena_used(dumps[i]->parts[0].indices);
+        }
+        small = arena_new(used - less);
+        ck_assert_int_eq(arena_adopt(small, dumps[0]->parts[0].indices), 0);
+        arena_free(dumps[0]->parts[0].indices);
+        dumps[0]->parts[0].indices = small;
+        ck_assert_int_eq(heap_join(dumps[0], dumps[1]), less ? -1 : 0);
+        heap_dump_free(dumps[0]);
+        heap_dump_free(dumps[1]);
+    }
+    buffer_fini(&text);
+}
+END_TEST
+
 START_TEST(without_memory_there_is_none)
 {
     struct buffer text;
@@ -185,6 +215,7 @@ main(void)
 
     tcase_add_loop_test(tc, two_parts_are_read_as_one, 0, 40);
     tcase_add_test(tc, parts_in_the_wrong_order_are_not_sorted);
+    tcase_add_test(tc, both_parts_share_the_room_for_stacks);
     tcase_add_test(tc, without_memory_there_is_none);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -390,6 +390,39 @@ START_TEST(graphs_are_those_of_a_plain_walk)
 }
 END_TEST
 
+/* To the last bit, though no sum is exact. */
+START_TEST(huge_values_do_not_depend_on_threads)
+{
+    struct view_options options;
+    struct profile *profile = profile_of(&kinds[_i], &options);
+    struct graph *first, *other;
+    struct profile_stack *stacks;
+
+    stacks = (struct profile_stack *)profile->stacks;
+    for (size_t i = 0; i < profile->stack_count; i++) {
+        stacks[i].bytes *= 1e13 / 3;
+        stacks[i].bytes_ever *= 1e13 / 3;
+        stacks[i].objects *= 1e13 / 3;
+    }
+    take_way(&ways[0], &options);
+    first = graph_new(profile, &options, NULL);
+    ck_assert_ptr_nonnull(first);
+    for (int k = 1; k < WAYS; k++) {
+        take_way(&ways[k], &options);
+        other = graph_new(profile, &options, NULL);
+        ck_assert_ptr_nonnull(other);
+        ck_assert_double_eq(other->focus, first->focus);
+        ck_assert_uint_eq(other->node_count, first->node_count);
+        ck_assert_uint_eq(other->edge_count, first->edge_count);
+        for (size_t i = 0; i < first->edge_count; i++)
+            ck_assert_double_eq(other->edges[i].value, first->edges[i].value);
+        graph_free(other);
+    }
+    graph_free(first);
+    profile_free(profile);
+}
+END_TEST
+
 /* Once its symbols are kept, so that what fails is in the walks. */
 START_TEST(every_allocation_may_fail)
 {
@@ -496,7 +529,7 @@ START_TEST(a_failure_is_that_of_the_first_half_that_has_one)
         int rc;
 
         take_way(&ways[k], &options);
-        rc = stack_halves_walk(&profile, note, &first, &second, &err);
+        rc = stack_halves_walk(&profile, k > 0, note, &first, &second, &err);
         ck_assert_int_eq(rc, failures[_i].told ? -1 : 0);
         ck_assert_str_eq(err.text, failures[_i].told ? failures[_i].told : "");
         ck_assert_uint_eq(first.first, 0);
@@ -519,6 +552,7 @@ main(void)
     tcase_add_loop_test(tc, weights_are_those_of_a_plain_walk, 0, KINDS);
     tcase_add_loop_test(tc, variances_do_not_depend_on_threads, 0, KINDS);
     tcase_add_loop_test(tc, graphs_are_those_of_a_plain_walk, 0, KINDS);
+    tcase_add_loop_test(tc, huge_values_do_not_depend_on_threads, 0, KINDS);
     tcase_add_loop_test(tc, every_allocation_may_fail, 1, 3);
     tcase_add_test(tc, cancelling_ends_it);
     tcase_add_test(tc, few_stacks_and_names_by_stack_need_no_thread);
