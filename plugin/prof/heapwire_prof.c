@@ -25,6 +25,7 @@
 #include "prof_flags.h"
 #include "prof_index.h"
 #include "prof_input.h"
+#include "prof_replaced.h"
 #include "prof_stacks.h"
 #include "profile.h"
 #include "snapshot.h"
@@ -228,7 +229,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
         goto out;
     }
     prof_stacks_init(&stacks, dump);
-    prof_check_replaced(&dump->maps, reading->binary, path);
+    prof_replaced_tell(&dump->maps, reading->binary, path);
     names = name_addresses(reading, dump, err);
     if (names)
         profile = profile_finish(prof_stacks_take(&stacks), dump, names,

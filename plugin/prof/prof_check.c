@@ -1,26 +1,18 @@
 /* prof_check.c - see prof_check.h. */
 #include "prof_check.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clean_text.h"
 #include "errors.h"
 #include "files.h"
 #include "mappings.h"
 #include "profile.h"
 #include "snapshot_file.h"
 
-enum {
-    SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1,
-    REPLACED_MAX = 5, /* that are named */
-    PATH_BYTES = 4096
-};
+enum { SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1 };
 
 bool
 prof_check_is_snapshot(const char *text, size_t size)
@@ -106,70 +98,4 @@ prof_check_program(const struct profile *now, const char *now_path,
     else
         return 0;
     return -1;
-}
-
-/* ---- files that are others now ---- */
-
-/* The device is not compared: of some file systems the kernel tells another
- * one among the mappings.  profile NULL: its time is not known. */
-static bool
-is_replaced(const struct mapping *m, const struct stat *profile)
-{
-    struct stat st;
-
-    if (!m->executable || m->inode == 0 || m->path[0] != '/' ||
-        stat(m->path, &st) != 0)
-        return false;
-    return m->deleted || m->inode != st.st_ino ||
-           (profile && st.st_mtim.tv_sec > profile->st_mtim.tv_sec);
-}
-
-/* A copy of the program in place of the program. */
-static bool
-is_stood_in_for(const struct mapping *m, const char *binary)
-{
-    return binary && strcmp(m->path, binary) != 0 &&
-           strcmp(mapping_basename(m->path), mapping_basename(binary)) == 0;
-}
-
-/* It is the profile's word, and goes to a terminal. */
-static void
-say_path(const char *path, bool first)
-{
-    char clean[PATH_BYTES];
-    struct span text = {path, strnlen(path, sizeof(clean) - 1)};
-
-    clean_text(text, clean);
-    fprintf(stderr, "%s%s", first ? "" : ", ", clean);
-}
-
-void
-prof_check_replaced(const struct mappings *maps, const char *binary,
-                    const char *path)
-{
-    char *real = realpath(binary, NULL);
-    const char *last = "";
-    struct stat profile;
-    bool dated = stat(path, &profile) == 0 && S_ISREG(profile.st_mode);
-    size_t count = 0;
-
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct mapping *m = &maps->list[i];
-
-        if (strcmp(m->path, last) == 0 || is_stood_in_for(m, real) ||
-            !is_replaced(m, dated ? &profile : NULL))
-            continue;
-        last = m->path;
-        if (count == 0)
-            fprintf(stderr,
-                    "heapwire-prof: %s was taken of other files: ", path);
-        if (count < REPLACED_MAX)
-            say_path(m->path, count == 0);
-        count++;
-    }
-    if (count > REPLACED_MAX)
-        fprintf(stderr, " and %zu more", count - REPLACED_MAX);
-    if (count > 0)
-        fprintf(stderr, ": names are wrong where the build is another now\n");
-    free(real);
 }

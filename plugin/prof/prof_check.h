@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 struct error;
-struct mappings;
 struct profile;
 
 /* By their first bytes. */
@@ -24,10 +23,5 @@ int prof_check_binary(const char *binary, const char *path, struct error *err);
 int prof_check_program(const struct profile *now, const char *now_path,
                        const struct profile *base, const char *base_path,
                        struct error *err);
-
-/* Says on stderr which files are not those any more that the profile in path
- * was taken of. */
-void prof_check_replaced(const struct mappings *maps, const char *binary,
-                         const char *path);
 
 #endif

@@ -231,6 +231,10 @@ find_program(struct job *job)
     job->program_fd = job->program_path ? open_by_path(job->program_path) : -1;
     if (job->program_fd < 0)
         error_sys(&err, ER_UNKNOWN, "cannot open it");
+    else if (job->request->maps->count == 0)
+        error_set(&err, ER_UNKNOWN,
+                  "where it lay is not known: the profile has no mappings, "
+                  "which come last in it");
     else if (elf_init(&elf, job->program_fd, path, &err) == 0 &&
              !(job->program = program_mapping(job->request->maps, &elf, path)))
         error_set(&err, ER_UNKNOWN,

@@ -275,6 +275,26 @@ mkdir "$dir/else"
 cp "$dir/mapped" "$dir/else/mapped"
 expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
 [ ! -s "$dir/err" ] || { echo "a copy: $(cat "$dir/err")"; failed=1; }
+
+# Another build in the program's place is told, whatever the program's size.
+heap_of "$dir/mapped" >"$dir/mapped.heap"
+echo 'int main(void) { return 1; }' >"$dir/something.c"
+gcc -g -no-pie -o "$dir/later" -Wl,--build-id "$dir/something.c"
+expect 0 "later is another build than $dir/mapped, which $dir/mapped.heap was" \
+    --text "$dir/later" "$dir/mapped.heap"
+mv "$dir/mapped" "$dir/earlier"
+mv "$dir/later" "$dir/mapped"
+expect 0 " main" --text "$dir/earlier" "$dir/mapped.heap"
+[ ! -s "$dir/err" ] || { echo "as it was: $(cat "$dir/err")"; failed=1; }
+expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
+mv "$dir/earlier" "$dir/mapped"
+# One that was written again has no inodes of files.
+sed 's,00:01 [0-9]* ,00:00 1 ,' "$dir/mapped.heap" >"$dir/again.heap"
+expect 0 " main" --text "$dir/mapped" "$dir/again.heap"
+[ ! -s "$dir/err" ] || { echo "written again: $(cat "$dir/err")"; failed=1; }
+sed '/MAPPED_LIBRARIES/,$d' "$dir/mapped.heap" >"$dir/unmapped.heap"
+expect 0 "mapped: where it lay is not known: the profile has no mappings" \
+    --text "$dir/mapped" "$dir/unmapped.heap"
 heap_of "$dir/mapped" >"$dir/mapped.heap"
 touch -d '1 minute ago' "$dir/mapped.heap"
 expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
