@@ -48,7 +48,7 @@ stack_halves_walk(const struct profile *profile, bool at_once, stack_walk *walk,
                                 .half = second,
                                 .first = stack_halves_middle(profile),
                                 .end = profile->stack_count};
-    const struct thread_start start = {.name = "hw-stacks",
+    const struct thread_start start = {.name = "hw-walk",
                                        .stack_bytes = STACK_BYTES,
                                        .body = walk_second,
                                        .arg = &other};
