@@ -118,12 +118,12 @@ tidy() {
             --extra-arg=-Xclang --extra-arg=max-nodes=$states
 }
 
-# units PRESET: suites run two at a time take each other's processor, too.  A
-# few that failed are tried once alone, and both is told; what a sanitizer
-# found stays found.
+# units PRESET: three suites at a time, for one of them waits most of its time,
+# take each other's processor, too.  A few that failed are tried once alone, and
+# both is told; what a sanitizer found stays found.
 units() {
     found=$logs/$1.units
-    ctest --preset "$1" -j 2 --no-tests=error >"$found" 2>&1
+    ctest --preset "$1" -j 3 --no-tests=error >"$found" 2>&1
     rc=$?
     cat "$found"
     [ "$rc" -ne 0 ] || return 0
