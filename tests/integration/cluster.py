@@ -16,7 +16,8 @@ import time
 from meddler import Meddler
 from mysql_wire import Refused, Wire
 from node_under_test import wait_for
-from redis_node import RedisNode, free_port
+from ports import free_port
+from redis_node import RedisNode
 from runner import named, run_tests
 
 IDS = (10001, 10002, 10003, 10004, 10005)

@@ -16,7 +16,8 @@ from mysql_wire import Wire
 from node_under_test import REAL, Node, wait_for
 from peer_stand_in import StandIn, no_such_statement
 from peer_wire import make_key
-from redis_node import SECRET, RedisNode, free_port
+from ports import free_port
+from redis_node import SECRET, RedisNode
 from runner import named, run_tests
 
 KEY = make_key(SECRET.encode(), b"redis")

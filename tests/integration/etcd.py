@@ -17,16 +17,12 @@ import urllib.request
 
 from mysql_wire import Refused, Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
+from ports import free_port
 
 SECRET = "the-secret-of-these-tests"
 PREFIX = "/heapwire/test/nodes/"
 TTL = 3
 SOON = 20 if SANITIZED else 10
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def b64(text):

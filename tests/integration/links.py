@@ -18,16 +18,12 @@ import time
 from meddler import Meddler
 from mysql_wire import Refused, Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
+from ports import free_port
 from runner import named, run_tests
 
 SECRET = "a-secret-for-the-tests-of-links"
 A, B, C, GONE = 10001, 10002, 10003, 10009
 STALL_MS = 1500 if SANITIZED else 250  # others use the processor, too
-
-
-def free_port(address="127.0.0.1"):
-    with socket.create_server((address, 0)) as s:
-        return s.getsockname()[1]
 
 
 class Cluster:

@@ -2,18 +2,13 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 
 from node_under_test import BUILD, wait_for
+from ports import free_port
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 SECRET = "a-secret-for-the-tests-of-clusters"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def place(where):
