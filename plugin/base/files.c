@@ -106,6 +106,20 @@ fd_write_all(int fd, const char *data, size_t size)
 }
 
 int
+file_open_regular(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int
 file_read_all(const char *path, struct buffer *out, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

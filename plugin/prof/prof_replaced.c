@@ -1,7 +1,6 @@
 /* prof_replaced.c - see prof_replaced.h. */
 #include "prof_replaced.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,18 +39,13 @@ close_elf(struct elf_file *elf)
     elf->fd = -1;
 }
 
-/* An executable file; false: it cannot be read.  Not a device, or a pipe that
- * waits for its writer, by a profile's word. */
+/* An executable file; false: it cannot be read. */
 static bool
 open_elf(const char *path, struct elf_file *elf)
 {
     struct error unsaid;
-    struct stat st;
-    int fd;
+    int fd = file_open_regular(path);
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
     if (elf_init(elf, fd, path, &unsaid) == 0)

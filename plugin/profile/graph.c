@@ -153,10 +153,9 @@ build(struct builder *b)
         return -1;
     b->graph->focus = b->weights.focus;
     b->nodes = mem_zalloc(b->weights.count, sizeof(*b->nodes));
-    among.nodes = b->nodes;
     if (!b->nodes || choose_nodes(b) != 0)
         return -1;
-    among.node_count = b->graph->node_count;
+    among = (struct calls_among){b->nodes, b->graph->node_count};
     if (calls_weigh(&b->calls, &b->weights, &among, &b->options, b->err) != 0)
         return -1;
     return choose_edges(b);

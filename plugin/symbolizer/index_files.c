@@ -85,13 +85,22 @@ index_file_path(const struct elf_file *elf, const char *directory, char *path,
     return id[0] && n >= 0 && (size_t)n < size ? 0 : -1;
 }
 
+/* False: it is too long. */
+static bool
+path_beside(const char *path, char place[PATH_BYTES])
+{
+    int size = snprintf(place, PATH_BYTES, "%s" INDEX_FILE_SUFFIX, path);
+
+    return size > 0 && size < PATH_BYTES;
+}
+
 int
 index_file_open(const struct elf_file *elf, const char *directory,
                 const char *path, struct error *why)
 {
     char place[PATH_BYTES];
     const char *reason;
-    int fd = -1, size;
+    int fd = -1;
 
     if (why)
         why->text[0] = '\0';
@@ -101,8 +110,7 @@ index_file_open(const struct elf_file *elf, const char *directory,
         fd = open_regular(place, why);
     if (fd >= 0 || !path)
         return fd;
-    size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
-    if (size > 0 && (size_t)size < sizeof(place))
+    if (path_beside(path, place))
         fd = open_regular(place, why);
     reason = fd >= 0 ? distrust(elf, fd) : NULL;
     if (!reason)
@@ -116,9 +124,8 @@ bool
 index_file_beside(const char *path)
 {
     char place[PATH_BYTES];
-    int size = snprintf(place, sizeof(place), "%s" INDEX_FILE_SUFFIX, path);
 
-    return size > 0 && (size_t)size < sizeof(place) && access(place, F_OK) == 0;
+    return path_beside(path, place) && access(place, F_OK) == 0;
 }
 
 struct output {

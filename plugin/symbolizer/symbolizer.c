@@ -103,22 +103,6 @@ symbolizer_cancel(struct symbolizer *s)
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-/* A device, or the writer's end of a pipe, is not opened by a profile's word.
- */
-static int
-open_by_path(const char *path)
-{
-    struct stat st;
-
-    if (path[0] != '/' || stat(path, &st) != 0)
-        return -1;
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
-        return -1;
-    }
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 int
 object_open(struct object *object)
 {
@@ -133,7 +117,9 @@ object_open(struct object *object)
     if (job->request->open_object)
         return job->request->open_object(job->request->arg, mapping);
     /* What lies at a deleted file's path now is another one. */
-    return mapping->deleted ? -1 : open_by_path(mapping->path);
+    return mapping->deleted || mapping->path[0] != '/'
+               ? -1
+               : file_open_regular(mapping->path);
 }
 
 /* jemalloc as a library; an executable with jemalloc in it is the program. */
@@ -228,7 +214,8 @@ find_program(struct job *job)
     if (!path)
         return;
     job->program_path = realpath(path, NULL);
-    job->program_fd = job->program_path ? open_by_path(job->program_path) : -1;
+    job->program_fd =
+        job->program_path ? file_open_regular(job->program_path) : -1;
     if (job->program_fd < 0)
         error_sys(&err, ER_UNKNOWN, "cannot open it");
     else if (job->request->maps->count == 0)

@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "counted_threads.h"
 #include "elf_file.h"
 #include "index_fixture.h"
 #include "mappings.h"
 #include "names.h"
 #include "symbolizer.h"
-#include "thread.h"
 
 enum {
     FUNCTION = 16,   /* bytes of each, of which the first is asked for */
@@ -33,15 +33,9 @@ static const uint64_t bias = 0x10000000; /* where the program is loaded */
 
 /* ---- cores and threads, as the test wants them ---- */
 
-unsigned __wrap_thread_cores(void);
-int __wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
-int __real_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
 uint64_t __wrap_clock_ms(void);
 uint64_t __real_clock_ms(void);
 
-static unsigned cores, threads_started, threads_max;
 static bool held[HELD]; /* threads that take their time, in their order */
 static bool waits;      /* this thread does before it goes on */
 static unsigned clock_calls, clock_jumps; /* at which call; 0: never */
@@ -63,27 +57,20 @@ go_late(void *arg)
     return start->body(start->arg);
 }
 
-unsigned
-__wrap_thread_cores(void)
-{
-    return cores;
-}
-
-int
-__wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                    struct error *err)
+/* thread_starter */
+static inline int
+start_held(pthread_t *thread, const struct thread_start *start,
+           struct error *err)
 {
     static struct thread_start held_starts[HELD];
     struct thread_start other = *start;
+    unsigned n = threads_started - 1;
 
-    if (threads_started == threads_max)
-        return -1;
-    if (threads_started < HELD && held[threads_started]) {
-        held_starts[threads_started] = *start;
+    if (n < HELD && held[n]) {
+        held_starts[n] = *start;
         other.body = go_late;
-        other.arg = &held_starts[threads_started];
+        other.arg = &held_starts[n];
     }
-    threads_started++;
     if (__real_thread_start(thread, &other, err) != 0)
         return -1;
     if (waits)
@@ -290,6 +277,7 @@ set_up(void)
     cores = 4;
     threads_started = 0;
     threads_max = UINT32_MAX;
+    thread_starter = start_held;
     memset(held, 0, sizeof(held));
     waits = false;
     clock_calls = clock_jumps = 0;

@@ -1,10 +1,4 @@
-/*
- * large_dump.h - a raw profile that is worth two cores, and threads that are
- * counted and may not start.
- *
- * Included by one file of a test that is linked with --wrap=thread_cores and
- * --wrap=thread_start.
- */
+/* large_dump.h - a raw profile that is worth two cores, of counted threads. */
 #ifndef HW_LARGE_DUMP_H
 #define HW_LARGE_DUMP_H
 
@@ -15,8 +9,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
-#include "errors.h"
-#include "thread.h"
+#include "counted_threads.h"
 
 enum {
     LARGE_STACKS = 6000,
@@ -24,43 +17,14 @@ enum {
     LARGE_DEPTH = 20
 };
 
-int __wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
-int __real_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
-unsigned __wrap_thread_cores(void);
-
-static unsigned cores, threads; /* that started */
-static bool refused;            /* they are */
-static const char *thread_name; /* the last one's, which started or not */
-
 /* Before each test. */
 static inline void
 large_setup(void)
 {
     cores = 2;
-    threads = 0;
-    refused = false;
+    threads_started = 0;
+    threads_max = UINT32_MAX;
     thread_name = NULL;
-}
-
-unsigned
-__wrap_thread_cores(void)
-{
-    return cores;
-}
-
-int
-__wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                    struct error *err)
-{
-    thread_name = start->name;
-    if (refused) {
-        error_set(err, ER_UNKNOWN, "too many threads");
-        return -1;
-    }
-    threads++;
-    return __real_thread_start(thread, start, err);
 }
 
 /* Which of the distinct stacks the i-th one is. */

@@ -43,7 +43,7 @@ START_TEST(a_large_file_is_read_by_two_threads)
     fd = large_file(&text, text.size);
     halves = prof_halves_dump(fd);
     ck_assert_ptr_nonnull(halves);
-    ck_assert_uint_eq(threads, 1);
+    ck_assert_uint_eq(threads_started, 1);
     ck_assert_str_eq(thread_name, "hw-half");
     ck_assert_ptr_nonnull(halves->parts[0].first);
     ck_assert_ptr_nonnull(halves->parts[1].first);
@@ -76,7 +76,7 @@ START_TEST(a_small_file_or_a_pipe_is_not)
     fd = open("/", O_RDONLY | O_CLOEXEC);
     ck_assert_ptr_null(prof_halves_dump(fd));
     close(fd);
-    ck_assert_uint_eq(threads, 0);
+    ck_assert_uint_eq(threads_started, 0);
     buffer_fini(&text);
 }
 END_TEST
@@ -92,7 +92,7 @@ START_TEST(one_core_or_no_thread_reads_it_as_one)
     ck_assert_ptr_null(prof_halves_dump(fd));
     ck_assert_ptr_null(thread_name);
     cores = 2;
-    refused = true;
+    threads_max = 0;
     ck_assert_ptr_null(prof_halves_dump(fd));
     ck_assert_str_eq(thread_name, "hw-half");
     close(fd);
@@ -113,7 +113,7 @@ START_TEST(what_is_wrong_in_either_half_is_read_as_one)
     place[2] = 'z'; /* no address */
     fd = large_file(&text, text.size);
     ck_assert_ptr_null(prof_halves_dump(fd));
-    ck_assert_uint_eq(threads, 1);
+    ck_assert_uint_eq(threads_started, 1);
     close(fd);
     buffer_fini(&text);
 }

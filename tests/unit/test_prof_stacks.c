@@ -24,7 +24,7 @@ read_dump(bool sorted, bool halves)
     ck_assert_ptr_nonnull(dump);
     close(fd);
     buffer_fini(&text);
-    threads = 0;
+    threads_started = 0;
     return dump;
 }
 
@@ -119,7 +119,7 @@ START_TEST(a_thread_takes_them_as_they_are)
     struct heap_dump *dump = read_dump(sorted, false);
     struct profile *plain = make_profile(dump, names, false), *profile;
 
-    ck_assert_uint_eq(threads, 0);
+    ck_assert_uint_eq(threads_started, 0);
     ck_assert_ptr_nonnull(plain);
     check_is_the_texts(plain, sorted);
     heap_dump_free(dump);
@@ -128,7 +128,7 @@ START_TEST(a_thread_takes_them_as_they_are)
     profile = make_profile(dump, names, true);
     heap_dump_free(dump);
     ck_assert_ptr_nonnull(profile);
-    ck_assert_uint_eq(threads, 1);
+    ck_assert_uint_eq(threads_started, 1);
     ck_assert_str_eq(thread_name, "hw-stacks");
     check_is_the_texts(profile, sorted);
     check_same(profile, plain);
@@ -145,11 +145,11 @@ START_TEST(without_a_thread_they_are_the_same)
     struct profile *profile;
 
     cores = _i ? 1 : 2;
-    refused = !_i;
+    threads_max = _i ? UINT32_MAX : 0;
     thread_name = NULL;
     profile = make_profile(dump, names, true);
     ck_assert_int_eq(thread_name != NULL, !_i);
-    ck_assert_uint_eq(threads, 0);
+    ck_assert_uint_eq(threads_started, 0);
     ck_assert_ptr_nonnull(profile);
     check_is_the_texts(profile, false);
     heap_dump_free(dump);
@@ -183,7 +183,7 @@ START_TEST(nobody_needs_to_take_them)
     struct prof_stacks stacks;
 
     prof_stacks_init(&stacks, dump);
-    ck_assert_uint_eq(threads, 1);
+    ck_assert_uint_eq(threads_started, 1);
     prof_stacks_fini(&stacks);
     heap_dump_free(dump);
 }
@@ -202,7 +202,7 @@ START_TEST(without_memory_there_are_none)
         profile = make_profile(dump, names, true);
         failing = 0;
         ck_assert_int_eq(profile != NULL, allocations < n);
-        ck_assert_uint_eq(threads, 1);
+        ck_assert_uint_eq(threads_started, 1);
         heap_dump_free(dump);
     }
     profile_free(profile);

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "counted_threads.h"
 #include "arena.h"
 #include "buffer.h"
 #include "failing_memory.h"
@@ -12,7 +13,6 @@
 #include "stack_halves.h"
 #include "suite.h"
 #include "texts.h"
-#include "thread.h"
 #include "view_options.h"
 #include "weights.h"
 
@@ -22,32 +22,6 @@ enum {
     DEPTH_MAX = 24,
     MEMORY = 1 << 26
 };
-
-/* ---- cores and threads, as the test wants them ---- */
-
-unsigned __wrap_thread_cores(void);
-int __wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
-int __real_thread_start(pthread_t *thread, const struct thread_start *start,
-                        struct error *err);
-
-static unsigned cores, threads_started, threads_max;
-
-unsigned
-__wrap_thread_cores(void)
-{
-    return cores;
-}
-
-int
-__wrap_thread_start(pthread_t *thread, const struct thread_start *start,
-                    struct error *err)
-{
-    if (threads_started == threads_max)
-        return -1;
-    threads_started++;
-    return __real_thread_start(thread, start, err);
-}
 
 static const struct way {
     bool may_thread;
