@@ -7,6 +7,7 @@ enum capability {
     CAPABILITY_FOUND_ROWS = 1 << 1,
     CAPABILITY_LONG_FLAG = 1 << 2,
     CAPABILITY_CONNECT_WITH_DB = 1 << 3,
+    CAPABILITY_COMPRESS = 1 << 5, /* heard, never offered */
     CAPABILITY_IGNORE_SPACE = 1 << 8,
     CAPABILITY_PROTOCOL_41 = 1 << 9,
     CAPABILITY_INTERACTIVE = 1 << 10,
@@ -22,6 +23,7 @@ enum capability {
     CAPABILITY_PLUGIN_AUTH_LENENC = 1 << 21,
     CAPABILITY_CAN_HANDLE_EXPIRED = 1 << 22,
     CAPABILITY_DEPRECATE_EOF = 1 << 24,
+    CAPABILITY_ZSTD = 1 << 26, /* heard, never offered */
     CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: heard, never offered */
 };
 

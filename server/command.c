@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capability.h"
 #include "clock.h"
 #include "cursor.h"
 #include "errors.h"
@@ -44,12 +45,35 @@ enum {
     COM_ANY = -1 /* the packet is no command */
 };
 
+enum { ZLIB_DEFLATE = 0x78, ZSTD_MAGIC = 0x2fb528 /* its first three bytes */ };
+
 static void
 run_quit(struct session *s, struct span body)
 {
     (void)body;
     s->quit = true;
     session_close(s);
+}
+
+/* Some clients send their string's NUL along: MySQL's lexer ends there. */
+static struct span
+without_nul(struct span text)
+{
+    while (text.size > 0 && text.data[text.size - 1] == '\0')
+        text.size--;
+    return text;
+}
+
+static void
+run_query(struct session *s, struct span body)
+{
+    statement_start(s, without_nul(body));
+}
+
+static void
+run_prepare(struct session *s, struct span body)
+{
+    prepared_prepare(s, without_nul(body));
 }
 
 static void
@@ -195,7 +219,7 @@ static const struct {
     {SESSION_LOGIN, COM_ANY, login_response},
     {SESSION_PEER, COM_ANY, peer_login_answer, true},
     {SESSION_SWITCH, COM_ANY, login_answer},
-    {SESSION_READY, COM_QUERY, statement_start, true},
+    {SESSION_READY, COM_QUERY, run_query, true},
     {SESSION_READY, COM_PING, run_ping, true},
     {SESSION_READY, COM_QUIT, run_quit, true},
     {SESSION_READY, COM_INIT_DB, run_init_db},
@@ -207,7 +231,7 @@ static const struct {
     {SESSION_READY, COM_PROCESS_KILL, run_process_kill},
     {SESSION_READY, COM_DEBUG, run_debug},
     {SESSION_READY, COM_CHANGE_USER, login_change},
-    {SESSION_READY, COM_STMT_PREPARE, prepared_prepare},
+    {SESSION_READY, COM_STMT_PREPARE, run_prepare},
     {SESSION_READY, COM_STMT_EXECUTE, prepared_execute},
     {SESSION_READY, COM_STMT_SEND_LONG_DATA, prepared_send_long_data},
     {SESSION_READY, COM_STMT_CLOSE, prepared_close},
@@ -246,12 +270,44 @@ count_question(struct session *s, int command)
     registry_note(&s->server->registry.questions, 1);
 }
 
+/* Some clients compress because they want to, not because it was offered.
+ * Their packets have three bytes more in front: the size before compression,
+ * 0 where there is none.  No command begins so (RFC 1950, RFC 8878). */
+static bool
+is_compressed(const struct session *s, struct span packet)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    uint32_t size = reader_u24(&r), mark = reader_u24(&r);
+
+    return s->reply.capabilities & (CAPABILITY_COMPRESS | CAPABILITY_ZSTD) &&
+           packet.size > 3 &&
+           (size == 0 ||
+            (!r.failed &&
+             ((mark & 0xff) == ZLIB_DEFLATE || mark == ZSTD_MAGIC) &&
+             size < 1 << 16));
+}
+
+static void
+refuse_compressed(struct session *s)
+{
+    struct error err;
+
+    error_set(&err, ER_UNCOMPRESS,
+              "Couldn't uncompress communication packet: this server offers no "
+              "compression; connect without it");
+    session_fail(s, &err);
+}
+
 void
 command_run(struct session *s, struct span packet)
 {
     struct span body = packet;
     int command = COM_ANY;
 
+    if (s->state == SESSION_READY && is_compressed(s, packet)) {
+        refuse_compressed(s);
+        return;
+    }
     if (s->state == SESSION_READY) {
         command = packet.size ? (unsigned char)packet.data[0] : 0;
         body.data += packet.size ? 1 : 0;

@@ -15,6 +15,7 @@ enum {
     NONCE_FIRST = 8, /* bytes of the nonce in the greeting's first part */
     RESPONSE_FILLER = 23,
     TLS_REQUEST = 4 + 4 + 1 + RESPONSE_FILLER,
+    TLS_REQUEST_SHORT = 4, /* old Connector/J's: MySQL takes it, too */
     GREETING_FILLER = 10,
     HEADER_SWITCH = 0xfe,
     HEADER_MORE = 0x01,
@@ -114,7 +115,8 @@ handshake_wants_tls(struct span packet)
     struct reader r = reader_of(packet.data, packet.size);
     uint32_t client = reader_u32(&r);
 
-    return packet.size == TLS_REQUEST && client & CAPABILITY_SSL;
+    return (packet.size == TLS_REQUEST || packet.size == TLS_REQUEST_SHORT) &&
+           client & CAPABILITY_SSL;
 }
 
 int
@@ -128,7 +130,8 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
     if (!(client & CAPABILITY_PROTOCOL_41) ||
         !(client & CAPABILITY_SECURE_CONNECTION))
         return malformed(err, "the client is too old");
-    h.capabilities = client & (CAPABILITIES_OFFERED | CAPABILITY_PROGRESS);
+    h.capabilities = client & (CAPABILITIES_OFFERED | CAPABILITY_PROGRESS |
+                               CAPABILITY_COMPRESS | CAPABILITY_ZSTD);
     reader_u32(&r); /* its largest packet */
     reader_u8(&r);  /* its character set: texts are UTF-8 */
     reader_bytes(&r, RESPONSE_FILLER);
@@ -150,11 +153,15 @@ handshake_decode_change(struct span packet, struct handshake *out,
                         struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
-    struct handshake h = {.plugin = {"", 0}};
+    struct handshake h = {.plugin = {AUTH_NATIVE, strlen(AUTH_NATIVE)}};
 
     h.user = reader_text(&r);
     h.answer = reader_lenenc_bytes(&r);
     h.database = text_or_rest(&r);
+    if (reader_left(&r) > 0)
+        reader_u16(&r); /* its character set */
+    if (reader_left(&r) > 0)
+        h.plugin = text_or_rest(&r);
     if (r.failed)
         return malformed(err, "the request is cut short");
     *out = h;

@@ -18,7 +18,7 @@ struct reply;
 
 /* What a client sent; all spans borrow the packet. */
 struct handshake {
-    uint32_t capabilities; /* the client's AND ours, and PROGRESS */
+    uint32_t capabilities; /* the client's AND ours, and those only heard */
     struct span user;
     struct span answer; /* to the nonce; empty: none */
     struct span database;

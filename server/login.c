@@ -74,7 +74,9 @@ login_given_up(struct session *s)
         count_failure(s);
 }
 
-/* Unknown users and wrong passwords look the same, here and in time. */
+/* Unknown users and wrong passwords look the same, here and in time.  No
+ * password is no guess, as no user is without one: load balancers look so
+ * whether the port is alive, and must not lock out all behind them. */
 static void
 deny(struct session *s, bool with_password)
 {
@@ -84,7 +86,8 @@ deny(struct session *s, bool with_password)
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err.text);
-    count_failure(s);
+    if (with_password)
+        count_failure(s);
     session_fail(s, &err);
 }
 
@@ -264,6 +267,21 @@ check_request(const struct session *s, uint32_t capabilities, struct error *err)
     return -1;
 }
 
+/* By what the client offers, or what it is asked for then. */
+static void
+authenticate(struct session *s, const struct handshake *h)
+{
+    keep_names(s, h);
+    if (is_trusted(s))
+        admit(s, PRIVILEGE_ALL);
+    else if (is_blocked(s))
+        return;
+    else if (span_is(h->plugin, AUTH_NATIVE))
+        check_native(s, h->answer);
+    else
+        ask_again(s); /* whatever the answer was made with */
+}
+
 void
 login_response(struct session *s, struct span packet)
 {
@@ -286,15 +304,7 @@ login_response(struct session *s, struct span packet)
         peer_login_begin(s);
         return;
     }
-    keep_names(s, &h);
-    if (is_trusted(s))
-        admit(s, PRIVILEGE_ALL);
-    else if (is_blocked(s))
-        return;
-    else if (span_is(h.plugin, AUTH_NATIVE))
-        check_native(s, h.answer);
-    else
-        ask_again(s); /* whatever the answer was made with */
+    authenticate(s, &h);
 }
 
 void
@@ -328,17 +338,14 @@ login_change(struct session *s, struct span packet)
     struct handshake h;
     struct error err;
 
-    if (handshake_decode_change(packet, &h, &err) != 0 ||
-        auth_nonce(s->nonce, &err) != 0) {
+    if (handshake_decode_change(packet, &h, &err) != 0) {
         session_fail(s, &err);
         return;
     }
     if (check_transport(s) != 0)
         return;
-    keep_names(s, &h);
     s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
-    if (is_trusted(s))
-        admit(s, PRIVILEGE_ALL);
-    else
-        ask_again(s);
+    if (h.answer.size == 0) /* not made yet: some wait to be asked */
+        h.plugin.size = 0;
+    authenticate(s, &h);
 }

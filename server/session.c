@@ -528,17 +528,16 @@ session_kill(struct session *s, enum registry_kill kill)
         statement_cancel(s, END_KILLED);
 }
 
+/* An idle client is told nothing, as by MySQL: it would take an error that
+ * nothing asked for as the answer to its next command, and SQLAlchemy's
+ * pre-ping, which reconnects after a closed connection, would fail. */
 void
 session_say_farewell(struct session *s)
 {
-    struct error err;
-
     if (s->state == SESSION_RUNNING) {
         statement_cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
-        error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
-        s->reply.sequence = 0;
-        session_fail(s, &err);
+        session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
         session_turn(s);
     } else if (is_logging_in(s->state)) {
         session_close(s);

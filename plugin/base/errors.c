@@ -35,6 +35,7 @@ static const struct {
     {ER_NO_SUCH_TABLE, "42S02"},
     {ER_PACKET_TOO_LARGE, "08S01"},
     {ER_PACKETS_OUT_OF_ORDER, "08S01"},
+    {ER_UNCOMPRESS, "08S01"},
     {ER_USER_LIMIT_REACHED, "42000"},
     {ER_PRIVILEGE, "42000"},
     {ER_WRONG_VALUE, "42000"},

@@ -214,13 +214,17 @@ class Wire:
         self.tail = g[at + 17:at + 27], g[at + 39:]
         return self
 
-    def ask_for_tls(self, flags=DEFAULT):
+    def ask_for_tls(self, flags=DEFAULT, short=False):
         """Sends an SSLRequest."""
-        self.send(struct.pack("<IIB23x", flags | SSL, 1 << 24, 45))
+        request = struct.pack("<IIB23x", flags | SSL, 1 << 24, 45)
+        self.send(request[:4] if short else request)
 
     def start_tls(self, flags=DEFAULT, context=None):
         """After the greeting: all that follows goes through TLS."""
         self.ask_for_tls(flags)
+        return self.wrap_tls(context)
+
+    def wrap_tls(self, context=None):
         assert not self.buffer
         if context is None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, NATIVE, SHA2, SSL, Refused,
                         Wire, answer_native)
@@ -561,23 +562,68 @@ def test_a_long_text_is_opened_by_a_worker(node):
 
 
 @both
+def test_what_mysql_takes_is_taken(node):
+    with local(node) as w:
+        for text in (b"SELECT 1", b"SELECT 1\0", b"SELECT 1\0\0"):
+            w.command(3, text)
+            assert w.result() == [[b"1"]], text
+            w.execute(w.prepare(text), ())
+        w.ping()
+    with Wire(node.tcp).greeting() as w:  # a short request for TLS
+        w.ask_for_tls(short=True)
+        w.wrap_tls()
+        w.respond(b"ann", answer_native(b"secret", w.nonce))
+        w.ok()
+        w.ping()
+
+
+@both
+def test_who_compresses_unasked_is_told(node):
+    query = b"\3SELECT '" + b"x" * 100 + b"'"
+    inner = struct.pack("<I", len(query)) + query
+    ping = struct.pack("<I", 1) + b"\x0e"
+    for flag in (0x20, 0x4000000):
+        for size, body in ((0, ping), (len(inner), zlib.compress(inner)),
+                           (len(inner), b"\x28\xb5\x2f\xfd" + bytes(60))):
+            with local(node, flags=DEFAULT | flag) as w:
+                w.ping()  # who says so but does not is served
+                w.sock.sendall(struct.pack("<I", len(body)) +
+                               struct.pack("<I", size)[:3] + body)
+                w.sequence = 1
+                refused(1157, "08S01", w.ok)
+                assert w.closed()
+
+
+@both
 def test_change_user(node):
-    def change(w, user, database=b""):
-        w.command(0x11, user + b"\0\x14" + b"x" * 20 + database +
-                  b"\0\x2d\0" + NATIVE + b"\0")
+    def change(w, user, database=b"", answer=b"", plugin=SHA2):
+        w.command(0x11, user + b"\0" + bytes([len(answer)]) + answer +
+                  database + b"\0\x2d\0" + plugin + b"\0")
 
     with Wire(node.tcp).login(b"ann", b"secret") as w:
         w.query("BEGIN")
-        change(w, b"boss", b"heapwire")
+        change(w, b"boss", b"heapwire", b"x" * 32)
         assert w.switched(b"b0ss").status == 2
-        assert w.switch_nonce != w.nonce
+        assert w.switch_nonce == w.nonce  # which some clients keep
         assert w.query(node.speech.database) == [[b"heapwire"]]
         assert b"boss" in [r[1] for r in w.query("SHOW PROCESSLIST")]
+        for name, password in ((b"ann", b"secret"), (b"boss", b"b0ss")):
+            change(w, name, b"", answer_native(password, w.nonce), NATIVE)
+            w.ok()
+            assert name in [r[1] for r in w.query("SHOW PROCESSLIST")]
+        change(w, b"ann", b"", answer_native(b"secret", w.nonce), NATIVE)
+        w.ok()
+        change(w, b"boss", plugin=NATIVE)  # asks to be asked
+        w.switched(b"b0ss")
         change(w, b"ann")
         w.switched(b"secret")
         assert w.query(node.speech.database) == [[node.speech.no_database]]
         change(w, b"ann")
         refused(1045, "28000", w.switched, b"wrong")
+        assert w.closed()
+    with Wire(node.tcp).login(b"ann", b"secret") as w:
+        change(w, b"boss", b"", answer_native(b"wrong", w.nonce), NATIVE)
+        refused(1045, "28000", w.ok)
         assert w.closed()
     with Wire(node.tcp).login(b"ann", b"secret") as w:
         change(w, b"root")  # no trust over TCP
