@@ -1,6 +1,7 @@
 /* certificate.c - see certificate.h. */
 #include "certificate.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,15 +165,29 @@ fill_serial(X509 *cert)
     return ok;
 }
 
+/* "0.0.0.0" and "::" are all of a machine's addresses, and no name of it. */
 static bool
-fill(X509 *cert, EVP_PKEY *key, const char *host)
+is_address(const char *text)
+{
+    unsigned char bytes[sizeof(struct in6_addr)] = {0},
+                                      zero[sizeof(bytes)] = {0};
+
+    return (inet_pton(AF_INET, text, bytes) == 1 ||
+            inet_pton(AF_INET6, text, bytes) == 1) &&
+           memcmp(bytes, zero, sizeof(bytes)) != 0;
+}
+
+static bool
+fill(X509 *cert, EVP_PKEY *key, const char *host, const char *address)
 {
     static const char common[] = "heapwire";
     X509_NAME *name = X509_get_subject_name(cert);
-    char names[HOST_MAX + 64];
+    char names[HOST_MAX + INET6_ADDRSTRLEN + 64];
 
-    snprintf(names, sizeof(names), "DNS:localhost,IP:127.0.0.1,IP:::1%s%s",
-             is_plain(host) ? ",DNS:" : "", is_plain(host) ? host : "");
+    snprintf(names, sizeof(names), "DNS:localhost,IP:127.0.0.1,IP:::1%s%s%s%s",
+             is_plain(host) ? ",DNS:" : "", is_plain(host) ? host : "",
+             is_address(address) ? ",IP:" : "",
+             is_address(address) ? address : "");
     /* A day back: clocks differ. */
     return X509_set_version(cert, X509_VERSION_3) == 1 && fill_serial(cert) &&
            X509_gmtime_adj(X509_getm_notBefore(cert), -DAY_S) &&
@@ -191,11 +206,12 @@ fill(X509 *cert, EVP_PKEY *key, const char *host)
 }
 
 int
-certificate_make(struct certificate *out, const char *host, struct error *err)
+certificate_make(struct certificate *out, const char *host, const char *address,
+                 struct error *err)
 {
     struct certificate c = {.leaf = X509_new(), .key = EVP_EC_gen("P-256")};
 
-    if (!c.leaf || !c.key || !fill(c.leaf, c.key, host)) {
+    if (!c.leaf || !c.key || !fill(c.leaf, c.key, host, address)) {
         refuse(err, "OpenSSL cannot make a certificate");
         certificate_fini(&c);
         return -1;

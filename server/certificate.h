@@ -33,9 +33,9 @@ int certificate_parse(struct certificate *out, struct span certs,
                       struct span key, struct error *err);
 
 /* Self-signed, ECDSA on P-256: which every client knows, old ones included.
- * Good for localhost and for host ("" for none). */
+ * Good for localhost, for host and for address, a numeric one ("" for none). */
 int certificate_make(struct certificate *out, const char *host,
-                     struct error *err);
+                     const char *address, struct error *err);
 int certificate_print(const struct certificate *c, struct buffer *certs,
                       struct buffer *key, struct error *err);
 

@@ -233,7 +233,8 @@ is_first_start(int dir)
 }
 
 int
-certificate_own(struct certificate *out, int dir, struct error *err)
+certificate_own(struct certificate *out, int dir, const char *address,
+                struct error *err)
 {
     struct certificate c = {0};
     char host[256] = "";
@@ -244,7 +245,8 @@ certificate_own(struct certificate *out, int dir, struct error *err)
         return 0;
     if (gethostname(host, sizeof(host) - 1) != 0)
         host[0] = '\0';
-    if (certificate_make(&c, host, err) != 0 || save_own(&c, dir, err) != 0) {
+    if (certificate_make(&c, host, address, err) != 0 ||
+        save_own(&c, dir, err) != 0) {
         certificate_fini(&c);
         return -1;
     }

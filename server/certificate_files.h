@@ -21,7 +21,9 @@ int certificate_read(struct certificate *out, const char *cert_path,
                      const char *key_path, struct error *err);
 
 /* Those of an earlier start, or new ones where they are missing, broken or
- * about to expire; the log tells.  dir: the state directory's descriptor. */
-int certificate_own(struct certificate *out, int dir, struct error *err);
+ * about to expire; the log tells.  dir: the state directory's descriptor;
+ * address: where the node listens, numeric, or "". */
+int certificate_own(struct certificate *out, int dir, const char *address,
+                    struct error *err);
 
 #endif

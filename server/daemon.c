@@ -75,7 +75,8 @@ load_tls(struct daemon *d, const struct config *config, struct error *err)
         rc = certificate_read(&certificate, config->tls_cert, config->tls_key,
                               err);
     else
-        rc = certificate_own(&certificate, d->state.fd, err);
+        rc = certificate_own(&certificate, d->state.fd, config->listen.text,
+                             err);
     if (rc == 0)
         context = tls_context_new(&certificate, err);
     certificate_fini(&certificate);

@@ -28,7 +28,8 @@ setup(void)
 
     buffer_init(&certs, CERTIFICATE_FILE_MAX);
     buffer_init(&key, CERTIFICATE_FILE_MAX);
-    ck_assert_int_eq(certificate_make(&made, "db-1.example", &err), 0);
+    ck_assert_int_eq(certificate_make(&made, "db-1.example", "10.1.2.3", &err),
+                     0);
     ck_assert_int_eq(certificate_print(&made, &certs, &key, &err), 0);
     snprintf(directory, sizeof(directory), "/tmp/hw-certificate-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -71,21 +72,30 @@ START_TEST(what_is_made_is_self_signed_and_good_for_years)
             X509_check_host(made.leaf, names[i], strlen(names[i]), 0, NULL), 1);
     ck_assert_int_eq(X509_check_ip_asc(made.leaf, "127.0.0.1", 0), 1);
     ck_assert_int_eq(X509_check_ip_asc(made.leaf, "::1", 0), 1);
+    ck_assert_int_eq(X509_check_ip_asc(made.leaf, "10.1.2.3", 0), 1);
     ck_assert_int_eq(X509_check_host(made.leaf, "other", 5, 0, NULL), 0);
     ck_assert_int_ge(certificate_days_left(&made), CERTIFICATE_DAYS - 1);
 }
 END_TEST
 
-START_TEST(a_strange_host_name_is_left_out)
+START_TEST(a_strange_name_or_no_address_is_left_out)
 {
-    static const char *const hosts[] = {"", "a,DNS:evil", "a b", "\xc3\xa9"};
+    static const struct {
+        const char *host, *address;
+    } hosts[] = {{"", ""},
+                 {"a,DNS:evil", "0.0.0.0"},
+                 {"a b", "10.0.0.1,DNS:evil"},
+                 {"\xc3\xa9", "::"}};
     struct certificate c;
     struct error err;
 
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-        ck_assert_int_eq(certificate_make(&c, hosts[i], &err), 0);
+        ck_assert_int_eq(
+            certificate_make(&c, hosts[i].host, hosts[i].address, &err), 0);
         ck_assert_int_eq(X509_check_host(c.leaf, "localhost", 9, 0, NULL), 1);
         ck_assert_int_eq(X509_check_host(c.leaf, "evil", 4, 0, NULL), 0);
+        ck_assert_int_eq(X509_check_ip_asc(c.leaf, "0.0.0.0", 0), 0);
+        ck_assert_int_eq(X509_check_ip_asc(c.leaf, "::", 0), 0);
         certificate_fini(&c);
     }
 }
@@ -151,7 +161,7 @@ START_TEST(anothers_key_and_an_encrypted_one_are_refused)
 
     buffer_init(&other_certs, CERTIFICATE_FILE_MAX);
     buffer_init(&other_key, CERTIFICATE_FILE_MAX);
-    ck_assert_int_eq(certificate_make(&other, "", &err), 0);
+    ck_assert_int_eq(certificate_make(&other, "", "", &err), 0);
     ck_assert_int_eq(certificate_print(&other, &other_certs, &other_key, &err),
                      0);
     ck_assert_int_eq(
@@ -182,10 +192,10 @@ START_TEST(the_nodes_own_is_made_once)
     struct certificate first, second;
     struct error err;
 
-    ck_assert_int_eq(certificate_own(&first, dir, &err), 0);
+    ck_assert_int_eq(certificate_own(&first, dir, "", &err), 0);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN_KEY), S_IFREG | 0600);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN), S_IFREG | 0644);
-    ck_assert_int_eq(certificate_own(&second, dir, &err), 0);
+    ck_assert_int_eq(certificate_own(&second, dir, "", &err), 0);
     ck_assert_int_eq(X509_cmp(first.leaf, second.leaf), 0);
     certificate_fini(&first);
     certificate_fini(&second);
@@ -286,12 +296,12 @@ START_TEST(the_nodes_own_is_made_again_when_it_is_of_no_use)
     struct certificate first, second, third;
     struct error err;
 
-    ck_assert_int_eq(certificate_own(&first, dir, &err), 0);
+    ck_assert_int_eq(certificate_own(&first, dir, "", &err), 0);
     spoilers[_i].spoil();
-    ck_assert_int_eq(certificate_own(&second, dir, &err), 0);
+    ck_assert_int_eq(certificate_own(&second, dir, "", &err), 0);
     ck_assert((X509_cmp(first.leaf, second.leaf) == 0) == spoilers[_i].kept);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN_KEY), S_IFREG | 0600);
-    ck_assert_int_eq(certificate_own(&third, dir, &err), 0);
+    ck_assert_int_eq(certificate_own(&third, dir, "", &err), 0);
     ck_assert_int_eq(X509_cmp(second.leaf, third.leaf), 0);
     certificate_fini(&first);
     certificate_fini(&second);
@@ -363,7 +373,7 @@ main(void)
     tcase_set_timeout(tc, 60); /* OpenSSL looks long at what is no key */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_made_is_self_signed_and_good_for_years);
-    tcase_add_test(tc, a_strange_host_name_is_left_out);
+    tcase_add_test(tc, a_strange_name_or_no_address_is_left_out);
     tcase_add_test(tc, what_is_printed_is_read_and_cut_anywhere_refused);
     tcase_add_test(tc, a_chain_is_kept_and_has_a_ceiling);
     tcase_add_test(tc, anothers_key_and_an_encrypted_one_are_refused);
