@@ -23,7 +23,7 @@ enum capability {
     CAPABILITY_PLUGIN_AUTH_LENENC = 1 << 21,
     CAPABILITY_CAN_HANDLE_EXPIRED = 1 << 22,
     CAPABILITY_DEPRECATE_EOF = 1 << 24,
-    CAPABILITY_ZSTD = 1 << 26, /* heard, never offered */
+    CAPABILITY_ZSTD = 1 << 26,    /* heard, never offered */
     CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: heard, never offered */
 };
 
