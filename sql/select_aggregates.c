@@ -86,6 +86,16 @@ grow(struct group *group)
     return true;
 }
 
+/* None of them set yet. */
+static sqlite3_value **
+new_keys(size_t count)
+{
+    size_t size = (count + 1) * sizeof(sqlite3_value *);
+    sqlite3_value **keys = sqlite3_malloc64(size);
+
+    return keys ? memset(keys, 0, size) : NULL;
+}
+
 static bool
 add_group_row(struct group *group, int values, sqlite3_value **argv)
 {
@@ -105,11 +115,9 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
         row.text.data = copy_text((struct span){text.data, text.size});
     row.text.size = text.size;
     buffer_fini(&text);
-    row.keys =
-        sqlite3_malloc64((group->key_count + 1) * sizeof(sqlite3_value *));
+    row.keys = new_keys(group->key_count);
     if (!row.text.data || !row.keys)
         goto fail;
-    memset(row.keys, 0, (group->key_count + 1) * sizeof(sqlite3_value *));
     for (size_t i = 0; i < group->key_count; i++) {
         row.keys[i] = sqlite3_value_dup(argv[values + (int)i]);
         if (!row.keys[i])
@@ -118,7 +126,7 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
     }
     group->rows[group->count++] = row;
     return true;
-fail: /* without keys there are none to free */
+fail:
     free_row(&row, group->key_count);
     return false;
 }

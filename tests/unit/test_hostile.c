@@ -248,6 +248,39 @@ START_TEST(groups_take_of_the_statements_memory)
 }
 END_TEST
 
+/* What a group keeps of each row: values, in whatever order. */
+static const char *const kept[] = {
+    "repeat('x', 250000)",
+    "repeat('x', 250000) order by n",
+    "repeat('x', 250000) order by n desc, n, n",
+    "distinct concat(n, repeat('x', 200000)) order by n",
+    "n order by repeat('x', 250000)",
+    "n order by repeat('x', 250000), n, repeat('y', 250000) desc",
+    "distinct n order by concat(n, repeat('x', 250000))",
+};
+
+START_TEST(groups_that_are_too_large_are_given_up_whole)
+{
+    char text[400];
+
+    snprintf(text, sizeof(text),
+             "select length(group_concat(%s)) from (with recursive c(n) as "
+             "(select 1 union all select n + 1 from c where n < 200) select n "
+             "from c) q",
+             kept[_i]);
+    for (int i = 0; i < 2; i++) {
+        harness_run(&h, text);
+        ck_assert_msg(h.error.code == ER_OUT_OF_MEMORY ||
+                          h.error.code == ER_OUT_OF_SORT_MEMORY,
+                      "%s: %s", kept[_i], h.answer.data);
+    }
+    ck_assert_str_eq(
+        harness_run(&h, "select group_concat(n order by n) x from (select 1 n "
+                        "where 0) t"),
+        "x\n\\N");
+}
+END_TEST
+
 /* ---- DO ---- */
 
 START_TEST(do_answers_ok_whatever_the_expressions_give)
@@ -284,6 +317,8 @@ main(void)
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
     tcase_add_test(tcase, parameters_keep_their_places);
     tcase_add_test(tcase, groups_take_of_the_statements_memory);
+    tcase_add_loop_test(tcase, groups_that_are_too_large_are_given_up_whole, 0,
+                        COUNT(kept));
     tcase_add_test(tcase, do_answers_ok_whatever_the_expressions_give);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
