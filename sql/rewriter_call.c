@@ -29,9 +29,6 @@ static const struct {
 } calls[] = {
     {"ADDDATE", SPECIAL_DATE_ADD, NULL},
     {"AVG", SPECIAL_AGGREGATE, NULL},
-    {"BIT_AND", SPECIAL_AGGREGATE, NULL},
-    {"BIT_OR", SPECIAL_AGGREGATE, NULL},
-    {"BIT_XOR", SPECIAL_AGGREGATE, NULL},
     {"CAST", SPECIAL_CAST, "hw_cast"},
     {"CHAR", SPECIAL_CHAR, "hw_char"},
     {"CONVERT", SPECIAL_CONVERT, "hw_cast"},

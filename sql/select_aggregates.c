@@ -222,7 +222,7 @@ finish_group(sqlite3_context *c)
     buffer_init(&out, SELECT_VALUE_MAX);
     if (group->distinct && !make_distinct(group))
         group->failed = true;
-    if (!group->failed && group->key_count > 0)
+    if (!group->failed && group->count > 1 && group->key_count > 0)
         qsort_r(group->rows, group->count, sizeof(*group->rows), by_keys,
                 group);
     for (size_t i = 0; i < group->count; i++) {
@@ -300,73 +300,6 @@ finish_sample_variance(sqlite3_context *c)
     finish_spread(c, 1, false);
 }
 
-/* ---- bits ---- */
-
-struct bits {
-    uint64_t value;
-    bool begun;
-};
-
-static struct bits *
-next_bits(sqlite3_context *c, sqlite3_value *value, uint64_t first)
-{
-    struct bits *bits = sqlite3_aggregate_context(c, sizeof(*bits));
-
-    if (!bits)
-        return NULL;
-    if (!bits->begun)
-        bits->value = first;
-    bits->begun = true;
-    return sqlite3_value_type(value) == SQLITE_NULL ? NULL : bits;
-}
-
-static void
-step_bit_and(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct bits *bits = next_bits(c, argv[0], UINT64_MAX);
-
-    (void)argc;
-    if (bits)
-        bits->value &= (uint64_t)function_integer(argv[0]);
-}
-
-static void
-step_bit_or(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct bits *bits = next_bits(c, argv[0], 0);
-
-    (void)argc;
-    if (bits)
-        bits->value |= (uint64_t)function_integer(argv[0]);
-}
-
-static void
-step_bit_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct bits *bits = next_bits(c, argv[0], 0);
-
-    (void)argc;
-    if (bits)
-        bits->value ^= (uint64_t)function_integer(argv[0]);
-}
-
-/* Of no rows: all bits of AND, none of the others. */
-static void
-finish_bit_and(sqlite3_context *c)
-{
-    const struct bits *bits = sqlite3_aggregate_context(c, 0);
-
-    function_unsigned(c, bits ? bits->value : UINT64_MAX);
-}
-
-static void
-finish_bits(sqlite3_context *c)
-{
-    const struct bits *bits = sqlite3_aggregate_context(c, 0);
-
-    function_unsigned(c, bits ? bits->value : 0);
-}
-
 /* ---- the value of a scalar subquery ---- */
 
 struct only {
@@ -418,8 +351,5 @@ const struct function aggregate_functions[] = {
     {"variance", 1, 1, step_spread, RETURNS_DOUBLE, finish_variance},
     {"var_pop", 1, 1, step_spread, RETURNS_DOUBLE, finish_variance},
     {"var_samp", 1, 1, step_spread, RETURNS_DOUBLE, finish_sample_variance},
-    {"bit_and", 1, 1, step_bit_and, RETURNS_BIGINT, finish_bit_and},
-    {"bit_or", 1, 1, step_bit_or, RETURNS_BIGINT, finish_bits},
-    {"bit_xor", 1, 1, step_bit_xor, RETURNS_BIGINT, finish_bits},
     {NULL},
 };

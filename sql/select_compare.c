@@ -134,18 +134,6 @@ call_in(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-call_strcmp(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int order;
-
-    if (function_any_null(argc, argv))
-        return;
-    order = function_collate(function_argument(argv[0]),
-                             function_argument(argv[1]));
-    sqlite3_result_int(c, order);
-}
-
-static void
 call_binary(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span bytes = function_argument(argv[0]);
@@ -198,23 +186,6 @@ static void
 call_least(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     choose(c, argc, argv, -1);
-}
-
-/* INTERVAL(n, a, b, ...): how many of the ascending rest are at most n. */
-static void
-call_interval(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int place = 0;
-
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
-        sqlite3_result_int(c, -1);
-        return;
-    }
-    while (place + 1 < argc &&
-           (sqlite3_value_type(argv[place + 1]) == SQLITE_NULL ||
-            function_real(argv[place + 1]) <= function_real(argv[0])))
-        place++;
-    sqlite3_result_int(c, place);
 }
 
 /* ---- logic, bits and division ---- */
@@ -292,15 +263,6 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_unsigned(c, b < 64 ? a >> b : 0);
 }
 
-static void
-call_bit_count(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        sqlite3_result_int(c, __builtin_popcountll(a));
-}
-
 static bool
 both_integers(sqlite3_value **argv)
 {
@@ -359,12 +321,6 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int64(c, rows);
 }
 
-static char
-lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
 /* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
 static void
 call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -379,7 +335,7 @@ call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         buffer_format(&text, "%zu:", part.size);
         for (size_t k = 0; k < part.size; k++)
-            buffer_char(&text, lower(part.data[k]));
+            buffer_char(&text, (char)function_fold(part.data[k]));
     }
     function_buffer(c, &text);
 }
@@ -406,12 +362,9 @@ const struct function compare_functions[] = {
     {"hw_limit", 1, 1, call_limit, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
     {"mod", 2, 2, call_mod, RETURNS_NUMBER},
-    {"bit_count", 1, 1, call_bit_count, RETURNS_BIGINT},
-    {"strcmp", 2, 2, call_strcmp, RETURNS_BIGINT},
     {"if", 3, 3, call_if, RETURNS_BRANCHES},
     {"isnull", 1, 1, call_isnull, RETURNS_BIGINT},
     {"greatest", 2, FUNCTION_ANY, call_greatest, RETURNS_ARGUMENTS},
     {"least", 2, FUNCTION_ANY, call_least, RETURNS_ARGUMENTS},
-    {"interval", 2, FUNCTION_ANY, call_interval, RETURNS_BIGINT},
     {NULL},
 };

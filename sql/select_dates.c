@@ -90,7 +90,6 @@ PART(dayofyear, day_of_year(&t))
 PART(dayofweek, weekday(&t) + 1)
 PART(weekday, (weekday(&t) + 6) % 7)
 PART(to_days, moment_days(&t))
-PART(to_seconds, moment_micros(&t) / MOMENT_SECOND)
 
 static int
 mode_of(int argc, sqlite3_value **argv, int otherwise)
@@ -245,16 +244,6 @@ call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int64(c, moment_days(&to) - moment_days(&from));
 }
 
-static void
-call_period_diff(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t a = function_integer(argv[0]), b = function_integer(argv[1]);
-
-    if (!function_any_null(argc, argv))
-        sqlite3_result_int64(c,
-                             a / 100 * 12 + a % 100 - b / 100 * 12 - b % 100);
-}
-
 const struct function date_functions[] = {
     {"year", 1, 1, call_year, RETURNS_BIGINT},
     {"month", 1, 1, call_month, RETURNS_BIGINT},
@@ -265,7 +254,6 @@ const struct function date_functions[] = {
     {"dayofweek", 1, 1, call_dayofweek, RETURNS_BIGINT},
     {"weekday", 1, 1, call_weekday, RETURNS_BIGINT},
     {"to_days", 1, 1, call_to_days, RETURNS_BIGINT},
-    {"to_seconds", 1, 1, call_to_seconds, RETURNS_BIGINT},
     {"week", 1, 2, call_week, RETURNS_BIGINT},
     {"weekofyear", 1, 1, call_weekofyear, RETURNS_BIGINT},
     {"yearweek", 1, 2, call_yearweek, RETURNS_BIGINT},
@@ -277,6 +265,5 @@ const struct function date_functions[] = {
     {"from_days", 1, 1, call_from_days, RETURNS_DATE},
     {"makedate", 2, 2, call_makedate, RETURNS_DATE},
     {"datediff", 2, 2, call_datediff, RETURNS_BIGINT},
-    {"period_diff", 2, 2, call_period_diff, RETURNS_BIGINT},
     {NULL},
 };

@@ -44,10 +44,12 @@ static const struct {
     {"mid", RETURNS_TEXT},
     {"position", RETURNS_BIGINT},
     {"substr", RETURNS_TEXT},
+    {"abs", RETURNS_NUMBER},
     {"coalesce", RETURNS_ARGUMENTS},
     {"count", RETURNS_BIGINT},
     {"cume_dist", RETURNS_DOUBLE},
     {"dense_rank", RETURNS_BIGINT},
+    {"exp", RETURNS_DOUBLE},
     {"first_value", RETURNS_FIRST},
     {"ifnull", RETURNS_ARGUMENTS},
     {"json_array", RETURNS_TEXT},
@@ -61,14 +63,23 @@ static const struct {
     {"lag", RETURNS_FIRST},
     {"last_value", RETURNS_FIRST},
     {"lead", RETURNS_FIRST},
+    {"ln", RETURNS_DOUBLE},
+    {"log10", RETURNS_DOUBLE},
+    {"log2", RETURNS_DOUBLE},
+    {"ltrim", RETURNS_TEXT},
     {"max", RETURNS_ARGUMENTS},
     {"min", RETURNS_ARGUMENTS},
     {"nth_value", RETURNS_FIRST},
     {"ntile", RETURNS_BIGINT},
     {"nullif", RETURNS_FIRST},
     {"percent_rank", RETURNS_DOUBLE},
+    {"pow", RETURNS_DOUBLE},
+    {"power", RETURNS_DOUBLE},
     {"rank", RETURNS_BIGINT},
     {"row_number", RETURNS_BIGINT},
+    {"rtrim", RETURNS_TEXT},
+    {"sign", RETURNS_BIGINT},
+    {"sqrt", RETURNS_DOUBLE},
     {"sum", RETURNS_NUMBER},
 };
 
@@ -105,15 +116,13 @@ static bool
 takes_views(const char *name)
 {
     static const char *const names[] = {
-        "any_value", "ascii",        "bit_length", "char_length",
-        "charset",   "coercibility", "collation",  "character_length",
-        "crc32",     "hw_between",   "hw_binary",  "hw_cast",
-        "hw_eq",     "hw_ge",        "hw_gt",      "hw_in",
-        "hw_is",     "hw_le",        "hw_lt",      "hw_ne",
-        "if",        "isnull",       "left",       "length",
-        "md5",       "octet_length", "right",      "sha",
-        "sha1",      "sha2",         "strcmp",     "substring",
-        "to_base64"};
+        "any_value", "ascii",        "char_length", "character_length",
+        "crc32",     "hw_between",   "hw_binary",   "hw_cast",
+        "hw_eq",     "hw_ge",        "hw_gt",       "hw_in",
+        "hw_is",     "hw_le",        "hw_lt",       "hw_ne",
+        "if",        "isnull",       "left",        "length",
+        "md5",       "octet_length", "right",       "sha",
+        "sha1",      "sha2",         "substring",   "to_base64"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)

@@ -22,34 +22,12 @@ call_length(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-call_bit_length(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        sqlite3_result_int64(c, (int64_t)function_argument(argv[0]).size * 8);
-}
-
-static void
 call_ascii(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
 
     if (!function_any_null(argc, argv))
         sqlite3_result_int(c, text.size ? (unsigned char)*text.data : 0);
-}
-
-/* The bytes of the first character as one number. */
-static void
-call_ord(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    int64_t code = 0;
-    size_t size = utf8_prefix(text, 1);
-
-    if (function_any_null(argc, argv))
-        return;
-    for (size_t i = 0; i < size && i < 4; i++)
-        code = code << 8 | (unsigned char)text.data[i];
-    sqlite3_result_int64(c, code);
 }
 
 /* CHAR(77, 121): bytes of each number, from its highest. */
@@ -76,9 +54,7 @@ const struct function measure_functions[] = {
     {"character_length", 1, 1, call_char_length, RETURNS_BIGINT},
     {"length", 1, 1, call_length, RETURNS_BIGINT},
     {"octet_length", 1, 1, call_length, RETURNS_BIGINT},
-    {"bit_length", 1, 1, call_bit_length, RETURNS_BIGINT},
     {"ascii", 1, 1, call_ascii, RETURNS_BIGINT},
-    {"ord", 1, 1, call_ord, RETURNS_BIGINT},
     {"hw_char", 1, FUNCTION_ANY, call_char, RETURNS_TEXT},
     {NULL},
 };

@@ -9,73 +9,9 @@
 #include "select_handle.h"
 
 enum {
-    BASE_MIN = 2,
-    BASE_MAX = 36,
-    BITS = 64,
     DECIMALS_MAX = 30,
     FORMAT_SIZE = 512 /* of a double with DECIMALS_MAX and its commas */
 };
-
-static const double pi = 3.14159265358979323846;
-
-/* A function of one number; NULL where it has no value. */
-#define REAL_FUNCTION(name, expression)                                        \
-    static void call_##name(sqlite3_context *c, int argc,                      \
-                            sqlite3_value **argv)                              \
-    {                                                                          \
-        double x = function_real(argv[0]), y;                                  \
-                                                                               \
-        if (function_any_null(argc, argv))                                     \
-            return;                                                            \
-        y = (expression);                                                      \
-        if (isfinite(y))                                                       \
-            sqlite3_result_double(c, y);                                       \
-    }
-
-REAL_FUNCTION(sqrt, sqrt(x))
-REAL_FUNCTION(exp, exp(x))
-REAL_FUNCTION(ln, x > 0 ? log(x) : NAN)
-REAL_FUNCTION(log2, x > 0 ? log2(x) : NAN)
-REAL_FUNCTION(log10, x > 0 ? log10(x) : NAN)
-REAL_FUNCTION(sin, sin(x))
-REAL_FUNCTION(cos, cos(x))
-REAL_FUNCTION(tan, tan(x))
-REAL_FUNCTION(cot, 1 / tan(x))
-REAL_FUNCTION(asin, asin(x))
-REAL_FUNCTION(acos, acos(x))
-REAL_FUNCTION(degrees, x * 180 / pi)
-REAL_FUNCTION(radians, x *pi / 180)
-
-static void
-call_pi(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    sqlite3_result_double(c, pi);
-}
-
-static void
-call_atan(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        sqlite3_result_double(c, argc == 1 ? atan(function_real(argv[0]))
-                                           : atan2(function_real(argv[0]),
-                                                   function_real(argv[1])));
-}
-
-static void
-call_pow(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    double power;
-
-    if (function_any_null(argc, argv))
-        return;
-    power = pow(function_real(argv[0]), function_real(argv[1]));
-    if (isfinite(power))
-        sqlite3_result_double(c, power);
-    else
-        sqlite3_result_error(c, "DOUBLE value is out of range in 'pow'", -1);
-}
 
 /* LOG(x), LOG(base, x) */
 static void
@@ -92,28 +28,6 @@ static bool
 is_integer(sqlite3_value *value)
 {
     return sqlite3_value_type(value) == SQLITE_INTEGER;
-}
-
-static void
-call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t i = sqlite3_value_int64(argv[0]);
-
-    if (function_any_null(argc, argv))
-        return;
-    if (is_integer(argv[0]))
-        function_unsigned(c, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
-    else
-        sqlite3_result_double(c, fabs(function_real(argv[0])));
-}
-
-static void
-call_sign(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    double x = function_real(argv[0]);
-
-    if (!function_any_null(argc, argv))
-        sqlite3_result_int(c, x < 0 ? -1 : x > 0);
 }
 
 static void
@@ -212,71 +126,15 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_double(c, y);
 }
 
-/* RAND([seed]): with a seed, the same number again. */
 static void
 call_rand(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t bits;
 
-    if (argc > 0) {
-        bits = (uint64_t)function_integer(argv[0]) + 0x9e3779b97f4a7c15u;
-        bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
-        bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
-        bits ^= bits >> 31;
-    } else {
-        sqlite3_randomness(sizeof(bits), &bits);
-    }
+    (void)argc;
+    (void)argv;
+    sqlite3_randomness(sizeof(bits), &bits);
     sqlite3_result_double(c, (double)(bits >> 11) * 0x1p-53);
-}
-
-/* ---- bases ---- */
-
-static void
-return_digits(sqlite3_context *c, uint64_t value, unsigned base, bool negative)
-{
-    char text[BITS + 2], *p = text + sizeof(text);
-
-    do {
-        *--p = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[value % base];
-        value /= base;
-    } while (value > 0);
-    if (negative)
-        *--p = '-';
-    function_text(c, p, (size_t)(text + sizeof(text) - p));
-}
-
-static void
-call_conv(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    int64_t from = function_integer(argv[1]), to = function_integer(argv[2]);
-    bool negative;
-    uint64_t value;
-
-    if (function_any_null(argc, argv) || llabs(from) < BASE_MIN ||
-        llabs(from) > BASE_MAX || llabs(to) < BASE_MIN || llabs(to) > BASE_MAX)
-        return;
-    negative = *text.data == '-';
-    value = strtoull(text.data + negative, NULL, (int)llabs(from));
-    if (negative)
-        value = 0 - value;
-    negative = to < 0 && (int64_t)value < 0;
-    return_digits(c, negative ? 0 - value : value, (unsigned)llabs(to),
-                  negative);
-}
-
-static void
-call_bin(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        return_digits(c, (uint64_t)function_integer(argv[0]), 2, false);
-}
-
-static void
-call_oct(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        return_digits(c, (uint64_t)function_integer(argv[0]), 8, false);
 }
 
 /* ---- texts of numbers ---- */
@@ -333,36 +191,13 @@ call_format_bytes(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function number_functions[] = {
-    {"abs", 1, 1, call_abs, RETURNS_NUMBER},
-    {"sign", 1, 1, call_sign, RETURNS_BIGINT},
     {"ceil", 1, 1, call_ceil, RETURNS_BIGINT},
     {"ceiling", 1, 1, call_ceil, RETURNS_BIGINT},
     {"floor", 1, 1, call_floor, RETURNS_BIGINT},
     {"round", 1, 2, call_round, RETURNS_ROUNDED},
     {"truncate", 2, 2, call_truncate, RETURNS_ROUNDED},
-    {"sqrt", 1, 1, call_sqrt, RETURNS_DOUBLE},
-    {"exp", 1, 1, call_exp, RETURNS_DOUBLE},
-    {"ln", 1, 1, call_ln, RETURNS_DOUBLE},
     {"log", 1, 2, call_log, RETURNS_DOUBLE},
-    {"log2", 1, 1, call_log2, RETURNS_DOUBLE},
-    {"log10", 1, 1, call_log10, RETURNS_DOUBLE},
-    {"pi", 0, 0, call_pi, RETURNS_DOUBLE},
-    {"pow", 2, 2, call_pow, RETURNS_DOUBLE},
-    {"power", 2, 2, call_pow, RETURNS_DOUBLE},
-    {"sin", 1, 1, call_sin, RETURNS_DOUBLE},
-    {"cos", 1, 1, call_cos, RETURNS_DOUBLE},
-    {"tan", 1, 1, call_tan, RETURNS_DOUBLE},
-    {"cot", 1, 1, call_cot, RETURNS_DOUBLE},
-    {"asin", 1, 1, call_asin, RETURNS_DOUBLE},
-    {"acos", 1, 1, call_acos, RETURNS_DOUBLE},
-    {"atan", 1, 2, call_atan, RETURNS_DOUBLE},
-    {"atan2", 2, 2, call_atan, RETURNS_DOUBLE},
-    {"degrees", 1, 1, call_degrees, RETURNS_DOUBLE},
-    {"radians", 1, 1, call_radians, RETURNS_DOUBLE},
-    {"rand", 0, 1, call_rand, RETURNS_DOUBLE},
-    {"conv", 3, 3, call_conv, RETURNS_TEXT},
-    {"bin", 1, 1, call_bin, RETURNS_TEXT},
-    {"oct", 1, 1, call_oct, RETURNS_TEXT},
+    {"rand", 0, 0, call_rand, RETURNS_DOUBLE},
     {"format_bytes", 1, 1, call_format_bytes, RETURNS_TEXT},
     {"format", 2, 3, call_format, RETURNS_TEXT},
     {NULL},

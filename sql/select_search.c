@@ -382,41 +382,6 @@ call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, place);
 }
 
-static void
-call_elt(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t place = function_integer(argv[0]);
-
-    if (sqlite3_value_type(argv[0]) != SQLITE_NULL && place >= 1 &&
-        place < argc)
-        sqlite3_result_value(c, argv[place]);
-}
-
-static void
-call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span what = function_argument(argv[0]);
-    struct span list = function_argument(argv[1]);
-    int place = 0;
-
-    if (function_any_null(argc, argv))
-        return;
-    while (list.size > 0) {
-        const char *comma = memchr(list.data, ',', list.size);
-        struct span item = {list.data,
-                            comma ? (size_t)(comma - list.data) : list.size};
-
-        place++;
-        if (function_collate(item, what) == 0) {
-            sqlite3_result_int(c, place);
-            return;
-        }
-        list.data += item.size + (comma != NULL);
-        list.size -= item.size + (comma != NULL);
-    }
-    sqlite3_result_int(c, 0);
-}
-
 /* SUBSTRING_INDEX(x, between, n): up to the n-th, or the n-th from the end. */
 static void
 call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -464,8 +429,6 @@ const struct function search_functions[] = {
     {"locate", 2, 3, call_locate, RETURNS_BIGINT},
     {"instr", 2, 2, call_instr, RETURNS_BIGINT},
     {"field", 2, FUNCTION_ANY, call_field, RETURNS_BIGINT},
-    {"elt", 2, FUNCTION_ANY, call_elt, RETURNS_TEXT},
-    {"find_in_set", 2, 2, call_find_in_set, RETURNS_BIGINT},
     {"substring_index", 3, 3, call_substring_index, RETURNS_TEXT},
     {NULL},
 };

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "clock.h"
@@ -12,8 +11,7 @@
 #include "variables.h"
 
 enum {
-    SLEEP_NAP_MS = 20, /* between two looks at whether it was cancelled */
-    UUID_SIZE = 36
+    SLEEP_NAP_MS = 20 /* between two looks at whether it was cancelled */
 };
 
 static struct handle *
@@ -196,41 +194,6 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_error(c, handle->failure.text, -1);
 }
 
-/* ---- character sets: there is one, and bytes ---- */
-
-static bool
-is_binary(sqlite3_value *value)
-{
-    return sqlite3_value_type(value) != SQLITE_TEXT;
-}
-
-static void
-call_charset(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const char *name = is_binary(argv[0]) ? "binary" : "utf8mb4";
-
-    (void)argc;
-    function_text(c, name, strlen(name));
-}
-
-static void
-call_collation(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const char *name = is_binary(argv[0]) ? "binary" : "utf8mb4_general_ci";
-
-    (void)argc;
-    function_text(c, name, strlen(name));
-}
-
-static void
-call_coercibility(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    sqlite3_result_int(c, sqlite3_value_type(argv[0]) == SQLITE_NULL   ? 6
-                          : sqlite3_value_type(argv[0]) == SQLITE_TEXT ? 4
-                                                                       : 5);
-}
-
 /* ---- waiting ---- */
 
 /* On a worker only: a statement that began on the loop starts anew, as one
@@ -267,45 +230,6 @@ call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, 0);
 }
 
-/* ---- names for things ---- */
-
-static void
-call_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint8_t bytes[16];
-    char text[UUID_SIZE + 1];
-    size_t at = 0;
-
-    (void)argc;
-    (void)argv;
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        sqlite3_result_error(c, "no random bytes", -1);
-        return;
-    }
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            text[at++] = '-';
-        at += (size_t)snprintf(text + at, sizeof(text) - at, "%02x", bytes[i]);
-    }
-    function_text(c, text, at);
-}
-
-static void
-call_uuid_short(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    static atomic_uint_least32_t count;
-    uint64_t since = (uint64_t)session_of(c)->node->started_ms / 1000;
-
-    (void)argc;
-    (void)argv;
-    sqlite3_result_int64(
-        c, (int64_t)(((uint64_t)(session_of(c)->node->id & 0x7f) << 56 |
-                      (since & 0xffffffff) << 24) +
-                     (atomic_fetch_add(&count, 1) & 0xffffff)));
-}
-
 static void
 call_any(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -329,12 +253,7 @@ const struct function session_functions[] = {
     {"found_rows", 0, 0, call_found_rows, RETURNS_BIGINT},
     {"last_insert_id", 0, 0, call_zero, RETURNS_BIGINT},
     {"row_count", 0, 0, call_zero, RETURNS_BIGINT},
-    {"charset", 1, 1, call_charset, RETURNS_TEXT},
-    {"collation", 1, 1, call_collation, RETURNS_TEXT},
-    {"coercibility", 1, 1, call_coercibility, RETURNS_BIGINT},
     {"sleep", 1, 1, call_sleep, RETURNS_BIGINT},
-    {"uuid", 0, 0, call_uuid, RETURNS_TEXT},
-    {"uuid_short", 0, 0, call_uuid_short, RETURNS_BIGINT},
     {"any_value", 1, 1, call_any, RETURNS_FIRST},
     {NULL},
 };

@@ -81,15 +81,6 @@ call_repeat(sqlite3_context *c, int argc, sqlite3_value **argv)
         repeat(c, function_argument(argv[0]), function_integer(argv[1]));
 }
 
-static void
-call_space(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    static const struct span blank = {" ", 1};
-
-    if (!function_any_null(argc, argv))
-        repeat(c, blank, function_integer(argv[0]));
-}
-
 /* LPAD and RPAD: to n characters, cutting what is longer. */
 static void
 pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
@@ -186,33 +177,6 @@ call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_text(c, text.data, utf8_prefix(text, wanted));
 }
 
-/* INSERT(text, at, count, new) */
-static void
-call_insert(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    struct span new = function_argument(argv[3]);
-    int64_t at = function_integer(argv[1]), count = function_integer(argv[2]);
-    struct buffer out;
-    size_t start, end;
-
-    if (function_any_null(argc, argv))
-        return;
-    if (at < 1 || at > utf8_length(text)) {
-        function_text(c, text.data, text.size);
-        return;
-    }
-    start = utf8_prefix(text, at - 1);
-    end = count < 0 || count > utf8_length(text)
-              ? text.size
-              : utf8_prefix(text, at - 1 + count);
-    buffer_init(&out, SELECT_VALUE_MAX);
-    buffer_add(&out, text.data, start);
-    buffer_add(&out, new.data, new.size);
-    buffer_add(&out, text.data + end, text.size - end);
-    function_buffer(c, &out);
-}
-
 static bool
 begins(struct span text, struct span with)
 {
@@ -250,46 +214,7 @@ call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
          !span_is_nocase(side, "TRAILING"), !span_is_nocase(side, "LEADING"));
 }
 
-static void
-call_ltrim(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    static const struct span blank = {" ", 1};
-
-    if (!function_any_null(argc, argv))
-        trim(c, function_argument(argv[0]), blank, true, false);
-}
-
-static void
-call_rtrim(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    static const struct span blank = {" ", 1};
-
-    if (!function_any_null(argc, argv))
-        trim(c, function_argument(argv[0]), blank, false, true);
-}
-
 /* ---- changing ---- */
-
-static void
-call_reverse(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    struct buffer out;
-    size_t end = text.size;
-
-    if (function_any_null(argc, argv))
-        return;
-    buffer_init(&out, SELECT_VALUE_MAX);
-    while (end > 0) {
-        size_t start = end - 1;
-
-        while (start > 0 && ((unsigned char)text.data[start] & 0xc0) == 0x80)
-            start--;
-        buffer_add(&out, text.data + start, end - start);
-        end = start;
-    }
-    function_buffer(c, &out);
-}
 
 static void
 call_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -347,53 +272,20 @@ call_lower(sqlite3_context *c, int argc, sqlite3_value **argv)
         change_case(c, function_argument(argv[0]), false);
 }
 
-/* QUOTE(x): as a literal of SQL. */
-static void
-call_quote(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    struct buffer out;
-
-    if (function_any_null(argc, argv)) {
-        function_text(c, "NULL", 4);
-        return;
-    }
-    buffer_init(&out, SELECT_VALUE_MAX);
-    buffer_char(&out, '\'');
-    for (size_t i = 0; i < text.size; i++) {
-        char byte = text.data[i];
-
-        if (byte == '\0' || byte == '\x1a')
-            buffer_text(&out, byte ? "\\Z" : "\\0");
-        else if (byte == '\'' || byte == '\\')
-            buffer_format(&out, "\\%c", byte);
-        else
-            buffer_char(&out, byte);
-    }
-    buffer_char(&out, '\'');
-    function_buffer(c, &out);
-}
-
 const struct function text_functions[] = {
     {"concat", 1, FUNCTION_ANY, call_concat, RETURNS_TEXT},
     {"concat_ws", 2, FUNCTION_ANY, call_concat_ws, RETURNS_TEXT},
     {"repeat", 2, 2, call_repeat, RETURNS_TEXT},
-    {"space", 1, 1, call_space, RETURNS_TEXT},
     {"lpad", 2, 3, call_lpad, RETURNS_TEXT},
     {"rpad", 2, 3, call_rpad, RETURNS_TEXT},
     {"left", 2, 2, call_left, RETURNS_TEXT},
     {"right", 2, 2, call_right, RETURNS_TEXT},
     {"substring", 2, 3, call_substring, RETURNS_TEXT},
-    {"insert", 4, 4, call_insert, RETURNS_TEXT},
     {"trim", 1, 3, call_trim, RETURNS_TEXT},
-    {"ltrim", 1, 1, call_ltrim, RETURNS_TEXT},
-    {"rtrim", 1, 1, call_rtrim, RETURNS_TEXT},
-    {"reverse", 1, 1, call_reverse, RETURNS_TEXT},
     {"replace", 3, 3, call_replace, RETURNS_TEXT},
     {"upper", 1, 1, call_upper, RETURNS_TEXT},
     {"ucase", 1, 1, call_upper, RETURNS_TEXT},
     {"lower", 1, 1, call_lower, RETURNS_TEXT},
     {"lcase", 1, 1, call_lower, RETURNS_TEXT},
-    {"quote", 1, 1, call_quote, RETURNS_TEXT},
     {NULL},
 };

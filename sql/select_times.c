@@ -226,35 +226,6 @@ call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
-add_time(sqlite3_context *c, sqlite3_value **argv, int sign)
-{
-    struct moment t, span;
-
-    if (!moment_time_argument(argv[0], &t) ||
-        !moment_time_argument(argv[1], &span) || span.kind != MOMENT_TIME)
-        return;
-    t.digits = t.digits > span.digits ? t.digits : span.digits;
-    if (t.kind == MOMENT_DATE)
-        t.kind = MOMENT_DATETIME;
-    moment_set_micros(&t, moment_micros(&t) + sign * span.micros);
-    moment_result(c, &t);
-}
-
-static void
-call_addtime(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    add_time(c, argv, 1);
-}
-
-static void
-call_subtime(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    add_time(c, argv, -1);
-}
-
-static void
 call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct moment t = {.kind = MOMENT_TIME};
@@ -283,24 +254,6 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argc;
     if (moment_time_argument(argv[0], &t))
         sqlite3_result_int64(c, of_day(&t));
-}
-
-static void
-call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t hour = function_integer(argv[0]),
-            minute = function_integer(argv[1]);
-    double second = function_real(argv[2]);
-    struct moment t = {.kind = MOMENT_TIME};
-
-    if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
-        second < 0 || second >= 60 || llabs(hour) > 100000)
-        return;
-    t.micros = (llabs(hour) * 60 + minute) * 60 * MOMENT_SECOND +
-               llround(second * 1e6);
-    t.digits = sqlite3_value_numeric_type(argv[2]) == SQLITE_INTEGER ? 0 : 6;
-    moment_set_micros(&t, hour < 0 ? -t.micros : t.micros);
-    moment_result(c, &t);
 }
 
 static void
@@ -400,11 +353,8 @@ const struct function time_functions[] = {
     {"time", 1, 1, call_time, RETURNS_TIME},
     {"timediff", 2, 2, call_timediff, RETURNS_TIME},
     {"hw_minus", 2, 2, call_minus, RETURNS_NUMBER},
-    {"addtime", 2, 2, call_addtime, RETURNS_TEXT},
-    {"subtime", 2, 2, call_subtime, RETURNS_TEXT},
     {"sec_to_time", 1, 1, call_sec_to_time, RETURNS_TIME},
     {"time_to_sec", 1, 1, call_time_to_sec, RETURNS_BIGINT},
-    {"maketime", 3, 3, call_maketime, RETURNS_TIME},
     {"hour", 1, 1, call_hour, RETURNS_BIGINT},
     {"minute", 1, 1, call_minute, RETURNS_BIGINT},
     {"second", 1, 1, call_second, RETURNS_BIGINT},
