@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "buffer.h"
 #include "clean_text.h"
+#include "decode_room.h"
 #include "errors.h"
 #include "heap_dump.h"
 #include "memory.h"
@@ -426,6 +427,8 @@ snapshot_body_decode(const void *bytes, size_t size, bool foreign,
 
     if (profile)
         profile->arena = d.arena = arena_new(PROFILE_BYTES_MAX);
+    if (d.arena)
+        arena_count(d.arena, &decode_room_meter);
     if (!d.arena) {
         error_memory(err, "a snapshot");
         profile_free(profile);

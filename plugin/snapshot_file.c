@@ -38,6 +38,7 @@
 
 #include "buffer.h"
 #include "clean_text.h"
+#include "decode_room.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
@@ -148,7 +149,7 @@ unpack(const void *bytes, const struct snapshot_body *body, char *out,
     return 0;
 }
 
-/* The body's bytes, the caller's to free, or NULL with *err. */
+/* The body's bytes, the caller's to free and give, or NULL with *err. */
 static char *
 check_body(const void *bytes, size_t size, const struct snapshot_head *head,
            struct error *err)
@@ -172,12 +173,17 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
         error_set(err, ER_UNKNOWN, "its body is not what its head says");
         return NULL;
     }
+    if (!decode_room_take(body->size)) {
+        decode_room_explain(err);
+        return NULL;
+    }
     unpacked = mem_alloc(body->size + 1); /* never 0 bytes */
     if (!unpacked)
         error_memory(err, "a snapshot");
     else if (unpack(packed, body, unpacked, err) == 0)
         return unpacked;
     mem_free(unpacked);
+    decode_room_give(body->size);
     return NULL;
 }
 
@@ -217,6 +223,7 @@ decode(const void *bytes, size_t size, bool foreign, struct error *err)
 
     if (snapshot_head_decode(bytes, size, &head, err) != 0)
         return NULL;
+    decode_room_begin();
     body = check_body(bytes, size, &head, err);
     if (!body)
         return NULL;
@@ -228,6 +235,7 @@ decode(const void *bytes, size_t size, bool foreign, struct error *err)
     snapshot->profile =
         snapshot_body_decode(body, head.body.size, foreign, err);
     if (!snapshot->profile) {
+        decode_room_explain(err);
         snapshot_unref(snapshot);
         snapshot = NULL;
         goto out;
@@ -241,6 +249,7 @@ decode(const void *bytes, size_t size, bool foreign, struct error *err)
     take_entry(snapshot, &head.entry);
 out:
     mem_free(body);
+    decode_room_give(head.body.size);
     return snapshot;
 }
 

@@ -10,6 +10,7 @@
 
 #include "clean_text.h"
 #include "clock.h"
+#include "decode_room.h"
 #include "errors.h"
 #include "heap_dump.h"
 #include "memory.h"
@@ -60,6 +61,8 @@ name_addresses(const struct heap_dump *dump, struct error *err)
     struct names *names = names_new(NAMES_BYTES_MAX);
     int rc = names ? 0 : -1;
 
+    if (names)
+        names_count_memory(names, &decode_room_meter);
     for (size_t i = 0; i < dump->address_count && rc == 0; i++) {
         const struct mapping *mapping =
             mappings_find(&dump->maps, dump->addresses[i]);
@@ -95,7 +98,8 @@ find_program(const struct heap_dump *dump, char *out, size_t size)
 static struct snapshot *
 import_raw(const void *bytes, size_t size, struct error *err)
 {
-    struct heap_dump *dump = heap_dump_parse(bytes, size, err);
+    struct heap_dump *dump =
+        heap_dump_parse_counted(bytes, size, &decode_room_meter, err);
     struct names *names = dump ? name_addresses(dump, err) : NULL;
     struct snapshot *snapshot = NULL;
 
@@ -127,6 +131,7 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
     struct snapshot *snapshot;
     struct error why;
 
+    decode_room_begin();
     if (begins(bytes, size, "heap_v2/"))
         snapshot = import_raw(bytes, size, &why);
     else if (begins(bytes, size, SNAPSHOT_FILE_MAGIC))
@@ -139,6 +144,7 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
         return NULL;
     }
     if (!snapshot) {
+        decode_room_explain(&why);
         error_set(err, why.code, "the snapshot cannot be imported: %s",
                   why.text);
         return NULL;

@@ -8,9 +8,11 @@
 
 #include "arena.h"
 #include "controller.h"
+#include "decode_room.h"
 #include "errors.h"
 #include "execute.h"
 #include "memory.h"
+#include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "sql_cursor.h"
@@ -56,6 +58,23 @@ decode(struct span bytes, struct error *err)
     return snapshot;
 }
 
+/* It is written as a file's bytes first, which are no more than it is. */
+static int
+add(struct store *store, struct snapshot *snapshot, struct error *err)
+{
+    size_t bytes = profile_bytes(snapshot->profile);
+    int rc;
+
+    decode_room_begin();
+    if (!decode_room_take(bytes)) {
+        decode_room_explain(err);
+        return -1;
+    }
+    rc = store_add(store, snapshot, err);
+    decode_room_give(bytes);
+    return rc;
+}
+
 static int
 import(struct import_cursor *c, struct error *err)
 {
@@ -65,7 +84,7 @@ import(struct import_cursor *c, struct error *err)
     if (!snapshot)
         return -1;
     memcpy(snapshot->name, c->kept, sizeof(snapshot->name));
-    rc = store_add(c->store, snapshot, err);
+    rc = add(c->store, snapshot, err);
     snapshot_unref(snapshot);
     return rc;
 }

@@ -25,7 +25,9 @@ struct block {
 struct arena {
     struct block *blocks; /* the newest first */
     size_t limit, used;
-    size_t coming; /* size of the next block, at least */
+    size_t coming;                   /* size of the next block, at least */
+    const struct arena_meter *meter; /* or NULL; has given: */
+    size_t metered;
 };
 
 struct arena *
@@ -50,6 +52,41 @@ free_blocks(struct arena *arena)
         mem_free(b);
     }
     arena->blocks = NULL;
+    if (arena->metered)
+        arena->meter->give(arena->metered);
+    arena->metered = 0;
+}
+
+void
+arena_count(struct arena *arena, const struct arena_meter *meter)
+{
+    arena->meter = meter;
+}
+
+const struct arena_meter *
+arena_meter(const struct arena *arena)
+{
+    return arena->meter;
+}
+
+bool
+arena_hold(struct arena *arena, size_t bytes)
+{
+    if (!arena->meter)
+        return true;
+    if (!arena->meter->take(bytes))
+        return false;
+    arena->metered += bytes;
+    return true;
+}
+
+/* NULL: no memory, or the meter says no. */
+static struct block *
+new_block(struct arena *arena, size_t room)
+{
+    size_t size = sizeof(struct block) + room;
+
+    return arena_hold(arena, size) ? mem_alloc(size) : NULL;
 }
 
 void
@@ -87,7 +124,7 @@ block_with_room(struct arena *arena, size_t size)
     if (b && b->size - b->used >= size)
         return b;
     room = size > arena->coming ? size : arena->coming;
-    b = mem_alloc(sizeof(*b) + room);
+    b = new_block(arena, room);
     if (!b)
         return NULL;
     b->size = room;
@@ -172,8 +209,9 @@ arena_adopt(struct arena *arena, struct arena *from)
         *end = b;
     }
     arena->used += from->used;
+    arena->metered += from->metered;
     from->blocks = NULL;
-    from->used = 0;
+    from->used = from->metered = 0;
     return 0;
 }
 

@@ -6,9 +6,16 @@
 #ifndef HW_ARENA_H
 #define HW_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena;
+
+/* A ceiling that arenas share: take is asked before memory is. */
+struct arena_meter {
+    bool (*take)(size_t bytes); /* false: so much is not to be had */
+    void (*give)(size_t bytes);
+};
 
 struct arena *arena_new(size_t limit_bytes); /* NULL: out of memory */
 void arena_free(struct arena *arena);        /* NULL is fine */
@@ -22,9 +29,17 @@ void *arena_alloc(struct arena *arena, size_t size);
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 
-/* Takes all that from holds, which is empty then.  -1: that is more than the
- * limit leaves. */
+/* Takes all that from, of the same meter, holds, which is empty then.  -1: that
+ * is more than the limit leaves. */
 int arena_adopt(struct arena *arena, struct arena *from);
+
+/* What it takes of memory is meter's (or nobody's: NULL) from now on, until it
+ * is freed. */
+void arena_count(struct arena *arena, const struct arena_meter *meter);
+const struct arena_meter *arena_meter(const struct arena *arena);
+/* Likewise bytes beside it, which are its owner's.  false: the meter, if it has
+ * any, says no. */
+bool arena_hold(struct arena *arena, size_t bytes);
 
 size_t arena_used(const struct arena *arena); /* bytes taken so far */
 

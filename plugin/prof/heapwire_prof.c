@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "clean_text.h"
+#include "decode_room.h"
 #include "diff.h"
 #include "errors.h"
 #include "heap_dump.h"
@@ -414,6 +415,7 @@ main(int argc, char **argv)
     struct error err = {0};
 
     large_heap(heap_bytes);
+    decode_room_set(0);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;
     command.options.may_thread = true;

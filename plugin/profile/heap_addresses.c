@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arena.h"
 #include "memory.h"
 
 enum {
@@ -19,7 +20,9 @@ grow(struct heap_addresses *addresses)
     struct heap_address_slot *grown;
     uint64_t *list;
 
-    if (room > addresses->max)
+    if (room > addresses->max ||
+        !arena_hold(addresses->holder,
+                    room * (sizeof(*list) + 2 * sizeof(*grown))))
         return -1;
     list = mem_realloc(addresses->list, room * sizeof(*list));
     if (!list)
@@ -38,10 +41,11 @@ grow(struct heap_addresses *addresses)
 }
 
 int
-heap_addresses_init(struct heap_addresses *addresses, size_t max)
+heap_addresses_init(struct heap_addresses *addresses, size_t max,
+                    struct arena *holder)
 {
-    *addresses =
-        (struct heap_addresses){.max = max, .seed = hash_seed(addresses)};
+    *addresses = (struct heap_addresses){
+        .max = max, .seed = hash_seed(addresses), .holder = holder};
     return grow(addresses);
 }
 
@@ -110,6 +114,9 @@ heap_addresses_sort(struct heap_addresses *addresses)
 
     mem_free(addresses->slots); /* there is room for the lists then */
     addresses->slots = NULL;
+    if (!arena_hold(addresses->holder,
+                    count * (2 * sizeof(*lists) + sizeof(*now))))
+        return NULL;
     lists = mem_zalloc(count, 2 * sizeof(*lists));
     now = mem_zalloc(count, sizeof(*now));
     if (!lists || !now) {

@@ -22,15 +22,19 @@ struct heap_address_slot {
     uint32_t number; /* 1 + index; 0: free */
 };
 
+struct arena;
+
 struct heap_addresses {
     uint64_t *list; /* in the order of their first use */
     size_t count, room, max;
     struct heap_address_slot *slots; /* by hash; twice the room */
     uint64_t seed;
+    struct arena *holder;
 };
 
-/* Refuses more than max.  -1: no memory. */
-int heap_addresses_init(struct heap_addresses *addresses, size_t max);
+/* Refuses more than max.  All of it counts as holder's.  -1: no memory. */
+int heap_addresses_init(struct heap_addresses *addresses, size_t max,
+                        struct arena *holder);
 void heap_addresses_fini(struct heap_addresses *addresses);
 
 /* A new one.  -1: no memory, or more than max, which count is then. */

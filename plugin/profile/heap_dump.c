@@ -407,7 +407,7 @@ parse_all(struct parser *p, bool part)
 
 static struct heap_dump *
 parse(struct span text, const struct heap_source *source, bool part,
-      struct error *err)
+      const struct arena_meter *meter, struct error *err)
 {
     struct parser p = {.err = err};
     struct heap_dump *done = NULL;
@@ -422,7 +422,10 @@ parse(struct span text, const struct heap_source *source, bool part,
         goto out;
     }
     p.stacks = &p.dump->parts[0];
-    if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX) != 0) {
+    arena_count(p.dump->arena, meter);
+    arena_count(p.stacks->indices, meter);
+    if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX,
+                            p.dump->arena) != 0) {
         error_memory(err, "the profile's addresses");
         goto out;
     }
@@ -441,19 +444,26 @@ out:
 struct heap_dump *
 heap_dump_parse(const char *text, size_t size, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, false, err);
+    return parse((struct span){text, size}, NULL, false, NULL, err);
+}
+
+struct heap_dump *
+heap_dump_parse_counted(const char *text, size_t size,
+                        const struct arena_meter *meter, struct error *err)
+{
+    return parse((struct span){text, size}, NULL, false, meter, err);
 }
 
 struct heap_dump *
 heap_dump_read(const struct heap_source *source, struct error *err)
 {
-    return parse((struct span){NULL, 0}, source, false, err);
+    return parse((struct span){NULL, 0}, source, false, NULL, err);
 }
 
 struct heap_dump *
 heap_dump_read_part(const struct heap_source *source, struct error *err)
 {
-    return parse((struct span){NULL, 0}, source, true, err);
+    return parse((struct span){NULL, 0}, source, true, NULL, err);
 }
 
 void

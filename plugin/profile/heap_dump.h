@@ -25,6 +25,7 @@
 #include "mappings.h"
 
 struct arena;
+struct arena_meter;
 struct error;
 struct heap_source; /* heap_lines.h */
 
@@ -56,6 +57,11 @@ struct heap_dump {
 /* Parses text, which need not outlive the call.  NULL with *err. */
 struct heap_dump *heap_dump_parse(const char *text, size_t size,
                                   struct error *err);
+/* Likewise; what it, and the profile that takes its stacks, have of memory is
+ * meter's. */
+struct heap_dump *heap_dump_parse_counted(const char *text, size_t size,
+                                          const struct arena_meter *meter,
+                                          struct error *err);
 /* Likewise what source gives, of which little is in memory at a time. */
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);

@@ -34,7 +34,9 @@ heap_stacks_add(struct heap_stacks *stacks)
     struct heap_piece *piece = stacks->last;
 
     if (!piece || piece->count == HEAP_STACKS_PIECE) {
-        piece = mem_alloc(sizeof(*piece));
+        piece = arena_hold(stacks->indices, sizeof(*piece))
+                    ? mem_alloc(sizeof(*piece))
+                    : NULL;
         if (!piece)
             return NULL;
         piece->next = NULL;

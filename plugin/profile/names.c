@@ -49,6 +49,12 @@ names_new(size_t limit_bytes)
     return names;
 }
 
+void
+names_count_memory(struct names *names, const struct arena_meter *meter)
+{
+    arena_count(names->arena, meter);
+}
+
 struct names *
 names_ref(struct names *names)
 {
@@ -102,7 +108,8 @@ set_capacity(struct names *names, size_t capacity)
 {
     struct slot *slots;
 
-    if (capacity * sizeof(*slots) > names->limit)
+    if (capacity * sizeof(*slots) > names->limit ||
+        !arena_hold(names->arena, capacity * sizeof(*slots)))
         return -1;
     slots = mem_zalloc(capacity, sizeof(*slots));
     if (!slots)

@@ -38,12 +38,15 @@ struct location {
     uint64_t module_offset;
 };
 
+struct arena_meter;
 struct names;
 struct texts;
 
-/* limit_bytes bounds all texts and tables. */
-struct names *names_new(size_t limit_bytes); /* NULL: out of memory */
-void names_free(struct names *names);        /* a reference; NULL is fine */
+/* limit_bytes bounds all texts and tables.  NULL: out of memory. */
+struct names *names_new(size_t limit_bytes);
+/* What names take of memory from now on is meter's. */
+void names_count_memory(struct names *names, const struct arena_meter *meter);
+void names_free(struct names *names); /* a reference; NULL is fine */
 struct names *names_ref(struct names *names);
 size_t names_memory(const struct names *names); /* what it holds of memory */
 

@@ -160,6 +160,8 @@ profile_begin(struct heap_dump *dump)
 
     if (profile)
         profile->arena = arena_new(PROFILE_MEMORY_MAX);
+    if (profile && profile->arena)
+        arena_count(profile->arena, arena_meter(dump->arena));
     if (profile && profile->arena && profile_stacks_take(profile, dump) == 0)
         return profile;
     profile_free(profile);

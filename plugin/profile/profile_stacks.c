@@ -153,6 +153,8 @@ profile_stacks_take(struct profile *profile, struct heap_dump *dump)
         capacity *= 2;
     t.mask = capacity - 1;
     if (!dump->sorted) {
+        if (!arena_hold(profile->arena, capacity * sizeof(*t.slots)))
+            return -1;
         t.slots = mem_zalloc(capacity, sizeof(*t.slots));
         if (!t.slots)
             return -1;

@@ -117,6 +117,9 @@ grow(struct texts *texts)
 
     if (room > TEXTS_MAX)
         return -1;
+    if (!arena_hold(texts->arena,
+                    room * (sizeof(*entries) + 2 * sizeof(*slots))))
+        return -1;
     entries = mem_realloc(texts->entries, room * sizeof(*entries));
     if (!entries)
         return -1;
@@ -192,6 +195,8 @@ grow_places(struct texts *texts)
     struct place *places;
 
     if (room > TEXTS_MAX)
+        return -1;
+    if (!arena_hold(texts->arena, room * sizeof(*places)))
         return -1;
     places = mem_zalloc(room, sizeof(*places));
     if (!places)

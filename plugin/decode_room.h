@@ -1,0 +1,39 @@
+/*
+ * decode_room.h - the memory that decoding may take: of snapshots that were
+ * kept, imported or sent by peers.
+ *
+ * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
+ * cgroup with the database.  So there is one ceiling for the whole process,
+ * whoever decodes, and it is asked before memory is taken.  What was decoded
+ * counts as long as it lives.  Any thread.
+ */
+#ifndef HW_DECODE_ROOM_H
+#define HW_DECODE_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena_meter;
+struct error;
+
+enum { DECODE_ROOM_BYTES = 256 << 20 };
+
+/* Another ceiling, before anything is decoded; 0: none, and what is left of
+ * memory is not looked at. */
+void decode_room_set(size_t bytes);
+
+/* false: so much is not free below the ceiling, or taking it would leave less
+ * of the machine's or the cgroup's memory than decoding has. */
+bool decode_room_take(size_t bytes);
+void decode_room_give(size_t bytes);
+/* The two, for an arena. */
+extern const struct arena_meter decode_room_meter;
+
+/* Fills err if this thread was refused any since it began: why, and what to
+ * do. */
+void decode_room_begin(void);
+void decode_room_explain(struct error *err);
+
+size_t decode_room_used(void);
+
+#endif
