@@ -118,6 +118,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_errors,
     &table_show_events,
     &table_show_explain,
+    &table_show_explain_text,
     &table_show_full_columns,
     &table_show_full_tables,
     &table_show_grants,

@@ -120,6 +120,7 @@ extern const struct catalog_table table_show_maintenance;
 
 /* explain.c */
 extern const struct catalog_table table_show_explain;
+extern const struct catalog_table table_show_explain_text;
 
 /* tables_show_replica.c */
 extern const struct catalog_table table_show_replica_status;

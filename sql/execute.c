@@ -145,15 +145,23 @@ check_channel(const struct sql_session *session, bool forward,
     return -1;
 }
 
-/* heapwire_timeout, where it was set. */
+/* heapwire_timeout, where it was set; and a SELECT's own MAX_EXECUTION_TIME,
+ * which counts instead of the session's, but is no way to more time. */
 static void
 limit_time(struct cursor *cursor, const struct sql_session *session,
-           uint32_t timeout_s)
+           const struct statement *statement)
 {
+    uint32_t timeout_s = statement ? statement->timeout_s : 0;
+    uint32_t max_ms = statement && cursor->timed ? statement->max_ms : 0;
+
     if (timeout_s == 0)
         timeout_s = session->statement_s;
     if (cursor->timeout_ms == 0)
         cursor->timeout_ms = timeout_s * 1000;
+    if (max_ms > 0 && max_ms < session_timeout_s(session, statement) * 1000) {
+        cursor->timeout_ms = max_ms;
+        cursor->timed = false;
+    }
 }
 
 /* Whether it asks about the warnings, or may: a SELECT without tables. */
@@ -194,7 +202,7 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
                         statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
     if (cursor)
-        limit_time(cursor, o->session, statement.timeout_s);
+        limit_time(cursor, o->session, &statement);
     if (!o->describing && !keeps_warnings(&statement, cursor))
         warnings_drop_old(o->session);
     *parameters = statement.parameters;
@@ -220,7 +228,7 @@ sql_open(struct sql_session *session, struct span text,
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)
-            limit_time(cursor, session, 0);
+            limit_time(cursor, session, NULL);
         return cursor;
     }
     return open_statement(&opening, text,

@@ -1,6 +1,6 @@
 /*
  * explain.c - EXPLAIN SELECT: the tables in the order in which they are read,
- * as SQLite tells it, in MySQL's columns.
+ * as SQLite tells it, in MySQL's columns, or as one text of JSON or of lines.
  */
 #include <string.h>
 
@@ -13,7 +13,12 @@
 #include "sql_cursor.h"
 #include "sql_statement.h"
 
-enum { PLAN_MAX = REWRITE_OUTPUT_MAX + 64, ROWS = 100, DETAIL_COLUMN = 3 };
+enum {
+    PLAN_MAX = REWRITE_OUTPUT_MAX + 64,
+    ROWS = 100,
+    DETAIL_COLUMN = 3, /* of SQLite's plan */
+    NAME_COLUMN = 2    /* of ours */
+};
 
 static const struct catalog_column columns[] = {
     {"id", &type_ubigint},       {"select_type", &type_name},
@@ -27,6 +32,14 @@ static const struct catalog_column columns[] = {
 const struct catalog_table table_show_explain = {
     CATALOG_HIDDEN,           "explain", "",
     CATALOG_COLUMNS(columns), 0,         catalog_nothing};
+
+static const struct catalog_column text_columns[] = {
+    {"EXPLAIN", &type_mediumtext},
+};
+
+const struct catalog_table table_show_explain_text = {
+    CATALOG_HIDDEN, "explain_text", "", CATALOG_COLUMNS(text_columns), 0,
+    catalog_nothing};
 
 /* The name behind "SCAN " or "SEARCH ", or false. */
 static bool
@@ -106,6 +119,102 @@ out:
     return result;
 }
 
+/* ---- as one text ---- */
+
+/* A name is the user's: an alias. */
+static void
+add_quoted(struct buffer *out, const struct value *name)
+{
+    buffer_char(out, '"');
+    for (size_t i = 0; i < name->size; i++) {
+        char c = name->data[i];
+
+        if ((unsigned char)c < ' ')
+            buffer_format(out, "\\u%04x", (unsigned)c);
+        else
+            buffer_format(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    buffer_char(out, '"');
+}
+
+static void
+add_json_table(struct buffer *out, const struct value *name)
+{
+    buffer_text(out, "\"table\": {\"table_name\": ");
+    add_quoted(out, name);
+    buffer_format(out,
+                  ", \"access_type\": \"ALL\", "
+                  "\"rows_examined_per_scan\": %d, \"filtered\": \"100.00\"}",
+                  ROWS);
+}
+
+/* MySQL's names: one table stands alone, several in a list. */
+static void
+make_json(const struct rowset *plan, struct buffer *out)
+{
+    size_t count = rowset_rows(plan);
+
+    buffer_text(out, "{\n  \"query_block\": {\n    \"select_id\": 1,\n    ");
+    if (rowset_row(plan, 0)[NAME_COLUMN].type == VALUE_NULL) {
+        buffer_text(out, "\"message\": \"No tables used\"");
+    } else if (count == 1) {
+        add_json_table(out, rowset_row(plan, 0) + NAME_COLUMN);
+    } else {
+        buffer_text(out, "\"nested_loop\": [");
+        for (size_t i = 0; i < count; i++) {
+            buffer_text(out, i > 0 ? ",\n      {" : "\n      {");
+            add_json_table(out, rowset_row(plan, i) + NAME_COLUMN);
+            buffer_char(out, '}');
+        }
+        buffer_text(out, "\n    ]");
+    }
+    buffer_text(out, "\n  }\n}");
+}
+
+static void
+make_tree(const struct rowset *plan, struct buffer *out)
+{
+    size_t count = rowset_rows(plan);
+
+    if (rowset_row(plan, 0)[NAME_COLUMN].type == VALUE_NULL) {
+        buffer_text(out, "-> Rows fetched before execution  (rows=1)\n");
+        return;
+    }
+    if (count > 1)
+        buffer_text(out, "-> Nested loop inner join\n");
+    for (size_t i = 0; i < count; i++) {
+        const struct value *name = rowset_row(plan, i) + NAME_COLUMN;
+
+        buffer_format(out, "%s-> Table scan on %.*s  (rows=%d)\n",
+                      count > 1 ? "    " : "", (int)name->size, name->data,
+                      ROWS);
+    }
+}
+
+static struct cursor *
+open_text(const struct rowset *plan, enum explain_format format,
+          struct error *err)
+{
+    struct rowset rows;
+    struct buffer text;
+
+    buffer_init(&text, PLAN_MAX);
+    if (format == EXPLAIN_JSON)
+        make_json(plan, &text);
+    else
+        make_tree(plan, &text);
+    rowset_init(&rows, table_show_explain_text.column_count);
+    if (text.failed)
+        rows.failed = true;
+    else
+        rowset_bytes(&rows, text.data, text.size);
+    buffer_fini(&text);
+    if (rowset_done(&rows, err) == 0)
+        return sql_cursor_rows(&table_show_explain_text, &rows, NULL, err);
+    rowset_fini(&rows);
+    return NULL;
+}
+
 /* The SELECT is prepared, so its names and privileges are checked. */
 struct cursor *
 explain_open(struct opening *o, struct error *err)
@@ -114,6 +223,8 @@ explain_open(struct opening *o, struct error *err)
         o->session, o->statement->source, &o->statement->select, REWRITE_SELECT,
         o->arena,   opening_parameters(o)};
     struct catalog_scope scope = {.session = o->session};
+    enum explain_format format = o->statement->format;
+    struct cursor *cursor = NULL;
     struct query query;
     struct rowset rows;
     int rc;
@@ -123,8 +234,10 @@ explain_open(struct opening *o, struct error *err)
     rowset_init(&rows, table_show_explain.column_count);
     rc = read_plan(&query, &rows, err);
     query_close(&query);
-    if (rc == 0)
+    if (rc == 0 && format == EXPLAIN_TABLE)
         return sql_cursor_rows(&table_show_explain, &rows, NULL, err);
+    if (rc == 0)
+        cursor = open_text(&rows, format, err);
     rowset_fini(&rows);
-    return NULL;
+    return cursor;
 }

@@ -3,6 +3,8 @@
 
 #include "errors.h"
 
+enum { SHOWN = 64 }; /* bytes of a name in an error */
+
 static int
 refuse(struct parser *p, const char *what)
 {
@@ -28,10 +30,12 @@ parse_table(struct parser *p, struct statement *out)
     return parser_name_or_string(p, &show->like);
 }
 
-/* FORMAT = TRADITIONAL is the one there is. */
 static int
-parse_format(struct parser *p)
+parse_format(struct parser *p, enum explain_format *out)
 {
+    static const char *const names[] = {[EXPLAIN_TABLE] = "TRADITIONAL",
+                                        [EXPLAIN_JSON] = "JSON",
+                                        [EXPLAIN_TREE] = "TREE"};
     struct span format;
 
     parser_advance(p);
@@ -39,9 +43,16 @@ parse_format(struct parser *p)
         return parser_fail(p);
     if (parser_name_or_string(p, &format) != 0)
         return -1;
-    return span_is_nocase(format, "TRADITIONAL")
-               ? 0
-               : refuse(p, "EXPLAIN in another format than TRADITIONAL");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (span_is_nocase(format, names[i])) {
+            *out = (enum explain_format)i;
+            return 0;
+        }
+    error_set(p->err, ER_UNKNOWN_EXPLAIN_FORMAT,
+              "Unknown EXPLAIN format name: '%.*s'; TRADITIONAL, JSON and TREE "
+              "are known",
+              format.size < SHOWN ? (int)format.size : SHOWN, format.data);
+    return -1;
 }
 
 static bool
@@ -58,6 +69,7 @@ parse_describe(struct parser *p, struct statement *out)
 {
     static const char *const changes[] = {"INSERT", "UPDATE", "DELETE",
                                           "REPLACE"};
+    enum explain_format format = EXPLAIN_TABLE;
 
     parser_advance(p);
     if (token_is(&p->token, "ANALYZE"))
@@ -67,7 +79,7 @@ parse_describe(struct parser *p, struct statement *out)
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
         if (token_is(&p->token, changes[i]))
             return parse_change(p, out);
-    if (at_format(p) && parse_format(p) != 0)
+    if (at_format(p) && parse_format(p, &format) != 0)
         return -1;
     if (!parser_accept(p, "EXTENDED"))
         parser_accept(p, "PARTITIONS");
@@ -75,5 +87,6 @@ parse_describe(struct parser *p, struct statement *out)
         !token_is_operator(&p->token, "("))
         return parse_table(p, out);
     out->kind = STATEMENT_EXPLAIN;
+    out->format = format;
     return parser_fragment(p, false, &out->select);
 }

@@ -102,23 +102,54 @@ parse_hints(struct parser *p, struct statement *out)
     return 0;
 }
 
-int
-parse_hint(struct parser *p, struct statement *out)
+/* What stands in a hint between what was consumed and the token: a parser that
+ * stands on its first token.  False: there is none. */
+static bool
+find_hint(const struct parser *p, struct parser *inner)
 {
     const char *at = p->consumed, *end = p->token.text.data;
-    struct parser inner = *p;
     struct span text;
 
     while (at < end && strchr(" \t\r\n", *at))
         at++;
     if (end - at < 5 || memcmp(at, "/*+", 3) != 0)
-        return 0;
+        return false;
     text.data = at + 3;
     end = memmem(text.data, (size_t)(end - text.data), "*/", 2);
     if (!end)
-        return parser_fail(p);
+        return false;
     text.size = (size_t)(end - text.data);
-    inner.lexer = lexer_of(text);
-    parser_advance(&inner);
-    return parse_hints(&inner, out);
+    *inner = *p;
+    inner->lexer = lexer_of(text);
+    parser_advance(inner);
+    return true;
+}
+
+int
+parse_hint(struct parser *p, struct statement *out)
+{
+    struct parser inner;
+
+    return find_hint(p, &inner) ? parse_hints(&inner, out) : 0;
+}
+
+/* The other hints of MySQL's are its optimizer's. */
+void
+parse_select_hint(const struct parser *p, struct statement *out)
+{
+    struct parser ahead = *p, inner;
+    uint64_t ms;
+
+    parser_advance(&ahead);
+    if (!find_hint(&ahead, &inner))
+        return;
+    while (inner.token.kind != TOKEN_END && inner.token.kind != TOKEN_INVALID) {
+        bool found = parser_accept(&inner, "MAX_EXECUTION_TIME") &&
+                     parser_accept_operator(&inner, "(");
+
+        if (found && inner.token.kind == TOKEN_INTEGER &&
+            parser_digits(inner.token.text, &ms))
+            out->max_ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+        parser_advance(&inner);
+    }
 }

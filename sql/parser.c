@@ -115,6 +115,7 @@ static int
 parse_select(struct parser *p, struct statement *out)
 {
     out->kind = STATEMENT_SELECT;
+    parse_select_hint(p, out);
     return parser_fragment(p, false, &out->select);
 }
 

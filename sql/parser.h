@@ -56,6 +56,8 @@ int parser_statement(struct parser *p, struct statement *out);
 int parse_set_statement(struct parser *p, struct statement *out);
 /* A hint between what was consumed and the token; none is fine. */
 int parse_hint(struct parser *p, struct statement *out);
+/* MAX_EXECUTION_TIME behind the SELECT that is the token. */
+void parse_select_hint(const struct parser *p, struct statement *out);
 
 /* The statements, each from its first word on. */
 int parse_admin(struct parser *p, struct statement *out);

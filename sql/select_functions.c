@@ -13,17 +13,17 @@
 #include "select_handle.h"
 #include "select_views.h"
 
-enum { TABLE_COUNT = 14 };
+enum { TABLE_COUNT = 15 };
 
 static const struct function *
 table(size_t i)
 {
     static const struct function *const tables[] = {
-        session_functions,   compare_functions, number_functions,
-        text_functions,      search_functions,  hash_functions,
-        time_functions,      date_functions,    interval_functions,
-        format_functions,    cast_functions,    measure_functions,
-        aggregate_functions,
+        session_functions,  lock_functions,      compare_functions,
+        number_functions,   text_functions,      search_functions,
+        hash_functions,     time_functions,      date_functions,
+        interval_functions, format_functions,    cast_functions,
+        measure_functions,  aggregate_functions,
     };
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,

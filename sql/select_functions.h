@@ -38,6 +38,8 @@ enum function_type {
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };
 
+#define FUNCTION_WAIT_MAX_MS 1000000000000U /* 30 years: for ever */
+
 struct function {
     const char *name;
     int least, most; /* arguments; FUNCTION_ANY: no end, least 1 */
@@ -48,6 +50,7 @@ struct function {
 
 /* Each ends with a row without a name. */
 extern const struct function session_functions[];
+extern const struct function lock_functions[];
 extern const struct function compare_functions[];
 extern const struct function number_functions[];
 extern const struct function text_functions[];
@@ -70,6 +73,11 @@ const char *function_name(sqlite3_context *c);
 /* For work past that on its arguments.  True: the statement has stopped, and
  * the function returns. */
 bool function_charge(sqlite3_context *c, size_t bytes);
+
+/* Waits a little, at most until until_ms (clock_ms).  False: it is that late,
+ * or the statement has stopped, and the function returns. */
+bool function_nap(sqlite3_context *c, uint64_t until_ms);
+bool function_stopped(sqlite3_context *c);
 
 /* ---- arguments ---- */
 

@@ -33,12 +33,12 @@ count_of(const struct sql_parameters *parameters)
     return parameters ? parameters->count : 0;
 }
 
-/* Whether the session's variables cannot matter: their own values and types,
- * and what sql_mode says of " and ||. */
+/* Whether neither a hint nor the session's variables can matter: their own
+ * values and types, and what sql_mode says of " and ||. */
 static bool
 is_plain(const struct sql_session *session, struct span text)
 {
-    if (text.size > PLAN_TEXT_MAX)
+    if (text.size > PLAN_TEXT_MAX || memmem(text.data, text.size, "/*+", 3))
         return false;
     for (size_t i = 0; session->values && i < text.size; i++)
         if (strchr("@\"|", text.data[i]))

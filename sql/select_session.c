@@ -11,7 +11,7 @@
 #include "variables.h"
 
 enum {
-    SLEEP_NAP_MS = 20 /* between two looks at whether it was cancelled */
+    NAP_MS = 20 /* between two looks at whether it was cancelled */
 };
 
 static struct handle *
@@ -196,38 +196,53 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- waiting ---- */
 
+bool
+function_stopped(sqlite3_context *c)
+{
+    const struct handle *handle = handle_of(c);
+
+    return handle->exhausted ||
+           (handle->cancelled && atomic_load(handle->cancelled));
+}
+
 /* On a worker only: a statement that began on the loop starts anew, as one
  * that used up what it may do there. */
+bool
+function_nap(sqlite3_context *c, uint64_t until_ms)
+{
+    struct handle *handle = handle_of(c);
+    uint64_t now = clock_ms(), left = until_ms > now ? until_ms - now : 0;
+    uint64_t nap = left < NAP_MS ? left : NAP_MS;
+    struct timespec time = {0, (long)nap * 1000000};
+
+    if (left == 0)
+        return false;
+    handle->exhausted = handle->exhausted || handle->looks > 0;
+    if (function_stopped(c)) {
+        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+        return false;
+    }
+    nanosleep(&time, NULL);
+    return true;
+}
+
 static void
 call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct handle *handle = handle_of(c);
     double seconds = function_real(argv[0]);
-    uint64_t start = clock_ms(), wait;
+    uint64_t start = clock_ms(), wait = FUNCTION_WAIT_MAX_MS;
 
     (void)argc;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || seconds < 0) {
         sqlite3_result_error(c, "Incorrect arguments to sleep", -1);
         return;
     }
-    if (handle->looks > 0 && seconds > 0) {
-        handle->exhausted = true;
-        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
-        return;
-    }
-    wait = seconds > 1e9 ? (uint64_t)1e12 : (uint64_t)(seconds * 1000);
-    while (clock_ms() - start < wait) {
-        uint64_t left = wait - (clock_ms() - start);
-        uint64_t nap = left < SLEEP_NAP_MS ? left : SLEEP_NAP_MS;
-        struct timespec time = {0, (long)nap * 1000000};
-
-        if (handle->cancelled && atomic_load(handle->cancelled)) {
-            sqlite3_result_error_code(c, SQLITE_INTERRUPT);
-            return;
-        }
-        nanosleep(&time, NULL);
-    }
-    sqlite3_result_int(c, 0);
+    if (seconds * 1000 < FUNCTION_WAIT_MAX_MS)
+        wait = (uint64_t)(seconds * 1000);
+    while (function_nap(c, start + wait))
+        ;
+    if (!function_stopped(c))
+        sqlite3_result_int(c, 0);
 }
 
 static void

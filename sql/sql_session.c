@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "sql_statement.h"
+#include "user_locks.h"
 #include "variables.h"
 
 struct sql_session *
@@ -37,6 +38,7 @@ sql_session_free(struct sql_session *session)
 {
     if (!session)
         return;
+    user_locks_release(session->connection_id);
     session_value_free(session->values);
     warnings_clear(session);
     mem_free(session);
@@ -45,6 +47,7 @@ sql_session_free(struct sql_session *session)
 void
 sql_session_reset(struct sql_session *session)
 {
+    user_locks_release(session->connection_id);
     session_value_free(session->values);
     session->values = NULL;
     warnings_clear(session);

@@ -116,6 +116,8 @@ struct assignment {
     struct fragment expression;
 };
 
+enum explain_format { EXPLAIN_TABLE, EXPLAIN_JSON, EXPLAIN_TREE };
+
 struct named_table {
     struct named_table *next;
     bool has_database;
@@ -127,6 +129,7 @@ struct statement {
     struct span source;
     size_t parameters;  /* ? in it */
     uint32_t timeout_s; /* heapwire_timeout of this one; 0: the session's */
+    uint32_t max_ms;    /* MAX_EXECUTION_TIME of a SELECT; 0: the session's */
     uint32_t parallel;  /* heapwire_parallel likewise */
     union {
         struct admin_execute admin;
@@ -144,8 +147,11 @@ struct statement {
             const char *operation;      /* "check" */
             struct named_table *tables; /* in order */
         } maintain;
-        /* The whole of it, of EXPLAIN, too; DO: its expressions. */
-        struct fragment select;
+        struct {
+            /* The whole of it, of EXPLAIN, too; DO: its expressions. */
+            struct fragment select;
+            enum explain_format format;
+        };
     };
 };
 

@@ -12,6 +12,7 @@ static const struct {
     const char *sqlstate;
 } sqlstates[] = {
     {ER_OUT_OF_MEMORY, "HY001"},
+    {ER_USER_LOCK_WRONG_NAME, "42000"},
     {ER_OUT_OF_SORT_MEMORY, "HY001"},
     {ER_TOO_MANY_CONNECTIONS, "08004"},
     {ER_HANDSHAKE, "08S01"},

@@ -162,6 +162,63 @@ def test_who_leaves_when_asked_again_has_guessed():
         assert "blocked" in refused(1129, None, Wire(node.tcp).greeting)
 
 
+# Locks
+
+def value(w, text):
+    return w.query(text)[0][0]
+
+
+def test_user_locks_are_held_waited_for_and_given_back():
+    with node_with() as node:
+        a, b = ann(node), ann(node)
+        assert value(a, "SELECT GET_LOCK('Job', 0)") == b"1"
+        assert value(a, "SELECT GET_LOCK('job', 0)") == b"1"
+        assert value(b, "SELECT GET_LOCK('JOB', 0)") == b"0"
+        assert value(b, "SELECT IS_USED_LOCK('job')") == str(a.id).encode()
+        assert value(b, "SELECT IS_FREE_LOCK('job')") == b"0"
+        assert value(b, "SELECT IS_FREE_LOCK('other')") == b"1"
+        assert value(b, "SELECT IS_USED_LOCK('other')") is None
+        assert value(b, "SELECT RELEASE_LOCK('job')") == b"0"
+        assert value(b, "SELECT RELEASE_LOCK('other')") is None
+        assert value(a, "SELECT RELEASE_LOCK('job')") == b"1"
+        b.command(3, b"SELECT GET_LOCK('job', 60)")
+        wait_for(lambda: b"GET_LOCK" in value(a, "SELECT GROUP_CONCAT(info) "
+                 f"FROM information_schema.processlist WHERE id = {b.id}"))
+        assert value(a, "SELECT RELEASE_ALL_LOCKS()") == b"1"
+        assert b.result() == [[b"1"]]
+        assert value(a, "SELECT GET_LOCK('mine', 0)") == b"1"
+        b.command(3, b"SELECT GET_LOCK('mine', -1)")
+        wait_for(lambda: b"GET_LOCK" in value(a, "SELECT GROUP_CONCAT(info) "
+                 f"FROM information_schema.processlist WHERE id = {b.id}"))
+        a.query(f"KILL QUERY {b.id}")
+        refused(1317, "70100", b.result)
+        b.close()  # and what it had
+        wait_for(lambda: value(a, "SELECT IS_FREE_LOCK('job')") == b"1")
+        a.command(0x1F)  # COM_RESET_CONNECTION
+        a.ok()
+        assert value(a, "SELECT IS_FREE_LOCK('mine')") == b"1"
+        for name in ("", "n" * 65):
+            refused(3057, "42000", a.query, f"SELECT GET_LOCK('{name}', 0)")
+        for i in range(256):
+            assert value(a, f"SELECT GET_LOCK('lock {i}', 0)") == b"1"
+        refused(1041, "HY000", a.query, "SELECT GET_LOCK('one more', 0)")
+
+
+def test_a_select_may_limit_its_own_time():
+    with node_with() as node, ann(node) as w:
+        for limited in (False, True, True):  # a kept plan has no limit
+            hint = "/*+ NO_ICP(c) MAX_EXECUTION_TIME(100) */" if limited else ""
+            assert w.query(f"SELECT {hint} COUNT(*) > 0 FROM "
+                           "information_schema.columns") == [[b"1"]]
+            if limited:
+                refused(3024, "HY000", w.query, f"SELECT {hint} * FROM "
+                        f"({ENDLESS.replace('SELECT COUNT', hint + 'SELECT COUNT')}"
+                        ") endless")
+        w.query("SET max_execution_time = 1")
+        assert value(w, "SELECT /*+ MAX_EXECUTION_TIME(60000) */ SLEEP(0.05)"
+                     ) == b"0"  # instead of the session's
+
+
 # Limits
 
 def test_a_user_has_as_many_connections_as_it_may():

@@ -229,8 +229,20 @@ static const struct {
     {"EXPLAIN SELECT * FROM heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
     {"EXPLAIN FORMAT=JSON SELECT 1",
-     "1235/42000 This version of heapwire doesn't yet support 'EXPLAIN in "
-     "another format than TRADITIONAL'"},
+     "EXPLAIN\n{\n  \"query_block\": {\n    \"select_id\": 1,\n    "
+     "\"message\": \"No tables used\"\n  }\n}"},
+    {"EXPLAIN FORMAT = JSON SELECT * FROM heapwire.nodes `a\"\\\t`",
+     "EXPLAIN\n{\n  \"query_block\": {\n    \"select_id\": 1,\n    "
+     "\"table\": {\"table_name\": \"a\\\"\\\\\\u0009\", \"access_type\": "
+     "\"ALL\", \"rows_examined_per_scan\": 100, \"filtered\": \"100.00\"}"
+     "\n  }\n}"},
+    {"EXPLAIN FORMAT=tree SELECT * FROM heapwire.nodes n, heapwire.sessions s",
+     "EXPLAIN\n-> Nested loop inner join\n"
+     "    -> Table scan on n  (rows=100)\n"
+     "    -> Table scan on s  (rows=100)\n"},
+    {"EXPLAIN FORMAT=XML SELECT 1",
+     "1791/HY000 Unknown EXPLAIN format name: 'XML'; TRADITIONAL, JSON and "
+     "TREE are known"},
     {"EXPLAIN DELETE FROM heapwire.nodes", READ_ONLY},
 
     /* nothing to do */

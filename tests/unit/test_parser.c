@@ -249,6 +249,30 @@ START_TEST(a_small_arena_is_an_error)
 }
 END_TEST
 
+START_TEST(a_select_may_limit_its_own_time)
+{
+    static const struct {
+        const char *text;
+        uint32_t ms;
+    } hints[] = {
+        {"SELECT /*+ MAX_EXECUTION_TIME(250) */ 1", 250},
+        {"select/*+NO_ICP(t) SET_VAR(a = 'b') max_execution_time( 7 )*/1", 7},
+        {"SELECT /*+ MAX_EXECUTION_TIME(99999999999999999999) */ 1", 0},
+        {"SELECT /*+ MAX_EXECUTION_TIME(99999999999) */ 1", UINT32_MAX},
+        {"SELECT /*+ MAX_EXECUTION_TIME(-1) */ 1", 0},
+        {"SELECT /*+ MAX_EXECUTION_TIME */ 1", 0},
+        {"SELECT /*+ ' */ 1", 0},
+        {"SELECT /* MAX_EXECUTION_TIME(250) */ 1", 0},
+        {"SELECT 1 /*+ MAX_EXECUTION_TIME(250) */", 0},
+    };
+
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        ck_assert_int_eq(parse(hints[i].text), 0);
+        ck_assert_uint_eq(st.max_ms, hints[i].ms);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -267,6 +291,7 @@ main(void)
     tcase_add_test(tc, kill_knows_what);
     tcase_add_test(tc, nesting_and_lists_have_ceilings);
     tcase_add_test(tc, a_small_arena_is_an_error);
+    tcase_add_test(tc, a_select_may_limit_its_own_time);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
