@@ -1,14 +1,11 @@
 /*
  * addr2line_names.h - from what DWARF or an index says of an address to the
- * frames that `addr2line -f -i -C` prints for it.
+ * frames of `addr2line -f -i -C`, named as llvm-symbolizer names them.
  *
- * Binutils calls a C++ function without a linkage name (static, in an anonymous
- * namespace, a lambda) after the symbol at the first address where it is the
- * innermost one.  It keeps that name if the symbol starts where the function
- * does; otherwise (it was inlined, or this is its cold part) the name is for
- * that one address, and its own is printed from then on.  So the answers depend
- * on what was asked before: to be asked in ascending order, as addr2line is to
- * compare.
+ * A function without a linkage name (static, in an anonymous namespace, a
+ * lambda) has the name of the symbol that holds the address, but where it was
+ * inlined: there that symbol is another function's, and it has its own name.
+ * (Binutils calls it after that symbol, too, once for each.)
  */
 #ifndef HW_ADDR2LINE_NAMES_H
 #define HW_ADDR2LINE_NAMES_H
@@ -42,26 +39,19 @@ struct addr2line_name {
     uint32_t number; /* somebody's, of a lasting one; 0: it has none */
 };
 
-/* The symbol that holds an address. */
-struct addr2line_symbol {
-    struct addr2line_name name;
-    uint64_t start;
-    bool cold; /* code_is_cold, where name has only a number */
-};
-
 /* The numbers that a frame's texts came with; 0: none. */
 struct addr2line_numbers {
     uint32_t function, file;
 };
 
 /*
- * The frames of one address, at least one, innermost first.  A function that
- * nobody knows is "??" among others, and "" alone.  -1 without memory.  Texts
- * last as names do.
+ * The frames of one address, at least one, innermost first; symbol is what
+ * holds it.  A function that nobody knows is "??" among others, and "" alone.
+ * -1 without memory.  Texts last as names do.
  */
 int addr2line_names_frames(struct addr2line_names *names,
                            const struct code_chain *chain,
-                           const struct addr2line_symbol *symbol,
+                           const struct addr2line_name *symbol,
                            struct frame frames[NAMES_INLINE_MAX],
                            struct addr2line_numbers numbers[NAMES_INLINE_MAX],
                            uint32_t *count);

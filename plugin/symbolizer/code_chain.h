@@ -8,15 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <string.h>
-
 #include "reader.h"
 
 struct code_frame {
-    uint64_t entry;   /* which function, or place it was inlined at: equal
-                         only for the same one of the same file */
-    uint64_t low;     /* where its first range starts; 0: where its symbol
-                         does, if that is not of a part moved away */
     struct span name; /* "" when DWARF has none */
     struct span file; /* "" unknown */
     uint32_t line;    /* 0 unknown */
@@ -35,20 +29,5 @@ struct code_chain {
     const struct code_frame *frames;
     uint32_t count; /* at most NAMES_INLINE_MAX: the innermost; 0: unknown */
 };
-
-/* Whether that is the symbol of a function's part that was moved away. */
-static inline bool
-code_is_cold(struct span symbol)
-{
-    static const char plain[] = ".cold", readable[] = ".cold]";
-    size_t size = sizeof(plain) - 1;
-
-    if (symbol.size > size &&
-        memcmp(symbol.data + symbol.size - size, plain, size) == 0)
-        return true;
-    size = sizeof(readable) - 1;
-    return symbol.size > size &&
-           memcmp(symbol.data + symbol.size - size, readable, size) == 0;
-}
 
 #endif

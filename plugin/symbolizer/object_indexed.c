@@ -3,8 +3,8 @@
  * by this process: for one that nobody relies on.
  *
  * Several threads look up a part of the addresses each.  Answers are made of
- * them in one order, as addr2line_names.h has it, by this thread: those of its
- * own part, which is smaller, while others still look theirs up.  See
+ * them by this thread: those of its own part, which is smaller, while others
+ * still look theirs up.  See
  * resolve_job.h.
  */
 #include <pthread.h>
@@ -251,17 +251,14 @@ take(struct indexed *all, struct part *part, uint32_t i,
     struct addr2line_numbers numbers[NAMES_INLINE_MAX];
     struct frame frames[NAMES_INLINE_MAX];
     struct location answer = {.frames = frames, .module = ""};
-    struct addr2line_symbol holder;
+    struct addr2line_name holder;
     struct index_symbol symbol;
     struct code_chain chain;
 
     if (part->failed ||
         symbol_index_answer(part->index, i, &chain, &symbol) != INDEX_KNOWN)
         return 0;
-    holder.name =
-        (struct addr2line_name){symbol.name, true, true, symbol.number};
-    holder.start = symbol.start;
-    holder.cold = symbol.cold;
+    holder = (struct addr2line_name){symbol.name, true, true, symbol.number};
     if (addr2line_names_frames(names, &chain, &holder, frames, numbers,
                                &answer.frame_count) != 0)
         return -1;

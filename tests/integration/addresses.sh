@@ -1,7 +1,8 @@
 #!/bin/sh
-# addresses.sh - names, inlined frames and lines of a corpus against addr2line's
-# and llvm-symbolizer's: compilers, DWARF versions, link-time optimisation,
-# stripped, compressed and separate debug information, symbol indexes.
+# addresses.sh - names, inlined frames and lines of a corpus against
+# llvm-symbolizer's, at every call among others: compilers, DWARF versions,
+# link-time optimisation, stripped, compressed and separate debug information,
+# symbol indexes.
 #
 # sh tests/integration/addresses.sh         all cases
 # sh tests/integration/addresses.sh CASE... only those
@@ -24,8 +25,10 @@ wanted() {
 # compare CASE OBJECT [OPTIONS...]
 compare() {
     wanted "$1" || return 0
-    python3 "$HERE/addresses_compare.py" "$BUILD" "$@" ||
-        failed="$failed $1"
+    case=$1
+    shift
+    python3 "$HERE/symbolizer_compare.py" "$BUILD" "$@" --name "$case" ||
+        failed="$failed $case"
 }
 
 # build NAME CC CXX FLAGS...: all sources into $TMP/NAME, once.
@@ -36,6 +39,7 @@ build() {
     mkdir "$TMP/$name.o"
     $cc "$@" -c -o "$TMP/$name.o/plain.o" "$SOURCE/plain.c"
     $cxx -std=c++17 "$@" -c -o "$TMP/$name.o/main.o" "$SOURCE/main.cc" &
+    $cxx -std=c++17 "$@" -c -o "$TMP/$name.o/sites.o" "$SOURCE/sites.cc"
     $cxx -std=c++17 "$@" -c -o "$TMP/$name.o/shapes.o" "$SOURCE/shapes.cc"
     wait $!
     as -g -o "$TMP/$name.o/leaf.o" "$SOURCE/leaf.s"
@@ -69,7 +73,7 @@ if wanted clang4; then
 fi
 if wanted clang5; then
     build clang5 clang clang++ -O2 -gdwarf-5
-    compare clang5 "$TMP/clang5" --by-llvm
+    compare clang5 "$TMP/clang5"
 fi
 if wanted lto; then
     build lto gcc g++ -O2 -g -flto
@@ -87,7 +91,7 @@ if wanted types5; then
 fi
 if wanted split; then
     build split gcc g++ -O1 -g -gsplit-dwarf
-    compare split "$TMP/split" --note 'split DWARF'
+    compare split "$TMP/split" --by-addr2line --note 'split DWARF'
 fi
 if wanted index; then # instead of all that
     mkdir "$TMP/index"
@@ -96,9 +100,8 @@ if wanted index; then # instead of all that
         "$BUILD/bin/heapwire-prof" --index \
             --output "$TMP/index/$name.hwindex" "$TMP/$name"
         strip -o "$TMP/index/$name" "$TMP/$name"
-        compare index "$TMP/index/$name" --oracle "$TMP/$name" \
-            --symbols "$TMP/$name" \
-            $([ $name != clang5 ] || echo --by-llvm)
+        compare index "$TMP/index/$name" --source "$TMP/$name" \
+            --symbols "$TMP/$name"
     done
 fi
 if wanted debuglink; then
@@ -107,7 +110,7 @@ if wanted debuglink; then
     objcopy --strip-all --remove-section=.note.gnu.build-id \
         --add-gnu-debuglink="$TMP/link/.debug/gcc5.debug" \
         "$TMP/gcc5" "$TMP/link/gcc5"
-    compare debuglink "$TMP/link/gcc5" --oracle "$TMP/gcc5" \
+    compare debuglink "$TMP/link/gcc5" --source "$TMP/gcc5" \
         --symbols "$TMP/gcc5" --most 2000
 fi
 if wanted build-id; then
@@ -118,7 +121,7 @@ if wanted build-id; then
         INSTALLED=$file
         objcopy --only-keep-debug "$TMP/gcc5" "$file"
         strip -o "$TMP/stripped" "$TMP/gcc5"
-        compare build-id "$TMP/stripped" --oracle "$TMP/gcc5" \
+        compare build-id "$TMP/stripped" --source "$TMP/gcc5" \
             --symbols "$TMP/gcc5" --most 2000
     fi
 fi
@@ -128,21 +131,21 @@ if wanted zlib; then
 fi
 if wanted zdebug; then
     objcopy --compress-debug-sections=zlib-gnu "$TMP/gcc5" "$TMP/zdebug"
-    compare zdebug "$TMP/zdebug" --oracle "$TMP/gcc5" --most 2000
+    compare zdebug "$TMP/zdebug" --source "$TMP/gcc5" --most 2000
 fi
 if wanted zstd; then # neither Debian's binutils nor its llvm knows it
     python3 "$HERE/addresses_zstd.py" "$TMP/gcc5" "$TMP/zstd"
-    compare zstd "$TMP/zstd" --oracle "$TMP/gcc5" --most 2000
+    compare zstd "$TMP/zstd" --source "$TMP/gcc5" --most 2000
 fi
 if wanted dwz; then
     dwz -o "$TMP/dwz" "$TMP/gcc5"
-    compare dwz "$TMP/dwz"
+    compare dwz "$TMP/dwz" --source "$TMP/gcc5"
 fi
 if wanted alternative; then # two files and what they share in a third
     cp "$TMP/gcc5" "$TMP/alt1"
     g++ -no-pie -o "$TMP/alt2" "$TMP/gcc5.o"/*.o -pthread
     dwz -m "$TMP/alt.debug" "$TMP/alt1" "$TMP/alt2"
-    compare alternative "$TMP/alt1" --note 'dwz shortened'
+    compare alternative "$TMP/alt1" --by-addr2line --note 'dwz shortened'
 fi
 
 if [ -n "$failed" ]; then

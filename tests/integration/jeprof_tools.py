@@ -9,8 +9,8 @@ JEPROF_TOOLS, this gives it, independently of our symboliser:
 - for an object with neither symbols nor debug file, its exported symbols as
   far as they reach, and every other function of .eh_frame as
   "module+0x<start>"; addr2line then says "??", so that nm's name is taken;
-- the right file of a line, where binutils 2.40 has another one of a DWARF 5
-  unit's (llvm-symbolizer's, if all else is equal);
+- llvm-symbolizer's names, inlined frames and lines, where binutils 2.40 is wrong
+  (symbolizer_compare.py says where);
 - a _fini in every object (at SEPARATOR).
 
 With equal information, jeprof's graph must be ours.
@@ -129,20 +129,16 @@ def frames(text):
     return answers
 
 
-def line_of(place):
-    return re.sub(r" \(discriminator \d+\)$", "", place).rsplit(":", 1)[1]
-
-
-def with_right_files(answers, source, questions):
-    """answers with llvm's places where they have the same lines."""
-    others = frames(output("llvm-symbolizer", "--output-style=GNU", "-afi",
-                           "-e", source, input=questions))
-    for answer, other in zip(answers, others):
-        places = [line for line in other[1::2] if ":" in line]
-        if [line_of(place) for place in places] == \
-                [line_of(place) for place in answer[1::2]]:
-            answer[1::2] = places
-    return answers
+def ask_llvm(source, questions):
+    answers = frames(output("llvm-symbolizer", "--obj=" + source, "--inlines",
+                            "--functions=linkage", "--no-demangle",
+                            "--addresses", "--output-style=GNU",
+                            input=questions))
+    names = sorted({name for answer in answers for name in answer[::2]})
+    readable = dict(zip(names, output("c++filt", input="\n".join(names))
+                        .split("\n")))
+    return [[readable[line] if i % 2 == 0 else re.sub(r"^.*:0$", "??:0", line)
+             for i, line in enumerate(answer)] for answer in answers]
 
 
 def addr2line(arguments):
@@ -152,13 +148,17 @@ def addr2line(arguments):
     asked = [int(line, 16) for line in sys.stdin if line.strip()]
     real = [a for a in asked if a != SEPARATOR]
     source = symbol_file(image) if real else None
+    answers = [["??", "??:0"] for _ in real]
     if source:
         questions = "".join(f"0x{a:x}\n" for a in real)
-        answers = with_right_files(
-            frames(output("addr2line", "-a", "-f", "-C", "-i", "-e", image,
-                          input=questions)), source, questions)
-    else:
-        answers = [["??", "??:0"] for _ in real]
+        theirs = frames(output("addr2line", "-a", "-f", "-C", "-i", "-e", image,
+                               input=questions))
+        answers = ask_llvm(source, questions)
+        # Which of several symbols' names it is, is addr2line's to say.
+        for answer, other in zip(answers, theirs):
+            if "(" not in answer[-2] or \
+                    answer[-2].startswith(other[-2] + " [clone "):
+                answer[-2] = other[-2]
     rest = iter(answers)
     for address in asked:
         print("\n".join(["_fini", "??:0"] if address == SEPARATOR

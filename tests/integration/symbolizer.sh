@@ -1,5 +1,5 @@
 #!/bin/sh
-# symbolizer.sh - names and lines as addr2line gives them, on real objects:
+# symbolizer.sh - names and lines as llvm-symbolizer gives them, on real objects:
 # compilers, DWARF versions, split debug files, stripped and deleted files.
 set -eu
 
@@ -127,14 +127,11 @@ g++ -O2 -gdwarf-4 -o "$TMP/four" "$TMP/a.cc"
 compare "$TMP/four"
 g++ -O2 -g -no-pie -o "$TMP/exec" "$TMP/a.cc"
 compare "$TMP/exec"
-# Where binutils 2.40 loses what was inlined, it reads a twin.
 g++ -O1 -g -gz -fdebug-types-section -o "$TMP/types" "$TMP/a.cc"
-g++ -O1 -g -o "$TMP/types.twin" "$TMP/a.cc"
-compare "$TMP/types" --source "$TMP/types.twin"
+compare "$TMP/types"
 if command -v clang++ >/dev/null; then
     clang++ -O2 -g -o "$TMP/clang" "$TMP/a.cc"
-    clang++ -O2 -gdwarf-4 -o "$TMP/clang.twin" "$TMP/a.cc"
-    compare "$TMP/clang" --source "$TMP/clang.twin"
+    compare "$TMP/clang"
     clang++ -O2 -gdwarf-4 -no-pie -o "$TMP/clang4" "$TMP/a.cc"
     compare "$TMP/clang4"
 fi
@@ -143,7 +140,8 @@ compare "$TMP/none"
 
 echo "# what our reader does not know is libbfd's, and told"
 g++ -O2 -g -gsplit-dwarf -o "$TMP/split" "$TMP/a.cc"
-compare "$TMP/split" --note "in units of split DWARF: named by libbfd"
+compare "$TMP/split" --by-addr2line \
+    --note "in units of split DWARF: named by libbfd"
 
 echo "# symbol indexes: the same names without any debug information"
 mkdir "$TMP/index"
@@ -151,9 +149,8 @@ for object in five four exec types clang clang4; do
     [ -f "$TMP/$object" ] || continue
     "$PROF" --index --output "$TMP/index/$object.hwindex" "$TMP/$object"
     strip -o "$TMP/index/$object" "$TMP/$object"
-    source=$TMP/$object
-    [ ! -f "$source.twin" ] || source=$source.twin
-    compare "$TMP/index/$object" --symbols "$TMP/$object" --source "$source"
+    compare "$TMP/index/$object" --symbols "$TMP/$object" \
+        --source "$TMP/$object"
 done
 plain=$(address_of "$TMP/five" plain)
 [ "$(name "$TMP/index/five" "$plain")" = plain ] || fail "index"

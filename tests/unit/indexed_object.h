@@ -237,7 +237,6 @@ add_function(struct index_builder *b, uint64_t start, uint32_t *dice)
             .call_line = roll(dice) % 100,
             .linkage = linkage,
             .inlined = i > 0,
-            .starts = !linkage && roll(dice) % 2,
         };
 
         node = index_builder_node(b, &next);

@@ -74,33 +74,6 @@ START_TEST(every_kind_of_address_is_answered)
 }
 END_TEST
 
-START_TEST(entries_tell_functions_and_places_apart)
-{
-    static const uint64_t addresses[] = {0x1000, 0x1008, 0x100c, 0x1010};
-    struct buffer bytes;
-    struct symbol_index *index;
-    struct index_symbol symbol;
-    struct code_chain chain;
-    uint64_t entries[4];
-    int fd, failed;
-
-    fixture_packed = _i == 1;
-    make_small(&bytes);
-    index = fixture_open(bytes.data, bytes.size, &fd);
-    for (int i = 0; i < 4; i++) {
-        ck_assert(
-            fixture_look_up(index, addresses[i], &chain, &symbol, &failed));
-        entries[i] = chain.frames[0].entry;
-    }
-    ck_assert_uint_eq(entries[0], entries[3]);
-    ck_assert_uint_ne(entries[0], entries[1]);
-    ck_assert_uint_ne(entries[1], entries[2]);
-    symbol_index_close(index);
-    fd_close(fd);
-    buffer_fini(&bytes);
-}
-END_TEST
-
 START_TEST(an_index_of_nothing_answers_nothing)
 {
     struct symbol_index_figures figures;
@@ -606,7 +579,6 @@ START_TEST(many_at_once_are_answered_as_one_by_one)
         ck_assert_uint_eq(chain.count, one.count);
         ck_assert_uint_eq(symbol.start, alone.start);
         ck_assert_str_eq(taken.texts[symbol.number], alone.name.data);
-        ck_assert(symbol.cold == code_is_cold(alone.name));
         for (uint32_t k = 0; k < chain.count; k++) {
             const struct code_frame *f = &chain.frames[k], *g = &one.frames[k];
 
@@ -720,7 +692,6 @@ START_TEST(symbols_apart_are_told_once_for_each_use)
                              INDEX_KNOWN);
             check_use(&uses, symbol.number, symbol_use,
                       of % 4 == 0 ? "main" : name);
-            ck_assert_int_eq(symbol.cold, of % 4 != 0);
             ck_assert_uint_eq(symbol.start, 0x1000 + of * 16);
             ck_assert_uint_eq(chain.count, of % 4 != 3);
             if (chain.count)
@@ -972,7 +943,6 @@ main(void)
 
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, every_kind_of_address_is_answered, 0, 2);
-    tcase_add_loop_test(tcase, entries_tell_functions_and_places_apart, 0, 2);
     tcase_add_loop_test(tcase, an_index_of_nothing_answers_nothing, 0, 2);
     tcase_add_test(tcase,
                    without_debug_information_symbols_are_known_everywhere);

@@ -162,8 +162,6 @@ answer_address(struct worker *w, uint64_t address, uint32_t node,
     for (uint32_t i = 0; i < count; i++) {
         const struct code_node *n = &w->code.nodes[node];
 
-        frames[i].entry = n->entry;
-        frames[i].low = n->low;
         frames[i].name = n->name;
         frames[i].linkage = n->linkage;
         frames[i].inlined = n->inlined;

@@ -49,11 +49,10 @@ struct walk {
     struct unit_code *out;
     struct unit_scratch *scratch;
     struct reader r;
-    const uint8_t *bytes;  /* the window's; r reads on to its end */
-    uint64_t offset, end;  /* of the window; of the unit */
-    uint64_t low, low_end; /* first range of the node to come; 0: none yet */
-    uint64_t ranges_read;  /* items of lists, ranges or not */
-    bool names_last;       /* all of the unit is held then */
+    const uint8_t *bytes; /* the window's; r reads on to its end */
+    uint64_t offset, end; /* of the window; of the unit */
+    uint64_t ranges_read; /* items of lists, ranges or not */
+    bool names_last;      /* all of the unit is held then */
     struct error *err;
 };
 
@@ -192,17 +191,6 @@ more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
     return 0;
 }
 
-/* Which range binutils has for the first: it joins those that touch it. */
-static void
-note_low(struct walk *w, uint64_t start, uint64_t end)
-{
-    if (w->low_end == 0)
-        w->low_end = end;
-    else if (end != w->low)
-        return;
-    w->low = start;
-}
-
 /* A range of the node to come, if it has any of the addresses. */
 static int
 keep_range(struct walk *w, uint64_t start, uint64_t end)
@@ -210,7 +198,6 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     struct unit_code *out = w->out;
     size_t low = 0, high = w->address_count;
 
-    note_low(w, start, end);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -280,7 +267,6 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
         return -1;
     node = &out->nodes[out->node_count++];
     node->entry = entry;
-    node->low = w->low;
     node->parent = inlined ? parent : CODE_NONE;
     node->call_file = number_of(&e->call_file);
     node->call_line = number_of(&e->call_line);
@@ -330,14 +316,12 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     e.names.offset = w->offset;
     if (w->r.failed)
         return 0;
-    w->low = w->low_end = 0;
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
     /* One without ranges may have others inside that do; not one that was left
      * out by the linker. */
-    if (any && w->out->range_count == ranges &&
-        (w->addresses || w->low_end == 0)) {
+    if (any && w->out->range_count == ranges) {
         *scope = SCOPE_IDLE;
         return 0;
     }

@@ -32,7 +32,6 @@ static const uint32_t CODE_NONE = UINT32_MAX;
 /* A function, or one place where it was inlined. */
 struct code_node {
     uint64_t entry;  /* .debug_info offset of its DW_TAG_*: its identity */
-    uint64_t low;    /* where its first range starts */
     uint32_t parent; /* the node that it was inlined into; CODE_NONE */
     uint32_t call_file, call_line; /* where; 0 unknown */
     bool inlined;

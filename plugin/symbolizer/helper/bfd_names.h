@@ -2,9 +2,9 @@
  * bfd_names.h - what libbfd calls an address: DWARF lines and inlined frames,
  * as `addr2line -f -i` prints them.
  *
- * The only file, with the demangler's, that knows libbfd.  Addresses must be
- * asked in ascending order: binutils takes the name of a function without a
- * linkage name from the first address asked in it.
+ * The only file, with the demangler's, that knows libbfd.  It calls a function
+ * without a linkage name after the symbol at the first address that it is asked
+ * for in it, and by its own name afterwards.
  */
 #ifndef HW_BFD_NAMES_H
 #define HW_BFD_NAMES_H

@@ -160,16 +160,14 @@ answer_by_chain(struct object_names *object, uint64_t address,
         object_sources_symbols(&object->from);
     const struct code_frame *outermost;
     const struct symbol *symbol;
-    struct addr2line_symbol holder = {.start = address};
+    struct addr2line_name holder = {.text = no_text};
     struct span printed = no_text;
 
     if (!symbols)
         return -1;
     symbol = object_symbols_at(symbols, address, no_text);
-    if (symbol) {
-        holder.name.text = span_of(symbol->name);
-        holder.start = symbol->start;
-    }
+    if (symbol)
+        holder.text = span_of(symbol->name);
     if (addr2line_names_frames(object->names, chain, &holder, object->frames,
                                object->numbers,
                                &object->answer.frame_count) != 0)
@@ -183,8 +181,8 @@ answer_by_chain(struct object_names *object, uint64_t address,
     return finish_at(object, address, printed);
 }
 
-/* libbfd knows the rule for names itself, but guesses; a first guess may hide
- * a static function's own name: the second answer is DWARF's alone. */
+/* libbfd guesses: a first guess, or the name of the symbol around inlined code,
+ * may hide a function's own name: the second answer is DWARF's alone. */
 static int
 answer_by_bfd(struct object_names *object, uint64_t address)
 {
@@ -193,6 +191,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
     struct code_frame frames[NAMES_INLINE_MAX];
     struct bfd_chain *found = &object->bfd_chain;
     struct code_chain chain = {frames, 0};
+    const char *first = NULL; /* a symbol's or DWARF's: it lasts */
     bool guessed = false;
 
     if (!symbols)
@@ -203,8 +202,12 @@ answer_by_bfd(struct object_names *object, uint64_t address)
         guessed = found->count == 1 &&
                   object_symbols_guessed(symbols, address,
                                          span_of(found->frames[0].function));
-        if (!guessed)
+        if (!guessed && found->count <= 1)
             break;
+        if (attempt == 0)
+            first = found->frames[0].function;
+        else if (!guessed && !found->frames[0].function)
+            found->frames[0].function = first;
     }
     for (uint32_t i = 0; i < found->count; i++) {
         const struct frame *frame = &found->frames[i];
@@ -250,7 +253,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
 {
     struct code_chain chain;
     struct index_symbol symbol;
-    struct addr2line_symbol holder;
+    struct addr2line_name holder;
     enum symbol_index_answer how;
 
     if (!object->index)
@@ -260,10 +263,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
         object->damaged += how == INDEX_DAMAGED;
         return 0;
     }
-    holder.name =
-        (struct addr2line_name){symbol.name, true, true, symbol.number};
-    holder.start = symbol.start;
-    holder.cold = symbol.cold;
+    holder = (struct addr2line_name){symbol.name, true, true, symbol.number};
     if (addr2line_names_frames(object->names, &chain, &holder, object->frames,
                                object->numbers,
                                &object->answer.frame_count) != 0)
@@ -272,7 +272,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
     if (symbol.name.size == 0 && symbol.start == 0 &&
         object_sources_start(&object->from, address, &symbol.start) != 0)
         return -1;
-    return finish(object, &holder.name, symbol.start) == 0 ? 1 : -1;
+    return finish(object, &holder, symbol.start) == 0 ? 1 : -1;
 }
 
 static bool

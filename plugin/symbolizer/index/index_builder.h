@@ -33,7 +33,6 @@ struct index_node {
     uint32_t parent; /* added before; INDEX_NONE */
     uint32_t name, call_file, call_line;
     bool linkage, inlined;
-    bool starts; /* where its outermost function does; without linkage only */
 };
 
 /* Its number, for those in it and for ranges. */

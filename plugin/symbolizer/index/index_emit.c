@@ -171,8 +171,7 @@ emit_nodes(const struct index_collected *all,
         stream->items.column[NODE_UP][k] =
             node->parent == INDEX_NONE ? 0 : i - node->parent;
         stream->items.column[NODE_FUNCTION][k] =
-            name * 8 + (node->starts ? 4 : 0) + (node->linkage ? 2 : 0) +
-            (node->inlined ? 1 : 0);
+            name * 8 + (node->linkage ? 2 : 0) + (node->inlined ? 1 : 0);
         stream->items.file[k] = all->files.words[node->call_file].rank;
         stream->items.line[k] = node->call_line;
         if (node->inlined)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "code_chain.h"
 #include "index_blocks.h"
 #include "index_pack.h"
 #include "memory.h"
@@ -148,7 +147,6 @@ take(struct unpacked *group, uint32_t item, enum symbol_index_use use,
     struct span text = {start, (size_t)(end - start)};
     int rc = 0;
 
-    out->cold = code_is_cold(text);
     if (question->text) {
         *end = '\0'; /* in place of the next one's first */
         rc = question->text(question->arg, text, use, &out->number);
@@ -225,7 +223,7 @@ bool
 index_texts_get(const struct index_texts *texts, unsigned use, uint64_t number,
                 struct index_text *text)
 {
-    *text = (struct index_text){{"", 0}, 0, false};
+    *text = (struct index_text){{"", 0}, 0};
     if (number == 0)
         return true;
     *text = texts->list[rank_of(texts, use, number)];

@@ -28,7 +28,6 @@ struct index_wanted {
 struct index_text {
     struct span text; /* data NULL: damaged; "#": numbered */
     uint32_t number;  /* by who took it; 0: nobody did */
-    bool cold;        /* as a symbol it is code_is_cold */
 };
 
 struct index_texts {

@@ -144,17 +144,6 @@ name_of(struct index_units *all, const struct code_node *node)
     return raw;
 }
 
-/* What is without a linkage name keeps its symbol's if they start together. */
-static bool
-starts_its_function(const struct unit_code *code, const struct code_node *node)
-{
-    const struct code_node *root = node;
-
-    while (root->parent != CODE_NONE)
-        root = &code->nodes[root->parent];
-    return !node->linkage && node->low == root->low;
-}
-
 static bool
 add_node(struct worker *w, uint32_t i)
 {
@@ -163,7 +152,6 @@ add_node(struct worker *w, uint32_t i)
     struct index_node new = {.parent = INDEX_NONE,
                              .call_line = node->call_line,
                              .linkage = node->linkage,
-                             .starts = starts_its_function(&w->code, node),
                              .inlined = node->inlined};
     uint32_t raw = name_of(all, node), number;
 

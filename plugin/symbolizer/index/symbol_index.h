@@ -28,7 +28,6 @@ struct index_symbol {
     uint64_t end;     /* up to where the answer for this address holds */
     struct span name; /* readable, without version; "" : there is none */
     uint32_t number;  /* its number, as a frame's name has */
-    bool cold;        /* of a part that was moved away */
 };
 
 /* ---- writing ---- */

@@ -47,9 +47,9 @@
  *              is not 0 a function, which begins back - 1 bytes before
  *     NODES    up, function, place.  A function, or a place where it was
  *              inlined: up is the distance to the node that holds it, which
- *              has a lower number, 0 none; function is name * 8 + 4 if that
- *              was no linkage name and it starts where its outermost function
- *              does + 2 if it was one + 1 if inlined; place: the call's
+ *              has a lower number, 0 none; function is name * 8 + 2 if that was
+ *              a linkage name + 1 if inlined (+ 4 in older files, for
+ *              nothing); place: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
  *     FILES    texts, sorted; number 0 is "": unknown.  None at all, not even
  *              it: there was no debug information, and symbols are all there is

@@ -16,7 +16,6 @@
 #include "symbol_index.h"
 
 /* Above all offsets of a .debug_info, whose chains are mixed with ours. */
-static const uint64_t ENTRY = (uint64_t)1 << 63;
 
 enum { STOP_STEP = 256 /* addresses */ };
 
@@ -24,9 +23,9 @@ static const size_t text_bytes_max = (size_t)512 << 20;
 
 /* A function, or a place where it was inlined, and where the code is. */
 struct frame_found {
-    uint32_t node, name, file, line;
+    uint32_t name, file, line;
     uint32_t name_number; /* by who took it; 0: nobody did */
-    bool linkage, inlined, starts;
+    bool linkage, inlined;
 };
 
 /* Of one address. */
@@ -231,13 +230,11 @@ climb(struct symbol_index *index, struct found *found, bool lines)
         item = (uint32_t)(node - group->first);
         up = index_column_get(&group->column[NODE_UP], item);
         function = index_column_get(&group->column[NODE_FUNCTION], item);
-        *frame = (struct frame_found){.node = node,
-                                      .name = (uint32_t)(function / 8),
+        *frame = (struct frame_found){.name = (uint32_t)(function / 8),
                                       .file = file,
                                       .line = line,
                                       .linkage = function & 2,
-                                      .inlined = function & 1,
-                                      .starts = function & 4};
+                                      .inlined = function & 1};
         if (up > node || !index_texts_want(&index->names, 0, function / 8) ||
             (lines && !place_of(index, group, NODE_PLACE, item, &file, &line)))
             return 0;
@@ -384,7 +381,7 @@ static bool
 fill_name(const struct symbol_index *index, const struct frame_found *from,
           struct code_frame *frame)
 {
-    struct index_text text = {{"#", 1}, from->name_number, false};
+    struct index_text text = {{"#", 1}, from->name_number};
     bool whole = from->name_number ||
                  index_texts_get(&index->names, 0, from->name, &text);
 
@@ -410,10 +407,8 @@ fill(const struct symbol_index *index, const struct frame_found *from,
      struct code_frame *to)
 {
     *to = (struct code_frame){
-        .entry = ENTRY | from->node,
         .inlined = from->inlined,
         .linkage = from->linkage,
-        .low = from->starts ? 0 : UINT64_MAX,
         .readable = true,
         .lasting = true,
         .line = from->line,
@@ -450,7 +445,7 @@ symbol_index_answer(struct symbol_index *index, uint32_t i,
 
     *chain = (struct code_chain){index->chain, 0};
     *symbol = (struct index_symbol){
-        found->symbol_start, found->symbol_end, {"", 0}, 0, false};
+        found->symbol_start, found->symbol_end, {"", 0}, 0};
     if (found->how != INDEX_KNOWN)
         return found->how;
     if (!index_texts_get(&index->names, index->symbol_use, found->symbol,
@@ -461,6 +456,5 @@ symbol_index_answer(struct symbol_index *index, uint32_t i,
     }
     symbol->name = name.text;
     symbol->number = name.number;
-    symbol->cold = name.cold;
     return INDEX_KNOWN;
 }

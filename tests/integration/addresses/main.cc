@@ -192,6 +192,7 @@ main(int argc, char **argv)
     total += with_threads(argc) + with_variants(argc);
     total += recursive(argc) + static_cast<int>(recursive(argc * 1.0));
     total += shapes::words(argv[0]) + plain_entry(argc) + leaf_entry(argc);
+    total += sites_entry(argc);
     std::printf("%d %zu\n", total, cache.size());
     return total & 1;
 }

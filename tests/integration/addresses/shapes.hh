@@ -74,6 +74,7 @@ int words(const std::string &text);
 } // namespace shapes
 
 extern "C" int plain_entry(int n);
+int sites_entry(int n);
 extern "C" int leaf_entry(int n);
 
 #endif
