@@ -35,7 +35,11 @@ enum {
 };
 
 enum agent_op {
-    AGENT_HELLO = 1,  /* fills reply.hello */
+    /* Fills reply.hello.  number = 1: where no request comes for so many
+     * seconds (0: never mind), profiling is switched off: who guards its cost
+     * is away.  reply.value: when that was done, wall clock, while nobody has
+     * switched it on since; 0.  Older ends leave both 0, and heed neither. */
+    AGENT_HELLO = 1,
     AGENT_GET_ACTIVE, /* value = prof.active */
     /* number = 0 or 1; also prof.thread_active_init.  seconds: off again
      * after so many, by itself, if it is not on for longer; 0: never. */

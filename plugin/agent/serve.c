@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -36,7 +37,12 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-enum { FIRST_FD = STDERR_FILENO + 1, CLOSE_MAX = 65536, COPY_BYTES = 16384 };
+enum {
+    FIRST_FD = STDERR_FILENO + 1,
+    CLOSE_MAX = 65536,
+    COPY_BYTES = 16384,
+    STOPPED_MS = 1000 /* so late a wake-up is no matter of load */
+};
 
 struct agent {
     struct channel channel;
@@ -44,6 +50,10 @@ struct agent {
     struct mapped_files files;
     bool own_table;
     int64_t started_ms;
+    int64_t guard_ms;     /* that heapwired may be away; 0: for ever */
+    int64_t heard_ms;     /* monotonic: its latest request, or connection */
+    bool away;            /* for so long, and what was due is done */
+    int64_t unguarded_ms; /* wall clock: profiling was switched off for that */
 };
 
 /* What goes back beside a reply; owned ones are closed once sent. */
@@ -91,8 +101,10 @@ static void
 op_hello(struct agent *agent, const struct agent_request *request,
          struct agent_reply *reply, struct passed *passed)
 {
-    (void)request;
     (void)passed;
+    if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
+        agent->guard_ms = (int64_t)request->seconds * 1000;
+    reply->value = (uint64_t)agent->unguarded_ms;
     agent_identify(&reply->hello);
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
@@ -138,6 +150,8 @@ op_set_active(struct agent *agent, const struct agent_request *request,
     reply->value = request->number;
     if (error != 0)
         fail(reply, error, "mallctl prof.active");
+    else if (request->number == 1)
+        agent->unguarded_ms = 0;
 }
 
 static void
@@ -343,6 +357,65 @@ answer(struct agent *agent, const struct agent_request *request,
         operation->run(agent, request, reply, passed);
 }
 
+/* ---- whether heapwired is there ---- */
+
+static void
+note_contact(struct agent *agent)
+{
+    agent->heard_ms = agent_monotonic_ms();
+    agent->away = false;
+}
+
+/* Milliseconds until it has been away for too long, or -1. */
+static int
+guard_left(const struct agent *agent)
+{
+    int64_t left;
+
+    if (agent->guard_ms == 0 || agent->away ||
+        jemalloc_status(&agent->jemalloc) != AGENT_OK)
+        return -1;
+    left = agent->heard_ms + agent->guard_ms - agent_monotonic_ms();
+    if (left < 0)
+        return 0;
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+/* To be called when nothing has come in, not before: whoever was stopped
+ * itself finds requests that wait for it.  Where it wakes late, the machine was
+ * stopped, and heapwired with it: then the time begins anew. */
+static void
+end_unguarded(struct agent *agent)
+{
+    int64_t due_ms = agent->heard_ms + agent->guard_ms;
+    bool active = false;
+
+    if (guard_left(agent) != 0)
+        return;
+    if (agent_monotonic_ms() - due_ms > STOPPED_MS) {
+        note_contact(agent);
+        return;
+    }
+    agent->away = true;
+    if (jemalloc_get_active(&agent->jemalloc, &active) != 0 || !active)
+        return;
+    if (jemalloc_set_active(&agent->jemalloc, false, 0) == 0)
+        agent->unguarded_ms = agent_wall_ms();
+    else
+        note_contact(agent); /* again, after a while */
+}
+
+/* Does what time has made due.  Milliseconds until there is more, or -1. */
+static int
+next_due(struct agent *agent)
+{
+    int ends = jemalloc_expire(&agent->jemalloc), left = guard_left(agent);
+
+    return ends < 0 || (left >= 0 && left < ends) ? left : ends;
+}
+
+/* ---- requests ---- */
+
 /* -1: this connection is of no use any more. */
 static int
 serve_one(struct agent *agent)
@@ -364,6 +437,7 @@ serve_one(struct agent *agent)
             close(passed.fds[i]);
         }
     }
+    note_contact(agent);
     return reply.status == AGENT_BAD_REQUEST ? -1 : rc;
 }
 
@@ -378,18 +452,23 @@ serve(struct agent *agent)
             {.fd = channel->listener, .events = POLLIN},
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
+        int ready = poll(polled, 2, next_due(agent));
 
-        if (poll(polled, 2, jemalloc_expire(&agent->jemalloc)) < 0) {
+        if (ready < 0) {
             if (errno == EINTR || errno == ENOMEM)
                 continue;
             return;
         }
+        if (ready == 0)
+            end_unguarded(agent);
         if (!channel_intact(channel))
             return;
-        if (polled[0].revents)
+        if (polled[0].revents) {
             channel_accept(channel);
-        else if (polled[1].revents && serve_one(agent) != 0)
+            note_contact(agent);
+        } else if (polled[1].revents && serve_one(agent) != 0) {
             channel_disconnect(channel);
+        }
     }
 }
 
@@ -445,7 +524,9 @@ agent_serve(void *arg)
     serve(&agent);
     channel_close(&agent.channel);
     /* Nobody can be told any more, but what is due is done. */
-    while ((left_ms = jemalloc_expire(&agent.jemalloc)) >= 0)
+    while ((left_ms = next_due(&agent)) >= 0) {
         poll(NULL, 0, left_ms);
+        end_unguarded(&agent);
+    }
     return NULL;
 }

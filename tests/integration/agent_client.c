@@ -1,7 +1,8 @@
 /*
  * agent_client.c - talk to an agent by hand, for the integration tests.
  *
- * agent_client DIR hello | active | enable | enable_for SECONDS | disable
+ * agent_client DIR hello | guard SECONDS | active | enable |
+ *              enable_for SECONDS | disable |
  *              stats FILE | reset LG | reset_forced LG | dump FILE MAPS |
  * object MAJOR:MINOR INODE FILE watch SECONDS | short | badop Prints key=value
  * lines.  Exit status: 0 answered with OK, 1 refused or failed (told on
@@ -158,9 +159,18 @@ run_hello(struct exchange *x, char **args)
     int rc = ask(x, sizeof(x->request));
 
     (void)args;
-    if (rc == OK)
+    if (rc == OK) {
         print_hello(&x->reply.hello);
+        printf("unguarded=%llu\n", (unsigned long long)x->reply.value);
+    }
     return rc;
+}
+
+static int
+run_guard(struct exchange *x, char **args)
+{
+    x->request.seconds = strtoull(args[0], NULL, 10);
+    return ask(x, sizeof(x->request));
 }
 
 static int
@@ -261,6 +271,7 @@ static const struct command {
     int (*run)(struct exchange *x, char **args);
 } commands[] = {
     {"hello", 0, AGENT_HELLO, 0, run_hello},
+    {"guard", 1, AGENT_HELLO, 1, run_guard},
     {"active", 0, AGENT_GET_ACTIVE, 0, run_value},
     {"enable", 0, AGENT_SET_ACTIVE, 1, run_value},
     {"enable_for", 1, AGENT_SET_ACTIVE, 1, run_enable_for},

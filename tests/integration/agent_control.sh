@@ -63,6 +63,35 @@ agent enable_for 1 >/dev/null
 agent watch 3 >/dev/null
 expect "off beside an idle connection" 0 "$(agent_field active)"
 
+# Where who guards it is away for as long as it said, it ends, and the next one
+# finds out; until somebody has said so, it does not.
+off() { [ "$(agent active | field value)" = 0 ]; } # a request each
+agent enable >/dev/null
+expect "nobody has said so" 0 "$(agent_field unguarded)"
+agent guard 1 >/dev/null
+for _ in 1 2 3 4 5 6; do # requests in time keep it on
+    sleep 0.4
+    expect "guarded" 1 "$(agent_field active)"
+done
+sleep 1.5
+expect "unguarded" "0 0" "$(agent_field active) $(agent_field active_since)"
+near "since" $(($(now_ms) - 500)) "$(agent_field unguarded)"
+agent enable >/dev/null
+expect "forgotten once it is on" "1 0" \
+    "$(agent_field active) $(agent_field unguarded)"
+agent watch 2 >/dev/null # connected, and says nothing
+off || fail "a silent connection guards it"
+agent enable >/dev/null
+kill -STOP $redis # stopped itself, it has missed nothing
+sleep 2
+kill -CONT $redis
+expect "after a stop" "1 0" "$(agent_field active) $(agent_field unguarded)"
+agent guard 0 >/dev/null
+sleep 1.5
+expect "never" 1 "$(agent_field active)"
+agent enable_for 1 >/dev/null
+agent disable >/dev/null
+
 # A reset forgets what was sampled and changes the rate.
 agent enable >/dev/null
 load
