@@ -96,11 +96,30 @@ publish_status(struct controller *c)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
+/* What the agent did while there was nobody to tell. */
+static void
+say_unguarded(const struct controller *c)
+{
+    char line[256], at[CLOCK_TEXT];
+
+    clock_text(c->node.status.unguarded_ms, at, sizeof(at));
+    snprintf(line, sizeof(line),
+             "profiling was switched off in the database (pid %d) at %s UTC: "
+             "heapwired was away for longer than guard_timeout",
+             c->node.status.hello.pid, at);
+    if (c->oversight.log)
+        c->oversight.log(line);
+}
+
 static void
 greet(struct controller *c)
 {
+    int64_t unguarded_ms = c->node.status.unguarded_ms;
     bool changed = node_refresh(&c->node);
 
+    if (c->node.status.unguarded_ms != 0 &&
+        c->node.status.unguarded_ms != unguarded_ms)
+        say_unguarded(c);
     if (changed) {
         objects_clear(&c->objects);
         oversight_forget(&c->oversight, &c->node);
@@ -461,6 +480,7 @@ controller_start(const struct controller_options *options, struct error *err)
     c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
     node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
+    c->node.guard_s = options->guard_s;
     oversight_init(&c->oversight, options->budget_percent, options->log);
     oversight_forget(&c->oversight, &c->node);
     c->status = c->node.status;

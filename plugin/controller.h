@@ -36,6 +36,7 @@ struct controller_options {
     uint64_t index_bytes;          /* of all of them */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct guard_settings */
+    uint32_t guard_s;              /* without us, and it ends; 0: never */
     void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
@@ -55,6 +56,9 @@ struct node_status {
     int64_t profiled_ms;      /* wall clock: that profile */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
     struct guard_report guard;
+    /* Wall clock: the agent switched profiling off, for there was no heapwired;
+     * 0: it did not, or somebody has switched it on since. */
+    int64_t unguarded_ms;
     struct risk_options risks;
     int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };

@@ -344,7 +344,8 @@ node_same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
 static bool
 greet(struct node *node)
 {
-    struct agent_request request = {.op = AGENT_HELLO};
+    struct agent_request request = {
+        .op = AGENT_HELLO, .number = 1, .seconds = node->guard_s};
     struct node_answer answer;
     bool changed;
 
@@ -357,6 +358,7 @@ greet(struct node *node)
     }
     changed = !node_same_incarnation(&node->status.hello, &answer.reply.hello);
     node->status.hello = answer.reply.hello;
+    node->status.unguarded_ms = (int64_t)answer.reply.value;
     return changed;
 }
 

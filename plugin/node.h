@@ -27,6 +27,7 @@ struct node {
                               in a pid namespace that we do not see */
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
+    uint32_t guard_s; /* of AGENT_HELLO */
     struct node_status status;
     const bool *stop; /* atomic: the controller is ending */
 };

@@ -89,6 +89,33 @@ write_samples(const struct node_status *status, struct buffer *out)
                       1048576.0);
 }
 
+int64_t
+profiler_state_guarded(const struct node_status *status, const char **reason)
+{
+    if (status->unguarded_ms > status->guard.switched_off_ms) {
+        *reason = "heapwired was away for longer than guard_timeout";
+        return status->unguarded_ms;
+    }
+    *reason = status->guard.reason;
+    return status->guard.switched_off_ms;
+}
+
+static void
+write_guarded(const struct node_status *status, struct buffer *out)
+{
+    const char *reason;
+    int64_t at_ms = profiler_state_guarded(status, &reason);
+
+    if (at_ms == 0)
+        return;
+    write_time(out,
+               at_ms == status->unguarded_ms
+                   ? "switched off by the database's agent:"
+                   : "switched off by the overhead guard:",
+               at_ms);
+    buffer_format(out, ", because %s\n", reason);
+}
+
 static void
 write_overhead(const struct guard_report *guard, struct buffer *out)
 {
@@ -117,11 +144,6 @@ write_overhead(const struct guard_report *guard, struct buffer *out)
                       guard->budget_cpus * 100);
     else
         buffer_text(out, "budget: none, profiling goes on whatever it costs\n");
-    if (guard->switched_off_ms > 0) {
-        write_time(
-            out, "switched off by the overhead guard:", guard->switched_off_ms);
-        buffer_format(out, ", because %s\n", guard->reason);
-    }
 }
 
 /* Each behind before. */
@@ -169,5 +191,6 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     write_times(hello, out);
     write_samples(status, out);
     write_overhead(&status->guard, out);
+    write_guarded(status, out);
     write_risks(status, "risk: ", "\n", out);
 }

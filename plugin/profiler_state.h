@@ -7,6 +7,7 @@
 #define HW_PROFILER_STATE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer;
 struct node_status;
@@ -28,6 +29,11 @@ const char *profiler_state_word(enum profiler_state state);
 /* Lines, of all there is to tell: why it is so and what to do, since and until
  * when, rate, samples, overhead, budget, risks. */
 void profiler_state_write(const struct node_status *status, struct buffer *out);
+
+/* When a guard switched profiling off last, and why: heapwired's, for its cost,
+ * or the agent, which had no heapwired; 0 and "": none has. */
+int64_t profiler_state_guarded(const struct node_status *status,
+                               const char **reason);
 
 /* The risks alone, "; " between them. */
 void profiler_state_risks(const struct node_status *status, struct buffer *out);

@@ -66,14 +66,15 @@ static void
 add_cost(const struct node_status *status, struct rowset *out)
 {
     const struct guard_report *guard = &status->guard;
+    const char *reason;
     struct buffer risks;
 
     add_percent(out, guard->estimated, guard->cpus);
     add_percent(out, guard->measured_before, guard->cpus_before);
     add_percent(out, guard->measured_since, guard->cpus_since);
     add_percent(out, guard->budget_cpus > 0, guard->budget_cpus);
-    rowset_time(out, guard->switched_off_ms);
-    rowset_text(out, guard->reason);
+    rowset_time(out, profiler_state_guarded(status, &reason));
+    rowset_text(out, reason);
     buffer_init(&risks, RISKS_TEXT_MAX);
     profiler_state_risks(status, &risks);
     out->failed |= risks.failed;
@@ -149,7 +150,8 @@ static const struct catalog_column profiler[] = {
     {"cpu_since", &type_double, "Likewise, since profiling is active"},
     {"budget", &type_double,
      "Above this overhead it is switched off: percent of one CPU; NULL: never"},
-    {"guarded", &type_time, "When that happened last; UTC"},
+    {"guarded", &type_time,
+     "When that happened last, or heapwired was away for too long; UTC"},
     {"guard_reason", &type_text, "And why"},
     {"risks", &type_plain_text,
      "What is known to go wrong with this jemalloc and its options"},

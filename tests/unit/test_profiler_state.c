@@ -100,7 +100,14 @@ static const struct {
      "inactive",
      "switched off by the overhead guard: 1970-01-01 00:00:01 UTC, because it "
      "cost too much\n",
-     NULL},
+     "agent:"},
+    {{.state = NODE_CONNECTED,
+      .guard = {.switched_off_ms = 1000, .reason = "it cost too much"},
+      .unguarded_ms = 2000},
+     "inactive",
+     "switched off by the database's agent: 1970-01-01 00:00:02 UTC, because "
+     "heapwired was away for longer than guard_timeout\n",
+     "overhead guard:"},
 };
 
 START_TEST(every_state_is_told_apart_and_explained)
