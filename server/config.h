@@ -40,6 +40,13 @@ enum {
     CONFIG_LOGIN_FAILURES_MAX = 1000,
     CONFIG_DEFAULT_LINGER_S = 900,
     CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
+    /* Started anew, heapwired is back before the agent, which then has no
+     * guard, switches profiling off. */
+    CONFIG_DEFAULT_HEARTBEAT_S = 30,
+    CONFIG_HEARTBEAT_MIN_S = 3,
+    CONFIG_HEARTBEAT_MAX_S = 24 * 3600,
+    CONFIG_DEFAULT_GUARD_S = 60,
+    CONFIG_GUARD_MIN_S = 5, /* it is heard of each two seconds */
     CONFIG_DEFAULT_BUDGET = 1,
     CONFIG_BUDGET_MAX = 800, /* all CPUs, all the time */
     CONFIG_READER_MB = 256,
@@ -78,6 +85,8 @@ struct config {
     uint32_t keep_age_s; /* 0: whatever their age */
     struct marks_rules marks;
     uint32_t linger_s;     /* heapwire-run's */
+    uint32_t heartbeat_s;  /* likewise: supervised.h; 0: none */
+    uint32_t guard_s;      /* the agent's: agent_protocol.h; 0: never */
     double budget_percent; /* of profiling: plugin/guard.h; 0: none */
     bool symbols_index;    /* are they made */
     uint64_t symbols_bytes, symbols_memory;

@@ -32,9 +32,11 @@
 #include "listener.h"
 #include "log.h"
 #include "memory.h"
+#include "oom_score.h"
 #include "server.h"
 #include "state_dir.h"
 #include "store.h"
+#include "supervised.h"
 #include "tls_context.h"
 #include "users.h"
 #include "view_cache.h"
@@ -57,6 +59,7 @@ struct daemon {
     struct daemon_cluster cluster;
     struct listener local, tcp;
     struct follower follower;
+    struct supervised supervised;
     uv_signal_t signals[SIGNALS];
     bool loop_open, server_open, signals_open, log_open;
 };
@@ -205,6 +208,7 @@ stop(struct daemon *d)
     listener_close(&d->local);
     listener_close(&d->tcp);
     follower_stop(&d->follower);
+    supervised_stop(&d->supervised);
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
@@ -274,6 +278,12 @@ on_signal(uv_signal_t *handle, int number)
 }
 
 static void
+orphan_ends(void *arg)
+{
+    stop(arg);
+}
+
+static void
 start_signals(struct daemon *d)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -325,6 +335,7 @@ start_controller(struct daemon *d, struct error *err)
         .symbolizer = symbolizer,
         .node_id = d->config.node_id,
         .budget_percent = d->config.budget_percent,
+        .guard_s = d->config.guard_s,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,
@@ -394,6 +405,8 @@ start_server(struct daemon *d, struct error *err)
         return -1;
     }
     start_signals(d);
+    supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
+                     orphan_ends, d);
     return 0;
 }
 
@@ -490,7 +503,8 @@ daemon_run(const struct arguments *arguments)
     d->arguments = arguments;
     d->state.fd = d->state.lock = -1;
     config_faults_init(&faults);
-    descriptors_prepare();
+    supervised_init(&d->supervised);
+    oom_score_raise();
     workers_prepare();
     if (config_load(&d->config, &arguments->config, &faults) != 0) {
         daemon_say_faults(&faults);

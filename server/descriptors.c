@@ -42,15 +42,18 @@ to_null(int from, int to)
         close(null);
 }
 
-void
-descriptors_prepare(void)
+int
+descriptors_prepare(bool keep_stdin)
 {
     struct rlimit limit;
+    int kept;
 
     if (close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
         close_listed();
     if (fcntl(STDERR_FILENO, F_GETFD) < 0)
         to_null(STDERR_FILENO, STDERR_FILENO);
+    kept = keep_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                      : -1;
     to_null(STDIN_FILENO, STDOUT_FILENO);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
@@ -59,6 +62,7 @@ descriptors_prepare(void)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+    return kept;
 }
 
 void

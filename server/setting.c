@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "agent_protocol.h"
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
@@ -258,6 +259,34 @@ set_linger(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+static int
+set_heartbeat(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, CONFIG_HEARTBEAT_MAX_S, &seconds) != 0 ||
+        (seconds > 0 && seconds < CONFIG_HEARTBEAT_MIN_S))
+        return setting_wrong(err,
+                             "must be a time from %d to %d seconds; 0: never",
+                             CONFIG_HEARTBEAT_MIN_S, CONFIG_HEARTBEAT_MAX_S);
+    c->heartbeat_s = (uint32_t)seconds;
+    return 0;
+}
+
+static int
+set_guard_timeout(struct config *c, const char *value, struct error *err)
+{
+    uint64_t seconds;
+
+    if (units_seconds(value, 0, AGENT_SECONDS_MAX, &seconds) != 0 ||
+        (seconds > 0 && seconds < CONFIG_GUARD_MIN_S))
+        return setting_wrong(err,
+                             "must be a time from %d to %d seconds; 0: never",
+                             CONFIG_GUARD_MIN_S, AGENT_SECONDS_MAX);
+    c->guard_s = (uint32_t)seconds;
+    return 0;
+}
+
 /* "0.5": digits, and at most one point among them. */
 static int
 set_budget(struct config *c, const char *value, struct error *err)
@@ -347,8 +376,11 @@ static const struct setting {
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              setting_set_min_interval, true},
     [CONFIG_LINGER] = {"linger", "linger", set_linger},
+    [CONFIG_HEARTBEAT] = {"heartbeat", "heartbeat", set_heartbeat},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        set_budget},
+    [CONFIG_GUARD_TIMEOUT] = {"profiler.guard_timeout",
+                              "profiler-guard-timeout", set_guard_timeout},
     [CONFIG_SYMBOLS_INDEX] = {"symbols.index", "symbols-index",
                               set_symbols_index},
     [CONFIG_SYMBOLS_BYTES] = {"symbols.keep_bytes", "symbols-keep-bytes",
@@ -411,6 +443,8 @@ setting_defaults(struct config *config)
     config->listen.port = CONFIG_DEFAULT_PORT;
     config->budget_percent = CONFIG_DEFAULT_BUDGET;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
+    config->heartbeat_s = CONFIG_DEFAULT_HEARTBEAT_S;
+    config->guard_s = CONFIG_DEFAULT_GUARD_S;
     config->marks = marks_defaults;
     config->symbols_index = true;
     config->symbols_bytes = index_keeper_defaults.rules.bytes;
@@ -479,7 +513,10 @@ setting_print(const struct config *c, FILE *out)
             c->login_failures);
     setting_print_snapshots(c, out);
     fprintf(out, "linger=%u\n", c->linger_s);
-    fprintf(out, "profiler.budget_percent=%g\n", c->budget_percent);
+    fprintf(out,
+            "heartbeat=%u\nprofiler.budget_percent=%g\n"
+            "profiler.guard_timeout=%u\n",
+            c->heartbeat_s, c->budget_percent, c->guard_s);
     fprintf(out,
             "symbols.index=%s\nsymbols.keep_bytes=%" PRIu64
             "\nsymbols.memory=%" PRIu64 "\n",

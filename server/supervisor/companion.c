@@ -6,12 +6,15 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "files.h"
 #include "linger.h"
 #include "supervise.h"
 
@@ -20,12 +23,13 @@ companion_init(struct companion *companion, const struct plan *plan)
 {
     memset(companion, 0, sizeof(*companion));
     companion->plan = plan;
+    companion->line = -1;
 }
 
 /* A session of its own, no signal blocked or ignored, none of our descriptors
- * but stderr. */
+ * but stderr, and the line. */
 static int
-spawn(struct companion *companion)
+spawn(struct companion *companion, int line)
 {
     const struct plan *plan = companion->plan;
     posix_spawn_file_actions_t actions;
@@ -38,8 +42,7 @@ spawn(struct companion *companion)
     error = posix_spawn_file_actions_init(&actions);
     if (error != 0)
         return error;
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                     O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, line, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null",
                                      O_WRONLY, 0);
     if (companion->quiet)
@@ -61,20 +64,67 @@ spawn(struct companion *companion)
     return error;
 }
 
+/* 0 or an errno. */
+static int
+start_with_line(struct companion *companion)
+{
+    int ends[2], error;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   ends) != 0)
+        return errno;
+    error = spawn(companion, ends[1]);
+    fd_close(ends[1]);
+    if (error != 0) {
+        fd_close(ends[0]);
+        return error;
+    }
+    companion->line = ends[0];
+    return 0;
+}
+
+/* Each pause is told, but of those that go on for ever the first alone. */
+static void
+plan_restart(struct companion *companion, const char *what)
+{
+    uint64_t pause_ms = companion->pause_ms * 2;
+
+    if (pause_ms < PAUSE_MIN_MS)
+        pause_ms = PAUSE_MIN_MS;
+    if (pause_ms > PAUSE_MAX_MS)
+        pause_ms = PAUSE_MAX_MS;
+    companion->pause_ms = pause_ms;
+    companion->restart_ms = clock_ms() + pause_ms;
+    if (companion->quiet)
+        return;
+    companion->quiet = pause_ms == PAUSE_MAX_MS;
+    if (what)
+        fprintf(stderr, "heapwire-run: %s; it is started again %s %llu s%s\n",
+                what, companion->quiet ? "each" : "in",
+                (unsigned long long)pause_ms / 1000,
+                companion->quiet ? ", and this is not said again" : "");
+}
+
 static void
 start_now(struct companion *companion)
 {
-    int error = 0;
+    char what[256];
+    int error;
 
     companion->restart_ms = 0;
-    if (companion->plan->heapwired)
-        error = spawn(companion);
+    companion->beaten = companion->hung = false;
+    companion->missed = 0;
+    companion->started_ms = clock_ms();
+    companion->look_ms = companion->started_ms + companion->plan->beat_ms;
+    if (!companion->plan->heapwired)
+        return;
+    error = start_with_line(companion);
     if (error == 0)
         return;
     companion->pid = 0;
     errno = error;
-    fprintf(stderr, "heapwire-run: cannot start heapwired: %m; the database "
-                    "runs without it\n");
+    snprintf(what, sizeof(what), "cannot start heapwired: %m");
+    plan_restart(companion, what);
 }
 
 void
@@ -82,11 +132,67 @@ companion_start(struct companion *companion)
 {
     const struct plan *plan = companion->plan;
 
-    if (plan->heapwired && plan->state_dir && linger_end_of(plan->state_dir)) {
+    if (plan->heapwired && !companion->last && plan->state_dir &&
+        linger_end_of(plan->state_dir)) {
         companion->predecessor_ms = clock_ms() + PREDECESSOR_MS;
         companion->restart_ms = clock_ms() + PREDECESSOR_STEP_MS;
     } else {
         start_now(companion);
+    }
+}
+
+/* ---- signs of life ---- */
+
+static bool
+has_beaten(const struct companion *companion)
+{
+    char bytes[64];
+    bool any = false;
+
+    while (recv(companion->line, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        any = true;
+    return any;
+}
+
+/* Somebody looks at it with a debugger, and will let it go on. */
+static bool
+is_traced(pid_t pid)
+{
+    static const char key[] = "\nTracerPid:";
+    char path[64], text[2048], *at;
+    size_t n;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    at = strstr(text, key);
+    return at && strtol(at + strlen(key), NULL, 10) > 0;
+}
+
+static void
+look(struct companion *companion, uint64_t now)
+{
+    unsigned limit;
+
+    if (now < companion->look_ms)
+        return;
+    companion->look_ms = now + companion->plan->beat_ms;
+    if (has_beaten(companion)) {
+        companion->beaten = companion->served = true;
+        companion->missed = 0;
+        return;
+    }
+    limit = companion->beaten ? BEATS_MISSED : BEATS_MISSED_STARTING;
+    if (is_traced(companion->pid))
+        companion->missed = 0;
+    else if (++companion->missed >= limit) {
+        companion->hung = true;
+        kill(companion->pid, SIGKILL);
     }
 }
 
@@ -95,63 +201,54 @@ companion_tick(struct companion *companion)
 {
     uint64_t now = clock_ms();
 
+    if (companion->pid != 0 && companion->plan->beat_ms > 0) {
+        look(companion, now);
+        return (int)(companion->look_ms - now);
+    }
     if (companion->restart_ms == 0)
         return -1;
     if (now < companion->restart_ms)
         return (int)(companion->restart_ms - now);
-    if (now < companion->predecessor_ms &&
-        linger_end_of(companion->plan->state_dir)) {
+    if (companion->predecessor_ms == 0) {
+        companion_start(companion);
+    } else if (now < companion->predecessor_ms &&
+               linger_end_of(companion->plan->state_dir)) {
         companion->restart_ms = now + PREDECESSOR_STEP_MS;
-        return PREDECESSOR_STEP_MS;
+    } else {
+        companion->predecessor_ms = 0;
+        start_now(companion);
     }
-    companion->predecessor_ms = 0;
-    start_now(companion);
-    return -1;
+    return PREDECESSOR_STEP_MS; /* see what has become of it */
 }
 
-/* False when it has crashed too often. */
-static bool
-may_restart(struct companion *companion)
-{
-    uint64_t now = clock_ms();
-    uint64_t *oldest =
-        &companion->restarts[companion->restart_count % RESTARTS_MAX];
-
-    if (companion->restart_count >= RESTARTS_MAX &&
-        now - *oldest < RESTARTS_WINDOW_MS)
-        return false;
-    *oldest = now;
-    companion->restart_count++;
-    companion->restart_ms = now + RESTART_DELAY_MS;
-    return true;
-}
-
-/* By sysexits.h, what heapwired means by its status. */
 void
 companion_ended(struct companion *companion, int status)
 {
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    const char *then;
+    uint64_t now = clock_ms();
+    char what[128];
 
     companion->pid = 0;
-    switch (code) {
-    case EX_OK:
-    case EX_CONFIG:
-        return; /* it was told to, or has told why */
-    case EX_TEMPFAIL:
-        companion->quiet = true;
-        companion->restart_ms = clock_ms() + RETRY_DELAY_MS;
-        return;
-    default:
-        then = may_restart(companion) ? "starting it again"
-                                      : "too often: it stays down until the "
-                                        "database is started again, or "
-                                        "heapwired by hand";
+    fd_close(companion->line);
+    companion->line = -1;
+    if (now - companion->started_ms >= RAN_WELL_MS) {
+        companion->pause_ms = 0;
+        companion->quiet = false;
     }
-    if (WIFSIGNALED(status))
-        fprintf(stderr, "heapwire-run: heapwired was killed by signal %d; %s\n",
-                WTERMSIG(status), then);
+    if (companion->hung)
+        snprintf(what, sizeof(what),
+                 "heapwired gave no sign of life for %llu s and was killed",
+                 (unsigned long long)companion->missed *
+                     companion->plan->beat_ms / 1000);
+    else if (WIFSIGNALED(status))
+        snprintf(what, sizeof(what), "heapwired was killed by signal %d",
+                 WTERMSIG(status));
     else
-        fprintf(stderr, "heapwire-run: heapwired ended with status %d; %s\n",
-                code, then);
+        snprintf(what, sizeof(what), "heapwired ended with status %d",
+                 WEXITSTATUS(status));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL) {
+        plan_restart(companion, NULL); /* another one serves: it has told so */
+        companion->quiet = true;
+    } else {
+        plan_restart(companion, what);
+    }
 }

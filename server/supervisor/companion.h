@@ -1,8 +1,13 @@
 /*
- * companion.h - heapwired as a child: start, restart, stop.
+ * companion.h - heapwired as a child: start, watch, restart.
  *
  * Nothing that happens to heapwired may touch the database.  It has our stderr
- * until it has started, and tells its own faults there.
+ * until it has started, and tells its own faults there.  However it ends, it is
+ * started again, for ever: after a second, then after twice the last pause.
+ *
+ * Its stdin is a socket of ours, where it says each period that it is alive
+ * (supervised.h).  Periods are counted, not time: one that was long because the
+ * machine slept, or we did, is one.
  */
 #ifndef HW_COMPANION_H
 #define HW_COMPANION_H
@@ -14,22 +19,31 @@
 struct plan;
 
 enum {
-    RESTARTS_MAX = 3,                /* after crashes ... */
-    RESTARTS_WINDOW_MS = 600 * 1000, /* ... in this time */
-    RESTART_DELAY_MS = 1000,
+    PAUSE_MIN_MS = 1000,
+    PAUSE_MAX_MS = 60 * 1000,
+    RAN_WELL_MS = 300 * 1000,   /* then the pauses begin anew */
     PREDECESSOR_MS = 15 * 1000, /* that it gets to end */
     PREDECESSOR_STEP_MS = 50,
-    RETRY_DELAY_MS = 60 * 1000 /* after EX_TEMPFAIL, such as a port in use */
+    BEATS_MISSED = 6, /* in a row, and it is killed ... */
+    /* ... but it may take its time to start: a slow disk, many snapshots. */
+    BEATS_MISSED_STARTING = 24
 };
 
 struct companion {
     const struct plan *plan;
     pid_t pid;           /* 0: not running */
-    uint64_t restart_ms; /* monotonic: start it then; 0: never */
-    uint64_t restarts[RESTARTS_MAX];
-    unsigned restart_count;
-    bool quiet; /* it has told its fault once already */
-    /* Monotonic: a predecessor that lingers is given way to until then; 0. */
+    int line;            /* our end of its stdin; -1 */
+    uint64_t started_ms; /* monotonic, as all here */
+    uint64_t restart_ms; /* start it then; 0: it runs, or there is none */
+    uint64_t pause_ms;   /* the last one; 0: it ran well */
+    uint64_t look_ms;    /* for its next sign of life */
+    unsigned missed;     /* in a row */
+    bool beaten;         /* it has given one */
+    bool served;         /* some heapwired has */
+    bool hung;           /* killed for that */
+    bool quiet;          /* its faults have been told often enough */
+    bool last;           /* we linger: no predecessor can be there */
+    /* A predecessor that lingers is given way to until then; 0. */
     uint64_t predecessor_ms;
 };
 
@@ -38,7 +52,8 @@ void companion_init(struct companion *companion, const struct plan *plan);
  * see companion_tick. */
 void companion_start(struct companion *companion);
 
-/* Starts it when that is due; milliseconds until it will be, or -1. */
+/* Starts it when that is due, kills it when it hangs; milliseconds until there
+ * is something to do, or -1. */
 int companion_tick(struct companion *companion);
 
 /* It has ended with this wait status. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "companion.h"
 #include "environment.h"
 #include "errors.h"
 #include "memory.h"
@@ -21,6 +22,7 @@
 #include "program.h"
 #include "state_dir.h"
 #include "supervise.h"
+#include "supervised_env.h"
 
 /* What belongs to a run; the plan borrows from it. */
 struct run {
@@ -194,6 +196,19 @@ prepare_environments(struct run *run, struct error *err)
     return 0;
 }
 
+/* The period of heapwired's signs of life goes to it by its environment. */
+static int
+plan_heartbeat(struct run *run, struct error *err)
+{
+    uint64_t seconds =
+        strtoull(run->options.value[SETTING_HEARTBEAT], NULL, 10);
+    char text[24];
+
+    run->plan.beat_ms = seconds * 1000 / BEATS_MISSED;
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)run->plan.beat_ms);
+    return environment_set(&run->heapwired, SUPERVISED_ENV, text, err);
+}
+
 static void
 plan_heapwired(struct run *run)
 {
@@ -204,6 +219,20 @@ plan_heapwired(struct run *run)
     run->plan.state_dir = run->options.value[SETTING_STATE_DIR];
     run->plan.linger_ms =
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
+}
+
+/* Where to find it: the one line of a start in which nothing fails. */
+static void
+say_places(const struct run *run)
+{
+    char *const *value = run->options.value;
+    const char *listen = value[SETTING_LISTEN];
+    bool tcp = strcmp(listen, "none") != 0;
+
+    fprintf(stderr, "heapwire-run: socket %s%s%s, log %s\n",
+            value[SETTING_SOCKET],
+            tcp ? ", port (for accounts with a password) " : "",
+            tcp ? listen : "", value[SETTING_LOG]);
 }
 
 /* 0; or the status to exit with before anything was started. */
@@ -240,10 +269,13 @@ prepare(struct run *run, char **envp)
     run->plan.exe = run->exe;
     if (checked == CHECK_GOOD) {
         if (state_dir_make(run->options.value[SETTING_STATE_DIR], &err) == 0 &&
-            prepare_environments(run, &err) == 0)
+            prepare_environments(run, &err) == 0 &&
+            plan_heartbeat(run, &err) == 0) {
             plan_heapwired(run);
-        else
+            say_places(run);
+        } else {
             say(err.text, without);
+        }
     }
     run->plan.envp = run->database.list;
     return 0;

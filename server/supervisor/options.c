@@ -50,6 +50,9 @@ static const struct {
     [SETTING_LINGER] = {"linger", "S", "linger",
                         "seconds that heapwired serves on after the database "
                         "died (900); 0: none"},
+    [SETTING_HEARTBEAT] = {"heartbeat", "S", "heartbeat",
+                           "seconds without a sign of life after which "
+                           "heapwired is started anew (30); 0: never"},
 };
 
 static void

@@ -26,6 +26,7 @@ enum setting {
     SETTING_TLS_KEY,
     SETTING_REQUIRE_TLS,
     SETTING_LINGER,
+    SETTING_HEARTBEAT,
     SETTINGS
 };
 

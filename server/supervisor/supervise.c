@@ -409,7 +409,8 @@ static bool
 is_to_linger(const struct supervisor *s)
 {
     return s->plan->linger_ms > 0 && s->ended && !death_was_clean(&s->death) &&
-           s->companion.pid != 0 &&
+           (s->companion.pid != 0 ||
+            (s->companion.restart_ms != 0 && s->companion.served)) &&
            clock_ms() - s->started_ms >= LINGER_AFTER_MS;
 }
 
@@ -426,8 +427,8 @@ say_linger(const struct supervisor *s)
             (unsigned long long)s->plan->linger_ms / 1000);
 }
 
-/* Until time is over, a signal comes, a successor, or heapwired has ended for
- * good.  The lock is to be let go when heapwired has ended. */
+/* Until time is over, a signal comes, or a successor.  The lock is to be let go
+ * when heapwired has ended. */
 static int
 linger(struct supervisor *s)
 {
@@ -437,6 +438,7 @@ linger(struct supervisor *s)
     if (lock < 0 && errno == EWOULDBLOCK)
         return -1;
     say_linger(s);
+    s->companion.last = true;
     while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&
            (s->companion.pid != 0 || s->companion.restart_ms != 0)) {
         companion_tick(&s->companion);
@@ -471,6 +473,7 @@ supervise(const struct plan *plan)
     s.save_ms = 0;
     save_death(&s);
     fd_close(lock);
+    fd_close(s.companion.line);
     fd_close(s.not_run);
     return s.exit_status;
 }

@@ -20,6 +20,7 @@ struct plan {
     char *const *heapwired_argv, *const *heapwired_envp;
     const char *state_dir; /* where its end is recorded */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
+    uint64_t beat_ms;      /* between its signs of life; 0: none are awaited */
 };
 
 /* The exit status: the database's, 128 + n after signal n, or 126 or 127 when

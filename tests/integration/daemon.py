@@ -44,7 +44,8 @@ def test_check(directory):
         "tls_cert=\ntls_key=\nrequire_tls=no\n")
     for line in ("statement_timeout=60", "max_connections=1024",
                  "idle_timeout=28800", "login_failures=10",
-                 "linger=900", "profiler.budget_percent=1", "snapshots.at_percent=80, 90, 95",
+                 "linger=900", "heartbeat=30", "profiler.budget_percent=1",
+                 "profiler.guard_timeout=60", "snapshots.at_percent=80, 90, 95",
                  "snapshots.growth=0", "snapshots.every=0",
                  "snapshots.min_interval=60", "symbols.index=on",
                  "symbols.keep_bytes=1073741824", "symbols.memory=268435456"):

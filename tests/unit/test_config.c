@@ -83,6 +83,19 @@ START_TEST(the_budget_of_profiling_is_read)
 }
 END_TEST
 
+START_TEST(how_long_heapwired_may_be_away_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_uint_eq(config.heartbeat_s, 30);
+    ck_assert_uint_eq(config.guard_s, 60);
+    ck_assert_int_eq(parse("[node]\nheartbeat = 2m\n"
+                           "[profiler]\nguard_timeout = 5\n"),
+                     0);
+    ck_assert_uint_eq(config.heartbeat_s, 120);
+    ck_assert_uint_eq(config.guard_s, 5);
+}
+END_TEST
+
 START_TEST(how_many_snapshots_are_kept_is_read)
 {
     setting_defaults(&config);
@@ -184,6 +197,9 @@ static const struct {
     {"[profiler]\nbudget_percent =\n", "f:2: budget_percent = : must be a"},
     {"[profiler]\nlinger = 1\n", "f:2: unknown key 'linger' in [profiler] ("},
     {"[node]\nlinger = 1w\n", "f:2: linger = 1w: must be a time such as 900"},
+    {"[node]\nheartbeat = 2\n", "f:2: heartbeat = 2: must be a time from 3 "},
+    {"[profiler]\nguard_timeout = 4\n",
+     "f:2: guard_timeout = 4: must be a time from 5 "},
     {"[node]\nlinger = 8d\n", "f:2: linger = 8d: must be a time such as 900"},
     {"id = 1\n", "f:1: 'id' stands before the first section"},
     {"\n[nodes]\nid = x\n", "f:2: unknown section [nodes]"},
@@ -440,6 +456,7 @@ main(void)
     tcase_add_test(tc, the_budget_of_profiling_is_read);
     tcase_add_test(tc, symbol_indexes_are_read);
     tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
+    tcase_add_test(tc, how_long_heapwired_may_be_away_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));

@@ -1,0 +1,116 @@
+/* supervised.c - see supervised.h. */
+#include "supervised.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "config.h"
+#include "controller.h"
+#include "descriptors.h"
+#include "linger.h"
+#include "log.h"
+
+void
+supervised_init(struct supervised *s)
+{
+    const char *beat = getenv(SUPERVISED_ENV); /* NOLINT: one thread so far */
+
+    memset(s, 0, sizeof(*s));
+    s->lock = -1;
+    s->line = descriptors_prepare(beat != NULL);
+    if (beat && s->line >= 0)
+        s->beat_ms = (uint32_t)strtoul(beat, NULL, 10);
+}
+
+/* ---- an orphan ---- */
+
+static void
+give_up(struct supervised *s, const char *why)
+{
+    log_line("ends: %s", why);
+    s->end(s->arg);
+}
+
+/* The lock is let go by our end, which is what a successor waits for. */
+static void
+on_look(uv_timer_t *timer)
+{
+    struct supervised *s = timer->data;
+    struct node_status status;
+
+    if (s->lock < 0)
+        s->lock = linger_begin(s->config->state_dir);
+    if (linger_is_over(s->lock)) {
+        give_up(s, "another heapwire-run has come");
+        return;
+    }
+    controller_status(s->controller, &status);
+    if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
+        clock_wall_ms() - status.since_ms >=
+            (int64_t)s->config->linger_s * 1000)
+        give_up(s, "heapwire-run was killed, and the database has ended");
+}
+
+static void
+become_orphan(struct supervised *s)
+{
+    s->orphan = true;
+    uv_poll_stop(&s->poll);
+    log_line("heapwire-run was killed: serves until the database has ended "
+             "(and %u s more), or another heapwire-run comes",
+             s->config->linger_s);
+    uv_timer_start(&s->timer, on_look, 0, SUPERVISED_ORPHAN_MS);
+}
+
+/* ---- the line ---- */
+
+/* A line that is full was not read for long: that is no fault of ours. */
+static void
+on_beat(uv_timer_t *timer)
+{
+    struct supervised *s = timer->data;
+
+    (void)!send(s->line, ".", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void
+on_line(uv_poll_t *poll, int status, int events)
+{
+    struct supervised *s = poll->data;
+    char byte;
+
+    (void)events;
+    if (status < 0 || recv(s->line, &byte, 1, MSG_DONTWAIT) == 0)
+        become_orphan(s);
+}
+
+void
+supervised_start(struct supervised *s, uv_loop_t *loop,
+                 struct controller *controller, const struct config *config,
+                 void (*end)(void *arg), void *arg)
+{
+    if (s->line < 0 || uv_poll_init(loop, &s->poll, s->line) != 0)
+        return;
+    s->controller = controller;
+    s->config = config;
+    s->end = end;
+    s->arg = arg;
+    uv_timer_init(loop, &s->timer);
+    s->timer.data = s->poll.data = s;
+    s->open = true;
+    uv_poll_start(&s->poll, UV_READABLE | UV_DISCONNECT, on_line);
+    if (s->beat_ms > 0)
+        uv_timer_start(&s->timer, on_beat, 0, s->beat_ms);
+}
+
+void
+supervised_stop(struct supervised *s)
+{
+    if (!s->open)
+        return;
+    s->open = false;
+    uv_close((uv_handle_t *)&s->timer, NULL);
+    uv_close((uv_handle_t *)&s->poll, NULL);
+}

@@ -1,0 +1,52 @@
+/*
+ * supervised.h - heapwired's end of the line to heapwire-run.
+ *
+ * heapwire-run starts heapwired with a socket as stdin and SUPERVISED_ENV in
+ * its environment: the milliseconds between two signs of life, a byte each;
+ * without any it is killed and started again.  0: none are wanted.  The
+ * loop gives them, so that a loop that hangs gives none.
+ *
+ * Where the line ends, heapwire-run was killed.  The database lives on then,
+ * and heapwired with it, and for "linger" after it; but it gives way to the
+ * next heapwire-run of that state directory at once (linger.h).
+ *
+ * Without that variable nobody supervises, and none of this applies.
+ */
+#ifndef HW_SUPERVISED_H
+#define HW_SUPERVISED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "supervised_env.h"
+
+enum { SUPERVISED_ORPHAN_MS = 250 /* between looks for a successor */ };
+
+struct config;
+struct controller;
+
+struct supervised {
+    int line;         /* -1: nobody supervises */
+    uint32_t beat_ms; /* 0: only its end counts */
+    int lock;         /* of an orphan; -1 */
+    bool orphan, open;
+    uv_timer_t timer;
+    uv_poll_t poll;
+    struct controller *controller;
+    const struct config *config;
+    void (*end)(void *arg); /* there is nothing left to serve */
+    void *arg;
+};
+
+/* First of all: takes the line from stdin, and closes what else is inherited
+ * (descriptors.h). */
+void supervised_init(struct supervised *s);
+
+void supervised_start(struct supervised *s, uv_loop_t *loop,
+                      struct controller *controller,
+                      const struct config *config, void (*end)(void *arg),
+                      void *arg);
+void supervised_stop(struct supervised *s);
+
+#endif
