@@ -17,6 +17,9 @@ enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 
 /* What views and tables call the fresh one; none is kept under it. */
 #define SNAPSHOT_NOW "now"
+/* Likewise the two kept ones that were taken last. */
+#define SNAPSHOT_LAST     "last"
+#define SNAPSHOT_PREVIOUS "previous"
 /* Likewise the sums of several nodes' (sql/cluster_name.h). */
 #define SNAPSHOT_CLUSTER         "cluster"
 #define SNAPSHOT_CLUSTER_BY_NODE "cluster_by_node"

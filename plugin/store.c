@@ -146,7 +146,7 @@ store_close(struct store *store)
 static struct held *
 find_or_tell(struct store *store, const char *name, struct error *err)
 {
-    struct held *held = store_held(store, name);
+    struct held *held = store_meant(store, name);
 
     if (!held)
         error_set(err, ER_UNKNOWN,
@@ -163,7 +163,7 @@ decoded(struct store *store, const char *name)
     struct held *held;
 
     pthread_mutex_lock(&store->lock);
-    held = store_held(store, name);
+    held = store_meant(store, name);
     if (held && held->snapshot) {
         snapshot = snapshot_ref(held->snapshot);
         held->used = ++store->uses;
@@ -243,8 +243,9 @@ store_pin(struct store *store, const char *name, bool pinned, struct error *err)
 
     pthread_mutex_lock(&store->disk);
     held = find_or_tell(store, name, err);
-    if (held && (held->entry.pinned == pinned || !held->entry.on_disk ||
-                 store_dir_pin(&store->dir, name, pinned, err) == 0)) {
+    if (held &&
+        (held->entry.pinned == pinned || !held->entry.on_disk ||
+         store_dir_pin(&store->dir, held->entry.name, pinned, err) == 0)) {
         pthread_mutex_lock(&store->lock);
         held->entry.pinned = pinned;
         pthread_mutex_unlock(&store->lock);

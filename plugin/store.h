@@ -74,6 +74,7 @@ int store_check_name(struct store *store, const char *name, struct error *err);
  * others are pinned, ... */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);
+/* A name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS from here on. */
 /* A new reference, or NULL with *err. */
 struct snapshot *store_get(struct store *store, const char *name,
                            struct error *err);

@@ -198,6 +198,16 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   "snapshot; take another name");
         return -1;
     }
+    if (strcmp(name, SNAPSHOT_LAST) == 0 ||
+        strcmp(name, SNAPSHOT_PREVIOUS) == 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%s' is short for the snapshot that was taken %s; take "
+                  "another name",
+                  name,
+                  strcmp(name, SNAPSHOT_LAST) == 0 ? "last"
+                                                   : "before the last one");
+        return -1;
+    }
     if (strcmp(name, SNAPSHOT_CLUSTER) == 0 ||
         strcmp(name, SNAPSHOT_CLUSTER_BY_NODE) == 0) {
         error_set(err, ER_WRONG_ARGUMENTS,

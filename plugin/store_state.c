@@ -41,6 +41,35 @@ store_held(const struct store *store, const char *name)
     return NULL;
 }
 
+/* The one that was taken last, but for one (NULL: for none). */
+static struct held *
+taken_last(const struct store *store, const struct held *but)
+{
+    struct held *last = NULL;
+
+    for (size_t i = 0; i < store->count; i++) {
+        struct held *held = store->list[i];
+
+        if (held == but)
+            continue;
+        if (!last || held->entry.taken_ms >= last->entry.taken_ms)
+            last = held;
+    }
+    return last;
+}
+
+struct held *
+store_meant(const struct store *store, const char *name)
+{
+    struct held *held = store_held(store, name);
+
+    if (!held && strcmp(name, SNAPSHOT_LAST) == 0)
+        return taken_last(store, NULL);
+    if (!held && strcmp(name, SNAPSHOT_PREVIOUS) == 0)
+        return taken_last(store, taken_last(store, NULL));
+    return held;
+}
+
 void
 store_forget(struct store *store, const struct held *held)
 {

@@ -39,6 +39,8 @@ void held_free(struct held *held); /* NULL is fine */
 
 /* Call with a lock; NULL: no such name. */
 struct held *store_held(const struct store *store, const char *name);
+/* Likewise; name may also be what is short for one. */
+struct held *store_meant(const struct store *store, const char *name);
 
 /* Out of the list and of memory, not of the directory.  Call with both. */
 void store_forget(struct store *store, const struct held *held);

@@ -20,7 +20,7 @@ wait_for 10 prof 'has_enable()'
 redis=$(redis_pid)
 sleep 11.5 # what lives less than 10 s is none
 # Later than the last look at it, mostly.
-[ "$(prof 'snapshot("last")')" = last ] || fault "no snapshot"
+[ "$(prof 'snapshot("final")')" = final ] || fault "no snapshot"
 kill -9 "$redis"
 known() {
     [ "$(sql 'select count(*) from heapwire.deaths')" = 1 ]
@@ -29,7 +29,7 @@ wait_for 10 known
 same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
     killed_by, how like 'ended, and another took its place%',
     rss > 5000000 from heapwire.deaths")"
-same "its last snapshot" last "$(sql 'select last_snapshot from heapwire.deaths')"
+same "its last snapshot" final "$(sql 'select last_snapshot from heapwire.deaths')"
 sleep 1.5
 same "told once" 1 "$(wc -l <"$work/node/deaths")"
 finish_test

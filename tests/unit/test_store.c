@@ -262,6 +262,61 @@ START_TEST(what_is_no_name_is_an_error)
 }
 END_TEST
 
+static void
+add_taken(const char *name, int64_t taken_ms)
+{
+    struct snapshot *snapshot = fixture_snapshot(name, 1);
+
+    snapshot->taken_ms = taken_ms;
+    ck_assert_msg(store_add(store, snapshot, &err) == 0, "%s", err.text);
+    snapshot_unref(snapshot);
+}
+
+static const char *
+meant_by(const char *name)
+{
+    static struct store_entry entry;
+    struct snapshot *read;
+
+    if (store_find(store, name, &entry, &err) != 0) {
+        ck_assert_ptr_null(store_get(store, name, &err));
+        return "";
+    }
+    read = store_get(store, name, &err);
+    ck_assert_str_eq(read->name, entry.name);
+    ck_assert_uint_eq(read->serial, entry.serial);
+    snapshot_unref(read);
+    return entry.name;
+}
+
+/* _i: with a directory */
+START_TEST(the_last_two_go_by_when_they_were_taken)
+{
+    options.dir = _i ? dir : NULL;
+    reopen();
+    ck_assert_str_eq(meant_by("last"), "");
+    add_taken("b", 2000);
+    ck_assert_str_eq(meant_by("last"), "b");
+    ck_assert_str_eq(meant_by("previous"), "");
+    add_taken("a", 1000); /* imported, it may be */
+    ck_assert_str_eq(meant_by("last"), "b");
+    ck_assert_str_eq(meant_by("previous"), "a");
+    add_taken("c", 2000);
+    ck_assert_str_eq(meant_by("last"), "c");
+    ck_assert_str_eq(meant_by("previous"), "b");
+    ck_assert_int_eq(store_pin(store, "previous", true, &err), 0);
+    if (_i) {
+        ck_assert(exists("b.pinned"));
+        reopen();
+    }
+    ck_assert_int_eq(store_delete(store, "last", &err), 0);
+    ck_assert_str_eq(meant_by("last"), "b");
+    ck_assert_int_eq(try_add("last"), -1);
+    ck_assert_int_eq(try_add("previous"), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "before the last one"));
+}
+END_TEST
+
 START_TEST(a_made_up_name_is_new)
 {
     struct snapshot *s = fixture_snapshot("", 1);
@@ -361,11 +416,11 @@ START_TEST(those_asked_for_outlive_the_nodes_own)
     ck_assert_str_eq(names(), "before brought hourly mark2");
     add_by_itself("after", SNAPSHOT_ASKED);
     ck_assert_str_eq(names(), "before brought mark2 after");
-    add_by_itself("last", SNAPSHOT_ASKED);
-    ck_assert_str_eq(names(), "before brought after last");
+    add_by_itself("latest", SNAPSHOT_ASKED);
+    ck_assert_str_eq(names(), "before brought after latest");
     /* among themselves the oldest go */
     add_by_itself("mark3", SNAPSHOT_MARK);
-    ck_assert_str_eq(names(), "brought after last mark3");
+    ck_assert_str_eq(names(), "brought after latest mark3");
 }
 END_TEST
 
@@ -998,6 +1053,7 @@ main(void)
     tcase_add_test(tc, without_a_directory_memory_keeps_them);
     tcase_add_test(tc, a_taken_name_is_an_error);
     tcase_add_loop_test(tc, what_is_no_name_is_an_error, 0, COUNT(no_names));
+    tcase_add_loop_test(tc, the_last_two_go_by_when_they_were_taken, 0, 2);
     tcase_add_test(tc, a_made_up_name_is_new);
     tcase_add_test(tc, a_deleted_one_is_gone);
     tcase_add_test(tc, who_reads_one_that_goes_keeps_it);
