@@ -86,6 +86,8 @@ static const struct script_method rows[] = {
      SCRIPT_INSTANT, heapprof_describe},
     {"HeapProf", "delete", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
      SCRIPT_SLOW, heapprof_delete},
+    {"HeapProf", "delete_like", "s", false, SCRIPT_STRING, PRIVILEGE_CONTROL,
+     SCRIPT_SLOW, heapprof_delete_like},
     {"HeapProf", "pin", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
      SCRIPT_SLOW, heapprof_pin},
     {"HeapProf", "unpin", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,

@@ -24,6 +24,7 @@ enum step heapprof_state(struct script_call *call, struct error *err);
 enum step heapprof_snapshots(struct script_call *call, struct error *err);
 enum step heapprof_describe(struct script_call *call, struct error *err);
 enum step heapprof_delete(struct script_call *call, struct error *err);
+enum step heapprof_delete_like(struct script_call *call, struct error *err);
 enum step heapprof_pin(struct script_call *call, struct error *err);
 
 /* script_chain.c: what an instance of Profile shows. */

@@ -174,6 +174,100 @@ heapprof_delete(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
+/* As files are named; % is SQL's. */
+static bool
+is_wild(char c)
+{
+    return c == '*' || c == '%';
+}
+
+static bool
+is_pattern(struct span given)
+{
+    for (size_t i = 0; i < given.size; i++)
+        if (!is_wild(given.data[i]) && !snapshot_is_name(&given.data[i], 1))
+            return false;
+    return given.size > 0 && given.size <= SNAPSHOT_NAME_MAX;
+}
+
+static bool
+matches(const char *name, struct span pattern)
+{
+    const char *again = NULL;
+    size_t i = 0, percent = 0;
+
+    while (*name) {
+        if (i < pattern.size && is_wild(pattern.data[i])) {
+            percent = ++i;
+            again = name;
+        } else if (i < pattern.size && pattern.data[i] == *name) {
+            i++;
+            name++;
+        } else if (again) {
+            i = percent;
+            name = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (i < pattern.size && is_wild(pattern.data[i]))
+        i++;
+    return i == pattern.size;
+}
+
+static int
+delete_each(struct script_call *call, struct store_entry *list, size_t count,
+            struct error *err)
+{
+    struct span pattern = call->arguments[0].text;
+    struct buffer *text = &call->work->text;
+    size_t deleted = 0, pinned = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!matches(list[i].name, pattern) || list[i].pinned)
+            continue;
+        if (store_delete(store_of(call), list[i].name, err) != 0)
+            return -1;
+        deleted++;
+    }
+    buffer_format(text, "%zu deleted", deleted);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pinned && matches(list[i].name, pattern))
+            buffer_format(text, "%s%s",
+                          pinned++ ? ", " : "; kept, for they are pinned: ",
+                          list[i].name);
+    return 0;
+}
+
+/* Says how many, and which stay for being pinned. */
+enum step
+heapprof_delete_like(struct script_call *call, struct error *err)
+{
+    struct span pattern = call->arguments[0].text;
+    struct store_entry *list;
+    int rc;
+
+    if (!is_pattern(pattern)) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%.*s' is not a pattern of snapshots' names (1 to %d of "
+                  "a-z, 0-9, _, and * for any text)",
+                  (int)(pattern.size < SNAPSHOT_NAME_MAX ? pattern.size
+                                                         : SNAPSHOT_NAME_MAX),
+                  pattern.data, SNAPSHOT_NAME_MAX);
+        return script_blame(call, 0);
+    }
+    list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
+    if (!list) {
+        error_memory(err, "the list of snapshots");
+        return STEP_FAIL;
+    }
+    buffer_init(&call->work->text, TEXT_MAX);
+    rc = delete_each(call, list,
+                     store_list(store_of(call), list, STORE_COUNT_MAX), err);
+    mem_free(list);
+    return rc == 0 ? return_written(call, err) : STEP_FAIL;
+}
+
 /* pin and unpin */
 enum step
 heapprof_pin(struct script_call *call, struct error *err)

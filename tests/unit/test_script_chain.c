@@ -351,6 +351,27 @@ START_TEST(snapshots_are_listed_described_pinned_and_deleted)
 }
 END_TEST
 
+START_TEST(many_are_deleted_by_a_pattern)
+{
+    static const char *const kept[] = {"nightly_1", "nightly_2", "nightlyx3",
+                                       "a_nightly_4", "nightly"};
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        scripted_keep(kept[i]);
+    run_whole(HEAP "pin(\"nightly_2\")");
+    expect("System.print(" HEAP "delete_like(\"nightly_*\"))",
+           "1 deleted; kept, for they are pinned: nightly_2\n");
+    expect("System.print(" HEAP "delete_like(\"nightly\"))", "1 deleted\n");
+    expect("System.print(" HEAP "delete_like(\"*z*\"))", "0 deleted\n");
+    expect("System.print(" HEAP "delete_like(\"*_n*t\\%_4*\"))", "1 deleted\n");
+    run_whole(HEAP "unpin(\"nightly_2\")");
+    expect("System.print(" HEAP "delete_like(\"*\"))", "3 deleted\n");
+    expect("System.print(" HEAP "snapshots())", "\n");
+    expect_failure(HEAP "delete_like(\"\")", "not a pattern of snapshots'");
+    expect_failure(HEAP "delete_like(\"a-*\")", "'a-*' is not a pattern");
+}
+END_TEST
+
 /* There may be many, and many calls. */
 START_TEST(a_list_is_not_made_on_the_loop)
 {
@@ -403,6 +424,7 @@ main(void)
     tcase_add_test(tc, numbers_have_bounds);
     tcase_add_test(tc, a_taken_name_is_told_before_anything_is_dumped);
     tcase_add_test(tc, snapshots_are_listed_described_pinned_and_deleted);
+    tcase_add_test(tc, many_are_deleted_by_a_pattern);
     tcase_add_test(tc, a_list_is_not_made_on_the_loop);
     tcase_add_test(tc, a_description_has_a_line_for_each_figure);
     suite_add_tcase(suite, tc);
