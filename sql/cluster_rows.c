@@ -15,6 +15,7 @@
 #include "peers.h"
 #include "rowset.h"
 #include "select_handle.h"
+#include "snapshot.h"
 
 enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };
 
@@ -148,14 +149,16 @@ static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
 
 static void
 write_question(const struct catalog_table *table, const char *snapshot,
-               struct buffer *out)
+               const char *of_snapshots, struct buffer *out)
 {
     buffer_text(out, "SELECT ");
     for (size_t i = 1; i < table->column_count; i++)
         buffer_format(out, "%s`%s`", i > 1 ? ", " : "", table->columns[i].name);
     buffer_format(out, " FROM heapwire.`%s`", table->of->name);
-    if (!snapshot)
+    if (!snapshot) {
+        buffer_text(out, of_snapshots);
         return;
+    }
     buffer_text(out, " WHERE snapshot = '");
     for (; *snapshot; snapshot++) {
         if (*snapshot == '\'' || *snapshot == '\\')
@@ -167,10 +170,12 @@ write_question(const struct catalog_table *table, const char *snapshot,
 
 /* Whether a node takes a profile to answer. */
 static bool
-takes_profile(const struct catalog_table *of, const char *snapshot)
+takes_profile(const struct handle *handle, const struct catalog_table *of,
+              const char *snapshot, bool kept)
 {
     return (of->needs & (NEED_TOTAL | NEED_SNAPSHOT)) != 0 ||
-           (of->walk && (!snapshot || strcasecmp(snapshot, "now") == 0));
+           (of->walk && (snapshot ? strcasecmp(snapshot, SNAPSHOT_NOW) == 0
+                                  : !kept || handle->names_now));
 }
 
 /* The key is the question, with who is asked. */
@@ -187,14 +192,13 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
 
 static int
 begin(struct handle *handle, const struct catalog_table *table,
-      const uint64_t *ids, size_t id_count, const char *snapshot,
+      const uint64_t *ids, size_t id_count, bool takes_profile,
       const struct buffer *question, struct buffer *key)
 {
     struct peer_request request = {.verb = PEER_SELECT,
                                    .text = {question->data, question->size},
                                    .column_count = table->column_count - 1,
-                                   .parallel =
-                                       takes_profile(table->of, snapshot),
+                                   .parallel = takes_profile,
                                    .node_bytes_max = CLUSTER_NODE_BYTES_MAX,
                                    .bytes_max = CLUSTER_BYTES_MAX};
     struct cluster_rows *rows = mem_zalloc(1, sizeof(*rows));
@@ -212,19 +216,25 @@ begin(struct handle *handle, const struct catalog_table *table,
 int
 cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                   const uint64_t *ids, size_t id_count, const char *snapshot,
-                  const struct cluster_rows **out)
+                  bool kept, const struct cluster_rows **out)
 {
+    const char *of_snapshots =
+        !kept               ? ""
+        : handle->names_now ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
+                            : " WHERE snapshot LIKE '%'";
     struct buffer question, key;
     struct cluster_ask *ask;
     int rc;
 
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, snapshot, &question);
+    write_question(table, snapshot, of_snapshots, &question);
     make_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
-        rc = begin(handle, table, ids, id_count, snapshot, &question, &key);
+        rc = begin(handle, table, ids, id_count,
+                   takes_profile(handle, table->of, snapshot, kept), &question,
+                   &key);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

@@ -25,10 +25,12 @@ enum {
 
 /* Asks, unless it was asked: SQLite's codes as select_need.  table->of is
  * not NULL; ids as cluster_begin has them; snapshot NULL: whatever the node
- * gives. */
+ * gives, or all that it keeps; of these the fresh one where the statement names
+ * it. */
 int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                       const uint64_t *ids, size_t id_count,
-                      const char *snapshot, const struct cluster_rows **out);
+                      const char *snapshot, bool kept,
+                      const struct cluster_rows **out);
 
 /* A row's place. */
 struct cluster_place {

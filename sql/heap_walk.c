@@ -7,7 +7,8 @@
 #include "functions.h"
 #include "memory.h"
 #include "profile.h"
-#include "select_wait.h"
+#include "select_handle.h"
+#include "select_pins.h"
 #include "snapshot.h"
 
 /* At a stack: its frames; stacks without any have no rows of frames. */

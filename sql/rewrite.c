@@ -32,6 +32,15 @@ rewriter_advance(struct rewriter *r)
     }
 }
 
+const char *
+rewriter_where(const struct rewriter *r)
+{
+    for (size_t i = r->depth + 1; i > 0; i--)
+        if (r->levels[i - 1].where)
+            return r->levels[i - 1].where;
+    return "field list";
+}
+
 /* A SELECT in parentheses where a query stands: SQLite has no such thing. */
 static bool
 opens_query(struct rewriter *r, const struct level *outer)
@@ -63,6 +72,7 @@ open_parenthesis(struct rewriter *r)
     inner->wrapped = query;
     inner->scalar = !query && rewriter_is_scalar(r, outer);
     inner->in_list = token_is(&r->previous, "IN");
+    inner->in_using = token_is(&r->previous, "USING");
     inner->is_call = r->call_follows;
     inner->window = r->window_follows;
     inner->special = r->special_follows;
@@ -233,6 +243,10 @@ token(struct rewriter *r)
         /* not ?7: SQLite looks numbers up one by one */
         rewriter_operand(r, OPERAND_OTHER);
         rewriter_emit(r, "?");
+        if (r->job->parameters)
+            rewriter_snapshot_value(
+                r,
+                &r->job->parameters[r->job->fragment->first + r->parameters]);
         r->parameters++;
         return 0;
     case TOKEN_USER:
@@ -243,15 +257,6 @@ token(struct rewriter *r)
     default:
         return rewriter_fail(r);
     }
-}
-
-static const char *
-where_of(const struct rewriter *r)
-{
-    for (size_t i = r->depth + 1; i > 0; i--)
-        if (r->levels[i - 1].where)
-            return r->levels[i - 1].where;
-    return "field list";
 }
 
 /* For rewrite_locate: without memory it is less exact. */
@@ -269,7 +274,7 @@ mark(struct rewriter *r)
         r->mark_capacity = capacity;
     }
     r->marks[r->mark_count++] =
-        (struct mark){r->sql->size, r->token.text.data, where_of(r)};
+        (struct mark){r->sql->size, r->token.text.data, rewriter_where(r)};
 }
 
 static int

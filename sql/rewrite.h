@@ -47,7 +47,11 @@ struct rewritten {
     bool assigns;            /* @x := y */
     bool has_limit;          /* a LIMIT of its own */
     struct table_set tables; /* each that was looked up and allowed */
-    struct span *into;       /* user variables, in the arena */
+    /* A condition has a column called snapshot in it, other than to join it
+     * with another of that name: the snapshots that are kept are asked for. */
+    bool names_snapshot;
+    bool names_now;    /* a value is 'now' */
+    struct span *into; /* user variables, in the arena */
     size_t into_count;
 };
 

@@ -78,6 +78,7 @@ struct level {
     bool is_short;      /* and LIMIT 1 */
     bool scalar;        /* a query in it is one value */
     bool in_list;       /* of IN */
+    bool in_using;      /* of USING */
     bool bare;          /* it is written without its parentheses */
     size_t columns;     /* of its SELECT, as far as they are listed */
     size_t listed;      /* commas, at this depth */
@@ -136,7 +137,9 @@ struct rewriter {
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
-    bool counts; /* a level does */
+    bool counts;         /* a level does */
+    bool joins_snapshot; /* the coming column of that name is joined */
+    struct span snapshot_alias;
     struct error *err;
     /* Large, and not cleared: what is in use was written. */
     struct level levels[NESTING_MAX + 1];
@@ -145,8 +148,9 @@ struct rewriter {
 };
 
 /* rewrite.c */
-struct level *rewriter_top(struct rewriter *r); /* the innermost */
-void rewriter_advance(struct rewriter *r);      /* the next token */
+struct level *rewriter_top(struct rewriter *r);       /* the innermost */
+void rewriter_advance(struct rewriter *r);            /* the next token */
+const char *rewriter_where(const struct rewriter *r); /* as in struct level */
 
 /* rewriter_word.c: the token, a word. */
 int rewriter_word(struct rewriter *r);
@@ -192,6 +196,10 @@ int rewriter_index_hint(struct rewriter *r);
 /* rewriter_subquery.c: behind "(" of an expression; before ")". */
 bool rewriter_is_scalar(const struct rewriter *r, const struct level *outer);
 void rewriter_scalar_end(struct rewriter *r);
+
+/* rewriter_snapshot.c: the token, a column's name; a value of the statement. */
+void rewriter_snapshot_column(struct rewriter *r);
+void rewriter_snapshot_value(struct rewriter *r, const struct value *value);
 
 /* rewriter_emit.c */
 void rewriter_emit(struct rewriter *r, const char *text);

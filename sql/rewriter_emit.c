@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "moment.h"
+#include "sql_session.h"
 #include "variables.h"
 
 int
@@ -107,6 +108,9 @@ rewriter_emit_string(struct rewriter *r, const struct token *token)
 
     if (rewriter_decode(r, token, &text) != 0)
         return -1;
+    rewriter_snapshot_value(r, &(struct value){.type = VALUE_TEXT,
+                                               .data = text.data,
+                                               .size = text.size});
     if (memchr(text.data, '\0', text.size)) {
         emit_bytes_as_hex(r, text);
         return 0;
@@ -227,10 +231,14 @@ rewriter_emit_system_variable(struct rewriter *r, const struct token *token)
 int
 rewriter_emit_user_variable(struct rewriter *r, const struct token *token)
 {
+    const struct session_value *known;
     struct span name;
 
     if (rewriter_decode(r, token, &name) != 0)
         return -1;
+    known = session_value_find(r->job->session, NULL, name);
+    if (known)
+        rewriter_snapshot_value(r, &known->value);
     buffer_text(r->sql, " hw_user_variable(");
     emit_quoted(r, name, '\'');
     buffer_char(r->sql, ')');

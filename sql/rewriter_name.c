@@ -129,8 +129,10 @@ rewriter_name(struct rewriter *r)
         return table_reference(r);
     if (level->clause == CLAUSE_WITH && !part)
         return define_cte(r);
-    if (part)
+    if (part) {
+        rewriter_snapshot_column(r);
         return rewriter_emit_decoded(r, &r->token);
+    }
     if (!rewriter_wants_operand(r)) {
         rewriter_expression_end(r); /* an alias */
         return rewriter_emit_decoded(r, &r->token);
@@ -146,5 +148,6 @@ rewriter_name(struct rewriter *r)
         return 0;
     }
     rewriter_operand(r, OPERAND_COLUMN);
+    rewriter_snapshot_column(r);
     return rewriter_emit_decoded(r, &r->token);
 }

@@ -56,8 +56,9 @@ struct handle {
     struct sql_session *session; /* the scope's, for @x := y */
     uint64_t found_rows;         /* of the session, before this one */
     int64_t now_ms; /* wall clock: NOW() is one time in a statement */
-    const atomic_bool *cancelled; /* or NULL */
-    struct table_set readable;    /* the tables it may read */
+    const atomic_bool *cancelled;   /* or NULL */
+    struct table_set readable;      /* the tables it may read */
+    bool names_snapshot, names_now; /* as in struct rewritten */
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
     struct select_memory memory;

@@ -115,6 +115,8 @@ query_open(struct query *query, const struct rewrite *rewrite,
         goto fail;
     query->handle->session = rewrite->session;
     query->handle->readable = query->rewritten.tables;
+    query->handle->names_snapshot = query->rewritten.names_snapshot;
+    query->handle->names_now = query->rewritten.names_now;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));
     if (handle_add_tables(query->handle) != 0) {

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "select_handle.h"
 #include "select_wait.h"
+#include "warnings.h"
 
 enum {
     DECLARATION_MAX = 8192,
@@ -24,7 +25,15 @@ enum {
 };
 
 /* How xFilter finds its rows; the values come in this order. */
-enum { BY_SNAPSHOT = 1, BY_BASE = 2, BY_KEY = 4, BY_NODE = 8 };
+enum {
+    BY_SNAPSHOT = 1,
+    BY_BASE = 2,
+    BY_KEY = 4,
+    BY_NODE = 8,
+    READS_SNAPSHOT =
+        16,             /* no value: the statement has to do with its column, */
+    NAMES_SNAPSHOT = 32 /* and a condition is about it that gives no name */
+};
 
 struct vtab {
     sqlite3_vtab base; /* first */
@@ -37,8 +46,11 @@ struct vtab_cursor {
     const struct rowset *rows; /* NULL: one of the places */
     size_t row;
     struct heap_place place;
-    int64_t pin;                   /* its number in the statement */
-    struct cluster_place of_nodes; /* where the table is of all nodes */
+    struct select_pin *pin; /* that the place is in, or NULL */
+    bool walks;             /* one snapshot after the other, with: */
+    size_t next;
+    sqlite3_value *base_name, *key; /* owned; NULL: none */
+    struct cluster_place of_nodes;  /* where the table is of all nodes */
 };
 
 /* Texts compare without case, as MySQL's default collation does. */
@@ -111,10 +123,24 @@ is_equality(unsigned op)
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
 }
 
+/* What the statement has to do with the column of snapshots, but =. */
+static int
+use_of(int column, const sqlite3_index_info *info)
+{
+    int use = info->colUsed & (sqlite3_uint64)1 << column ? READS_SNAPSHOT : 0;
+
+    for (int i = 0; i < info->nConstraint; i++)
+        if (info->aConstraint[i].iColumn == column &&
+            info->aConstraint[i].op < SQLITE_INDEX_CONSTRAINT_LIMIT &&
+            !is_equality(info->aConstraint[i].op))
+            use |= NAMES_SNAPSHOT;
+    return use;
+}
+
 /*
  * The names and the key are looked up; SQLite checks them again.  Without a
- * name the fresh snapshot is read: so where any term tells the name, be it from
- * another table or in each half of an OR, that plan must win.
+ * name the fresh snapshot is read, or all: so where any term tells the name, be
+ * it from another table or in each half of an OR, that plan must win.
  */
 static void
 plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
@@ -136,6 +162,7 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
             info->aConstraintUsage[at[column]].argvIndex = ++values;
             info->idxNum |= bits[column];
         }
+    info->idxNum |= use_of(0, info);
     info->estimatedRows =
         info->idxNum & BY_KEY ? walk->rows_of_key : walk->rows;
     info->estimatedCost = (double)info->estimatedRows + 1;
@@ -178,6 +205,7 @@ plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
     }
     info->estimatedRows = ROWS_GUESS;
     info->estimatedCost = ROWS_GUESS;
+    info->idxNum = use_of(1, info);
     if (snapshot >= 0) {
         info->aConstraintUsage[snapshot].argvIndex = ++values;
         info->idxNum |= BY_SNAPSHOT;
@@ -221,10 +249,25 @@ vtab_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
+static void
+leave(struct vtab_cursor *cursor)
+{
+    select_unpin(cursor->pin);
+    sqlite3_value_free(cursor->base_name);
+    sqlite3_value_free(cursor->key);
+    cursor->base_name = cursor->key = NULL;
+    cursor->pin = NULL;
+    cursor->walks = false;
+    cursor->place.at = cursor->place.end = 0;
+}
+
 static int
 vtab_close(sqlite3_vtab_cursor *base)
 {
-    heap_place_fini(&((struct vtab_cursor *)base)->place);
+    struct vtab_cursor *cursor = (struct vtab_cursor *)base;
+
+    leave(cursor);
+    heap_place_fini(&cursor->place);
     mem_free(base);
     return SQLITE_OK;
 }
@@ -261,16 +304,65 @@ key_of(sqlite3_value *from)
     return key;
 }
 
-/* What a table of differences compares with is never guessed. */
+/* What a table of differences compares with is never guessed: without it there
+ * are no rows, which stop nobody who reads all tables there are. */
 static int
 no_base(struct handle *handle)
 {
-    handle->failed = true;
-    error_set(
-        &handle->failure, ER_WRONG_ARGUMENTS,
-        "heap_diff compares with a snapshot that must be named: add WHERE "
-        "base = '...'");
-    return SQLITE_ERROR;
+    if (handle->wait && !handle->wait->pins.no_base)
+        warnings_add(handle->session, ER_WRONG_ARGUMENTS,
+                     "heap_diff compares with a snapshot that must be named: "
+                     "add WHERE base = '...'");
+    if (handle->wait)
+        handle->wait->pins.no_base = true;
+    return SQLITE_OK;
+}
+
+static const char *
+text_of(sqlite3_value *value)
+{
+    return value ? (const char *)sqlite3_value_text(value) : NULL;
+}
+
+/* Before the first row of the pin. */
+static int
+enter(struct vtab_cursor *cursor, const struct heap_walk *walk,
+      sqlite3_value *key)
+{
+    struct value wanted = {0};
+
+    if (key)
+        wanted = key_of(key);
+    return heap_place_open(&cursor->place, walk, cursor->pin,
+                           key ? &wanted : NULL) == 0
+               ? SQLITE_OK
+               : SQLITE_NOMEM;
+}
+
+/* To the next snapshot that has rows. */
+static int
+walk_on(struct vtab_cursor *cursor, struct handle *handle,
+        const struct heap_walk *walk)
+{
+    int rc = SQLITE_OK;
+
+    while (rc == SQLITE_OK && heap_place_done(&cursor->place)) {
+        select_unpin(cursor->pin);
+        cursor->pin = NULL;
+        rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
+                             &cursor->pin);
+        if (!cursor->pin)
+            break;
+        rc = enter(cursor, walk, cursor->key);
+    }
+    return rc;
+}
+
+static bool
+names_kept(const struct handle *handle, int number)
+{
+    return number & NAMES_SNAPSHOT ||
+           (number & READS_SNAPSHOT && handle->names_snapshot);
 }
 
 /* Without names, = NULL: no rows. */
@@ -278,31 +370,32 @@ static int
 find_place(struct vtab_cursor *cursor, struct handle *handle,
            const struct heap_walk *walk, int number, sqlite3_value **argv)
 {
-    const struct select_pin *pin = NULL;
-    const char *name = NULL, *base = NULL;
-    struct value key = {0};
+    sqlite3_value *name = NULL, *base = NULL, *key = NULL;
     int rc;
 
-    cursor->place.at = cursor->place.end = 0;
+    leave(cursor);
     if (walk->compares && !(number & BY_BASE))
         return no_base(handle);
     if (number & BY_SNAPSHOT)
-        name = (const char *)sqlite3_value_text(*argv++);
+        name = *argv++;
     if (number & BY_BASE)
-        base = (const char *)sqlite3_value_text(*argv++);
+        base = *argv++;
     if (number & BY_KEY)
-        key = key_of(*argv);
-    if ((number & BY_SNAPSHOT && !name) || (number & BY_BASE && !base) ||
-        (number & BY_KEY && !key.data))
+        key = *argv;
+    if ((name && !text_of(name)) || (base && !text_of(base)) ||
+        (key && !text_of(key)))
         return SQLITE_OK;
-    rc = select_pin(handle, name, base, &pin);
-    if (rc != SQLITE_OK)
-        return rc;
-    cursor->pin = pin - handle->wait->pins;
-    return heap_place_open(&cursor->place, walk, pin,
-                           number & BY_KEY ? &key : NULL) == 0
-               ? SQLITE_OK
-               : SQLITE_NOMEM;
+    if (name || !names_kept(handle, number)) {
+        rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
+        return rc == SQLITE_OK ? enter(cursor, walk, key) : rc;
+    }
+    cursor->walks = true;
+    cursor->next = 0;
+    cursor->base_name = base ? sqlite3_value_dup(base) : NULL;
+    cursor->key = key ? sqlite3_value_dup(key) : NULL;
+    if ((base && !cursor->base_name) || (key && !cursor->key))
+        return SQLITE_NOMEM;
+    return walk_on(cursor, handle, walk);
 }
 
 static int
@@ -370,7 +463,9 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         count = 0; /* all of them, then */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
-    rc = cluster_rows_need(handle, table, ids, count, snapshot, &rows);
+    rc = cluster_rows_need(
+        handle, table, ids, count, snapshot,
+        table->of->walk && !snapshot && names_kept(handle, number), &rows);
     if (rc == SQLITE_OK)
         cluster_place_first(&cursor->of_nodes, rows);
     return rc;
@@ -416,13 +511,17 @@ static int
 vtab_next(sqlite3_vtab_cursor *base)
 {
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
+    const struct vtab *vtab = (const struct vtab *)base->pVtab;
 
-    if (cursor->rows)
+    if (cursor->rows) {
         cursor->row++;
-    else if (is_of_nodes(base))
+    } else if (is_of_nodes(base)) {
         cluster_place_next(&cursor->of_nodes);
-    else
+    } else {
         heap_place_next(&cursor->place);
+        if (cursor->walks)
+            return walk_on(cursor, vtab->handle, cursor->place.walk);
+    }
     return SQLITE_OK;
 }
 
@@ -480,7 +579,7 @@ vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
         *out = (int64_t)cursor->of_nodes.node << 32 |
                (int64_t)cursor->of_nodes.row;
     else
-        *out = cursor->pin << 56 |
+        *out = (int64_t)cursor->pin->number << 53 |
                (int64_t)heap_place_index(&cursor->place) << 20 |
                (int64_t)cursor->place.frame;
     return SQLITE_OK;

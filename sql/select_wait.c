@@ -3,21 +3,13 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cluster_ask.h"
-#include "cluster_heap.h"
-#include "cluster_name.h"
 #include "controller.h"
-#include "diff.h"
 #include "errors.h"
-#include "functions.h"
 #include "peer_survey.h"
-#include "profile.h"
-#include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
-#include "store.h"
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
@@ -79,13 +71,7 @@ select_wait_end(struct select_wait *wait)
     end_waiting(wait);
     set_ticket(wait, &wait->snapshot_ticket, NULL);
     set_ticket(wait, &wait->stats_ticket, NULL);
-    while (wait->pin_count > 0) {
-        struct select_pin *pin = &wait->pins[--wait->pin_count];
-
-        functions_free(pin->functions);
-        profile_free(pin->difference);
-        snapshot_unref(pin->snapshot);
-    }
+    select_pins_end(&wait->pins);
     if (wait->stats)
         stats_unref(wait->stats);
     wait->stats = NULL;
@@ -125,17 +111,6 @@ select_wait_stopped(const struct select_wait *wait)
     return wait->wanted != 0 || is_asking(wait) || wait->views.ticket;
 }
 
-/* Takes the snapshot. */
-static struct select_pin *
-add_pin(struct select_wait *wait, struct snapshot *snapshot, const char *label)
-{
-    struct select_pin *pin = &wait->pins[wait->pin_count++];
-
-    *pin = (struct select_pin){
-        .snapshot = snapshot, .profile = snapshot->profile, .label = label};
-    return pin;
-}
-
 /* Submits at the first look: an answer may be there at once. */
 static enum ticket_state
 look(struct select_wait *wait, enum job_kind kind, struct ticket **place,
@@ -171,7 +146,7 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
 
     if (state == TICKET_DONE) {
         scope->snapshot = result.snapshot;
-        add_pin(wait, result.snapshot, SNAPSHOT_NOW);
+        select_pins_take(&wait->pins, result.snapshot);
         wait->fetched |= NEED_FRESH;
         wait->wanted &= ~(unsigned)NEED_FRESH;
     } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
@@ -333,152 +308,12 @@ select_need(struct handle *handle, unsigned needs)
     return SQLITE_ABORT;
 }
 
-static bool
-same_name(const char *a, const char *b)
-{
-    return a && b ? strcasecmp(a, b) == 0 : a == b;
-}
-
-static struct select_pin *
-find_pin(struct select_wait *wait, const char *label, const char *base)
-{
-    for (size_t i = 0; i < wait->pin_count; i++)
-        if (same_name(wait->pins[i].label, label) &&
-            same_name(wait->pins[i].base, base))
-            return &wait->pins[i];
-    return NULL;
-}
-
-/* The fresh one must still find room. */
-static int
-check_room(struct handle *handle)
-{
-    if (handle->wait->pin_count < SELECT_SNAPSHOTS_MAX - 1)
-        return 0;
-    error_set(&handle->failure, ER_NOT_SUPPORTED,
-              "a SELECT reads at most %d kept snapshots and differences",
-              SELECT_SNAPSHOTS_MAX - 1);
-    return -1;
-}
-
-static struct select_pin *
-pin_kept(struct handle *handle, const char *name)
-{
-    struct select_wait *wait = handle->wait;
-    char lower[SNAPSHOT_NAME_MAX + 2]; /* longer than any name */
-    struct snapshot *snapshot;
-    size_t i = 0;
-
-    if (check_room(handle) != 0)
-        return NULL;
-    for (; name[i] && i < sizeof(lower) - 1; i++)
-        lower[i] =
-            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
-    lower[i] = '\0';
-    snapshot =
-        store_get(controller_store(wait->controller), lower, &handle->failure);
-    if (!snapshot)
-        return NULL;
-    return add_pin(wait, snapshot, snapshot->name);
-}
-
 int
 select_fresh(struct handle *handle, struct snapshot **out)
 {
     int rc = select_need(handle, NEED_SNAPSHOT);
 
     if (rc == SQLITE_OK)
-        *out = find_pin(handle->wait, SNAPSHOT_NOW, NULL)->snapshot;
-    return rc;
-}
-
-/* The sum of nodes, or how it grew. */
-static int
-pin_cluster(struct handle *handle, const char *name, const char *base,
-            struct select_pin **out)
-{
-    struct cluster_sum sum;
-    int rc;
-
-    *out = find_pin(handle->wait, name, base);
-    if (*out)
-        return SQLITE_OK;
-    if (check_room(handle) != 0)
-        return SQLITE_ERROR;
-    rc = cluster_heap_need(handle, name, base, false, &sum);
-    if (rc != SQLITE_OK)
-        return rc;
-    *out = add_pin(handle->wait, snapshot_ref(sum.snapshot), sum.name);
-    (*out)->base = sum.base;
-    return SQLITE_OK;
-}
-
-static int
-pin_one(struct handle *handle, const char *name, struct select_pin **out)
-{
-    if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
-        int rc = select_need(handle, NEED_SNAPSHOT);
-
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    *out = find_pin(handle->wait, name, NULL);
-    if (!*out)
-        *out = pin_kept(handle, name);
-    return *out ? SQLITE_OK : SQLITE_ERROR;
-}
-
-static int
-pin_difference(struct handle *handle, const char *name, const char *base_name,
-               struct select_pin **out)
-{
-    struct select_pin *now, *base;
-    struct profile *difference;
-    int rc;
-
-    *out = find_pin(handle->wait, name, base_name);
-    if (*out)
-        return SQLITE_OK;
-    rc = pin_one(handle, base_name, &base);
-    if (rc == SQLITE_OK)
-        rc = pin_one(handle, name, &now);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (check_room(handle) != 0 ||
-        snapshot_comparable(now->snapshot, base->snapshot, &handle->failure) !=
-            0)
-        return SQLITE_ERROR;
-    difference = profile_diff_until(now->profile, base->profile,
-                                    handle->cancelled, &handle->failure);
-    if (!difference)
-        return SQLITE_ERROR;
-    *out = add_pin(handle->wait, snapshot_ref(now->snapshot), now->label);
-    (*out)->base = base->label;
-    (*out)->profile = (*out)->difference = difference;
-    return SQLITE_OK;
-}
-
-int
-select_pin(struct handle *handle, const char *name, const char *base,
-           const struct select_pin **out)
-{
-    struct select_pin *pin = NULL;
-    int rc;
-
-    if (!handle->wait)
-        return select_cannot_wait(handle);
-    if (!name)
-        name = SNAPSHOT_NOW;
-    if (cluster_name_is(name) || (base && cluster_name_is(base)))
-        rc = pin_cluster(handle, name, base, &pin);
-    else
-        rc = base ? pin_difference(handle, name, base, &pin)
-                  : pin_one(handle, name, &pin);
-    if (rc == SQLITE_OK && !pin->functions) {
-        pin->functions = functions_new(pin->profile, &handle->failure);
-        rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
-    }
-    handle->failed = handle->failed || rc == SQLITE_ERROR;
-    *out = pin;
+        *out = handle->wait->pins.fresh.snapshot;
     return rc;
 }

@@ -15,32 +15,21 @@
 
 #include "catalog.h"
 #include "select_handle.h"
+#include "select_pins.h"
 #include "select_views.h"
 #include "waker.h"
 
 struct cluster_ask;
 struct controller;
-struct functions;
 struct peer_survey;
 struct progress;
 struct sql_node;
 struct ticket;
 
 enum {
-    SELECT_SNAPSHOTS_MAX = 16, /* that one statement reads */
     /* SELECTs that wait at once: each holds a handle, and others must find one
      * when the node is slow to answer. */
     SELECT_WAITERS_MAX = 32
-};
-
-/* A snapshot that the statement reads, or what grew since another. */
-struct select_pin {
-    struct snapshot *snapshot;     /* a reference */
-    struct profile *difference;    /* owned; NULL: */
-    const struct profile *profile; /* the snapshot's, or the difference */
-    struct functions *functions;   /* of the profile */
-    const char *label;             /* as it was asked for */
-    const char *base;              /* likewise; NULL: no difference */
 };
 
 struct select_wait {
@@ -55,8 +44,7 @@ struct select_wait {
     struct peer_survey *survey;
     struct cluster_ask *asks;      /* the last first */
     atomic_size_t asked, answered; /* nodes, of all asks; progress looks */
-    struct select_pin pins[SELECT_SNAPSHOTS_MAX];
-    size_t pin_count;
+    struct select_pins pins;
     struct select_views views;
 };
 
@@ -80,11 +68,6 @@ bool select_wait_progress(struct select_wait *wait, struct progress *out);
  * had.
  */
 int select_need(struct handle *handle, unsigned needs);
-/* The kept snapshot of that name, NULL or SNAPSHOT_NOW: the fresh one; or what
- * it has more than that of base has (NULL: no difference). */
-int select_pin(struct handle *handle, const char *name, const char *base,
-               const struct select_pin **out);
-
 /* The fresh one, borrowed. */
 int select_fresh(struct handle *handle, struct snapshot **out);
 /* ERROR, where handle->wait is NULL. */

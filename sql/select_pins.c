@@ -1,0 +1,431 @@
+/* select_pins.c - see select_pins.h. */
+#include "select_pins.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cluster_heap.h"
+#include "cluster_name.h"
+#include "controller.h"
+#include "diff.h"
+#include "errors.h"
+#include "functions.h"
+#include "memory.h"
+#include "profile.h"
+#include "select_wait.h"
+#include "store.h"
+#include "warnings.h"
+
+static struct store *
+store_of(const struct handle *handle)
+{
+    return controller_store(handle->wait->controller);
+}
+
+/* ---- what is held ---- */
+
+static void
+let_go(struct select_pins *pins, struct select_pin *pin)
+{
+    if (!pin->snapshot)
+        return;
+    functions_free(pin->functions);
+    profile_free(pin->difference);
+    snapshot_unref(pin->snapshot);
+    pin->functions = NULL;
+    pin->profile = pin->difference = NULL;
+    pin->snapshot = NULL;
+    pins->held--;
+    if (pin->of) {
+        pin->of->readers--;
+        pin->since->readers--;
+    }
+}
+
+void
+select_pins_end(struct select_pins *pins)
+{
+    /* A difference goes before what it is of. */
+    for (size_t i = pins->count; i > 0; i--) {
+        let_go(pins, pins->list[i - 1]);
+        mem_free(pins->list[i - 1]);
+    }
+    let_go(pins, &pins->fresh);
+    memset(pins, 0, sizeof(*pins));
+}
+
+/* Takes the snapshot. */
+static void
+hold(struct select_pins *pins, struct select_pin *pin,
+     struct snapshot *snapshot, const struct profile *profile)
+{
+    pin->snapshot = snapshot;
+    pin->profile = profile;
+    pins->held++;
+}
+
+void
+select_pins_take(struct select_pins *pins, struct snapshot *fresh)
+{
+    pins->fresh.label = SNAPSHOT_NOW;
+    hold(pins, &pins->fresh, fresh, fresh->profile);
+}
+
+/* What was asked for longest ago, and can be had again, goes for another one.
+ * The fresh one must still find room. */
+static int
+make_room(struct handle *handle)
+{
+    struct select_pins *pins = &handle->wait->pins;
+    struct select_pin *oldest = NULL;
+
+    if (pins->held < SELECT_SNAPSHOTS_HELD - 1)
+        return SQLITE_OK;
+    for (size_t i = 0; i < pins->count; i++) {
+        struct select_pin *pin = pins->list[i];
+
+        if (pin->snapshot && pin->readers == 0 && (pin->serial || pin->of) &&
+            (!oldest || pin->used < oldest->used))
+            oldest = pin;
+    }
+    if (oldest) {
+        let_go(pins, oldest);
+        return SQLITE_OK;
+    }
+    error_set(&handle->failure, ER_NOT_SUPPORTED,
+              "a SELECT reads at most %d snapshots and differences at once",
+              SELECT_SNAPSHOTS_HELD - 1);
+    return SQLITE_ERROR;
+}
+
+/* ---- names ---- */
+
+static bool
+same_name(const char *a, const char *b)
+{
+    return a && b ? strcasecmp(a, b) == 0 : a == b;
+}
+
+static struct select_pin *
+find(struct select_pins *pins, const char *label, const char *base)
+{
+    if (pins->fresh.snapshot && !base && same_name(label, SNAPSHOT_NOW))
+        return &pins->fresh;
+    for (size_t i = 0; i < pins->count; i++)
+        if (same_name(pins->list[i]->label, label) &&
+            same_name(pins->list[i]->base, base))
+            return pins->list[i];
+    return NULL;
+}
+
+static struct select_pin *
+add(struct handle *handle, const char *label, const char *base)
+{
+    struct select_pins *pins = &handle->wait->pins;
+    struct select_pin *pin;
+
+    if (pins->count == SELECT_SNAPSHOTS_MAX) {
+        error_set(&handle->failure, ER_NOT_SUPPORTED,
+                  "a SELECT reads at most %d snapshots and differences",
+                  SELECT_SNAPSHOTS_MAX);
+        return NULL;
+    }
+    pin = mem_zalloc(1, sizeof(*pin));
+    if (!pin) {
+        error_memory(&handle->failure, "a SELECT");
+        return NULL;
+    }
+    pin->label = label;
+    pin->base = base;
+    pins->list[pins->count++] = pin;
+    pin->number = pins->count;
+    return pin;
+}
+
+/* alias: what entry was asked for by. */
+static struct select_pin *
+add_kept(struct handle *handle, const struct store_entry *entry,
+         const char *alias)
+{
+    struct select_pin *pin = add(handle, NULL, NULL);
+
+    if (!pin)
+        return NULL;
+    memcpy(pin->name, entry->name, sizeof(pin->name));
+    memcpy(pin->alias, alias, strnlen(alias, SNAPSHOT_NAME_MAX));
+    pin->label = pin->alias;
+    pin->serial = entry->serial;
+    return pin;
+}
+
+static struct select_pin *
+find_kept(struct handle *handle, const char *name)
+{
+    char lower[SNAPSHOT_NAME_MAX + 2]; /* longer than any name */
+    struct store_entry entry;
+    size_t i = 0;
+
+    for (; name[i] && i < sizeof(lower) - 1; i++)
+        lower[i] =
+            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+    lower[i] = '\0';
+    if (store_find(store_of(handle), lower, &entry, &handle->failure) != 0)
+        return NULL;
+    return add_kept(handle, &entry, lower);
+}
+
+/* ---- what they name ---- */
+
+static int
+read_kept(struct handle *handle, struct select_pin *pin)
+{
+    struct snapshot *snapshot;
+
+    if (make_room(handle) != SQLITE_OK)
+        return SQLITE_ERROR;
+    snapshot = store_get(store_of(handle), pin->name, &handle->failure);
+    if (!snapshot)
+        return SQLITE_ERROR;
+    if (snapshot->serial != pin->serial) {
+        snapshot_unref(snapshot);
+        error_set(&handle->failure, ER_UNKNOWN,
+                  "the snapshot '%s' was deleted, and another one kept by that "
+                  "name, while this statement was reading",
+                  pin->name);
+        return SQLITE_ERROR;
+    }
+    hold(&handle->wait->pins, pin, snapshot, snapshot->profile);
+    return SQLITE_OK;
+}
+
+/* The sum of nodes, or how it grew. */
+static int
+pin_cluster(struct handle *handle, const char *name, const char *base,
+            struct select_pin **out)
+{
+    struct select_pin *pin = find(&handle->wait->pins, name, base);
+    struct cluster_sum sum;
+    int rc;
+
+    *out = pin;
+    if (pin)
+        return SQLITE_OK;
+    rc = make_room(handle);
+    if (rc == SQLITE_OK)
+        rc = cluster_heap_need(handle, name, base, false, &sum);
+    if (rc != SQLITE_OK)
+        return rc;
+    *out = pin = add(handle, sum.name, sum.base);
+    if (!pin)
+        return SQLITE_ERROR;
+    hold(&handle->wait->pins, pin, snapshot_ref(sum.snapshot),
+         sum.snapshot->profile);
+    return SQLITE_OK;
+}
+
+static int
+pin_one(struct handle *handle, const char *name, struct select_pin **out)
+{
+    struct select_pin *pin;
+
+    if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
+        int rc = select_need(handle, NEED_SNAPSHOT);
+
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    pin = find(&handle->wait->pins, name, NULL);
+    if (!pin)
+        pin = find_kept(handle, name);
+    *out = pin;
+    if (!pin)
+        return SQLITE_ERROR;
+    return pin->snapshot ? SQLITE_OK : read_kept(handle, pin);
+}
+
+/* What now has more than base has, both of which are there. */
+static int
+compare(struct handle *handle, struct select_pin *pin)
+{
+    const struct snapshot *now = pin->of->snapshot;
+    const struct snapshot *base = pin->since->snapshot;
+
+    if (make_room(handle) != SQLITE_OK ||
+        snapshot_comparable(now, base, &handle->failure) != 0)
+        return SQLITE_ERROR;
+    pin->difference = profile_diff_until(now->profile, base->profile,
+                                         handle->cancelled, &handle->failure);
+    if (!pin->difference)
+        return SQLITE_ERROR;
+    hold(&handle->wait->pins, pin, snapshot_ref(pin->of->snapshot),
+         pin->difference);
+    return SQLITE_OK;
+}
+
+/* What a difference is of stays as long as it does. */
+static int
+pin_difference(struct handle *handle, const char *name, const char *base_name,
+               struct select_pin **out)
+{
+    struct select_pin *pin = find(&handle->wait->pins, name, base_name);
+    struct select_pin *now = NULL, *base = NULL;
+    int rc;
+
+    *out = pin;
+    if (pin && pin->snapshot)
+        return SQLITE_OK;
+    rc = pin_one(handle, base_name, &base);
+    if (rc != SQLITE_OK)
+        return rc;
+    base->readers++;
+    rc = pin_one(handle, name, &now);
+    if (rc != SQLITE_OK) {
+        base->readers--;
+        return rc;
+    }
+    now->readers++;
+    if (!pin)
+        *out = pin = add(handle, now->label, base->label);
+    rc = SQLITE_ERROR;
+    if (pin) {
+        pin->of = now;
+        pin->since = base;
+        rc = compare(handle, pin);
+    }
+    if (rc != SQLITE_OK) {
+        now->readers--;
+        base->readers--;
+    }
+    return rc;
+}
+
+/* ---- for tables ---- */
+
+int
+select_pin(struct handle *handle, const char *name, const char *base,
+           struct select_pin **out)
+{
+    struct select_pin *pin = NULL;
+    int rc;
+
+    if (!handle->wait)
+        return select_cannot_wait(handle);
+    if (!name)
+        name = SNAPSHOT_NOW;
+    if (cluster_name_is(name) || (base && cluster_name_is(base)))
+        rc = pin_cluster(handle, name, base, &pin);
+    else
+        rc = base ? pin_difference(handle, name, base, &pin)
+                  : pin_one(handle, name, &pin);
+    if (rc == SQLITE_OK && !pin->functions) {
+        pin->functions = functions_new(pin->profile, &handle->failure);
+        rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
+    }
+    handle->failed = handle->failed || rc == SQLITE_ERROR;
+    if (rc != SQLITE_OK)
+        return rc;
+    pin->readers++;
+    pin->used = ++handle->wait->pins.uses;
+    *out = pin;
+    return SQLITE_OK;
+}
+
+void
+select_unpin(struct select_pin *pin)
+{
+    if (pin)
+        pin->readers--;
+}
+
+/* All that are kept now. */
+static int
+list(struct handle *handle)
+{
+    struct select_pins *pins = &handle->wait->pins;
+    struct store_entry *entries;
+    size_t count;
+    int rc = SQLITE_OK;
+
+    if (pins->listed)
+        return SQLITE_OK;
+    entries = mem_zalloc(STORE_COUNT_MAX, sizeof(*entries));
+    if (!entries)
+        return SQLITE_NOMEM;
+    count = store_list(store_of(handle), entries, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
+        if (!find(pins, entries[i].name, NULL) &&
+            !add_kept(handle, &entries[i], entries[i].name))
+            rc = SQLITE_ERROR;
+    mem_free(entries);
+    handle->failed = handle->failed || rc == SQLITE_ERROR;
+    pins->listed = rc == SQLITE_OK;
+    return rc;
+}
+
+/* By its own name, and not what it is short for. */
+static bool
+is_kept(const struct select_pin *pin)
+{
+    return pin->serial && strcmp(pin->name, pin->alias) == 0;
+}
+
+static bool
+is_fatal(const struct error *failure)
+{
+    return failure->code == ER_OUT_OF_MEMORY ||
+           failure->code == ER_QUERY_INTERRUPTED;
+}
+
+/* Before all others: what is wrong with the base is wrong with all. */
+static int
+begin_list(struct handle *handle, const char *base)
+{
+    struct select_pin *compared;
+    int rc = list(handle);
+
+    if (rc == SQLITE_OK && base)
+        rc = pin_one(handle, base, &compared);
+    handle->failed = handle->failed || rc == SQLITE_ERROR;
+    return rc;
+}
+
+/* Once: the statement may begin anew. */
+static void
+pass_over(struct handle *handle, struct select_pin *pin)
+{
+    if (!pin->told)
+        warnings_add(handle->session, handle->failure.code, "%s",
+                     handle->failure.text);
+    pin->told = true;
+    handle->failed = false;
+}
+
+int
+select_pin_next(struct handle *handle, size_t *at, const char *base,
+                struct select_pin **out)
+{
+    struct select_pins *pins;
+    int rc;
+
+    *out = NULL;
+    if (!handle->wait || (base && cluster_name_is(base)))
+        return select_pin(handle, NULL, base, out); /* which says why not */
+    pins = &handle->wait->pins;
+    rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
+    while (rc == SQLITE_OK && *at <= pins->count) {
+        size_t number = (*at)++;
+        struct select_pin *pin = number ? pins->list[number - 1] : &pins->fresh;
+
+        if (handle->cancelled && atomic_load(handle->cancelled))
+            return SQLITE_INTERRUPT;
+        if (number == 0 ? !handle->names_now : !is_kept(pin))
+            continue;
+        rc = select_pin(handle, number ? pin->label : NULL, base, out);
+        if (rc != SQLITE_ERROR || is_fatal(&handle->failure))
+            return rc;
+        pass_over(handle, pin);
+        rc = SQLITE_OK;
+    }
+    return rc;
+}
