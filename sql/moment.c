@@ -55,6 +55,12 @@ moment_set_days(struct moment *t, int64_t days)
 }
 
 int64_t
+moment_size(const struct moment *t)
+{
+    return t->micros < 0 ? -t->micros : t->micros;
+}
+
+int64_t
 moment_micros(const struct moment *t)
 {
     if (t->kind == MOMENT_TIME)
@@ -324,7 +330,7 @@ moment_parse_time(struct span text, struct moment *out)
 size_t
 moment_text(const struct moment *t, char out[MOMENT_TEXT])
 {
-    int64_t micros = t->micros < 0 ? -t->micros : t->micros;
+    int64_t micros = moment_size(t);
     int64_t seconds = micros / MOMENT_SECOND;
     size_t at = 0;
 

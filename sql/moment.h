@@ -42,6 +42,8 @@ int64_t moment_days(const struct moment *t);
 void moment_set_days(struct moment *t, int64_t days);
 unsigned moment_month_days(int year, int month);
 
+/* Its micros without their sign. */
+int64_t moment_size(const struct moment *t);
 /* Microseconds since year 0; of a TIME, its own. */
 int64_t moment_micros(const struct moment *t);
 void moment_set_micros(struct moment *t, int64_t micros);

@@ -75,14 +75,15 @@ cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
              int64_t n)
 {
     double real = function_real(value), scale;
+    int64_t whole;
     int64_t decimals = n < 0 ? 0 : n > DECIMALS_MAX ? DECIMALS_MAX : n;
 
     scale = pow(10, (double)decimals);
     (void)length;
     if (fabs(real) * scale < 1e15)
         real = round(real * scale) / scale;
-    if (decimals == 0 && fabs(real) < 9e18)
-        sqlite3_result_int64(c, (int64_t)real);
+    if (decimals == 0 && function_whole(real, &whole))
+        sqlite3_result_int64(c, whole);
     else
         sqlite3_result_double(c, real);
 }

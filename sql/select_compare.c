@@ -273,7 +273,7 @@ both_integers(sqlite3_value **argv)
 static void
 call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    double quotient;
+    int64_t quotient;
 
     if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
         return;
@@ -282,9 +282,9 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
                                     sqlite3_value_int64(argv[1]));
         return;
     }
-    quotient = trunc(function_real(argv[0]) / function_real(argv[1]));
-    if (quotient > -9.2e18 && quotient < 9.2e18)
-        sqlite3_result_int64(c, (int64_t)quotient);
+    if (function_whole(function_real(argv[0]) / function_real(argv[1]),
+                       &quotient))
+        sqlite3_result_int64(c, quotient);
     else
         sqlite3_result_error(c, "BIGINT value is out of range", -1);
 }

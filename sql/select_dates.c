@@ -26,11 +26,12 @@ first_of_year(int year)
     return t;
 }
 
-/* 0: Sunday */
-static int
-weekday(const struct moment *t)
+int
+moment_weekday(const struct moment *t)
 {
-    return (int)((moment_days(t) + 6) % 7);
+    int day = (int)((moment_days(t) + 6) % 7);
+
+    return day < 0 ? day + 7 : day;
 }
 
 static int
@@ -52,7 +53,7 @@ moment_week(const struct moment *t, int mode, int *year)
     bool monday = mode & 1, over = mode & 2;
     bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
     struct moment first = first_of_year(t->year);
-    int start = (weekday(&first) + (monday ? 6 : 0)) % 7;
+    int start = (moment_weekday(&first) + (monday ? 6 : 0)) % 7;
     int day = day_of_year(t) - 1, begins, week;
 
     /* the day of the year on which its first week begins; may be negative */
@@ -71,7 +72,7 @@ moment_week(const struct moment *t, int mode, int *year)
     week = (day - begins) / 7 + 1;
     if (over && week > 52) {
         struct moment next = first_of_year(t->year + 1);
-        int next_start = (weekday(&next) + (monday ? 6 : 0)) % 7;
+        int next_start = (moment_weekday(&next) + (monday ? 6 : 0)) % 7;
         int left = (int)(moment_days(&next) - moment_days(t));
 
         if (!whole && next_start <= 3 && left <= next_start) {
@@ -87,8 +88,8 @@ PART(month, t.month)
 PART(day, t.day)
 PART(quarter, (t.month + 2) / 3)
 PART(dayofyear, day_of_year(&t))
-PART(dayofweek, weekday(&t) + 1)
-PART(weekday, (weekday(&t) + 6) % 7)
+PART(dayofweek, moment_weekday(&t) + 1)
+PART(weekday, (moment_weekday(&t) + 6) % 7)
 PART(to_days, moment_days(&t))
 
 static int
@@ -139,7 +140,7 @@ call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argc;
     if (!moment_argument(argv[0], &t))
         return;
-    name = moment_day_name(weekday(&t));
+    name = moment_day_name(moment_weekday(&t));
     function_text(c, name, strlen(name));
 }
 

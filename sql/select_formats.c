@@ -36,7 +36,7 @@ struct parts {
 static struct parts
 parts_of(const struct moment *t)
 {
-    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
+    int64_t micros = moment_size(t), seconds = micros / MOMENT_SECOND;
     struct moment first = {MOMENT_DATE, t->year, 1, 1, 0, 0};
     struct parts p = {.t = t,
                       .hour = seconds / 3600,
@@ -45,7 +45,7 @@ parts_of(const struct moment *t)
                       .micro = micros % MOMENT_SECOND};
 
     if (t->kind != MOMENT_TIME) {
-        p.weekday = (int)((moment_days(t) + 6) % 7);
+        p.weekday = moment_weekday(t);
         p.day_of_year = (int)(moment_days(t) - moment_days(&first)) + 1;
     }
     return p;

@@ -15,8 +15,8 @@
 
 enum { TABLE_COUNT = 15 };
 
-static const struct function *
-table(size_t i)
+const struct function *
+function_table(size_t i)
 {
     static const struct function *const tables[] = {
         session_functions,  lock_functions,      compare_functions,
@@ -28,7 +28,9 @@ table(size_t i)
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,
                   "and the views");
-    return i < TABLE_COUNT - 1 ? tables[i] : view_functions();
+    if (i < TABLE_COUNT - 1)
+        return tables[i];
+    return i < TABLE_COUNT ? view_functions() : NULL;
 }
 
 /* SQLite's own that mean in MySQL what they mean there. */
@@ -202,7 +204,7 @@ count_functions(void)
     size_t count = 0;
 
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = table(t); f->name; f++)
+        for (const struct function *f = function_table(t); f->name; f++)
             count++;
     return count;
 }
@@ -216,7 +218,8 @@ handle_add_functions(struct handle *handle)
     if (!use)
         return -1;
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = table(t); f->name; f++, use++) {
+        for (const struct function *f = function_table(t); f->name;
+             f++, use++) {
             int from = f->most == FUNCTION_ANY ? FUNCTION_ANY : f->least;
 
             *use = (struct function_use){handle, f};
@@ -234,7 +237,7 @@ bool
 function_find(struct span name, enum function_type *type)
 {
     for (size_t t = 0; t < TABLE_COUNT; t++)
-        for (const struct function *f = table(t); f->name; f++)
+        for (const struct function *f = function_table(t); f->name; f++)
             if (span_is_nocase(name, f->name)) {
                 *type = f->type;
                 return true;
@@ -310,6 +313,7 @@ int64_t
 function_integer(sqlite3_value *value)
 {
     uint64_t bits;
+    int64_t whole;
     double real;
 
     if (sqlite3_value_type(value) == SQLITE_INTEGER)
@@ -317,9 +321,18 @@ function_integer(sqlite3_value *value)
     if (is_unsigned(value, &bits))
         return (int64_t)bits;
     real = round(function_real(value));
-    return real >= 9223372036854775808.0    ? INT64_MAX
-           : real <= -9223372036854775808.0 ? INT64_MIN
-                                            : (int64_t)real;
+    if (function_whole(real, &whole))
+        return whole;
+    return real < 0 ? INT64_MIN : INT64_MAX;
+}
+
+bool
+function_whole(double x, int64_t *out)
+{
+    if (!(x >= -0x1p63 && x < 0x1p63)) /* NaN, too */
+        return false;
+    *out = (int64_t)x;
+    return true;
 }
 
 unsigned char

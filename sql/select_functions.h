@@ -64,6 +64,9 @@ extern const struct function cast_functions[];
 extern const struct function measure_functions[];
 extern const struct function aggregate_functions[];
 
+/* Those tables, and the views'; NULL behind the last. */
+const struct function *function_table(size_t i);
+
 /* By name, in any case; false: there is none that may be called. */
 bool function_find(struct span name, enum function_type *type);
 
@@ -88,6 +91,8 @@ bool function_is_number(sqlite3_value *value);
 double function_real(sqlite3_value *value);
 /* Rounded, and within the range. */
 int64_t function_integer(sqlite3_value *value);
+/* x without what is behind the point; false: no integer holds it. */
+bool function_whole(double x, int64_t *out);
 /* To places behind the point: half away from zero of the digits that people
  * see, not of its binary neighbour. */
 double function_round(double x, int places);

@@ -109,6 +109,8 @@ compound(struct span text, const char *fields, struct amount *out)
 
         if (field == 'y' || field == 'm')
             out->months += sign * numbers[i] * (field == 'y' ? 12 : 1);
+        else if (numbers[i] > LIMIT_MICROS / field_micros(field))
+            return false;
         else
             out->micros += sign * numbers[i] * field_micros(field);
     }
@@ -273,7 +275,7 @@ call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
 static int64_t
 field_value(const struct moment *t, char field)
 {
-    int64_t micros = llabs(t->micros), seconds = micros / MOMENT_SECOND;
+    int64_t micros = moment_size(t), seconds = micros / MOMENT_SECOND;
 
     switch (field) {
     case 'y':

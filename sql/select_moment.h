@@ -9,6 +9,7 @@
 bool moment_argument(sqlite3_value *value, struct moment *out);
 /* Likewise, or a time. */
 bool moment_time_argument(sqlite3_value *value, struct moment *out);
+/* NULL outside of the years that there are. */
 void moment_result(sqlite3_context *c, const struct moment *t);
 
 /* The statement's moment, UTC, with so many digits of fraction. */
@@ -21,6 +22,9 @@ void moment_format(sqlite3_context *c, const struct moment *t,
 /* The names of DATE_FORMAT and MONTHNAME, from 0: January, Sunday. */
 const char *moment_month_name(int month);
 const char *moment_day_name(int day);
+
+/* 0: Sunday */
+int moment_weekday(const struct moment *t);
 
 /* WEEK(date, mode): the week; *year is that week's. */
 int moment_week(const struct moment *t, int mode, int *year);

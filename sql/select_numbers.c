@@ -33,8 +33,10 @@ is_integer(sqlite3_value *value)
 static void
 whole(sqlite3_context *c, double value)
 {
-    if (value > -9.2e18 && value < 9.2e18)
-        sqlite3_result_int64(c, (int64_t)value);
+    int64_t integer;
+
+    if (function_whole(value, &integer))
+        sqlite3_result_int64(c, integer);
     else
         sqlite3_result_double(c, value);
 }
@@ -61,6 +63,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
         whole(c, floor(function_real(argv[0])));
 }
 
+/* From -DECIMALS_MAX on. */
 static int
 decimals(int argc, sqlite3_value **argv)
 {
@@ -74,7 +77,7 @@ decimals(int argc, sqlite3_value **argv)
 double
 function_round(double x, int places)
 {
-    double scale = pow(10, abs(places)), scaled, rounded;
+    double scale = pow(10, places < 0 ? -places : places), scaled, rounded;
     char text[40];
 
     scaled = places >= 0 ? x * scale : x / scale;
@@ -108,7 +111,8 @@ static void
 call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int places = decimals(argc, argv);
-    double scale = pow(10, abs(places)), x = function_real(argv[0]), y;
+    double scale = pow(10, places < 0 ? -places : places),
+           x = function_real(argv[0]), y;
     char text[40];
 
     if (function_any_null(argc, argv))
@@ -146,14 +150,14 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     char digits[FORMAT_SIZE], text[FORMAT_SIZE * 2];
     size_t whole_size, at = 0;
     int places = decimals(2, argv);
+    double x = function_real(argv[0]);
     const char *p = digits;
 
-    if (function_any_null(2, argv))
+    if (function_any_null(2, argv) || !isfinite(x))
         return;
     (void)argc;
     places = places < 0 ? 0 : places;
-    snprintf(digits, sizeof(digits), "%.*f", places,
-             function_round(function_real(argv[0]), places));
+    snprintf(digits, sizeof(digits), "%.*f", places, function_round(x, places));
     if (*p == '-')
         text[at++] = *p++;
     whole_size = strcspn(p, ".");

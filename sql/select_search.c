@@ -285,8 +285,13 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
     while ((found = search(c, code, text, at, &start, &end)) == 1) {
         buffer_add(&out, text.data + at, start - at);
         buffer_add(&out, to.data, to.size);
-        if (end == start && end < text.size) /* nothing: one character on */
-            buffer_char(&out, text.data[end++]);
+        if (end == start) { /* nothing: one character on */
+            struct span rest = {text.data + end, text.size - end};
+            size_t size = utf8_prefix(rest, 1);
+
+            buffer_add(&out, rest.data, size);
+            end += size;
+        }
         at = end;
         if (at >= text.size || out.failed)
             break;

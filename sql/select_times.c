@@ -29,7 +29,8 @@ moment_result(sqlite3_context *c, const struct moment *t)
 {
     char text[MOMENT_TEXT];
 
-    function_text(c, text, moment_text(t, text));
+    if (t->kind == MOMENT_TIME || (t->year >= 0 && t->year <= MOMENT_YEAR_MAX))
+        function_text(c, text, moment_text(t, text));
 }
 
 static struct moment
@@ -160,7 +161,7 @@ moment_number(sqlite3_value *value, int64_t *whole, double *fraction)
           memchr(text.data, ':', text.size)) ||
         !moment_parse_time(text, &t))
         return false;
-    seconds = (t.micros < 0 ? -t.micros : t.micros) / MOMENT_SECOND;
+    seconds = moment_size(&t) / MOMENT_SECOND;
     *whole = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
     *fraction =
         t.digits ? (double)(t.micros % MOMENT_SECOND) / MOMENT_SECOND : 0;
@@ -240,12 +241,6 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     moment_result(c, &t);
 }
 
-static int64_t
-of_day(const struct moment *t)
-{
-    return t->micros / MOMENT_SECOND;
-}
-
 static void
 call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -253,7 +248,7 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (moment_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, of_day(&t));
+        sqlite3_result_int64(c, t.micros / MOMENT_SECOND);
 }
 
 static void
@@ -263,7 +258,7 @@ call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (moment_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, llabs(of_day(&t)) / 3600);
+        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 3600);
 }
 
 static void
@@ -273,7 +268,7 @@ call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (moment_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, llabs(of_day(&t)) / 60 % 60);
+        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 60 % 60);
 }
 
 static void
@@ -283,7 +278,7 @@ call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (moment_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, llabs(of_day(&t)) % 60);
+        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND % 60);
 }
 
 static void
@@ -293,7 +288,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (moment_time_argument(argv[0], &t))
-        sqlite3_result_int64(c, llabs(t.micros) % MOMENT_SECOND);
+        sqlite3_result_int64(c, moment_size(&t) % MOMENT_SECOND);
 }
 
 /* ---- zones: offsets, and UTC's names ---- */

@@ -56,9 +56,6 @@ static int
 add_integer(sqlite3_stmt *statement, int i, struct value *out,
             struct error *err)
 {
-    const double limit = 9223372036854775808.0; /* 2^63 */
-    double real;
-
     out->type = VALUE_INT;
     if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
         strtoull((const char *)sqlite3_column_text(statement, i), NULL, 10) >
@@ -69,11 +66,9 @@ add_integer(sqlite3_stmt *statement, int i, struct value *out,
         out->integer = sqlite3_column_int64(statement, i);
         return 0;
     }
-    real = rint(sqlite3_column_double(statement, i));
-    if (!(real >= -limit && real < limit))
-        goto out_of_range;
-    out->integer = (int64_t)real;
-    return 0;
+    if (function_whole(rint(sqlite3_column_double(statement, i)),
+                       &out->integer))
+        return 0;
 out_of_range:
     error_set(err, ER_DATA_OUT_OF_RANGE,
               "BIGINT value is out of range in a column of the result");
