@@ -8,6 +8,7 @@
 
 #include "binary_row.h"
 #include "capability.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
 
@@ -115,6 +116,23 @@ reply_end_with(struct reply *r, uint16_t status)
     r->status = before;
 }
 
+/* Names and faults may quote the statement, which may be no UTF-8. */
+static void
+put_utf8(struct buffer *out, struct span text)
+{
+    char *room;
+
+    if (text_is_utf8(text)) {
+        buffer_add(out, text.data, text.size);
+        return;
+    }
+    room = buffer_reserve(out, text.size + 1);
+    if (!room)
+        return;
+    clean_text(text, room);
+    buffer_claim(out, text.size);
+}
+
 /* Before the greeting no SQLSTATE is sent, as the client would print it. */
 void
 reply_error(struct reply *r, const struct error *err)
@@ -127,7 +145,7 @@ reply_error(struct reply *r, const struct error *err)
         buffer_char(&r->out, '#');
         buffer_text(&r->out, err->sqlstate);
     }
-    buffer_text(&r->out, err->text);
+    put_utf8(&r->out, (struct span){err->text, strlen(err->text)});
     packet_end(&r->out, mark, &r->sequence);
 }
 
@@ -143,9 +161,10 @@ reply_text(struct reply *r, const char *text)
 static void
 put_name(struct reply *r, const char *name)
 {
-    if (!name)
-        name = "";
-    buffer_lenenc_bytes(&r->out, name, strlen(name));
+    struct span text = {name ? name : "", name ? strlen(name) : 0};
+
+    buffer_lenenc(&r->out, text.size);
+    put_utf8(&r->out, text);
 }
 
 static uint32_t

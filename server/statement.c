@@ -124,12 +124,14 @@ static int
 make_row(struct statement *st, struct reply *reply, struct error *err)
 {
     const struct cursor *cursor = st->pump.cursor;
-    const struct value *row =
-        st->pump.rows.values + st->made * cursor->column_count;
-    int rc = st->prepared ? reply_binary_row(reply, cursor->columns, row,
-                                             cursor->column_count, err)
-                          : reply_row(reply, row, cursor->column_count, err);
+    size_t count = cursor->column_count;
+    struct value *row = st->pump.rows.values + st->made * count;
+    int rc;
 
+    sql_session_check_row(st->session->sql, cursor->columns, row, count);
+    rc = st->prepared
+             ? reply_binary_row(reply, cursor->columns, row, count, err)
+             : reply_row(reply, row, count, err);
     if (rc != 0)
         return -1;
     st->made++;

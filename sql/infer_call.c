@@ -262,6 +262,15 @@ find_syntax(struct span name, enum function_type *type)
     return false;
 }
 
+/* CHAR(228): bytes, unless USING says whose. */
+static bool
+is_bytes(const struct inference *p, struct span name)
+{
+    return span_is_nocase(name, "CHAR") &&
+           (!inference_is(p, "USING") ||
+            token_is(&inference_here(p)[1].token, "BINARY"));
+}
+
 /* name(...), CURRENT_DATE; then OVER, of a window. */
 struct result_type
 infer_call(struct inference *p)
@@ -269,6 +278,7 @@ infer_call(struct inference *p)
     struct span name = inference_name(p, &inference_here(p)->token);
     enum function_type type = RETURNS_TEXT;
     struct arguments given = no_arguments();
+    bool bytes = false;
     size_t end;
 
     if (!function_find(name, &type))
@@ -278,6 +288,7 @@ infer_call(struct inference *p)
         end = inference_here(p)->match;
         p->at++;
         given = arguments(p);
+        bytes = is_bytes(p, name);
         if (!p->no_memory)
             p->lost = false;
         p->at = end;
@@ -285,5 +296,5 @@ infer_call(struct inference *p)
     }
     if (inference_accept(p, "OVER"))
         inference_skip(p);
-    return returned(type, &given);
+    return bytes ? of(COLUMN_BLOB) : returned(type, &given);
 }

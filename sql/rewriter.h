@@ -69,6 +69,7 @@ struct level {
     bool is_row;  /* a comma was there */
     bool is_call;
     bool is_binary; /* CAST(x AS BINARY) */
+    bool is_text;   /* CHAR(x USING utf8mb4) */
     bool rows;      /* IN (: rows of it are VALUES */
     bool wrapped;   /* a SELECT in parentheses of its own */
     bool after_union;

@@ -218,6 +218,7 @@ convert_using(struct rewriter *r)
     rewriter_advance(r);
     if (r->token.kind != TOKEN_WORD && r->token.kind != TOKEN_STRING)
         return rewriter_fail(r);
+    rewriter_top(r)->is_text = !binary;
     if (rewriter_top(r)->special == SPECIAL_CONVERT)
         buffer_text(r->sql, binary ? ",'BINARY',-1,-1" : ",'CHAR',-1,-1");
     rewriter_operand(r, OPERAND_OTHER);
@@ -372,6 +373,8 @@ rewriter_call_close(struct rewriter *r)
         rewriter_insert(r, level->content,
                         level->is_row ? " DISTINCT hw_row(" : " DISTINCT");
     }
+    if (level->special == SPECIAL_CHAR)
+        rewriter_insert(r, level->content, level->is_text ? " 1," : " 0,");
     if (group) {
         buffer_format(r->sql, ",%zu,%d,'%s',", group->values, level->distinct,
                       group->directions);

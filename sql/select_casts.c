@@ -16,8 +16,9 @@ cast_char(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     struct span text = function_argument(value);
 
     (void)n;
-    function_text(c, text.data,
-                  length >= 0 ? utf8_prefix(text, length) : text.size);
+    if (length >= 0)
+        text.size = utf8_prefix(text, length);
+    function_decoded(c, text);
 }
 
 static void
@@ -36,8 +37,7 @@ cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     if (out.failed)
         sqlite3_result_error_toobig(c);
     else
-        sqlite3_result_blob64(c, out.data ? out.data : "", out.size,
-                              SQLITE_TRANSIENT);
+        function_bytes(c, out.data ? out.data : "", out.size);
     buffer_fini(&out);
 }
 

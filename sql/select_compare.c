@@ -140,7 +140,7 @@ call_binary(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-        sqlite3_result_blob64(c, bytes.data, bytes.size, SQLITE_TRANSIENT);
+        function_bytes(c, bytes.data, bytes.size);
 }
 
 /* ---- choosing ---- */

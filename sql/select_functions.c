@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "memory.h"
 #include "select_handle.h"
 #include "select_views.h"
+#include "warnings.h"
 
 enum { TABLE_COUNT = 15 };
 
@@ -412,6 +414,25 @@ function_text(sqlite3_context *c, const char *text, size_t size)
 {
     if (!function_charge(c, size))
         sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void
+function_bytes(sqlite3_context *c, const void *bytes, size_t size)
+{
+    sqlite3_result_blob64(c, bytes, size, SQLITE_TRANSIENT);
+}
+
+void
+function_decoded(sqlite3_context *c, struct span text)
+{
+    struct sql_session *session = function_handle(c)->session;
+
+    if (text_is_utf8(text))
+        function_text(c, text.data, text.size);
+    else if (session)
+        warnings_add(session, ER_INVALID_CHARACTERS,
+                     "Invalid utf8mb4 character string: it is NULL; HEX() "
+                     "shows the bytes");
 }
 
 void

@@ -111,6 +111,9 @@ int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
 /* ---- results ---- */
 
 void function_text(sqlite3_context *c, const char *text, size_t size);
+void function_bytes(sqlite3_context *c, const void *bytes, size_t size);
+/* A text that was bytes; NULL, with a warning, where they are no UTF-8. */
+void function_decoded(sqlite3_context *c, struct span text);
 /* What text holds; "too big" if it failed.  Frees it. */
 void function_buffer(sqlite3_context *c, struct buffer *text);
 /* All 64 bits: a text where SQLite's integers end. */

@@ -30,14 +30,15 @@ call_ascii(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, text.size ? (unsigned char)*text.data : 0);
 }
 
-/* CHAR(77, 121): bytes of each number, from its highest. */
+/* CHAR(77, 121) is hw_char(0, 77, 121): bytes of each number, from its highest;
+ * 1: USING a character set. */
 static void
 call_char(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct buffer out;
 
     buffer_init(&out, SELECT_VALUE_MAX);
-    for (int i = 0; i < argc; i++) {
+    for (int i = 1; i < argc; i++) {
         uint32_t code = (uint32_t)function_integer(argv[i]);
 
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
@@ -46,7 +47,13 @@ call_char(sqlite3_context *c, int argc, sqlite3_value **argv)
             if (shift == 0 || code >> shift > 0)
                 buffer_char(&out, (char)(code >> shift));
     }
-    function_buffer(c, &out);
+    if (out.failed)
+        sqlite3_result_error_toobig(c);
+    else if (sqlite3_value_int(argv[0]) != 0)
+        function_decoded(c, (struct span){out.data ? out.data : "", out.size});
+    else
+        function_bytes(c, out.data ? out.data : "", out.size);
+    buffer_fini(&out);
 }
 
 const struct function measure_functions[] = {
@@ -55,6 +62,6 @@ const struct function measure_functions[] = {
     {"length", 1, 1, call_length, RETURNS_BIGINT},
     {"octet_length", 1, 1, call_length, RETURNS_BIGINT},
     {"ascii", 1, 1, call_ascii, RETURNS_BIGINT},
-    {"hw_char", 1, FUNCTION_ANY, call_char, RETURNS_TEXT},
+    {"hw_char", 2, FUNCTION_ANY, call_char, RETURNS_TEXT},
     {NULL},
 };

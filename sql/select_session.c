@@ -43,7 +43,7 @@ return_value(sqlite3_context *c, const struct value *value)
         function_text(c, value->data, value->size);
         break;
     case VALUE_BLOB:
-        sqlite3_result_blob64(c, value->data, value->size, SQLITE_TRANSIENT);
+        function_bytes(c, value->data, value->size);
         break;
     }
 }

@@ -75,6 +75,20 @@ out_of_range:
     return -1;
 }
 
+/* What function_unsigned made. */
+static bool
+is_unsigned(sqlite3_stmt *statement, int i)
+{
+    const char *text;
+
+    if (sqlite3_column_type(statement, i) != SQLITE_TEXT)
+        return false;
+    text = (const char *)sqlite3_column_text(statement, i);
+    return text && *text &&
+           strspn(text, "0123456789") ==
+               (size_t)sqlite3_column_bytes(statement, i);
+}
+
 /* With as many digits behind the point as the column has. */
 static int
 add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
@@ -83,8 +97,8 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
     char text[400]; /* the largest double has 309 digits */
     int decimals = column->decimals, size;
 
-    if (sqlite3_column_type(statement, i) == SQLITE_TEXT && !decimals)
-        return lend_text(statement, i, out); /* an unsigned one */
+    if (!decimals && is_unsigned(statement, i))
+        return lend_text(statement, i, out);
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER)
         size = snprintf(text, sizeof(text), "%" PRId64 "%s%0*d",
                         (int64_t)sqlite3_column_int64(statement, i),

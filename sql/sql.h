@@ -161,6 +161,12 @@ uint32_t sql_session_idle_s(const struct sql_session *session);
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
 /* That the last statement has left, for its OK or EOF. */
 uint16_t sql_session_warnings(const struct sql_session *session);
+/* Before a row is sent, by whoever has the statement: where a column is no
+ * BLOB, bytes that are no UTF-8 become NULL, with a warning.  Clients decode
+ * what they are told is text, and lose their place where they cannot. */
+void sql_session_check_row(struct sql_session *session,
+                           const struct column *columns, struct value *values,
+                           size_t count);
 bool sql_session_in_transaction(const struct sql_session *session);
 
 /* What the ? of a prepared statement stand for, in order. */

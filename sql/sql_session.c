@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
 #include "sql_statement.h"
 #include "user_locks.h"
 #include "variables.h"
+#include "warnings.h"
 
 struct sql_session *
 sql_session_new(const struct sql_node *node, const struct sql_identity *who,
@@ -130,6 +132,24 @@ sql_session_warnings(const struct sql_session *session)
     if (all->old)
         return 0;
     return (uint16_t)(all->total < UINT16_MAX ? all->total : UINT16_MAX);
+}
+
+void
+sql_session_check_row(struct sql_session *session, const struct column *columns,
+                      struct value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct span text = {values[i].data, values[i].size};
+
+        if ((values[i].type != VALUE_TEXT && values[i].type != VALUE_BLOB) ||
+            columns[i].type == COLUMN_BLOB || text_is_utf8(text))
+            continue;
+        warnings_add(session, ER_INVALID_CHARACTERS,
+                     "Invalid utf8mb4 character string in column '%s': it is "
+                     "NULL; HEX() shows the bytes",
+                     columns[i].name);
+        values[i].type = VALUE_NULL;
+    }
 }
 
 static bool

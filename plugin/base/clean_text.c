@@ -91,6 +91,43 @@ text_is_plain(struct span text)
     return block_is_plain(last);
 }
 
+/* From i on, the bytes that are ASCII. */
+static size_t
+ascii_size(struct span text, size_t i)
+{
+    const uint64_t tops = 0x8080808080808080ULL;
+    size_t start = i;
+    uint64_t bytes;
+
+    for (; text.size - i >= sizeof(bytes); i += sizeof(bytes)) {
+        memcpy(&bytes, text.data + i, sizeof(bytes));
+        if (bytes & tops)
+            break;
+    }
+    while (i < text.size && !(text.data[i] & 0x80))
+        i++;
+    return i - start;
+}
+
+bool
+text_is_utf8(struct span text)
+{
+    const unsigned char *p = (const unsigned char *)text.data;
+    size_t i = ascii_size(text, 0), size;
+
+    for (; i < text.size; i += ascii_size(text, i)) {
+        /* U+0080 to U+009F are control characters, and well-formed */
+        if (p[i] == 0xc2 && text.size - i > 1 && (p[i + 1] & 0xe0) == 0x80)
+            size = 2;
+        else
+            size = character_size(p + i, text.size - i);
+        if (size == 0)
+            return false;
+        i += size;
+    }
+    return true;
+}
+
 void
 clean_text(struct span text, char *out)
 {

@@ -9,6 +9,9 @@
 /* Nothing but ' ' to '~': clean_text leaves it as it is. */
 bool text_is_plain(struct span text);
 
+/* Well-formed UTF-8, control characters and all. */
+bool text_is_utf8(struct span text);
+
 /* Copies text to out, which has room for text.size + 1 bytes: every byte of a
  * control character or of broken UTF-8 becomes '?'. */
 void clean_text(struct span text, char *out);

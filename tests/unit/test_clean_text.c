@@ -84,6 +84,85 @@ START_TEST(a_nul_does_not_hide_what_follows)
 }
 END_TEST
 
+static size_t
+encode(uint32_t code, char out[4])
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* Counted: an assertion takes longer than all the rest. */
+START_TEST(every_character_is_utf8_and_no_part_of_one)
+{
+    unsigned wrong = 0;
+    char text[32];
+
+    for (uint32_t code = 0; code < 0x1fffff; code++) {
+        bool known = code < 0xd800 || (code > 0xdfff && code <= 0x10ffff);
+        size_t at = code % 17, size;
+
+        memset(text, 'x', sizeof(text));
+        size = encode(code, text + at);
+        wrong += text_is_utf8((struct span){text, sizeof(text)}) != known;
+        for (size_t cut = 1; cut < size; cut++) {
+            wrong += text_is_utf8((struct span){text, at + cut});
+            text[at + cut] = 'x';
+            wrong += text_is_utf8((struct span){text, sizeof(text)});
+            size = encode(code, text + at);
+        }
+    }
+    ck_assert_uint_eq(wrong, 0);
+    ck_assert(text_is_utf8((struct span){text, 0}));
+}
+END_TEST
+
+/* What is read as a character, and written as one, is what was there. */
+START_TEST(nothing_else_is_utf8)
+{
+    unsigned wrong = 0;
+    char out[4];
+
+    for (uint32_t bits = 0x800000; bits < 1 << 24; bits++) {
+        char in[3] = {(char)(bits >> 16), (char)(bits >> 8), (char)bits};
+        uint32_t code =
+            (bits >> 16 & 15) << 12 | (bits >> 8 & 0x3f) << 6 | (bits & 0x3f);
+        bool known = encode(code, out) == 3 && memcmp(in, out, 3) == 0 &&
+                     (code < 0xd800 || code > 0xdfff);
+
+        if ((bits & 0xe00000) != 0xc00000) /* two bytes: below */
+            wrong += text_is_utf8((struct span){in, 3}) != known;
+    }
+    for (uint32_t bits = 0xc000; bits < 0xe000; bits++) {
+        char in[2] = {(char)(bits >> 8), (char)bits};
+        bool known = (bits & 0xc0) == 0x80 && bits >= 0xc200;
+
+        wrong += text_is_utf8((struct span){in, 2}) != known;
+    }
+    ck_assert_uint_eq(wrong, 0);
+    ck_assert(!text_is_utf8((struct span){"\xc0\x80", 2}));
+    ck_assert(!text_is_utf8((struct span){"\xf0\x80\x80\x80", 4}));
+    ck_assert(!text_is_utf8((struct span){"\xf8\x88\x80\x80\x80", 5}));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -95,6 +174,8 @@ main(void)
     tcase_add_test(tc, each_byte_is_judged_wherever_it_stands);
     tcase_add_test(tc, a_text_is_plain_from_its_first_byte_to_its_last);
     tcase_add_test(tc, a_nul_does_not_hide_what_follows);
+    tcase_add_test(tc, every_character_is_utf8_and_no_part_of_one);
+    tcase_add_test(tc, nothing_else_is_utf8);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

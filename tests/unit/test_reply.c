@@ -89,6 +89,25 @@ static const struct cursor cursor = {.columns = columns, .column_count = 2};
     "\3def\x08heapwire\1t\1t\1n\1n\x0c\x3f\0\x14\0\0\0\x08\x80\0\0\0\0"
 #define COLUMN_X "\3def\0\0\0\1x\1x\x0c\x2d\0\x28\0\0\0\xfd\0\0\x1f\0\0"
 
+/* They quote the statement. */
+START_TEST(errors_and_names_are_utf8)
+{
+    static const struct column column = {
+        .name = "\xe4x", .table = "", .database = "", .type = COLUMN_INT};
+    const struct cursor named = {.columns = &column, .column_count = 1};
+    struct error err = {ER_PARSE, "42000", "near '\xe4\n\xc3\xa4'"};
+
+    reply_error(&reply, &err);
+    ck_assert_ptr_nonnull(
+        memmem(reply.out.data, reply.out.size, "near '??\xc3\xa4'", 11));
+    buffer_clear(&reply.out);
+    reply_columns(&reply, &named);
+    ck_assert_ptr_null(memchr(reply.out.data, 0xe4, reply.out.size));
+    ck_assert_ptr_nonnull(
+        memmem(reply.out.data, reply.out.size, "\2?x\2?x", 6));
+}
+END_TEST
+
 START_TEST(columns_end_with_eof_in_the_classic_dialect)
 {
     reply_columns(&reply, &cursor);
@@ -242,7 +261,9 @@ main(void)
     tcase_add_test(tc, ok_carries_status_and_counts);
     tcase_add_test(tc, ok_and_eof_count_warnings);
     tcase_add_test(tc, ok_may_carry_a_text);
+    tcase_add_test(tc, errors_and_names_are_utf8);
     tcase_add_test(tc, errors_have_their_state_once_greeted);
+    tcase_add_test(tc, errors_and_names_are_utf8);
     tcase_add_test(tc, columns_end_with_eof_in_the_classic_dialect);
     tcase_add_test(tc, columns_end_without_eof_when_it_is_deprecated);
     tcase_add_test(tc, fields_have_an_absent_default);

@@ -150,6 +150,47 @@ START_TEST(a_warning_is_one_clean_line)
 }
 END_TEST
 
+/* Whatever a column is, but for bytes: clients decode it. */
+START_TEST(what_is_no_utf8_is_not_sent_as_a_text)
+{
+    static const struct column columns[] = {
+        {.name = "a", .type = COLUMN_TEXT},
+        {.name = "b", .type = COLUMN_LONGTEXT},
+        {.name = "c", .type = COLUMN_BLOB},
+        {.name = "d", .type = COLUMN_DECIMAL},
+        {.name = "e", .type = COLUMN_TEXT},
+        {.name = "f", .type = COLUMN_BIGINT},
+    };
+    struct value row[] = {
+        {VALUE_TEXT, "a\xe4", 2, 0, 0},      {VALUE_BLOB, "\xff", 1, 0, 0},
+        {VALUE_TEXT, "\xe4", 1, 0, 0},       {VALUE_TEXT, "\x80", 1, 0, 0},
+        {VALUE_TEXT, "\xc3\xa4\n", 3, 0, 0}, {VALUE_INT, NULL, 0, 7, 0},
+    };
+
+    harness_run(&h, "SELECT 1");
+    for (int i = 0; i < 2; i++) /* a row may be asked for again */
+        sql_session_check_row(h.session, columns, row, 6);
+    ck_assert_int_eq(row[0].type, VALUE_NULL);
+    ck_assert_int_eq(row[1].type, VALUE_NULL);
+    ck_assert_int_eq(row[2].type, VALUE_TEXT);
+    ck_assert_int_eq(row[3].type, VALUE_NULL);
+    ck_assert_int_eq(row[4].type, VALUE_TEXT);
+    ck_assert_int_eq(row[5].type, VALUE_INT);
+    ck_assert_uint_eq(sql_session_warnings(h.session), 3);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_characters_are_null)
+{
+    ck_assert_str_eq(
+        harness_run(&h, "SELECT CHAR(228 USING utf8mb4) a, CAST(x'E4' AS CHAR) "
+                        "b, CONVERT(x'E4' USING utf8mb4) c, HEX(CHAR(228)) d, "
+                        "CHAR(195, 164 USING utf8mb4) e"),
+        "a|b|c|d|e\n\\N|\\N|\\N|E4|\xc3\xa4");
+    ck_assert_uint_eq(sql_session_warnings(h.session), 3);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -164,6 +205,8 @@ main(void)
     tcase_add_test(tc, describing_lets_them_be);
     tcase_add_test(tc, all_are_counted_and_some_are_kept);
     tcase_add_test(tc, a_warning_is_one_clean_line);
+    tcase_add_test(tc, what_is_no_utf8_is_not_sent_as_a_text);
+    tcase_add_test(tc, bytes_that_are_no_characters_are_null);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
