@@ -24,7 +24,7 @@ struct error;
 struct prepared;
 
 struct execute_values {
-    struct sql_parameters sql; /* values borrow the packet and long data */
+    struct sql_parameters sql; /* values borrow body and long data */
     void *block;               /* owned: the values, and texts of some */
 };
 

@@ -107,6 +107,10 @@ packet_done(struct packet_reader *r, uint8_t sequence)
 {
     size_t max = r->bytes.max;
 
+#ifdef HW_WATCHFUL
+    if (r->joined > 0)
+        memset(r->bytes.data + r->start, 0xdb, r->joined);
+#endif
     r->start += r->joined;
     r->joined = 0;
     r->sequence = sequence;

@@ -49,7 +49,8 @@ int packet_feed(struct packet_reader *r, const void *data, size_t size);
 enum packet_state packet_next(struct packet_reader *r, struct span *payload);
 
 /* Drops the packet; the next one must begin with this sequence id.  Memory is
- * given back once nothing is left. */
+ * given back once nothing is left.  With HW_WATCHFUL its bytes are overwritten,
+ * so that what still points there is seen. */
 void packet_done(struct packet_reader *r, uint8_t sequence);
 
 size_t packet_waiting(const struct packet_reader *r); /* bytes fed, not used */

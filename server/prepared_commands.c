@@ -2,7 +2,6 @@
 #include "prepared_commands.h"
 
 #include "errors.h"
-#include "execute_values.h"
 #include "prepared.h"
 #include "session.h"
 #include "sql.h"
@@ -76,7 +75,6 @@ prepared_execute(struct session *s, struct span body)
 {
     struct reader r = reader_of(body.data, body.size);
     struct prepared *p = find(s, &r, "COM_STMT_EXECUTE");
-    struct execute_values values = {0};
     struct error err;
     bool cursor;
 
@@ -89,13 +87,12 @@ prepared_execute(struct session *s, struct span body)
         error_set(&err, ER_MALFORMED_PACKET,
                   "Malformed communication packet: COM_STMT_EXECUTE is cut "
                   "short");
-    if (r.failed || (cursor && !has_room_for_cursor(p, &err)) ||
-        execute_values_decode(p, reader_rest(&r), &values, &err) != 0) {
+    if (r.failed || (cursor && !has_room_for_cursor(p, &err))) {
         reply_error(&s->reply, &err);
         prepared_drop_long(p);
         return;
     }
-    statement_execute(s, p, &values, cursor);
+    statement_execute(s, p, reader_rest(&r), cursor);
 }
 
 void

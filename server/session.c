@@ -391,19 +391,6 @@ hand_over(struct session *s)
     packet_reader_fini(&early);
 }
 
-void
-session_keep_packet(struct session *s)
-{
-    s->kept = true;
-}
-
-void
-session_release_packet(struct session *s)
-{
-    s->kept = false;
-    packet_done(&s->in, 0);
-}
-
 static void
 take_packet(struct session *s, struct span payload)
 {
@@ -412,8 +399,6 @@ take_packet(struct session *s, struct span payload)
     s->reply.sequence = s->in.sequence;
     s->since_ms = uv_now(s->server->loop);
     command_run(s, payload);
-    if (s->kept)
-        return;
     packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
         hand_over(s);
@@ -473,9 +458,9 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void
 steer_reading(struct session *s)
 {
-    bool wanted = !s->ended && !s->kept &&
-                  (s->state == SESSION_CLOSING || takes_packets(s) ||
-                   packet_waiting(&s->in) < FULL_BACKLOG);
+    bool wanted =
+        !s->ended && (s->state == SESSION_CLOSING || takes_packets(s) ||
+                      packet_waiting(&s->in) < FULL_BACKLOG);
 
     if (s->state == SESSION_CLOSED || wanted == s->reading)
         return;

@@ -67,7 +67,6 @@ struct session {
     struct packet_reader in;
     size_t held; /* bytes of it that server->held counts */
     size_t owed; /* bytes of the reply that server->owed counts */
-    bool kept;   /* its packet is, for the statement */
     struct reply reply;
     struct buffer writing; /* what libuv has of it */
     size_t unsent;         /* of that, when last looked at */
@@ -108,10 +107,6 @@ void session_fail(struct session *session, const struct error *err);
 void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */
 void session_turn(struct session *session);
-
-/* Between the two the packet under way stays, and nothing is read. */
-void session_keep_packet(struct session *session);
-void session_release_packet(struct session *session);
 
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);

@@ -25,7 +25,7 @@ enum {
     PROGRESS_MS = 500  /* a statement this old tells how far it is */
 };
 
-static void
+void
 statement_free(struct statement *st)
 {
     if (st->prepared && st->prepared->cursor == st) {
@@ -34,6 +34,7 @@ statement_free(struct statement *st)
     }
     statement_drop_opening(st);
     pump_fini(&st->pump);
+    statement_drop_packet(st); /* the cursor was the last to read it */
     chunk_fini(&st->chunk);
     if (st->fd >= 0)
         close(st->fd);

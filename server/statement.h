@@ -11,7 +11,6 @@
 
 #include "reader.h"
 
-struct execute_values;
 struct prepared;
 struct session;
 struct sql_description;
@@ -20,15 +19,15 @@ struct statement;
 /* Why a statement is cut short; the first reason counts. */
 enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
-/* From SESSION_READY, with a packet under way, of which text may be a part: it
- * is borrowed until session_release_packet. */
+/* From SESSION_READY.  Texts and packets are copied: the statement has its own
+ * until it ends. */
 /* COM_QUERY. */
 void statement_start(struct session *session, struct span text);
-/* COM_STMT_EXECUTE: rows are binary.  Takes the values, and long data.  cursor:
- * the first rows are made, and wait in prepared->cursor for COM_STMT_FETCH.  It
- * has none open. */
+/* COM_STMT_EXECUTE: rows are binary.  packet: what is behind the iteration
+ * count.  Takes long data, also on failure.  cursor: the first rows are made,
+ * and wait in prepared->cursor for COM_STMT_FETCH.  It has none open. */
 void statement_execute(struct session *session, struct prepared *prepared,
-                       struct execute_values *values, bool cursor);
+                       struct span packet, bool cursor);
 
 /* Replies. */
 typedef void statement_described(struct session *session, struct span text,

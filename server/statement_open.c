@@ -2,8 +2,7 @@
  * statement_open.c - how a statement begins: see statement.h.
  *
  * To open one is to parse it, and a SELECT to compile it: a long text takes a
- * tenth of a second, which is a worker's, not the loop's.  Meanwhile the
- * session reads nothing, so that the packet stays where it is.
+ * tenth of a second, which is a worker's, not the loop's.
  */
 #include <string.h>
 
@@ -39,17 +38,25 @@ open_text(void *arg)
                               pump_waker(&st->pump), err);
 }
 
+/* With a copy of packet, which counts as held once more: it is not dropped
+ * yet.  NULL: the client has been told why. */
 static struct statement *
-statement_new(struct session *s)
+statement_new(struct session *s, struct span packet)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
     struct error err;
 
-    if (!st) {
+    if (st)
+        st->packet = mem_strndup(packet.data, packet.size);
+    if (!st || !st->packet) {
         error_memory(&err, "a statement");
         reply_error(&s->reply, &err);
+        mem_free(st);
         return NULL;
     }
+    st->held = packet.size;
+    s->server->held += packet.size;
+    st->text = (struct span){st->packet, packet.size};
     st->session = s;
     st->started_ms = clock_ms();
     st->timeout_ms = (uint64_t)s->server->statement_timeout_s * 1000;
@@ -87,11 +94,20 @@ statement_drop_opening(struct statement *st)
         sql_description_fini(&st->description);
     cursor_free(st->opened);
     st->opened = NULL;
+    if (!st->prepared)
+        return;
     execute_values_fini(&st->values);
-    if (st->prepared)
-        prepared_drop_long(st->prepared);
-    if (st->session->kept)
-        session_release_packet(st->session);
+    prepared_drop_long(st->prepared);
+    statement_drop_packet(st);
+}
+
+void
+statement_drop_packet(struct statement *st)
+{
+    mem_free(st->packet);
+    st->packet = NULL;
+    st->session->server->held -= st->held;
+    st->held = 0;
 }
 
 /* True: it has a cursor.  False: it has failed, and the client knows. */
@@ -152,7 +168,6 @@ open_statement(struct statement *st, const char *command)
     st->opening = true;
     statement_enter(st, command, st->text);
     if (size_of(st) >= LONG_TEXT) {
-        session_keep_packet(st->session);
         pump_open(&st->pump);
         return;
     }
@@ -163,12 +178,11 @@ open_statement(struct statement *st, const char *command)
 void
 statement_start(struct session *s, struct span text)
 {
-    struct statement *st = statement_new(s);
+    struct statement *st = statement_new(s, text);
 
     if (!st)
         return;
-    st->text = text;
-    audit_begin(&st->audit, text, NULL);
+    audit_begin(&st->audit, st->text, NULL);
     open_statement(st, "Query");
 }
 
@@ -176,30 +190,35 @@ void
 statement_describe(struct session *s, struct span text,
                    statement_described *told)
 {
-    struct statement *st = statement_new(s);
+    struct statement *st = statement_new(s, text);
 
     if (!st)
         return;
-    st->text = text;
     st->told = told;
     open_statement(st, "Prepare");
 }
 
 void
 statement_execute(struct session *s, struct prepared *prepared,
-                  struct execute_values *values, bool cursor)
+                  struct span packet, bool cursor)
 {
-    struct statement *st = statement_new(s);
+    struct statement *st = statement_new(s, packet);
+    struct error err;
 
     if (!st) {
-        execute_values_fini(values);
+        prepared_drop_long(prepared);
+        return;
+    }
+    st->prepared = prepared;
+    st->opening = true;
+    if (execute_values_decode(prepared, st->text, &st->values, &err) != 0) {
+        reply_error(&s->reply, &err);
+        statement_free(st);
         return;
     }
     st->text = (struct span){prepared->text, prepared->text_size};
-    st->prepared = prepared;
-    st->values = *values;
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
     st->pump.one_by_one = !cursor; /* a fetch finds some made */
-    audit_begin(&st->audit, st->text, &values->sql);
+    audit_begin(&st->audit, st->text, &st->values.sql);
     open_statement(st, "Execute");
 }

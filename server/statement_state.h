@@ -46,10 +46,14 @@ struct statement {
     enum statement_end end;
     struct audit audit;
 
-    /* While it is opened, which is a worker's for a long text: */
+    char *packet;     /* a copy of the text; of COM_STMT_EXECUTE, of the values
+                         while it is opened */
+    size_t held;      /* bytes of it that server->held counts */
+    struct span text; /* the packet; or prepared's, which outlives us */
+
+    /* While it is opened, which may be a worker's: */
     bool opening;
-    struct span text;             /* borrows the packet, or prepared */
-    struct execute_values values; /* likewise; its block is ours */
+    struct execute_values values; /* borrow the packet and long data */
     statement_described *told;    /* NULL: it is not just described */
     bool described;
     struct sql_description description; /* if so */
@@ -72,7 +76,9 @@ void statement_finish(struct statement *st, const struct error *error);
 
 /* The worker has opened it. */
 void statement_opened(struct statement *st);
+void statement_free(struct statement *st);
 /* Gives back what only the opening needs; fine if there is none. */
 void statement_drop_opening(struct statement *st);
+void statement_drop_packet(struct statement *st);
 
 #endif

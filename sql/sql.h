@@ -176,10 +176,10 @@ struct sql_parameters {
 };
 
 /*
- * Parses text, checks the privilege, opens a cursor.  text and parameters are
- * copied where they must last; parameters NULL: a ? is a syntax error.  waker
- * is called when a cursor that said STEP_WAIT can go on; it is not called any
- * more once the cursor has been freed.  The cursor must be freed before the
+ * Parses text, checks the privilege, opens a cursor, which text outlives;
+ * parameters are copied where they must last.  NULL: a ? is a syntax error.
+ * waker is called when a cursor that said STEP_WAIT can go on; it is not called
+ * any more once the cursor has been freed.  The cursor must be freed before the
  * session.  NULL with *err.
  */
 struct cursor *sql_open(struct sql_session *session, struct span text,
