@@ -138,14 +138,15 @@ is_audited(struct span text)
 
 void
 audit_begin(struct audit *audit, struct span text,
-            const struct sql_parameters *parameters)
+            const struct sql_parameters *parameters,
+            const struct sql_session *session)
 {
     char shown[AUDIT_TEXT_MAX + 1];
 
     audit->text = NULL;
     if (!is_audited(text))
         return;
-    audit_text_make(text, parameters, shown);
+    audit_text_make(text, parameters, session, shown);
     audit->text = mem_strdup(shown);
     if (!audit->text)
         log_fault("out of memory: an ADMIN EXECUTE goes unrecorded: %s", shown);

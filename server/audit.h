@@ -16,6 +16,7 @@
 struct error;
 struct sql_identity;
 struct sql_parameters;
+struct sql_session;
 
 struct audit {
     char *text; /* see audit_text.h; NULL: the statement is not audited */
@@ -27,9 +28,11 @@ struct audit_outcome {
 };
 
 /* Keeps what there is to see when this is, as the parser reads it, an ADMIN
- * EXECUTE.  parameters NULL: it has none. */
+ * EXECUTE.  parameters NULL: it has none; session: whose @names it may have, or
+ * NULL. */
 void audit_begin(struct audit *audit, struct span text,
-                 const struct sql_parameters *parameters);
+                 const struct sql_parameters *parameters,
+                 const struct sql_session *session);
 /* Once; does nothing for statements that are not audited. */
 void audit_finish(struct audit *audit, const struct sql_identity *who,
                   uint32_t connection_id, const struct audit_outcome *outcome);

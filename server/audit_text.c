@@ -157,7 +157,8 @@ find_script(struct span text)
         token = lexer_next(&lexer);
         if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
             return found;
-        if (token.kind == TOKEN_STRING || token.kind == TOKEN_PARAMETER)
+        if (token.kind == TOKEN_STRING || token.kind == TOKEN_PARAMETER ||
+            token.kind == TOKEN_USER)
             found = token.text.data;
     }
 }
@@ -208,9 +209,20 @@ print(const struct record *r, char out[AUDIT_TEXT_MAX + 1])
     }
 }
 
+static const struct value *
+variable_value(const struct token *token, const struct sql_session *session,
+               struct arena *arena)
+{
+    struct span name;
+
+    return session && arena && token_decode(token, arena, &name) == 0
+               ? sql_session_variable(session, name)
+               : NULL;
+}
+
 void
 audit_text_make(struct span text, const struct sql_parameters *parameters,
-                char out[AUDIT_TEXT_MAX + 1])
+                const struct sql_session *session, char out[AUDIT_TEXT_MAX + 1])
 {
     struct record r = {
         .statement = {.head = STATEMENT_HEAD, .tail = STATEMENT_TAIL},
@@ -233,6 +245,8 @@ audit_text_make(struct span text, const struct sql_parameters *parameters,
         if (token.kind == TOKEN_PARAMETER && parameters &&
             next < parameters->count)
             value = &parameters->values[next++];
+        if (token.kind == TOKEN_USER)
+            value = variable_value(&token, session, r.arena);
         add_token(&r, &token, value);
     }
     if (token.kind == TOKEN_INVALID) {

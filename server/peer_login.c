@@ -149,7 +149,7 @@ show(struct peer_session *peer, const struct peer_forwarded *f,
         print_script(peer, f->text, arena, &text, err) != 0)
         return -1;
     if (f->origin != s->server->node.id)
-        audit_begin(&peer->audit, text, NULL);
+        audit_begin(&peer->audit, text, NULL, NULL);
     registry_set_command(&s->server->registry, &s->entry, "Query", "executing",
                          text, clock_ms());
     return 0;

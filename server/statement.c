@@ -33,6 +33,7 @@ statement_free(struct statement *st)
         st->prepared->list->cursors--;
     }
     statement_drop_opening(st);
+    sql_indirect_fini(&st->meant);
     pump_fini(&st->pump);
     statement_drop_packet(st); /* the cursor was the last to read it */
     chunk_fini(&st->chunk);

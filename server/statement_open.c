@@ -20,7 +20,9 @@ enum { LONG_TEXT = 4096 /* bytes, with its values, that a worker opens */ };
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
 {
-    return st->prepared ? &st->values.sql : NULL;
+    if (st->prepared)
+        return &st->values.sql;
+    return st->meant.arena ? &st->meant.parameters : NULL;
 }
 
 /* On the loop, or a worker. */
@@ -179,10 +181,17 @@ void
 statement_start(struct session *s, struct span text)
 {
     struct statement *st = statement_new(s, text);
+    struct error err;
 
     if (!st)
         return;
-    audit_begin(&st->audit, st->text, NULL);
+    if (sql_indirect(s->sql, st->text, &st->meant, &err) != 0) {
+        reply_error(&s->reply, &err);
+        statement_free(st);
+        return;
+    }
+    st->text = st->meant.text;
+    audit_begin(&st->audit, st->text, parameters_of(st), s->sql);
     open_statement(st, "Query");
 }
 
@@ -219,6 +228,6 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
     st->pump.one_by_one = !cursor; /* a fetch finds some made */
-    audit_begin(&st->audit, st->text, &st->values.sql);
+    audit_begin(&st->audit, st->text, &st->values.sql, s->sql);
     open_statement(st, "Execute");
 }

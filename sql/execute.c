@@ -123,6 +123,8 @@ static const struct {
     [STATEMENT_MAINTAIN] = {0, maintain_open},
     [STATEMENT_FORWARD] = {0, forward_open}, /* the channel knows who asks */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
+    [STATEMENT_PREPARE] = {0, prepare_open},
+    [STATEMENT_DEALLOCATE] = {0, deallocate_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
 
@@ -185,7 +187,8 @@ static struct cursor *
 open_statement(struct opening *o, struct span text, enum parameter_use use,
                size_t *parameters, struct error *err)
 {
-    struct parsing how = {arena_new(STATEMENT_BYTES_MAX), use, o->parameters};
+    struct parsing how = {arena_new(STATEMENT_BYTES_MAX), use, o->parameters,
+                          o->session};
     struct statement statement;
     struct cursor *cursor = NULL;
 

@@ -41,6 +41,8 @@ struct cursor *select_open_plan(const struct opening *opening,
 struct cursor *maintain_open(struct opening *opening, struct error *err);
 struct cursor *explain_open(struct opening *opening, struct error *err);
 struct cursor *import_open(struct opening *opening, struct error *err);
+struct cursor *prepare_open(struct opening *opening, struct error *err);
+struct cursor *deallocate_open(struct opening *opening, struct error *err);
 struct cursor *do_open(struct opening *opening, struct error *err);
 
 #endif

@@ -122,6 +122,42 @@ parse_maintain(struct parser *p, struct statement *out)
     return parser_done(p) ? 0 : skip_names(p);
 }
 
+/* ---- PREPARE ---- */
+
+/* PREPARE name FROM 'text' | @name */
+static int
+parse_prepare(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_PREPARE;
+    parser_advance(p);
+    if (parser_name(p, &out->prepare.name) != 0 ||
+        parser_expect(p, "FROM") != 0)
+        return -1;
+    return parser_string(p, &out->prepare.text, NULL);
+}
+
+/* DEALLOCATE | DROP PREPARE name */
+static int
+parse_deallocate(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_DEALLOCATE;
+    parser_advance(p);
+    if (parser_expect(p, "PREPARE") != 0)
+        return -1;
+    return parser_name(p, &out->prepare.name);
+}
+
+/* DROP anything else would change something. */
+static int
+parse_drop(struct parser *p, struct statement *out)
+{
+    struct lexer ahead = p->lexer;
+    struct token next = lexer_next(&ahead);
+
+    return token_is(&next, "PREPARE") ? parse_deallocate(p, out)
+                                      : parse_change(p, out);
+}
+
 /* ---- refused ---- */
 
 static int
@@ -174,19 +210,12 @@ static const struct {
     {"CHECKSUM", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'CHECKSUM TABLE': its "
      "tables are made when they are read"},
-    {"DEALLOCATE", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'DEALLOCATE PREPARE' as SQL "
-     "text; use your client's prepared statements"},
-    {"EXECUTE", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'EXECUTE' as SQL text; use "
-     "your client's prepared statements"},
+    {"EXECUTE", ER_UNSUPPORTED_PS,
+     "This command is not supported in the prepared statement protocol yet"},
     {"GET", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'GET DIAGNOSTICS'"},
     {"HANDLER", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'HANDLER'; use SELECT"},
-    {"PREPARE", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'PREPARE' as SQL text; use "
-     "your client's prepared statements"},
     {"RESTART", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; nobody has it here: end heapwired where it was started"},
@@ -205,16 +234,26 @@ static const struct {
     const char *word;
     int (*parse)(struct parser *p, struct statement *out);
 } statements[] = {
-    {"CALL", parse_call},     {"CHECK", parse_maintain},
-    {"FLUSH", parse_flush},   {"HELP", parse_help},
+    {"CALL", parse_call},
+    {"CHECK", parse_maintain},
+    {"FLUSH", parse_flush},
+    {"HELP", parse_help},
     {"LOCK", parse_lock},
-
-    {"UNLOCK", parse_unlock}, {"ANALYZE", parse_maintain},
-    {"BINLOG", parse_change}, {"CACHE", parse_change},
-    {"CHANGE", parse_change}, {"CLONE", parse_change},
-    {"IMPORT", parse_change}, {"OPTIMIZE", parse_maintain},
-    {"PURGE", parse_change},  {"REPAIR", parse_maintain},
-    {"RESET", parse_change},  {"STOP", parse_change},
+    {"PREPARE", parse_prepare},
+    {"DEALLOCATE", parse_deallocate},
+    {"DROP", parse_drop},
+    {"UNLOCK", parse_unlock},
+    {"ANALYZE", parse_maintain},
+    {"BINLOG", parse_change},
+    {"CACHE", parse_change},
+    {"CHANGE", parse_change},
+    {"CLONE", parse_change},
+    {"IMPORT", parse_change},
+    {"OPTIMIZE", parse_maintain},
+    {"PURGE", parse_change},
+    {"REPAIR", parse_maintain},
+    {"RESET", parse_change},
+    {"STOP", parse_change},
 };
 
 int

@@ -1,4 +1,4 @@
-/* parse_parameter.c - a ? where the parser itself wants the value. */
+/* parse_parameter.c - a ? or @name where the parser itself wants the value. */
 #include "parser.h"
 
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 #include "cursor.h"
 #include "errors.h"
 #include "sql.h"
+
+enum { SHOWN = 64 }; /* bytes of a name in an error */
 
 static int
 wrong_arguments(struct parser *p, const char *why)
@@ -32,14 +34,38 @@ parser_count_parameters(struct parser *p)
     return 0;
 }
 
-/* The value of the ? at the token, which is consumed; *out NULL when it is
- * absent. */
+/* The value of the @name at the token. */
+static int
+take_variable(struct parser *p, const struct value **out)
+{
+    struct token token = p->token;
+    struct span name;
+
+    if (parser_decode(p, &name) != 0)
+        return -1;
+    *out = NULL;
+    if (p->how->use == PARAMETERS_ABSENT)
+        return 0;
+    *out = sql_session_variable(p->how->session, name);
+    if (*out && (*out)->type != VALUE_NULL)
+        return 0;
+    error_set(p->err, ER_WRONG_ARGUMENTS,
+              "Incorrect arguments: the variable %.*s is NULL",
+              token.text.size < SHOWN ? (int)token.text.size : SHOWN,
+              token.text.data);
+    return -1;
+}
+
+/* The value of the ? or @name at the token, which is consumed; *out NULL when
+ * it is absent. */
 static int
 take_parameter(struct parser *p, const struct value **out)
 {
     const struct sql_parameters *given = p->how->parameters;
     size_t index = p->parameters;
 
+    if (p->token.kind == TOKEN_USER && p->how->session)
+        return take_variable(p, out);
     if (p->token.kind != TOKEN_PARAMETER || p->how->use == PARAMETERS_NONE)
         return parser_fail(p);
     parser_advance(p);

@@ -205,7 +205,6 @@ static const struct {
     {"DELETE", parse_change},
     {"REPLACE", parse_change},
     {"CREATE", parse_change},
-    {"DROP", parse_change},
     {"ALTER", parse_change},
     {"TRUNCATE", parse_change},
     {"RENAME", parse_change},

@@ -15,6 +15,7 @@
 #include "reader.h"
 #include "waker.h"
 
+struct arena;
 struct column;
 struct controller;
 struct cursor;
@@ -185,6 +186,24 @@ struct sql_parameters {
 struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
                         struct waker waker, struct error *err);
+
+/* The text, with the values of its ?, that another one stands for. */
+struct sql_indirect {
+    struct arena *arena; /* NULL: it stands for itself, without values */
+    struct span text;
+    struct sql_parameters parameters;
+};
+
+/* What text means: EXECUTE is the statement that was prepared by that name,
+ * with the values of its variables; all others are themselves.  Borrows text.
+ * -1: 1243 where there is none of that name. */
+int sql_indirect(struct sql_session *session, struct span text,
+                 struct sql_indirect *out, struct error *err);
+void sql_indirect_fini(struct sql_indirect *indirect);
+
+/* The user variable @name; NULL: it is not set.  Borrowed. */
+const struct value *sql_session_variable(const struct sql_session *session,
+                                         struct span name);
 
 /* What COM_STMT_PREPARE tells of a statement without running it. */
 struct sql_description {

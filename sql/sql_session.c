@@ -8,6 +8,7 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
+#include "sql_prepared.h"
 #include "sql_statement.h"
 #include "user_locks.h"
 #include "variables.h"
@@ -42,6 +43,7 @@ sql_session_free(struct sql_session *session)
         return;
     user_locks_release(session->connection_id);
     session_value_free(session->values);
+    sql_prepared_free(session->prepared);
     warnings_clear(session);
     mem_free(session);
 }
@@ -52,6 +54,8 @@ sql_session_reset(struct sql_session *session)
     user_locks_release(session->connection_id);
     session_value_free(session->values);
     session->values = NULL;
+    sql_prepared_free(session->prepared);
+    session->prepared = NULL;
     warnings_clear(session);
     session->autocommit = true;
     session->in_transaction = false;
@@ -169,6 +173,14 @@ session_value_find(const struct sql_session *session,
     while (s && !is_value(s, variable, name))
         s = s->next;
     return s;
+}
+
+const struct value *
+sql_session_variable(const struct sql_session *session, struct span name)
+{
+    const struct session_value *found = session_value_find(session, NULL, name);
+
+    return found ? &found->value : NULL;
 }
 
 struct session_value *

@@ -19,6 +19,7 @@ enum {
     SESSION_VALUE_MAX = 4096  /* bytes of one */
 };
 
+struct sql_prepared;
 struct statement;
 struct variable;
 
@@ -45,7 +46,8 @@ struct sql_session {
     uint32_t parallel;    /* heapwire_parallel; 0: none */
     uint64_t found_rows;  /* that the last SELECT or SHOW gave */
     struct warnings warnings;
-    struct session_value *values; /* NULL while nothing was changed */
+    struct session_value *values;  /* NULL while nothing was changed */
+    struct sql_prepared *prepared; /* by SQL's PREPARE; NULL: none */
 };
 
 /* The session's own value of variable, or the user variable name; or NULL. */

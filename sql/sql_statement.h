@@ -15,6 +15,7 @@
 struct arena;
 struct error;
 struct sql_parameters;
+struct sql_session;
 
 enum {
     TARGETS_MAX = 1024,    /* ids of one ADMIN EXECUTE */
@@ -41,7 +42,9 @@ enum statement_kind {
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
     STATEMENT_FORWARD,  /* ADMIN FORWARD: another node asks */
     STATEMENT_IMPORT,   /* CALL import_snapshot() */
-    STATEMENT_NOTHING,  /* an OK: there is nothing to flush, lock, ... */
+    STATEMENT_PREPARE,
+    STATEMENT_DEALLOCATE,
+    STATEMENT_NOTHING, /* an OK: there is nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
 };
 
@@ -135,6 +138,9 @@ struct statement {
         struct admin_execute admin;
         struct span forward; /* the envelope */
         struct import import;
+        struct {
+            struct span name, text;
+        } prepare;
         struct show show;
         struct assignment *set; /* in order */
         struct span use;        /* database */
@@ -165,6 +171,7 @@ struct parsing {
     struct arena *arena;
     enum parameter_use use;
     const struct sql_parameters *parameters; /* GIVEN: borrowed to the end */
+    const struct sql_session *session; /* whose @names are known; or NULL */
 };
 
 /*

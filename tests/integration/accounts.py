@@ -219,6 +219,74 @@ def test_a_select_may_limit_its_own_time():
                      ) == b"0"  # instead of the session's
 
 
+# SQL's PREPARE, and arguments that are variables
+
+def recorded(w):
+    return value(w, "SELECT statement FROM heapwire.audit_log LIMIT 1")
+
+
+def test_statements_are_prepared_as_text():
+    with node_with() as node, local(node) as w:
+        w.query("SET @n = 4, @t = 'it''s', @none = NULL")
+        w.query("PREPARE Sum FROM 'SELECT ? + ? AS sum, ? AS t'")
+        assert w.query("EXECUTE sum USING @n, @n, @t") == [[b"8", b"it's"]]
+        assert w.query("EXECUTE `sum` USING @n, @none, @unset") == [[None, None]]
+        for text in ("EXECUTE sum", "EXECUTE sum USING @n, @n"):
+            refused(1210, "HY000", w.query, text)
+        for text in ("EXECUTE sum USING 4", "EXECUTE", "EXECUTE sum USING",
+                     "EXECUTE sum USING @n,", "EXECUTE sum @n", "EXECUTE 'a'",
+                     "EXECUTE sum; SELECT 1", "PREPARE a", "PREPARE a FROM",
+                     "PREPARE a FROM SELECT 1", "DEALLOCATE a",
+                     "PREPARE bad FROM 'nonsense'"):
+            refused(1064, "42000", w.query, text)
+        refused(1054, "42S22", w.query, "PREPARE sum FROM 'SELECT nope'")
+        assert len(w.query("EXECUTE sum USING @n, @n, @n")) == 1  # as it was
+        for text in ("PREPARE b FROM 'SELECT 1'", "EXECUTE sum",
+                     "DEALLOCATE PREPARE sum"):
+            refused(1295, "HY000", w.query, f"PREPARE a FROM \"{text}\"")
+            refused(1295, "HY000", w.prepare, text)
+        w.query("SET @text = 'SELECT 1'")
+        for i in range(31):
+            w.query(f"PREPARE s{i} FROM @text")
+        refused(1461, "42000", w.query, "PREPARE more FROM @text")
+        w.query("PREPARE s7 FROM 'SELECT 7'")  # in place of another
+        assert w.query("EXECUTE s7") == [[b"7"]]
+        w.query("DROP PREPARE s7")
+        for text in ("EXECUTE s7", "DEALLOCATE PREPARE s7"):
+            refused(1243, "HY000", w.query, text)
+        refused(1290, "HY000", w.query, "DROP TABLE prepare")
+        w.command(0x1F)  # COM_RESET_CONNECTION
+        w.ok()
+        refused(1243, "HY000", w.query, "EXECUTE sum")
+
+
+def test_arguments_may_be_variables_and_are_recorded():
+    with node_with() as node, local(node) as w:
+        w.query("SET @id = 10001, @all = 'ALL', @script = 'System.print(1)',"
+                " @none = NULL")
+        shown = b"CALL admin_execute(10001, 'System.print(1)')"
+        call = "CALL admin_execute(@id, @script)"
+        assert w.query(call) == [[b"1"]]
+        assert recorded(w) == shown
+        assert w.execute(w.prepare(call), ()) == [[b"1"]]
+        assert recorded(w) == shown
+        w.query(f"PREPARE p FROM '{call}'")
+        assert w.query("EXECUTE p") == [[b"1"]]
+        assert recorded(w) == shown
+        w.query("PREPARE p FROM 'CALL admin_execute(?, @script)'")
+        assert w.query("EXECUTE p USING @id") == [[b"1"]]
+        assert recorded(w) == shown
+        assert w.query("CALL admin_execute(@all, @script)") == [
+            [b"10001", b"OK", b"1"]]
+        for text in ("@none", "@unset"):
+            refused(1210, "HY000", w.query, f"CALL admin_execute({text}, '')")
+    with node_with() as node, ann(node) as w:  # as she would ask herself
+        w.query("SET @s = 'HeapProf.getInstance().enable_prof()'")
+        refused(1227, "42000", w.query, "CALL admin_execute(10001, @s)")
+        w.query("PREPARE p FROM 'CALL admin_execute(10001, @s)'")
+        refused(1227, "42000", w.query, "EXECUTE p")
+
+
 # Limits
 
 def test_a_user_has_as_many_connections_as_it_may():

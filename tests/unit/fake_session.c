@@ -92,6 +92,30 @@ sql_session_use(struct sql_session *s, struct span database, struct error *err)
     return 0;
 }
 
+const struct value *
+sql_session_variable(const struct sql_session *s, struct span name)
+{
+    (void)s;
+    (void)name;
+    return NULL;
+}
+
+int
+sql_indirect(struct sql_session *s, struct span text, struct sql_indirect *out,
+             struct error *err)
+{
+    (void)s;
+    (void)err;
+    *out = (struct sql_indirect){.text = text};
+    return 0;
+}
+
+void
+sql_indirect_fini(struct sql_indirect *indirect)
+{
+    (void)indirect;
+}
+
 const char *
 sql_session_database(const struct sql_session *s)
 {

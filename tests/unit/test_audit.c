@@ -42,7 +42,7 @@ START_TEST(admin_execute_is_known_in_any_dress)
     struct span text = {texts[_i].text, strlen(texts[_i].text)};
     struct audit audit;
 
-    audit_begin(&audit, text, NULL);
+    audit_begin(&audit, text, NULL, NULL);
     ck_assert_msg((audit.text != NULL) == texts[_i].wanted, "%s",
                   texts[_i].text);
     audit_fini(&audit);

@@ -43,7 +43,7 @@ START_TEST(a_record_shows_what_is_run)
     struct span text = {texts[_i].text, strlen(texts[_i].text)};
     char shown[AUDIT_TEXT_MAX + 1];
 
-    audit_text_make(text, &parameters, shown);
+    audit_text_make(text, &parameters, NULL, shown);
     ck_assert_str_eq(shown, texts[_i].shown);
 }
 END_TEST
@@ -85,7 +85,7 @@ START_TEST(nothing_pushes_the_script_out)
         memset(text + size, pads[_i].fill, sizes[i]);
         size += sizes[i];
         size += (size_t)snprintf(text + size, 100, "%s", pads[_i].after);
-        audit_text_make((struct span){text, size}, NULL, shown);
+        audit_text_make((struct span){text, size}, NULL, NULL, shown);
         ck_assert_uint_le(strlen(shown), AUDIT_TEXT_MAX);
         if (sizes[i] > 100000 && strchr(pads[_i].before, '\''))
             continue; /* larger than a script may be */
@@ -103,7 +103,7 @@ START_TEST(what_is_left_out_is_counted)
     for (int i = 0; i < 300; i++)
         size += (size_t)snprintf(text + size, 8, "%03d,", i);
     text[size++] = '\'';
-    audit_text_make((struct span){text, size}, NULL, shown);
+    audit_text_make((struct span){text, size}, NULL, NULL, shown);
     ck_assert_msg(strncmp(shown, "A '000,001,", 11) == 0, "%s", shown);
     ck_assert_msg(strstr(shown, ",043, [944 bytes] 280,281,"), "%s", shown);
     ck_assert_msg(strstr(shown, ",299,'"), "%s", shown);

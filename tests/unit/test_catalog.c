@@ -272,9 +272,6 @@ static const struct {
     {"OPTIMIZE TABLE heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
     {"PURGE BINARY LOGS TO 'x'", READ_ONLY},
-    {"PREPARE s FROM 'SELECT 1'",
-     "1235/42000 This version of heapwire doesn't yet support 'PREPARE' as "
-     "SQL text; use your client's prepared statements"},
     {"HANDLER nodes OPEN",
      "1235/42000 This version of heapwire doesn't yet support 'HANDLER'; use "
      "SELECT"},
