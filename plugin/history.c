@@ -406,6 +406,7 @@ take_allocators(struct history_sample *out, const struct history_sample *from)
     out->resident = from->resident;
     out->mapped = from->mapped;
     out->retained = from->retained;
+    out->allocator_ms = from->allocated.known ? from->at_ms : 0;
 }
 
 static bool
@@ -434,7 +435,7 @@ history_last(struct history *history, int64_t from_ms, int64_t until_ms,
             continue;
         if (!found)
             *out = *sample;
-        else if (same_database(out, sample))
+        if (!found || same_database(out, sample))
             take_allocators(out, sample);
         found = true;
     }

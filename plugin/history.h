@@ -36,6 +36,7 @@ struct history_sample {
     bool unresponsive; /* it did not answer */
     struct stats_figure rss, cgroup_current, cgroup_cache, cgroup_limit;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
+    int64_t allocator_ms; /* by history_last: when those were taken */
 };
 
 struct history;

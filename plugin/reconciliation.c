@@ -10,9 +10,6 @@
 #include "snapshot.h"
 #include "stats.h"
 
-/* Two standard errors: a gap within them is no gap. */
-#define NOISE_SIGMAS 2.0
-
 static double
 megabytes(double bytes)
 {
@@ -29,7 +26,9 @@ gap(struct stats_figure larger, struct stats_figure smaller)
 void
 reconciliation_take(const struct stats *stats, struct snapshot_memory *out)
 {
-    *out = (struct snapshot_memory){.allocated = stats->allocated,
+    *out = (struct snapshot_memory){.allocator_ms = stats->allocator_ms,
+                                    .rss_ms = stats->taken_ms,
+                                    .allocated = stats->allocated,
                                     .active = stats->active,
                                     .metadata = stats->metadata,
                                     .resident = stats->resident,
@@ -57,43 +56,60 @@ write_profile(const struct profile *profile, struct buffer *out)
     }
 }
 
-/* Not more: a sampled large object has had its pages anyway. */
+/* A sampled large object has had its pages anyway: not more of them. */
 static void
-write_missing(double missing, double noise, double pages, struct buffer *out)
+write_missing(double missing, double margin, double pages, struct buffer *out)
 {
     if (pages > missing)
         pages = missing;
-    buffer_format(out, "%.1f ", missing);
-    if (pages > noise)
+    buffer_format(out, "%.1f more, ", missing);
+    if (pages > margin && pages >= 0.05) /* as it is shown */
         buffer_format(out,
-                      "more, up to %.1f of it pages of the samples themselves, "
-                      "the rest ",
+                      "up to %.1f of it pages of the samples themselves, the "
+                      "rest ",
                       pages);
-    buffer_format(out, "allocated while profiling was off, or noise (+-%.1f)",
-                  noise);
+    buffer_format(out,
+                  "allocated while profiling was off, which no sample sees "
+                  "(sampling alone: +-%.1f in 95%% of cases)",
+                  margin);
 }
 
 /* What the profile lacks of what is allocated, or has too much. */
 static void
-write_allocated(const struct profile *profile, struct stats_figure allocated,
+write_gap(const struct profile *profile, double allocated, double pages,
+          struct buffer *out)
+{
+    double missing = megabytes(allocated - profile->bytes);
+    double margin = megabytes(profile_margin(profile));
+
+    if (profile->samples == 0)
+        buffer_text(out, ": nothing is sampled");
+    else if (fabs(missing) <= margin)
+        buffer_format(
+            out, ": as near as samples tell (+-%.1f in 95%% of cases)", margin);
+    else if (missing > 0) {
+        buffer_text(out, ": ");
+        write_missing(missing, margin, pages, out);
+    } else
+        buffer_format(out,
+                      ": %.1f too much: freed since, or chance (+-%.1f in 95%% "
+                      "of cases)",
+                      -missing, margin);
+}
+
+static void
+write_allocated(const struct profile *profile, const struct snapshot_memory *m,
                 double pages, struct buffer *out)
 {
-    double missing = megabytes((double)allocated.value - profile->bytes);
-    double noise = profile->samples > 0 ? megabytes(profile->bytes) /
-                                              sqrt((double)profile->samples)
-                                        : 0;
+    double apart_ms = (double)(m->allocator_ms - profile->origin.taken_ms);
 
-    buffer_format(
-        out, " of %.1f MB allocated: ", megabytes((double)allocated.value));
-    if (profile->samples == 0)
-        buffer_text(out, "nothing is sampled");
-    else if (fabs(missing) <= NOISE_SIGMAS * noise)
-        buffer_format(out, "as near as so many samples tell (+-%.1f)", noise);
-    else if (missing > 0)
-        write_missing(missing, noise, pages, out);
+    buffer_format(out, " of %.1f MB allocated",
+                  megabytes((double)m->allocated.value));
+    if (stats_together(m->allocator_ms, profile->origin.taken_ms))
+        write_gap(profile, (double)m->allocated.value, pages, out);
     else
-        buffer_format(out, "%.1f too much: noise (+-%.1f), or freed since",
-                      -missing, noise);
+        buffer_format(out, " %.1f s %s: not compared", fabs(apart_ms) / 1000,
+                      apart_ms < 0 ? "before" : "after");
 }
 
 static void
@@ -127,6 +143,10 @@ write_kernel(const struct snapshot_memory *m, struct buffer *out)
     buffer_format(out, "; RSS %.1f", megabytes((double)m->rss.value));
     if (!m->resident.known)
         return;
+    if (!stats_together(m->allocator_ms, m->rss_ms)) {
+        buffer_text(out, ", not of the moment of jemalloc's: not compared");
+        return;
+    }
     if (outside < 0) {
         buffer_format(out,
                       ": %.1f of jemalloc's is swapped out or was never "
@@ -170,7 +190,7 @@ reconciliation_write(const struct profile *profile,
 
     write_profile(profile, out);
     if (memory->allocated.known)
-        write_allocated(profile, memory->allocated, pages, out);
+        write_allocated(profile, memory, pages, out);
     write_allocator(memory, out);
     write_kernel(memory, out);
     write_cgroup(memory, out);

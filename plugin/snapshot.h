@@ -34,8 +34,11 @@ enum snapshot_cause {
     SNAPSHOT_IMPORTED
 };
 
-/* Of that moment, bytes. */
+/* Of about that moment, bytes. */
 struct snapshot_memory {
+    /* Wall clock, of jemalloc's figures and of rss and rss_file; 0: not known.
+     * They are compared where stats_together. */
+    int64_t allocator_ms, rss_ms;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
 };

@@ -7,7 +7,8 @@
  *
  * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
  *     8    "HWSNAP\r\n"
- *     u4   version: 1; another one is not read
+ *     u4   version: 2; another one is not read, but for 1, where a list tells
+ *          less
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked

@@ -15,7 +15,7 @@
 
 static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
 enum {
-    VERSION = 1,
+    VERSION = 2,
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -97,13 +97,16 @@ static const struct field {
     FIELD(REAL, objects),
     FIELD(BOOL, truncated),
     FIELD(TEXT, note),
+    /* Not in version 1. */
+    FIELD(U64, memory.allocator_ms),
+    FIELD(U64, memory.rss_ms),
 };
 /* Something was added there: add it here, and raise VERSION. */
 _Static_assert(sizeof(struct agent_hello) == 1344, "a field is missing");
 _Static_assert(sizeof(struct snapshot_memory) ==
-                   10 * sizeof(struct stats_figure),
+                   10 * sizeof(struct stats_figure) + 2 * sizeof(int64_t),
                "a field is missing");
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), FIELDS_1 = FIELDS - 2 };
 
 static void
 encode_field(struct buffer *out, const struct field *field, const char *from)
@@ -223,16 +226,24 @@ snapshot_head_encode(const struct snapshot *snapshot,
     buffer_fini(&rest);
 }
 
+static bool
+is_time(int64_t ms)
+{
+    static const int64_t max_ms = 253402300799999; /* year 9999 */
+
+    return ms >= 0 && ms <= max_ms;
+}
+
 /* What a correct checksum does not vouch for: somebody may have made it. */
 static bool
 makes_sense(const struct snapshot_head *head)
 {
-    static const int64_t taken_max_ms = 253402300799999; /* year 9999 */
     const struct store_entry *e = &head->entry;
 
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
-           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0 && e->taken_ms >= 0 &&
-           e->taken_ms <= taken_max_ms;
+           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0 &&
+           is_time(e->taken_ms) && is_time(e->memory.allocator_ms) &&
+           is_time(e->memory.rss_ms);
 }
 
 int
@@ -248,10 +259,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if (version != VERSION && !r.failed) {
+    if ((version < 1 || version > VERSION) && !r.failed) {
         error_set(err, ER_UNKNOWN,
-                  "its version is %u, and this heapwire knows version %d",
-                  version, VERSION);
+                  "its version is %u, and this heapwire knows 1 to %d", version,
+                  VERSION);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||
@@ -270,7 +281,7 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
     out->body.packed = reader_u64(&r);
     out->body.size = reader_u64(&r);
     out->body.checksum = reader_u32(&r);
-    for (size_t i = 0; i < FIELDS; i++)
+    for (size_t i = 0; i < (version == 1 ? FIELDS_1 : FIELDS); i++)
         decode_field(&r, &fields[i], (char *)&out->entry + fields[i].offset);
     out->size = length;
     if (!reader_done(&r) || !makes_sense(out) ||

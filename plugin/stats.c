@@ -80,6 +80,8 @@ static const struct {
     {"stats.resident", offsetof(struct stats, resident)},
     {"stats.mapped", offsetof(struct stats, mapped)},
     {"stats.retained", offsetof(struct stats, retained)},
+    {"heapwire.rss", offsetof(struct stats, rss)},
+    {"heapwire.rss_file", offsetof(struct stats, rss_file)},
 };
 
 struct parser {
@@ -311,6 +313,13 @@ stats_parse(const char *text, size_t size, struct error *err)
 fail:
     stats_unref(p.stats);
     return NULL;
+}
+
+bool
+stats_together(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms != 0 && b_ms != 0 && a_ms - b_ms <= STATS_TOGETHER_MS &&
+           b_ms - a_ms <= STATS_TOGETHER_MS;
 }
 
 struct stats *

@@ -43,11 +43,14 @@ struct stats_named {
 };
 
 struct stats {
-    int64_t taken_ms; /* wall clock */
+    /* Wall clock.  jemalloc's figures may be a second old, and then so are
+     * those of the process, if the agent took both at a time. */
+    int64_t taken_ms;     /* of what the kernel says of the process */
+    int64_t allocator_ms; /* 0: there are none */
     /* Bytes. */
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
     /* The kernel's: of the process, then of the cgroup that holds it and has
-     * the smallest limit (no limit: the process's own). */
+     * the smallest limit (no limit: the process's own), just now. */
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
     /* Of cgroup_current the file pages, which the kernel takes back first. */
     struct stats_figure cgroup_cache;
@@ -63,6 +66,9 @@ struct stats {
 };
 
 enum {
+    /* Figures that were taken further from each other than that are not
+     * subtracted. */
+    STATS_TOGETHER_MS = 1500,
     STATS_TEXT_MAX = 4 << 20, /* bytes that an agent may send */
     STATS_NAMED_MAX = 512,
     STATS_BINS_MAX = 256,
@@ -72,6 +78,9 @@ enum {
 /* Of the agent's text (agent/statistics.h); what is in no table is passed over.
  * NULL with *err: not such a text, or no memory.  Kernel's figures unknown. */
 struct stats *stats_parse(const char *text, size_t size, struct error *err);
+
+/* Whether what was taken then and then may be compared; 0: not known when. */
+bool stats_together(int64_t a_ms, int64_t b_ms);
 
 struct stats *stats_ref(struct stats *stats);
 void stats_unref(struct stats *stats); /* NULL is fine */

@@ -59,6 +59,38 @@ without_agent(const struct node *node, const struct error *failure)
     return NULL;
 }
 
+/* An agent that does not tell it is older than heapwired: that refreshes them
+ * once a second, too. */
+static int64_t
+age_of(const struct stats *stats)
+{
+    enum { AGE_MAX_MS = 1000 };
+
+    for (size_t i = 0; i < stats->named_count; i++)
+        if (strcmp(stats->named[i].name, "heapwire.epoch_age_ms") == 0 &&
+            stats->named[i].is_number)
+            return stats->named[i].number;
+    return AGE_MAX_MS;
+}
+
+/* The kernel's, beside the allocator's of the agent. */
+static void
+add_kernel(struct stats *stats, const struct node *node)
+{
+    struct stats_figure rss = stats->rss, rss_file = stats->rss_file;
+
+    stats->taken_ms = clock_wall_ms();
+    if (stats->named_count > 0)
+        stats->allocator_ms = stats->taken_ms - age_of(stats);
+    if (node->peer != 0)
+        process_memory_read(node->peer, stats);
+    if (!rss.known)
+        return;
+    stats->rss = rss;
+    stats->rss_file = rss_file;
+    stats->taken_ms = stats->allocator_ms;
+}
+
 struct stats *
 stats_take(struct node *node, struct error *err)
 {
@@ -72,11 +104,8 @@ stats_take(struct node *node, struct error *err)
         goto out;
     }
     stats = stats_parse(text.data ? text.data : "", text.size, err);
-    if (!stats)
-        goto out;
-    stats->taken_ms = clock_wall_ms();
-    if (node->peer != 0)
-        process_memory_read(node->peer, stats);
+    if (stats)
+        add_kernel(stats, node);
 out:
     buffer_fini(&text);
     return stats;

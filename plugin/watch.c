@@ -148,9 +148,17 @@ place_of(struct watch *w, int32_t pid, uint64_t now_ms)
     return w->placed ? &w->place : NULL;
 }
 
+/* A row is of one moment: what was taken long before is asked for again. */
 static void
-add_allocators(struct history_sample *sample, const struct stats *stats)
+add_allocators(struct watch *w, struct history_sample *sample,
+               const struct stats *stats)
 {
+    if (!stats_together(sample->at_ms, stats->allocator_ms)) {
+        w->stats_ms = 0;
+        return;
+    }
+    if (stats->rss.known)
+        sample->rss = stats->rss;
     sample->allocated = stats->allocated;
     sample->active = stats->active;
     sample->metadata = stats->metadata;
@@ -186,7 +194,7 @@ sample(struct watch *w, const struct node_status *status,
     out->cgroup_cache = kernel.cgroup_cache;
     out->cgroup_limit = kernel.cgroup_limit;
     if (w->latest) {
-        add_allocators(out, w->latest);
+        add_allocators(w, out, w->latest);
         stats_unref(w->latest);
         w->latest = NULL;
     }

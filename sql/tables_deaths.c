@@ -12,6 +12,7 @@
  *         sampled datetime, profiling tinyint(1), rss bigint,
  *         cgroup_current bigint, cgroup_limit bigint, allocated bigint,
  *         resident bigint,                              -- the last figures
+ *         allocator_sampled datetime,
  *         last_snapshot varchar(64)
  *     );
  */
@@ -24,7 +25,7 @@
 #include "sql_session.h"
 #include "store.h"
 
-enum { FIGURES = 7 };
+enum { FIGURES = 8 };
 
 static void
 add_figure(struct rowset *out, struct stats_figure figure)
@@ -74,6 +75,7 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
     add_figure(out, last.cgroup_limit);
     add_figure(out, last.allocated);
     add_figure(out, last.resident);
+    rowset_time(out, last.allocator_ms);
 }
 
 /* The time of a death that nobody saw is that of the last look at it. */
@@ -150,6 +152,8 @@ static const struct catalog_column deaths[] = {
     {"cgroup_limit", &type_bigint, NULL},
     {"allocated", &type_bigint, "The last that is known"},
     {"resident", &type_bigint, "Likewise, by jemalloc's count"},
+    {"allocator_sampled", &type_time,
+     "When these two were taken, UTC: up to ten seconds before rss was"},
     {"last_snapshot", &type_name, "The newest of its life that is kept"},
 };
 

@@ -9,7 +9,7 @@
  *         rss bigint, rss_file bigint,              -- the kernel's
  *         cgroup_current bigint, cgroup_limit bigint,
  *         profile_bytes bigint, profile_samples bigint,
- *         unexplained bigint,                       -- rss - resident
+ *         unexplained bigint,     -- rss - resident; NULL: not of one moment
  *         note varchar(1024)
  *     );
  */
@@ -59,7 +59,7 @@ say(struct buffer *note, const char *before, double bytes, const char *after)
     if (note->size > 0)
         buffer_text(note, "; ");
     buffer_text(note, before);
-    buffer_format(note, "%.1f MiB", bytes / (1 << 20));
+    buffer_format(note, "%.1f MB", bytes / (1 << 20));
     buffer_text(note, after);
 }
 
@@ -123,6 +123,15 @@ explain_rss(const struct stats *stats, struct buffer *note)
     }
     if (!difference(stats->rss, stats->resident, &gap))
         return;
+    if (!stats_together(stats->allocator_ms, stats->taken_ms)) {
+        buffer_format(
+            note,
+            "%sjemalloc's figures are %.1f s older than rss, which is "
+            "not compared with them",
+            note->size > 0 ? "; " : "",
+            (double)(stats->taken_ms - stats->allocator_ms) / 1000);
+        return;
+    }
     if (gap < 0) {
         say(note, "resident exceeds rss by ", -(double)gap,
             ": pages never touched, or swapped out");
@@ -131,7 +140,7 @@ explain_rss(const struct stats *stats, struct buffer *note)
     say(note, "rss exceeds resident by ", (double)gap,
         ": not jemalloc's (stacks, code, other allocators)");
     if (stats->rss_file.known)
-        buffer_format(note, ", mapped files are %.1f MiB of rss",
+        buffer_format(note, ", mapped files are %.1f MB of rss",
                       (double)stats->rss_file.value / (1 << 20));
     if (thp && (uint64_t)gap > stats->resident.value / 4)
         buffer_format(
@@ -169,7 +178,8 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
     }
     clock_text(scope->snapshot->hello.active_since_ms, since, sizeof(since));
     say(note, "the profile has ", scope->snapshot->profile->bytes, "");
-    if (stats->allocated.known && stats->allocated.value > 0)
+    if (stats->allocated.known && stats->allocated.value > 0 &&
+        stats_together(scope->snapshot->taken_ms, stats->allocator_ms))
         buffer_format(note, ", %.0f%% of allocated",
                       100.0 * scope->snapshot->profile->bytes /
                           (double)stats->allocated.value);
@@ -239,7 +249,8 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_figure(out, stats->cgroup_current);
     add_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
-    if (difference(stats->rss, stats->resident, &unexplained))
+    if (difference(stats->rss, stats->resident, &unexplained) &&
+        stats_together(stats->allocator_ms, stats->taken_ms))
         rowset_int(out, unexplained);
     else
         rowset_null(out);
@@ -248,7 +259,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_columns[] = {
     CATALOG_NODE_ID,
-    {"taken", &type_time, "When, UTC"},
+    {"taken", &type_time, "When, UTC: jemalloc's figures and rss together"},
     {"allocated", &type_bigint, "Bytes the program has in use"},
     {"active", &type_bigint, "Bytes of pages that hold them"},
     {"metadata", &type_bigint, "Bytes of jemalloc's bookkeeping"},
@@ -264,7 +275,8 @@ static const struct catalog_column memory_columns[] = {
     {"profile_bytes", &type_bigint,
      "Bytes in use by the heap profile; NULL: profiling is not active"},
     {"profile_samples", &type_bigint, "Samples that this is estimated from"},
-    {"unexplained", &type_bigint, "rss - resident"},
+    {"unexplained", &type_bigint,
+     "rss - resident; NULL: they are not of one moment"},
     {"note", &type_text, "What lies between the figures, in words"},
 };
 

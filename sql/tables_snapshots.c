@@ -60,6 +60,8 @@ add_memory(struct rowset *out, const struct snapshot_memory *m)
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         add_figure(out, figures[i]);
     add_figure(out, (struct stats_figure){limited, m->cgroup_limit.value});
+    rowset_time(out, m->allocator_ms);
+    rowset_time(out, m->rss_ms);
 }
 
 static void
@@ -146,7 +148,9 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"rss_bytes", &type_ubigint, "Of the kernel, as in memory"}, \
     {"rss_file_bytes", &type_ubigint, NULL}, \
     {"cgroup_bytes", &type_ubigint, NULL}, \
-    {"cgroup_limit", &type_ubigint, "NULL: none"}
+    {"cgroup_limit", &type_ubigint, "NULL: none"}, \
+    {"allocator_taken", &type_time, "When jemalloc's figures were, UTC"}, \
+    {"rss_taken", &type_time, "When rss_bytes and rss_file_bytes were, UTC"}
 /* clang-format on */
 
 static const struct catalog_column snapshots[] = {

@@ -24,7 +24,9 @@ struct jemalloc {
     int64_t active_since_ms; /* wall clock; 0 while inactive */
     int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
     uint32_t changes, resets;
-    int64_t epoch_ms; /* monotonic: statistics are as of then */
+    int64_t epoch_ms; /* monotonic: statistics are as of then, and so are: */
+    uint64_t rss, rss_file; /* bytes, the kernel's; 0: not known */
+    uint64_t epoch;         /* its number: the program may refresh them, too */
 };
 
 /* Called on the main thread before main: a fork's child takes over what was

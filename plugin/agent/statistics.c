@@ -312,19 +312,56 @@ arenas(struct writer *w)
         line(w, "heapwire.arenas_left_out %u\n", left_out);
 }
 
+/* "<size> <resident> <of files> ...", in pages. */
+static void
+look_at_rss(struct jemalloc *jemalloc)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long resident, shared;
+    char text[128];
+
+    jemalloc->rss = jemalloc->rss_file = 0;
+    if (agent_read_small("/proc/self/statm", text, sizeof(text)) < 0 ||
+        sscanf(text, "%*s %llu %llu", &resident, &shared) != 2)
+        return;
+    jemalloc->rss = resident * page;
+    jemalloc->rss_file = shared * page;
+}
+
+/* What is compared with jemalloc's figures is looked at together with them.
+ * Where the program has refreshed those since, they are younger than that. */
+static void
+moment(struct writer *w, const struct jemalloc *jemalloc)
+{
+    uint64_t epoch = 0;
+
+    line(w, "heapwire.epoch_age_ms %lld\n",
+         (long long)(agent_monotonic_ms() - jemalloc->epoch_ms));
+    if (jemalloc->rss == 0 ||
+        jemalloc_read(w->mallctl, "epoch", &epoch, sizeof(epoch)) != 0 ||
+        epoch != jemalloc->epoch)
+        return;
+    line(w, "heapwire.rss %llu\n", (unsigned long long)jemalloc->rss);
+    line(w, "heapwire.rss_file %llu\n", (unsigned long long)jemalloc->rss_file);
+}
+
 static int
 refresh(struct jemalloc *jemalloc)
 {
     int64_t now = agent_monotonic_ms();
+    size_t size = sizeof(jemalloc->epoch);
     uint64_t epoch = 1;
     int error;
 
     if (jemalloc->epoch_ms != 0 && now - jemalloc->epoch_ms < EPOCH_MIN_MS)
         return 0;
-    error = jemalloc->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
-    if (error == 0)
-        jemalloc->epoch_ms = now;
-    return error;
+    error = jemalloc->mallctl("epoch", &jemalloc->epoch, &size, &epoch,
+                              sizeof(epoch));
+    if (error != 0)
+        return error;
+    jemalloc->epoch_ms = agent_monotonic_ms();
+    look_at_rss(jemalloc);
+    return 0;
 }
 
 int
@@ -340,6 +377,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
     w.fd = fd;
     w.error = 0;
     w.used = 0;
+    moment(&w, jemalloc);
     for (size_t i = 0; i < COUNT(whole); i++)
         one(&w, whole[i].name, whole[i].type);
     allocated_ever(&w);

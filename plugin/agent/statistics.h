@@ -9,8 +9,9 @@
 
 struct jemalloc;
 
-/* Writes them to fd, as of now or at most a second ago.  What this version of
- * jemalloc does not know is left out.  0 or an errno. */
+/* Writes them to fd, as of now or at most a second ago, with how long ago that
+ * was and what the kernel counted then.  What this version of jemalloc does not
+ * know is left out.  0 or an errno. */
 int statistics_write(struct jemalloc *jemalloc, int fd);
 
 #endif

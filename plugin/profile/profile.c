@@ -65,6 +65,16 @@ profile_total(const struct profile *profile, enum measure measure)
     return totals[measure];
 }
 
+double
+profile_margin(const struct profile *profile)
+{
+    double variance = 0;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        variance += profile->stacks[i].variance;
+    return PROFILE_95 * sqrt(variance);
+}
+
 void
 profile_add_up(struct profile *profile)
 {

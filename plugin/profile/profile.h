@@ -109,6 +109,12 @@ const struct profile_module *profile_module_find(const struct profile *profile,
 double profile_value(const struct profile_stack *stack, enum measure measure);
 double profile_total(const struct profile *profile, enum measure measure);
 
+/* How far the truth is from the estimate of all bytes in use, or nearer, in 95
+ * of 100 profiles: of what happened to be sampled, not of what was allocated
+ * while profiling was off. */
+#define PROFILE_95 1.96 /* standard errors */
+double profile_margin(const struct profile *profile);
+
 /* For those who make profiles: fills the totals, which were 0; copies a
  * location with its names, which texts keeps in arena.  -1: no memory. */
 void profile_add_up(struct profile *profile);

@@ -99,6 +99,52 @@ kill -CONT "$redis"
 wait_for 10 sql_is 1 "select allocated > 0 from heapwire.memory"
 stop_node
 
+# What is allocated right after jemalloc's figures were refreshed, which is done
+# once a second, does not lie outside jemalloc.
+rm -rf "$work/node"
+cat >"$work/grower.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    FILE *orders = fopen(argv[argc - 1], "r");
+    char line[32], *p;
+    while (fgets(line, sizeof(line), orders)) {
+        p = malloc(strtoul(line, NULL, 10) << 20);
+        memset(p, 1, strtoul(line, NULL, 10) << 20);
+        puts(p);
+    }
+    return 0;
+}
+END
+cc -O0 -w -o "$work/grower" "$work/grower.c"
+mkfifo "$work/orders"
+start_node "$work/grower" "$work/orders"
+exec 3>"$work/orders"
+wait_for 10 one allocated
+prof 'enable_prof()' >/dev/null
+has_grown() {
+    [ "$(status_rss "$(sql 'select max(pid) from heapwire.memory_history')")" \
+        -gt $((60 << 20)) ]
+}
+wait_for 10 sql_is 1 'select count(*) > 0 from heapwire.memory_history'
+sleep 1.1
+outside=$(one 'rss - resident')
+echo 60 >&3
+wait_for 10 has_grown
+kept=$(prof 'snapshot()')
+now=$(sql "select rss_bytes - resident_bytes from heapwire.snapshots
+    where name = '$kept'")
+echo "outside jemalloc: $outside, and $now after 60 MB"
+check
+[ $((now - outside)) -lt $((20 << 20)) ] || fault "60 MB are outside jemalloc"
+same "they are of one time" 1 "$(sql "select rss_taken = allocator_taken and
+    abs(timestampdiff(second, taken, rss_taken)) <= 2 from heapwire.snapshots
+    where name = '$kept'")"
+exec 3>&-
+stop_node
+
 # A database that is no jemalloc's: the kernel's figures, and why no others.
 rm -rf "$work/node"
 node_options="--listen none --jemalloc no"

@@ -122,6 +122,8 @@ fixture_snapshot(const char *name, size_t stacks)
     snprintf(s->hello.mallctl, sizeof(s->hello.mallctl), "mallctl");
     snprintf(s->hello.version, sizeof(s->hello.version), "5.3.0-0-g54eaed1d");
     s->hello.malloc_conf_name[0] = '\0';
+    s->memory.allocator_ms = 1795228267100;
+    s->memory.rss_ms = 1795228267050;
     s->memory.allocated = (struct stats_figure){true, 1};
     s->memory.active = (struct stats_figure){true, 2};
     s->memory.metadata = (struct stats_figure){true, 3};
@@ -242,10 +244,13 @@ fixture_same_memory(const struct snapshot_memory *a,
 {
     const struct stats_figure *one = &a->allocated, *other = &b->allocated;
 
-    /* Nothing but figures. */
-    for (size_t i = 0; i < sizeof(*a) / sizeof(*one); i++) {
-        ck_assert(one[i].known == other[i].known);
-        ck_assert(one[i].value == other[i].value);
+    ck_assert_int_eq(a->allocator_ms, b->allocator_ms);
+    ck_assert_int_eq(a->rss_ms, b->rss_ms);
+    /* Nothing but figures behind those. */
+    for (const struct stats_figure *end = (const struct stats_figure *)(a + 1);
+         one < end; one++, other++) {
+        ck_assert(one->known == other->known);
+        ck_assert(one->value == other->value);
     }
 }
 

@@ -320,11 +320,12 @@ START_TEST(the_last_sample_of_a_time_is_found)
     ck_assert(history_last(history, 0, INT64_MAX, &last));
     ck_assert_uint_eq(last.rss.value, 25 * 4096);
     ck_assert_uint_eq(last.allocated.value, 20);
+    ck_assert_int_eq(last.allocator_ms, base_ms + 20000);
     ck_assert(history_last(history, base_ms, base_ms + 15500, &last));
     ck_assert_uint_eq(last.rss.value, 15 * 4096);
     ck_assert_uint_eq(last.allocated.value, 10);
     ck_assert(history_last(history, base_ms + 21000, base_ms + 22000, &last));
-    ck_assert(!last.allocated.known);
+    ck_assert(!last.allocated.known && last.allocator_ms == 0);
     ck_assert(!history_last(history, base_ms + 26000, INT64_MAX, &last));
     ck_assert(!history_last(history, 0, 1, &last));
     another.pid++;

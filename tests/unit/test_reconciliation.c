@@ -13,19 +13,22 @@
         true, (uint64_t)((n)*1048576.0)                                        \
     }
 
-enum { SINCE_MS = 1000 }; /* 1970-01-01 00:00:01 */
+enum { SINCE_MS = 1000, TAKEN_MS = 9000 }; /* 1970-01-01 00:00:01 */
 
 static const struct {
     double bytes; /* MB, of the profile */
     uint64_t samples;
+    double margin; /* MB */
     int64_t since_ms;
     struct snapshot_memory memory;
     const char *line;
     const char *version; /* NULL: whose samples take one page each */
+    int64_t allocator_late_ms, rss_late_ms;
 } cases[] = {
     /* all there is */
     {100,
      2500,
+     2,
      SINCE_MS,
      {.allocated = MB(120.5),
       .active = MB(130.25),
@@ -37,8 +40,8 @@ static const struct {
       .cgroup_limit = MB(2048)},
      "profile 100.0 MB (2500 samples since 1970-01-01 00:00:01 UTC) of 120.5 "
      "MB allocated: 20.5 more, up to 9.8 of it pages of the samples "
-     "themselves, "
-     "the rest allocated while profiling was off, or noise (+-2.0); "
+     "themselves, the rest allocated while profiling was off, which no sample "
+     "sees (sampling alone: +-2.0 in 95% of cases); "
      "active 130.2: 9.8 free parts of pages in use; resident 140.5: 10.2 "
      "metadata (4.0) and free pages not given back yet; RSS 190.8: 50.2 "
      "outside jemalloc (files 30.0, thread stacks, other mappings); cgroup "
@@ -46,34 +49,41 @@ static const struct {
     /* four pages each: not more than there is to explain */
     {100,
      2500,
+     2,
      SINCE_MS,
      {.allocated = MB(120.5)},
      "profile 100.0 MB (2500 samples since 1970-01-01 00:00:01 UTC) of 120.5 "
      "MB allocated: 20.5 more, up to 20.5 of it pages of the samples "
-     "themselves, the rest allocated while profiling was off, or noise "
-     "(+-2.0)",
+     "themselves, the rest allocated while profiling was off, which no sample "
+     "sees (sampling alone: +-2.0 in 95% of cases)",
      "5.3.0-0-g54eaed1d"},
     /* less than the noise: not named */
     {100,
      400,
+     10,
      SINCE_MS,
      {.allocated = MB(150)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
-     "allocated: 50.0 allocated while profiling was off, or noise (+-5.0)"},
+     "allocated: 50.0 more, allocated while profiling was off, which no sample "
+     "sees (sampling alone: +-10.0 in 95% of cases)"},
     /* within the noise: no gap is told */
     {100,
      400,
+     10,
      SINCE_MS,
      {.allocated = MB(109)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 109.0 MB "
-     "allocated: as near as so many samples tell (+-5.0)"},
+     "allocated: as near as samples tell (+-10.0 in 95% of cases)"},
     {100,
      400,
+     10,
      0,
      {.allocated = MB(50)},
      "profile 100.0 MB (400 samples, profiling is not active) of 50.0 MB "
-     "allocated: 50.0 too much: noise (+-5.0), or freed since"},
+     "allocated: 50.0 too much: freed since, or chance (+-10.0 in 95% of "
+     "cases)"},
     {0,
+     0,
      0,
      SINCE_MS,
      {.allocated = MB(50), .active = MB(60)},
@@ -84,6 +94,7 @@ static const struct {
     {0,
      0,
      0,
+     0,
      {.resident = MB(100), .rss = MB(60), .cgroup_current = MB(70)},
      "profile 0.0 MB (0 samples, profiling is not active); resident 100.0; RSS "
      "60.0: 40.0 of jemalloc's is swapped out or was never touched; cgroup "
@@ -91,12 +102,46 @@ static const struct {
     {0,
      0,
      0,
+     0,
      {.resident = MB(100), .rss = MB(105), .rss_file = MB(9)},
      "profile 0.0 MB (0 samples, profiling is not active); resident 100.0; RSS "
      "105.0: 9.0 of files, and jemalloc's figure has pages that were never "
      "touched"},
+    /* ten large blocks are seen for certain */
+    {640,
+     10,
+     0,
+     SINCE_MS,
+     {.allocated = MB(641)},
+     "profile 640.0 MB (10 samples since 1970-01-01 00:00:01 UTC) of 641.0 MB "
+     "allocated: 1.0 more, allocated while profiling was off, which no sample "
+     "sees (sampling alone: +-0.0 in 95% of cases)"},
+    /* what is not of one moment is not subtracted */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(160), .resident = MB(170), .rss = MB(231)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 160.0 MB "
+     "allocated 9.0 s before: not compared; resident 170.0; RSS 231.0, not of "
+     "the moment of jemalloc's: not compared",
+     NULL,
+     -9000 + 1,
+     0},
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(160), .resident = MB(170), .rss = MB(180)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 160.0 MB "
+     "allocated 1.6 s after: not compared; resident 170.0; RSS 180.0: 10.0 "
+     "outside jemalloc (thread stacks, other mappings)",
+     NULL,
+     1600,
+     1600},
     /* only the kernel's, or nothing at all */
     {0,
+     0,
      0,
      0,
      {.rss = MB(60), .cgroup_limit = MB(70)},
@@ -105,20 +150,31 @@ static const struct {
     {0,
      0,
      0,
-     {{false, 0}},
+     0,
+     {.allocator_ms = 0},
      "profile 0.0 MB (0 samples, profiling is not active)"},
 };
 
 START_TEST(every_gap_is_told_with_what_explains_it)
 {
+    const double error = cases[_i].margin * 1048576.0 / PROFILE_95;
+    const struct profile_stack stack = {.variance = error * error};
     struct profile profile = {
         .bytes = cases[_i].bytes * 1048576.0,
         .samples = cases[_i].samples,
-        .origin = {.live = true, .active_since_ms = cases[_i].since_ms}};
+        .stacks = &stack,
+        .stack_count = 1,
+        .origin = {.live = true,
+                   .taken_ms = TAKEN_MS,
+                   .active_since_ms = cases[_i].since_ms}};
+    struct snapshot_memory memory = cases[_i].memory;
     struct buffer line;
 
+    memory.allocator_ms = TAKEN_MS + cases[_i].allocator_late_ms;
+    memory.rss_ms = TAKEN_MS + cases[_i].rss_late_ms;
+
     buffer_init(&line, 1024);
-    reconciliation_write(&profile, &cases[_i].memory,
+    reconciliation_write(&profile, &memory,
                          cases[_i].version ? cases[_i].version : "5.3.1",
                          &line);
     ck_assert_str_eq(line.data, cases[_i].line);
@@ -137,9 +193,13 @@ START_TEST(a_snapshot_keeps_the_figures)
                           .retained = MB(6),
                           .rss = MB(7),
                           .rss_file = MB(8),
-                          .cgroup_current = MB(9)};
+                          .cgroup_current = MB(9),
+                          .allocator_ms = 10,
+                          .taken_ms = 11};
 
     reconciliation_take(&stats, &memory);
+    ck_assert_int_eq(memory.allocator_ms, 10);
+    ck_assert_int_eq(memory.rss_ms, 11);
     ck_assert_uint_eq(memory.retained.value, 6 << 20);
     ck_assert_uint_eq(memory.cgroup_current.value, 9 << 20);
     ck_assert(memory.allocated.known && !memory.cgroup_limit.known);

@@ -101,6 +101,31 @@ START_TEST(the_head_alone_tells_what_a_list_shows)
 }
 END_TEST
 
+/* Its head has no times of the memory, the last 16 bytes in front of the
+ * checksum. */
+START_TEST(a_file_of_version_1_is_read)
+{
+    enum { TIMES = 16, SUM = 4 };
+    uint32_t size, sum;
+    struct snapshot *copy;
+
+    memcpy(&size, file.data + 12, sizeof(size));
+    memmove(file.data + size - SUM - TIMES, file.data + size - SUM,
+            file.size - (size - SUM));
+    size -= TIMES;
+    file.size -= TIMES;
+    file.data[8] = 1;
+    memcpy(file.data + 12, &size, sizeof(size));
+    sum = (uint32_t)crc32(0, (const Bytef *)file.data, size - SUM);
+    memcpy(file.data + size - SUM, &sum, sizeof(sum));
+    copy = snapshot_decode(file.data, file.size, &err);
+    ck_assert_msg(copy != NULL, "%s", err.text);
+    original->memory.allocator_ms = original->memory.rss_ms = 0;
+    fixture_same(original, copy);
+    snapshot_unref(copy);
+}
+END_TEST
+
 START_TEST(a_note_is_cut_where_a_list_shows_it)
 {
     struct store_entry entry;
@@ -575,6 +600,7 @@ main(void)
     tcase_add_test(tc, an_empty_profile_comes_back);
     tcase_add_test(tc, equal_texts_are_one_text);
     tcase_add_test(tc, the_head_alone_tells_what_a_list_shows);
+    tcase_add_test(tc, a_file_of_version_1_is_read);
     tcase_add_test(tc, a_note_is_cut_where_a_list_shows_it);
     tcase_add_test(tc, a_difference_is_not_kept);
     tcase_add_test(tc, no_cut_file_is_read);

@@ -48,7 +48,7 @@ make_stats(const char *from)
     struct stats *stats = stats_parse(from, strlen(from), &err);
 
     ck_assert_msg(stats != NULL, "%s", err.text);
-    stats->taken_ms = 1795228267000;
+    stats->taken_ms = stats->allocator_ms = 1795228267000;
     return stats;
 }
 
@@ -157,6 +157,7 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
 {
     struct profile profile = {.bytes = 52428800, .samples = 42};
     struct snapshot snapshot = {.profile = &profile,
+                                .taken_ms = 1795228267500,
                                 .hello = {.active_since_ms = 1795228260000}};
     struct stats *stats = make_stats(text);
     struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
@@ -169,14 +170,14 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         produce(&table_memory, &scope),
         "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
         "1048576|136314880|7340032|209715200|419430400|52428800|42|10485760|"
-        "active exceeds allocated by 10.0 MiB: free parts of pages in use "
-        "(fragmentation); resident exceeds active and metadata by 5.0 MiB: "
+        "active exceeds allocated by 10.0 MB: free parts of pages in use "
+        "(fragmentation); resident exceeds active and metadata by 5.0 MB: "
         "free pages not given back to the kernel yet; rss exceeds resident by "
-        "10.0 MiB: not jemalloc's (stacks, code, other allocators), mapped "
-        "files are 7.0 MiB of rss; the cgroup uses 50% of its limit; the "
-        "profile has 50.0 MiB, 50% of allocated: what was allocated since "
+        "10.0 MB: not jemalloc's (stacks, code, other allocators), mapped "
+        "files are 7.0 MB of rss; the cgroup uses 50% of its limit; the "
+        "profile has 50.0 MB, 50% of allocated: what was allocated since "
         "2026-11-21 02:31:00 UTC, when profiling became active, and is still "
-        "in use; an estimate from samples; up to 0.7 MiB of allocated are "
+        "in use; an estimate from samples; up to 0.7 MB of allocated are "
         "pages of the samples themselves\n");
     stats_unref(stats);
 }
@@ -192,7 +193,7 @@ static const struct {
      {false, 0},
      "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
      "1048576|124780544|NULL|NULL|NULL|NULL|NULL|-1048576|",
-     "resident exceeds rss by 1.0 MiB: pages never touched, or swapped out; "
+     "resident exceeds rss by 1.0 MB: pages never touched, or swapped out; "
      "the cgroup cannot be read from here; profile_bytes is NULL"},
     {text,
      {true, 1000000000},
@@ -217,6 +218,29 @@ static const struct {
      "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|5|",
      "built without statistics"},
 };
+
+/* 60 MB were allocated between the two looks. */
+START_TEST(what_is_not_of_one_moment_is_not_subtracted)
+{
+    struct profile profile = {.bytes = 52428800, .samples = 42};
+    struct snapshot snapshot = {.profile = &profile, .taken_ms = 1795228267000};
+    struct stats *stats = make_stats(text);
+    struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
+    const char *row;
+
+    stats->rss = known(125829120 + 62914560);
+    stats->allocator_ms -= 1600;
+    row = produce(&table_memory, &scope);
+    ck_assert_msg(strstr(row, "|188743680|NULL|NULL|NULL|52428800|42|NULL|") !=
+                      NULL,
+                  "%s", row);
+    ck_assert_ptr_nonnull(strstr(row,
+                                 "; jemalloc's figures are 1.6 s older than "
+                                 "rss, which is not compared with them;"));
+    ck_assert_ptr_nonnull(strstr(row, "the profile has 50.0 MB: what was"));
+    stats_unref(stats);
+}
+END_TEST
 
 START_TEST(what_is_not_known_is_null_and_said)
 {
@@ -245,6 +269,7 @@ main(void)
     tcase_add_test(tc, bins_and_arenas_are_rows);
     tcase_add_test(tc, without_jemalloc_the_allocators_tables_are_errors);
     tcase_add_test(tc, memory_is_one_row_with_its_gaps_in_words);
+    tcase_add_test(tc, what_is_not_of_one_moment_is_not_subtracted);
     tcase_add_loop_test(tc, what_is_not_known_is_null_and_said, 0,
                         sizeof(gaps) / sizeof(gaps[0]));
     suite_add_tcase(suite, tc);

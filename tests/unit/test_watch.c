@@ -114,6 +114,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
     if (ticket->kind == JOB_STATS) {
         result->stats = stats_parse("stats.allocated 77\n", 19, err);
         ck_assert_ptr_nonnull(result->stats);
+        result->stats->allocator_ms = clock_wall_ms();
         return TICKET_DONE;
     }
     pthread_mutex_lock(&lock);
