@@ -122,6 +122,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     }
     memcpy(who.user, s->wanted_user, sizeof(who.user));
     who.privileges = privileges;
+    who.trusted = !by_password;
     if (s->tls) {
         who.tls_version = tls_stream_version(s->tls);
         who.tls_cipher = tls_stream_cipher(s->tls);
@@ -137,7 +138,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     s->sql = sql;
     s->who = who;
     s->by_password = by_password;
-    registry_set_user(&s->server->registry, &s->entry, who.user);
+    registry_set_user(&s->server->registry, &s->entry, &who);
     if (database.size > 0 && sql_session_use(sql, database, &err) != 0) {
         session_fail(s, &err);
         return;

@@ -283,7 +283,7 @@ admit(struct session *s, struct error *err)
     }
     sql_session_set_channel(s->sql, &s->peer->channel);
     s->who = who;
-    registry_set_user(&s->server->registry, &s->entry, who.user);
+    registry_set_user(&s->server->registry, &s->entry, &who);
     return 0;
 }
 

@@ -82,10 +82,11 @@ registry_remove(struct registry *r, struct registry_entry *e)
 
 void
 registry_set_user(struct registry *r, struct registry_entry *e,
-                  const char *user)
+                  const struct sql_identity *who)
 {
     pthread_mutex_lock(&r->lock);
-    snprintf(e->user, sizeof(e->user), "%s", user);
+    snprintf(e->user, sizeof(e->user), "%s", who->user);
+    e->trusted = who->trusted;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -165,7 +166,7 @@ registry_count_user(struct registry *r, const char *user,
 
     pthread_mutex_lock(&r->lock);
     for (const struct registry_entry *e = r->first; e; e = e->next)
-        n += e != except && strcmp(e->user, user) == 0;
+        n += e != except && !e->trusted && strcmp(e->user, user) == 0;
     pthread_mutex_unlock(&r->lock);
     return n;
 }
@@ -177,6 +178,7 @@ copy_row(const struct registry_entry *e, uint64_t now_ms,
     memset(row, 0, sizeof(*row));
     row->id = e->id;
     memcpy(row->user, e->user, sizeof(row->user));
+    row->trusted = e->trusted;
     memcpy(row->host, e->host, sizeof(row->host));
     memcpy(row->database, e->database, sizeof(row->database));
     snprintf(row->command, sizeof(row->command), "%s", e->command);
@@ -215,7 +217,8 @@ mark(struct registry *r, uint32_t id, bool query_only,
         error_set(err, ER_NO_SUCH_THREAD, "Unknown thread id: %u", id);
         return -1;
     }
-    if (!(by->privileges & PRIVILEGE_ADMIN) && strcmp(by->user, e->user) != 0) {
+    if (!(by->privileges & PRIVILEGE_ADMIN) &&
+        (by->trusted != e->trusted || strcmp(by->user, e->user) != 0)) {
         error_set(err, ER_KILL_DENIED, "You are not owner of thread %u", id);
         return -1;
     }

@@ -26,6 +26,7 @@ struct registry_entry {
     struct registry_entry *next, *previous;
     uint32_t id;
     char user[SQL_NAME_MAX + 1];
+    bool trusted; /* as in struct sql_identity */
     char host[SQL_HOST_MAX + 8];
     char database[SQL_NAME_MAX + 1];
     const char *command; /* static */
@@ -59,7 +60,7 @@ void registry_add(struct registry *r, struct registry_entry *e,
 void registry_remove(struct registry *r, struct registry_entry *e);
 
 void registry_set_user(struct registry *r, struct registry_entry *e,
-                       const char *user);
+                       const struct sql_identity *who);
 void registry_set_database(struct registry *r, struct registry_entry *e,
                            const char *database);
 /* info: the statement's text (cut), or size 0 for none.  now_ms: clock_ms's,
@@ -76,7 +77,7 @@ void registry_set_state(struct registry *r, struct registry_entry *e,
 enum registry_kill registry_take_kill(struct registry *r,
                                       struct registry_entry *e);
 
-/* Sessions of this user, besides except (may be NULL). */
+/* Sessions of this account, besides except (may be NULL). */
 size_t registry_count_user(struct registry *r, const char *user,
                            const struct registry_entry *except);
 

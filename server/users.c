@@ -48,6 +48,14 @@ users_check_name(const char *name, struct error *err)
     size_t size = strlen(name);
     bool fits = size > 0 && size <= USERS_NAME_MAX;
 
+    if (strcmp(name, USERS_RESERVED) == 0) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the name '" USERS_RESERVED "' is reserved for who logs in "
+                  "over the unix socket without a password; choose another "
+                  "one");
+        return -1;
+    }
+
     for (size_t i = 0; fits && i < size; i++)
         fits = isalnum((unsigned char)name[i]) || strchr("_.@-", name[i]);
     if (!fits) {

@@ -20,6 +20,8 @@ enum {
     USERS_NAME_MAX = 32 /* MySQL's limit, too */
 };
 
+#define USERS_RESERVED "root" /* the socket's own: login.c */
+
 struct user {
     char name[USERS_NAME_MAX + 1];
     struct verifier verifier;

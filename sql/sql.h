@@ -53,12 +53,16 @@ struct sql_identity {
     char host[SQL_HOST_MAX + 1]; /* "localhost" or the address */
     uint32_t privileges;
     const char *tls_version, *tls_cipher; /* static; NULL without TLS */
+    /* By the operating system's word, without a password: an account of that
+     * name is somebody else. */
+    bool trusted;
 };
 
 /* A row of SHOW PROCESSLIST. */
 struct sql_session_row {
     uint32_t id;
     char user[SQL_NAME_MAX + 1];
+    bool trusted;                /* as in struct sql_identity */
     char host[SQL_HOST_MAX + 8]; /* with the port */
     char database[SQL_NAME_MAX + 1];
     char command[16]; /* "Query", "Sleep", ... */

@@ -81,7 +81,8 @@ produce(const struct catalog_scope *scope, struct rowset *out, bool whole)
         out->failed = true;
     for (size_t i = 0; i < count; i++)
         if ((who->privileges & PRIVILEGE_ADMIN) ||
-            strcmp(rows[i].user, who->user) == 0)
+            (rows[i].trusted == who->trusted &&
+             strcmp(rows[i].user, who->user) == 0))
             add_session(out, &rows[i], whole);
     mem_free(rows);
 }

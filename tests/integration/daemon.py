@@ -359,7 +359,8 @@ def test_passwords(directory):
     with open(config, encoding="ascii") as f:
         assert password not in f.read()
     for arguments, text in (
-            ([config, "a b"], "a user's name"), ([config], "usage"),
+            ([config, "a b"], "a user's name"),
+            ([config, "root"], "the name 'root' is reserved"), ([config], "usage"),
             ([config, "bob", "--privileges", "god"], "god"),
             ([config, "bob", "--stdin"], "no password on stdin"),
             ([directory, "bob"], "not a regular file")):

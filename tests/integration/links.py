@@ -53,7 +53,7 @@ class Cluster:
             relay = self.relays.get(n)
             return relay.port if relay and i == A else self.ports[n]
         node = Node(program=REAL, listen=f"127.0.0.1:{self.ports[i]}",
-                    users=[("root", b"root", "status, profile, control, cluster, admin")], start=False,
+                    users=[("boss", b"boss", "status, profile, control, cluster, admin")], start=False,
                     settings=self.text(i, shown),
                     arguments=["--node-id", str(i)])
         self.nodes[i] = node

@@ -235,6 +235,8 @@ static const struct {
     {"[node]\nuser =\n", "f:2: user = : must be the name of a user"},
     {"[user]\n", "f:1: unknown section [user]"},
     {"[user ]\n", "f:1: [user ]: a user's name must be"},
+    {"[user root]\n" AUTH PRIV,
+     "f:1: [user root]: the name 'root' is reserved"},
     {"[user a b]\n" AUTH PRIV, "f:1: [user a b]: a user's name must be"},
     {"[user 123456789012345678901234567890123]\n" AUTH PRIV,
      "f:1: [user 123456789012345678901234567890123]: a user's name must"},

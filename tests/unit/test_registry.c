@@ -10,6 +10,10 @@ static int wakes;
 static struct registry registry;
 static struct registry_entry entries[4];
 
+static const struct sql_identity ann = {"ann", "localhost", PRIVILEGE_STATUS};
+static const struct sql_identity bob = {"bob", "localhost", PRIVILEGE_STATUS};
+static const struct sql_identity boss = {"eve", "localhost", PRIVILEGE_ADMIN};
+
 static void
 count_wake(void *arg)
 {
@@ -24,7 +28,7 @@ setup(void)
     registry_init(&registry, (struct waker){count_wake, NULL});
     for (int i = 0; i < 4; i++) {
         registry_add(&registry, &entries[i], "localhost");
-        registry_set_user(&registry, &entries[i], i < 2 ? "ann" : "bob");
+        registry_set_user(&registry, &entries[i], i < 2 ? &ann : &bob);
     }
 }
 
@@ -35,9 +39,6 @@ teardown(void)
         registry_remove(&registry, &entries[i]);
     registry_fini(&registry);
 }
-
-static const struct sql_identity ann = {"ann", "localhost", PRIVILEGE_STATUS};
-static const struct sql_identity boss = {"eve", "localhost", PRIVILEGE_ADMIN};
 
 START_TEST(ids_ascend_from_one_and_are_listed_so)
 {
@@ -92,6 +93,25 @@ START_TEST(only_the_owner_and_admins_kill)
 }
 END_TEST
 
+/* The operating system's ann and an account of that name are two. */
+START_TEST(a_name_alone_makes_no_owner)
+{
+    struct sql_identity local = ann;
+    struct sql_session_row rows[4];
+    struct error err;
+
+    local.trusted = true;
+    registry_set_user(&registry, &entries[0], &local);
+    ck_assert_int_eq(registry_kill(&registry, 1, false, &ann, &err), -1);
+    ck_assert_uint_eq(err.code, ER_KILL_DENIED);
+    ck_assert_int_eq(registry_kill(&registry, 2, false, &local, &err), -1);
+    ck_assert_int_eq(registry_kill(&registry, 1, false, &local, &err), 0);
+    ck_assert_uint_eq(registry_count_user(&registry, "ann", NULL), 1);
+    ck_assert_uint_eq(registry_list(&registry, rows, 4), 4);
+    ck_assert(rows[0].trusted && !rows[1].trusted);
+}
+END_TEST
+
 START_TEST(a_kill_never_hits_the_next_statement)
 {
     struct span text = {"SELECT 1", 8};
@@ -135,6 +155,7 @@ main(void)
     tcase_add_test(tc, ids_ascend_from_one_and_are_listed_so);
     tcase_add_test(tc, ids_that_wrap_skip_those_in_use);
     tcase_add_test(tc, only_the_owner_and_admins_kill);
+    tcase_add_test(tc, a_name_alone_makes_no_owner);
     tcase_add_test(tc, a_kill_never_hits_the_next_statement);
     tcase_add_test(tc, long_statements_are_cut_between_characters);
     suite_add_tcase(suite, tc);
