@@ -15,10 +15,10 @@
 
 #include "buffer.h"
 #include "config_cluster.h"
+#include "errors.h"
 #include "marks.h"
 #include "setting.h"
 
-struct error;
 struct users;
 
 enum {
@@ -68,6 +68,7 @@ struct config {
     struct config_address listen;
     bool listen_told; /* or it is the default, or this node's [peer] */
     char state_dir[CONFIG_PATH_MAX];
+    char state_note[ERROR_TEXT_MAX]; /* why it is an unusual one, or "" */
     char socket[CONFIG_PATH_MAX];
     char user[64]; /* "" stays who it is */
     char exe[CONFIG_PATH_MAX];

@@ -512,6 +512,7 @@ daemon_run(const struct arguments *arguments)
         rc = EX_OSERR;
         daemon_say(&err);
     } else {
+        daemon_say_note(&d->config);
         rc = start(d, &err);
         if (rc == 0)
             uv_run(&d->loop, UV_RUN_DEFAULT);

@@ -25,6 +25,13 @@ daemon_say_faults(const struct config_faults *faults)
         fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
 }
 
+void
+daemon_say_note(const struct config *config)
+{
+    if (*config->state_note)
+        fprintf(stderr, "heapwired: %s\n", config->state_note);
+}
+
 int
 daemon_check_user(const struct config *config, struct account *account,
                   struct error *err)
@@ -115,6 +122,7 @@ daemon_check(const struct arguments *arguments)
     config_faults_init(&faults);
     rc = config_load(&config, &arguments->config, &faults);
     daemon_say_faults(&faults);
+    daemon_say_note(&config);
     if (check_surroundings(&config) != 0)
         rc = -1;
     if (rc == 0)

@@ -12,6 +12,8 @@ struct error;
 
 void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
+/* Where the state directory is, if that is not its usual place. */
+void daemon_say_note(const struct config *config);
 /* *account: whom config names to run as, if anybody. */
 int daemon_check_user(const struct config *config, struct account *account,
                       struct error *err);

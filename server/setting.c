@@ -21,6 +21,7 @@
 #include "errors.h"
 #include "index_keeper.h"
 #include "setting_value.h"
+#include "state_dir_default.h"
 #include "store.h"
 #include "units.h"
 
@@ -460,17 +461,12 @@ setting_defaults(struct config *config)
 static int
 default_state_dir(struct config *config, struct error *err)
 {
-    const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT: one thread so far */
-    unsigned uid = (unsigned)geteuid();
     char path[CONFIG_PATH_MAX];
+    struct error instead;
 
-    if (uid == 0)
-        snprintf(path, sizeof(path), "/run/heapwire/%u", config->node_id);
-    else if (run && *run == '/')
-        snprintf(path, sizeof(path), "%s/heapwire/%u", run, config->node_id);
-    else
-        snprintf(path, sizeof(path), "/tmp/heapwire-%u/%u", uid,
-                 config->node_id);
+    state_dir_default(config->node_id, path, sizeof(path), &instead);
+    snprintf(config->state_note, sizeof(config->state_note), "%s",
+             instead.text);
     return set_state_dir(config, path, err);
 }
 

@@ -259,6 +259,9 @@ options_check(struct options *options, const char *heapwired, char *const *envp,
         result = CHECK_REFUSED;
     else if (take_values(options, &text, err) == 0)
         result = CHECK_GOOD;
+    /* Wherever it is, it stays there, for the agent's sake. */
+    if (result == CHECK_GOOD)
+        options->given[SETTING_STATE_DIR] = options->value[SETTING_STATE_DIR];
 out:
     fd_close(ends[0]);
     fd_close(ends[1]);

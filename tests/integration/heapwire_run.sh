@@ -138,6 +138,56 @@ $start -- "$WORK/script" 2>"$WORK/err"
 expect "a script" "78 1" "$? $(grep -c -- --exe "$WORK/err")"
 [ -e "$WORK/untouched" ] || fail "the script was started"
 
+# Whoever has made the usual directory first keeps nobody from starting: another
+# one is taken, said, and found again.  One that was asked for is refused.
+other=$((40000 + $$ % 20000))
+usual=/tmp/heapwire-$other
+as_other() { # as_other ENVIRONMENT OPTION...: its state directory; $WORK/err
+    runtime=$1
+    shift
+    env $runtime setpriv --reuid=$other --regid=$other --clear-groups \
+        "$run" --listen none "$@" -- env 2>"$WORK/err" |
+        field HEAPWIRE_STATE_DIR
+}
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=$other --regid=$other \
+    --clear-groups test -x "$run"; then
+    expect "free" "$usual/10001" "$(as_other "")"
+    expect "said: $(cat "$WORK/err")" 0 "$(lines "$WORK/err")"
+    expect "its own" "$usual/10001" "$(as_other "")"
+    rm -rf "$usual"
+    elsewhere=
+    for how in "mkdir $usual" "mkdir -m 777 $usual" "touch $usual" \
+        "ln -s $WORK $usual" "ln -s /no/such $usual"; do
+        eval "$how"
+        mkdir -p "$usual-0000000000" # a bait that is not its own
+        dir=$(as_other "")
+        case $dir in
+        "$usual"-??????????/10001) ;;
+        *) fail "$how: $dir, $(cat "$WORK/err")" ;;
+        esac
+        [ "$dir" != "$usual-0000000000/10001" ] || fail "$how: the bait"
+        [ "$dir" = "${elsewhere:-$dir}" ] || fail "$how: not found again: $dir"
+        elsewhere=$dir
+        expect "$how: mode, owner" "700 $other" "$(stat -c '%a %u' "$dir")"
+        file_has "$WORK/err" "$usual/10001 is not safe: .* is $dir (" ||
+            fail "$how: $(cat "$WORK/err")"
+        as_other "" --state-dir "$usual/10001" | grep . && fail "$how: explicit"
+        [ "$how" = "ln -s $WORK $usual" ] ||
+            file_has "$WORK/err" "nothing was started\|cannot " ||
+            fail "$how: explicit: $(cat "$WORK/err")"
+        rm -rf "$usual"
+    done
+    expect "the usual one again" "$usual/10001" "$(as_other "")"
+    mkdir "$WORK/runtime"
+    expect "somebody else's XDG_RUNTIME_DIR" "$usual/10001" \
+        "$(as_other "XDG_RUNTIME_DIR=$WORK/runtime")"
+    file_has "$WORK/err" "XDG_RUNTIME_DIR (.*) is no directory of uid $other" ||
+        fail "$(cat "$WORK/err")"
+    rm -rf "$usual" "$usual"-*
+else
+    echo "skipped: the usual state directory of other users (needs root)"
+fi
+
 # The configuration file says it as well.
 printf '[node]\nstate_dir = %s\nlisten = none\njemalloc = no\n' \
     "$WORK/filed" >"$WORK/ini"

@@ -1,0 +1,131 @@
+/* state_dir_default.c - see state_dir_default.h. */
+#include "state_dir_default.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "state_dir.h"
+
+#define SHARED "/tmp"
+
+enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_ROOM = PATH_MAX - 16 };
+
+/* A directory of ours, itself and no link to one, that others cannot use. */
+static bool
+is_own(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Of this user; false: there is none that is fit. */
+static bool
+find_runtime(char base[BASE_ROOM], struct error *instead)
+{
+    const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT: one thread so far */
+    struct stat st;
+
+    if (!run || *run != '/')
+        return false;
+    if (stat(run, &st) == 0 && st.st_uid == geteuid() &&
+        (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(run, W_OK) == 0 &&
+        snprintf(base, BASE_ROOM, "%s/heapwire", run) < BASE_ROOM)
+        return true;
+    error_set(instead, ER_WRONG_VALUE,
+              "XDG_RUNTIME_DIR (%s) is no directory of uid %u's own", run,
+              (unsigned)geteuid());
+    return false;
+}
+
+/* One that we made on an earlier run: the first by name. */
+static bool
+find_own(const char *prefix, char name[NAME_ROOM])
+{
+    DIR *dir = opendir(SHARED);
+    struct dirent *entry;
+    char path[PATH_MAX];
+
+    name[0] = '\0';
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
+    while (dir && (entry = readdir(dir)) != NULL) {
+        size_t size = strlen(entry->d_name);
+
+        snprintf(path, sizeof(path), SHARED "/%s", entry->d_name);
+        if (size < NAME_ROOM &&
+            strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+            (!*name || strcmp(entry->d_name, name) < 0) && is_own(path))
+            memcpy(name, entry->d_name, size + 1);
+    }
+    if (dir)
+        closedir(dir);
+    return *name != '\0';
+}
+
+static void
+make_up(const char *prefix, char name[NAME_ROOM])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    unsigned char drawn[RANDOM_LETTERS] = {0};
+    size_t size = strlen(prefix);
+
+    memcpy(name, prefix, size);
+    (void)!getrandom(drawn, sizeof(drawn), 0);
+    for (int i = 0; i < RANDOM_LETTERS; i++)
+        name[size++] = letters[drawn[i] % (sizeof(letters) - 1)];
+    name[size] = '\0';
+}
+
+/* Under a name that anybody may know: fit unless somebody has made it. */
+static bool
+is_free_or_own(const char *base)
+{
+    struct stat st;
+
+    return is_own(base) || (lstat(base, &st) != 0 && errno == ENOENT);
+}
+
+void
+state_dir_default(uint32_t node_id, char *out, size_t size,
+                  struct error *instead)
+{
+    char base[BASE_ROOM], prefix[NAME_ROOM - RANDOM_LETTERS], name[NAME_ROOM];
+    struct error why = {0}, fault;
+    unsigned id = node_id;
+
+    memset(instead, 0, sizeof(*instead));
+    if (geteuid() == 0) {
+        snprintf(out, size, "/run/heapwire/%u", id);
+        return;
+    }
+    if (find_runtime(base, &why)) {
+        snprintf(out, size, "%s/%u", base, id);
+        if (state_dir_check(out, &fault) == 0)
+            return;
+        why = fault;
+    }
+    snprintf(base, sizeof(base), SHARED "/heapwire-%u", (unsigned)geteuid());
+    snprintf(out, size, "%s/%u", base, id);
+    if (is_free_or_own(base) && state_dir_check(out, &fault) == 0)
+        goto out;
+    error_set(&why, ER_WRONG_VALUE, "%s is not safe", out);
+    snprintf(prefix, sizeof(prefix), "heapwire-%u-", (unsigned)geteuid());
+    if (!find_own(prefix, name))
+        make_up(prefix, name);
+    snprintf(out, size, SHARED "/%s/%u", name, id);
+out:
+    if (*why.text)
+        error_set(instead, ER_WRONG_VALUE,
+                  "%s: the state directory is %s (--state-dir names another)",
+                  why.text, out);
+}
