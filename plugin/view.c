@@ -15,11 +15,11 @@
 const struct view_form view_forms[] = {
     {"dot", false, true, false, false, profile_dot},
     {"text", false, true, false, false, profile_text},
-    {"top", false, true, false, false, profile_top},
+    {"top", false, true, false, true, profile_top},
     {"tree", false, true, false, true, profile_tree},
     {"collapsed", false, true, false, true, profile_collapsed},
     {"flamegraph", true, true, false, true, profile_flamegraph},
-    {"svg", true, true, false, false, graphviz_svg},
+    {"svg", true, true, false, true, graphviz_svg},
     {"pprof", true, true, true, true, profile_pprof},
     {"raw", false, false, false, false, profile_raw},
 };

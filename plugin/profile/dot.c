@@ -216,12 +216,14 @@ int
 profile_dot(const struct profile *profile, const struct view_options *options,
             struct buffer *out, struct error *err)
 {
-    struct graph *graph = graph_new(profile, options, err);
+    struct view_options jeprofs = options ? *options : view_defaults;
+    struct graph *graph;
 
+    jeprofs.jeprof_names = true;
+    options = &jeprofs;
+    graph = graph_new(profile, options, err);
     if (!graph)
         return -1;
-    if (!options)
-        options = &view_defaults;
     add_head(out, profile, graph, options);
     for (uint32_t i = 0; i < graph->node_count; i++)
         add_node(out, graph, options, i);

@@ -178,3 +178,104 @@ function_name_shorten(struct span name, struct buffer *out)
     memmove(text, text + type, size - type);
     buffer_claim(out, size - type);
 }
+
+/* ---- with template arguments ---- */
+
+static bool
+begins(const char *text, const char *end, const char *word)
+{
+    size_t size = strlen(word);
+
+    return (size_t)(end - text) >= size && memcmp(text, word, size) == 0;
+}
+
+/* Behind "operator" and its sign, which may look like brackets, at text; text
+ * itself when that is none. */
+static const char *
+behind_operator(const char *text, const char *end)
+{
+    static const char word[] = "operator";
+    const char *at = text + sizeof(word) - 1;
+
+    if (!begins(text, end, word) || (at < end && is_word(*at)))
+        return text;
+    if (begins(at, end, "()"))
+        return at + 2;
+    while (at < end && strchr("<>=-", *at) && *at)
+        at++;
+    return at;
+}
+
+/* Behind what may follow a function's arguments. */
+static const char *
+behind_qualifiers(const char *text, const char *end)
+{
+    static const char *const words[] = {" const", " volatile", " &&", " &",
+                                        " noexcept"};
+    const size_t count = sizeof(words) / sizeof(words[0]);
+
+    for (size_t i = 0; i < count;) {
+        if (begins(text, end, words[i])) {
+            text += strlen(words[i]);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    return text;
+}
+
+/* Of a name: where it begins, where its arguments do and what follows them. */
+struct plain_parts {
+    const char *first, *arguments, *behind;
+};
+
+/* False: it has none, or its brackets do not match. */
+static bool
+find_parts(const char *text, const char *end, struct plain_parts *parts)
+{
+    const char *opened = NULL, *next;
+    bool operator_seen = false;
+    size_t depth = 0;
+
+    parts->first = text;
+    for (const char *at = text; at < end; at++) {
+        if (*at == 'o' && (at == text || !is_word(at[-1])) &&
+            (next = behind_operator(at, end)) > at) {
+            operator_seen = operator_seen || depth == 0;
+            at = next - 1;
+        } else if (*at == '(' || *at == '<' || *at == '{') {
+            if (depth++ == 0)
+                opened = *at == '(' ? at : NULL;
+        } else if (*at == ')' || *at == '}' ||
+                   (*at == '>' && (at == text || at[-1] != '-'))) {
+            if (depth-- == 0)
+                return false;
+            if (depth > 0 || !opened)
+                continue;
+            next = behind_qualifiers(at + 1, end);
+            parts->arguments = opened;
+            parts->behind = next;
+            if (next == end || begins(next, end, " ["))
+                return true;
+            at = next - 1;
+        } else if (*at == ' ' && depth == 0 && !operator_seen) {
+            parts->first = at + 1;
+        }
+    }
+    return false;
+}
+
+void
+function_name_plain(struct span name, struct buffer *out)
+{
+    const char *end = name.data + name.size;
+    struct plain_parts parts;
+
+    if (!find_parts(name.data, end, &parts) || parts.first >= parts.arguments) {
+        buffer_add(out, name.data, name.size);
+        return;
+    }
+    buffer_add(out, parts.first, (size_t)(parts.arguments - parts.first));
+    buffer_add(out, parts.behind, (size_t)(end - parts.behind));
+}

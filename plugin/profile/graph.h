@@ -18,7 +18,7 @@ struct view_options;
 
 /* Values are of the measure that was asked for; of a difference signed. */
 struct graph_node {
-    const char *name;  /* short function name, perhaps with " (inline)" */
+    const char *name;  /* as symbols.h has it */
     double flat;       /* allocated by it */
     double cumulative; /* by it and whatever it called */
 };

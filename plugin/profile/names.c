@@ -24,7 +24,7 @@ struct names {
     struct texts *texts;
     size_t limit;
     int references;
-    struct names_made *made; /* atomic */
+    struct names_made *made[NAMES_MADE_KINDS]; /* atomic */
     char note[NOTE_MAX];
 };
 
@@ -65,10 +65,12 @@ names_ref(struct names *names)
 size_t
 names_memory(const struct names *names)
 {
-    const struct names_made *made = names_made(names);
+    size_t bytes =
+        arena_used(names->arena) + names->capacity * sizeof(*names->slots);
 
-    return arena_used(names->arena) + names->capacity * sizeof(*names->slots) +
-           (made ? made->bytes : 0);
+    for (unsigned i = 0; i < NAMES_MADE_KINDS; i++)
+        bytes += names_made(names, i) ? names_made(names, i)->bytes : 0;
+    return bytes;
 }
 
 /* Release pairs with acquire: whoever frees has seen all uses end. */
@@ -78,8 +80,9 @@ names_free(struct names *names)
     if (!names ||
         __atomic_sub_fetch(&names->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    if (names->made)
-        names->made->free(names->made);
+    for (unsigned i = 0; i < NAMES_MADE_KINDS; i++)
+        if (names->made[i])
+            names->made[i]->free(names->made[i]);
     texts_free(names->texts);
     arena_free(names->arena);
     mem_free(names->slots);
@@ -341,18 +344,18 @@ names_count(const struct names *names)
 }
 
 bool
-names_keep_made(struct names *names, struct names_made *made)
+names_keep_made(struct names *names, unsigned kind, struct names_made *made)
 {
     struct names_made *none = NULL;
 
-    return __atomic_compare_exchange_n(&names->made, &none, made, false,
+    return __atomic_compare_exchange_n(&names->made[kind], &none, made, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 struct names_made *
-names_made(const struct names *names)
+names_made(const struct names *names, unsigned kind)
 {
-    return __atomic_load_n(&names->made, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&names->made[kind], __ATOMIC_ACQUIRE);
 }
 
 void

@@ -93,15 +93,19 @@ const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);
 
 /*
- * Something made of them that stays with them, for whoever would make it again.
- * The first that is given stays; false: it is not that.  Any thread.
+ * Something made of them that stays with them, for whoever would make it again:
+ * one of each kind.  The first that is given stays; false: it is not that.  Any
+ * thread.
  */
+enum { NAMES_MADE_KINDS = 2 };
 struct names_made {
     size_t bytes; /* of memory, counted with the names' */
     void (*free)(struct names_made *made);
 };
-bool names_keep_made(struct names *names, struct names_made *made);
-struct names_made *names_made(const struct names *names); /* NULL: none */
+bool names_keep_made(struct names *names, unsigned kind,
+                     struct names_made *made);
+struct names_made *names_made(const struct names *names,
+                              unsigned kind); /* NULL: none */
 
 /* One line that says what could not be named and why; "" when all is well. */
 void names_set_note(struct names *names, const char *note);

@@ -23,6 +23,7 @@ struct draft {
 struct maker {
     const struct profile *profile;
     enum granularity granularity;
+    bool jeprof_names;
     struct texts *texts;
     struct texts *full; /* full names, which are long: only to number them */
     struct buffer scratch;
@@ -79,7 +80,8 @@ shorten(struct maker *m, const char *name, struct draft *draft)
     if (*known == 0) {
         buffer_clear(&m->scratch);
         whole.size = texts_size(m->full, draft->full_name);
-        function_name_shorten(whole, &m->scratch);
+        (m->jeprof_names ? function_name_shorten
+                         : function_name_plain)(whole, &m->scratch);
         if (add_scratch(m, m->texts, known) != 0)
             return -1;
         ++*known;
@@ -113,18 +115,26 @@ begins(const char *symbol, const struct maker *m, uint32_t short_name)
 
 /*
  * jeprof prefers the symbol that nm shows at the address, tagged with where it
- * starts, if the frame's short name is how that symbol begins.
+ * starts, if the frame's short name is how that symbol begins: even an inlined
+ * frame's.  We tag an outermost one that is called as that symbol is.
  */
 static int
-draft_frame(struct maker *m, const struct location *location,
-            const struct frame *frame, struct draft *draft)
+draft_frame(struct maker *m, const struct location *location, uint32_t i,
+            struct draft *draft)
 {
-    if (shorten(m, frame->function, draft) != 0)
+    struct draft symbol;
+
+    if (shorten(m, location->frames[i].function, draft) != 0)
         return -1;
-    if (!location->symbol || !begins(location->symbol, m, draft->short_name))
+    if (!location->symbol ||
+        (m->jeprof_names ? !begins(location->symbol, m, draft->short_name)
+                         : i + 1 < location->frame_count))
         return 0;
-    if (shorten(m, location->symbol, draft) != 0)
+    if (shorten(m, location->symbol, &symbol) != 0)
         return -1;
+    if (!m->jeprof_names && symbol.short_name != draft->short_name)
+        return 0;
+    *draft = symbol;
     return tag_symbol(m, location, &draft->full_name);
 }
 
@@ -344,8 +354,7 @@ draft_all(struct maker *m, const uint32_t *first)
         for (uint32_t k = 0; k < location->frame_count; k++) {
             if (i > 0 && is_as_before(location, k))
                 draft = draft_of(m, first[i] + k - location->frame_count);
-            else if (draft_frame(m, location, &location->frames[k], &draft) !=
-                     0)
+            else if (draft_frame(m, location, k, &draft) != 0)
                 return -1;
             m->short_names[first[i] + k] = draft.short_name;
             m->names[first[i] + k] = draft.full_name;
@@ -374,6 +383,7 @@ symbols_make(const struct profile *profile, const struct view_options *options,
 {
     struct maker m = {.profile = profile,
                       .granularity = options->granularity,
+                      .jeprof_names = options->jeprof_names,
                       .texts = texts};
     size_t locations = profile->location_count, count;
     uint32_t *first = arena_alloc(arena, (locations + 1) * sizeof(*first));

@@ -1,9 +1,10 @@
 /*
  * symbols.h - what the frames of a profile are called in a graph.
  *
- * jeprof's naming: short function names, "(inline)" after inlined ones, and
- * "name@address" where functions of one short name have different symbols;
- * at the granularity that was asked for (granularity.h).
+ * jeprof's naming: short function names (or, unless jeprof_names, those with
+ * their template arguments), "(inline)" after inlined ones, and "name@address"
+ * where functions of one short name have different symbols; at the granularity
+ * that was asked for (granularity.h).
  */
 #ifndef HW_SYMBOLS_H
 #define HW_SYMBOLS_H

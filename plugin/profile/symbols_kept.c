@@ -82,6 +82,7 @@ symbols_kept_get(const struct profile *profile,
                  const struct view_options *options, struct symbols_kept **kept,
                  bool *own)
 {
+    unsigned kind = options->jeprof_names;
     struct symbols_kept *found;
 
     *kept = NULL;
@@ -89,7 +90,7 @@ symbols_kept_get(const struct profile *profile,
     if (!profile->names || options->granularity != GRANULARITY_FUNCTIONS ||
         options->allocator_frames)
         return 0;
-    found = (struct symbols_kept *)names_made(profile->names);
+    found = (struct symbols_kept *)names_made(profile->names, kind);
     if (found && !is_of(found, profile))
         return 0;
     if (!found) {
@@ -97,7 +98,7 @@ symbols_kept_get(const struct profile *profile,
         if (!found)
             return -1;
         *own = found->made.bytes > SYMBOLS_KEPT_BYTES_MAX ||
-               !names_keep_made(profile->names, &found->made);
+               !names_keep_made(profile->names, kind, &found->made);
     }
     if (!found->symbols.has_runs) {
         *kept = found;

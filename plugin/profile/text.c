@@ -197,7 +197,10 @@ int
 profile_text(const struct profile *profile, const struct view_options *options,
              struct buffer *out, struct error *err)
 {
-    return render(profile, options, UINT32_MAX, out, err);
+    struct view_options jeprofs = options ? *options : view_defaults;
+
+    jeprofs.jeprof_names = true;
+    return render(profile, &jeprofs, UINT32_MAX, out, err);
 }
 
 int

@@ -349,6 +349,24 @@ for large in "$dir"/*.large; do
 done
 [ "$(wc -l <"$dir/pipe.err")" -ge 1 ] || { echo "no error was told"; failed=1; }
 
+# Forty sites of one template and forty inlined functions without a linkage name
+# are eighty rows, of a program that ran; jeprof's forms add the former up.
+echo 'int sites_entry(int n); int main(int c, char **) { return sites_entry(c); }' |
+    g++ -O2 -g -o "$dir/sites" -x c++ tests/integration/addresses/sites.cc - \
+        -ljemalloc
+MALLOC_CONF="prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$dir/sites" \
+    "$dir/sites" || :
+for form in --top --text; do
+    "$prof" $form --nodecount=500 --show_bytes "$dir/sites" "$dir"/sites.*.heap \
+        >"$dir/sites.out"
+    found=$(grep -cE ' churn[1-4][0-9] \(inline\)$' "$dir/sites.out" || :)
+    found="$found $(grep -cE 'Site<[1-4][0-9]>::keep' "$dir/sites.out" || :)"
+    case $form:$found in
+    --text:"40 0" | --top:"40 40") ;;
+    *) echo "$form: $found sites"; cat "$dir/sites.out"; failed=1 ;;
+    esac
+done
+
 # A full disk is told.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?

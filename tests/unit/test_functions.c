@@ -1,8 +1,11 @@
 /* test_functions.c - what each function allocated, in bytes and objects. */
 #include "functions.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
+#include "buffer.h"
 #include "graph.h"
 #include "profile_fixture.h"
 #include "suite.h"
@@ -77,6 +80,46 @@ START_TEST(recursion_counts_once)
          "t*: 1: 1000 [0: 0]\n");
     check_function(0, "alpha", 1000, 1, 1000, 1);
     check_function(1, "beta", 0, 0, 1000, 1);
+}
+END_TEST
+
+/* Forty functions of one template, inlined and not, are eighty. */
+START_TEST(template_arguments_tell_functions_apart)
+{
+    enum { SITES = 40, FIRST = 0x10000, STEP = 0x100 };
+    static char called[SITES][64];
+    struct fixture_name list[SITES + 1] = {{0}};
+    struct buffer stacks;
+    struct error err = {0};
+
+    buffer_init(&stacks, 8192);
+    buffer_text(&stacks, "heap_v2/1\n");
+    for (unsigned i = 0; i < SITES; i++) {
+        snprintf(called[i], sizeof(called[i]),
+                 "Site<%u>::go(int)|void run<%u>(int)", i, i);
+        list[i].address = FIRST + i * STEP + 1;
+        list[i].functions = called[i];
+        buffer_format(&stacks, "@ 0x%x\nt*: 1: 100 [0: 0]\n",
+                      FIRST + i * STEP + 1);
+    }
+    profile = fixture_profile(stacks.data, list, NULL);
+    functions = functions_new(profile, &err);
+    ck_assert_ptr_nonnull(functions);
+    ck_assert_uint_eq(functions->count, 2 * SITES);
+    for (unsigned i = 0; i < SITES; i++) {
+        uint32_t first, end;
+        char name[64];
+
+        snprintf(name, sizeof(name), "Site<%u>::go (inline)", i);
+        functions_find(functions, name, strlen(name), &first, &end);
+        ck_assert_uint_eq(end, first + 1);
+        ck_assert_double_gt(
+            functions->list[functions->by_name[first]].flat_bytes, 99);
+        snprintf(name, sizeof(name), "run<%u>", i);
+        functions_find(functions, name, strlen(name), &first, &end);
+        ck_assert_uint_eq(end, first + 1);
+    }
+    buffer_fini(&stacks);
 }
 END_TEST
 
@@ -180,6 +223,7 @@ main(void)
     tcase_add_checked_fixture(tc, NULL, tear_down);
     tcase_add_test(tc, bytes_and_objects_are_weighed_flat_and_cumulative);
     tcase_add_test(tc, recursion_counts_once);
+    tcase_add_test(tc, template_arguments_tell_functions_apart);
     tcase_add_test(tc, a_stack_of_the_allocator_alone_is_nobodys);
     tcase_add_test(tc, an_empty_profile_has_no_functions);
     tcase_add_test(tc, stacks_have_the_frames_that_count);

@@ -248,9 +248,12 @@ END_TEST
 
 START_TEST(names_of_which_nothing_is_left_are_no_nodes)
 {
-    struct graph *graph =
-        graph_of("@ 0x1000 0xb001 0x2001 0x5001\nt*: 1: 10 [0: 0]\n", NULL);
+    struct view_options options = view_defaults;
+    struct graph *graph;
 
+    options.jeprof_names = true;
+    graph =
+        graph_of("@ 0x1000 0xb001 0x2001 0x5001\nt*: 1: 10 [0: 0]\n", &options);
     ck_assert_uint_eq(graph->node_count, 2);
     check_node(graph, 0, "a", 10.000454, 10.000454);
     ck_assert_uint_eq(graph->edge_count, 1);

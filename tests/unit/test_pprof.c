@@ -172,7 +172,7 @@ START_TEST(inlined_frames_are_lines_of_their_location)
     must_have(&d, "2=1 3=8192 4{1=1 } 4{1=2 } }");
     snprintf(line, sizeof(line), "5{1=1 2=%u 3=%u }\n5{1=2 2=%u 3=%u }\n",
              string_of(&d, "ns::put"), string_of(&d, "ns::put(int)"),
-             string_of(&d, "ns::Map::all"),
+             string_of(&d, "ns::Map<int>::all"),
              string_of(&d, "ns::Map<int>::all()"));
     must_have(&d, line);
     buffer_fini(&d.text);

@@ -92,7 +92,7 @@ START_TEST(other_options_and_runs_have_none)
     all.allocator_frames = true;
     ck_assert_ptr_null(get(profile, &lines));
     ck_assert_ptr_null(get(profile, &all));
-    ck_assert_ptr_null(names_made(names));
+    ck_assert_ptr_null(names_made(names, 0));
     profile_free(profile);
     runs = profile_of(run);
     for (int i = 0; i < 2; i++)

@@ -24,11 +24,11 @@ TEN(SITE, 2)
 TEN(SITE, 3)
 TEN(SITE, 4)
 
-namespace {
-
 template <int N> struct Site {
     static void keep(int k) { sink = malloc(N + 100 + k); }
 };
+
+namespace {
 
 struct Held {
     explicit Held(int n) { block = malloc(n); }
@@ -53,6 +53,8 @@ sites_entry(int k)
     TEN(CALL, 4)
     TEN(KEEP, 1)
     TEN(KEEP, 2)
+    TEN(KEEP, 3)
+    TEN(KEEP, 4)
     twice(k);
     [](int n) { sink = malloc(n + 3); }(k);
     return sink == held.block;
