@@ -11,6 +11,7 @@
     const reset = byId('reset'), details = byId('details');
     const search = byId('search'), matched = byId('matched'), head = byId('head');
     const alone = svg === document.documentElement;
+    const title = byId('title'), headline = title.textContent;
     let width = 1200, zoomed = null, pattern = null, box = null, input = null;
 
     const frames = Array.from(svg.querySelectorAll('#frames > g'), (g) => {
@@ -65,6 +66,61 @@
         }
     }
 
+    // The font may be wider than ours: what is too long is cut once more.  All
+    // are measured before any is changed.
+    function clip() {
+        const long = [];
+        for (const frame of frames) {
+            if (!frame.text || !frame.text.textContent || frame.g.style.display)
+                continue;
+            const room = Number(frame.rect.getAttribute('width')) - 2 * PAD;
+            const length = frame.text.getComputedTextLength();
+            if (length > room)
+                long.push([frame.text, Math.floor(room / length * frame.text.textContent.length)]);
+        }
+        for (const [text, columns] of long)
+            text.textContent = fit(text.textContent, columns - 1);
+    }
+
+    // The most of a text that is no wider than room, in pixels.
+    function shorten(text, whole, room) {
+        text.textContent = whole;
+        const length = text.getComputedTextLength();
+        if (length > room)
+            text.textContent = fit(whole, Math.floor(room / length * whole.length) - 1);
+    }
+
+    // Beside what was found there is less room for the title.
+    function layHead() {
+        const found = matched.textContent ? matched.getComputedTextLength() + MARGIN : 0;
+        const room = width - 2 * MARGIN;
+        shorten(title, headline, room - found);
+        const beside = found > 0 && title.getComputedTextLength() > room - 2 * found;
+        title.style.textAnchor = beside ? 'start' : '';
+        title.setAttribute('x', beside ? MARGIN : width / 2);
+    }
+
+    const boxWidth = () => Math.min(320, (width - 2 * MARGIN) * 0.6);
+
+    function layBox() {
+        box.setAttribute('x', width - MARGIN - boxWidth());
+        box.setAttribute('width', boxWidth());
+        input.style.width = boxWidth() + 'px';
+    }
+
+    // Between the way back and the search.
+    function tell(frame) {
+        const right = box && box.style.display === ''
+            ? boxWidth() : search.getComputedTextLength();
+        const from = zoomed ? Number(details.dataset.x) : MARGIN;
+        const room = width - from - 2 * MARGIN - right;
+        const figures = frame ? frame.figures.replace(/\n/g, ', ') : '';
+        const columns = Math.floor(room / CHAR);
+        details.setAttribute('x', from);
+        shorten(details, frame ? fit(frame.name, Math.max(columns - figures.length - 2, 12)) +
+            ': ' + figures : '', room);
+    }
+
     // Those within the zoomed frame, and those it stands upon, faded.
     function draw() {
         const view = zoomed || root;
@@ -82,7 +138,9 @@
             else
                 frame.g.style.display = 'none';
         }
+        clip();
         reset.style.display = zoomed ? '' : 'none';
+        tell(null);
     }
 
     function zoom(frame) {
@@ -104,8 +162,9 @@
     }
 
     function say(text, wrong) {
-        matched.textContent = text;
+        shorten(matched, text, width - 2 * MARGIN);
         matched.classList.toggle('wrong', Boolean(wrong));
+        layHead();
     }
 
     function mark() {
@@ -126,7 +185,7 @@
 
     function find(text) {
         try {
-            pattern = text ? new RegExp(text) : null;
+            pattern = text ? new RegExp(text, 'i') : null;
         } catch (error) {
             pattern = null;
             mark();
@@ -140,23 +199,23 @@
         if (!box) {
             box = document.createElementNS(space, 'foreignObject');
             box.id = 'box';
-            box.setAttribute('width', 320);
             box.setAttribute('height', 26);
             box.setAttribute('y', search.getAttribute('y') - 17);
             input = document.createElementNS('http://www.w3.org/1999/xhtml', 'input');
             input.type = 'text';
-            input.placeholder = 'regular expression';
+            input.placeholder = 'regular expression, any case';
             input.setAttribute('aria-label', 'search functions by regular expression');
-            input.style.cssText = 'box-sizing:border-box;width:320px;height:26px;padding:2px 8px;' +
+            input.style.cssText = 'box-sizing:border-box;height:26px;padding:2px 8px;' +
                 'font:13px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;' +
                 'border:1px solid #888;border-radius:4px';
             input.addEventListener('input', () => find(input.value));
             box.append(input);
             head.append(box);
         }
-        box.setAttribute('x', width - MARGIN - 320);
+        layBox();
         box.style.display = '';
         search.style.display = 'none';
+        tell(null);
         input.focus();
         input.select();
     }
@@ -192,7 +251,8 @@
         for (const text of svg.querySelectorAll('.right'))
             text.setAttribute('x', width - MARGIN);
         if (box)
-            box.setAttribute('x', width - MARGIN - 320);
+            layBox();
+        layHead();
         if (root)
             draw();
     }
@@ -209,11 +269,7 @@
     });
     svg.addEventListener('mouseover', (event) => {
         const frame = frameOf(event);
-        const columns = Math.floor((width - 430 - 110) / CHAR);
-        details.textContent = frame
-            ? fit(frame.name, Math.max(columns - frame.figures.length - 2, 20)) + ': ' +
-                frame.figures.replace(/\n/g, ', ')
-            : '';
+        tell(frame);
     });
     reset.addEventListener('click', () => root && zoom(root));
     search.addEventListener('click', openSearch);
@@ -233,6 +289,7 @@
     window.addEventListener('scroll', () => {
         head.setAttribute('transform', `translate(0 ${alone ? Math.max(window.scrollY, 0) : 0})`);
     });
+    details.dataset.x = details.getAttribute('x');
     svg.append(head);
     search.style.display = '';
     resize();

@@ -119,6 +119,28 @@ FRAMES = """return Array.from(document.querySelectorAll('#frames > g'), (g) => (
 TEXT = "return document.getElementById(arguments[0]).textContent"
 SHOWN = ("return getComputedStyle(document.getElementById(arguments[0]))"
          ".display !== 'none'")
+# What is printed over something else, or outside of the picture or its frame.
+OVERPRINTED = """
+const shown = (text) => text.textContent.trim() && text.getClientRects().length;
+const wide = document.documentElement.getAttribute('width'), wrong = [];
+const head = Array.from(document.querySelectorAll('#head text, #box')).filter(
+    (one) => one.id === 'box' ? one.style.display === '' : shown(one));
+const boxes = head.map((one) => one.getBoundingClientRect());
+head.forEach((one, i) => {
+    if (boxes[i].left < 0 || boxes[i].right > wide)
+        wrong.push(`${one.id || one.textContent} leaves the picture`);
+    for (let k = 0; k < i; k++)
+        if (boxes[i].left < boxes[k].right && boxes[k].left < boxes[i].right &&
+            boxes[i].top < boxes[k].bottom - 2 && boxes[k].top < boxes[i].bottom - 2)
+            wrong.push(`${one.id || one.textContent} over ${head[k].id || head[k].textContent}`);
+});
+for (const text of document.querySelectorAll('#frames text')) {
+    const frame = text.parentNode.querySelector('rect').getBoundingClientRect();
+    const own = text.getBoundingClientRect();
+    if (shown(text) && (own.left < frame.left || own.right > frame.right))
+        wrong.push(`${text.textContent} leaves its frame`);
+}
+return wrong"""
 MARKED = "#ee3cd2"
 passed = 0
 
@@ -172,6 +194,10 @@ def ordinary(browser, path, shots):
     # Searching, by key and by button.
     browser.keys(CONTROL, "f")
     browser.type("^store::")
+    by_case = browser.run(TEXT, "matched")
+    browser.keys(CONTROL, "a")
+    browser.type("^STORE::")
+    check(browser.run(TEXT, "matched") == by_case, "whatever its case", by_case)
     marked = [f for f in browser.run(FRAMES) if f["color"] == MARKED]
     wanted = [f for f in frames if f["name"].startswith("store::")]
     text = browser.run(TEXT, "matched")
@@ -217,6 +243,53 @@ def ordinary(browser, path, shots):
     browser.save(f"{shots}/scrolled.png")
     browser.ask("POST", "/window/rect", {"width": 1300, "height": 900})
     quiet(browser, "ordinary")
+
+
+def narrow(browser, paths, shots):
+    """Nothing overprints anything, whatever is shown, as wide as it is."""
+    for path in paths:
+        name = os.path.basename(path)
+        for width in (600, 500, 900, 1300):
+            browser.ask("POST", "/window/rect", {"width": width, "height": 800})
+            browser.open(path)
+
+            def fine(what):
+                wrong = browser.run(OVERPRINTED)
+                check(not wrong, f"{name}, {width} px, {what}: all is legible",
+                      wrong[:5])
+
+            fine("as it is")
+            count = browser.run("return document.querySelectorAll("
+                                "'#frames > g').length")
+            for i in range(min(count, 6)):
+                browser.run("document.querySelectorAll('#frames > g')"
+                            "[arguments[0]].dispatchEvent(new MouseEvent("
+                            "'mouseover', {bubbles: true}))", i)
+                fine(f"frame {i} told")
+            if count > 3:
+                browser.run("document.querySelectorAll('#frames > g')[3]"
+                            ".dispatchEvent(new MouseEvent('click',"
+                            " {bubbles: true}))")
+            browser.run("document.querySelectorAll('#frames > g').forEach("
+                        "(g) => g.dispatchEvent(new MouseEvent('mouseover',"
+                        " {bubbles: true})))")
+            fine("zoomed")
+            browser.keys(CONTROL, "f")
+            browser.type("a")
+            fine("searched")
+            browser.save(f"{shots}/{name}.{width}.png")
+            browser.type("(")
+            fine("searched in vain")
+            # Whatever font there is: this one is wider.
+            browser.run("const style = document.createElementNS("
+                        "'http://www.w3.org/2000/svg', 'style');"
+                        "style.textContent = 'text{letter-spacing:1px}';"
+                        "document.documentElement.append(style);"
+                        "window.dispatchEvent(new Event('resize'))")
+            browser.keys(ESCAPE)
+            browser.keys(ESCAPE)
+            fine("in a wider font")
+    browser.ask("POST", "/window/rect", {"width": 1300, "height": 900})
 
 
 def hostile(browser, path, shots):
@@ -298,6 +371,7 @@ def main():
             ordinary(browser, sys.argv[1], shots)
             hostile(browser, sys.argv[2], shots)
             others(browser, sys.argv[3], sys.argv[4], shots)
+            narrow(browser, sys.argv[1:5], shots)
             large(browser, sys.argv[5])
         finally:
             browser.close()

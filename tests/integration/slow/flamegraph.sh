@@ -18,7 +18,7 @@ trap 'exit 1' INT TERM
 mkdir -p "${SHOTS:-$dir/shots}"
 
 "$here/slow/flamegraph_profiles.py" "$dir"
-# Names of files are shown as they are; those of functions lose what is in <>.
+# Names of files are shown as they are.
 for one in ordinary hostile empty large; do
     options=--live
     [ $one != hostile ] || options="--live --files"
