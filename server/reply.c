@@ -11,6 +11,7 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
+#include "real_text.h"
 
 enum {
     HEADER_OK = 0x00,
@@ -290,22 +291,16 @@ reply_fields(struct reply *r, const struct cursor *cursor)
     reply_end(r);
 }
 
-/* The shortest of the two forms that reads back as the same number; MySQL
- * knows neither infinities nor NaN. */
+/* MySQL knows neither infinities nor NaN. */
 static void
 put_double(struct buffer *out, double real)
 {
-    char text[32];
-    int size;
+    char text[REAL_TEXT];
 
-    if (!isfinite(real)) {
+    if (isfinite(real))
+        buffer_lenenc_bytes(out, text, real_text(real, text));
+    else
         buffer_u8(out, HEADER_NULL);
-        return;
-    }
-    size = snprintf(text, sizeof(text), "%.15g", real);
-    if (strtod(text, NULL) != real)
-        size = snprintf(text, sizeof(text), "%.17g", real);
-    buffer_lenenc_bytes(out, text, (size_t)size);
 }
 
 /* Most values are integers, and printf takes ten times as long. */

@@ -17,7 +17,7 @@ result_type_of(enum column_type type)
         [COLUMN_DECIMAL] = 22,  [COLUMN_DATE] = 10,
         [COLUMN_TIME] = 10,     [COLUMN_DATETIME] = 19,
         [COLUMN_TIMESTAMP] = 19};
-    struct result_type out = {type, widths[type], 0, 0, false};
+    struct result_type out = {.type = type, .width = widths[type]};
 
     return out;
 }

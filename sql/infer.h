@@ -16,6 +16,7 @@ struct result_type {
     uint32_t width;
     uint16_t flags;
     uint8_t decimals;
+    bool past;    /* an integer that may be past 63 bits */
     bool unknown; /* text for want of a better one */
 };
 

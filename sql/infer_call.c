@@ -4,6 +4,7 @@
 
 #include "inference.h"
 #include "select_functions.h"
+#include "select_moment.h"
 #include "view_cache.h"
 
 static struct result_type
@@ -56,7 +57,7 @@ cast_type(const struct inference *p)
         {"SIGNED", COLUMN_BIGINT, 0},
         {"TIME", COLUMN_TIME, 0},
         {"TIMESTAMP", COLUMN_DATETIME, 0},
-        {"UNSIGNED", COLUMN_BIGINT, 0}, /* what it holds has 63 bits */
+        {"UNSIGNED", COLUMN_BIGINT, COLUMN_UNSIGNED},
     };
     const struct piece *here = inference_here(p);
     struct result_type out = of(COLUMN_TEXT);
@@ -65,6 +66,7 @@ cast_type(const struct inference *p)
         if (token_is(&here->token, types[i].word)) {
             out = of(types[i].type);
             out.flags = types[i].flags;
+            out.past = out.flags != 0;
         }
     if (out.type == COLUMN_DECIMAL && p->at + 5 < p->count &&
         token_is_operator(&here[1].token, "(") &&
@@ -127,8 +129,9 @@ infer_interval(struct inference *p, struct result_type from)
 
 struct arguments {
     size_t count;
-    struct result_type first, all, behind_first;
-    size_t digits; /* of ROUND(x, digits), a literal */
+    struct result_type first, all, behind_first, last;
+    struct span start, format; /* the first token; a second one, literal */
+    size_t digits;             /* of ROUND(x, digits), a literal */
     bool has_digits;
 };
 
@@ -137,7 +140,7 @@ no_arguments(void)
 {
     struct arguments out = {.first = of(COLUMN_NULL)};
 
-    out.all = out.behind_first = out.first;
+    out.all = out.behind_first = out.last = out.first;
     return out;
 }
 
@@ -171,6 +174,8 @@ arguments(struct inference *p)
     struct arguments out = no_arguments();
     struct result_type type;
 
+    out.start = inference_here(p)->token.text;
+
     while (inference_here(p)->word == WORD_QUANTIFIER)
         p->at++;
     do {
@@ -182,6 +187,8 @@ arguments(struct inference *p)
             break;
         if (out.count == 1)
             find_digits(p, &out);
+        if (out.count == 1 && inference_here(p)->token.kind == TOKEN_STRING)
+            out.format = inference_here(p)->token.text;
         type = infer_expression(p);
         if (p->lost)
             type = of(COLUMN_TEXT);
@@ -190,13 +197,30 @@ arguments(struct inference *p)
         else
             out.behind_first = infer_widened(out.behind_first, type);
         out.all = infer_widened(out.all, type);
+        out.last = type;
     } while (!p->lost && inference_accept_operator(p, ","));
     return out;
+}
+
+/* What STR_TO_DATE reads; a format that is not known may have all. */
+static struct result_type
+read_with(struct span format)
+{
+    bool date = !format.data, time = date;
+
+    for (size_t i = 0; i + 1 < format.size; i++)
+        if (format.data[i] == '%') {
+            i++;
+            date = date || moment_reads_date(format.data[i]);
+            time = time || moment_reads_time(format.data[i]);
+        }
+    return of(!time ? COLUMN_DATE : date ? COLUMN_DATETIME : COLUMN_TIME);
 }
 
 static struct result_type
 returned(enum function_type type, const struct arguments *a)
 {
+    static const struct span day = {"DAY", 3};
     struct result_type out;
 
     switch (type) {
@@ -224,12 +248,20 @@ returned(enum function_type type, const struct arguments *a)
         return a->behind_first;
     case RETURNS_FIRST:
         return a->first;
+    case RETURNS_MOVED:
+        return a->count < 3 ? moved(a->first, day) : moved(a->last, a->start);
+    case RETURNS_SECONDS:
+        return of(a->count > 1 ? COLUMN_TEXT : COLUMN_DATETIME);
+    case RETURNS_READ:
+        return read_with(a->format);
     case RETURNS_NUMBER:
         return infer_is_integer(a->all) ? of(COLUMN_BIGINT)
                : infer_is_exact(a->all) ? a->all
                                         : of(COLUMN_DOUBLE);
     case RETURNS_ROUNDED:
         return rounded(a);
+    case RETURNS_WHOLE:
+        return of(infer_is_exact(a->first) ? COLUMN_BIGINT : COLUMN_DOUBLE);
     case RETURNS_AVERAGE:
         return infer_is_exact(a->first)
                    ? infer_decimal(a->first.decimals + QUOTIENT_DECIMALS)
@@ -238,28 +270,6 @@ returned(enum function_type type, const struct arguments *a)
         break;
     }
     return of(COLUMN_TEXT);
-}
-
-/* What is read as syntax, and so is in no table of functions. */
-static bool
-find_syntax(struct span name, enum function_type *type)
-{
-    static const struct {
-        const char *name;
-        enum function_type type;
-    } list[] = {
-        {"adddate", RETURNS_FIRST},   {"date_add", RETURNS_FIRST},
-        {"date_sub", RETURNS_FIRST},  {"extract", RETURNS_BIGINT},
-        {"subdate", RETURNS_FIRST},   {"timestampdiff", RETURNS_BIGINT},
-        {"position", RETURNS_BIGINT}, {"mod", RETURNS_NUMBER},
-    };
-
-    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-        if (span_is_nocase(name, list[i].name)) {
-            *type = list[i].type;
-            return true;
-        }
-    return false;
 }
 
 /* CHAR(228): bytes, unless USING says whose. */
@@ -281,8 +291,7 @@ infer_call(struct inference *p)
     bool bytes = false;
     size_t end;
 
-    if (!function_find(name, &type))
-        find_syntax(name, &type);
+    function_find(name, &type);
     p->at++;
     if (inference_is_operator(p, "(")) {
         end = inference_here(p)->match;

@@ -1,4 +1,5 @@
 /* infer_expression.c - the type of an expression, by its operators. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ infer_widened(struct result_type a, struct result_type b)
     out.width = a.width > b.width ? a.width : b.width;
     out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
     out.flags = a.flags & b.flags;
+    if (a.past != b.past && infer_is_integer(a) && infer_is_integer(b))
+        return of(COLUMN_DECIMAL); /* more than either */
     if (a.type == b.type)
         return out;
     if (infer_is_integer(a) && infer_is_integer(b))
@@ -97,17 +100,30 @@ parameter(const struct inference *p)
         &p->job->parameters[fragment->first + inference_here(p)->parameters]);
 }
 
+/* 64 bits, and past the sign's no sign. */
+static struct result_type
+unsigned_type(void)
+{
+    struct result_type out = of(COLUMN_BIGINT);
+
+    out.flags = COLUMN_UNSIGNED;
+    out.past = true;
+    return out;
+}
+
+/* Past 64 bits, DECIMAL. */
 static struct result_type
 integer(const struct token *token)
 {
-    static const char largest[] = "9223372036854775807";
     struct result_type out = of(COLUMN_BIGINT);
-    size_t size = sizeof(largest) - 1;
+    uint64_t value;
 
-    if (token->text.size > size ||
-        (token->text.size == size &&
-         memcmp(token->text.data, largest, size) > 0))
-        return of(COLUMN_DOUBLE); /* as SQLite reads it */
+    errno = 0;
+    value = strtoull(token->text.data, NULL, 10);
+    if (errno == ERANGE)
+        out = of(COLUMN_DECIMAL);
+    else if (value > INT64_MAX)
+        out = unsigned_type();
     out.width = (uint32_t)token->text.size;
     return out;
 }
@@ -353,10 +369,12 @@ unary(struct inference *p)
     }
     if (truth)
         return of(COLUMN_BIGINT);
-    if (bits) /* 64 of them, without a sign */
-        return of(COLUMN_DECIMAL);
+    if (bits)
+        return unsigned_type();
     if (binary)
         return of(COLUMN_BLOB);
+    if (negated && out.past)
+        return of(COLUMN_DECIMAL);
     if (!negated || infer_is_exact(out))
         return infer_is_integer(out) && negated ? of(COLUMN_BIGINT) : out;
     return of(infer_is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
@@ -376,7 +394,9 @@ calculated(const struct operation *op, struct result_type left,
     if (op->class == OPERATOR_DIVIDE)
         return infer_decimal(left.decimals + QUOTIENT_DECIMALS);
     if (infer_is_integer(left) && infer_is_integer(right))
-        return of(COLUMN_BIGINT);
+        return left.past || (right.past && *op->text != '%')
+                   ? unsigned_type()
+                   : of(COLUMN_BIGINT);
     return infer_decimal(op->text[0] == '*' ? left.decimals + right.decimals
                                             : more);
 }
@@ -410,6 +430,10 @@ applied(struct inference *p, const struct operation *op,
         return of(variable_sql_mode(p->job->session, "PIPES_AS_CONCAT")
                       ? COLUMN_TEXT
                       : COLUMN_BIGINT);
+    case OPERATOR_BITS:
+        return unsigned_type();
+    case OPERATOR_DIV:
+        return left.past || right.past ? unsigned_type() : of(COLUMN_BIGINT);
     default:
         return of(COLUMN_BIGINT);
     }

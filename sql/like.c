@@ -25,7 +25,7 @@ character(const char *p, const char *end)
 /* Matches one pattern character; false leaves both where they are. */
 static bool
 match_one(const char **text, const char *text_end, const char **pattern,
-          const char *pattern_end, char escape)
+          const char *pattern_end, char escape, bool binary)
 {
     const char *p = *pattern;
 
@@ -36,15 +36,15 @@ match_one(const char **text, const char *text_end, const char **pattern,
     }
     if (*p == escape && p + 1 < pattern_end)
         p++;
-    if (lower(*p) != lower(**text))
+    if (binary ? *p != **text : lower(*p) != lower(**text))
         return false;
     *text += 1;
     *pattern = p + 1;
     return true;
 }
 
-bool
-like_match(struct span text, struct span pattern, char escape)
+static bool
+match(struct span text, struct span pattern, char escape, bool binary)
 {
     const char *t = text.data, *t_end = t + text.size;
     const char *p = pattern.data, *p_end = p + pattern.size;
@@ -58,7 +58,7 @@ like_match(struct span text, struct span pattern, char escape)
             retry_t = t;
             continue;
         }
-        if (p < p_end && match_one(&t, t_end, &p, p_end, escape))
+        if (p < p_end && match_one(&t, t_end, &p, p_end, escape, binary))
             continue;
         if (!retry_p)
             return false;
@@ -69,4 +69,16 @@ like_match(struct span text, struct span pattern, char escape)
     while (p < p_end && *p == '%')
         p++;
     return p == p_end;
+}
+
+bool
+like_match(struct span text, struct span pattern, char escape)
+{
+    return match(text, pattern, escape, false);
+}
+
+bool
+like_match_binary(struct span text, struct span pattern, char escape)
+{
+    return match(text, pattern, escape, true);
 }

@@ -14,7 +14,8 @@
 
 enum {
     MOMENT_TEXT = 48, /* bytes of one as text, with its NUL */
-    MOMENT_YEAR_MAX = 9999
+    MOMENT_YEAR_MAX = 9999,
+    MOMENT_DAYS_MAX = 3652424 /* its last */
 };
 
 #define MOMENT_SECOND   INT64_C(1000000) /* microseconds */

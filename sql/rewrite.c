@@ -71,6 +71,10 @@ open_parenthesis(struct rewriter *r)
     memset(inner, 0, sizeof(*inner));
     inner->wrapped = query;
     inner->scalar = !query && rewriter_is_scalar(r, outer);
+    inner->quantified = r->quantified;
+    if (r->quantified)
+        inner->slot = r->slots++;
+    r->quantified = 0;
     inner->in_list = token_is(&r->previous, "IN");
     inner->in_using = token_is(&r->previous, "USING");
     inner->is_call = r->call_follows;
@@ -81,6 +85,7 @@ open_parenthesis(struct rewriter *r)
     r->call_follows = r->window_follows = r->rows_follow = false;
     r->special_follows = SPECIAL_NONE;
     if (outer->expects_table) { /* (SELECT ...) or (a JOIN b) */
+        outer->reads_select = true;
         inner->clause = CLAUSE_FROM;
         inner->expects_table = true;
         inner->derived = true;
@@ -114,7 +119,7 @@ close_parenthesis(struct rewriter *r)
     bool bare;
     size_t listed = level->is_query || level->wrapped ? 0 : level->listed + 1;
 
-    if (r->depth == 0)
+    if (r->depth == 0 || (level->quantified && !level->is_query))
         return rewriter_fail(r);
     rewriter_expression_end(r);
     if (level->clause == CLAUSE_LIST && rewriter_label_end(r, level) != 0)
@@ -192,8 +197,11 @@ operator(struct rewriter *r)
 static int
 string(struct rewriter *r)
 {
+    const struct level *level = rewriter_top(r);
+    bool row =
+        !level->is_call && !level->in_list && level->clause == CLAUSE_NONE;
     bool listed =
-        r->depth > 0 && rewriter_top(r)->clause == CLAUSE_LIST &&
+        r->depth > 0 && (level->clause == CLAUSE_LIST || row) &&
         (rewriter_wants_operand(r) || r->previous.kind == TOKEN_STRING);
 
     if (!rewriter_wants_operand(r) && r->previous.kind != TOKEN_STRING)
@@ -203,7 +211,8 @@ string(struct rewriter *r)
     if (rewriter_emit_string(r, &r->token) != 0)
         return -1;
     if (listed && r->ahead.kind != TOKEN_STRING)
-        rewriter_emit(r, "COLLATE NOCASE"); /* so compares what selects it */
+        rewriter_emit(
+            r, "COLLATE NOCASE"); /* so compares what selects it, or a row */
     return 0;
 }
 
@@ -231,7 +240,7 @@ token(struct rewriter *r)
     case TOKEN_INTEGER:
     case TOKEN_DECIMAL:
         rewriter_operand(r, OPERAND_NUMBER);
-        rewriter_emit_span(r, r->token.text);
+        rewriter_emit_number(r, &r->token);
         return 0;
     case TOKEN_HEX:
         rewriter_operand(r, OPERAND_HEX);

@@ -3,6 +3,7 @@
 #define HW_REWRITER_H
 
 #include "rewrite.h"
+#include "select_slots.h"
 
 enum clause {
     CLAUSE_NONE, /* an expression, or not in a SELECT */
@@ -40,7 +41,10 @@ struct pending {
     struct operand left; /* of a prefix: where it starts */
     size_t middle;       /* in sql: behind the left side */
     bool negated;        /* NOT LIKE */
-    bool continued;      /* a BETWEEN had its AND */
+    bool continued;      /* a BETWEEN had its AND, a CASE its WHEN */
+    bool compares;       /* CASE x WHEN y */
+    bool all;            /* > ALL, not > ANY */
+    unsigned slot;       /* then */
 };
 
 /* Functions with a syntax of their own. */
@@ -78,6 +82,8 @@ struct level {
     bool is_compound;   /* and UNION, */
     bool is_short;      /* and LIMIT 1 */
     bool scalar;        /* a query in it is one value */
+    bool quantified;    /* likewise, of ANY or ALL */
+    unsigned slot;      /* then */
     bool in_list;       /* of IN */
     bool in_using;      /* of USING */
     bool bare;          /* it is written without its parentheses */
@@ -93,10 +99,12 @@ struct level {
     /* Of its SELECT: */
     size_t select, having; /* in sql: where they start */
     bool has_group, has_aggregate, has_having;
+    bool selects_aggregate; /* before HAVING */
     bool has_over, has_from;
-    bool counts;      /* SQL_CALC_FOUND_ROWS was there */
-    bool windows;     /* in its WINDOW */
-    bool conditional; /* HAVING filters rows, not groups */
+    bool reads_select; /* a table of its FROM is a SELECT */
+    bool counts;       /* SQL_CALC_FOUND_ROWS was there */
+    bool windows;      /* in its WINDOW */
+    bool conditional;  /* HAVING filters rows, not groups */
     struct span condition;
     size_t having_parameters; /* ? before HAVING, later: up to its end */
     bool condition_has_parameters;
@@ -132,9 +140,11 @@ struct rewriter {
     bool rows_follow;  /* IN, its left side a row: so is its list */
     bool call_follows; /* the coming parenthesis is a function's */
     bool window_follows;
+    char quantified; /* the coming SELECT is of ALL, A, or of ANY, a; or 0 */
     enum special special_follows;
     size_t cte_count;
     size_t parameters;  /* so far */
+    unsigned slots;     /* likewise: see select_slots.h */
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;
@@ -211,6 +221,7 @@ int rewriter_emit_decoded(struct rewriter *r, const struct token *token);
 int rewriter_emit_string(struct rewriter *r, const struct token *token);
 /* DATE, TIME or TIMESTAMP, and the string behind it. */
 int rewriter_emit_moment(struct rewriter *r);
+void rewriter_emit_number(struct rewriter *r, const struct token *token);
 int rewriter_emit_hex(struct rewriter *r, const struct token *token);
 int rewriter_emit_system_variable(struct rewriter *r,
                                   const struct token *token);

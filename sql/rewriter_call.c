@@ -109,6 +109,7 @@ rewriter_special(struct span name, const char **out)
     return SPECIAL_NONE;
 }
 
+/* The SELECT's, where its clauses are. */
 static struct level *
 select_level(struct rewriter *r)
 {

@@ -16,6 +16,7 @@ rewriter_having(struct rewriter *r)
     level->having = r->sql->size;
     level->has_having = true;
     level->having_parameters = r->parameters;
+    level->selects_aggregate = level->has_aggregate;
     rewriter_emit(r, "HAVING");
     return 0;
 }
@@ -32,6 +33,9 @@ rewriter_having_end(struct rewriter *r)
     if (!level->has_having)
         return 0;
     level->has_having = false;
+    if (level->has_aggregate && !level->has_group &&
+        !level->selects_aggregate) /* SQLite wants groups then: one is all */
+        rewriter_insert(r, level->having, " GROUP BY NULL");
     if (level->has_group || level->has_aggregate || r->sql->failed ||
         r->sql->size < skip)
         return 0;

@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "moment.h"
+#include "select_kind.h"
 #include "sql_session.h"
 #include "variables.h"
 
@@ -152,63 +153,71 @@ rewriter_emit_moment(struct rewriter *r)
         t.kind = MOMENT_DATETIME;
     text.data = room;
     text.size = moment_text(&t, room);
-    buffer_char(r->sql, ' ');
+    buffer_text(r->sql, " hw_cast(");
     emit_quoted(r, text, '\'');
+    buffer_format(r->sql, ",'%s',%u,-1)",
+                  time   ? "TIME"
+                  : date ? "DATE"
+                         : "DATETIME",
+                  t.digits);
     return 0;
 }
 
-static bool
-is_arithmetic(const struct token *token)
+/* As many digits as doubles have are exact, and 2^63 and more a text. */
+void
+rewriter_emit_number(struct rewriter *r, const struct token *token)
 {
-    static const char *const operators[] = {"+", "-", "*", "/",  "%", "|",
-                                            "&", "^", "~", "<<", ">>"};
+    static const char largest[] = "9223372036854775807";
+    struct span text = token->text;
+    const char *point = memchr(text.data, '.', text.size);
+    size_t size = sizeof(largest) - 1, zeros = 0;
 
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
-        if (token_is_operator(token, operators[i]))
-            return true;
-    return false;
+    while (zeros + 1 < text.size && text.data[zeros] == '0')
+        zeros++;
+    if (token->kind == TOKEN_INTEGER && text.size - zeros >= size &&
+        (text.size - zeros > size ||
+         memcmp(text.data + zeros, largest, size) > 0))
+        buffer_format(r->sql, " hw_digits('%.*s')", (int)(text.size - zeros),
+                      text.data + zeros);
+    else if (point && text.size - 1 <= KIND_DIGITS_MAX &&
+             !memchr(text.data, 'e', text.size) &&
+             !memchr(text.data, 'E', text.size))
+        buffer_format(r->sql, " hw_decimal(%.*s,%zu)", (int)text.size,
+                      text.data, (size_t)(text.data + text.size - point) - 1);
+    else
+        rewriter_emit_span(r, text);
 }
 
-/* 0x1f, x'1f', 0b01 and b'01' are bytes; in arithmetic, a number. */
+/* 0x1f, x'1f', 0b01 and b'01' */
 int
 rewriter_emit_hex(struct rewriter *r, const struct token *token)
 {
     struct span digits = {token->text.data + 2, token->text.size - 2};
     bool bits = token->text.data[0] == 'b' || token->text.data[0] == 'B' ||
                 token->text.data[1] == 'b';
-    unsigned step = bits ? 1 : 4;
-    uint64_t number = 0;
 
     if (token->text.data[1] == '\'')
         digits.size--;
-    if (is_arithmetic(&r->previous) || is_arithmetic(&r->ahead)) {
-        for (size_t i = 0; i < digits.size; i++) {
-            char c = digits.data[i];
-
-            number = number << step |
-                     (uint64_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-        }
-        buffer_format(r->sql, " %lld", (long long)number);
-        return 0;
-    }
+    buffer_text(r->sql, " hw_hex(");
     if (bits) {
         size_t at = 0, size = digits.size % 8;
 
         buffer_text(r->sql, " X'");
         for (; at < digits.size; at += size, size = 8) {
-            number = 0;
+            unsigned number = 0;
+
             if (size == 0)
                 size = 8;
             for (size_t i = at; i < at + size; i++)
-                number = number << 1 | (uint64_t)(digits.data[i] - '0');
-            buffer_format(r->sql, "%02x", (unsigned)number);
+                number = number << 1 | (unsigned)(digits.data[i] - '0');
+            buffer_format(r->sql, "%02x", number);
         }
-        buffer_char(r->sql, '\'');
+        buffer_text(r->sql, "')");
         return 0;
     }
     buffer_text(r->sql, digits.size % 2 ? " X'0" : " X'");
     buffer_add(r->sql, digits.data, digits.size);
-    buffer_char(r->sql, '\'');
+    buffer_text(r->sql, "')");
     return 0;
 }
 

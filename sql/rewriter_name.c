@@ -42,6 +42,7 @@ table_reference(struct rewriter *r)
     if (rewriter_decode(r, &r->token, &first) != 0)
         return -1;
     if (!qualified && is_cte(r, first)) {
+        rewriter_top(r)->reads_select = true;
         rewriter_emit_identifier(r, first);
         return 0;
     }

@@ -42,14 +42,14 @@ enum shape {
     SHAPE_FUNCTION, /* always a function */
     SHAPE_EQUAL,    /* a function unless a column takes part */
     SHAPE_ORDER,    /* a function unless columns and texts are compared */
-    SHAPE_MINUS,    /* a function where one may be a date */
     SHAPE_IN,
     SHAPE_BETWEEN,
     SHAPE_PREFIX, /* SQLite's own */
     SHAPE_WRAPPING_PREFIX,
     SHAPE_CASE,
-    SHAPE_ASSIGN,  /* @x := y; its call is open already */
-    SHAPE_INTERVAL /* x + INTERVAL n UNIT */
+    SHAPE_ASSIGN,    /* @x := y; its call is open already */
+    SHAPE_INTERVAL,  /* x + INTERVAL n UNIT */
+    SHAPE_QUANTIFIED /* x > ALL (SELECT y) */
 };
 
 struct operator
@@ -74,11 +74,10 @@ static const struct operator binaries[] = {
     {"OR", BINDS_OR, SHAPE_NATIVE, " OR", NULL},
     {"||", BINDS_OR, SHAPE_NATIVE, " OR", NULL},
     {"XOR", BINDS_XOR, SHAPE_FUNCTION, " XOR", " hw_xor("},
-    {"+", BINDS_SUM, SHAPE_NATIVE, " +", NULL},
-    {"-", BINDS_SUM, SHAPE_MINUS, " -", " hw_minus("},
-    {"*", BINDS_PRODUCT, SHAPE_NATIVE, " *", NULL},
-    /* 7 / 2 is 3.5 in MySQL; DIV divides integers */
-    {"/", BINDS_PRODUCT, SHAPE_NATIVE, " *1.0/", NULL},
+    {"+", BINDS_SUM, SHAPE_FUNCTION, " +", " hw_plus("},
+    {"-", BINDS_SUM, SHAPE_FUNCTION, " -", " hw_minus("},
+    {"*", BINDS_PRODUCT, SHAPE_FUNCTION, " *", " hw_times("},
+    {"/", BINDS_PRODUCT, SHAPE_FUNCTION, " /", " hw_divide("},
     {"%", BINDS_PRODUCT, SHAPE_FUNCTION, " %", " mod("},
     {"MOD", BINDS_PRODUCT, SHAPE_FUNCTION, " %", " mod("},
     {"DIV", BINDS_PRODUCT, SHAPE_FUNCTION, " /", " hw_div("},
@@ -99,7 +98,7 @@ static const struct operator binaries[] = {
 };
 
 static const struct operator prefixes[] = {
-    {"-", BINDS_SIGN, SHAPE_PREFIX, " -", NULL},
+    {"-", BINDS_SIGN, SHAPE_WRAPPING_PREFIX, " -", " hw_negative("},
     {"+", BINDS_SIGN, SHAPE_PREFIX, " +", NULL},
     {"~", BINDS_SIGN, SHAPE_WRAPPING_PREFIX, " ~", " hw_bit_not("},
     {"!", BINDS_BANG, SHAPE_WRAPPING_PREFIX, " NOT", " (NOT "},
@@ -111,6 +110,15 @@ static const struct operator concatenation = {
     "||", BINDS_BIT_XOR, SHAPE_FUNCTION, " ||", " concat("};
 static const struct operator case_marker = {"CASE", BINDS_CASE, SHAPE_CASE,
                                             NULL, NULL};
+/* As comparisons, in their order. */
+static const struct operator quantifieds[] = {
+    {"=", BINDS_COMPARISON, SHAPE_QUANTIFIED, " =", NULL},
+    {"<>", BINDS_COMPARISON, SHAPE_QUANTIFIED, " <>", NULL},
+    {"<", BINDS_COMPARISON, SHAPE_QUANTIFIED, " <", NULL},
+    {"<=", BINDS_COMPARISON, SHAPE_QUANTIFIED, " <=", NULL},
+    {">", BINDS_COMPARISON, SHAPE_QUANTIFIED, " >", NULL},
+    {">=", BINDS_COMPARISON, SHAPE_QUANTIFIED, " >=", NULL},
+};
 static const struct operator assignment = {":=", BINDS_ASSIGN, SHAPE_ASSIGN,
                                            NULL, NULL};
 static const struct operator intervals[] = {
@@ -160,19 +168,33 @@ rewriter_insert(struct rewriter *r, size_t at, const char *text)
 }
 
 static bool
-is_number(enum operand_kind kind)
-{
-    return kind == OPERAND_NUMBER || kind == OPERAND_HEX;
-}
-
-static bool
 is_text(enum operand_kind kind)
 {
     return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
 }
 
+/* A column of a derived table has no type to SQLite: beside a literal it does
+ * not know how it compares.  What is selected may be one, for FROM comes later;
+ * elsewhere '=' is how the snapshot, the node and the key are told, and a
+ * number alone is compared so: see vtab_find_function. */
 static bool
-is_native(const struct operator* op, enum operand_kind left,
+may_be_derived(struct rewriter *r, enum operand_kind other)
+{
+    bool listed = false;
+
+    if (other != OPERAND_NUMBER && other != OPERAND_STRING)
+        return false;
+    for (size_t i = 0; i <= r->depth; i++) {
+        if (other == OPERAND_NUMBER && r->levels[i].reads_select)
+            return true;
+        if (r->levels[i].clause != CLAUSE_NONE)
+            listed = r->levels[i].clause == CLAUSE_LIST;
+    }
+    return listed;
+}
+
+static bool
+is_native(struct rewriter *r, const struct operator* op, enum operand_kind left,
           enum operand_kind right)
 {
     bool columns = left == OPERAND_COLUMN || right == OPERAND_COLUMN;
@@ -183,11 +205,8 @@ is_native(const struct operator* op, enum operand_kind left,
         return true;
     if (op->shape == SHAPE_EQUAL)
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
-               left != OPERAND_HEX && right != OPERAND_HEX;
-    if (op->shape == SHAPE_MINUS)
-        return (left == OPERAND_STRING && right != OPERAND_MOMENT) ||
-               (right == OPERAND_STRING && left != OPERAND_MOMENT) ||
-               (is_number(left) && is_number(right));
+               left != OPERAND_HEX && right != OPERAND_HEX &&
+               !may_be_derived(r, left == OPERAND_COLUMN ? right : left);
     if (op->shape == SHAPE_ORDER)
         return (left == OPERAND_COLUMN || is_text(left)) &&
                (right == OPERAND_COLUMN || is_text(right)) && columns;
@@ -198,8 +217,6 @@ is_native(const struct operator* op, enum operand_kind left,
 static const char *
 how_compared(enum operand_kind left, enum operand_kind right)
 {
-    if (left == OPERAND_HEX || right == OPERAND_HEX)
-        return ",2";
     return left == OPERAND_BINARY || right == OPERAND_BINARY ? ",1" : "";
 }
 
@@ -211,8 +228,8 @@ close_in(struct rewriter *r, struct pending *p)
     enum operand_kind left = p->left.kind;
     size_t listed = rewriter_top(r)->operand.listed, at = p->middle;
 
-    if (left != OPERAND_COLUMN && left != OPERAND_ROW && listed > 0 &&
-        listed <= REWRITE_LISTED_MAX) {
+    if ((left != OPERAND_COLUMN || may_be_derived(r, OPERAND_STRING)) &&
+        left != OPERAND_ROW && listed > 0 && listed <= REWRITE_LISTED_MAX) {
         while (at < r->sql->size && r->sql->data[at] == ' ')
             at++;
         if (at < r->sql->size) /* its parenthesis becomes the call's */
@@ -220,9 +237,7 @@ close_in(struct rewriter *r, struct pending *p)
         if (p->negated)
             buffer_char(r->sql, ')');
         rewriter_insert(r, p->left.start,
-                        left == OPERAND_HEX      ? " hw_in(2,"
-                        : left == OPERAND_BINARY ? " hw_in(1,"
-                                                 : " hw_in(0,");
+                        left == OPERAND_BINARY ? " hw_in(1," : " hw_in(0,");
         if (p->negated)
             rewriter_insert(r, p->left.start, " (NOT");
         return;
@@ -250,14 +265,29 @@ close_binary(struct rewriter *r, struct pending *p)
         rewriter_insert(r, p->left.start, p->op->function);
         return;
     }
-    if (is_native(p->op, p->left.kind, right->kind)) {
+    if (p->op->shape == SHAPE_QUANTIFIED) {
+        rewriter_insert(r, p->middle, ",");
+        buffer_format(r->sql, ",'%s',%d)", p->op->native + 1, p->all);
+        rewriter_insert(r, p->left.start, " hw_quantified(");
+        return;
+    }
+    if (p->op->native && strcmp(p->op->native, " LIKE") == 0 &&
+        right->kind == OPERAND_BINARY) {
+        rewriter_insert(r, p->middle, " hw_binary(");
+        buffer_char(r->sql, ')');
+    }
+    if (is_native(r, p->op, p->left.kind, right->kind)) {
         snprintf(text, sizeof(text), "%s%s", p->negated ? " NOT" : "",
                  p->op->native);
         rewriter_insert(r, p->middle, text);
         return;
     }
     rewriter_insert(r, p->middle, ",");
-    if (p->op->shape != SHAPE_FUNCTION && p->op->shape != SHAPE_MINUS)
+    if (strpbrk(p->op->text, "+-*") &&
+        (is_text(p->left.kind) || is_text(right->kind)))
+        buffer_format(r->sql, ",%d",
+                      is_text(p->left.kind) + 2 * is_text(right->kind));
+    if (p->op->shape != SHAPE_FUNCTION)
         buffer_text(r->sql, how_compared(p->left.kind, right->kind));
     buffer_text(r->sql, p->negated ? "))" : ")");
     rewriter_insert(r, p->left.start, p->op->function);
@@ -392,10 +422,14 @@ static const struct operator*
     if (!any && !all)
         return op;
     rewriter_advance(r);
-    if (!(any ? strcmp(op->native, " =") == 0
-              : strcmp(op->native, " <>") == 0) ||
-        !token_is_operator(&r->ahead, "("))
+    if (!token_is_operator(&r->ahead, "(") || r->slots == SLOTS_MAX)
         return NULL;
+    for (size_t i = 0; i < sizeof(quantifieds) / sizeof(quantifieds[0]); i++)
+        if (strcmp(op->native, quantifieds[i].native) == 0 &&
+            i != (any ? 0 : 1)) {
+            r->quantified = any ? 'a' : 'A';
+            return &quantifieds[i];
+        }
     rewriter_top(r)->negated = all;
     for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++)
         if (binaries[i].shape == SHAPE_IN)
@@ -414,7 +448,7 @@ binary(struct rewriter *r, const struct operator* op)
         op = &intervals[op->text[0] == '-'];
     }
     reduce_to(r, op->binds);
-    if (op->shape == SHAPE_EQUAL)
+    if (op->shape == SHAPE_EQUAL || op->shape == SHAPE_ORDER)
         op = quantified(r, op);
     if (!op)
         return rewriter_fail(r);
@@ -426,7 +460,11 @@ binary(struct rewriter *r, const struct operator* op)
             return rewriter_fail(r);
         }
     }
-    return push(r, op, true);
+    if (push(r, op, true) != 0)
+        return -1;
+    last_pending(r)->all =
+        op->shape == SHAPE_QUANTIFIED && r->quantified == 'A';
+    return 0;
 }
 
 static int
@@ -456,8 +494,8 @@ rewriter_operator(struct rewriter *r, bool *known)
                          : sizeof(binaries) / sizeof(binaries[0]);
 
     *known = true;
-    if (first && (token_is_operator(&r->token, "*") ||
-                  token_is_operator(&r->previous, ".")))
+    if ((first && token_is_operator(&r->token, "*")) ||
+        token_is_operator(&r->previous, "."))
         goto unknown;
     /* IS NOT is one operator */
     if (first && token_is(&r->token, "NOT") && token_is(&r->previous, "IS") &&
@@ -508,18 +546,39 @@ rewriter_assign(struct rewriter *r)
 int
 rewriter_case(struct rewriter *r)
 {
+    struct pending *p;
+
     if (push(r, &case_marker, false) != 0)
         return -1;
     rewriter_emit(r, "CASE");
+    if (token_is(&r->ahead, "WHEN"))
+        return 0;
+    if (r->slots == SLOTS_MAX)
+        return rewriter_fail_deep(r);
+    p = last_pending(r);
+    p->slot = r->slots++;
+    p->compares = true;
+    buffer_format(r->sql, " hw_case(%u,", p->slot);
     return 0;
 }
 
+/* WHEN, THEN, ELSE; what is compared ends at the first WHEN. */
 void
 rewriter_case_part(struct rewriter *r, const char *out)
 {
+    bool when = token_is(&r->token, "WHEN"), then = token_is(&r->token, "THEN");
+    struct pending *p;
+
     reduce_to(r, BINDS_CASE + 1);
     rewriter_top(r)->operand.kind = OPERAND_NONE;
+    p = has_pending(r) && last_pending(r)->compares ? last_pending(r) : NULL;
+    if (p && ((when && !p->continued) || then))
+        buffer_char(r->sql, ')');
     rewriter_emit(r, out);
+    if (p && when)
+        buffer_format(r->sql, " hw_when(%u,", p->slot);
+    if (p)
+        p->continued = true;
 }
 
 void

@@ -53,6 +53,12 @@ rewriter_scalar_end(struct rewriter *r)
 {
     struct level *level = rewriter_top(r);
 
+    if (level->quantified && level->is_query) {
+        buffer_format(r->sql, ") SELECT hw_bounds(%u,v) FROM hw_rows",
+                      level->slot);
+        rewriter_insert(r, level->content, " WITH hw_rows(v) AS (");
+        return;
+    }
     if (!level->scalar || !level->is_query)
         return;
     if (is_whole_list(r, level - 1, level)) {

@@ -75,7 +75,7 @@ select(struct rewriter *r)
     level->clause = CLAUSE_LIST;
     level->expects_table = level->after_union = level->windows = false;
     level->has_group = level->has_aggregate = level->conditional = false;
-    level->has_over = level->has_from = false;
+    level->has_over = level->has_from = level->reads_select = false;
     level->is_query = true;
     level->columns = 1;
     level->count = 0;

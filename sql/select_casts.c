@@ -5,10 +5,11 @@
 
 #include "buffer.h"
 #include "select_handle.h"
+#include "select_kind.h"
 #include "select_moment.h"
 #include "utf8.h"
 
-enum { DECIMALS_MAX = 30 };
+enum { PRECISION = 10 /* of a DECIMAL that says none */ };
 
 static void
 cast_char(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
@@ -45,7 +46,7 @@ cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 static int64_t
 integer(sqlite3_value *value)
 {
-    if (function_is_number(value))
+    if (function_is_number(value) || kind_of(value) != KIND_PLAIN)
         return function_integer(value);
     return (int64_t)strtoll(function_argument(value).data, NULL, 10);
 }
@@ -64,28 +65,38 @@ cast_unsigned(sqlite3_context *c, sqlite3_value *value, int64_t length,
 {
     (void)length;
     (void)n;
-    if (function_is_number(value))
-        function_unsigned(c, (uint64_t)function_integer(value));
+    if (function_is_number(value) || kind_of(value) != KIND_PLAIN)
+        function_unsigned(c, function_natural(value));
     else
         function_unsigned(c, strtoull(function_argument(value).data, NULL, 10));
 }
 
+/* What has more digits becomes the largest of them. */
 static void
 cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
              int64_t n)
 {
-    double real = function_real(value), scale;
+    int64_t decimals = n < 0                   ? 0
+                       : n > KIND_DECIMALS_MAX ? KIND_DECIMALS_MAX
+                                               : n;
+    double limit = pow(10, (double)((length < 0 ? PRECISION : length) - n));
+    double real = function_real(value), step = pow(10, -(double)decimals);
     int64_t whole;
-    int64_t decimals = n < 0 ? 0 : n > DECIMALS_MAX ? DECIMALS_MAX : n;
 
-    scale = pow(10, (double)decimals);
-    (void)length;
-    if (fabs(real) * scale < 1e15)
-        real = round(real * scale) / scale;
+    if (n < 0)
+        limit = pow(10, (double)(length < 0 ? PRECISION : length));
+    real = function_round(real, (int)decimals);
+    if (fabs(real) >= limit)
+        real = copysign(limit - step, real);
+    else if (sqlite3_value_type(value) == SQLITE_INTEGER) {
+        sqlite3_result_value(c, value);
+        sqlite3_result_subtype(c, (unsigned)(KIND_EXACT + decimals));
+        return;
+    }
     if (decimals == 0 && function_whole(real, &whole))
         sqlite3_result_int64(c, whole);
     else
-        sqlite3_result_double(c, real);
+        kind_exact(c, real, (int)decimals);
 }
 
 static void
@@ -187,7 +198,38 @@ call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
                           function_integer(argv[3]));
 }
 
+/* ---- literals that SQLite has no type for ---- */
+
+/* hw_decimal(1.50, 2) */
+static void
+call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    kind_exact(c, sqlite3_value_double(argv[0]), sqlite3_value_int(argv[1]));
+}
+
+/* hw_hex(X'41') */
+static void
+call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_value(c, argv[0]);
+    sqlite3_result_subtype(c, KIND_HEX);
+}
+
+/* hw_digits('18446744073709551615'): an integer past SQLite's */
+static void
+call_digits(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_value(c, argv[0]);
+    sqlite3_result_subtype(c, KIND_UNSIGNED);
+}
+
 const struct function cast_functions[] = {
     {"hw_cast", 4, 4, call_cast, RETURNS_TEXT},
+    {"hw_decimal", 2, 2, call_decimal, RETURNS_DOUBLE},
+    {"hw_digits", 1, 1, call_digits, RETURNS_TEXT},
+    {"hw_hex", 1, 1, call_hex, RETURNS_TEXT},
     {NULL},
 };

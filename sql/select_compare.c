@@ -156,6 +156,15 @@ call_if(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
+call_nullif(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    if (function_any_null(2, argv) ||
+        function_compare(argv[0], argv[1], COMPARE_TEXT) != 0)
+        sqlite3_result_value(c, argv[0]);
+}
+
+static void
 call_isnull(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -171,7 +180,7 @@ choose(sqlite3_context *c, int argc, sqlite3_value **argv, int sign)
     if (function_any_null(argc, argv))
         return;
     for (int i = 1; i < argc; i++)
-        if (function_compare(argv[i], argv[best], false) * sign > 0)
+        if (function_compare(argv[i], argv[best], COMPARE_TEXT) * sign > 0)
             best = i;
     sqlite3_result_value(c, argv[best]);
 }
@@ -188,7 +197,7 @@ call_least(sqlite3_context *c, int argc, sqlite3_value **argv)
     choose(c, argc, argv, -1);
 }
 
-/* ---- logic, bits and division ---- */
+/* ---- logic and bits ---- */
 
 static void
 call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -263,47 +272,6 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_unsigned(c, b < 64 ? a >> b : 0);
 }
 
-static bool
-both_integers(sqlite3_value **argv)
-{
-    return sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER &&
-           sqlite3_value_numeric_type(argv[1]) == SQLITE_INTEGER;
-}
-
-static void
-call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    int64_t quotient;
-
-    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
-        return;
-    if (both_integers(argv) && sqlite3_value_int64(argv[1]) != -1) {
-        sqlite3_result_int64(c, sqlite3_value_int64(argv[0]) /
-                                    sqlite3_value_int64(argv[1]));
-        return;
-    }
-    if (function_whole(function_real(argv[0]) / function_real(argv[1]),
-                       &quotient))
-        sqlite3_result_int64(c, quotient);
-    else
-        sqlite3_result_error(c, "BIGINT value is out of range", -1);
-}
-
-static void
-call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
-        return;
-    if (both_integers(argv))
-        sqlite3_result_int64(c, sqlite3_value_int64(argv[1]) == -1
-                                    ? 0
-                                    : sqlite3_value_int64(argv[0]) %
-                                          sqlite3_value_int64(argv[1]));
-    else
-        sqlite3_result_double(
-            c, fmod(function_real(argv[0]), function_real(argv[1])));
-}
-
 /* ---- rows ---- */
 
 /* LIMIT ?: SQLite's would take -1 for all rows. */
@@ -358,11 +326,10 @@ const struct function compare_functions[] = {
     {"hw_bit_not", 1, 1, call_bit_not, RETURNS_BIGINT},
     {"hw_shift_left", 2, 2, call_shift_left, RETURNS_BIGINT},
     {"hw_shift_right", 2, 2, call_shift_right, RETURNS_BIGINT},
-    {"hw_div", 2, 2, call_div, RETURNS_BIGINT},
     {"hw_limit", 1, 1, call_limit, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
-    {"mod", 2, 2, call_mod, RETURNS_NUMBER},
     {"if", 3, 3, call_if, RETURNS_BRANCHES},
+    {"nullif", 2, 2, call_nullif, RETURNS_FIRST},
     {"isnull", 1, 1, call_isnull, RETURNS_BIGINT},
     {"greatest", 2, FUNCTION_ANY, call_greatest, RETURNS_ARGUMENTS},
     {"least", 2, FUNCTION_ANY, call_least, RETURNS_ARGUMENTS},

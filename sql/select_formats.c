@@ -212,7 +212,8 @@ call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!function_any_null(2, argv) && moment_argument(argv[0], &t))
+    if (!function_any_null(2, argv) && function_argument(argv[1]).size > 0 &&
+        moment_argument(argv[0], &t))
         moment_format(c, &t, function_argument(argv[1]));
 }
 
@@ -233,9 +234,24 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 struct reading {
     const char *p, *end;
     int year, month, day, hour, minute, second, micro;
-    int half; /* 0: none, 1: AM, 2: PM */
+    int half;                 /* 0: none, 1: AM, 2: PM */
+    int weekday, day_of_year; /* 1: Monday; 0: none */
+    int week, week_year;      /* of %U %u %V %v, and of %X %x; -1: none */
+    char week_letter, year_letter;
     bool has_date, has_time;
 };
+
+bool
+moment_reads_date(char c)
+{
+    return c && strchr("YymcMbdeDWawjUuVvXx", c);
+}
+
+bool
+moment_reads_time(char c)
+{
+    return c && strchr("HkhIlisSfprT", c);
+}
 
 static bool
 digits(struct reading *r, int most, int *out)
@@ -277,6 +293,46 @@ micros(struct reading *r)
     return true;
 }
 
+/* From Sunday as 1 to Monday as 1. */
+static bool
+from_monday(struct reading *r)
+{
+    r->weekday = r->weekday == 1 ? 7 : r->weekday - 1;
+    return true;
+}
+
+/* The day that a week's day, or a year's, is.  %V goes with %X alone, %v with
+ * %x, and the others with %Y. */
+static bool
+find_day(struct reading *r)
+{
+    bool sunday = r->week_letter == 'U' || r->week_letter == 'V';
+    bool strict = r->week_letter == 'V' || r->week_letter == 'v';
+    struct moment t = {MOMENT_DATE, r->year, 1, 1, 0, 0};
+    int64_t found = moment_days(&t) + r->day_of_year - 1;
+    int first;
+
+    if (r->week >= 0 && r->weekday > 0) {
+        if (strict ? r->year_letter != (sunday ? 'X' : 'x') : r->year_letter)
+            return false;
+        if (strict)
+            t.year = r->week_year;
+        first = (int)((moment_days(&t) + 5 + sunday) % 7);
+        found = moment_days(&t) - first + ((int64_t)r->week - 1) * 7 +
+                (sunday ? r->weekday % 7 : r->weekday - 1) +
+                (first > (sunday ? 0 : 3) ? 7 : 0);
+    } else if (r->day_of_year == 0) {
+        return true;
+    }
+    if (found < 1 || found > MOMENT_DAYS_MAX)
+        return false;
+    moment_set_days(&t, found);
+    r->year = t.year;
+    r->month = t.month;
+    r->day = t.day;
+    return true;
+}
+
 static bool read_format(struct reading *r, struct span format);
 
 static bool
@@ -285,10 +341,9 @@ read_part(struct reading *r, char c)
     static const char *const halves[] = {"AM", "PM"};
     static const struct span clock = {"%H:%i:%S", 8},
                              clock12 = {"%h:%i:%S %p", 11};
-    int ignored;
 
-    r->has_date = r->has_date || strchr("YymcMbdeDWawj", c);
-    r->has_time = r->has_time || strchr("HkhIlisSfprT", c);
+    r->has_date = r->has_date || moment_reads_date(c);
+    r->has_time = r->has_time || moment_reads_time(c);
     switch (c) {
     case 'Y':
         return digits(r, 4, &r->year);
@@ -313,9 +368,25 @@ read_part(struct reading *r, char c)
         r->p += 2;
         return true;
     case 'W':
-        return name(r, days, 7, 0, &ignored);
+        return name(r, days, 7, 0, &r->weekday) && from_monday(r);
     case 'a':
-        return name(r, days, 7, 3, &ignored);
+        return name(r, days, 7, 3, &r->weekday) && from_monday(r);
+    case 'w':
+        return digits(r, 1, &r->weekday) && r->weekday++ < 7 && from_monday(r);
+    case 'j':
+        return digits(r, 3, &r->day_of_year) && r->day_of_year > 0 &&
+               r->day_of_year <= 366;
+    case 'U':
+    case 'u':
+    case 'V':
+    case 'v':
+        r->week_letter = c;
+        return digits(r, 2, &r->week) && r->week <= 53 &&
+               (r->week > 0 || c == 'U' || c == 'u');
+    case 'X':
+    case 'x':
+        r->year_letter = c;
+        return digits(r, 4, &r->week_year);
     case 'H':
     case 'k':
     case 'h':
@@ -364,11 +435,12 @@ static void
 call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
-    struct reading r = {.p = text.data, .end = text.data + text.size};
+    struct reading r = {
+        .p = text.data, .end = text.data + text.size, .week = -1};
     struct moment t = {0};
 
     if (function_any_null(argc, argv) ||
-        !read_format(&r, function_argument(argv[1])))
+        !read_format(&r, function_argument(argv[1])) || !find_day(&r))
         return;
     if (r.half && (r.hour < 1 || r.hour > 12))
         return;
@@ -395,6 +467,6 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 const struct function format_functions[] = {
     {"date_format", 2, 3, call_date_format, RETURNS_TEXT},
     {"time_format", 2, 2, call_time_format, RETURNS_TEXT},
-    {"str_to_date", 2, 2, call_str_to_date, RETURNS_TEXT},
+    {"str_to_date", 2, 2, call_str_to_date, RETURNS_READ},
     {NULL},
 };

@@ -12,20 +12,22 @@
 #include "clean_text.h"
 #include "memory.h"
 #include "select_handle.h"
+#include "select_kind.h"
 #include "select_views.h"
 #include "warnings.h"
 
-enum { TABLE_COUNT = 15 };
+enum { TABLE_COUNT = 17, SQLITE_ARGUMENTS_MAX = 128 };
 
 const struct function *
 function_table(size_t i)
 {
     static const struct function *const tables[] = {
-        session_functions,  lock_functions,      compare_functions,
-        number_functions,   text_functions,      search_functions,
-        hash_functions,     time_functions,      date_functions,
-        interval_functions, format_functions,    cast_functions,
-        measure_functions,  aggregate_functions,
+        session_functions,    lock_functions,      compare_functions,
+        number_functions,     text_functions,      search_functions,
+        hash_functions,       time_functions,      date_functions,
+        interval_functions,   format_functions,    cast_functions,
+        measure_functions,    aggregate_functions, slot_functions,
+        arithmetic_functions,
     };
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,
@@ -68,14 +70,11 @@ static const struct {
     {"last_value", RETURNS_FIRST},
     {"lead", RETURNS_FIRST},
     {"ln", RETURNS_DOUBLE},
-    {"log10", RETURNS_DOUBLE},
-    {"log2", RETURNS_DOUBLE},
     {"ltrim", RETURNS_TEXT},
     {"max", RETURNS_ARGUMENTS},
     {"min", RETURNS_ARGUMENTS},
     {"nth_value", RETURNS_FIRST},
     {"ntile", RETURNS_BIGINT},
-    {"nullif", RETURNS_FIRST},
     {"percent_rank", RETURNS_DOUBLE},
     {"pow", RETURNS_DOUBLE},
     {"power", RETURNS_DOUBLE},
@@ -120,13 +119,14 @@ static bool
 takes_views(const char *name)
 {
     static const char *const names[] = {
-        "any_value", "ascii",        "char_length", "character_length",
-        "crc32",     "hw_between",   "hw_binary",   "hw_cast",
-        "hw_eq",     "hw_ge",        "hw_gt",       "hw_in",
-        "hw_is",     "hw_le",        "hw_lt",       "hw_ne",
-        "if",        "isnull",       "left",        "length",
-        "md5",       "octet_length", "right",       "sha",
-        "sha1",      "sha2",         "substring",   "to_base64"};
+        "any_value", "ascii",      "char_length", "character_length",
+        "crc32",     "hw_between", "hw_binary",   "hw_cast",
+        "hw_case",   "hw_when",    "hw_eq",       "hw_ge",
+        "hw_gt",     "hw_in",      "hw_is",       "hw_le",
+        "hw_lt",     "hw_ne",      "if",          "isnull",
+        "left",      "length",     "md5",         "octet_length",
+        "right",     "sha",        "sha1",        "sha2",
+        "substring", "to_base64"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
@@ -146,6 +146,14 @@ fail_large(sqlite3_context *c, size_t size)
     sqlite3_result_error(c, text, -1);
 }
 
+/* The arguments of the call that is under way, and their texts: SQLite would
+ * write 1.50 as 1.5, and 1e20 as 1.0e+20. */
+static _Thread_local struct {
+    int count;
+    sqlite3_value **values;
+    char texts[SQLITE_ARGUMENTS_MAX][KIND_TEXT];
+} called;
+
 /* Numbers have a length only once they are texts, and are short. */
 static void
 call(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -160,10 +168,16 @@ call(sqlite3_context *c, int argc, sqlite3_value **argv)
             bytes += size;
             largest = size > largest ? size : largest;
         }
-    if (largest > SELECT_VALUE_MAX && !takes_views(use->function->name))
+    if (largest > SELECT_VALUE_MAX && !takes_views(use->function->name)) {
         fail_large(c, largest);
-    else if (!function_charge(c, bytes))
-        use->function->call(c, argc, argv);
+        return;
+    }
+    if (function_charge(c, bytes))
+        return;
+    called.count = argc;
+    called.values = argv;
+    use->function->call(c, argc, argv);
+    called.count = 0;
 }
 
 static int
@@ -171,9 +185,9 @@ add(sqlite3 *db, struct function_use *use, int arguments)
 {
     const struct function *f = use->function;
 
-    return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8, use,
-                                      f->final ? NULL : call,
-                                      f->final ? call : NULL, f->final, NULL);
+    return sqlite3_create_function_v2(
+        db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use,
+        f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);
 }
 
 /* SQLite takes any number for a function that takes many. */
@@ -236,6 +250,22 @@ handle_add_functions(struct handle *handle)
 }
 
 bool
+handle_function(const struct handle *handle, const char *name,
+                void (**out)(sqlite3_context *, int, sqlite3_value **),
+                void **arg)
+{
+    size_t count = count_functions();
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(handle->functions[i].function->name, name) == 0) {
+            *out = call;
+            *arg = &handle->functions[i];
+            return true;
+        }
+    return false;
+}
+
+bool
 function_find(struct span name, enum function_type *type)
 {
     for (size_t t = 0; t < TABLE_COUNT; t++)
@@ -266,10 +296,20 @@ handle_allows_function(const char *name)
 struct span
 function_argument(sqlite3_value *value)
 {
-    const unsigned char *text = sqlite3_value_text(value);
-    struct span span = {text ? (const char *)text : "",
-                        text ? (size_t)sqlite3_value_bytes(value) : 0};
+    const unsigned char *text;
+    struct span span = {"", 0};
 
+    for (int i = 0; function_is_number(value) && i < called.count; i++)
+        if (called.values[i] == value) {
+            span.data = called.texts[i];
+            span.size = kind_text(value, called.texts[i]);
+            return span;
+        }
+    text = sqlite3_value_text(value);
+    if (text) {
+        span.data = (const char *)text;
+        span.size = (size_t)sqlite3_value_bytes(value);
+    }
     return span;
 }
 
@@ -293,12 +333,14 @@ function_is_number(sqlite3_value *value)
 double
 function_real(sqlite3_value *value)
 {
-    double real = sqlite3_value_double(value);
+    double real;
 
+    if (!kind_real(value, &real))
+        real = sqlite3_value_double(value);
     return isnan(real) ? 0 : real;
 }
 
-/* A text of digits past SQLite's integers: function_unsigned made it. */
+/* A text of digits past SQLite's integers. */
 static bool
 is_unsigned(sqlite3_value *value, uint64_t *out)
 {
@@ -311,6 +353,23 @@ is_unsigned(sqlite3_value *value, uint64_t *out)
     return true;
 }
 
+static bool
+bits_of(sqlite3_value *value, uint64_t *out)
+{
+    struct span bytes;
+
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        *out = (uint64_t)sqlite3_value_int64(value);
+    else if (kind_of(value) == KIND_HEX) {
+        bytes = function_argument(value);
+        *out = 0;
+        for (size_t i = 0; i < bytes.size; i++)
+            *out = *out << 8 | (unsigned char)bytes.data[i];
+    } else
+        return is_unsigned(value, out);
+    return true;
+}
+
 int64_t
 function_integer(sqlite3_value *value)
 {
@@ -318,9 +377,7 @@ function_integer(sqlite3_value *value)
     int64_t whole;
     double real;
 
-    if (sqlite3_value_type(value) == SQLITE_INTEGER)
-        return sqlite3_value_int64(value);
-    if (is_unsigned(value, &bits))
+    if (bits_of(value, &bits))
         return (int64_t)bits;
     real = round(function_real(value));
     if (function_whole(real, &whole))
@@ -335,6 +392,20 @@ function_whole(double x, int64_t *out)
         return false;
     *out = (int64_t)x;
     return true;
+}
+
+uint64_t
+function_natural(sqlite3_value *value)
+{
+    uint64_t bits;
+    double real;
+
+    if (bits_of(value, &bits))
+        return bits;
+    real = round(function_real(value));
+    if (real < 9223372036854775808.0)
+        return (uint64_t)function_integer(value);
+    return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;
 }
 
 unsigned char
@@ -371,35 +442,77 @@ compare_bytes(struct span a, struct span b)
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* The number that bytes are, the first one the highest. */
-static double
-real_of_hex(sqlite3_value *value)
+/* Beside a moment, texts and numbers are moments, too: NULL's place is before
+ * all others. */
+static int64_t
+moment_of(sqlite3_value *value, bool time)
 {
-    struct span bytes;
-    double number = 0;
+    struct span text = function_argument(value);
+    struct moment t;
 
-    if (sqlite3_value_type(value) != SQLITE_BLOB)
-        return function_real(value);
-    bytes = function_argument(value);
-    for (size_t i = 0; i < bytes.size; i++)
-        number = number * 256 + (unsigned char)bytes.data[i];
-    return number;
+    return (time ? moment_parse_time(text, &t) : moment_parse(text, &t))
+               ? moment_micros(&t)
+               : INT64_MIN;
+}
+
+static bool
+compare_moments(sqlite3_value *a, sqlite3_value *b, int *order)
+{
+    enum kind kind_a = kind_of(a), kind_b = kind_of(b);
+    bool time = kind_a == KIND_TIME || kind_b == KIND_TIME;
+    int64_t x, y;
+
+    if ((!kind_is_moment(kind_a) && !kind_is_moment(kind_b)) ||
+        (time && kind_a != kind_b && kind_is_moment(kind_a) &&
+         kind_is_moment(kind_b)))
+        return false;
+    x = moment_of(a, time);
+    y = moment_of(b, time);
+    *order = x < y ? -1 : x > y;
+    return true;
+}
+
+static bool
+is_past(sqlite3_value *value)
+{
+    return kind_of(value) == KIND_UNSIGNED;
+}
+
+/* Digits without zeros in front: the longer one is the larger. */
+static int
+compare_digits(struct span a, struct span b)
+{
+    return a.size != b.size ? (a.size < b.size ? -1 : 1) : compare_bytes(a, b);
+}
+
+static int
+compare_integers(sqlite3_value *a, sqlite3_value *b)
+{
+    int64_t i, j;
+
+    if (is_past(a) != is_past(b))
+        return is_past(a) ? 1 : -1;
+    if (is_past(a))
+        return compare_digits(function_argument(a), function_argument(b));
+    i = sqlite3_value_int64(a);
+    j = sqlite3_value_int64(b);
+    return i < j ? -1 : i > j;
 }
 
 int
 function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
-    int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b);
+    int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b), order;
     double x, y;
 
-    if (kind_a == SQLITE_INTEGER && kind_b == SQLITE_INTEGER) {
-        int64_t i = sqlite3_value_int64(a), j = sqlite3_value_int64(b);
-
-        return i < j ? -1 : i > j;
-    }
-    if (function_is_number(a) || function_is_number(b)) {
-        x = how == COMPARE_HEX ? real_of_hex(a) : function_real(a);
-        y = how == COMPARE_HEX ? real_of_hex(b) : function_real(b);
+    if (kind_is_integer(a) && kind_is_integer(b))
+        return compare_integers(a, b);
+    if (how == COMPARE_TEXT && compare_moments(a, b, &order))
+        return order;
+    if (function_is_number(a) || function_is_number(b) || is_past(a) ||
+        is_past(b)) {
+        x = function_real(a);
+        y = function_real(b);
         return x < y ? -1 : x > y;
     }
     if (how != COMPARE_TEXT || kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
@@ -456,4 +569,5 @@ function_unsigned(sqlite3_context *c, uint64_t value)
     }
     snprintf(text, sizeof(text), "%" PRIu64, value);
     function_text(c, text, strlen(text));
+    sqlite3_result_subtype(c, KIND_UNSIGNED);
 }

@@ -31,8 +31,12 @@ enum function_type {
     RETURNS_ARGUMENTS, /* what holds all its arguments: COALESCE */
     RETURNS_BRANCHES,  /* likewise, all but the first: IF */
     RETURNS_FIRST,     /* as its first argument: NULLIF */
+    RETURNS_MOVED,     /* a date or time as its first: DATE_ADD; else text */
+    RETURNS_SECONDS,   /* DATETIME, or what a format gives: FROM_UNIXTIME */
+    RETURNS_READ,      /* what a format tells: STR_TO_DATE */
     RETURNS_NUMBER,    /* of integers alone, and of decimals, the same: SUM */
     RETURNS_ROUNDED,   /* likewise, with the decimals of the second: ROUND */
+    RETURNS_WHOLE,     /* BIGINT of exact numbers, else DOUBLE: CEIL */
     RETURNS_AVERAGE    /* DECIMAL, with four decimals more; or DOUBLE */
 };
 
@@ -63,6 +67,8 @@ extern const struct function format_functions[];
 extern const struct function cast_functions[];
 extern const struct function measure_functions[];
 extern const struct function aggregate_functions[];
+extern const struct function slot_functions[];
+extern const struct function arithmetic_functions[];
 
 /* Those tables, and the views'; NULL behind the last. */
 const struct function *function_table(size_t i);
@@ -84,15 +90,17 @@ bool function_stopped(sqlite3_context *c);
 
 /* ---- arguments ---- */
 
-/* A text argument, NUL-terminated; empty for NULL. */
+/* An argument as text, NUL-terminated; empty for NULL. */
 struct span function_argument(sqlite3_value *value);
 bool function_any_null(int argc, sqlite3_value **argv);
 bool function_is_number(sqlite3_value *value);
 double function_real(sqlite3_value *value);
-/* Rounded, and within the range. */
+/* Rounded, and within the range; past it, the bits of what has no sign. */
 int64_t function_integer(sqlite3_value *value);
 /* x without what is behind the point; false: no integer holds it. */
 bool function_whole(double x, int64_t *out);
+/* Likewise without a sign: of -1, all of its 64 bits. */
+uint64_t function_natural(sqlite3_value *value);
 /* To places behind the point: half away from zero of the digits that people
  * see, not of its binary neighbour. */
 double function_round(double x, int places);
@@ -102,9 +110,8 @@ unsigned char function_fold(char c);
 int function_collate(struct span a, struct span b);
 /* As <: numbers if one of them is; bytes when binary. */
 enum compare_how {
-    COMPARE_TEXT,   /* without case */
-    COMPARE_BINARY, /* byte by byte */
-    COMPARE_HEX     /* likewise; beside a number, bytes are one, too */
+    COMPARE_TEXT,  /* without case */
+    COMPARE_BINARY /* byte by byte */
 };
 int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
 

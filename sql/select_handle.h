@@ -19,6 +19,7 @@
 #include "errors.h"
 #include "rowset.h"
 #include "select_memory.h"
+#include "select_slots.h"
 
 struct select_wait;
 
@@ -62,6 +63,7 @@ struct handle {
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
     struct select_memory memory;
+    struct slot slots[SLOTS_MAX];
     struct select_wait *wait; /* NULL: it cannot wait for the node */
     bool failed;              /* to make a table or set a variable, and why: */
     struct error failure;
@@ -109,5 +111,9 @@ int handle_add_databases(struct handle *handle);
 int handle_add_tables(struct handle *handle);
 int handle_add_functions(struct handle *handle);
 bool handle_allows_function(const char *name);
+/* One of ours, as SQLite calls it. */
+bool handle_function(const struct handle *handle, const char *name,
+                     void (**call)(sqlite3_context *, int, sqlite3_value **),
+                     void **arg);
 
 #endif

@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "select_functions.h"
 #include "select_handle.h"
+#include "select_kind.h"
 
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
 
@@ -103,7 +104,7 @@ call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv))
         return;
     buffer_init(&out, SELECT_VALUE_MAX);
-    if (function_is_number(argv[0]))
+    if (function_is_number(argv[0]) || kind_is_integer(argv[0]))
         buffer_format(&out, "%" PRIX64, (uint64_t)function_integer(argv[0]));
     else
         add_hex(&out, text.data, text.size, "0123456789ABCDEF");

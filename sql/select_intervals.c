@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "select_kind.h"
 #include "select_moment.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
@@ -55,6 +56,7 @@ unit_of(sqlite3_value *value)
 struct amount {
     int64_t months, micros;
     bool has_time, has_fraction;
+    unsigned digits; /* of the fraction */
 };
 
 static int64_t
@@ -125,6 +127,7 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     double real = function_real(value);
 
     memset(out, 0, sizeof(*out));
+    out->digits = FRACTION_WIDTH;
     if (unit->fields)
         return compound(function_argument(value), unit->fields, out);
     out->has_time = unit->micros > 0 && unit->micros < MOMENT_DAY;
@@ -132,6 +135,8 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
         sqlite3_value_numeric_type(value) != SQLITE_INTEGER &&
         real != floor(real)) {
         out->has_fraction = true;
+        if (kind_decimals(value) > 0 && kind_decimals(value) < FRACTION_WIDTH)
+            out->digits = (unsigned)kind_decimals(value);
     } else {
         real = round(real);
     }
@@ -196,13 +201,16 @@ add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
     if (t.kind == MOMENT_DATE && amount.has_time)
         t.kind = MOMENT_DATETIME;
     if (amount.has_fraction)
-        t.digits = FRACTION_WIDTH;
+        t.digits = amount.digits > t.digits ? amount.digits : t.digits;
     if (amount.months != 0 &&
         (t.kind == MOMENT_TIME || !add_months(&t, sign * amount.months)))
         return;
     moment_set_micros(&t, moment_micros(&t) + sign * amount.micros);
-    if (t.kind == MOMENT_TIME || (t.year > 0 && t.year <= MOMENT_YEAR_MAX))
-        moment_result(c, &t);
+    if (t.kind != MOMENT_TIME && (t.year < 1 || t.year > MOMENT_YEAR_MAX))
+        return;
+    moment_result(c, &t);
+    if (!kind_is_moment(kind_of(to)))
+        sqlite3_result_subtype(c, KIND_MOMENT_TEXT);
 }
 
 static const struct unit *
@@ -331,11 +339,11 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function interval_functions[] = {
-    {"date_add", 3, 3, call_date_add, RETURNS_TEXT},
-    {"date_sub", 3, 3, call_date_sub, RETURNS_TEXT},
-    {"adddate", 2, 3, call_date_add, RETURNS_TEXT},
-    {"subdate", 2, 3, call_date_sub, RETURNS_TEXT},
-    {"timestampadd", 3, 3, call_timestampadd, RETURNS_TEXT},
+    {"date_add", 3, 3, call_date_add, RETURNS_MOVED},
+    {"date_sub", 3, 3, call_date_sub, RETURNS_MOVED},
+    {"adddate", 2, 3, call_date_add, RETURNS_MOVED},
+    {"subdate", 2, 3, call_date_sub, RETURNS_MOVED},
+    {"timestampadd", 3, 3, call_timestampadd, RETURNS_MOVED},
     {"timestampdiff", 3, 3, call_timestampdiff, RETURNS_BIGINT},
     {"extract", 2, 2, call_extract, RETURNS_BIGINT},
     {NULL},

@@ -19,6 +19,10 @@ struct moment moment_now(sqlite3_context *c, unsigned digits);
 void moment_format(sqlite3_context *c, const struct moment *t,
                    struct span format);
 
+/* Letters behind % in a format of STR_TO_DATE. */
+bool moment_reads_date(char c);
+bool moment_reads_time(char c);
+
 /* The names of DATE_FORMAT and MONTHNAME, from 0: January, Sunday. */
 const char *moment_month_name(int month);
 const char *moment_day_name(int day);

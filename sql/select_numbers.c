@@ -7,6 +7,7 @@
 
 #include "select_functions.h"
 #include "select_handle.h"
+#include "select_kind.h"
 
 enum {
     DECIMALS_MAX = 30,
@@ -22,6 +23,25 @@ call_log(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!function_any_null(argc, argv) && x > 0 && base > 0 && base != 1)
         sqlite3_result_double(c, argc == 2 ? log(x) / log(base) : log(x));
+}
+
+/* SQLite's are quotients of LN: LOG10(1000) would be less than 3. */
+static void
+call_log10(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv) && x > 0)
+        sqlite3_result_double(c, log10(x));
+}
+
+static void
+call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv) && x > 0)
+        sqlite3_result_double(c, log2(x));
 }
 
 static bool
@@ -89,6 +109,17 @@ function_round(double x, int places)
 }
 
 static void
+return_rounded(sqlite3_context *c, sqlite3_value *from, double y, int places)
+{
+    if (is_integer(from))
+        whole(c, y);
+    else if (kind_decimals(from) >= 0)
+        kind_exact(c, y, places < 0 ? 0 : places);
+    else
+        sqlite3_result_double(c, y);
+}
+
+static void
 call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int places = decimals(argc, argv);
@@ -101,10 +132,9 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     y = function_round(function_real(argv[0]), places);
-    if (is_integer(argv[0]))
-        whole(c, y);
-    else
-        sqlite3_result_double(c, y);
+    if (kind_decimals(argv[0]) < 0 && places == 0)
+        y = rint(function_real(argv[0])); /* a double's, to the even one */
+    return_rounded(c, argv[0], y, places);
 }
 
 static void
@@ -124,10 +154,7 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
     snprintf(text, sizeof(text), "%.15g", places >= 0 ? x * scale : x / scale);
     y = trunc(strtod(text, NULL));
     y = places >= 0 ? y / scale : y * scale;
-    if (is_integer(argv[0]))
-        whole(c, y);
-    else
-        sqlite3_result_double(c, y);
+    return_rounded(c, argv[0], y, places);
 }
 
 static void
@@ -195,11 +222,13 @@ call_format_bytes(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function number_functions[] = {
-    {"ceil", 1, 1, call_ceil, RETURNS_BIGINT},
-    {"ceiling", 1, 1, call_ceil, RETURNS_BIGINT},
-    {"floor", 1, 1, call_floor, RETURNS_BIGINT},
+    {"ceil", 1, 1, call_ceil, RETURNS_WHOLE},
+    {"ceiling", 1, 1, call_ceil, RETURNS_WHOLE},
+    {"floor", 1, 1, call_floor, RETURNS_WHOLE},
     {"round", 1, 2, call_round, RETURNS_ROUNDED},
     {"truncate", 2, 2, call_truncate, RETURNS_ROUNDED},
+    {"log10", 1, 1, call_log10, RETURNS_DOUBLE},
+    {"log2", 1, 1, call_log2, RETURNS_DOUBLE},
     {"log", 1, 2, call_log, RETURNS_DOUBLE},
     {"rand", 0, 0, call_rand, RETURNS_DOUBLE},
     {"format_bytes", 1, 1, call_format_bytes, RETURNS_TEXT},

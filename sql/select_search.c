@@ -20,11 +20,14 @@ enum {
     REGEX_DEPTH_MAX = 1000
 };
 
-/* x LIKE y is like(y, x); the escape is a backslash unless told. */
+/* x LIKE y is like(y, x); the escape is a backslash unless told.  Bytes compare
+ * as such: BINARY made them. */
 static void
 call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span escape = {"\\", 1};
+    bool binary = sqlite3_value_type(argv[0]) == SQLITE_BLOB ||
+                  sqlite3_value_type(argv[1]) == SQLITE_BLOB;
 
     if (function_any_null(argc, argv))
         return;
@@ -38,9 +41,9 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                      function_argument(argv[1]).size /
                                      LIKE_STEPS))
         /* an empty escape ends in a NUL: none */
-        sqlite3_result_int(c, like_match(function_argument(argv[1]),
-                                         function_argument(argv[0]),
-                                         *escape.data));
+        sqlite3_result_int(c, (binary ? like_match_binary : like_match)(
+                                  function_argument(argv[1]),
+                                  function_argument(argv[0]), *escape.data));
 }
 
 /* ---- REGEXP ---- */

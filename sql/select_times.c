@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "select_handle.h"
+#include "select_kind.h"
 #include "select_moment.h"
 #include "variables.h"
 
@@ -29,8 +30,12 @@ moment_result(sqlite3_context *c, const struct moment *t)
 {
     char text[MOMENT_TEXT];
 
-    if (t->kind == MOMENT_TIME || (t->year >= 0 && t->year <= MOMENT_YEAR_MAX))
-        function_text(c, text, moment_text(t, text));
+    if (t->kind != MOMENT_TIME && (t->year < 0 || t->year > MOMENT_YEAR_MAX))
+        return;
+    function_text(c, text, moment_text(t, text));
+    sqlite3_result_subtype(c, t->kind == MOMENT_DATE   ? KIND_DATE
+                              : t->kind == MOMENT_TIME ? KIND_TIME
+                                                       : KIND_DATETIME);
 }
 
 static struct moment
@@ -115,6 +120,17 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
+/* Of the fraction of so many seconds: as they are written, or all. */
+static unsigned
+digits_shown(sqlite3_value *seconds)
+{
+    int decimals = kind_decimals(seconds);
+
+    if (sqlite3_value_numeric_type(seconds) == SQLITE_INTEGER)
+        return 0;
+    return decimals >= 0 && decimals < 6 ? (unsigned)decimals : 6;
+}
+
 static void
 call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -124,9 +140,7 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
         return;
-    t = from_unix(llround(seconds * 1e6),
-                  sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0
-                                                                        : 6);
+    t = from_unix(llround(seconds * 1e6), digits_shown(argv[0]));
     if (argc > 1)
         moment_format(c, &t, function_argument(argv[1]));
     else
@@ -145,70 +159,6 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     t.kind = MOMENT_TIME;
     moment_result(c, &t);
-}
-
-/* 2026-11-21 02:31:07 is 20261121023107 where a number is wanted.  false: it is
- * not written as dates and times of ours are. */
-static bool
-moment_number(sqlite3_value *value, int64_t *whole, double *fraction)
-{
-    struct span text = function_argument(value);
-    struct moment t;
-    int64_t seconds, day;
-
-    if (sqlite3_value_type(value) != SQLITE_TEXT || text.size < 8 ||
-        !((text.data[4] == '-' && text.data[7] == '-') ||
-          memchr(text.data, ':', text.size)) ||
-        !moment_parse_time(text, &t))
-        return false;
-    seconds = moment_size(&t) / MOMENT_SECOND;
-    *whole = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
-    *fraction =
-        t.digits ? (double)(t.micros % MOMENT_SECOND) / MOMENT_SECOND : 0;
-    if (t.micros < 0)
-        *whole = -*whole;
-    if (t.kind == MOMENT_TIME)
-        return true;
-    day = t.year * 10000 + t.month * 100 + t.day;
-    *whole = t.kind == MOMENT_DATE ? day : *whole + day * 1000000;
-    return true;
-}
-
-struct number {
-    int64_t whole;
-    double part; /* all of it, where it is not exact */
-    bool exact;
-};
-
-static struct number
-number_of(sqlite3_value *value)
-{
-    struct number n = {0, 0, true};
-
-    if (moment_number(value, &n.whole, &n.part))
-        return n;
-    if (sqlite3_value_numeric_type(value) == SQLITE_INTEGER)
-        return (struct number){sqlite3_value_int64(value), 0, true};
-    return (struct number){0, sqlite3_value_double(value), false};
-}
-
-/* a - b as everywhere, but of dates and times, which are texts here. */
-static void
-call_minus(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct number a, b;
-    int64_t difference;
-
-    if (function_any_null(argc, argv))
-        return;
-    a = number_of(argv[0]);
-    b = number_of(argv[1]);
-    if (a.exact && b.exact && a.part == b.part &&
-        !__builtin_sub_overflow(a.whole, b.whole, &difference))
-        sqlite3_result_int64(c, difference);
-    else
-        sqlite3_result_double(c, (double)a.whole - (double)b.whole + a.part -
-                                     b.part);
 }
 
 static void
@@ -236,7 +186,7 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     if (seconds > 1e9 || seconds < -1e9)
         seconds = seconds > 0 ? 1e9 : -1e9;
-    t.digits = sqlite3_value_numeric_type(argv[0]) == SQLITE_INTEGER ? 0 : 6;
+    t.digits = digits_shown(argv[0]);
     moment_set_micros(&t, llround(seconds * 1e6));
     moment_result(c, &t);
 }
@@ -344,10 +294,9 @@ const struct function time_functions[] = {
     {"current_time", 0, 1, call_clock, RETURNS_TIME},
     {"utc_time", 0, 1, call_clock, RETURNS_TIME},
     {"unix_timestamp", 0, 1, call_unix_timestamp, RETURNS_NUMBER},
-    {"from_unixtime", 1, 2, call_from_unixtime, RETURNS_TEXT},
+    {"from_unixtime", 1, 2, call_from_unixtime, RETURNS_SECONDS},
     {"time", 1, 1, call_time, RETURNS_TIME},
     {"timediff", 2, 2, call_timediff, RETURNS_TIME},
-    {"hw_minus", 2, 2, call_minus, RETURNS_NUMBER},
     {"sec_to_time", 1, 1, call_sec_to_time, RETURNS_TIME},
     {"time_to_sec", 1, 1, call_time_to_sec, RETURNS_BIGINT},
     {"hour", 1, 1, call_hour, RETURNS_BIGINT},

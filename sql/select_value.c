@@ -53,10 +53,13 @@ lend_blob(sqlite3_stmt *statement, int i, struct value *out)
 
 /* A double that an integer holds, or 1690. */
 static int
-add_integer(sqlite3_stmt *statement, int i, struct value *out,
-            struct error *err)
+add_integer(sqlite3_stmt *statement, int i, const struct column *column,
+            struct value *out, struct error *err)
 {
     out->type = VALUE_INT;
+    if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
+        column->flags & COLUMN_UNSIGNED)
+        return lend_text(statement, i, out);
     if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
         strtoull((const char *)sqlite3_column_text(statement, i), NULL, 10) >
             INT64_MAX &&
@@ -64,6 +67,8 @@ add_integer(sqlite3_stmt *statement, int i, struct value *out,
         goto out_of_range;
     if (sqlite3_column_type(statement, i) != SQLITE_FLOAT) {
         out->integer = sqlite3_column_int64(statement, i);
+        if (out->integer < 0 && column->flags & COLUMN_UNSIGNED)
+            goto out_of_range;
         return 0;
     }
     if (function_whole(rint(sqlite3_column_double(statement, i)),
@@ -71,7 +76,8 @@ add_integer(sqlite3_stmt *statement, int i, struct value *out,
         return 0;
 out_of_range:
     error_set(err, ER_DATA_OUT_OF_RANGE,
-              "BIGINT value is out of range in a column of the result");
+              "BIGINT%s value is out of range in a column of the result",
+              column->flags & COLUMN_UNSIGNED ? " UNSIGNED" : "");
     return -1;
 }
 
@@ -193,7 +199,7 @@ convert(sqlite3_stmt *statement, int i, const struct column *column,
         return 0;
     case COLUMN_INT:
     case COLUMN_BIGINT:
-        return add_integer(statement, i, out, err);
+        return add_integer(statement, i, column, out, err);
     case COLUMN_DOUBLE:
         out->type = VALUE_DOUBLE;
         out->real = sqlite3_column_double(statement, i);

@@ -120,7 +120,21 @@ vtab_disconnect(sqlite3_vtab *base)
 static bool
 is_equality(unsigned op)
 {
-    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+    return op == SQLITE_INDEX_CONSTRAINT_EQ ||
+           op == SQLITE_INDEX_CONSTRAINT_IS ||
+           op == SQLITE_INDEX_CONSTRAINT_FUNCTION;
+}
+
+/* hw_eq(column, x) is an equality, too. */
+static int
+vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
+                   void (**call)(sqlite3_context *, int, sqlite3_value **),
+                   void **arg)
+{
+    if (argc != 2 || strcmp(name, "hw_eq") != 0 ||
+        !handle_function(((struct vtab *)base)->handle, name, call, arg))
+        return 0;
+    return SQLITE_INDEX_CONSTRAINT_FUNCTION;
 }
 
 /* What the statement has to do with the column of snapshots, but =. */
@@ -182,7 +196,8 @@ names_nodes(sqlite3_index_info *info, int i)
     sqlite3_value *value;
 
     if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != 0 ||
-        info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+        (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ &&
+         info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_FUNCTION))
         return false;
     if (sqlite3_vtab_in(info, i, -1)) /* all of a list at once */
         return sqlite3_vtab_in(info, i, 1) != 0;
@@ -597,6 +612,7 @@ static const sqlite3_module module = {
     .xNext = vtab_next,
     .xEof = vtab_eof,
     .xColumn = vtab_column,
+    .xFindFunction = vtab_find_function,
     .xRowid = vtab_rowid,
 };
 

@@ -149,7 +149,6 @@ static const struct {
     {"select 1 limit 1 or 1", ER_PARSE},
     {"select 1 limit '1'", ER_PARSE},
     {"select 1 limit", ER_PARSE},
-    {"select get_lock('a', 1)", ER_FUNCTION_UNKNOWN},
     {"select benchmark(1, 1)", ER_FUNCTION_UNKNOWN},
     {"select concat()", ER_PARAMETER_COUNT},
     {"select 'a' regexp '('", ER_REGEX},
@@ -172,7 +171,8 @@ static const struct {
     {"select 1 into @a, @b", ER_COLUMN_COUNT},
     {"select 1 union select 2 into @a", ER_TOO_MANY_ROWS},
     {"select 1 into outfile 'x'", ER_READ_ONLY},
-    {"select 1 > all (select 1)", ER_PARSE},
+    {"select 1 > all (select 1, 2)", ER_OPERAND_COLUMNS},
+    {"select 1 > all (1)", ER_PARSE},
     {"select sleep(-1)", ER_WRONG_ARGUMENTS},
 };
 

@@ -108,7 +108,7 @@ static const struct {
     {"N t where (? = 'All' or snapshot = ?)", "now "},
     {"N t where if(snapshot = 'alpha', 1, 0)", "alpha "},
     {"N t where case snapshot when 'alpha' then 1 else 0 end", "alpha "},
-    {"N t where find_in_set(snapshot, 'alpha,beta_2')", "alpha beta_2 "},
+    {"N t where instr('alpha,beta_2', snapshot)", "alpha beta_2 "},
     {"N t where exists (select 1 from snapshots s where s.name = t.snapshot "
      "and s.name < 'b')",
      "alpha "},

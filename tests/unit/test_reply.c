@@ -151,14 +151,14 @@ START_TEST(rows_are_texts)
     };
 
     ck_assert_int_eq(reply_row(&reply, values, 7, NULL), 0);
-    EXPECT("\x35\0\0\1"
+    EXPECT("\x34\0\0\1"
            "\x14-9223372036854775808"
            "\xfb"
            "\2hi"
            "\3"
            "0.1"
-           "\x13"
-           "0.33333333333333331"
+           "\x12"
+           "0.3333333333333333"
            "\xfb"
            "\2\0\xff");
 }

@@ -1,0 +1,165 @@
+/* select_kind.c - see select_kind.h. */
+#include "select_kind.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "select_functions.h"
+
+enum kind
+kind_of(sqlite3_value *value)
+{
+    unsigned kind = sqlite3_value_subtype(value);
+
+    return kind <= KIND_MOMENT_TEXT ||
+                   (kind >= KIND_EXACT &&
+                    kind % (KIND_QUOTIENT - KIND_EXACT) <= KIND_DECIMALS_MAX)
+               ? (enum kind)kind
+               : KIND_PLAIN;
+}
+
+bool
+kind_is_moment(enum kind kind)
+{
+    return kind == KIND_DATE || kind == KIND_TIME || kind == KIND_DATETIME;
+}
+
+bool
+kind_is_integer(sqlite3_value *value)
+{
+    return kind_of(value) == KIND_UNSIGNED ||
+           (sqlite3_value_type(value) == SQLITE_INTEGER &&
+            kind_of(value) <= KIND_EXACT);
+}
+
+int
+kind_decimals(sqlite3_value *value)
+{
+    enum kind kind = kind_of(value);
+
+    if (kind >= KIND_EXACT)
+        return (int)kind % (KIND_QUOTIENT - KIND_EXACT);
+    return kind_is_integer(value) ? 0 : -1;
+}
+
+static double
+moment_real(struct span text)
+{
+    struct moment t;
+    double clock, day;
+    int64_t micros, seconds;
+
+    if (!moment_parse_time(text, &t))
+        return 0;
+    micros = t.micros < 0 ? -t.micros : t.micros;
+    seconds = micros / MOMENT_SECOND;
+    clock = (double)(seconds / 3600 * 10000 + seconds / 60 % 60 * 100 +
+                     seconds % 60) +
+            (t.digits ? (double)(micros % MOMENT_SECOND) / MOMENT_SECOND : 0);
+    if (t.kind == MOMENT_TIME)
+        return t.micros < 0 ? -clock : clock;
+    day = t.year * 10000 + t.month * 100 + t.day;
+    return t.kind == MOMENT_DATE ? day : day * 1000000 + clock;
+}
+
+bool
+kind_real(sqlite3_value *value, double *out)
+{
+    struct span bytes;
+
+    switch (kind_of(value)) {
+    case KIND_HEX: /* the first byte is the highest */
+        bytes = function_argument(value);
+        *out = 0;
+        for (size_t i = 0; i < bytes.size; i++)
+            *out = *out * 256 + (unsigned char)bytes.data[i];
+        return true;
+    case KIND_DATE:
+    case KIND_TIME:
+    case KIND_DATETIME:
+    case KIND_MOMENT_TEXT:
+        *out = moment_real(function_argument(value));
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool
+kind_reads_moment(sqlite3_value *value, double *out)
+{
+    struct span text;
+    struct moment t;
+    char again[MOMENT_TEXT];
+
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return false;
+    text = function_argument(value);
+    if (text.size < sizeof("10:00:00") - 1 || text.size >= MOMENT_TEXT ||
+        !moment_parse_time(text, &t) || moment_text(&t, again) != text.size ||
+        memcmp(text.data, again, text.size) != 0)
+        return false;
+    *out = moment_real(text);
+    return true;
+}
+
+size_t
+kind_text(sqlite3_value *value, char out[KIND_TEXT])
+{
+    int decimals = kind_decimals(value);
+    double real = sqlite3_value_double(value);
+
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        return (size_t)snprintf(
+            out, KIND_TEXT, "%" PRId64 "%s%.*s",
+            (int64_t)sqlite3_value_int64(value), decimals > 0 ? "." : "",
+            decimals > 0 ? decimals : 0, "000000000000000000000000000000");
+    if (decimals < 0)
+        return real_text(real, out);
+    return (size_t)snprintf(out, KIND_TEXT, "%.*f", decimals, real);
+}
+
+/* A double has the digits for it. */
+static bool
+is_exact(double x, int decimals)
+{
+    return decimals >= 0 && decimals <= KIND_DIGITS_MAX && fabs(x) < 1e15;
+}
+
+static void
+result(sqlite3_context *c, const char *text, unsigned kind)
+{
+    double x = strtod(text, NULL);
+
+    sqlite3_result_double(c, x == 0 ? 0 : x);
+    sqlite3_result_subtype(c, kind);
+}
+
+void
+kind_quotient(sqlite3_context *c, double x, int decimals)
+{
+    char text[KIND_TEXT];
+
+    if (!is_exact(x, decimals)) {
+        sqlite3_result_double(c, x);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.*g", KIND_DIGITS_MAX, x);
+    result(c, text, (unsigned)(KIND_QUOTIENT + decimals));
+}
+
+void
+kind_exact(sqlite3_context *c, double x, int decimals)
+{
+    char text[KIND_TEXT];
+
+    if (!is_exact(x, decimals)) {
+        sqlite3_result_double(c, x);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.*f", decimals, function_round(x, decimals));
+    result(c, text, (unsigned)(KIND_EXACT + decimals));
+}

@@ -1,0 +1,152 @@
+/* select_slots.c - see select_slots.h. */
+#include "select_slots.h"
+
+#include <string.h>
+
+#include "select_functions.h"
+#include "select_handle.h"
+
+static struct slot *
+slot_of(sqlite3_context *c, sqlite3_value *number)
+{
+    unsigned i = (unsigned)sqlite3_value_int(number);
+
+    return &function_handle(c)->slots[i % SLOTS_MAX];
+}
+
+static bool
+keep(sqlite3_context *c, sqlite3_value **place, sqlite3_value *value)
+{
+    sqlite3_value_free(*place);
+    *place = sqlite3_value_dup(value);
+    if (!*place)
+        sqlite3_result_error_nomem(c);
+    return *place;
+}
+
+static void
+clear(struct slot *slot)
+{
+    sqlite3_value_free(slot->low);
+    sqlite3_value_free(slot->high);
+    memset(slot, 0, sizeof(*slot));
+}
+
+void
+slots_free(struct slot slots[SLOTS_MAX])
+{
+    for (size_t i = 0; i < SLOTS_MAX; i++)
+        clear(&slots[i]);
+}
+
+/* ---- CASE ---- */
+
+/* hw_case(slot, x): what hw_when gives where it is equal; NULL for NULL. */
+static void
+call_case(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    if (keep(c, &slot_of(c, argv[0])->low, argv[1]) &&
+        sqlite3_value_type(argv[1]) != SQLITE_NULL)
+        sqlite3_result_int(c, 1);
+}
+
+static void
+call_when(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    sqlite3_value *x = slot_of(c, argv[0])->low;
+
+    (void)argc;
+    if (x && sqlite3_value_type(x) != SQLITE_NULL &&
+        sqlite3_value_type(argv[1]) != SQLITE_NULL)
+        sqlite3_result_int(c, function_compare(x, argv[1], COMPARE_TEXT) == 0);
+}
+
+/* ---- ANY and ALL ---- */
+
+struct bounds {
+    struct slot *slot; /* NULL: no row yet */
+    int number;
+};
+
+static void
+step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct bounds *bounds = sqlite3_aggregate_context(c, sizeof(*bounds));
+    struct slot *slot = slot_of(c, argv[0]);
+
+    (void)argc;
+    if (!bounds) {
+        sqlite3_result_error_nomem(c);
+        return;
+    }
+    if (!bounds->slot)
+        clear(slot);
+    bounds->slot = slot;
+    bounds->number = sqlite3_value_int(argv[0]);
+    if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
+        slot->null = true;
+    else if ((!slot->low ||
+              function_compare(argv[1], slot->low, COMPARE_TEXT) < 0) &&
+             !keep(c, &slot->low, argv[1]))
+        return;
+    else if (!slot->high ||
+             function_compare(argv[1], slot->high, COMPARE_TEXT) > 0)
+        keep(c, &slot->high, argv[1]);
+}
+
+/* NULL: there was no row. */
+static void
+finish_bounds(sqlite3_context *c)
+{
+    const struct bounds *bounds = sqlite3_aggregate_context(c, 0);
+
+    if (bounds && bounds->slot)
+        sqlite3_result_int(c, bounds->number);
+}
+
+/* Whether x > each, or > one, of those between low and high. */
+static bool
+holds(const char *op, bool all, int low, int high)
+{
+    bool equal = strchr(op, '=');
+    int order = (*op == '>') == all ? high : low;
+
+    if (strcmp(op, "=") == 0)
+        return low == 0 && high == 0; /* of ALL: ANY is IN */
+    if (strcmp(op, "<>") == 0)
+        return low != 0 || high != 0; /* of ANY */
+    if (equal && order == 0)
+        return true;
+    return *op == '>' ? order > 0 : order < 0;
+}
+
+/* hw_quantified(x, bounds, op, all) */
+static void
+call_quantified(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    const char *op = function_argument(argv[2]).data;
+    bool all = sqlite3_value_int(argv[3]), is;
+    const struct slot *slot;
+
+    (void)argc;
+    if (sqlite3_value_type(argv[1]) == SQLITE_NULL) {
+        sqlite3_result_int(c, all);
+        return;
+    }
+    slot = slot_of(c, argv[1]);
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || !slot->low || !slot->high)
+        return;
+    is = holds(op, all, function_compare(argv[0], slot->low, COMPARE_TEXT),
+               function_compare(argv[0], slot->high, COMPARE_TEXT));
+    if (is != all || !slot->null)
+        sqlite3_result_int(c, is);
+}
+
+const struct function slot_functions[] = {
+    {"hw_case", 2, 2, call_case, RETURNS_BIGINT},
+    {"hw_when", 2, 2, call_when, RETURNS_BIGINT},
+    {"hw_bounds", 2, 2, step_bounds, RETURNS_BIGINT, finish_bounds},
+    {"hw_quantified", 4, 4, call_quantified, RETURNS_BIGINT},
+    {NULL},
+};

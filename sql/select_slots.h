@@ -1,0 +1,25 @@
+/*
+ * select_slots.h - what one call of a statement keeps for the next ones.
+ *
+ * CASE x WHEN y is CASE hw_case(0, x) WHEN hw_when(0, y): it compares as MySQL
+ * does, and reads no more than SQLite does.  x > ALL (SELECT y) is
+ * hw_quantified(x, (SELECT hw_bounds(1, y)), ...): the smallest and the largest
+ * y answer for all.
+ */
+#ifndef HW_SELECT_SLOTS_H
+#define HW_SELECT_SLOTS_H
+
+#include <stdbool.h>
+
+#include <sqlite3.h>
+
+enum { SLOTS_MAX = 256 }; /* of a statement */
+
+struct slot {
+    sqlite3_value *low, *high; /* of CASE, low alone */
+    bool null;                 /* one was */
+};
+
+void slots_free(struct slot slots[SLOTS_MAX]);
+
+#endif
