@@ -104,6 +104,7 @@ arguments_parse(struct arguments *out, int argc, char **argv)
     int option;
 
     memset(out, 0, sizeof(*out));
+    out->argv = argv;
     fill_options(options);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {

@@ -8,6 +8,7 @@
 
 struct arguments {
     struct config_arguments config;
+    char **argv; /* as it came */
     bool check, help, version;
 };
 

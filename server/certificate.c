@@ -81,6 +81,17 @@ parse_certs(struct certificate *c, BIO *pem, struct error *err)
     return 0;
 }
 
+/* Whose signatures the keeper can make for another process. */
+static bool
+is_of_use(const EVP_PKEY *key)
+{
+    int kind = EVP_PKEY_get_base_id(key);
+
+    return kind == EVP_PKEY_EC ||
+           (kind == EVP_PKEY_RSA &&
+            EVP_PKEY_get_bits(key) <= CERTIFICATE_RSA_MAX);
+}
+
 int
 certificate_parse(struct certificate *out, struct span certs, struct span key,
                   struct error *err)
@@ -101,6 +112,13 @@ certificate_parse(struct certificate *out, struct span certs, struct span key,
     if (!c.key) {
         refuse(err, "the key's file holds no private key in PEM form that can "
                     "be read without a passphrase");
+        goto out;
+    }
+    if (!is_of_use(c.key)) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the key must be of RSA, of at most %d bits, or of an "
+                  "elliptic curve",
+                  CERTIFICATE_RSA_MAX);
         goto out;
     }
     if (X509_check_private_key(c.leaf, c.key) != 1) {

@@ -17,18 +17,20 @@ struct error;
 enum {
     CERTIFICATE_DAYS = 3650,   /* how long those we make are good */
     CERTIFICATE_EXPIRING = 30, /* days left of "about to expire" */
-    CERTIFICATE_CHAIN_MAX = 10
+    CERTIFICATE_CHAIN_MAX = 10,
+    CERTIFICATE_RSA_MAX = 8192 /* bits */
 };
 
 struct certificate {
     X509 *leaf;
     STACK_OF(X509) * chain; /* what leads from it to an authority */
-    EVP_PKEY *key;
+    EVP_PKEY *key;          /* heapwired's signs by the keeper: keeper_key.h */
 };
 
 void certificate_fini(struct certificate *c); /* zeroed is fine */
 
-/* The leaf comes first in certs; the key must be its own, and not encrypted. */
+/* The leaf comes first in certs; the key must be its own, of RSA or of an
+ * elliptic curve, and not encrypted. */
 int certificate_parse(struct certificate *out, struct span certs,
                       struct span key, struct error *err);
 

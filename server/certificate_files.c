@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +15,6 @@
 #include "certificate.h"
 #include "errors.h"
 #include "files.h"
-#include "log.h"
 
 /* All of it at once: growing would leave copies that nobody wipes. */
 static void
@@ -37,6 +36,17 @@ static struct span
 text_of(const struct buffer *b)
 {
     return (struct span){b->data ? b->data : "", b->size};
+}
+
+static void __attribute__((format(printf, 3, 4)))
+note(struct certificate_note *said, bool is_fault, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(said->text, sizeof(said->text), format, args);
+    va_end(args);
+    said->is_fault = is_fault;
 }
 
 /* Those of the configuration */
@@ -89,7 +99,8 @@ read_named(const char *what, const char *path, bool is_key, struct buffer *out,
 
 int
 certificate_read(struct certificate *out, const char *cert_path,
-                 const char *key_path, struct error *err)
+                 const char *key_path, struct certificate_note *said,
+                 struct error *err)
 {
     struct buffer certs, key;
     struct error cause;
@@ -107,11 +118,13 @@ certificate_read(struct certificate *out, const char *cert_path,
     }
     days = certificate_days_left(out);
     if (days < 0)
-        log_fault("the certificate %s has expired: clients that check it will "
-                  "not connect",
-                  cert_path);
+        note(said, true,
+             "the certificate %s has expired: clients that check it will not "
+             "connect",
+             cert_path);
     else if (days < CERTIFICATE_EXPIRING)
-        log_line("the certificate %s expires in %d days", cert_path, days);
+        note(said, false, "the certificate %s expires in %d days", cert_path,
+             days);
     rc = 0;
 out:
     wipe(&key);
@@ -234,7 +247,7 @@ is_first_start(int dir)
 
 int
 certificate_own(struct certificate *out, int dir, const char *address,
-                struct error *err)
+                struct certificate_note *said, struct error *err)
 {
     struct certificate c = {0};
     char host[256] = "";
@@ -251,11 +264,12 @@ certificate_own(struct certificate *out, int dir, const char *address,
         return -1;
     }
     if (first)
-        log_line("made a self-signed certificate, " CERTIFICATE_OWN);
+        note(said, false, "made a self-signed certificate, " CERTIFICATE_OWN);
     else
-        log_line("made a new self-signed certificate, " CERTIFICATE_OWN
-                 ", in place of the old one: %s",
-                 why.text);
+        note(said, false,
+             "made a new self-signed certificate, " CERTIFICATE_OWN
+             ", in place of the old one: %s",
+             why.text);
     *out = c;
     return 0;
 }

@@ -29,6 +29,8 @@
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
+#include "keeper.h"
+#include "keeper_watch.h"
 #include "listener.h"
 #include "log.h"
 #include "memory.h"
@@ -48,7 +50,7 @@ enum {
 };
 
 struct daemon {
-    const struct arguments *arguments;
+    struct keeper *keeper;
     struct config config;
     struct state_dir state;
     struct controller *controller;
@@ -60,27 +62,22 @@ struct daemon {
     struct listener local, tcp;
     struct follower follower;
     struct supervised supervised;
+    struct keeper_watch keeper_watch;
     uv_signal_t signals[SIGNALS];
     bool loop_open, server_open, signals_open, log_open;
 };
 
 /* TLS */
 
-/* -1: what there was before stays. */
+/* That of the configuration loaded last.  -1: what there was before stays. */
 static int
-load_tls(struct daemon *d, const struct config *config, struct error *err)
+load_tls(struct daemon *d, struct error *err)
 {
     struct certificate certificate = {0};
     SSL_CTX *context = NULL;
-    int rc;
 
-    if (*config->tls_cert)
-        rc = certificate_read(&certificate, config->tls_cert, config->tls_key,
-                              err);
-    else
-        rc = certificate_own(&certificate, d->state.fd, config->listen.text,
-                             err);
-    if (rc == 0)
+    if (keeper_certificate(d->keeper, d->config.state_dir, &certificate, err) ==
+        0)
         context = tls_context_new(&certificate, err);
     certificate_fini(&certificate);
     if (!context)
@@ -190,7 +187,8 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if (become(account, &err) != 0) {
+    if (keeper_become(d->keeper, account, &err) != 0 ||
+        become(account, &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }
@@ -209,6 +207,7 @@ stop(struct daemon *d)
     listener_close(&d->tcp);
     follower_stop(&d->follower);
     supervised_stop(&d->supervised);
+    keeper_watch_stop(&d->keeper_watch);
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
@@ -228,7 +227,7 @@ reload(struct daemon *d)
     config_faults_init(&faults);
     if (log_reopen(&err) != 0)
         log_fault("%s", err.text);
-    if (config_load(&config, &d->arguments->config, &faults) != 0) {
+    if (keeper_load(d->keeper, d->config.cluster.name, &config, &faults) != 0) {
         const char *text = faults.text.data ? faults.text.data : "no memory";
 
         log_line(
@@ -240,7 +239,7 @@ reload(struct daemon *d)
         config.users = NULL;
         ended = server_end_strangers(&d->server);
         setting_reload(&d->config, &config);
-        if (load_tls(d, &config, &err) == 0)
+        if (load_tls(d, &err) == 0)
             setting_reload_tls(&d->config, &config);
         else
             log_fault("the certificate stays as it was: %s", err.text);
@@ -262,6 +261,12 @@ reload(struct daemon *d)
     }
     config_fini(&config);
     config_faults_fini(&faults);
+}
+
+static void
+on_new_keeper(void *arg)
+{
+    reload(arg);
 }
 
 static void
@@ -393,6 +398,7 @@ start_server(struct daemon *d, struct error *err)
                     err) != 0)
         return -1;
     d->server_open = true;
+    d->server.keeper = d->keeper;
     server_set_settings(&d->server, &d->config);
     d->server.node.requires_tls = config_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
@@ -407,6 +413,7 @@ start_server(struct daemon *d, struct error *err)
     start_signals(d);
     supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
                      orphan_ends, d);
+    keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper, on_new_keeper, d);
     return 0;
 }
 
@@ -452,7 +459,7 @@ start(struct daemon *d, struct error *err)
     if (start_controller(d, err) != 0 || start_watch(d, err) != 0 ||
         start_server(d, err) != 0)
         return EX_OSERR;
-    if (load_tls(d, &d->config, err) != 0)
+    if (load_tls(d, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
     if (start_listeners(d, err) != 0 ||
         daemon_cluster_start(&d->cluster, err) != 0)
@@ -487,6 +494,7 @@ finish(struct daemon *d, int status)
     if (d->log_open)
         log_close();
     state_dir_close(&d->state);
+    keeper_stop(d->keeper);
     config_fini(&d->config);
 }
 
@@ -500,15 +508,15 @@ daemon_run(const struct arguments *arguments)
 
     if (!d)
         return EX_OSERR;
-    d->arguments = arguments;
     d->state.fd = d->state.lock = -1;
     config_faults_init(&faults);
     supervised_init(&d->supervised);
     oom_score_raise();
     workers_prepare();
-    if (config_load(&d->config, &arguments->config, &faults) != 0) {
+    d->keeper = keeper_start(arguments->argv, &err);
+    if (d->keeper && keeper_load(d->keeper, "", &d->config, &faults) != 0) {
         daemon_say_faults(&faults);
-    } else if (cluster_prepare(&err) != 0) {
+    } else if (!d->keeper || cluster_prepare(&err) != 0) {
         rc = EX_OSERR;
         daemon_say(&err);
     } else {

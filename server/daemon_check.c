@@ -90,6 +90,7 @@ static int
 check_surroundings(const struct config *c)
 {
     struct certificate certificate = {0};
+    struct certificate_note note; /* a start tells it */
     struct account account;
     struct error err;
     int rc = 0;
@@ -104,7 +105,8 @@ check_surroundings(const struct config *c)
     if (check_etcd_files(&c->cluster.etcd) != 0)
         rc = -1;
     if (*c->tls_cert && *c->tls_key &&
-        certificate_read(&certificate, c->tls_cert, c->tls_key, &err) != 0)
+        certificate_read(&certificate, c->tls_cert, c->tls_key, &note, &err) !=
+            0)
         rc = daemon_say(&err);
     certificate_fini(&certificate);
     if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)

@@ -1,14 +1,10 @@
 /* daemon_cluster.c - see daemon_cluster.h. */
 #include "daemon_cluster.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include <openssl/crypto.h>
-
 #include "cluster.h"
 #include "config.h"
 #include "errors.h"
+#include "keeper.h"
 #include "log.h"
 #include "membership.h"
 #include "peer_identity.h"
@@ -18,16 +14,14 @@ int
 daemon_cluster_identify(struct daemon_cluster *c, struct error *err)
 {
     struct server *server = c->server;
+    struct peer_prover prover = keeper_prover(server->keeper);
     struct peer_identity identity;
 
-    if (membership_identity(c->config,
-                            server->has_identity ? &server->identity : NULL,
-                            &identity, err) != 0)
+    if (peer_identity_make(&identity, &prover,
+                           keeper_key_number(server->keeper),
+                           c->config->node_id, err) != 0)
         return -1;
     server_set_identity(server, &identity);
-    if (c->cluster)
-        cluster_set_identity(c->cluster, &identity);
-    OPENSSL_cleanse(&identity, sizeof(identity));
     return 0;
 }
 
@@ -55,25 +49,27 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
 
     if (options.members)
         c->cluster = cluster_start(server->loop, &server->wakes, &options, err);
-    OPENSSL_cleanse(&options.identity, sizeof(options.identity));
     if (!c->cluster)
         return -1;
     server->node.peers = cluster_peers(c->cluster);
     say_who_is_absent(c->config);
-    c->membership = membership_start(c->config, &server->identity, c->cluster,
-                                     &server->wakes, err);
+    c->membership =
+        membership_start(c->config, &server->identity, server->keeper,
+                         c->cluster, &server->wakes, err);
     return c->membership ? 0 : -1;
 }
 
 void
 daemon_cluster_reload(struct daemon_cluster *c, struct config *from)
 {
-    bool same = strcmp(c->config->cluster.secret, from->cluster.secret) == 0;
-    struct error err;
+    struct peer_identity identity = c->server->identity;
 
     config_cluster_take(c->config, from);
-    if (!same && daemon_cluster_identify(c, &err) != 0)
-        log_fault("the cluster's key stays as it was: %s", err.text);
+    identity.key_number = keeper_key_number(c->server->keeper);
+    if (identity.key_number != c->server->identity.key_number) {
+        server_set_identity(c->server, &identity);
+        cluster_set_identity(c->cluster, &identity);
+    }
     say_who_is_absent(c->config);
     membership_refresh(c->membership);
 }

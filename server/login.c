@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "handshake.h"
+#include "keeper.h"
 #include "log.h"
 #include "peer_login.h"
 #include "peer_proof.h"
@@ -154,33 +155,23 @@ admit(struct session *s, uint32_t privileges)
     admit_with(s, privileges, "", false);
 }
 
-/* Whose password was right. */
+/* Whose password was right: the keeper knows the users that the server has. */
 static void
-admit_user(struct session *s, const struct user *user, const char *info)
+admit_user(struct session *s, const char *info)
 {
+    const struct user *user = users_named(s->server->users, s->wanted_user);
     struct error err;
 
+    if (!user) {
+        deny(s, true);
+        return;
+    }
     s->guessed = false;
     backoff_succeeded(&s->server->backoff, s->address_key);
     if (check_limit(s, user, &err) != 0)
         session_fail(s, &err);
     else
         admit_with(s, user->privileges, info, true);
-}
-
-/* MariaDB's newer clients accept a self-signed certificate when the OK of a
- * native login proves that it is the password's keeper who shows it. */
-static void
-admit_native(struct session *s, const struct user *user)
-{
-    char info[1 + AUTH_FINGERPRINT] = "\1";
-    uint8_t shown[TLS_DIGEST];
-
-    if (s->tls && tls_stream_digest(s->tls, shown) &&
-        auth_fingerprint(&user->verifier, s->nonce, shown, info + 1) == 0)
-        admit_user(s, user, info);
-    else
-        admit_user(s, user, "");
 }
 
 /* -1: it was told.  The transport counts, whatever the client's bits say. */
@@ -221,22 +212,28 @@ ask_again(struct session *s)
     session_enter(s, SESSION_SWITCH);
 }
 
+/* MariaDB's newer clients accept a self-signed certificate when the OK of a
+ * native login proves that it is the password's keeper who shows it. */
 static void
 check_native(struct session *s, struct span answer)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
-    struct user user;
+    char info[1 + AUTH_FINGERPRINT] = "\1";
+    uint8_t shown[TLS_DIGEST];
+    bool has_shown, right;
     struct error err;
 
     if (answer.size == 0) {
         deny(s, false);
         return;
     }
-    if (users_find(s->server->users, name, &user, &err) != 0)
+    has_shown = s->tls && tls_stream_digest(s->tls, shown);
+    if (keeper_check_native(s->server->keeper, name, s->nonce, answer,
+                            has_shown ? shown : NULL, &right, info + 1,
+                            &err) != 0)
         session_fail(s, &err);
-    else if (auth_check_native(&user.verifier, s->nonce, answer) &&
-             user.privileges)
-        admit_native(s, &user);
+    else if (right)
+        admit_user(s, info[1] ? info : "");
     else if (!users_any_sha2_only(s->server->users)) {
         deny(s, true);
     } else { /* everybody, or it would tell who is one of them */
@@ -312,8 +309,8 @@ void
 login_answer(struct session *s, struct span packet)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
-    struct user user;
     struct error err;
+    bool right;
 
     if (is_blocked(s))
         return;
@@ -322,12 +319,12 @@ login_answer(struct session *s, struct span packet)
         deny(s, false);
         return;
     }
-    if (users_find(s->server->users, name, &user, &err) != 0) {
+    if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, &right,
+                          &err) != 0) {
         session_fail(s, &err);
-    } else if (auth_check_sha2(&user.verifier, s->nonce, packet) &&
-               user.privileges) {
+    } else if (right) {
         handshake_fast_ok(&s->reply);
-        admit_user(s, &user, "");
+        admit_user(s, "");
     } else {
         deny(s, true);
     }

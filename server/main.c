@@ -1,17 +1,23 @@
-/* main.c - heapwired: the node's listener. */
+/* main.c - heapwired: the node's listener, or the keeper of its secrets. */
 #include <stdio.h>
 #include <sysexits.h>
 
 #include "arguments.h"
 #include "daemon.h"
+#include "keeper_serve.h"
 
 int
 main(int argc, char **argv)
 {
+    bool keeps = keeper_is_meant(argv[0]);
     struct arguments arguments;
 
+    if (keeps)
+        keeper_harden();
     if (arguments_parse(&arguments, argc, argv) != 0)
         return EX_CONFIG;
+    if (keeps)
+        return keeper_serve(&arguments);
     if (arguments.help) {
         arguments_help();
         return 0;

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <openssl/crypto.h>
 #include <openssl/ssl.h>
 
 #include "clock.h"
@@ -163,15 +162,12 @@ server_set_users(struct server *server, struct users *users)
 static bool
 is_stranger(const struct server *server, const struct session *s)
 {
+    const struct user *user;
+
     if (!s->by_password)
         return false;
-    for (size_t i = 0; i < users_count(server->users); i++) {
-        const struct user *user = users_at(server->users, i);
-
-        if (strcmp(user->name, s->who.user) == 0)
-            return user->privileges != s->who.privileges;
-    }
-    return true;
+    user = users_named(server->users, s->who.user);
+    return !user || user->privileges != s->who.privileges;
 }
 
 size_t
@@ -224,9 +220,8 @@ server_set_settings(struct server *server, const struct config *config)
 void
 server_set_identity(struct server *server, const struct peer_identity *identity)
 {
-    bool same =
-        server->has_identity &&
-        CRYPTO_memcmp(server->identity.key, identity->key, PEER_KEY) == 0;
+    bool same = server->has_identity &&
+                server->identity.key_number == identity->key_number;
     struct session *next;
 
     server->identity = *identity;
@@ -418,5 +413,4 @@ server_fini(struct server *server)
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
-    OPENSSL_cleanse(&server->identity, sizeof(server->identity));
 }

@@ -23,6 +23,7 @@
 
 struct config;
 struct error;
+struct keeper;
 struct session;
 struct users;
 
@@ -62,6 +63,7 @@ struct server {
     struct users *users; /* owned; replaced by a reload */
     char *settings;      /* likewise: key=value lines, as --check prints */
     char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
+    struct keeper *keeper;           /* borrowed: checks passwords */
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
     struct workers workers;

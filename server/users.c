@@ -107,6 +107,15 @@ users_at(const struct users *users, size_t i)
     return &users->list[i];
 }
 
+const struct user *
+users_named(const struct users *users, const char *name)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (strcmp(users->list[i].name, name) == 0)
+            return &users->list[i];
+    return NULL;
+}
+
 bool
 users_any_sha2_only(const struct users *users)
 {

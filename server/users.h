@@ -24,7 +24,7 @@ enum {
 
 struct user {
     char name[USERS_NAME_MAX + 1];
-    struct verifier verifier;
+    struct verifier verifier; /* in the keeper; or nothing but has_native */
     uint32_t privileges;      /* 0 for nobody */
     uint32_t max_connections; /* at once; 0: as many as there is room for */
 };
@@ -38,11 +38,14 @@ int users_check_name(const char *name, struct error *err);
 
 size_t users_count(const struct users *users);
 const struct user *users_at(const struct users *users, size_t i);
+/* NULL: there is none. */
+const struct user *users_named(const struct users *users, const char *name);
 /* Does any user refuse the native plugin? */
 bool users_any_sha2_only(const struct users *users);
 
-/* A copy of the user, or of somebody made up whose password nobody knows: both
- * take the same path and time.  -1 only without OpenSSL or memory. */
+/* The keeper's, who alone has verifiers: a copy of the user, or of somebody
+ * made up whose password nobody knows: both take the same path and time.  -1
+ * only without OpenSSL or memory. */
 int users_find(const struct users *users, struct span name, struct user *out,
                struct error *err);
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include "address.h"
 #include "clock.h"
 #include "errors.h"
@@ -321,7 +319,6 @@ cluster_free(struct cluster *c)
     if (!c)
         return;
     drop_peers(c->peers, c->count);
-    OPENSSL_cleanse(&c->pool.identity, sizeof(c->pool.identity));
     peer_gather_fini(&c->home.gather);
     pthread_mutex_destroy(&c->lock);
     mem_free(c->socket);

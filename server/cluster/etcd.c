@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "curl_memory.h"
 #include "etcd_http.h"
 #include "etcd_session.h"
 #include "etcd_wire.h"
@@ -34,7 +35,6 @@ enum text {
     TEXT_CERT,
     TEXT_KEY,
     TEXT_USER,
-    TEXT_PASSWORD,
     TEXT_CLUSTER,
     TEXTS
 };
@@ -253,9 +253,6 @@ release(struct etcd *e)
     curl_global_cleanup();
     etcd_nodes_fini(&e->published);
     pthread_mutex_destroy(&e->lock);
-    if (e->texts[TEXT_PASSWORD])
-        explicit_bzero(e->texts[TEXT_PASSWORD],
-                       strlen(e->texts[TEXT_PASSWORD]));
     for (int i = 0; i < TEXTS; i++)
         mem_free(e->texts[i]);
     mem_free(e);
@@ -288,7 +285,6 @@ copy_texts(struct etcd *e, const struct etcd_options *options)
         [TEXT_CERT] = options->cert,
         [TEXT_KEY] = options->key,
         [TEXT_USER] = options->user,
-        [TEXT_PASSWORD] = options->password,
         [TEXT_CLUSTER] = options->cluster,
     };
 
@@ -299,7 +295,7 @@ copy_texts(struct etcd *e, const struct etcd_options *options)
     }
     e->session.cluster = e->texts[TEXT_CLUSTER];
     e->session.user = e->texts[TEXT_USER];
-    e->session.password = e->texts[TEXT_PASSWORD];
+    e->session.keeper = options->keeper;
     split_endpoints(e);
     return 0;
 }
@@ -315,7 +311,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
         error_memory(err, "what etcd tells");
         return NULL;
     }
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    curl_memory_init();
     etcd_wire_prepare();
     pthread_mutex_init(&e->lock, NULL);
     etcd_session_init(&e->session);

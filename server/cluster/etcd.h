@@ -11,13 +11,15 @@
 #include "waker.h"
 
 struct etcd;
+struct keeper;
 
 enum { ETCD_STOP_MS = 300 /* to take the entry away at the end */ };
 
 struct etcd_options {
     const char *endpoints;           /* "http://127.0.0.1:2379, ..." */
     const char *cacert, *cert, *key; /* of https; "" none */
-    const char *user, *password;     /* "" none */
+    const char *user;                /* "" none */
+    struct keeper *keeper;           /* has its password */
     const char *cluster;
     unsigned ttl_s;
     struct etcd_node self; /* member and incarnation */

@@ -14,6 +14,8 @@
 #include "etcd_nodes.h"
 #include "etcd_wire.h"
 
+enum { LOGIN_MAX = 64 + 2 * (2 * ETCD_PASSWORD_MAX + 1) };
+
 static void
 add_base64(struct buffer *out, const void *data, size_t size)
 {
@@ -65,19 +67,18 @@ add_value(struct buffer *out, const struct etcd_node *node)
 void
 etcd_ask_login(struct buffer *out, const char *user, const char *password)
 {
-    cJSON *body = cJSON_CreateObject();
-    char *text = NULL;
+    cJSON *body = cJSON_CreateObject(), *secret = NULL;
+    char text[LOGIN_MAX];
 
-    if (cJSON_AddStringToObject(body, "name", user) &&
-        cJSON_AddStringToObject(body, "password", password))
-        text = cJSON_PrintUnformatted(body);
-    if (text)
+    if (cJSON_AddStringToObject(body, "name", user))
+        secret = cJSON_AddStringToObject(body, "password", password);
+    if (secret && cJSON_PrintPreallocated(body, text, sizeof(text), false))
         buffer_text(out, text);
     else
         out->failed = true;
-    if (text)
-        explicit_bzero(text, strlen(text));
-    cJSON_free(text);
+    if (secret)
+        explicit_bzero(secret->valuestring, strlen(password));
+    explicit_bzero(text, sizeof(text));
     cJSON_Delete(body);
 }
 

@@ -9,6 +9,7 @@
 #include "etcd.h"
 #include "etcd_http.h"
 #include "etcd_wire.h"
+#include "keeper.h"
 #include "log.h"
 
 enum { PUT_TRIES = 3, PAGES_MAX = PEERS_MAX / ETCD_PAGE + 2 };
@@ -50,13 +51,17 @@ answer_of(const struct etcd_session *s)
 static int
 log_in(struct etcd_session *s, struct error *err)
 {
+    char password[ETCD_PASSWORD_MAX + 1];
     int rc;
 
     *s->token = '\0';
     if (!*s->user)
         return 0;
+    if (keeper_etcd_password(s->keeper, password, sizeof(password), err) != 0)
+        return -1;
     buffer_clear(&s->request);
-    etcd_ask_login(&s->request, s->user, s->password);
+    etcd_ask_login(&s->request, s->user, password);
+    explicit_bzero(password, sizeof(password));
     rc = ask(s, ETCD_PATH_LOGIN, err);
     if (s->request.data)
         explicit_bzero(s->request.data, s->request.size);

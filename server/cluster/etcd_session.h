@@ -23,8 +23,9 @@
 struct etcd_http;
 
 struct etcd_session {
-    struct etcd_http *http;                           /* owned */
-    const char *cluster, *user, *password, *endpoint; /* borrowed */
+    struct etcd_http *http;                /* owned */
+    const char *cluster, *user, *endpoint; /* borrowed */
+    struct keeper *keeper;                 /* likewise: has the password */
     unsigned ttl_s;
     struct etcd_node self; /* as it is to be */
     struct etcd_nodes nodes;

@@ -25,6 +25,7 @@ enum {
     ETCD_ANSWER_MAX = 2 << 20,  /* of an answer, or of a line of the watch */
     ETCD_REQUEST_MAX = 4 << 10, /* of what is asked */
     ETCD_PAGE = 512,            /* nodes at a time */
+    ETCD_PASSWORD_MAX = 160,    /* bytes, as of a user's name */
     ETCD_TOKEN_MAX = 2048       /* bytes of what a log-in gives */
 };
 

@@ -179,23 +179,6 @@ out:
     return members;
 }
 
-int
-membership_identity(const struct config *config,
-                    const struct peer_identity *before,
-                    struct peer_identity *out, struct error *err)
-{
-    struct peer_identity identity;
-
-    if (peer_identity_make(&identity, config->cluster.name,
-                           config->cluster.secret, config->node_id, err) != 0)
-        return -1;
-    if (before)
-        memcpy(identity.incarnation, before->incarnation,
-               sizeof(identity.incarnation));
-    *out = identity;
-    return 0;
-}
-
 /* ---- kept up to date ---- */
 
 struct membership {
@@ -255,7 +238,7 @@ on_wake(struct wake *wake)
 
 static int
 follow_etcd(struct membership *m, const struct peer_identity *identity,
-            struct error *err)
+            struct keeper *keeper, struct error *err)
 {
     const struct config_etcd *etcd = &m->config->cluster.etcd;
     struct etcd_options options = {.endpoints = etcd->endpoints,
@@ -263,7 +246,7 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
                                    .cert = etcd->cert,
                                    .key = etcd->key,
                                    .user = etcd->user,
-                                   .password = etcd->password,
+                                   .keeper = keeper,
                                    .cluster = m->config->cluster.name,
                                    .ttl_s = etcd->ttl_s,
                                    .self.member = self_of(m->config),
@@ -277,8 +260,9 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
 
 struct membership *
 membership_start(const struct config *config,
-                 const struct peer_identity *identity, struct cluster *cluster,
-                 struct wakes *wakes, struct error *err)
+                 const struct peer_identity *identity, struct keeper *keeper,
+                 struct cluster *cluster, struct wakes *wakes,
+                 struct error *err)
 {
     struct membership *m = mem_zalloc(1, sizeof(*m));
 
@@ -289,7 +273,8 @@ membership_start(const struct config *config,
     m->config = config;
     m->cluster = cluster;
     wake_init(&m->wake, wakes, on_wake);
-    if (!*config->cluster.etcd.endpoints || follow_etcd(m, identity, err) == 0)
+    if (!*config->cluster.etcd.endpoints ||
+        follow_etcd(m, identity, keeper, err) == 0)
         return m;
     mem_free(m);
     return NULL;

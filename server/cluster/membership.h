@@ -12,6 +12,7 @@ struct config;
 struct error;
 struct etcd_nodes;
 struct members;
+struct keeper;
 struct membership;
 struct peer_identity;
 struct wakes;
@@ -22,16 +23,12 @@ struct wakes;
 struct members *membership_make(const struct config *config,
                                 const struct etcd_nodes *etcd,
                                 struct error *trouble, struct error *err);
-/* What config's secret makes of this node.  before: what it was until now,
- * whose incarnation stays; NULL at the start. */
-int membership_identity(const struct config *config,
-                        const struct peer_identity *before,
-                        struct peer_identity *out, struct error *err);
 
 /* Follows etcd, where config names one, and gives cluster its members.  Borrows
- * config and cluster.  NULL with *err. */
+ * config, keeper and cluster.  NULL with *err. */
 struct membership *membership_start(const struct config *config,
                                     const struct peer_identity *identity,
+                                    struct keeper *keeper,
                                     struct cluster *cluster,
                                     struct wakes *wakes, struct error *err);
 /* config's peers are others now. */

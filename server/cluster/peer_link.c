@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include "memory.h"
 
 /* What the state's call of the library is, and what follows it. */
@@ -29,7 +27,6 @@ on_closed(uv_handle_t *handle)
     buffer_fini(&l->text);
     peer_stack_fini(l);
     peer_client_reset(&l->client);
-    OPENSSL_cleanse(&l->identity, sizeof(l->identity));
     mem_free(l);
 }
 

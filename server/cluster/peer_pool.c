@@ -116,7 +116,7 @@ peer_keep_idle(struct peer *peer, struct peer_link *link)
     struct peer_pool *pool = peer->pool;
 
     if (peer->gone || !peer_link_reusable(link) ||
-        memcmp(link->identity.key, pool->identity.key, PEER_KEY) != 0) {
+        link->identity.key_number != pool->identity.key_number) {
         peer_pool_forget(pool, link);
         peer_link_close(link);
         pool->open--;

@@ -4,43 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include "errors.h"
 
-enum { LABEL = 24 /* bytes, of which NULs fill the end */ };
+_Static_assert(sizeof(((struct peer_transcript *)0)->bytes) <= PEER_SAID_MAX,
+               "all that is said can be proven");
 
-static const char client_label[LABEL] = "heapwire peer client";
-static const char server_label[LABEL] = "heapwire peer server";
-static const char session_label[LABEL] = "heapwire peer session";
-
-int
-peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
-         uint8_t out[PEER_PROOF], struct error *err)
+static struct span
+said_up_to(const struct peer_transcript *t, size_t size)
 {
-    unsigned written = 0;
-
-    if (HMAC(EVP_sha256(), key, PEER_KEY, data, size, out, &written) &&
-        written == PEER_PROOF)
-        return 0;
-    error_set(err, ER_UNKNOWN, "OpenSSL cannot compute HMAC-SHA256");
-    return -1;
-}
-
-/* Of the label and the first size bytes that were said. */
-static int
-prove(const struct peer_transcript *t, size_t size,
-      const struct peer_identity *self, const char label[LABEL],
-      uint8_t out[PEER_PROOF], struct error *err)
-{
-    uint8_t text[LABEL + sizeof(t->bytes)];
-
-    memcpy(text, label, LABEL);
-    memcpy(text + LABEL, t->bytes, size);
-    return peer_mac(self->key, text, LABEL + size, out, err);
+    return (struct span){(const char *)t->bytes, size};
 }
 
 /* ---- appending; who calls knows that there is room ---- */
@@ -80,11 +54,13 @@ put_nonce(struct peer_transcript *t, struct error *err)
 
 static int
 put_proof(struct peer_transcript *t, const struct peer_identity *self,
-          const char label[LABEL], struct error *err)
+          enum peer_label label, struct error *err)
 {
+    const struct peer_prover *prover = &self->prover;
     uint8_t proof[PEER_PROOF];
 
-    if (prove(t, t->size, self, label, proof, err) != 0)
+    if (prover->prove(prover->arg, label, said_up_to(t, t->size), proof, err) !=
+        0)
         return -1;
     put(t, proof, sizeof(proof));
     return 0;
@@ -94,17 +70,18 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
  * with: the last of it. */
 static int
 take_proven(struct peer_transcript *t, const struct peer_identity *self,
-            const char label[LABEL], struct span said, struct error *err)
+            enum peer_label label, struct span said, struct error *err)
 {
-    uint8_t proof[PEER_PROOF];
-    int differ;
+    const struct peer_prover *prover = &self->prover;
+    bool right = false;
+    size_t size;
 
     put(t, said.data, said.size);
-    if (prove(t, t->size - PEER_PROOF, self, label, proof, err) != 0)
+    size = t->size - PEER_PROOF;
+    if (prover->check(prover->arg, label, said_up_to(t, size), t->bytes + size,
+                      &right, err) != 0)
         return -1;
-    differ = CRYPTO_memcmp(proof, t->bytes + t->size - PEER_PROOF, PEER_PROOF);
-    OPENSSL_cleanse(proof, sizeof(proof));
-    if (differ == 0)
+    if (right)
         return 0;
     error_set(err, ER_ACCESS_DENIED,
               "Access denied: the other node does not prove that it is of this "
@@ -214,7 +191,7 @@ peer_hello_make(struct peer_transcript *t, const struct peer_identity *self,
     put_u64(t, self->node_id);
     put_u64(t, wanted);
     put(t, self->incarnation, PEER_INCARNATION);
-    if (put_proof(t, self, client_label, err) != 0)
+    if (put_proof(t, self, PEER_CLIENT, err) != 0)
         return -1;
     *out = (struct span){(const char *)t->bytes + before, t->size - before};
     return 0;
@@ -238,7 +215,7 @@ peer_hello_check(struct peer_transcript *t, const struct peer_identity *self,
     reader_bytes(&r, PEER_PROOF);
     if (!reader_done(&r) || hello.size != PEER_HELLO)
         return malformed(err, "hello");
-    if (take_proven(t, self, client_label, hello, err) != 0)
+    if (take_proven(t, self, PEER_CLIENT, hello, err) != 0)
         return -1;
     if (wanted != self->node_id) {
         error_set(err, ER_UNKNOWN,
@@ -267,7 +244,7 @@ peer_welcome_make(struct peer_transcript *t, const struct peer_identity *self,
         put(t, welcome->fingerprint, PEER_FINGERPRINT);
     put_u8(t, (uint8_t)version);
     put(t, welcome->version, version);
-    if (put_proof(t, self, server_label, err) != 0)
+    if (put_proof(t, self, PEER_SERVER, err) != 0)
         return -1;
     *out = (struct span){(const char *)t->bytes + before, t->size - before};
     return 0;
@@ -311,7 +288,7 @@ peer_welcome_check(struct peer_transcript *t, const struct peer_identity *self,
     struct peer_welcome read = {0};
 
     if (read_welcome(welcome, &read, err) != 0 ||
-        take_proven(t, self, server_label, welcome, err) != 0)
+        take_proven(t, self, PEER_SERVER, welcome, err) != 0)
         return -1;
     *out = read;
     return 0;
@@ -322,5 +299,8 @@ peer_session_key(const struct peer_transcript *t,
                  const struct peer_identity *self, uint8_t out[PEER_KEY],
                  struct error *err)
 {
-    return prove(t, t->size, self, session_label, out, err);
+    const struct peer_prover *prover = &self->prover;
+
+    return prover->prove(prover->arg, PEER_SESSION, said_up_to(t, t->size), out,
+                         err);
 }

@@ -32,7 +32,6 @@ struct error;
 enum {
     PEER_PROTOCOL = 1,
     PEER_NONCE = 32,
-    PEER_PROOF = 32,
     PEER_FINGERPRINT = 20, /* SHA-1 */
     PEER_CHALLENGE = 1 + PEER_NONCE + 8 + PEER_INCARNATION,
     PEER_HELLO = 1 + PEER_NONCE + 8 + 8 + PEER_INCARNATION + PEER_PROOF,
@@ -87,9 +86,5 @@ int peer_welcome_check(struct peer_transcript *t,
 int peer_session_key(const struct peer_transcript *t,
                      const struct peer_identity *self, uint8_t out[PEER_KEY],
                      struct error *err);
-
-/* HMAC-SHA256; -1 with *err where OpenSSL has none. */
-int peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
-             uint8_t out[PEER_PROOF], struct error *err);
 
 #endif

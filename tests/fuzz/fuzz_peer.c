@@ -15,8 +15,24 @@
 
 enum { CHALLENGE, HELLO, WELCOME, ENVELOPE, KINDS, PROVEN = 0x80 };
 
+static struct peer_key key = {{7}};
+
+static int
+prove_here(void *arg, enum peer_label label, struct span said,
+           uint8_t out[PEER_PROOF], struct error *err)
+{
+    return peer_key_prove(arg, label, said, out, err);
+}
+
+static int
+check_here(void *arg, enum peer_label label, struct span said,
+           const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
+{
+    return peer_key_check(arg, label, said, proof, right, err);
+}
+
 static const struct peer_identity self = {
-    .cluster = "blue", .key = {7}, .node_id = 1, .incarnation = {9}};
+    .prover = {prove_here, check_here, &key}, .node_id = 1, .incarnation = {9}};
 
 /* What was said before, on either end. */
 static struct peer_transcript
@@ -37,22 +53,21 @@ said_before(int kind)
 static void
 prove(int kind, const struct peer_transcript *t, uint8_t *bytes, size_t size)
 {
-    static const char labels[KINDS][24] = {
-        [HELLO] = "heapwire peer client", [WELCOME] = "heapwire peer server"};
-    uint8_t text[24 + sizeof(t->bytes)];
+    uint8_t text[PEER_SAID_MAX];
     size_t body = size - PEER_PROOF;
+    struct span said = {(const char *)text, t->size + body};
     struct error err;
 
     if (kind == ENVELOPE) {
-        (void)peer_mac(self.key, bytes, body, bytes + body, &err);
+        (void)peer_mac(key.bytes, bytes, body, bytes + body, &err);
         return;
     }
     if (t->size + body > sizeof(t->bytes))
         return;
-    memcpy(text, labels[kind], 24);
-    memcpy(text + 24, t->bytes, t->size);
-    memcpy(text + 24 + t->size, bytes, body);
-    (void)peer_mac(self.key, text, 24 + t->size + body, bytes + body, &err);
+    memcpy(text, t->bytes, t->size);
+    memcpy(text + t->size, bytes, body);
+    (void)peer_key_prove(&key, kind == HELLO ? PEER_CLIENT : PEER_SERVER, said,
+                         bytes + body, &err);
 }
 
 static void
@@ -68,7 +83,7 @@ check_envelope(struct span bytes, struct error *err)
     struct peer_envelope e;
     const struct peer_forwarded *f = &e.forwarded;
 
-    if (peer_envelope_open(bytes, self.key, &e, err) != 0)
+    if (peer_envelope_open(bytes, key.bytes, &e, err) != 0)
         return;
     check_text(f->caller.user, SQL_NAME_MAX);
     check_text(f->caller.host, SQL_HOST_MAX);

@@ -72,11 +72,28 @@ ask(struct peer_client *client, MYSQL *mysql,
     return 0;
 }
 
+/* The key is here: this is no heapwired. */
+static int
+prove(void *arg, enum peer_label label, struct span said,
+      uint8_t out[PEER_PROOF], struct error *err)
+{
+    return peer_key_prove(arg, label, said, out, err);
+}
+
+static int
+check(void *arg, enum peer_label label, struct span said,
+      const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
+{
+    return peer_key_check(arg, label, said, proof, right, err);
+}
+
 int
 main(int argc, char **argv)
 {
     struct sql_identity caller = {.user = "ann", .host = "10.1.2.3"};
     struct peer_request request = {.caller = &caller, .connection_id = 77};
+    struct peer_key key;
+    struct peer_prover prover = {prove, check, &key};
     struct peer_identity self;
     struct peer_client client = {.self = &self};
     struct error err;
@@ -89,7 +106,8 @@ main(int argc, char **argv)
     caller.privileges = (uint32_t)strtoul(argv[6], NULL, 10);
     request.verb = strcmp(argv[7], "select") == 0 ? PEER_SELECT : PEER_SCRIPT;
     request.text = (struct span){argv[8], strlen(argv[8])};
-    if (peer_identity_make(&self, argv[4], argv[5], strtoull(argv[3], NULL, 10),
+    if (peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
+        peer_identity_make(&self, &prover, 1, strtoull(argv[3], NULL, 10),
                            &err) != 0 ||
         peer_client_prepare(&err) != 0) {
         puts(err.text);

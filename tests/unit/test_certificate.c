@@ -18,6 +18,7 @@
 
 static struct certificate made;
 static struct buffer certs, key;
+static struct certificate_note note; /* what was said last */
 static char directory[64];
 static int dir;
 
@@ -192,10 +193,13 @@ START_TEST(the_nodes_own_is_made_once)
     struct certificate first, second;
     struct error err;
 
-    ck_assert_int_eq(certificate_own(&first, dir, "", &err), 0);
+    note.text[0] = '\0';
+    ck_assert_int_eq(certificate_own(&first, dir, "", &note, &err), 0);
+    ck_assert_ptr_nonnull(strstr(note.text, "made a self-signed"));
+    ck_assert(!note.is_fault);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN_KEY), S_IFREG | 0600);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN), S_IFREG | 0644);
-    ck_assert_int_eq(certificate_own(&second, dir, "", &err), 0);
+    ck_assert_int_eq(certificate_own(&second, dir, "", &note, &err), 0);
     ck_assert_int_eq(X509_cmp(first.leaf, second.leaf), 0);
     certificate_fini(&first);
     certificate_fini(&second);
@@ -296,12 +300,12 @@ START_TEST(the_nodes_own_is_made_again_when_it_is_of_no_use)
     struct certificate first, second, third;
     struct error err;
 
-    ck_assert_int_eq(certificate_own(&first, dir, "", &err), 0);
+    ck_assert_int_eq(certificate_own(&first, dir, "", &note, &err), 0);
     spoilers[_i].spoil();
-    ck_assert_int_eq(certificate_own(&second, dir, "", &err), 0);
+    ck_assert_int_eq(certificate_own(&second, dir, "", &note, &err), 0);
     ck_assert((X509_cmp(first.leaf, second.leaf) == 0) == spoilers[_i].kept);
     ck_assert_uint_eq(mode_of(CERTIFICATE_OWN_KEY), S_IFREG | 0600);
-    ck_assert_int_eq(certificate_own(&third, dir, "", &err), 0);
+    ck_assert_int_eq(certificate_own(&third, dir, "", &note, &err), 0);
     ck_assert_int_eq(X509_cmp(second.leaf, third.leaf), 0);
     certificate_fini(&first);
     certificate_fini(&second);
@@ -316,7 +320,7 @@ read_both(struct certificate *out, struct error *err)
 
     snprintf(cert_path, sizeof(cert_path), "%s/c.pem", directory);
     snprintf(key_path, sizeof(key_path), "%s/k.pem", directory);
-    return certificate_read(out, cert_path, key_path, err);
+    return certificate_read(out, cert_path, key_path, &note, err);
 }
 
 START_TEST(a_named_key_is_nobody_elses_to_read)

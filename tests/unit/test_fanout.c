@@ -9,6 +9,7 @@
 #include "cluster.h"
 #include "members.h"
 #include "memory.h"
+#include "peer_fixture.h"
 #include "suite.h"
 #include "wakes.h"
 
@@ -70,8 +71,7 @@ set_up(void)
     close(fd);
     items[2].port = listen_somewhere(&silent);
     ck_assert_int_eq(cluster_prepare(&err), 0);
-    ck_assert_int_eq(
-        peer_identity_make(&options.identity, "blue", NULL, SELF, &err), 0);
+    options.identity = peer_node("blue", "", SELF);
     options.members = members_new(SELF, items, 3, &err);
     ck_assert_ptr_nonnull(options.members);
     ck_assert_int_eq(uv_loop_init(&loop), 0);

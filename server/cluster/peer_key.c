@@ -1,0 +1,122 @@
+/* peer_key.c - see peer_key.h. */
+#include "peer_key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include "errors.h"
+
+/* Of a secret that somebody thought up: a node at a false address is shown a
+ * proof, against which guesses can be tried.  Takes 10 ms at the start. */
+enum { ROUNDS = 20000, LABEL = 24 /* bytes, of which NULs fill the end */ };
+
+static const char salt_head[] = "heapwire cluster";
+static const char labels[PEER_LABELS][LABEL] = {
+    [PEER_CLIENT] = "heapwire peer client",
+    [PEER_SERVER] = "heapwire peer server",
+    [PEER_SESSION] = "heapwire peer session"};
+
+/* The cluster's name is part of it: nodes of another never agree. */
+static int
+derive(struct peer_key *out, const char *cluster, const char *secret,
+       struct error *err)
+{
+    char salt[sizeof(salt_head) + PEER_CLUSTER_MAX + 1];
+    int size = snprintf(salt, sizeof(salt), "%s%c%s", salt_head, '\0', cluster);
+
+    if (PKCS5_PBKDF2_HMAC(secret, (int)strlen(secret), (const uint8_t *)salt,
+                          size, ROUNDS, EVP_sha256(), PEER_KEY,
+                          out->bytes) == 1)
+        return 0;
+    error_set(err, ER_UNKNOWN, "OpenSSL cannot make the cluster's key");
+    return -1;
+}
+
+static int
+check(const char *cluster, const char *secret, struct error *err)
+{
+    if (strlen(cluster) > PEER_CLUSTER_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the cluster's name is longer than %d bytes",
+                  PEER_CLUSTER_MAX);
+        return -1;
+    }
+    if (!*secret)
+        return 0;
+    if (strlen(secret) < PEER_SECRET_MIN) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the cluster's secret is shorter than %d bytes: make one "
+                  "with heapwire-passwd --cluster-secret",
+                  PEER_SECRET_MIN);
+        return -1;
+    }
+    if (strlen(secret) > PEER_SECRET_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the cluster's secret is longer than %d bytes",
+                  PEER_SECRET_MAX);
+        return -1;
+    }
+    return 0;
+}
+
+int
+peer_key_make(struct peer_key *out, const char *cluster, const char *secret,
+              struct error *err)
+{
+    if (check(cluster, secret, err) != 0)
+        return -1;
+    if (*secret)
+        return derive(out, cluster, secret, err);
+    if (RAND_bytes(out->bytes, PEER_KEY) == 1)
+        return 0;
+    error_set(err, ER_UNKNOWN, "no random bytes for the cluster's key");
+    return -1;
+}
+
+int
+peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
+         uint8_t out[PEER_PROOF], struct error *err)
+{
+    unsigned written = 0;
+
+    if (HMAC(EVP_sha256(), key, PEER_KEY, data, size, out, &written) &&
+        written == PEER_PROOF)
+        return 0;
+    error_set(err, ER_UNKNOWN, "OpenSSL cannot compute HMAC-SHA256");
+    return -1;
+}
+
+int
+peer_key_prove(const struct peer_key *key, enum peer_label label,
+               struct span said, uint8_t out[PEER_PROOF], struct error *err)
+{
+    uint8_t text[LABEL + PEER_SAID_MAX];
+
+    if (label >= PEER_LABELS || said.size > PEER_SAID_MAX) {
+        error_set(err, ER_UNKNOWN, "the cluster's key is not for that");
+        return -1;
+    }
+    memcpy(text, labels[label], LABEL);
+    if (said.size > 0)
+        memcpy(text + LABEL, said.data, said.size);
+    return peer_mac(key->bytes, text, LABEL + said.size, out, err);
+}
+
+int
+peer_key_check(const struct peer_key *key, enum peer_label label,
+               struct span said, const uint8_t proof[PEER_PROOF], bool *right,
+               struct error *err)
+{
+    uint8_t made[PEER_PROOF];
+    int rc = peer_key_prove(key, label, said, made, err);
+
+    if (rc == 0)
+        *right = CRYPTO_memcmp(made, proof, PEER_PROOF) == 0;
+    OPENSSL_cleanse(made, sizeof(made));
+    return rc;
+}

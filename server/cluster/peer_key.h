@@ -1,0 +1,59 @@
+/*
+ * peer_key.h - the key that all nodes of a cluster share, and what proves with
+ * it.
+ *
+ * heapwired itself never has the key: its prover asks the keeper.
+ */
+#ifndef HW_PEER_KEY_H
+#define HW_PEER_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct error;
+
+enum {
+    PEER_CLUSTER_MAX = 64, /* bytes of a cluster's name */
+    PEER_SECRET_MIN = 16,  /* bytes of the secret's text */
+    PEER_SECRET_MAX = 256,
+    PEER_KEY = 32,
+    PEER_PROOF = 32,
+    PEER_SAID_MAX = 512 /* bytes that one proof is of */
+};
+
+/* All that the key is for. */
+enum peer_label { PEER_CLIENT, PEER_SERVER, PEER_SESSION, PEER_LABELS };
+
+struct peer_key {
+    uint8_t bytes[PEER_KEY]; /* made from the cluster's name and its secret */
+};
+
+struct peer_prover {
+    /* -1 with *err: it cannot. */
+    int (*prove)(void *arg, enum peer_label label, struct span said,
+                 uint8_t out[PEER_PROOF], struct error *err);
+    /* Is it the proof?  Likewise. */
+    int (*check)(void *arg, enum peer_label label, struct span said,
+                 const uint8_t proof[PEER_PROOF], bool *right,
+                 struct error *err);
+    void *arg;
+};
+
+/* secret "": a random one, by which the node can ask itself alone. */
+int peer_key_make(struct peer_key *out, const char *cluster, const char *secret,
+                  struct error *err);
+int peer_key_prove(const struct peer_key *key, enum peer_label label,
+                   struct span said, uint8_t out[PEER_PROOF],
+                   struct error *err);
+int peer_key_check(const struct peer_key *key, enum peer_label label,
+                   struct span said, const uint8_t proof[PEER_PROOF],
+                   bool *right, struct error *err);
+
+/* HMAC-SHA256; -1 with *err where OpenSSL has none. */
+int peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
+             uint8_t out[PEER_PROOF], struct error *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* keeper_watch.c - see keeper_watch.h. */
+#include "keeper_watch.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "keeper.h"
+#include "log.h"
+
+static void
+unwatch(struct keeper_watch *w)
+{
+    if (w->watched)
+        uv_close((uv_handle_t *)&w->socket, NULL);
+    w->watched = false;
+}
+
+static void
+on_end(uv_poll_t *socket, int status, int events)
+{
+    struct keeper_watch *w = socket->data;
+
+    (void)status;
+    (void)events;
+    log_fault("heapwire-keeper, which has the secrets, has ended or was too "
+              "late: no password can be checked until there is another");
+    unwatch(w);
+    uv_timer_again(&w->timer);
+}
+
+static void
+watch(struct keeper_watch *w)
+{
+    w->watched =
+        uv_poll_init(w->timer.loop, &w->socket, keeper_socket(w->keeper)) == 0;
+    w->socket.data = w;
+    if (w->watched)
+        uv_poll_start(&w->socket, UV_DISCONNECT, on_end);
+}
+
+static void
+on_time(uv_timer_t *timer)
+{
+    struct keeper_watch *w = timer->data;
+    struct error err;
+
+    if (keeper_restart(w->keeper, &err) != 0) {
+        log_fault("%s", err.text);
+        return; /* the timer comes again */
+    }
+    uv_timer_stop(timer);
+    watch(w);
+    log_line("started another heapwire-keeper");
+    w->again(w->arg);
+}
+
+void
+keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
+                   struct keeper *keeper, void (*again)(void *arg), void *arg)
+{
+    memset(w, 0, sizeof(*w));
+    w->keeper = keeper;
+    w->again = again;
+    w->arg = arg;
+    w->open = true;
+    uv_timer_init(loop, &w->timer);
+    w->timer.data = w;
+    uv_timer_start(&w->timer, on_time, KEEPER_AGAIN_MS, KEEPER_AGAIN_MS);
+    uv_timer_stop(&w->timer); /* but uv_timer_again knows its time */
+    watch(w);
+}
+
+void
+keeper_watch_stop(struct keeper_watch *w)
+{
+    if (!w->open)
+        return;
+    unwatch(w);
+    uv_close((uv_handle_t *)&w->timer, NULL);
+    w->open = false;
+}

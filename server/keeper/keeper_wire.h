@@ -1,0 +1,64 @@
+/*
+ * keeper_wire.h - what heapwired and its keeper say to each other: a closed
+ * list of questions, each with one answer, over a pair of sockets.
+ *
+ * A message is a u32 of its size and so many bytes.  A question begins with its
+ * enum keeper_call; an answer with a u8: 0, and what the call gives, or 1, and
+ * a u16 error code and a text.  Both ends are of one executable.
+ */
+#ifndef HW_KEEPER_WIRE_H
+#define HW_KEEPER_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "reader.h"
+
+struct config;
+struct error;
+
+#define KEEPER_NAME "heapwire-keeper" /* in place of argv[0] */
+
+enum {
+    KEEPER_FD = 3,
+    KEEPER_QUESTION_MAX = 2048,
+    KEEPER_ANSWER_MAX = 8 * 1024 * 1024, /* PEERS_MAX peers, USERS_MAX users */
+    KEEPER_ANSWER_MS = 2000,             /* what an answer may take, */
+    KEEPER_FILES_MS = 20 * 1000,         /* and one for which files are read */
+    KEEPER_SIGNATURE_MAX = 1024          /* RSA of 8192 bits */
+};
+
+enum keeper_call {
+    KEEPER_LOAD, /* cluster's name: faults; key's number, configuration */
+    KEEPER_CERTIFICATE,   /* state directory: number, note, certificates */
+    KEEPER_CHECK_NATIVE,  /* nonce, name, answer, certificate's digest or "":
+                             right or not, fingerprint or "" */
+    KEEPER_CHECK_SHA2,    /* nonce, name, answer: right or not */
+    KEEPER_PROVE_PEER,    /* label, what was said: proof */
+    KEEPER_CHECK_PEER,    /* proof, label, what was said: right or not */
+    KEEPER_SIGN,          /* certificate's number, padding, digest: signature */
+    KEEPER_ETCD_PASSWORD, /* : text */
+    KEEPER_BECOME,        /* uid, gid */
+    KEEPER_CALLS
+};
+
+/* An empty message, of at most max bytes. */
+void keeper_message(struct buffer *message, size_t max);
+/* Wipes it and frees it. */
+void keeper_message_fini(struct buffer *message);
+
+/* -1 with errno: ETIMEDOUT, EPIPE where the other end is gone, EMSGSIZE; or
+ * ENOMEM, after which the next message can come.  timeout_ms is of all of it;
+ * -1: none until its first byte came. */
+int keeper_send(int fd, const struct buffer *message, int timeout_ms);
+int keeper_receive(int fd, struct buffer *message, int timeout_ms);
+
+/* The configuration without what it has of secrets, which is not shown: the
+ * cluster's secret, etcd's password, and the users' verifiers. */
+void keeper_put_config(struct buffer *out, const struct config *config);
+/* Into a zeroed one; -1 with *err, and then config_fini it. */
+int keeper_read_config(struct reader *in, struct config *config,
+                       struct error *err);
+
+#endif
