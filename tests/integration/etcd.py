@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 
+from keeper import found_in
 from mysql_wire import Refused, Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from ports import free_port
@@ -420,6 +421,8 @@ def a_user_and_a_password_open_etcd():
         with node(10001, etcd, right) as a, node(10002, etcd, right) as b:
             all_know((a, b), 10001, 10002)
             assert "se\"cr" not in a.log()
+            forms = {"once": b'se"cr\\et', "as JSON": b'se\\"cr\\\\et'}
+            assert not found_in(a.process.pid, forms)
             shown = ask(a, "SELECT value FROM heapwire.settings "
                            "WHERE name LIKE '%password' OR name LIKE "
                            "'%secret'")
