@@ -115,7 +115,7 @@ def test_logins(node):
     with Wire(node.socket).login(tls=True) as w:  # trusted without a password
         w.ping()
     with secure(node) as w:
-        w.command(0x11, b"ann\0\x14" + b"x" * 20 + b"\0\x2d\0" + NATIVE + b"\0")
+        w.command(0x11, b"ann\0\0\0\x2d\0" + NATIVE + b"\0")
         w.switched(b"secret")
         assert w.info == b""
 
