@@ -47,10 +47,15 @@ enum node_state {
     NODE_GONE          /* the database ended */
 };
 
+enum { NODE_ENDING_MAX = 256 };
+
 struct node_status {
     enum node_state state;
-    int64_t since_ms;         /* wall clock: in this state */
-    bool stopped;             /* by a signal, while NODE_UNRESPONSIVE */
+    int64_t since_ms; /* wall clock: in this state */
+    bool stopped;     /* by a signal, while NODE_UNRESPONSIVE */
+    /* "was killed by ...", while NODE_GONE, once a record of that is found in
+     * deaths.h's file, which not every parent of a database writes; or "". */
+    char ending[NODE_ENDING_MAX];
     bool profiled;            /* since this database connected, or a reset */
     uint64_t samples;         /* of the last profile; while profiled */
     int64_t profiled_ms;      /* wall clock: that profile */

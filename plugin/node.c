@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "deaths.h"
 #include "errors.h"
 #include "files.h"
 #include "node_status.h"
@@ -27,7 +28,9 @@ enum {
     REPLY_MS = 4000,   /* of anything but a dump */
     DUMP_MS = 60000,   /* of a dump that is making progress */
     STOPPED_MS = 4000, /* of a dump when the process is stopped */
-    SLICE_MS = 250
+    SLICE_MS = 250,
+    DEATHS_LOOKED_AT = 4,
+    ENDING_MS = 5000 /* that its parent has to tell how it ended */
 };
 
 void
@@ -66,6 +69,7 @@ enter(struct node *node, enum node_state state)
         node->status.since_ms = clock_wall_ms();
     }
     node->status.stopped = false;
+    node->status.ending[0] = '\0';
 }
 
 /*
@@ -125,6 +129,25 @@ static bool
 process_ended(const struct node *node)
 {
     return node->status.hello.pid != 0 && process_state(node) == 0;
+}
+
+/* Its parent may write the record a little later, or never. */
+static void
+look_for_ending(struct node *node)
+{
+    const struct node_status *status = &node->status;
+    struct death last[DEATHS_LOOKED_AT];
+    size_t count;
+
+    if (status->state != NODE_GONE || *status->ending ||
+        clock_wall_ms() - status->since_ms > ENDING_MS)
+        return;
+    count = deaths_read(node->state_dir, last, DEATHS_LOOKED_AT);
+    for (size_t i = 0; i < count; i++)
+        if (last[i].pid == status->hello.pid && !last[i].unknown &&
+            last[i].at_ms >= status->hello.started_ms)
+            death_describe(&last[i], node->status.ending,
+                           sizeof(node->status.ending));
 }
 
 static void
@@ -373,6 +396,7 @@ node_refresh(struct node *node)
         if (node->fd < 0) {
             if (node->status.state == NODE_ABSENT && process_ended(node))
                 enter(node, NODE_GONE);
+            look_for_ending(node);
             return false;
         }
         node->peer = node->status.peer = peer_of(node->fd);

@@ -31,9 +31,11 @@ node_status_check(const struct node_status *status, struct error *err)
         break;
     }
     error_set(err, ER_UNKNOWN,
-              "the database (pid %d) ended at %s UTC; waiting for its next "
-              "start",
-              status->hello.pid, since);
+              "the database (pid %d) ended at %s UTC%s%s%s; the next one that "
+              "starts with this state directory is served",
+              status->hello.pid, since, *status->ending ? ": it " : "",
+              status->ending,
+              *status->ending ? " (heapwire.deaths has more)" : "");
     return -1;
 }
 

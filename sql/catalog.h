@@ -8,6 +8,7 @@
 #define HW_CATALOG_H
 
 #include "cursor.h"
+#include "errors.h"
 #include "reader.h"
 
 struct error;
@@ -33,8 +34,8 @@ struct catalog_scope {
     struct snapshot *snapshot;
     struct stats *stats;
     const struct peer_survey *survey;
-    uint32_t timeout_s, parallel; /* what a SELECT says; 0: the session's */
-    const char *no_total; /* why NEED_TOTAL gave none, or NULL: it was tried */
+    uint32_t timeout_s, parallel;  /* what a SELECT says; 0: the session's */
+    char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL gave none */
 };
 
 /* What must be fetched from the node before a table can be produced. */

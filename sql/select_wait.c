@@ -7,6 +7,7 @@
 #include "cluster_ask.h"
 #include "controller.h"
 #include "errors.h"
+#include "node_status.h"
 #include "peer_survey.h"
 #include "sql_session.h"
 #include "stats.h"
@@ -150,6 +151,7 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
         wait->fetched |= NEED_FRESH;
         wait->wanted &= ~(unsigned)NEED_FRESH;
     } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
+        memcpy(scope->no_total, failure.text, sizeof(scope->no_total));
         wait->fetched |= NEED_TOTAL;
         wait->wanted &= ~(unsigned)NEED_TOTAL;
         state = TICKET_DONE;
@@ -273,15 +275,18 @@ select_cannot_wait(struct handle *handle)
 static bool
 has_total(struct handle *handle)
 {
-    const char **why = &handle->scope.no_total;
+    char *why = handle->scope.no_total;
     struct node_status status;
+    struct error absent;
 
     controller_status(handle->wait->controller, &status);
-    *why = NULL;
-    if (status.state != NODE_CONNECTED || !status.hello.active)
-        *why = "profiling is not active";
+    *why = '\0';
+    if (node_status_check(&status, &absent) != 0)
+        memcpy(why, absent.text, sizeof(absent.text));
+    else if (!status.hello.active)
+        strcpy(why, "profiling is not active");
     else if (!(handle->scope.session->who.privileges & PRIVILEGE_PROFILE))
-        *why = "this account may not take profiles";
+        strcpy(why, "this account may not take profiles");
     return !*why;
 }
 

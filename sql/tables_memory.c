@@ -172,8 +172,7 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
 
     if (!scope->snapshot) {
         say_text(note, "profile_bytes is NULL: ");
-        buffer_text(note, scope->no_total ? scope->no_total
-                                          : "no profile could be taken");
+        buffer_text(note, scope->no_total);
         return;
     }
     clock_text(scope->snapshot->hello.active_since_ms, since, sizeof(since));

@@ -76,6 +76,8 @@ same "a reload changes the marks" 2 "$(taken | wc -l)"
 # A stopped database is unresponsive, and its memory is looked at on.
 kill -STOP "$redis"
 sleep 8
+contains "why there is no profile" "profile_bytes is NULL: the database (pid \
+$redis) is not responding since 20" "$(sql 'select note from heapwire.memory')"
 kill -CONT "$redis"
 check
 [ "$(samples 'where not responsive')" -ge 1 ] || fault "no unresponsive sample"
@@ -93,6 +95,11 @@ death="select pid, how, exit_status, killed_by, told_by, profiling, last_snapsho
 told="$redis	was killed by signal 9 (SIGKILL)	NULL	9	NULL	1	\
 $(taken | tail -n 1 | cut -d' ' -f1)	1	1	1"
 wait_for 10 sql 'SELECT 1'
+tells_how() {
+    prof 'has_enable()' | grep -q ": it was killed by signal 9 (SIGKILL) (heap"
+}
+check
+wait_for 5 tells_how || fault "a statement: $(prof 'has_enable()')"
 same "how it died" "$told" "$(sql "$death")"
 history=$(samples)
 check

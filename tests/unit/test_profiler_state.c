@@ -15,7 +15,12 @@ static const struct {
     {{.state = NODE_ABSENT}, "unknown", "reason: no database with", "budget"},
     {{.state = NODE_GONE, .hello = {.active = 1}},
      "unknown",
-     "waiting for its next start",
+     "ended at 1970-01-01 00:00:00 UTC; the next one that starts with this "
+     "state directory is served",
+     "deaths"},
+    {{.state = NODE_GONE, .ending = "was killed by signal 9 (SIGKILL)"},
+     "unknown",
+     "UTC: it was killed by signal 9 (SIGKILL) (heapwire.deaths has more); the",
      "active since"},
     {{.state = NODE_UNRESPONSIVE, .stopped = true},
      "unknown",
