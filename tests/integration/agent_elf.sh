@@ -21,6 +21,10 @@ objdump -d --no-show-raw-insn --disassemble=main_with_agent "$lib" |
     grep -q 'jmp .*<host>' || fail "main is not entered by a tail call"
 
 # Preloaded into what it was not named for, it does nothing at all.
+if ! strace -o /dev/null true 2>/dev/null; then
+    echo "skipped: in a shell (nothing can be traced here)"
+    exit 0
+fi
 LD_PRELOAD=$lib HEAPWIRE_EXE=/no/such HEAPWIRE_STATE_DIR=$STATE \
     strace -f -o "$WORK/trace" sh -c 'ls / >/dev/null; :' || fail "strace"
 grep -E 'clone3?\(|socket\(|pthread' "$WORK/trace" |

@@ -2,6 +2,8 @@
 # mariadbd --user=mysql with libjemalloc preloaded, started by root.
 . "$(dirname "$0")/agent.inc"
 [ "$(id -u)" -eq 0 ] || { echo "skipped: needs root"; exit 0; }
+strace -o /dev/null true 2>/dev/null ||
+    { echo "skipped: nothing can be traced here"; exit 0; }
 mariadbd=$(realpath "$(command -v mariadbd)")
 data=$WORK/data
 sock=$data/sock

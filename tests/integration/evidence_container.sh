@@ -105,6 +105,6 @@ if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
     check
     is_kept || fault "it is kept twice: $(cat "$work/small/node/deaths")"
 else
-    echo "no full disk: nothing can be mounted here"
+    echo "skipped: the full disk (nothing can be mounted here)"
 fi
 finish_test

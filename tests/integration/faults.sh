@@ -93,9 +93,8 @@ check
 [ ! -e "$work/started" ] || fault "the command was started all the same"
 
 # ---- a log on a full disk: records are lost, not unseen ----
-if [ "$(id -u)" = 0 ]; then
-    mkdir "$work/small"
-    mount -t tmpfs -o size=16k tmpfs "$work/small"
+mkdir "$work/small"
+if mount -t tmpfs -o size=16k tmpfs "$work/small" 2>/dev/null; then
     at_end() {
         umount -l "$work/small"
     }
@@ -117,6 +116,8 @@ if [ "$(id -u)" = 0 ]; then
         ! tail -n 2 "$work/small/log" | head -n 1 | grep -q '^20.*are lost' &&
         fault "a record is torn: $(tail -n 3 "$work/small/log")"
     stop_node
+else
+    echo "skipped: a log on a full disk (nothing can be mounted here)"
 fi
 
 # ---- a symboliser that dies: addresses, and the legend says why ----

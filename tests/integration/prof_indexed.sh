@@ -341,6 +341,6 @@ if [ -d /usr/lib/debug ] && "$prof" --version >/dev/null 2>&1; then
     spoiled "a debug file by build-id" "its symbol index is of no use: it has \
 symbols only, and there is debug information"
 else
-    echo "no mounts of our own: a debug file by build-id is left out"
+    echo "skipped: a debug file by build-id (no mounts of our own)"
 fi
 finish_test

@@ -458,7 +458,7 @@ if mount -t tmpfs -o size=4m,mode=700 none "$work/node" 2>/dev/null; then
         :
     }
 else
-    echo "no tmpfs: the full disk is left to the unit tests"
+    echo "skipped: the full disk (nothing can be mounted here)"
 fi
 
 # ---- shipped beside a program without debug information ----
