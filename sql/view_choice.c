@@ -106,7 +106,7 @@ set_pattern(const struct word *word, struct span given, struct arena *arena,
         error_memory(err, "a pattern");
         return -1;
     }
-    pattern = pattern_new(word->name, *out, err);
+    pattern = pattern_new(word->name, *out, NULL, err);
     pattern_free(pattern);
     return pattern ? 0 : -1;
 }

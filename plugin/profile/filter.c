@@ -96,7 +96,7 @@ match_all(struct matcher *m, const char *what, const char *text, uint8_t mark,
 
     if (!text || *text == '\0')
         return 0;
-    m->pattern = pattern_new(what, text, m->err);
+    m->pattern = pattern_new(what, text, m->options->cancelled, m->err);
     if (!m->pattern)
         return -1;
     buffer_init(&m->scratch, PLACE_MAX);

@@ -4,6 +4,7 @@
 #include "pattern.h"
 
 #include <pcre2.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 enum {
     HEAP_KB = 16384,
     DEPTH_MAX = 20000,
-    STARTS = 64 /* tried at once */
+    LOOKS = 64 /* items of the pattern between two looks at the clock */
 };
 
 struct pattern {
@@ -24,7 +25,9 @@ struct pattern {
     pcre2_code *code;
     pcre2_match_context *limits;
     pcre2_match_data *match;
-    uint64_t started_ms; /* 0: nothing was matched yet */
+    const atomic_bool *cancelled; /* or NULL */
+    uint64_t started_ms;          /* 0: nothing was matched yet */
+    unsigned looks;
 };
 
 static void *
@@ -56,13 +59,43 @@ fail_compile(const struct pattern *pattern, int code, size_t offset,
               pattern->what, offset, (const char *)reason);
 }
 
+static bool
+is_late(struct pattern *pattern)
+{
+    uint64_t now = clock_ms();
+
+    if (pattern->started_ms == 0)
+        pattern->started_ms = now;
+    return now - pattern->started_ms > PATTERN_MS_MAX;
+}
+
+static bool
+is_cancelled(const struct pattern *pattern)
+{
+    return pattern->cancelled && atomic_load(pattern->cancelled);
+}
+
+/* At each item of the pattern: PCRE2 counts steps from each place anew where a
+ * match may start, and one may look at all of the text. */
+static int
+look(pcre2_callout_block *at, void *arg)
+{
+    struct pattern *pattern = arg;
+
+    (void)at;
+    if (is_cancelled(pattern) ||
+        (++pattern->looks % LOOKS == 0 && is_late(pattern)))
+        return PCRE2_ERROR_CALLOUT;
+    return 0;
+}
+
 static int
 compile(struct pattern *pattern, const char *text, struct error *err)
 {
     pcre2_compile_context *context =
         pcre2_compile_context_create(pattern->memory);
     uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-                       PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
+                       PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
     size_t offset;
     int failure;
 
@@ -83,6 +116,7 @@ compile(struct pattern *pattern, const char *text, struct error *err)
         error_memory(err, "a regular expression");
         return -1;
     }
+    pcre2_set_callout(pattern->limits, look, pattern);
     pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
     pcre2_set_depth_limit(pattern->limits, DEPTH_MAX);
     pcre2_set_heap_limit(pattern->limits, HEAP_KB);
@@ -90,7 +124,8 @@ compile(struct pattern *pattern, const char *text, struct error *err)
 }
 
 struct pattern *
-pattern_new(const char *what, const char *text, struct error *err)
+pattern_new(const char *what, const char *text, const atomic_bool *cancelled,
+            struct error *err)
 {
     struct pattern *pattern;
 
@@ -103,6 +138,7 @@ pattern_new(const char *what, const char *text, struct error *err)
     pattern = mem_zalloc(1, sizeof(*pattern));
     if (pattern) {
         pattern->what = what;
+        pattern->cancelled = cancelled;
         pattern->memory =
             pcre2_general_context_create(take_memory, give_memory, NULL);
     }
@@ -130,64 +166,33 @@ pattern_free(struct pattern *pattern)
     mem_free(pattern);
 }
 
-static int
+static void
 too_long(const struct pattern *pattern, struct error *err)
 {
     error_set(err, ER_REGEX,
               "%s: the regular expression takes too long; make it simpler, "
               "without repetitions within repetitions",
               pattern->what);
-    return -1;
 }
 
-static int
-check_clock(struct pattern *pattern, struct error *err)
-{
-    uint64_t now = clock_ms();
-
-    if (pattern->started_ms == 0)
-        pattern->started_ms = now;
-    return now - pattern->started_ms > PATTERN_MS_MAX ? too_long(pattern, err)
-                                                      : 0;
-}
-
-/* Where the next starts begin: between characters. */
-static size_t
-next_starts(const char *text, size_t size, size_t from)
-{
-    size_t next = from + STARTS;
-
-    if (next >= size)
-        return size + 1; /* behind all of text, it may match nothing */
-    for (int i = 0; i < 3 && ((unsigned char)text[next] & 0xc0) == 0x80; i++)
-        next++;
-    return next;
-}
-
-/* PCRE2 counts steps from each place anew where a match may start, and not
- * all: so it gets few places at once. */
 int
 pattern_match(struct pattern *pattern, const char *text, struct error *err)
 {
-    size_t size = strnlen(text, PATTERN_TEXT_MAX), next;
-    int rc = PCRE2_ERROR_NOMATCH;
+    size_t size = strnlen(text, PATTERN_TEXT_MAX);
+    int rc = PCRE2_ERROR_CALLOUT;
 
-    for (size_t from = 0; from <= size && rc == PCRE2_ERROR_NOMATCH;
-         from = next) {
-        if (check_clock(pattern, err) != 0)
-            return -1;
-        next = next_starts(text, size, from);
-        pcre2_set_offset_limit(pattern->limits, next - 1);
-        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, from, 0,
+    if (!is_late(pattern))
+        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, 0, 0,
                          pattern->match, pattern->limits);
-    }
     if (rc >= 0)
         return 1;
     if (rc == PCRE2_ERROR_NOMATCH)
         return 0;
-    if (rc == PCRE2_ERROR_NOMEMORY) {
+    if (rc == PCRE2_ERROR_NOMEMORY)
         error_memory(err, "a regular expression");
-        return -1;
-    }
-    return too_long(pattern, err);
+    else if (is_cancelled(pattern))
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    else
+        too_long(pattern, err);
+    return -1;
 }

@@ -7,6 +7,8 @@
 #ifndef HW_PATTERN_H
 #define HW_PATTERN_H
 
+#include <stdatomic.h>
+
 struct error;
 struct pattern;
 
@@ -17,14 +19,14 @@ enum {
     PATTERN_MS_MAX = 5000        /* to match all texts */
 };
 
-/* what it is for, for messages; not copied.  NULL with *err: malformed, too
- * long, or no memory. */
+/* what it is for, for messages, and cancelled (or NULL) are not copied.  NULL
+ * with *err: malformed, too long, or no memory. */
 struct pattern *pattern_new(const char *what, const char *text,
-                            struct error *err);
+                            const atomic_bool *cancelled, struct error *err);
 void pattern_free(struct pattern *pattern); /* NULL is fine */
 
 /* 1: it is somewhere in text, 0: it is not, -1 with *err: that would take too
- * long. */
+ * long, or is cancelled. */
 int pattern_match(struct pattern *pattern, const char *text, struct error *err);
 
 #endif

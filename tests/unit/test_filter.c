@@ -163,11 +163,11 @@ START_TEST(long_expressions_are_errors)
     struct pattern *pattern;
 
     memset(text, 'a', PATTERN_SIZE_MAX);
-    pattern = pattern_new("ignore", text, &err);
+    pattern = pattern_new("ignore", text, NULL, &err);
     ck_assert_ptr_nonnull(pattern);
     pattern_free(pattern);
     text[PATTERN_SIZE_MAX] = 'a';
-    ck_assert_ptr_null(pattern_new("ignore", text, &err));
+    ck_assert_ptr_null(pattern_new("ignore", text, NULL, &err));
     ck_assert_str_eq(err.text,
                      "ignore: the regular expression is longer than 4096 "
                      "bytes");
@@ -183,7 +183,7 @@ START_TEST(exploding_expressions_end_with_an_error)
     char text[2001];
     uint64_t start = clock_ms();
     struct error err = {0};
-    struct pattern *pattern = pattern_new("focus", exploding[_i], &err);
+    struct pattern *pattern = pattern_new("focus", exploding[_i], NULL, &err);
 
     memset(text, 'a', 2000);
     strcpy(text + 1999, "!");
@@ -207,7 +207,7 @@ START_TEST(slow_expressions_end_with_an_error)
     static char text[4 << 20];
     uint64_t start = clock_ms();
     struct error err = {0};
-    struct pattern *pattern = pattern_new("focus", slow[_i], &err);
+    struct pattern *pattern = pattern_new("focus", slow[_i], NULL, &err);
     int rc = 0;
 
     memset(text, 'a', sizeof(text) - 1);
@@ -239,7 +239,8 @@ static const struct {
 START_TEST(long_texts_are_looked_at_from_all_places)
 {
     struct error err = {0};
-    struct pattern *pattern = pattern_new("focus", ends[_i].expression, &err);
+    struct pattern *pattern =
+        pattern_new("focus", ends[_i].expression, NULL, &err);
     char text[1000];
 
     ck_assert_msg(pattern != NULL, "%s", err.text);
@@ -258,7 +259,7 @@ START_TEST(bytes_that_are_not_text_are_survived)
 {
     char text[1000];
     struct error err = {0};
-    struct pattern *pattern = pattern_new("focus", "b.r", &err);
+    struct pattern *pattern = pattern_new("focus", "b.r", NULL, &err);
 
     ck_assert_int_eq(pattern_match(pattern, "\xff\xc3 bar", &err), 1);
     ck_assert_int_eq(pattern_match(pattern, "b\xc3\xa4r", &err), 1);
