@@ -33,9 +33,9 @@ statement_free(struct statement *st)
         st->prepared->list->cursors--;
     }
     statement_drop_opening(st);
-    sql_indirect_fini(&st->meant);
     pump_fini(&st->pump);
-    statement_drop_packet(st); /* the cursor was the last to read it */
+    statement_drop_packet(st); /* the cursor was the last to read it, */
+    sql_indirect_fini(&st->meant); /* or this */
     chunk_fini(&st->chunk);
     if (st->fd >= 0)
         close(st->fd);
@@ -460,6 +460,14 @@ statement_resume(struct session *s)
         statement_pull(st);
 }
 
+static void
+stop(struct statement *st)
+{
+    if (st->opening)
+        sql_session_interrupt(st->session->sql, true);
+    pump_cancel(&st->pump);
+}
+
 void
 statement_cancel(struct session *s, enum statement_end why)
 {
@@ -468,7 +476,7 @@ statement_cancel(struct session *s, enum statement_end why)
     if (!st || st->end != END_NONE)
         return;
     st->end = why;
-    pump_cancel(&st->pump);
+    stop(st);
 }
 
 /* "Resolving names (2 of 4, 37%)" */
@@ -546,7 +554,7 @@ statement_abandon(struct session *s)
     if (!st)
         return;
     write_audit(st, &gone);
-    pump_cancel(&st->pump);
+    stop(st);
     if (st->pump.state == PUMP_STEPPING)
         return; /* statement_ready frees it */
     s->statement = NULL;

@@ -1,8 +1,8 @@
 /*
  * statement_open.c - how a statement begins: see statement.h.
  *
- * To open one is to parse it, and a SELECT to compile it: a long text takes a
- * tenth of a second, which is a worker's, not the loop's.
+ * To open one is to parse it, and a SELECT to compile it, SET to work out its
+ * values: that is a worker's, but for what is brief.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum { LONG_TEXT = 4096 /* bytes, with its values, that a worker opens */ };
+enum { OPEN_BYTES = 4096 /* of a text and its values, that the loop opens */ };
 
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
@@ -40,6 +40,15 @@ open_text(void *arg)
                               pump_waker(&st->pump), err);
 }
 
+/* Until it is open, and says itself. */
+static uint64_t
+timeout_ms(const struct session *s)
+{
+    uint32_t own_s = sql_session_statement_s(s->sql);
+
+    return (uint64_t)(own_s ? own_s : s->server->statement_timeout_s) * 1000;
+}
+
 /* With a copy of packet, which counts as held once more: it is not dropped
  * yet.  NULL: the client has been told why. */
 static struct statement *
@@ -59,9 +68,10 @@ statement_new(struct session *s, struct span packet)
     st->held = packet.size;
     s->server->held += packet.size;
     st->text = (struct span){st->packet, packet.size};
+    sql_session_interrupt(s->sql, false);
     st->session = s;
     st->started_ms = clock_ms();
-    st->timeout_ms = (uint64_t)s->server->statement_timeout_s * 1000;
+    st->timeout_ms = timeout_ms(s);
     st->deadline_ms = st->started_ms + st->timeout_ms;
     pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
               statement_ready, st);
@@ -169,12 +179,12 @@ open_statement(struct statement *st, const char *command)
 {
     st->opening = true;
     statement_enter(st, command, st->text);
-    if (size_of(st) >= LONG_TEXT) {
+    if (size_of(st) <= OPEN_BYTES && sql_is_brief(st->text)) {
+        open_text(st);
+        statement_opened(st);
+    } else {
         pump_open(&st->pump);
-        return;
     }
-    open_text(st);
-    statement_opened(st);
 }
 
 void

@@ -168,18 +168,94 @@ limit_time(struct cursor *cursor, const struct sql_session *session,
 
 /* Whether it asks about the warnings, or may: a SELECT without tables. */
 static bool
-keeps_warnings(const struct statement *statement, const struct cursor *cursor)
+keeps_warnings(const struct opening *o)
 {
     static const char *const subjects[] = {"errors", "error_count", "warnings",
                                            "warning_count"};
+    const struct statement *statement = o->statement;
     const char *what = statement->show.what;
 
-    if (!cursor)
-        return false;
+    if (o->constant)
+        return true;
     for (size_t i = 0; statement->kind == STATEMENT_SHOW && i < 4; i++)
         if (strcmp(what, subjects[i]) == 0)
             return true;
-    return statement->kind == STATEMENT_SELECT && cursor->instant;
+    return false;
+}
+
+/* ---- what takes little ---- */
+
+/* One row of a few expressions, with so many SELECTs: whatever loops, or is
+ * compiled to more than it says, needs one of these words, or another. */
+static bool
+is_one_row(const struct fragment *fragment, size_t selects)
+{
+    static const char *const words[] = {"from", "with",   "over",
+                                        "into", "values", "table"};
+    struct lexer lexer = fragment->lexer;
+
+    for (;;) {
+        struct token token = lexer_next(&lexer);
+
+        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
+            return true;
+        if (token_is(&token, "select") && selects-- == 0)
+            return false;
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+            if (token_is(&token, words[i]))
+                return false;
+    }
+}
+
+/* A literal or a variable, with a sign perhaps. */
+static bool
+is_value(const struct fragment *fragment)
+{
+    struct lexer lexer = fragment->lexer;
+    size_t tokens = 0;
+
+    while (tokens <= 2) {
+        struct token token = lexer_next(&lexer);
+
+        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
+            token.text.data >= fragment->end)
+            return true;
+        tokens++;
+    }
+    return false;
+}
+
+static bool
+has_expression(const struct assignment *a)
+{
+    while (a && (a->kind != VALUE_IS_EXPRESSION || is_value(&a->expression)))
+        a = a->next;
+    return a != NULL;
+}
+
+static bool
+is_brief(const struct statement *statement)
+{
+    switch (statement->kind) {
+    case STATEMENT_SELECT:
+        return is_one_row(&statement->select, 1);
+    case STATEMENT_DO:
+        return is_one_row(&statement->select, 0);
+    case STATEMENT_SET:
+        return !has_expression(statement->set);
+    case STATEMENT_KILL:
+        return !statement->kill.is_expression;
+    case STATEMENT_SHOW:
+        return !statement->show.has_where;
+    case STATEMENT_ADMIN_EXECUTE:
+    case STATEMENT_USE:
+    case STATEMENT_BEGIN:
+    case STATEMENT_END:
+    case STATEMENT_NOTHING:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Takes o->arena, which the cursor may keep. */
@@ -202,11 +278,13 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
         check_channel(o->session, statement.kind == STATEMENT_FORWARD, err) ==
             0 &&
         privilege_check(o->session->who.privileges,
-                        statements[statement.kind].privilege, err) == 0)
+                        statements[statement.kind].privilege, err) == 0) {
+        o->brief = text.size <= SQL_BRIEF_MAX && is_brief(&statement);
         cursor = statements[statement.kind].open(o, err);
+    }
     if (cursor)
         limit_time(cursor, o->session, &statement);
-    if (!o->describing && !keeps_warnings(&statement, cursor))
+    if (!o->describing && !(cursor && keeps_warnings(o)))
         warnings_drop_old(o->session);
     *parameters = statement.parameters;
     arena_free(o->arena);
@@ -229,6 +307,7 @@ sql_open(struct sql_session *session, struct span text,
         plan = select_plan_find(session, text, parameters);
     warnings_begin(session);
     if (plan) {
+        opening.brief = plan->brief;
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)
             limit_time(cursor, session, NULL);
@@ -237,6 +316,24 @@ sql_open(struct sql_session *session, struct span text,
     return open_statement(&opening, text,
                           parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
                           &count, err);
+}
+
+bool
+sql_is_brief(struct span text)
+{
+    struct parsing how = {.use = PARAMETERS_ABSENT};
+    struct statement statement;
+    struct error refused; /* as it will be again, soon */
+    bool brief = false;
+
+    if (text.size > SQL_BRIEF_MAX)
+        return false;
+    how.arena = arena_new(STATEMENT_BYTES_MAX);
+    if (how.arena)
+        brief = statement_parse(text, &how, &statement, &refused) != 0 ||
+                is_brief(&statement);
+    arena_free(how.arena);
+    return brief;
 }
 
 /* ---- describing ---- */

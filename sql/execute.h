@@ -25,6 +25,8 @@ struct opening {
     struct waker waker;
     struct arena *arena; /* of the statement; who keeps it sets it NULL */
     bool describing;     /* only the columns are wanted: nothing is done */
+    bool brief;          /* see sql_is_brief: it may begin on the loop */
+    bool constant;       /* it was a SELECT without tables or assignments */
 };
 
 /* The values of the ?; NULL: there are none. */

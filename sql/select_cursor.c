@@ -1,9 +1,9 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * A SELECT without tables is a short row as a rule: it begins on the loop, and
- * what takes longer begins anew on a worker, where all others run.  One that
- * assigns variables begins there, for it may do so once.
+ * A brief SELECT without tables is a short row as a rule: it begins on the
+ * loop, and what takes longer begins anew on a worker, where all others run.
+ * One that assigns variables begins there, for it may do so once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -324,7 +324,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
-        !query->rewritten.has_tables && !query->rewritten.assigns;
+        o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
     c->cursor.base.timed = query->rewrite.form == REWRITE_SELECT;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
@@ -385,6 +385,7 @@ select_open(struct opening *o, struct error *err)
     if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
     rewritten = query.rewritten;
+    o->constant = !rewritten.has_tables && !rewritten.assigns;
     cursor = cursor_over(o, &query, err);
     if (!cursor || rewritten.into_count == 0)
         return cursor;

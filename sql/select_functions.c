@@ -113,6 +113,15 @@ function_charge(sqlite3_context *c, size_t bytes)
     return true;
 }
 
+bool
+function_leave_loop(sqlite3_context *c)
+{
+    if (!handle_leave_loop(function_handle(c)))
+        return false;
+    sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+    return true;
+}
+
 /* Of time that grows with their arguments' size, and no faster: a view may be
  * larger than any other value is. */
 static bool

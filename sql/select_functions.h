@@ -82,6 +82,9 @@ const char *function_name(sqlite3_context *c);
 /* For work past that on its arguments.  True: the statement has stopped, and
  * the function returns. */
 bool function_charge(sqlite3_context *c, size_t bytes);
+/* For work that is out of proportion.  True: it is on the loop, and begins anew
+ * on a worker: the function returns. */
+bool function_leave_loop(sqlite3_context *c);
 
 /* Waits a little, at most until until_ms (clock_ms).  False: it is that late,
  * or the statement has stopped, and the function returns. */

@@ -35,6 +35,21 @@ handle_allow(struct handle *handle, uint64_t operations)
 }
 
 bool
+handle_leave_loop(struct handle *handle)
+{
+    if (handle->looks > 0)
+        handle->exhausted = true;
+    return handle->exhausted;
+}
+
+bool
+handle_is_cancelled(const struct handle *handle)
+{
+    return handle->cancelled &&
+           atomic_load_explicit(handle->cancelled, memory_order_relaxed);
+}
+
+bool
 handle_charge(struct handle *handle, size_t bytes)
 {
     uint64_t looks = bytes / LOOK_BYTES;
@@ -43,7 +58,7 @@ handle_charge(struct handle *handle, size_t bytes)
         handle->exhausted = true;
     else if (handle->looks > 0)
         handle->looks -= looks;
-    return handle->exhausted;
+    return handle->exhausted || handle_is_cancelled(handle);
 }
 
 /* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
@@ -55,8 +70,7 @@ progress(void *arg)
 
     if (handle->looks > 0 && --handle->looks == 0)
         handle->exhausted = true;
-    return handle->exhausted ||
-           (handle->cancelled && atomic_load(handle->cancelled));
+    return handle->exhausted || handle_is_cancelled(handle);
 }
 
 /* Reading tables of ours and calling functions of the list: nothing else. */
@@ -170,9 +184,11 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
     unsigned flags = size <= STATEMENT_TEXT_MAX ? SQLITE_PREPARE_PERSISTENT : 0;
 
     *out = take_kept(handle, sql, size);
-    return *out ? SQLITE_OK
-                : select_memory_prepare(&handle->memory, handle->db, sql, size,
-                                        flags, out);
+    if (*out)
+        return SQLITE_OK;
+    handle->memory.cancelled = handle->cancelled;
+    return select_memory_prepare(&handle->memory, handle->db, sql, size, flags,
+                                 out);
 }
 
 static struct kept_statement *
@@ -361,6 +377,7 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     }
     handle->place = place;
     handle->scope = *scope;
+    handle->cancelled = &scope->session->interrupted;
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
     return handle;

@@ -92,15 +92,17 @@ void handle_put(struct handle *handle,
 void handle_forget(void);
 
 /*
- * Lets the statement do about so many operations of SQLite's machine, then
- * stops it; 0: any number.  Not a time: what a statement answers must not
- * depend on how busy the node is.
+ * On the loop: lets the statement do about so many operations of SQLite's
+ * machine, then stops it; 0: any number, on a worker.
  */
 void handle_allow(struct handle *handle, uint64_t operations);
 
 /* A function is about to work on that many bytes, which counts for operations,
  * too.  True: it may not, the statement has stopped. */
 bool handle_charge(struct handle *handle, size_t bytes);
+/* True: the statement is on the loop, and has stopped. */
+bool handle_leave_loop(struct handle *handle);
+bool handle_is_cancelled(const struct handle *handle);
 
 /* Off: tables may be made.  -1 when SQLite refuses. */
 int handle_lock(struct handle *handle, bool on);

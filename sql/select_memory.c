@@ -9,11 +9,25 @@ static sqlite3_mem_methods real;
 static _Thread_local struct select_memory *counting;
 
 static bool
-fits(int size)
+is_cancelled(const struct select_memory *memory)
 {
-    if (!counting || counting->used + size <= SELECT_MEMORY_MAX)
+    return atomic_load_explicit(memory->cancelled, memory_order_relaxed);
+}
+
+/* SQLite takes blocks all along while it prepares. */
+static bool
+may_take(int size)
+{
+    struct select_memory *memory = counting;
+
+    if (!memory)
         return true;
-    counting->exceeded = true;
+    if (memory->preparing && is_cancelled(memory))
+        return false;
+    if (memory->used + size <= SELECT_MEMORY_MAX &&
+        !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX))
+        return true;
+    memory->exceeded = true;
     return false;
 }
 
@@ -27,7 +41,7 @@ count(int64_t difference)
 static void *
 counted_malloc(int size)
 {
-    void *block = fits(size) ? real.xMalloc(size) : NULL;
+    void *block = may_take(size) ? real.xMalloc(size) : NULL;
 
     if (block)
         count(real.xSize(block));
@@ -45,7 +59,7 @@ static void *
 counted_realloc(void *old, int size)
 {
     int before = real.xSize(old);
-    void *block = fits(size - before) ? real.xRealloc(old, size) : NULL;
+    void *block = may_take(size - before) ? real.xRealloc(old, size) : NULL;
 
     if (block)
         count((int64_t)real.xSize(block) - before);
@@ -75,11 +89,14 @@ select_memory_prepare(struct select_memory *memory, sqlite3 *db,
     int rc;
 
     memory->used = SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
+    memory->blocks = 0;
+    memory->preparing = true;
     counting = memory;
     rc = sqlite3_prepare_v3(db, sql, (int)size, flags, out, NULL);
     counting = NULL;
+    memory->preparing = false;
     memory->used = 0; /* what is left is the statement's own */
-    return rc;
+    return rc == SQLITE_NOMEM && is_cancelled(memory) ? SQLITE_INTERRUPT : rc;
 }
 
 int

@@ -8,27 +8,35 @@
 #ifndef HW_SELECT_MEMORY_H
 #define HW_SELECT_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
-enum {                                       /* bytes of one statement, */
-       SELECT_MEMORY_MAX = 64 * 1024 * 1024, /* while it runs */
-       PREPARE_MEMORY_MAX = 16 * 1024 * 1024 /* and to prepare it */
+enum {                                        /* bytes of one statement, */
+       SELECT_MEMORY_MAX = 64 * 1024 * 1024,  /* while it runs */
+       PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and to prepare it */
+       PREPARE_BLOCKS_MAX = 200 * 1000        /* that may be taken for that:
+                                                 some 50 ms */
 };
 
 struct select_memory {
-    int64_t used;  /* bytes */
-    bool exceeded; /* an allocation was refused */
+    int64_t used;    /* bytes */
+    uint32_t blocks; /* taken since its preparing began */
+    bool preparing;
+    bool exceeded;                /* an allocation was refused */
+    const atomic_bool *cancelled; /* of a preparing */
 };
 
 /* Once, before SQLite is used at all. */
 void select_memory_count(void);
 
 /* sqlite3_prepare_v3, counted: views of views take SQLite a time that doubles
- * with each, and there is nothing else to stop it by. */
+ * with each, many windows one that grows with their square, and there is
+ * nothing else to stop it by.  Not a time: what a statement answers must not
+ * depend on how busy the node is.  SQLITE_INTERRUPT: it was cancelled. */
 int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
                           const char *sql, size_t size, unsigned flags,
                           sqlite3_stmt **out);

@@ -120,6 +120,7 @@ plan_new(const struct query *query, const struct cursor *cursor,
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
         plan->has_limit = query->rewritten.has_limit;
+        plan->brief = cursor->instant;
     }
     if (!plan || !plan->text.data || !plan->types || !plan->sql.data ||
         !plan->columns) {

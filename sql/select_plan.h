@@ -35,6 +35,7 @@ struct select_plan {
     const struct column *columns;
     size_t column_count;
     bool has_limit; /* as struct rewritten has it */
+    bool brief;     /* see sql_is_brief */
 };
 
 /* A reference to that of the text, or NULL. */

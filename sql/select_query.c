@@ -262,21 +262,17 @@ query_fail(const struct query *query, int rc, struct error *err)
     }
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT:
-        if (handle->exhausted)
-            error_set(err, ER_QUERY_TIMEOUT,
-                      "Query execution was interrupted, maximum statement "
-                      "execution time exceeded");
-        else
-            error_set(err, ER_QUERY_INTERRUPTED,
-                      "Query execution was interrupted");
+        error_set(err,
+                  handle->exhausted ? ER_QUERY_TIMEOUT : ER_QUERY_INTERRUPTED,
+                  "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
         if (handle->memory.exceeded && !query->statement)
             error_set(err, ER_NOT_SUPPORTED,
                       "This version of heapwire doesn't yet support 'SELECT of "
                       "so many parts': to prepare this one takes more than %d "
-                      "MiB",
-                      PREPARE_MEMORY_MAX >> 20);
+                      "MiB or %d blocks of memory",
+                      PREPARE_MEMORY_MAX >> 20, PREPARE_BLOCKS_MAX);
         else if (handle->memory.exceeded)
             error_set(err, ER_OUT_OF_SORT_MEMORY,
                       "Out of sort memory: this SELECT needs more than the %d "
@@ -358,7 +354,6 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
 
     if (query_open(&query, rewrite, &scope, NULL, err) != 0)
         return -1;
-    handle_allow(query.handle, SELECT_EVALUATE_OPS);
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
         result = copy_value(query.statement, rewrite->arena, out, err);

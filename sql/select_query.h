@@ -16,8 +16,7 @@ struct value;
 enum {
     /* Operations that a SELECT may take on the event loop, some milliseconds;
      * past them it starts again on a worker. */
-    SELECT_LOOP_OPS = 100 * 1000,
-    SELECT_EVALUATE_OPS = 200 * 1000 /* expressions of SET and KILL */
+    SELECT_LOOP_OPS = 100 * 1000
 };
 
 struct query {

@@ -14,8 +14,7 @@
 enum {
     LIKE_STEPS = 16,          /* of LIKE count for a byte of work */
     REGEX_PATTERN_MAX = 4096, /* bytes */
-    REGEX_MATCH_MAX = 100000, /* of PCRE2's steps per match */
-    REGEX_MATCH_BYTES = 8192, /* that such a match counts for */
+    REGEX_MATCH_MAX = 100000, /* of PCRE2's steps from one place in a text */
     REGEX_HEAP_KB = 4096,
     REGEX_DEPTH_MAX = 1000
 };
@@ -46,7 +45,16 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP ---- */
+/* ---- REGEXP: on a worker, as one step of PCRE2 may look at all of a text, and
+ * a match take 100,000 from each place.  So it looks whether it is cancelled at
+ * each item of the pattern. ---- */
+
+static int
+look(pcre2_callout_block *at, void *handle)
+{
+    (void)at;
+    return handle_is_cancelled(handle) ? PCRE2_ERROR_CALLOUT : 0;
+}
 
 static void
 free_regex(void *code)
@@ -72,7 +80,8 @@ regex_options(sqlite3_value **argv)
     bool bytes = sqlite3_value_type(argv[0]) == SQLITE_BLOB ||
                  sqlite3_value_type(argv[1]) == SQLITE_BLOB;
 
-    return PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | (bytes ? 0 : PCRE2_CASELESS);
+    return PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_AUTO_CALLOUT |
+           (bytes ? 0 : PCRE2_CASELESS);
 }
 
 static pcre2_code *
@@ -83,6 +92,8 @@ compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
     size_t offset;
     int failure;
 
+    if (function_leave_loop(c))
+        return NULL;
     if (pattern.size > REGEX_PATTERN_MAX) {
         sqlite3_result_error(c, "Regex error 'the pattern is too long'", -1);
         return NULL;
@@ -102,7 +113,7 @@ compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
 
     *owned = false;
     if (code)
-        return code;
+        return function_leave_loop(c) ? NULL : code;
     code = compile(c, argv[place], regex_options(argv));
     *owned = code != NULL;
     return code;
@@ -117,11 +128,12 @@ search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
     pcre2_match_data *match;
     int rc = PCRE2_ERROR_NOMEMORY, found = -1;
 
-    if (function_charge(c, REGEX_MATCH_BYTES))
+    if (function_charge(c, 0))
         return -1;
     limits = pcre2_match_context_create(NULL);
     match = pcre2_match_data_create(1, NULL);
     if (limits && match) {
+        pcre2_set_callout(limits, look, function_handle(c));
         pcre2_set_match_limit(limits, REGEX_MATCH_MAX);
         pcre2_set_depth_limit(limits, REGEX_DEPTH_MAX);
         pcre2_set_heap_limit(limits, REGEX_HEAP_KB);
@@ -134,6 +146,8 @@ search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
         found = 1;
     } else if (rc == PCRE2_ERROR_NOMATCH) {
         found = 0;
+    } else if (rc == PCRE2_ERROR_CALLOUT) {
+        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
     } else {
         fail_regex(c, rc);
     }
@@ -321,11 +335,9 @@ add_folded(struct buffer *out, struct span text)
 static const char *
 find(const char *at, const char *end, const char *needle, size_t size)
 {
-    const char *found = memmem(at, (size_t)(end - at), needle, size);
-
-    while (found && found < end && ((unsigned char)*found & 0xc0) == 0x80)
-        found = memmem(found + 1, (size_t)(end - found - 1), needle, size);
-    return found;
+    return ((unsigned char)*needle & 0xc0) == 0x80
+               ? NULL
+               : memmem(at, (size_t)(end - at), needle, size);
 }
 
 /* The character, from 1, at which what begins in text; 0: nowhere. */

@@ -201,8 +201,7 @@ function_stopped(sqlite3_context *c)
 {
     const struct handle *handle = handle_of(c);
 
-    return handle->exhausted ||
-           (handle->cancelled && atomic_load(handle->cancelled));
+    return handle->exhausted || handle_is_cancelled(handle);
 }
 
 /* On a worker only: a statement that began on the loop starts anew, as one
@@ -217,8 +216,7 @@ function_nap(sqlite3_context *c, uint64_t until_ms)
 
     if (left == 0)
         return false;
-    handle->exhausted = handle->exhausted || handle->looks > 0;
-    if (function_stopped(c)) {
+    if (function_leave_loop(c) || function_stopped(c)) {
         sqlite3_result_error_code(c, SQLITE_INTERRUPT);
         return false;
     }

@@ -377,11 +377,8 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!is_given(argc, argv, 0))
         return;
-    if (handle->wait && handle->looks > 0) {
-        handle->exhausted = true;
-        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
+    if (handle->wait && function_leave_loop(c))
         return;
-    }
     rc = handle->wait ? find_or_begin(handle, &wish, argc, argv, &view)
                       : select_cannot_wait(handle);
     if (rc == SQLITE_OK && view)

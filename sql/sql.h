@@ -162,6 +162,8 @@ const char *sql_session_database(const struct sql_session *session);
 bool sql_session_autocommit(const struct sql_session *session);
 /* Seconds that it may wait for a statement: its wait_timeout. */
 uint32_t sql_session_idle_s(const struct sql_session *session);
+/* Seconds that a statement may take: its heapwire_timeout; 0: not set. */
+uint32_t sql_session_statement_s(const struct sql_session *session);
 /* Milliseconds that a timed cursor may take: max_execution_time; 0: any. */
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
 /* That the last statement has left, for its OK or EOF. */
@@ -173,6 +175,10 @@ void sql_session_check_row(struct sql_session *session,
                            const struct column *columns, struct value *values,
                            size_t count);
 bool sql_session_in_transaction(const struct sql_session *session);
+
+/* On: what the session opens, now or later, fails with ER_QUERY_INTERRUPTED
+ * soon.  Any thread; a cursor that is open has its own cancel. */
+void sql_session_interrupt(struct sql_session *session, bool on);
 
 /* What the ? of a prepared statement stand for, in order. */
 struct sql_parameters {
@@ -200,7 +206,7 @@ struct sql_indirect {
 
 /* What text means: EXECUTE is the statement that was prepared by that name,
  * with the values of its variables; all others are themselves.  Borrows text.
- * -1: 1243 where there is none of that name. */
+ * It takes little.  -1: 1243 where there is none of that name. */
 int sql_indirect(struct sql_session *session, struct span text,
                  struct sql_indirect *out, struct error *err);
 void sql_indirect_fini(struct sql_indirect *indirect);
@@ -208,6 +214,13 @@ void sql_indirect_fini(struct sql_indirect *indirect);
 /* The user variable @name; NULL: it is not set.  Borrowed. */
 const struct value *sql_session_variable(const struct sql_session *session,
                                          struct span name);
+
+enum { SQL_BRIEF_MAX = 512 };
+
+/* Whether to open or describe text takes so little, whatever its parameters
+ * are, that the event loop may do it: at most SQL_BRIEF_MAX bytes, and nothing
+ * that is worked out or compiled in more than proportion. */
+bool sql_is_brief(struct span text);
 
 /* What COM_STMT_PREPARE tells of a statement without running it. */
 struct sql_description {

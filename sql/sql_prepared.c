@@ -14,6 +14,7 @@
 #include "sql_statement.h"
 
 enum {
+    EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE: it is read on the loop */
     INDIRECT_BYTES_MAX = 2 * 1024 * 1024, /* SESSION_VALUES_MAX of the largest,
                                              and the text */
     SHOWN = 64                            /* bytes of a name in an error */
@@ -246,10 +247,13 @@ sql_indirect(struct sql_session *session, struct span text,
              struct sql_indirect *out, struct error *err)
 {
     struct lexer lexer = lexer_of(text);
-    struct token first = lexer_next(&lexer);
+    struct token first;
 
     memset(out, 0, sizeof(*out));
     out->text = text;
+    if (text.size > EXECUTE_BYTES_MAX)
+        return 0;
+    first = lexer_next(&lexer);
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
     if (!token_is(&first, "EXECUTE"))

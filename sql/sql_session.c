@@ -103,9 +103,21 @@ sql_session_idle_s(const struct sql_session *session)
 }
 
 uint32_t
+sql_session_statement_s(const struct sql_session *session)
+{
+    return session->statement_s;
+}
+
+uint32_t
 sql_session_timeout_ms(const struct sql_session *session)
 {
     return session->timeout_ms;
+}
+
+void
+sql_session_interrupt(struct sql_session *session, bool on)
+{
+    atomic_store(&session->interrupted, on);
 }
 
 uint32_t

@@ -6,6 +6,8 @@
 #ifndef HW_SQL_SESSION_H
 #define HW_SQL_SESSION_H
 
+#include <stdatomic.h>
+
 #include "cursor.h"
 #include "sql.h"
 #include "warnings.h"
@@ -39,6 +41,7 @@ struct sql_session {
     const struct peer_channel *channel; /* it is another node's; or NULL */
     bool forwarded; /* for another node's session: it may ask no further */
     char database[SQL_NAME_MAX + 1]; /* "": none */
+    atomic_bool interrupted;         /* what it opens now is to fail */
     bool autocommit, in_transaction;
     uint32_t idle_s;      /* wait_timeout, where SET changed it; or 0 */
     uint32_t timeout_ms;  /* max_execution_time; 0: none */

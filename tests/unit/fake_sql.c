@@ -240,6 +240,12 @@ open_other(struct fake *f, const char *text, struct error *err)
     return 1;
 }
 
+bool
+sql_is_brief(struct span text)
+{
+    return text.size <= SQL_BRIEF_MAX;
+}
+
 struct cursor *
 sql_open(struct sql_session *session, struct span text,
          const struct sql_parameters *parameters, struct waker waker,

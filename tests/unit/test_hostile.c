@@ -10,8 +10,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What the event loop may stand still for, on a busy machine with sanitizers;
- * each of these took more, or seconds, or never came back. */
+/* What an opening may take, on a busy machine with sanitizers; each of these
+ * took more, or seconds, or never came back. */
 enum { OPEN_MAX_MS = 3000 };
 
 static struct harness h;
@@ -146,10 +146,6 @@ build(const char *start, const char *repeated, int times, const char *end)
     return out;
 }
 
-#define MANY                                                                   \
-    "(with recursive c(n) as (select 1 union all select n + 1 from c where n " \
-    "< 10000000) select "
-
 static const struct {
     const char *start, *repeated;
     int times;
@@ -162,22 +158,15 @@ static const struct {
     {"with c0 as (select 1 x)",
      ", c$ as (select x from c# union all select x from c#)", 30,
      " select x from c30", ER_NOT_SUPPORTED},
-    {"set @a = " MANY "count(concat(n, repeat('a', 4000)) like "
-     "'%a%a%a%a%a%a%a%b') from c)",
-     "", 0, "", ER_QUERY_TIMEOUT},
-    {"set @a = " MANY "count(locate(repeat('a', 2000), concat(repeat('a', "
-     "1999), 'b', repeat('a', 1990)))) from c)",
-     "", 0, "", ER_QUERY_TIMEOUT},
-    {"set @a = " MANY "sum(concat(n, repeat('a', 3000)) regexp '.*.*b') "
-     "from c)",
-     "", 0, "", ER_QUERY_TIMEOUT},
-    {"set @a = " MANY "count(lpad(n, 4000, 'b')) from c)", "", 0, "",
-     ER_QUERY_TIMEOUT},
-    {"do " MANY "sum(n) from c)", "", 0, "", (enum error_code)0},
+    {"select sum(1) over (order by 0)", ", sum(1) over (order by $)", 250, "",
+     ER_NOT_SUPPORTED},
+    {"do (with recursive c(n) as (select 1 union all select n + 1 from c) "
+     "select sum(n) from c)",
+     "", 0, "", (enum error_code)0},
     {"do sleep(1000)", "", 0, "", (enum error_code)0},
 };
 
-START_TEST(what_would_take_long_does_not_hold_the_loop)
+START_TEST(what_would_take_long_is_not_begun)
 {
     char *text =
         build(slow[_i].start, slow[_i].repeated, slow[_i].times, slow[_i].end);
@@ -312,7 +301,7 @@ main(void)
                         COUNT(inner));
     tcase_add_loop_test(tcase, what_the_rewriter_calls_is_not_called, 0,
                         COUNT(calls));
-    tcase_add_loop_test(tcase, what_would_take_long_does_not_hold_the_loop, 0,
+    tcase_add_loop_test(tcase, what_would_take_long_is_not_begun, 0,
                         COUNT(slow));
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
     tcase_add_test(tcase, parameters_keep_their_places);

@@ -1,5 +1,6 @@
 /* test_select_limits.c - how much a SELECT may take, and cancelling it. */
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -22,21 +23,20 @@ tear_down(void)
     harness_fini(&h);
 }
 
+static const char *const heavy[] = {
+    "select length(repeat('a', 5000)) as n",
+    "select 'a' regexp 'a' as n",
+    "select length(sleep(0.001)) as n",
+};
+
 /* Late on the loop, a SELECT of constants begins anew on a worker: with all of
  * its rows, and the types of its values. */
-START_TEST(a_long_select_of_constants_is_whole)
+START_TEST(what_is_too_much_for_the_loop_begins_anew)
 {
-    struct buffer text;
     struct value value;
     struct rows rows = {&value, 0, 1};
 
-    buffer_init(&text, 1 << 20);
-    buffer_text(&text, "select 7 in (7");
-    for (int i = 0; i < 60000; i++)
-        buffer_text(&text, ",1");
-    buffer_text(&text, ") as n");
-    harness_open(&h, text.data);
-    buffer_fini(&text);
+    harness_open(&h, heavy[_i]);
     ck_assert(h.cursor->instant);
     ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_MORE);
     ck_assert_uint_eq(rows.count, 0);
@@ -185,16 +185,124 @@ START_TEST(cancelled_between_steps)
 }
 END_TEST
 
-START_TEST(expressions_of_set_are_short)
+START_TEST(a_long_select_of_constants_is_whole)
 {
-    static const char set[] =
-        "set @a = (with recursive c(n) as (select 1 union all select n + 1 "
-        "from c) select count(*) from c)";
-    uint64_t start = clock_ms();
+    struct buffer text;
 
-    harness_run(&h, set);
-    ck_assert_uint_eq(h.error.code, ER_QUERY_TIMEOUT);
-    ck_assert_uint_lt(clock_ms() - start, 10000);
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, "select 7 in (7");
+    for (int i = 0; i < 60000; i++)
+        buffer_text(&text, ",1");
+    buffer_text(&text, ") as n");
+    harness_open(&h, text.data);
+    ck_assert(!h.cursor->instant);
+    ck_assert_str_eq(harness_run(&h, text.data), "n\n#1");
+    buffer_fini(&text);
+}
+END_TEST
+
+/* What may be opened on the loop, and what not. */
+static const struct {
+    const char *text;
+    bool brief;
+} texts[] = {
+    {"select 1", true},
+    {"select @@version_comment limit 1", true},
+    {"select concat(?, 'x'), @a := 1", true},
+    {"select", true}, /* a syntax error is found at once */
+    {"select 1 union select 2", false},
+    {"select (select 1)", false},
+    {"select 1 from dual", false},
+    {"with a as (select 1) select 1", false},
+    {"select sum(1) over ()", false},
+    {"set autocommit = 1, @a = -1, sql_mode = 'ansi', names utf8mb4", true},
+    {"set @a = @@port, @b = 'x', @c = default", true},
+    {"set @a = 1 + 1", false},
+    {"set autocommit = 1, @a = abs(1)", false},
+    {"kill 7", true},
+    {"kill connection_id()", false},
+    {"do 1", true},
+    {"do (select 1)", false},
+    {"show databases like 'a%'", true},
+    {"show databases where 1", false},
+    {"explain select 1", false},
+    {"admin execute on 1 'x'", true},
+    {"begin", true},
+    {"use heapwire", true},
+};
+
+START_TEST(a_brief_statement_has_no_loop_in_it)
+{
+    struct span text = {texts[_i].text, strlen(texts[_i].text)};
+    struct buffer padded;
+
+    ck_assert_int_eq(sql_is_brief(text), texts[_i].brief);
+    buffer_init(&padded, 1024);
+    buffer_add(&padded, text.data, text.size);
+    while (padded.size <= SQL_BRIEF_MAX)
+        buffer_char(&padded, ' ');
+    ck_assert(!sql_is_brief((struct span){padded.data, padded.size}));
+    buffer_fini(&padded);
+}
+END_TEST
+
+static const char *const runaways[] = {
+    "set @a = (with recursive c(n) as (select 1 union all select n + 1 from c) "
+    "select count(*) from c)",
+    "set @a = repeat('a', 260000) regexp "
+    "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q'",
+    "set @a = regexp_replace(repeat('a', 260000), "
+    "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|a', 'b')",
+    "set @a = regexp_instr(repeat('a', 260000), "
+    "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q')",
+    "set @a = sleep(1000)",
+    "kill (select sleep(1000))",
+};
+
+static void *
+interrupt_soon(void *arg)
+{
+    usleep(100000);
+    sql_session_interrupt(arg, true);
+    return NULL;
+}
+
+/* Whatever is worked out while a statement is opened. */
+START_TEST(an_opening_is_interrupted)
+{
+    uint64_t start = clock_ms();
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, interrupt_soon, h.session);
+    harness_run(&h, runaways[_i]);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_lt(clock_ms() - start, 5000);
+    sql_session_interrupt(h.session, false);
+    ck_assert_str_eq(harness_run(&h, "select @a"), "@a\n\\N");
+}
+END_TEST
+
+static const char *const searches[] = {
+    "select repeat('a', 260000) regexp '[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q'",
+    "select regexp_replace(repeat('a', 260000), "
+    "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|a', 'b')",
+    "select regexp_substr(repeat('a', 260000), "
+    "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q')",
+    "select regexp_replace(repeat('a', 260000), 'a', 'b')",
+};
+
+START_TEST(a_search_is_interrupted)
+{
+    uint64_t start = clock_ms();
+    pthread_t thread;
+
+    ck_assert_ptr_nonnull(harness_open(&h, searches[_i]));
+    pthread_create(&thread, NULL, cancel_soon, h.cursor);
+    ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_lt(clock_ms() - start, 5000);
 }
 END_TEST
 
@@ -206,7 +314,11 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, what_is_too_much_for_the_loop_begins_anew, 0,
+                        COUNT(heavy));
     tcase_add_test(tc, a_long_select_of_constants_is_whole);
+    tcase_add_loop_test(tc, a_brief_statement_has_no_loop_in_it, 0,
+                        COUNT(texts));
     tcase_add_loop_test(tc, depth_is_not_called_a_typing_error, 0,
                         COUNT(nests));
     tcase_add_test(tc, queries_have_ceilings);
@@ -214,7 +326,8 @@ main(void)
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
-    tcase_add_test(tc, expressions_of_set_are_short);
+    tcase_add_loop_test(tc, an_opening_is_interrupted, 0, COUNT(runaways));
+    tcase_add_loop_test(tc, a_search_is_interrupted, 0, COUNT(searches));
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
