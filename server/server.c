@@ -27,6 +27,7 @@ stop_now(struct server *server)
     server->stopped = true;
     uv_close((uv_handle_t *)&server->tick, NULL);
     trim_close(&server->trim);
+    watchdog_close(&server->watchdog);
     wakes_close(&server->wakes);
 }
 
@@ -124,6 +125,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
     trim_init(&server->trim, loop, &server->workers);
+    watchdog_init(&server->watchdog, loop);
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);

@@ -19,6 +19,7 @@
 #include "sql.h"
 #include "trim.h"
 #include "wakes.h"
+#include "watchdog.h"
 #include "workers.h"
 
 struct config;
@@ -81,6 +82,7 @@ struct server {
     size_t owed;             /* bytes that they have not read yet */
     size_t prepared;         /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
+    struct watchdog watchdog;
     uv_timer_t tick;  /* runs only while there are sessions */
     uint64_t pace_ms; /* of it; 0: it does not run */
     bool stopping, stopped;

@@ -500,6 +500,7 @@ session_turn(struct session *s)
     count_held(s, packet_waiting(&s->in));
     count_owed(s);
     steer_reading(s);
+    watchdog_mark(&s->server->watchdog, s->entry.id);
 }
 
 /* Events from elsewhere */

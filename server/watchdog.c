@@ -1,0 +1,73 @@
+/* watchdog.c - see watchdog.h. */
+#include "watchdog.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "log.h"
+
+enum {
+    MS = 1000 * 1000,
+#ifdef HW_WATCHFUL
+    SLOWER = 10, /* under a sanitizer */
+#else
+    SLOWER = 1,
+#endif
+    /* of one event, and of what came before it since the clock was read */
+    LIMIT_MS = (WATCHDOG_MS + WATCHDOG_EVERY_MS) * SLOWER
+};
+
+static uint64_t
+processor_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+static void
+bark(uint64_t ms, uint32_t connection)
+{
+    log_stranger("the event loop stood still for %u ms of processor time, for "
+                 "connection %u (0: for none): this is a fault of heapwire",
+                 (unsigned)ms, connection);
+#ifdef HW_WATCHFUL
+    abort();
+#endif
+}
+
+void
+watchdog_mark(struct watchdog *dog, uint32_t connection)
+{
+    uint64_t wall_ns = uv_hrtime(), before_ns = dog->cpu_ns;
+
+    if (wall_ns - dog->wall_ns < (uint64_t)WATCHDOG_EVERY_MS * MS)
+        return;
+    dog->wall_ns = wall_ns;
+    dog->cpu_ns = processor_ns();
+    if (before_ns > 0 && dog->cpu_ns - before_ns > (uint64_t)LIMIT_MS * MS)
+        bark((dog->cpu_ns - before_ns) / MS, connection);
+}
+
+static void
+on_turn(uv_prepare_t *turn)
+{
+    watchdog_mark(turn->data, 0);
+}
+
+void
+watchdog_init(struct watchdog *dog, uv_loop_t *loop)
+{
+    dog->wall_ns = dog->cpu_ns = 0;
+    uv_prepare_init(loop, &dog->turn);
+    dog->turn.data = dog;
+    uv_prepare_start(&dog->turn, on_turn);
+    uv_unref((uv_handle_t *)&dog->turn);
+}
+
+void
+watchdog_close(struct watchdog *dog)
+{
+    uv_close((uv_handle_t *)&dog->turn, NULL);
+}
