@@ -209,7 +209,6 @@ function_stopped(sqlite3_context *c)
 bool
 function_nap(sqlite3_context *c, uint64_t until_ms)
 {
-    struct handle *handle = handle_of(c);
     uint64_t now = clock_ms(), left = until_ms > now ? until_ms - now : 0;
     uint64_t nap = left < NAP_MS ? left : NAP_MS;
     struct timespec time = {0, (long)nap * 1000000};

@@ -288,6 +288,9 @@ class Wire:
 
     def prepare(self, text):
         self.command(0x16, text if isinstance(text, bytes) else text.encode())
+        return self.prepared()
+
+    def prepared(self):
         p = self.receive()
         if p[0] == 0xFF:
             raise Refused(p)
