@@ -34,7 +34,7 @@ statement_free(struct statement *st)
     }
     statement_drop_opening(st);
     pump_fini(&st->pump);
-    statement_drop_packet(st); /* the cursor was the last to read it, */
+    statement_drop_packet(st);     /* the cursor was the last to read it, */
     sql_indirect_fini(&st->meant); /* or this */
     chunk_fini(&st->chunk);
     if (st->fd >= 0)
@@ -393,6 +393,15 @@ statement_pull(struct statement *st)
     }
 }
 
+static void
+write_gone(struct statement *st)
+{
+    static const struct error gone = {.code = ER_QUERY_INTERRUPTED,
+                                      .text = "the client is gone"};
+
+    write_audit(st, &gone);
+}
+
 void
 statement_ready(void *arg)
 {
@@ -400,6 +409,7 @@ statement_ready(void *arg)
     struct session *s = st->session;
 
     if (s->state == SESSION_CLOSED) {
+        write_gone(st);
         s->statement = NULL;
         statement_free(st);
         session_released(s);
@@ -548,15 +558,13 @@ void
 statement_abandon(struct session *s)
 {
     struct statement *st = s->statement;
-    static const struct error gone = {.code = ER_QUERY_INTERRUPTED,
-                                      .text = "the client is gone"};
 
     if (!st)
         return;
-    write_audit(st, &gone);
     stop(st);
     if (st->pump.state == PUMP_STEPPING)
-        return; /* statement_ready frees it */
+        return; /* statement_ready goes on: a worker has it */
+    write_gone(st);
     s->statement = NULL;
     statement_free(st);
 }

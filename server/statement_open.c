@@ -33,11 +33,13 @@ open_text(void *arg)
     struct sql_session *sql = st->session->sql;
     struct error *err = &st->pump.error;
 
-    if (st->told)
+    if (st->told) {
         st->described = sql_describe(sql, st->text, &st->description, err) == 0;
-    else
-        st->opened = sql_open(sql, st->text, parameters_of(st),
-                              pump_waker(&st->pump), err);
+        return;
+    }
+    audit_begin(&st->audit, st->text, parameters_of(st), sql);
+    st->opened =
+        sql_open(sql, st->text, parameters_of(st), pump_waker(&st->pump), err);
 }
 
 /* Until it is open, and says itself. */
@@ -201,7 +203,6 @@ statement_start(struct session *s, struct span text)
         return;
     }
     st->text = st->meant.text;
-    audit_begin(&st->audit, st->text, parameters_of(st), s->sql);
     open_statement(st, "Query");
 }
 
@@ -238,6 +239,5 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
     st->pump.one_by_one = !cursor; /* a fetch finds some made */
-    audit_begin(&st->audit, st->text, &st->values.sql, s->sql);
     open_statement(st, "Execute");
 }

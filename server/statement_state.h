@@ -44,7 +44,7 @@ struct statement {
     uint64_t rows, bytes; /* given to the session */
     bool columns_sent;
     enum statement_end end;
-    struct audit audit;
+    struct audit audit; /* a worker's while it is opened */
 
     char *packet;     /* a copy of the text; of COM_STMT_EXECUTE, of the values
                          while it is opened */

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from mysql_wire import Refused, Wire
+from mysql_wire import Refused, Wire, text_value
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import named, run_tests
 
@@ -238,6 +238,41 @@ def test_workers_are_free_again(node):
         assert time.monotonic() - began < END_MAX
 
 
+LONG = 15 << 20  # bytes
+LONG_TEXTS = [
+    ("/*", " ", "*/ SELECT 1"), ("", ";", "SELECT 1"), ("SELECT '", "x", "'"),
+    ("ADMIN EXECUTE ON 10001 '", "x", "'"), ("ADMIN EXECUTE ON 10001 '", "''", "'"),
+    ("SELECT 1", "+1", ""), ("SET @a = '", "x", "'"), ("EXECUTE ", "x", ""),
+    ("KILL ", "1", ""), ("SELECT ", "(", ""), ("", "x", ""), ("USE `", "x", "`"),
+    ("CALL import_snapshot('a', '", "0", "')"), ("SHOW TABLES LIKE '", "%", "'"),
+    ("PREPARE a FROM '", "x", "'"), ("SELECT 1 IN (1", ",1", ")"),
+    ("DO ", "@a:=", "1"), ("SELECT 1 -- ", "x", ""),
+]
+
+
+def test_long_texts_are_no_matter(node):
+    """The watchdog sees whether the loop reads them."""
+    with local(node) as w:
+        for start, repeated, end in LONG_TEXTS:
+            text = start + repeated * (LONG // len(repeated)) + end
+            try:
+                w.query(text)
+            except Refused:
+                pass
+            try:
+                w.close_statement(w.prepare(text))
+            except Refused:
+                pass
+            assert "stood still" not in node.log(), (start, node.log())
+        st = w.prepare("SELECT LENGTH(?)")
+        w.send_long(st, 0, b"x" * LONG)
+        for value in "", "x" * LONG:
+            try:
+                w.execute(st, [text_value(value)])
+            except Refused as e:
+                assert e.code in (1210, 1835), e.code
+
+
 def storm(node, each):
     def run(i):
         try:
@@ -304,8 +339,9 @@ def test_variables_outlive_their_packet(node):
 def main(names):
     tests = named(globals(), names)
     with Node(REAL, users=USERS, settings="statement_timeout = 120\n") as node:
-        run_tests(tests, node)
-        assert "stood still" not in node.log(), node.log()
+        for name, test in tests.items():
+            run_tests({name: test}, node)
+            assert "stood still" not in node.log(), (name, node.log())
 
 
 if __name__ == "__main__":
