@@ -15,7 +15,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum { OPEN_BYTES = 4096 /* of a text and its values, that the loop opens */ };
+enum { BRIEF_BYTES = 4096 /* of a packet, that the loop opens */ };
 
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
@@ -23,6 +23,12 @@ parameters_of(const struct statement *st)
     if (st->prepared)
         return &st->values.sql;
     return st->meant.arena ? &st->meant.parameters : NULL;
+}
+
+static struct span
+packet_of(const struct statement *st)
+{
+    return (struct span){st->packet, st->held};
 }
 
 /* On the loop, or a worker. */
@@ -37,6 +43,9 @@ open_text(void *arg)
         st->described = sql_describe(sql, st->text, &st->description, err) == 0;
         return;
     }
+    if (st->prepared && execute_values_decode(st->prepared, packet_of(st),
+                                              &st->values, err) != 0)
+        return;
     audit_begin(&st->audit, st->text, parameters_of(st), sql);
     st->opened =
         sql_open(sql, st->text, parameters_of(st), pump_waker(&st->pump), err);
@@ -164,15 +173,18 @@ statement_opened(struct statement *st)
     }
 }
 
-static size_t
-size_of(const struct statement *st)
+/* It is short, and so are its values. */
+static bool
+is_brief(const struct statement *st)
 {
-    const struct sql_parameters *given = parameters_of(st);
-    size_t size = st->text.size;
+    const struct sql_parameters *given = &st->meant.parameters;
+    size_t size = st->held;
 
-    for (size_t i = 0; given && i < given->count; i++)
+    if (st->prepared && st->prepared->long_data)
+        return false;
+    for (size_t i = 0; i < given->count; i++)
         size += given->values[i].size;
-    return size;
+    return size <= BRIEF_BYTES && sql_is_brief(st->text);
 }
 
 /* Of st->text. */
@@ -181,7 +193,7 @@ open_statement(struct statement *st, const char *command)
 {
     st->opening = true;
     statement_enter(st, command, st->text);
-    if (size_of(st) <= OPEN_BYTES && sql_is_brief(st->text)) {
+    if (is_brief(st)) {
         open_text(st);
         statement_opened(st);
     } else {
@@ -223,19 +235,12 @@ statement_execute(struct session *s, struct prepared *prepared,
                   struct span packet, bool cursor)
 {
     struct statement *st = statement_new(s, packet);
-    struct error err;
 
     if (!st) {
         prepared_drop_long(prepared);
         return;
     }
     st->prepared = prepared;
-    st->opening = true;
-    if (execute_values_decode(prepared, st->text, &st->values, &err) != 0) {
-        reply_error(&s->reply, &err);
-        statement_free(st);
-        return;
-    }
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
     st->pump.one_by_one = !cursor; /* a fetch finds some made */

@@ -54,7 +54,8 @@ struct statement {
     /* While it is opened, which may be a worker's: */
     bool opening;
     struct sql_indirect meant;    /* by the text of COM_QUERY */
-    struct execute_values values; /* borrow the packet and long data */
+    struct execute_values values; /* borrow the packet and long data; the
+                                     worker's */
     statement_described *told;    /* NULL: it is not just described */
     bool described;
     struct sql_description description; /* if so */

@@ -259,10 +259,11 @@ def test_long_texts_are_no_matter(node):
                 w.query(text)
             except Refused:
                 pass
-            try:
-                w.close_statement(w.prepare(text))
-            except Refused:
-                pass
+            if start in ("", "SELECT 1", "SELECT '"):
+                try:
+                    w.close_statement(w.prepare(text))
+                except Refused:
+                    pass
             assert "stood still" not in node.log(), (start, node.log())
         st = w.prepare("SELECT LENGTH(?)")
         w.send_long(st, 0, b"x" * LONG)
