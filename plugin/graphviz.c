@@ -15,9 +15,10 @@
 
 #include "buffer.h"
 #include "clock.h"
-#include "dot.h"
+#include "dot_picture.h"
 #include "errors.h"
 #include "files.h"
+#include "graph.h"
 #include "spawn_apart.h"
 #include "view_options.h"
 
@@ -320,6 +321,22 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
     return rc;
 }
 
+/* out is as it was where that fails. */
+static int
+add_titled(const struct profile *profile, const struct graph *graph,
+           const struct view_options *options, const struct buffer *svg,
+           struct buffer *out, struct error *err)
+{
+    dot_picture_titled(profile, graph, options, svg->data, svg->size, out);
+    if (!out->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the picture is larger than %zu bytes or memory ran out: show "
+              "fewer nodes (nodecount, nodefraction), or take dot()'s source",
+              out->max);
+    return -1;
+}
+
 int
 graphviz_svg(const struct profile *profile, const struct view_options *options,
              struct buffer *out, struct error *err)
@@ -328,9 +345,12 @@ graphviz_svg(const struct profile *profile, const struct view_options *options,
                                .deadline_ms = GRAPHVIZ_DEADLINE_MS,
                                .cancelled =
                                    options ? options->cancelled : NULL};
-    struct buffer source;
-    int rc;
+    struct buffer source, svg;
+    struct graph *graph;
+    int rc = -1;
 
+    if (!options)
+        options = &view_defaults;
     if (!run.program) {
         error_set(err, ER_NOT_SUPPORTED,
                   "svg needs graphviz, which is not installed on this "
@@ -339,10 +359,18 @@ graphviz_svg(const struct profile *profile, const struct view_options *options,
                   "needs no other program");
         return -1;
     }
+    graph = graph_new(profile, options, err);
+    if (!graph)
+        return -1;
     buffer_init(&source, SOURCE_MAX);
-    rc = profile_dot(profile, options, &source, err);
-    if (rc == 0)
-        rc = graphviz_render(&run, source.data, source.size, out, err);
+    buffer_init(&svg, GRAPHVIZ_OUTPUT_MAX);
+    dot_picture(profile, graph, options, &source);
+    if (source.failed)
+        error_memory(err, "the graph's source");
+    else if (graphviz_render(&run, source.data, source.size, &svg, err) == 0)
+        rc = add_titled(profile, graph, options, &svg, out, err);
     buffer_fini(&source);
+    buffer_fini(&svg);
+    graph_free(graph);
     return rc;
 }

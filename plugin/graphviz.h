@@ -33,8 +33,8 @@ int graphviz_render(const struct graphviz_run *run, const char *source,
 /* Where dot is; NULL: nowhere. */
 const char *graphviz_program(void);
 
-/* The graph of profile_dot as SVG.  As profile_dot fails, or when there is no
- * dot. */
+/* The call graph as SVG (dot_picture.h).  As profile_dot fails, or when there
+ * is no dot. */
 int graphviz_svg(const struct profile *profile,
                  const struct view_options *options, struct buffer *out,
                  struct error *err);

@@ -117,3 +117,22 @@ shown_line(const char *text, size_t size, size_t columns)
         blank = memrchr(text, ' ', fits);
     return blank && blank > text ? (size_t)(blank - text) + 1 : fits;
 }
+
+void
+shown_middle(const char *text, size_t size, size_t columns, struct buffer *out)
+{
+    size_t all = shown_columns(text, size), head, tail;
+
+    if (all <= columns) {
+        buffer_add(out, text, size);
+        return;
+    }
+    head = shown_fit(text, size, columns / 2);
+    /* What is left out is at least as wide as what is too much. */
+    tail = shown_fit(text, size, all - (columns - 1 - columns / 2));
+    if (all - shown_columns(text, tail) > columns - 1 - columns / 2)
+        tail = size;
+    buffer_add(out, text, head);
+    buffer_text(out, ellipsis);
+    buffer_add(out, text + tail, size - tail);
+}

@@ -22,7 +22,13 @@ size_t shown_columns(const char *text, size_t size);
 /* The bytes of the longest beginning of text that takes at most columns. */
 size_t shown_fit(const char *text, size_t size, size_t columns);
 
-/* Likewise, broken after a blank where there is one: a line of a longer text.
+/* Appends text, with "…" in place of its middle where it takes more than
+ * columns, which are at least 3. */
+void shown_middle(const char *text, size_t size, size_t columns,
+                  struct buffer *out);
+
+/* As shown_fit, broken after a blank where there is one: a line of a longer
+ * text.
  */
 size_t shown_line(const char *text, size_t size, size_t columns);
 

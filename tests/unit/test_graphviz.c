@@ -165,24 +165,70 @@ START_TEST(a_program_that_is_not_there_is_named)
 }
 END_TEST
 
+static const struct fixture_name names[] = {
+    {0x1001, "a\"];<script>--&", false, NULL, 0},
+    {0x2001, "main", false, NULL, 0},
+    {0x3001, "N1", false, NULL, 0},
+    {0x4001, "ns::Map<std::pair<int, char>, 42>::put(int)", false, NULL, 0},
+    {0x5001, "</title><title>N2</title>", false, NULL, 0},
+    {0x6001, "ends in \\", false, NULL, 0},
+    {0}};
+
+static void
+draw(const char *stacks, struct buffer *out)
+{
+    struct profile *profile = fixture_profile(stacks, names, NULL);
+    struct error err = {0};
+
+    buffer_init(out, 1 << 20);
+    ck_assert_ptr_nonnull(graphviz_program());
+    ck_assert_msg(graphviz_svg(profile, NULL, out, &err) == 0, "%s", err.text);
+    profile_free(profile);
+}
+
+static void
+must_have(const struct buffer *out, const char *text)
+{
+    ck_assert_msg(strstr(out->data, text) != NULL, "no %s in\n%s", text,
+                  out->data);
+}
+
 START_TEST(a_profile_is_drawn_by_graphviz_itself)
 {
-    static const struct fixture_name names[] = {
-        {0x1001, "a\"];<script>--&", false, NULL, 0},
-        {0x2001, "main", false, NULL, 0},
-        {0}};
-    struct profile *profile = fixture_profile(
-        "heap_v2/1\n@ 0x1001 0x2001\nt*: 1: 1048576 [0: 0]\n", names, NULL);
-    struct error err = {0};
     struct buffer out;
 
-    buffer_init(&out, 1 << 20);
-    ck_assert_ptr_nonnull(graphviz_program());
-    ck_assert_msg(graphviz_svg(profile, NULL, &out, &err) == 0, "%s", err.text);
-    ck_assert_ptr_nonnull(strstr(out.data, ">main</text>"));
+    draw("heap_v2/1\n@ 0x1001 0x2001\nt*: 1: 3145728 [0: 0]\n"
+         "@ 0x4001 0x2001\nt*: 1: 1048576 [0: 0]\n",
+         &out);
+    must_have(&out, ">main</text>");
+    must_have(&out, "<title>main\nitself 0 B, 0.0%\n"
+                    "with what it called 4.0 MB, 100.0%</title>");
+    must_have(&out, "<title>main\ncalls ns::Map&lt;std::pair&lt;int, char&gt;, "
+                    "42&gt;::put\n1.0 MB, 25.0%</title>");
+    must_have(&out, "fill=\"#ffffff\"");         /* main's, which has nothing */
+    must_have(&out, "font-size=\"15.50\"");      /* a quarter */
+    must_have(&out, "Boxes: larger and darker"); /* the legend */
+    ck_assert_ptr_null(strstr(out.data, "<script"));
+    ck_assert_ptr_null(strstr(out.data, "<title>N"));
+    buffer_fini(&out);
+}
+END_TEST
+
+/* Names that look like what is looked for. */
+START_TEST(titles_are_text_whatever_functions_are_called)
+{
+    struct buffer out;
+
+    draw("heap_v2/1\n@ 0x1001 0x3001 0x5001 0x6001\n"
+         "t*: 1: 1048576 [0: 0]\n",
+         &out);
+    must_have(&out, "<title>a&quot;];&lt;script&gt;--&amp;\nitself 1.0 MB");
+    must_have(&out, "<title>N1\nitself 0 B");
+    must_have(&out, "<title>&lt;/title&gt;&lt;title&gt;N2&lt;/title&gt;\n"
+                    "itself 0 B");
+    must_have(&out, "<title>ends in \\\nitself 0 B");
     ck_assert_ptr_null(strstr(out.data, "<script"));
     buffer_fini(&out);
-    profile_free(profile);
 }
 END_TEST
 
@@ -201,6 +247,7 @@ main(void)
     tcase_add_test(tc, one_who_asked_to_stop_is_obeyed);
     tcase_add_test(tc, a_program_that_is_not_there_is_named);
     tcase_add_test(tc, a_profile_is_drawn_by_graphviz_itself);
+    tcase_add_test(tc, titles_are_text_whatever_functions_are_called);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

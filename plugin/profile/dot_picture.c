@@ -1,0 +1,332 @@
+/* dot_picture.c - see dot_picture.h. */
+#include "dot_picture.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "emptiness.h"
+#include "figures.h"
+#include "graph.h"
+#include "headline.h"
+#include "measured.h"
+#include "profile.h"
+#include "shown_name.h"
+#include "view_options.h"
+#include "xml_text.h"
+
+enum {
+    NAME_BYTES = 1024,
+    LABEL_COLUMNS = 96, /* of a name; its middle is cut out */
+    LINE_COLUMNS = 32,
+    LEGEND_COLUMNS = 100,
+    LEGEND_BYTES = 4096,
+    SCRATCH_MAX = 1 << 16
+};
+
+static const double font_least = 9, font_more = 13, pen_least = 0.6,
+                    pen_more = 3.4;
+
+struct painter {
+    const struct profile *profile;
+    const struct graph *graph;
+    const struct view_options *options;
+    struct buffer *out;
+    struct buffer name, line; /* clean */
+};
+
+/* ---- texts ---- */
+
+/* Within quotes. */
+static void
+add_quoted(struct buffer *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            buffer_char(out, '\\');
+        buffer_char(out, text[i]);
+    }
+}
+
+/* Up to where a line of a name goes: behind a "::", a comma or a blank. */
+static size_t
+line_of_name(const char *text, size_t size)
+{
+    size_t fits = shown_fit(text, size, LINE_COLUMNS);
+
+    if (fits == size)
+        return size;
+    for (size_t i = fits; i > 1; i--)
+        if (text[i - 1] == ',' || text[i - 1] == ' ' ||
+            (text[i - 1] == ':' && text[i - 2] == ':'))
+            return i;
+    return fits;
+}
+
+/* Of a frame that was cut, or has no such place, one column at least fits. */
+static void
+add_lines(struct buffer *out, const struct buffer *text, const char *end,
+          size_t (*line)(const char *text, size_t size))
+{
+    size_t size;
+
+    for (size_t at = 0; at < text->size; at += size) {
+        size = line(text->data + at, text->size - at);
+        add_quoted(out, text->data + at, size);
+        buffer_text(out, end);
+    }
+}
+
+static size_t
+line_of_legend(const char *text, size_t size)
+{
+    return shown_line(text, size, LEGEND_COLUMNS);
+}
+
+static void
+add_legend(struct painter *p, const char *text)
+{
+    buffer_clear(&p->line);
+    shown_name(text, LEGEND_BYTES, &p->line);
+    add_lines(p->out, &p->line, "\\l", line_of_legend);
+}
+
+static void
+take_name(struct painter *p, const struct graph_node *node)
+{
+    buffer_clear(&p->name);
+    shown_name(node->name, NAME_BYTES, &p->name);
+}
+
+static void
+add_share(struct painter *p, struct buffer *out, double value)
+{
+    char text[MEASURED_TEXT], part[FIGURE_TEXT];
+
+    measured_text(value, p->options, p->profile->difference, text);
+    buffer_format(out, "%s, %s", text,
+                  figure_percent(value, p->graph->focus, part));
+}
+
+/* ---- the source ---- */
+
+static double
+share_of(const struct painter *p, double value)
+{
+    double focus = fabs(p->graph->focus);
+
+    return focus > 0 ? fmin(fabs(value) / focus, 1) : 0;
+}
+
+static unsigned
+mix(unsigned to, double part)
+{
+    return (unsigned)lround(255 + (to - 255.0) * part);
+}
+
+static void
+add_node(struct painter *p, uint32_t i)
+{
+    const struct graph_node *node = &p->graph->nodes[i];
+    double part = sqrt(share_of(p, node->flat));
+    bool shrank = node->flat < 0;
+    struct buffer *out = p->out;
+
+    take_name(p, node);
+    buffer_clear(&p->line);
+    shown_middle(p->name.data, p->name.size, LABEL_COLUMNS, &p->line);
+    buffer_format(out, "N%u [label=\"", i + 1);
+    add_lines(out, &p->line, "\\n", line_of_name);
+    add_share(p, out, node->flat);
+    if (node->flat != node->cumulative) {
+        buffer_text(out, "\\nof ");
+        add_share(p, out, node->cumulative);
+    }
+    buffer_format(
+        out, "\",fontsize=%.1f,fillcolor=\"#%02x%02x%02x\"];\n",
+        font_least + font_more * part, mix(shrank ? 0x86 : 0xf4, part),
+        mix(shrank ? 0xb4 : 0x9a, part), mix(shrank ? 0xf0 : 0x6e, part));
+}
+
+static void
+add_edge(struct painter *p, const struct graph_edge *edge)
+{
+    bool inlined = strstr(p->graph->nodes[edge->callee].name, "(inline)");
+    double part = share_of(p, edge->value);
+    char text[MEASURED_TEXT];
+
+    measured_text(edge->value, p->options, p->profile->difference, text);
+    buffer_format(
+        p->out, "N%u -> N%u [label=\"%s\",weight=%d,penwidth=%.2f%s];\n",
+        edge->caller + 1, edge->callee + 1, text, 1 + (int)(100 * part),
+        pen_least + pen_more * part, inlined ? ",style=dashed" : "");
+}
+
+static void
+add_head(struct painter *p)
+{
+    struct buffer *out = p->out;
+    char text[MEASURED_TEXT], why[EMPTINESS_TEXT];
+
+    buffer_text(out,
+                "digraph heap {\n"
+                "graph [fontname=\"Helvetica,DejaVu Sans,sans-serif\","
+                "fontsize=12,labelloc=t,labeljust=l,ranksep=0.35,label=\"");
+    buffer_clear(&p->name);
+    headline_add(&p->name, p->profile, p->options, NAME_BYTES);
+    if (p->name.size)
+        add_quoted(out, p->name.data, p->name.size);
+    buffer_text(out, "\\l");
+    add_legend(p, p->profile->difference
+                      ? "Boxes: larger and darker, the more it changed itself; "
+                        "red grew, blue shrank; \"of\": with what it called"
+                      : "Boxes: larger and darker, the more it holds itself; "
+                        "\"of\": with what it called");
+    add_legend(p, "Arrows: what was asked for through that call; dashed: the "
+                  "function was inlined");
+    measured_text(p->graph->node_limit, p->options, false, text);
+    buffer_format(out, "Left out: functions of at most %s", text);
+    measured_text(p->graph->edge_limit, p->options, false, text);
+    buffer_format(out, ", calls of at most %s\\l", text);
+    add_legend(p, emptiness_text(p->profile, p->options,
+                                 p->graph->node_count > 0, why));
+    if (p->profile->truncated)
+        add_legend(p, "The profile was cut off");
+    add_legend(p, p->profile->memory);
+    add_legend(p, p->profile->note);
+    buffer_text(out, "\"];\n"
+                     "node [shape=box,style=filled,color=\"#777777\","
+                     "fontname=\"Helvetica,DejaVu Sans,sans-serif\","
+                     "width=0.4,height=0.25,margin=\"0.09,0.05\"];\n"
+                     "edge [fontname=\"Helvetica,DejaVu Sans,sans-serif\","
+                     "fontsize=9,color=\"#555555\",arrowsize=0.6];\n");
+}
+
+static struct painter
+painter_of(const struct profile *profile, const struct graph *graph,
+           const struct view_options *options, struct buffer *out)
+{
+    struct painter p = {profile, graph, options, out, .name = {0}};
+
+    buffer_init(&p.name, SCRATCH_MAX);
+    buffer_init(&p.line, SCRATCH_MAX);
+    return p;
+}
+
+static void
+painter_fini(struct painter *p)
+{
+    if (p->name.failed || p->line.failed)
+        p->out->failed = true;
+    buffer_fini(&p->name);
+    buffer_fini(&p->line);
+}
+
+void
+dot_picture(const struct profile *profile, const struct graph *graph,
+            const struct view_options *options, struct buffer *out)
+{
+    struct painter p = painter_of(profile, graph, options, out);
+
+    add_head(&p);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        add_node(&p, i);
+    for (size_t i = 0; i < graph->edge_count; i++)
+        add_edge(&p, &graph->edges[i]);
+    buffer_text(out, "}\n");
+    painter_fini(&p);
+}
+
+/* ---- titles ---- */
+
+/* "N12" at *at, of a node that there is: its number. */
+static bool
+take_node(const struct graph *graph, const char **at, uint32_t *number)
+{
+    char *end;
+    unsigned long n;
+
+    if (**at != 'N')
+        return false;
+    n = strtoul(*at + 1, &end, 10);
+    if (n == 0 || n > graph->node_count)
+        return false;
+    *at = end;
+    *number = (uint32_t)n - 1;
+    return true;
+}
+
+static double
+weight_of(const struct graph *graph, uint32_t caller, uint32_t callee)
+{
+    for (size_t i = 0; i < graph->edge_count; i++)
+        if (graph->edges[i].caller == caller &&
+            graph->edges[i].callee == callee)
+            return graph->edges[i].value;
+    return 0;
+}
+
+static void
+add_name(struct painter *p, uint32_t i)
+{
+    take_name(p, &p->graph->nodes[i]);
+    xml_text(p->name.data, p->name.size, p->out);
+}
+
+/* In place of what stands within <title>; false: that is none of ours. */
+static bool
+add_title(struct painter *p, const char *id)
+{
+    static const char arrow[] = "&#45;&gt;";
+    const struct graph_node *node;
+    uint32_t first, second;
+
+    if (!take_node(p->graph, &id, &first))
+        return false;
+    node = &p->graph->nodes[first];
+    if (*id == '<') {
+        add_name(p, first);
+        buffer_text(p->out, "\nitself ");
+        add_share(p, p->out, node->flat);
+        buffer_text(p->out, "\nwith what it called ");
+        add_share(p, p->out, node->cumulative);
+        return true;
+    }
+    if (strncmp(id, arrow, sizeof(arrow) - 1) != 0)
+        return false;
+    id += sizeof(arrow) - 1;
+    if (!take_node(p->graph, &id, &second) || *id != '<')
+        return false;
+    add_name(p, first);
+    buffer_text(p->out, "\ncalls ");
+    add_name(p, second);
+    buffer_char(p->out, '\n');
+    add_share(p, p->out, weight_of(p->graph, first, second));
+    return true;
+}
+
+void
+dot_picture_titled(const struct profile *profile, const struct graph *graph,
+                   const struct view_options *options, const char *svg,
+                   size_t size, struct buffer *out)
+{
+    static const char open[] = "<title>", close[] = "</title>";
+    struct painter p = painter_of(profile, graph, options, out);
+    const char *at = svg, *end = svg + size, *title;
+
+    while ((title = memmem(at, (size_t)(end - at), open, sizeof(open) - 1))) {
+        const char *behind =
+            memmem(title, (size_t)(end - title), close, sizeof(close) - 1);
+
+        if (!behind)
+            break;
+        title += sizeof(open) - 1;
+        buffer_add(out, at, (size_t)(title - at));
+        at = add_title(&p, title) ? behind : title;
+    }
+    buffer_add(out, at, (size_t)(end - at));
+    painter_fini(&p);
+}
