@@ -66,14 +66,14 @@ line_of_name(const char *text, size_t size)
     return fits;
 }
 
-/* Of a frame that was cut, or has no such place, one column at least fits. */
+/* text, line by line. */
 static void
 add_lines(struct buffer *out, const struct buffer *text, const char *end,
           size_t (*line)(const char *text, size_t size))
 {
     size_t size;
 
-    for (size_t at = 0; at < text->size; at += size) {
+    for (size_t at = 0; !text->failed && at < text->size; at += size) {
         size = line(text->data + at, text->size - at);
         add_quoted(out, text->data + at, size);
         buffer_text(out, end);
@@ -91,6 +91,7 @@ add_legend(struct painter *p, const char *text)
 {
     buffer_clear(&p->line);
     shown_name(text, LEGEND_BYTES, &p->line);
+    p->out->failed |= p->line.failed;
     add_lines(p->out, &p->line, "\\l", line_of_legend);
 }
 
@@ -99,6 +100,7 @@ take_name(struct painter *p, const struct graph_node *node)
 {
     buffer_clear(&p->name);
     shown_name(node->name, NAME_BYTES, &p->name);
+    p->out->failed |= p->name.failed;
 }
 
 static void
@@ -137,7 +139,9 @@ add_node(struct painter *p, uint32_t i)
 
     take_name(p, node);
     buffer_clear(&p->line);
-    shown_middle(p->name.data, p->name.size, LABEL_COLUMNS, &p->line);
+    if (p->name.size)
+        shown_middle(p->name.data, p->name.size, LABEL_COLUMNS, &p->line);
+    p->out->failed |= p->line.failed;
     buffer_format(out, "N%u [label=\"", i + 1);
     add_lines(out, &p->line, "\\n", line_of_name);
     add_share(p, out, node->flat);
@@ -177,6 +181,7 @@ add_head(struct painter *p)
                 "fontsize=12,labelloc=t,labeljust=l,ranksep=0.35,label=\"");
     buffer_clear(&p->name);
     headline_add(&p->name, p->profile, p->options, NAME_BYTES);
+    out->failed |= p->name.failed;
     if (p->name.size)
         add_quoted(out, p->name.data, p->name.size);
     buffer_text(out, "\\l");
@@ -219,8 +224,6 @@ painter_of(const struct profile *profile, const struct graph *graph,
 static void
 painter_fini(struct painter *p)
 {
-    if (p->name.failed || p->line.failed)
-        p->out->failed = true;
     buffer_fini(&p->name);
     buffer_fini(&p->line);
 }
@@ -273,7 +276,8 @@ static void
 add_name(struct painter *p, uint32_t i)
 {
     take_name(p, &p->graph->nodes[i]);
-    xml_text(p->name.data, p->name.size, p->out);
+    if (p->name.size)
+        xml_text(p->name.data, p->name.size, p->out);
 }
 
 /* In place of what stands within <title>; false: that is none of ours. */

@@ -121,18 +121,17 @@ shown_line(const char *text, size_t size, size_t columns)
 void
 shown_middle(const char *text, size_t size, size_t columns, struct buffer *out)
 {
-    size_t all = shown_columns(text, size), head, tail;
+    size_t all = shown_columns(text, size), rest, tail;
 
     if (all <= columns) {
         buffer_add(out, text, size);
         return;
     }
-    head = shown_fit(text, size, columns / 2);
-    /* What is left out is at least as wide as what is too much. */
-    tail = shown_fit(text, size, all - (columns - 1 - columns / 2));
-    if (all - shown_columns(text, tail) > columns - 1 - columns / 2)
-        tail = size;
-    buffer_add(out, text, head);
+    rest = columns - 1 - columns / 2; /* behind the "…" */
+    tail = shown_fit(text, size, all - rest);
+    if (shown_columns(text + tail, size - tail) > rest)
+        tail = shown_fit(text, size, all - rest + 1);
+    buffer_add(out, text, shown_fit(text, size, columns / 2));
     buffer_text(out, ellipsis);
     buffer_add(out, text + tail, size - tail);
 }

@@ -13,10 +13,15 @@
 #include "figures.h"
 #include "memory.h"
 #include "profile.h"
+#include "shown_name.h"
 #include "view_options.h"
 #include "weights.h"
 
-enum { TEXT_MEMORY_MAX = 1 << 30 };
+enum {
+    TEXT_MEMORY_MAX = 1 << 30,
+    REMARK_BYTES = 16 << 10,
+    FIGURE_COLUMNS = 41 /* before a name, where they are no wider */
+};
 
 /* A report while it is written. */
 struct report {
@@ -25,6 +30,8 @@ struct report {
     struct weights weights;
     const struct weight **lines; /* in order */
     uint32_t line_count;
+    bool cut; /* names, to a terminal's width */
+    struct buffer scratch;
     struct buffer *out;
     struct error *err;
 };
@@ -86,13 +93,31 @@ add_name(struct buffer *out, const char *name)
         buffer_text(out, "...");
 }
 
+/* Lines that a terminal shows as such. */
 static void
-add_remark(struct buffer *out, const char *text)
+add_remark(struct report *r, const char *text)
 {
-    if (*text == '\0')
-        return;
-    add_name(out, text);
-    buffer_char(out, '\n');
+    struct buffer *clean = &r->scratch;
+    size_t size;
+
+    buffer_clear(clean);
+    shown_name(text, REMARK_BYTES, clean);
+    r->out->failed |= clean->failed;
+    for (size_t at = 0; !clean->failed && at < clean->size; at += size) {
+        size = shown_line(clean->data + at, clean->size - at, TEXT_COLUMNS);
+        buffer_add(r->out, clean->data + at, size);
+        buffer_char(r->out, '\n');
+    }
+}
+
+static void
+add_short_name(struct report *r, const char *name, size_t columns)
+{
+    buffer_clear(&r->scratch);
+    shown_name(name, TEXT_NAME_MAX, &r->scratch);
+    r->out->failed |= r->scratch.failed;
+    if (r->scratch.size)
+        shown_middle(r->scratch.data, r->scratch.size, columns, r->out);
 }
 
 /* Whether numbers have standard errors to be compared with. */
@@ -104,17 +129,17 @@ has_noise(const struct report *r)
 }
 
 static void
-add_head(const struct report *r)
+add_head(struct report *r)
 {
     const struct profile *profile = r->profile;
     double total = profile_total(profile, r->options->measure);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
-    add_remark(r->out, profile->memory);
+    add_remark(r, profile->memory);
     if (profile->truncated)
-        add_remark(r->out, "The profile was cut off");
+        add_remark(r, "The profile was cut off");
     if (profile->origin.live) /* heapwire-prof says it on stderr */
-        add_remark(r->out, profile->note);
+        add_remark(r, profile->note);
     if (total != 0)
         buffer_format(r->out, "Total: %s %s\n",
                       figure_value(total, r->options, value),
@@ -135,7 +160,7 @@ noise_mark(const struct report *r, double value, double variance)
 }
 
 static void
-add_line(const struct report *r, const struct weight *w, double sum)
+add_line(struct report *r, const struct weight *w, double sum)
 {
     double total = r->weights.focus;
     char flat[FIGURE_TEXT], flat_part[FIGURE_TEXT], sum_part[FIGURE_TEXT];
@@ -149,12 +174,15 @@ add_line(const struct report *r, const struct weight *w, double sum)
                   figure_value(w->cumulative, r->options, all),
                   noise_mark(r, w->cumulative, w->cumulative_variance),
                   figure_percent(w->cumulative, total, all_part));
-    add_name(r->out, w->name);
+    if (r->cut)
+        add_short_name(r, w->name, TEXT_COLUMNS - FIGURE_COLUMNS);
+    else
+        add_name(r->out, w->name);
     buffer_char(r->out, '\n');
 }
 
 static int
-write_lines(const struct report *r, uint32_t limit)
+write_lines(struct report *r, uint32_t limit)
 {
     double sum = 0;
 
@@ -175,13 +203,14 @@ write_lines(const struct report *r, uint32_t limit)
 
 static int
 render(const struct profile *profile, const struct view_options *options,
-       uint32_t limit, struct buffer *out, struct error *err)
+       uint32_t limit, bool cut, struct buffer *out, struct error *err)
 {
-    struct report r = {.profile = profile, .out = out, .err = err};
+    struct report r = {.profile = profile, .cut = cut, .out = out, .err = err};
     struct arena *arena = arena_new(TEXT_MEMORY_MAX);
     int rc = -1;
 
     r.options = options ? options : &view_defaults;
+    buffer_init(&r.scratch, (size_t)2 * REMARK_BYTES);
     if (!arena)
         error_memory(err, "the report");
     else if (weights_init(&r.weights, profile, r.options, arena, err) == 0 &&
@@ -189,6 +218,7 @@ render(const struct profile *profile, const struct view_options *options,
         rc = write_lines(&r, limit);
     weights_fini(&r.weights);
     mem_free(r.lines);
+    buffer_fini(&r.scratch);
     arena_free(arena);
     return rc;
 }
@@ -200,7 +230,7 @@ profile_text(const struct profile *profile, const struct view_options *options,
     struct view_options jeprofs = options ? *options : view_defaults;
 
     jeprofs.jeprof_names = true;
-    return render(profile, &jeprofs, UINT32_MAX, out, err);
+    return render(profile, &jeprofs, UINT32_MAX, false, out, err);
 }
 
 int
@@ -208,6 +238,6 @@ profile_top(const struct profile *profile, const struct view_options *options,
             struct buffer *out, struct error *err)
 {
     return render(profile, options,
-                  options ? options->nodecount : view_defaults.nodecount, out,
-                  err);
+                  options ? options->nodecount : view_defaults.nodecount, true,
+                  out, err);
 }

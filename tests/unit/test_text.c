@@ -1,6 +1,7 @@
 /* test_text.c - a profile as lines, as "jeprof --text" has them. */
 #include "buffer.h"
 #include "profile_fixture.h"
+#include "shown_name.h"
 #include "suite.h"
 #include "text.h"
 #include "view_options.h"
@@ -114,6 +115,44 @@ START_TEST(top_is_the_first_lines)
 }
 END_TEST
 
+/* Every line of a terminal's form is at most as wide; text has whole names. */
+START_TEST(top_fits_a_terminal)
+{
+    static const struct fixture_name longs[] = {
+        {0x1000, "malloc", false, NULL, 0},
+        {0x2001,
+         "std::map<std::string, std::vector<std::pair<int, unsigned long> >, "
+         "std::less<std::string> >::operator[](std::string const&)",
+         false, NULL, 0},
+        {0}};
+    static const struct profile_origin live = {.live = true};
+    struct profile *profile =
+        fixture_profile("heap_v2/1\n@ 0x1000 0x2001\nt*: 1: 1048576 [0: 0]\n"
+                        "MAPPED_LIBRARIES:\n\n",
+                        longs, &live);
+    struct error err = {0};
+    struct buffer out;
+    char *rest, *line;
+    unsigned lines = 0;
+
+    profile->memory = "allocated 34.7 MB, active 36.0 MB, resident 41.2 MB, "
+                      "RSS 58.9 MB of a limit of 512.0 MB; the profile "
+                      "explains 97.3% of allocated, jemalloc's own metadata "
+                      "4.1 MB, files and stacks 13.6 MB";
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(profile_top(profile, NULL, &out, &err), 0);
+    ck_assert_ptr_nonnull(strstr(out.data, "\xe2\x80\xa6"));
+    ck_assert_ptr_nonnull(strstr(out.data, "::operator[]\n"));
+    ck_assert_ptr_nonnull(strstr(out.data, "std::map<std::string"));
+    for (rest = out.data; (line = strsep(&rest, "\n")); lines++)
+        ck_assert_msg(shown_columns(line, strlen(line)) <= TEXT_COLUMNS,
+                      "too wide: %s", line);
+    ck_assert_uint_ge(lines, 5); /* the memory takes several */
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(names_do_not_reach_the_terminal)
 {
     check_text("heap_v2/1\n@ 0x1000 0x4001\nt*: 1: 1048576 [0: 0]\n"
@@ -199,6 +238,7 @@ main(void)
                         sizeof(measured) / sizeof(measured[0]));
     tcase_add_test(tc, what_was_not_counted_is_an_error);
     tcase_add_test(tc, top_is_the_first_lines);
+    tcase_add_test(tc, top_fits_a_terminal);
     tcase_add_test(tc, names_do_not_reach_the_terminal);
     tcase_add_test(tc, an_empty_profile_says_why);
     tcase_add_test(tc, what_the_memory_is_comes_first);
