@@ -206,7 +206,7 @@ arguments(struct inference *p)
 static struct result_type
 read_with(struct span format)
 {
-    bool date = !format.data, time = date;
+    bool date = format.size == 0, time = date;
 
     for (size_t i = 0; i + 1 < format.size; i++)
         if (format.data[i] == '%') {

@@ -347,7 +347,9 @@ unary(struct inference *p)
     bool negated = false, truth = false, bits = false, binary = false;
 
     for (;; p->at++) {
-        if (inference_is_operator(p, "-") || inference_is_operator(p, "+"))
+        if (inference_is_operator(p, "+"))
+            continue;
+        if (inference_is_operator(p, "-"))
             negated = true;
         else if (inference_is_operator(p, "~"))
             bits = true;

@@ -162,8 +162,8 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
         return;
-    a = number_of(argv[0], false);
-    b = number_of(argv[1], false);
+    a = number_of(argv[0], true);
+    b = number_of(argv[1], true);
     return_real(
         c, argv, "/", a.real / b.real,
         a.decimals < 0 || b.decimals < 0 ? -1 : a.decimals + QUOTIENT_DECIMALS,
@@ -191,8 +191,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
         return;
-    a = number_of(argv[0], false);
-    b = number_of(argv[1], false);
+    a = number_of(argv[0], true);
+    b = number_of(argv[1], true);
     if (a.is_integer && b.is_integer) {
         return_whole(c, argv, "DIV", a.whole / b.whole,
                      a.whole > INT64_MAX || b.whole > INT64_MAX);
@@ -214,8 +214,8 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
         return;
-    a = number_of(argv[0], false);
-    b = number_of(argv[1], false);
+    a = number_of(argv[0], true);
+    b = number_of(argv[1], true);
     if (a.is_integer && b.is_integer) {
         return_whole(c, argv, "%", a.whole % b.whole, a.whole > INT64_MAX);
         return;
@@ -237,7 +237,7 @@ call_negative(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    n = number_of(argv[0], false);
+    n = number_of(argv[0], true);
     if (n.is_integer && n.whole == INT64_MIN)
         function_unsigned(c, (uint64_t)-n.whole);
     else if (n.is_integer && -n.whole >= INT64_MIN)

@@ -516,7 +516,7 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 
     if (kind_is_integer(a) && kind_is_integer(b))
         return compare_integers(a, b);
-    if (how == COMPARE_TEXT && compare_moments(a, b, &order))
+    if (compare_moments(a, b, &order))
         return order;
     if (function_is_number(a) || function_is_number(b) || is_past(a) ||
         is_past(b)) {

@@ -49,20 +49,21 @@ static double
 moment_real(struct span text)
 {
     struct moment t;
-    double clock, day;
-    int64_t micros, seconds;
+    int64_t micros, seconds, clock, day;
+    double real;
 
     if (!moment_parse_time(text, &t))
         return 0;
-    micros = t.micros < 0 ? -t.micros : t.micros;
+    micros = moment_size(&t);
     seconds = micros / MOMENT_SECOND;
-    clock = (double)(seconds / 3600 * 10000 + seconds / 60 % 60 * 100 +
-                     seconds % 60) +
-            (t.digits ? (double)(micros % MOMENT_SECOND) / MOMENT_SECOND : 0);
-    if (t.kind == MOMENT_TIME)
-        return t.micros < 0 ? -clock : clock;
+    clock = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
     day = t.year * 10000 + t.month * 100 + t.day;
-    return t.kind == MOMENT_DATE ? day : day * 1000000 + clock;
+    if (t.kind == MOMENT_DATE)
+        return (double)day;
+    real = (double)(t.kind == MOMENT_TIME ? clock : day * 1000000 + clock);
+    if (t.digits > 0)
+        real += (double)(micros % MOMENT_SECOND) / MOMENT_SECOND;
+    return t.micros < 0 ? -real : real;
 }
 
 bool

@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "select_functions.h"
+#include "select_kind.h"
 
 /* Made here: what the arena has. */
 static int
@@ -95,6 +96,20 @@ is_unsigned(sqlite3_stmt *statement, int i)
                (size_t)sqlite3_column_bytes(statement, i);
 }
 
+/* Zeros behind those digits that a double has. */
+static int
+real_digits(char *text, size_t room, double x, int decimals)
+{
+    int whole = fabs(x) < 1 ? 0 : (int)log10(fabs(x)) + 1;
+    int sure = whole < KIND_DIGITS_MAX ? KIND_DIGITS_MAX - whole : 0;
+
+    if (decimals <= sure)
+        return snprintf(text, room, "%.*f", decimals,
+                        function_round(x, decimals));
+    return snprintf(text, room, "%.*f%s%0*d", sure, x, sure ? "" : ".",
+                    decimals - sure, 0);
+}
+
 /* With as many digits behind the point as the column has. */
 static int
 add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
@@ -110,9 +125,8 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
                         (int64_t)sqlite3_column_int64(statement, i),
                         decimals ? "." : "", decimals, 0);
     else
-        size = snprintf(
-            text, sizeof(text), "%.*f", decimals,
-            function_round(sqlite3_column_double(statement, i), decimals));
+        size = real_digits(text, sizeof(text),
+                           sqlite3_column_double(statement, i), decimals);
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
         size--; /* %0*d writes a digit at least */
     return add_bytes(arena, text, (size_t)size, out);

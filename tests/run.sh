@@ -156,6 +156,8 @@ for preset in asan tsan; do
         timeout 600 sh tests/integration/storm.sh
 done
 
+part grammar-asan env BUILD=build/asan timeout 400 sh tests/fuzz/grammar.sh 120
+
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000
 lane 600 tests/integration/readme.sh # it builds and installs
