@@ -2,6 +2,7 @@
 #include "select_wait.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cluster_ask.h"
@@ -275,18 +276,18 @@ select_cannot_wait(struct handle *handle)
 static bool
 has_total(struct handle *handle)
 {
-    char *why = handle->scope.no_total;
+    const char *why = "";
     struct node_status status;
     struct error absent;
 
     controller_status(handle->wait->controller, &status);
-    *why = '\0';
     if (node_status_check(&status, &absent) != 0)
-        memcpy(why, absent.text, sizeof(absent.text));
+        why = absent.text;
     else if (!status.hello.active)
-        strcpy(why, "profiling is not active");
+        why = "profiling is not active";
     else if (!(handle->scope.session->who.privileges & PRIVILEGE_PROFILE))
-        strcpy(why, "this account may not take profiles");
+        why = "this account may not take profiles";
+    snprintf(handle->scope.no_total, sizeof(handle->scope.no_total), "%s", why);
     return !*why;
 }
 

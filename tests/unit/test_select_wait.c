@@ -265,7 +265,7 @@ START_TEST(a_total_is_a_wish)
     scripted.fail_snapshots = true;
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
     ck_assert_uint_eq(scripted.submitted, 2);
-    check_note("profile_bytes is NULL: no profile could be taken");
+    check_note("profile_bytes is NULL: opt.prof is false");
     /* which another table does not forgive */
     harness_run(&h, "select rss, (select count(*) from heapwire.heap_stacks) "
                     "from heapwire.memory");
