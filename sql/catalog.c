@@ -121,6 +121,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_explain_text,
     &table_show_full_columns,
     &table_show_full_tables,
+    &table_show_functions,
     &table_show_grants,
     &table_show_help,
     &table_show_help_topic,
@@ -130,11 +131,11 @@ const struct catalog_table *const catalog_tables[] = {
     &table_show_open_tables,
     &table_show_plugins,
     &table_show_privileges,
+    &table_show_procedures,
     &table_show_processlist,
     &table_show_profiles,
     &table_show_replica_status,
     &table_show_replicas,
-    &table_show_routines,
     &table_show_slave_status,
     &table_show_status,
     &table_show_table_status,
@@ -147,6 +148,24 @@ const struct catalog_table *const catalog_tables[] = {
 
 const size_t catalog_table_count =
     sizeof(catalog_tables) / sizeof(catalog_tables[0]);
+
+uint16_t
+catalog_flags(const struct catalog_table *table, size_t i)
+{
+    const struct catalog_column *column = &table->columns[i];
+    uint16_t own = table->of && i > 0 ? 0 : column->flags;
+
+    return column->type->flags | own;
+}
+
+bool
+catalog_has_key(const struct catalog_table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (catalog_flags(table, i) & COLUMN_PRI_KEY)
+            return true;
+    return false;
+}
 
 size_t
 catalog_index(const struct catalog_table *table)

@@ -72,7 +72,12 @@ struct catalog_column {
     const char *name;
     const struct catalog_type *type;
     const char *comment; /* or NULL */
+    uint16_t flags;      /* besides its type's */
 };
+
+/* Never NULL; and part of what no two rows have alike. */
+#define CATALOG_SET COLUMN_NOT_NULL
+#define CATALOG_KEY (COLUMN_NOT_NULL | COLUMN_PRI_KEY | COLUMN_PART_KEY)
 
 struct catalog_table {
     const char *database, *name; /* database CATALOG_HIDDEN: of SHOW alone */
@@ -101,11 +106,17 @@ struct catalog_table {
     (array) + 1, sizeof(array) / sizeof((array)[0]) - 1
 #define CATALOG_NODE_ID                                                        \
     {                                                                          \
-        "node_id", &type_ubigint, "The node whose row it is"                   \
+        "node_id", &type_ubigint, "The node whose row it is", CATALOG_SET      \
     }
 
 extern const struct catalog_table *const catalog_tables[];
 extern const size_t catalog_table_count;
+
+/* enum column_flag, of its i-th column.  What other nodes say may be anything:
+ * of all nodes' rows only the node is sure. */
+uint16_t catalog_flags(const struct catalog_table *table, size_t i);
+/* Whether it has a primary key. */
+bool catalog_has_key(const struct catalog_table *table);
 
 /* A table's place among catalog_tables. */
 size_t catalog_index(const struct catalog_table *table);

@@ -43,7 +43,9 @@ enum column_type {
 
 enum column_flag { /* as in a column definition */
                    COLUMN_NOT_NULL = 0x01,
-                   COLUMN_UNSIGNED = 0x20
+                   COLUMN_PRI_KEY = 0x02,
+                   COLUMN_UNSIGNED = 0x20,
+                   COLUMN_PART_KEY = 0x4000
 };
 
 struct column {

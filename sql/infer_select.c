@@ -53,7 +53,7 @@ source_column(const struct source *source, size_t i)
     out.name.size = strlen(column->name);
     out.type = result_type_of(column->type->type);
     out.type.width = column->type->width;
-    out.type.flags = column->type->flags;
+    out.type.flags = catalog_flags(source->table, i);
     return out;
 }
 

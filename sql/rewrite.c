@@ -75,6 +75,7 @@ open_parenthesis(struct rewriter *r)
     if (r->quantified)
         inner->slot = r->slots++;
     r->quantified = 0;
+    r->result->may_null |= inner->scalar;
     inner->in_list = token_is(&r->previous, "IN");
     inner->in_using = token_is(&r->previous, "USING");
     inner->is_call = r->call_follows;

@@ -43,9 +43,10 @@ struct rewrite {
 };
 
 struct rewritten {
-    bool has_tables;         /* anything but constants is read */
-    bool assigns;            /* @x := y */
-    bool has_limit;          /* a LIMIT of its own */
+    bool has_tables; /* anything but constants is read */
+    bool assigns;    /* @x := y */
+    bool has_limit;  /* a LIMIT of its own */
+    bool may_null;   /* a column of a table may be NULL where none of it is */
     struct table_set tables; /* each that was looked up and allowed */
     /* A condition has a column called snapshot in it, other than to join it
      * with another of that name: the snapshots that are kept are asked for. */

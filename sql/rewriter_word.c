@@ -100,6 +100,7 @@ compound(struct rewriter *r, const char *out)
     if (rewriter_select_end(r) != 0)
         return -1;
     level->after_union = level->is_compound = true;
+    r->result->may_null = true;
     level->clause = CLAUSE_NONE;
     level->expects_table = false;
     rewriter_emit(r, out);
@@ -310,6 +311,8 @@ keyword(struct rewriter *r, enum rewrite_word word, const char *out)
         rewriter_emit(r, out);
         return 0;
     default:
+        if (token_is(&r->token, "LEFT") || token_is(&r->token, "RIGHT"))
+            r->result->may_null = true;
         rewriter_expression_end(r);
         rewriter_emit(r, out);
         return 0;

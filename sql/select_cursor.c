@@ -249,6 +249,9 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
     out->database = copy(c, sqlite3_column_database_name(statement, i));
     if (!out->name || !out->table || !out->database)
         return -1;
+    /* Only of a table's own column is it known. */
+    if (!*out->table || c->query.rewritten.may_null)
+        out->flags &= (uint16_t) ~(CATALOG_KEY);
     if (strcmp(out->database, CATALOG_HIDDEN) == 0)
         out->table = out->database = "";
     if (!*out->table)

@@ -132,15 +132,17 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     return find_engine(show, err);
 }
 
-/* Keeps the rows whose first cell, a text, is LIKE pattern. */
+/* Keeps the rows whose name, a text, is LIKE pattern. */
 static void
-filter(struct rowset *rows, struct span pattern)
+filter(const struct catalog_table *table, struct rowset *rows,
+       struct span pattern)
 {
     size_t kept = 0, count = rowset_rows(rows);
+    size_t at = strcmp(table->columns[0].name, "Db") == 0;
 
     for (size_t i = 0; i < count; i++) {
         struct value *row = rows->values + i * rows->columns;
-        struct span name = {row->data, row->size};
+        struct span name = {row[at].data, row[at].size};
 
         if (like_match(name, pattern, '\\'))
             memmove(rows->values + kept++ * rows->columns, row,
@@ -244,7 +246,7 @@ show_open(struct opening *o, struct error *err)
         return NULL;
     }
     if (show->has_like)
-        filter(&rows, show->like);
+        filter(table, &rows, show->like);
     if (show->has_limit)
         limit(&rows, show);
     o->session->found_rows = rowset_rows(&rows);

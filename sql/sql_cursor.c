@@ -159,7 +159,7 @@ describe(struct column *out, const struct catalog_table *table, size_t i)
     out->database = hidden ? "" : table->database;
     out->type = table->columns[i].type->type;
     out->width = table->columns[i].type->width;
-    out->flags = table->columns[i].type->flags;
+    out->flags = catalog_flags(table, i);
 }
 
 struct cursor *

@@ -3,14 +3,16 @@
  * heapwire.settings, heapwire.users, heapwire.audit_log.
  *
  * CREATE TABLE heapwire.settings (
- *     name varchar(64), value varchar(1024), reloadable tinyint(1))
+ *     name varchar(64) NOT NULL, value varchar(1024) NOT NULL,
+ *     reloadable tinyint(1) NOT NULL)
  * CREATE TABLE heapwire.users (
- *     name varchar(64), privileges varchar(1024), auth varchar(64),
- *     connections bigint)
+ *     name varchar(64) NOT NULL, privileges varchar(1024) NOT NULL,
+ *     auth varchar(64) NOT NULL, connections bigint NOT NULL)
  * CREATE TABLE heapwire.audit_log (
- *     at datetime, connection_id bigint, user varchar(64), host varchar(64),
- *     error int, rows bigint, bytes bigint, milliseconds bigint,
- *     statement varchar(1024))
+ *     at datetime NOT NULL, connection_id bigint NOT NULL,
+ *     user varchar(64) NOT NULL, host varchar(64) NOT NULL,
+ *     error int NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL,
+ *     milliseconds bigint NOT NULL, statement varchar(1024) NOT NULL)
  *
  * The host has these; what it lists is copied, then shown.
  */
@@ -47,9 +49,11 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column settings[] = {
-    {"name", &type_name, "Key of [node], or of the section before its dot"},
-    {"value", &type_text, "In force"},
-    {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart"},
+    {"name", &type_name, "Key of [node], or of the section before its dot",
+     CATALOG_KEY},
+    {"value", &type_text, "In force", CATALOG_SET},
+    {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart",
+     CATALOG_SET},
 };
 
 const struct catalog_table table_settings = {"heapwire",
@@ -111,10 +115,10 @@ grantee_find(const struct sql_session *session, struct span name,
 }
 
 static const struct catalog_column users[] = {
-    {"name", &type_name},
-    {"privileges", &type_text},
-    {"auth", &type_name, "What may prove the password"},
-    {"connections", &type_bigint, "Open now"},
+    {"name", &type_name, NULL, CATALOG_SET},
+    {"privileges", &type_text, NULL, CATALOG_SET},
+    {"auth", &type_name, "What may prove the password", CATALOG_SET},
+    {"connections", &type_bigint, "Open now", CATALOG_SET},
 };
 
 const struct catalog_table table_users = {
@@ -160,15 +164,15 @@ produce_audit(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column audit_log[] = {
-    {"at", &type_time, "When it ended, UTC"},
-    {"connection_id", &type_bigint},
-    {"user", &type_name},
-    {"host", &type_name},
-    {"error", &type_int, "Its code; 0: it succeeded"},
-    {"rows", &type_bigint},
-    {"bytes", &type_bigint},
-    {"milliseconds", &type_bigint},
-    {"statement", &type_text, "Cut after 512 bytes"},
+    {"at", &type_time, "When it ended, UTC", CATALOG_SET},
+    {"connection_id", &type_bigint, NULL, CATALOG_SET},
+    {"user", &type_name, NULL, CATALOG_SET},
+    {"host", &type_name, NULL, CATALOG_SET},
+    {"error", &type_int, "Its code; 0: it succeeded", CATALOG_SET},
+    {"rows", &type_bigint, NULL, CATALOG_SET},
+    {"bytes", &type_bigint, NULL, CATALOG_SET},
+    {"milliseconds", &type_bigint, NULL, CATALOG_SET},
+    {"statement", &type_text, "Cut after 512 bytes", CATALOG_SET},
 };
 
 const struct catalog_table table_audit_log = {

@@ -47,9 +47,15 @@ number_or_null(struct rowset *out, bool is, int64_t number)
 }
 
 static const char *
-null_word(const struct catalog_type *type)
+null_word(uint16_t flags)
 {
-    return type->flags & COLUMN_NOT_NULL ? "NO" : "YES";
+    return flags & COLUMN_NOT_NULL ? "NO" : "YES";
+}
+
+static const char *
+key_word(uint16_t flags)
+{
+    return flags & COLUMN_PRI_KEY ? "PRI" : "";
 }
 
 /* What MySQL says about a type, by the words before any parenthesis. */
@@ -98,6 +104,7 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
 {
     const struct catalog_column *column = &table->columns[at];
     const struct catalog_type *type = column->type;
+    uint16_t flags = catalog_flags(table, at);
 
     rowset_text(out, "def");
     rowset_text(out, table->database);
@@ -105,13 +112,13 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
     rowset_text(out, column->name);
     rowset_int(out, (int64_t)at + 1);
     rowset_null(out);
-    rowset_text(out, null_word(type));
+    rowset_text(out, null_word(flags));
     rowset_bytes(out, type->name, strcspn(type->name, "( "));
     add_facts(out, type);
     text_or_null(out, is_text(type), CATALOG_CHARSET);
     text_or_null(out, is_text(type), CATALOG_COLLATION);
     rowset_text(out, type->name);
-    rowset_text(out, "");
+    rowset_text(out, key_word(flags));
     rowset_text(out, "");
     rowset_text(out, "select");
     rowset_text(out, column->comment ? column->comment : "");
@@ -167,13 +174,14 @@ produce_show(const struct catalog_scope *scope, struct rowset *out)
 
     for (size_t i = 0; i < table->column_count; i++) {
         const struct catalog_column *column = &table->columns[i];
+        uint16_t flags = catalog_flags(table, i);
 
         rowset_text(out, column->name);
         rowset_text(out, column->type->name);
         if (scope->full)
             text_or_null(out, is_text(column->type), CATALOG_COLLATION);
-        rowset_text(out, null_word(column->type));
-        rowset_text(out, "");
+        rowset_text(out, null_word(flags));
+        rowset_text(out, key_word(flags));
         rowset_null(out);
         rowset_text(out, "");
         if (!scope->full)

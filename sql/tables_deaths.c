@@ -4,17 +4,14 @@
  * What is known of one is found by the time of its life: of a wrapper's the
  * database is another process.
  *
- *     CREATE TABLE heapwire.deaths (
- *         at datetime, pid bigint unsigned, started datetime,
- *         program varchar(1024), how varchar(1024),
- *         exit_status int, killed_by int, told_by int,  -- signals
- *         oom_kills bigint,
- *         sampled datetime, profiling tinyint(1), rss bigint,
- *         cgroup_current bigint, cgroup_limit bigint, allocated bigint,
- *         resident bigint,                              -- the last figures
- *         allocator_sampled datetime,
- *         last_snapshot varchar(64)
- *     );
+ * CREATE TABLE heapwire.deaths (
+ *     at datetime, pid bigint unsigned NOT NULL, started datetime,
+ *     program varchar(1024) NOT NULL, how varchar(1024) NOT NULL,
+ *     exit_status int, killed_by int, told_by int, oom_kills bigint,
+ *     sampled datetime, profiling tinyint(1), rss bigint,
+ *     cgroup_current bigint, cgroup_limit bigint, allocated bigint,
+ *     resident bigint, allocator_sampled datetime,
+ *     last_snapshot varchar(64))
  */
 #include "catalog_tables.h"
 #include "controller.h"
@@ -133,10 +130,10 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column deaths[] = {
     {"at", &type_time, "When it ended, UTC"},
-    {"pid", &type_ubigint, NULL},
+    {"pid", &type_ubigint, NULL, CATALOG_SET},
     {"started", &type_time, "UTC"},
-    {"program", &type_text, NULL},
-    {"how", &type_text, "In words"},
+    {"program", &type_text, NULL, CATALOG_SET},
+    {"how", &type_text, "In words", CATALOG_SET},
     {"exit_status", &type_int, "NULL: it was killed, or nobody saw it end"},
     {"killed_by", &type_int, "The signal; NULL: it exited, or nobody saw it"},
     {"told_by", &type_int,

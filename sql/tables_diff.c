@@ -2,12 +2,12 @@
  * tables_diff.c - what grew from one snapshot to another, by function.
  *
  * CREATE TABLE heapwire.heap_diff (
- *     snapshot varchar(64), base varchar(64),  -- WHERE base = '...'
- *     function varchar(1024), module varchar(1024),
- *     flat_bytes bigint, flat_error bigint unsigned,
- *     cum_bytes bigint, cum_error bigint unsigned,
- *     flat_objects bigint, cum_objects bigint,
- *     significant tinyint(1))
+ *     snapshot varchar(64) NOT NULL, base varchar(64) NOT NULL,
+ *     function varchar(1024) NOT NULL, module varchar(1024),
+ *     flat_bytes bigint NOT NULL, flat_error bigint unsigned NOT NULL,
+ *     cum_bytes bigint NOT NULL, cum_error bigint unsigned NOT NULL,
+ *     flat_objects bigint NOT NULL, cum_objects bigint NOT NULL,
+ *     significant tinyint(1) NOT NULL)
  *
  * What grew most comes first.  Names and weights are those of heap_functions.
  */
@@ -95,28 +95,37 @@ cell(struct heap_place *place, size_t column, struct value *out)
 static const struct catalog_column columns[] = {
     [DIFF_SNAPSHOT] = {"snapshot", &type_name,
                        "The kept snapshot that snapshot = '...' asks for; else "
-                       "a fresh one, now"},
+                       "a fresh one, now",
+                       CATALOG_SET},
     [DIFF_BASE] = {"base", &type_name,
-                   "What it is compared with: base = '...' must say it"},
-    [DIFF_FUNCTION] = {"function", &type_text, "As in heap_functions"},
+                   "What it is compared with: base = '...' must say it",
+                   CATALOG_SET},
+    [DIFF_FUNCTION] = {"function", &type_text, "As in heap_functions",
+                       CATALOG_SET},
     [DIFF_MODULE] = {"module", &type_text,
                      "The program or library that has it"},
     [DIFF_FLAT_BYTES] = {"flat_bytes", &type_bigint,
                          "More in use than before, allocated by the function "
-                         "itself"},
+                         "itself",
+                         CATALOG_SET},
     [DIFF_FLAT_ERROR] = {"flat_error", &type_ubigint,
-                         "Its standard error: of what happened to be sampled"},
+                         "Its standard error: of what happened to be sampled",
+                         CATALOG_SET},
     [DIFF_CUM_BYTES] = {"cum_bytes", &type_bigint,
                         "More in use than before, allocated by it and "
-                        "whatever it called"},
-    [DIFF_CUM_ERROR] = {"cum_error", &type_ubigint, "Its standard error"},
+                        "whatever it called",
+                        CATALOG_SET},
+    [DIFF_CUM_ERROR] = {"cum_error", &type_ubigint, "Its standard error",
+                        CATALOG_SET},
     [DIFF_FLAT_OBJECTS] = {"flat_objects", &type_bigint,
-                           "More objects, of the function itself"},
+                           "More objects, of the function itself", CATALOG_SET},
     [DIFF_CUM_OBJECTS] = {"cum_objects", &type_bigint,
-                          "More objects, of it and whatever it called"},
+                          "More objects, of it and whatever it called",
+                          CATALOG_SET},
     [DIFF_SIGNIFICANT] = {"significant", &type_boolean,
                           "cum_bytes is two standard errors or more: not "
-                          "sampling noise, as a rule"},
+                          "sampling noise, as a rule",
+                          CATALOG_SET},
 };
 
 static const struct heap_walk walk = {HEAP_FUNCTIONS, 3000, 1, cell, true};

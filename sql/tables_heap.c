@@ -2,28 +2,29 @@
  * tables_heap.c - a heap profile as tables.
  *
  * CREATE TABLE heapwire.heap_functions (
- *     snapshot varchar(64),  -- 'now', or the name of a kept one
- *     function varchar(1024),
- *     module varchar(1024),
- *     flat_bytes bigint unsigned, flat_percent double,
- *     cum_bytes bigint unsigned, cum_percent double,
- *     flat_objects bigint unsigned, cum_objects bigint unsigned)
+ *     snapshot varchar(64) NOT NULL, function varchar(1024) NOT NULL,
+ *     module varchar(1024), flat_bytes bigint unsigned NOT NULL,
+ *     flat_percent double NOT NULL, cum_bytes bigint unsigned NOT NULL,
+ *     cum_percent double NOT NULL, flat_objects bigint unsigned NOT NULL,
+ *     cum_objects bigint unsigned NOT NULL)
  * CREATE TABLE heapwire.heap_stacks (
- *     snapshot varchar(64), stack bigint unsigned, depth bigint unsigned,
- *     bytes bigint unsigned, objects bigint unsigned,
- *     function varchar(1024), folded longtext)
+ *     snapshot varchar(64) NOT NULL, stack bigint unsigned NOT NULL,
+ *     depth bigint unsigned NOT NULL, bytes bigint unsigned NOT NULL,
+ *     objects bigint unsigned NOT NULL, function varchar(1024),
+ *     folded longtext)
  * CREATE TABLE heapwire.heap_frames (
- *     snapshot varchar(64), stack bigint unsigned, depth bigint unsigned,
- *     function varchar(1024), symbol longtext, file varchar(1024),
- *     line bigint unsigned, inlined tinyint(1), module varchar(1024),
- *     module_offset bigint unsigned,
- *     bytes bigint unsigned, objects bigint unsigned)
+ *     snapshot varchar(64) NOT NULL, stack bigint unsigned NOT NULL,
+ *     depth bigint unsigned NOT NULL, function varchar(1024) NOT NULL,
+ *     symbol longtext NOT NULL, file varchar(1024), line bigint unsigned,
+ *     inlined tinyint(1) NOT NULL, module varchar(1024),
+ *     module_offset bigint unsigned, bytes bigint unsigned NOT NULL,
+ *     objects bigint unsigned NOT NULL)
  *
  * Names and weights are the call graph's: the allocator's own frames are left
- * out, and stacks that have no others are nobody's.  A snapshot is read where
- * snapshot = '...' asks for it (also IN, and by a join); without that it is a
- * fresh one, called 'now'.  The name of none is an error: no rows would look
- * like a heap without anything in it.
+ * out, and stacks that have no others are nobody's.  Without a condition on
+ * the snapshot it is a fresh one, called 'now'; with one, each that is kept and
+ * asked for.  The name of none is an error: no rows would look like a heap
+ * without anything in it.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@
 #include "texts.h"
 
 #define SNAPSHOT_COMMENT                                                       \
-    "The kept snapshot that snapshot = '...' asks for; else a fresh one, now"
+    "The kept one that a condition on it asks for; else a fresh one, now"
 
 static void
 set_int(struct value *out, uint64_t number)
@@ -118,27 +119,34 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
 
 static const struct catalog_column functions[] = {
     CATALOG_NODE_ID,
-    [1 + FUNCTIONS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [1 + FUNCTIONS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT,
+                                CATALOG_SET},
     [1 +
         FUNCTIONS_FUNCTION] = {"function", &type_text,
                                "As in the call graph; (inline) follows inlined "
-                               "ones"},
+                               "ones",
+                               CATALOG_SET},
     [1 + FUNCTIONS_MODULE] = {"module", &type_text,
                               "The program or library that has it"},
     [1 + FUNCTIONS_FLAT_BYTES] = {"flat_bytes", &type_ubigint,
-                                  "In use, allocated by the function itself"},
+                                  "In use, allocated by the function itself",
+                                  CATALOG_SET},
     [1 + FUNCTIONS_FLAT_PERCENT] = {"flat_percent", &type_double,
-                                    "Of all bytes that are in the call graph"},
+                                    "Of all bytes that are in the call graph",
+                                    CATALOG_SET},
     [1 + FUNCTIONS_CUM_BYTES] =
         {"cum_bytes", &type_ubigint,
-         "In use, allocated by it and whatever it called"},
+         "In use, allocated by it and whatever it called", CATALOG_SET},
     [1 + FUNCTIONS_CUM_PERCENT] = {"cum_percent", &type_double,
-                                   "Of all bytes that are in the call graph"},
+                                   "Of all bytes that are in the call graph",
+                                   CATALOG_SET},
     [1 + FUNCTIONS_FLAT_OBJECTS] = {"flat_objects", &type_ubigint,
-                                    "In use, allocated by the function itself"},
+                                    "In use, allocated by the function itself",
+                                    CATALOG_SET},
     [1 + FUNCTIONS_CUM_OBJECTS] = {"cum_objects", &type_ubigint,
                                    "In use, allocated by it and whatever it "
-                                   "called"},
+                                   "called",
+                                   CATALOG_SET},
 };
 
 static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
@@ -233,12 +241,13 @@ stacks_cell(struct heap_place *place, size_t column, struct value *out)
 }
 
 static const struct catalog_column stacks[] = {
-    [STACKS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
+    [STACKS_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT, CATALOG_KEY},
     [STACKS_STACK] = {"stack", &type_ubigint,
-                      "Its number within the snapshot, from 1"},
-    [STACKS_DEPTH] = {"depth", &type_ubigint, "Frames without the allocator's"},
-    [STACKS_BYTES] = {"bytes", &type_ubigint, "In use"},
-    [STACKS_OBJECTS] = {"objects", &type_ubigint, "In use"},
+                      "Its number within the snapshot, from 1", CATALOG_KEY},
+    [STACKS_DEPTH] = {"depth", &type_ubigint, "Frames without the allocator's",
+                      CATALOG_SET},
+    [STACKS_BYTES] = {"bytes", &type_ubigint, "In use", CATALOG_SET},
+    [STACKS_OBJECTS] = {"objects", &type_ubigint, "In use", CATALOG_SET},
     [STACKS_FUNCTION] = {"function", &type_text,
                          "The leaf, which allocates; NULL where all frames "
                          "are the allocator's"},
@@ -330,21 +339,25 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
 }
 
 static const struct catalog_column frames[] = {
-    [FRAMES_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT},
-    [FRAMES_STACK] = {"stack", &type_ubigint, "As in heap_stacks"},
-    [FRAMES_DEPTH] = {"depth", &type_ubigint,
-                      "0 for the leaf, which allocates"},
-    [FRAMES_FUNCTION] = {"function", &type_text, "As in heap_functions"},
-    [FRAMES_SYMBOL] = {"symbol", &type_longtext, "The function's full name"},
+    [FRAMES_SNAPSHOT] = {"snapshot", &type_name, SNAPSHOT_COMMENT, CATALOG_KEY},
+    [FRAMES_STACK] = {"stack", &type_ubigint, "As in heap_stacks", CATALOG_KEY},
+    [FRAMES_DEPTH] = {"depth", &type_ubigint, "0 for the leaf, which allocates",
+                      CATALOG_KEY},
+    [FRAMES_FUNCTION] = {"function", &type_text, "As in heap_functions",
+                         CATALOG_SET},
+    [FRAMES_SYMBOL] = {"symbol", &type_longtext, "The function's full name",
+                       CATALOG_SET},
     [FRAMES_FILE] = {"file", &type_text, "Of the source; NULL unknown"},
     [FRAMES_LINE] = {"line", &type_ubigint, "Of the file; NULL unknown"},
     [FRAMES_INLINED] = {"inlined", &type_boolean,
-                        "Compiled into the next frame"},
+                        "Compiled into the next frame", CATALOG_SET},
     [FRAMES_MODULE] = {"module", &type_text, "The program or library"},
     [FRAMES_MODULE_OFFSET] = {"module_offset", &type_ubigint,
                               "The address as addr2line takes it"},
-    [FRAMES_BYTES] = {"bytes", &type_ubigint, "In use, of the whole stack"},
-    [FRAMES_OBJECTS] = {"objects", &type_ubigint, "In use, of the whole stack"},
+    [FRAMES_BYTES] = {"bytes", &type_ubigint, "In use, of the whole stack",
+                      CATALOG_SET},
+    [FRAMES_OBJECTS] = {"objects", &type_ubigint, "In use, of the whole stack",
+                        CATALOG_SET},
 };
 
 static const struct heap_walk frames_walk = {HEAP_FRAMES, 600000, 30,

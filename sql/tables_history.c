@@ -1,13 +1,12 @@
 /*
  * tables_history.c - the database's memory over the last hours.
  *
- *     CREATE TABLE heapwire.memory_history (
- *         at datetime, pid bigint unsigned, started datetime,
- *         profiling tinyint(1), responsive tinyint(1),
- *         rss bigint, cgroup_current bigint, cgroup_cache bigint,
- *         cgroup_limit bigint,
- *         allocated bigint, active bigint, metadata bigint, resident bigint,
- *         mapped bigint, retained bigint)
+ * CREATE TABLE heapwire.memory_history (
+ *     at datetime, pid bigint unsigned NOT NULL, started datetime,
+ *     profiling tinyint(1) NOT NULL, responsive tinyint(1) NOT NULL,
+ *     rss bigint, cgroup_current bigint, cgroup_cache bigint,
+ *     cgroup_limit bigint, allocated bigint, active bigint, metadata bigint,
+ *     resident bigint, mapped bigint, retained bigint)
  *
  * The kernel's figures are of each second, jemalloc's of each ten.
  */
@@ -99,10 +98,10 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_history[] = {
     {"at", &type_time, "UTC; one row a second while a database is there"},
-    {"pid", &type_ubigint, "Of the database then"},
+    {"pid", &type_ubigint, "Of the database then", CATALOG_SET},
     {"started", &type_time, "When that database came up, UTC"},
-    {"profiling", &type_boolean, "Whether it was on"},
-    {"responsive", &type_boolean, "Whether the database answered"},
+    {"profiling", &type_boolean, "Whether it was on", CATALOG_SET},
+    {"responsive", &type_boolean, "Whether the database answered", CATALOG_SET},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},

@@ -1,23 +1,21 @@
 /*
  * tables_malloc.c - what the node's jemalloc counts, as it counts.
  *
- *     CREATE TABLE heapwire.malloc_stats (
- *         name  varchar(64),        -- as mallctl() names it
- *         value bigint,             -- NULL where it is a word
- *         text  varchar(64)         -- the value as text
- *     );
- *     CREATE TABLE heapwire.malloc_bins (
- *         bin bigint, size bigint, regions bigint, slab_size bigint,
- *         nmalloc bigint, ndalloc bigint, nrequests bigint, curregs bigint,
- *         curslabs bigint, nonfull_slabs bigint,
- *         allocated bigint,         -- size * curregs
- *         utilization double        -- of the regions of its slabs, 0 to 1
- *     );
- *     CREATE TABLE heapwire.malloc_arenas (
- *         arena bigint, threads bigint, small_allocated bigint,
- *         large_allocated bigint, active bigint, dirty bigint, muzzy bigint,
- *         mapped bigint, retained bigint, metadata bigint, resident bigint
- *     );
+ * CREATE TABLE heapwire.malloc_stats (
+ *     name varchar(64) NOT NULL, value bigint, text varchar(64) NOT NULL)
+ * CREATE TABLE heapwire.malloc_bins (
+ *     bin bigint NOT NULL, size bigint NOT NULL, regions bigint NOT NULL,
+ *     slab_size bigint NOT NULL, nmalloc bigint NOT NULL,
+ *     ndalloc bigint NOT NULL, nrequests bigint NOT NULL,
+ *     curregs bigint NOT NULL, curslabs bigint NOT NULL,
+ *     nonfull_slabs bigint NOT NULL, allocated bigint NOT NULL,
+ *     utilization double)
+ * CREATE TABLE heapwire.malloc_arenas (
+ *     arena bigint NOT NULL, threads bigint NOT NULL,
+ *     small_allocated bigint NOT NULL, large_allocated bigint NOT NULL,
+ *     active bigint NOT NULL, dirty bigint NOT NULL, muzzy bigint NOT NULL,
+ *     mapped bigint NOT NULL, retained bigint NOT NULL,
+ *     metadata bigint NOT NULL, resident bigint NOT NULL)
  */
 #include <string.h>
 
@@ -73,9 +71,9 @@ produce_stats(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column stats_columns[] = {
     CATALOG_NODE_ID,
-    {"name", &type_name, "As jemalloc's mallctl() names it"},
+    {"name", &type_name, "As jemalloc's mallctl() names it", CATALOG_KEY},
     {"value", &type_bigint, "NULL where it is a word; a truth is 0 or 1"},
-    {"text", &type_name, "The value as text"},
+    {"text", &type_name, "The value as text", CATALOG_SET},
 };
 
 const struct catalog_table table_malloc_stats = {
@@ -127,17 +125,21 @@ produce_bins(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column bin_columns[] = {
-    {"bin", &type_bigint, "Ascending by size"},
-    {"size", &type_bigint, "Bytes of a region: what one allocation gets"},
-    {"regions", &type_bigint, "Regions of a slab"},
-    {"slab_size", &type_bigint, "Bytes of a slab"},
-    {"nmalloc", &type_bigint, "Regions ever given to threads' caches or out"},
-    {"ndalloc", &type_bigint, "Regions ever given back"},
-    {"nrequests", &type_bigint, "Allocations ever asked for"},
-    {"curregs", &type_bigint, "Regions in use, threads' caches included"},
-    {"curslabs", &type_bigint, "Slabs"},
-    {"nonfull_slabs", &type_bigint, "Slabs with both used and free regions"},
-    {"allocated", &type_bigint, "Bytes in use: size * curregs"},
+    {"bin", &type_bigint, "Ascending by size", CATALOG_KEY},
+    {"size", &type_bigint, "Bytes of a region: what one allocation gets",
+     CATALOG_SET},
+    {"regions", &type_bigint, "Regions of a slab", CATALOG_SET},
+    {"slab_size", &type_bigint, "Bytes of a slab", CATALOG_SET},
+    {"nmalloc", &type_bigint, "Regions ever given to threads' caches or out",
+     CATALOG_SET},
+    {"ndalloc", &type_bigint, "Regions ever given back", CATALOG_SET},
+    {"nrequests", &type_bigint, "Allocations ever asked for", CATALOG_SET},
+    {"curregs", &type_bigint, "Regions in use, threads' caches included",
+     CATALOG_SET},
+    {"curslabs", &type_bigint, "Slabs", CATALOG_SET},
+    {"nonfull_slabs", &type_bigint, "Slabs with both used and free regions",
+     CATALOG_SET},
+    {"allocated", &type_bigint, "Bytes in use: size * curregs", CATALOG_SET},
     {"utilization", &type_double,
      "Share of the slabs' regions in use, 0 to 1; NULL without slabs"},
 };
@@ -176,17 +178,22 @@ produce_arenas(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column arena_columns[] = {
-    {"arena", &type_bigint, "jemalloc's number"},
-    {"threads", &type_bigint, "Threads that allocate from it"},
-    {"small_allocated", &type_bigint, "Bytes in use, of size classes in bins"},
-    {"large_allocated", &type_bigint, "Bytes in use, larger ones"},
-    {"active", &type_bigint, "Bytes of pages in use"},
-    {"dirty", &type_bigint, "Bytes of free pages not given back yet"},
-    {"muzzy", &type_bigint, "Bytes of free pages the kernel may take"},
-    {"mapped", &type_bigint, "Bytes of its address space in use"},
-    {"retained", &type_bigint, "Bytes of address space kept, without memory"},
-    {"metadata", &type_bigint, "Bytes of its bookkeeping"},
-    {"resident", &type_bigint, "Bytes in memory, by jemalloc's count"},
+    {"arena", &type_bigint, "jemalloc's number", CATALOG_KEY},
+    {"threads", &type_bigint, "Threads that allocate from it", CATALOG_SET},
+    {"small_allocated", &type_bigint, "Bytes in use, of size classes in bins",
+     CATALOG_SET},
+    {"large_allocated", &type_bigint, "Bytes in use, larger ones", CATALOG_SET},
+    {"active", &type_bigint, "Bytes of pages in use", CATALOG_SET},
+    {"dirty", &type_bigint, "Bytes of free pages not given back yet",
+     CATALOG_SET},
+    {"muzzy", &type_bigint, "Bytes of free pages the kernel may take",
+     CATALOG_SET},
+    {"mapped", &type_bigint, "Bytes of its address space in use", CATALOG_SET},
+    {"retained", &type_bigint, "Bytes of address space kept, without memory",
+     CATALOG_SET},
+    {"metadata", &type_bigint, "Bytes of its bookkeeping", CATALOG_SET},
+    {"resident", &type_bigint, "Bytes in memory, by jemalloc's count",
+     CATALOG_SET},
 };
 
 const struct catalog_table table_malloc_arenas = {

@@ -2,16 +2,12 @@
  * tables_memory.c - the database's memory in one row, every count beside the
  * next larger one, and what lies between them in words.
  *
- *     CREATE TABLE heapwire.memory (
- *         taken datetime,
- *         allocated bigint, active bigint, metadata bigint, resident bigint,
- *         mapped bigint, retained bigint,           -- jemalloc's
- *         rss bigint, rss_file bigint,              -- the kernel's
- *         cgroup_current bigint, cgroup_limit bigint,
- *         profile_bytes bigint, profile_samples bigint,
- *         unexplained bigint,     -- rss - resident; NULL: not of one moment
- *         note varchar(1024)
- *     );
+ * CREATE TABLE heapwire.memory (
+ *     taken datetime NOT NULL, allocated bigint, active bigint,
+ *     metadata bigint, resident bigint, mapped bigint, retained bigint,
+ *     rss bigint, rss_file bigint, cgroup_current bigint, cgroup_limit bigint,
+ *     profile_bytes bigint, profile_samples bigint, unexplained bigint,
+ *     note varchar(1024))
  */
 #include <stdio.h>
 #include <string.h>
@@ -258,7 +254,8 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_columns[] = {
     CATALOG_NODE_ID,
-    {"taken", &type_time, "When, UTC: jemalloc's figures and rss together"},
+    {"taken", &type_time, "When, UTC: jemalloc's figures and rss together",
+     CATALOG_SET},
     {"allocated", &type_bigint, "Bytes the program has in use"},
     {"active", &type_bigint, "Bytes of pages that hold them"},
     {"metadata", &type_bigint, "Bytes of jemalloc's bookkeeping"},

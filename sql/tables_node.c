@@ -2,15 +2,15 @@
  * tables_node.c - heapwire.profiler: how profiling is on this node
  *
  * CREATE TABLE heapwire.profiler (
- *     state varchar(64), since datetime, active tinyint(1),
+ *     state varchar(64) NOT NULL, since datetime, active tinyint(1),
  *     active_since datetime, sample_rate bigint unsigned,
- *     samples bigint unsigned, jemalloc_version varchar(64),
- *     allocator_symbol varchar(64), reason varchar(1024),
- *     profiling varchar(64), active_until datetime, changes bigint,
- *     resets bigint, samples_at datetime, overhead double,
- *     cpu_before double, cpu_since double, budget double,
- *     guarded datetime, guard_reason varchar(1024), risks text,
- *     started datetime, cpus bigint)
+ *     samples bigint unsigned, jemalloc_version varchar(64) NOT NULL,
+ *     allocator_symbol varchar(64) NOT NULL, reason varchar(1024) NOT NULL,
+ *     profiling varchar(64) NOT NULL, active_until datetime, changes bigint,
+ *     resets bigint, samples_at datetime, overhead double, cpu_before double,
+ *     cpu_since double, budget double, guarded datetime,
+ *     guard_reason varchar(1024) NOT NULL, risks text NOT NULL,
+ *     started datetime, cpus bigint NOT NULL)
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -125,19 +125,23 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column profiler[] = {
     CATALOG_NODE_ID,
-    {"state", &type_name, "connected, unresponsive, gone or absent"},
+    {"state", &type_name, "connected, unresponsive, gone or absent",
+     CATALOG_SET},
     {"since", &type_time, "In that state; UTC"},
     {"active", &type_boolean, "Whether allocations are sampled"},
     {"active_since", &type_time, "UTC"},
     {"sample_rate", &type_ubigint, "Mean bytes between two samples"},
     {"samples", &type_ubigint,
      "Sampled objects in the last profile taken; NULL: none yet"},
-    {"jemalloc_version", &type_name, NULL},
-    {"allocator_symbol", &type_name, "What jemalloc is called in there"},
-    {"reason", &type_text, "Why it cannot be switched on; empty: it can"},
+    {"jemalloc_version", &type_name, NULL, CATALOG_SET},
+    {"allocator_symbol", &type_name, "What jemalloc is called in there",
+     CATALOG_SET},
+    {"reason", &type_text, "Why it cannot be switched on; empty: it can",
+     CATALOG_SET},
     {"profiling", &type_name,
      "unknown; no jemalloc; jemalloc without profiling; opt.prof is off; "
-     "inactive; active, nothing sampled yet; active"},
+     "inactive; active, nothing sampled yet; active",
+     CATALOG_SET},
     {"active_until", &type_time,
      "When it switches itself off, UTC; NULL: it does not"},
     {"changes", &type_bigint, "How often it was switched"},
@@ -152,11 +156,12 @@ static const struct catalog_column profiler[] = {
      "Above this overhead it is switched off: percent of one CPU; NULL: never"},
     {"guarded", &type_time,
      "When that happened last, or heapwired was away for too long; UTC"},
-    {"guard_reason", &type_text, "And why"},
+    {"guard_reason", &type_text, "And why", CATALOG_SET},
     {"risks", &type_plain_text,
-     "What is known to go wrong with this jemalloc and its options"},
+     "What is known to go wrong with this jemalloc and its options",
+     CATALOG_SET},
     {"started", &type_time, "The database; UTC; NULL: it is not connected"},
-    {"cpus", &type_bigint, "Of the machine"},
+    {"cpus", &type_bigint, "Of the machine", CATALOG_SET},
 };
 
 const struct catalog_table table_profiler = {

@@ -2,10 +2,11 @@
  * tables_nodes.c - the nodes of the cluster, and as StarRocks shows them
  *
  * CREATE TABLE heapwire.nodes (
- *     id bigint, address varchar(64), port bigint, role varchar(64),
- *     alive tinyint(1), since datetime, version varchar(64),
- *     state varchar(64), self tinyint(1), last_error varchar(1024),
- *     last_error_at datetime, round_trip_ms double, profiling varchar(64))
+ *     id bigint NOT NULL, address varchar(64) NOT NULL, port bigint NOT NULL,
+ *     role varchar(64) NOT NULL, alive tinyint(1), since datetime,
+ *     version varchar(64), state varchar(64), self tinyint(1) NOT NULL,
+ *     last_error varchar(1024), last_error_at datetime, round_trip_ms double,
+ *     profiling varchar(64))
  *
  * A node that does not answer has its row, and why.
  */
@@ -162,10 +163,10 @@ produce_nodes(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column nodes[] = {
-    {"id", &type_bigint},
-    {"address", &type_name},
-    {"port", &type_bigint},
-    {"role", &type_name, "backend or compute node"},
+    {"id", &type_bigint, NULL, CATALOG_KEY},
+    {"address", &type_name, NULL, CATALOG_SET},
+    {"port", &type_bigint, NULL, CATALOG_SET},
+    {"role", &type_name, "backend or compute node", CATALOG_SET},
     {"alive", &type_boolean,
      "Whether it answers, and its database does; NULL: nobody has asked it"},
     {"since", &type_time, "In that state; UTC"},
@@ -173,7 +174,7 @@ static const struct catalog_column nodes[] = {
     {"state", &type_name,
      "Of its database, as in heapwire.profiler; unreachable: it does not "
      "answer; NULL: it was not asked, which takes the privilege cluster"},
-    {"self", &type_boolean, "Whether it is the one that answers"},
+    {"self", &type_boolean, "Whether it is the one that answers", CATALOG_SET},
     {"last_error", &type_text, "When it was asked anything; NULL: none"},
     {"last_error_at", &type_time, "UTC"},
     {"round_trip_ms", &type_double, "Of its last answer's first byte"},

@@ -1,63 +1,9 @@
 /*
  * tables_objects.c - what a table or database can have in MySQL and none has
- * here: indexes, constraints, parameters, views, events, triggers, partitions.
+ * here: other constraints than keys, views, events, triggers, partitions.
  */
 #include "catalog_tables.h"
 #include "schema_types.h"
-
-static const struct catalog_column statistics[] = {
-    {"TABLE_CATALOG", &type_name},   {"TABLE_SCHEMA", &type_name},
-    {"TABLE_NAME", &type_name},      {"NON_UNIQUE", &type_int_nn},
-    {"INDEX_SCHEMA", &type_name},    {"INDEX_NAME", &type_name},
-    {"SEQ_IN_INDEX", &type_uint_nn}, {"COLUMN_NAME", &type_name},
-    {"COLLATION", &type_name},       {"CARDINALITY", &type_bigint},
-    {"SUB_PART", &type_bigint},      {"PACKED", &type_name},
-    {"NULLABLE", &type_yes_no_nn},   {"INDEX_TYPE", &type_name_nn},
-    {"COMMENT", &type_name_nn},      {"INDEX_COMMENT", &type_2048_nn},
-    {"IS_VISIBLE", &type_yes_no_nn}, {"EXPRESSION", &type_longtext},
-};
-
-const struct catalog_table table_statistics = {
-    "information_schema", "STATISTICS", "", CATALOG_COLUMNS(statistics), 0,
-    catalog_nothing};
-
-static const struct catalog_column key_column_usage[] = {
-    {"CONSTRAINT_CATALOG", &type_name},
-    {"CONSTRAINT_SCHEMA", &type_name},
-    {"CONSTRAINT_NAME", &type_name},
-    {"TABLE_CATALOG", &type_name},
-    {"TABLE_SCHEMA", &type_name},
-    {"TABLE_NAME", &type_name},
-    {"COLUMN_NAME", &type_name},
-    {"ORDINAL_POSITION", &type_uint_nn},
-    {"POSITION_IN_UNIQUE_CONSTRAINT", &type_uint},
-    {"REFERENCED_TABLE_SCHEMA", &type_name},
-    {"REFERENCED_TABLE_NAME", &type_name},
-    {"REFERENCED_COLUMN_NAME", &type_name},
-};
-
-const struct catalog_table table_key_column_usage = {
-    "information_schema",
-    "KEY_COLUMN_USAGE",
-    "",
-    CATALOG_COLUMNS(key_column_usage),
-    0,
-    catalog_nothing};
-
-static const struct catalog_column table_constraints[] = {
-    {"CONSTRAINT_CATALOG", &type_name}, {"CONSTRAINT_SCHEMA", &type_name},
-    {"CONSTRAINT_NAME", &type_name},    {"TABLE_SCHEMA", &type_name},
-    {"TABLE_NAME", &type_name},         {"CONSTRAINT_TYPE", &type_name_nn},
-    {"ENFORCED", &type_yes_no_nn},
-};
-
-const struct catalog_table table_table_constraints = {
-    "information_schema",
-    "TABLE_CONSTRAINTS",
-    "",
-    CATALOG_COLUMNS(table_constraints),
-    0,
-    catalog_nothing};
 
 static const struct catalog_column referential_constraints[] = {
     {"CONSTRAINT_CATALOG", &type_name},
@@ -94,29 +40,6 @@ const struct catalog_table table_check_constraints = {
     "",
     CATALOG_COLUMNS(check_constraints),
     0,
-    catalog_nothing};
-
-static const struct catalog_column parameters[] = {
-    {"SPECIFIC_CATALOG", &type_name},
-    {"SPECIFIC_SCHEMA", &type_name},
-    {"SPECIFIC_NAME", &type_name_nn},
-    {"ORDINAL_POSITION", &type_uint_nn},
-    {"PARAMETER_MODE", &type_name},
-    {"PARAMETER_NAME", &type_name},
-    {"DATA_TYPE", &type_longtext},
-    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
-    {"CHARACTER_OCTET_LENGTH", &type_bigint},
-    {"NUMERIC_PRECISION", &type_uint},
-    {"NUMERIC_SCALE", &type_bigint},
-    {"DATETIME_PRECISION", &type_uint},
-    {"CHARACTER_SET_NAME", &type_name},
-    {"COLLATION_NAME", &type_name},
-    {"DTD_IDENTIFIER", &type_mediumtext_nn},
-    {"ROUTINE_TYPE", &type_name_nn},
-};
-
-const struct catalog_table table_parameters = {
-    "information_schema", "PARAMETERS", "", CATALOG_COLUMNS(parameters), 0,
     catalog_nothing};
 
 static const struct catalog_column views[] = {

@@ -109,17 +109,25 @@ static const struct routine procedures[] = {
 
 enum { PROCEDURES = sizeof(procedures) / sizeof(procedures[0]) };
 
+static const char function_comment[] =
+    "(snapshot [, base [, options]]): a view of a snapshot";
+
+static const char *
+returns_of(const struct function *f)
+{
+    return f->type == RETURNS_BYTES ? "longblob" : "longtext";
+}
+
 static void
 produce_routines(const struct catalog_scope *scope, struct rowset *out)
 {
-    struct routine routine = {
-        NULL, "FUNCTION", NULL, "READS SQL DATA",
-        "(snapshot [, base [, options]]): a view of a snapshot"};
+    struct routine routine = {NULL, "FUNCTION", NULL, "READS SQL DATA",
+                              function_comment};
 
     (void)scope;
     for (const struct function *f = view_functions(); f->name; f++) {
         routine.name = f->name;
-        routine.returns = f->type == RETURNS_BYTES ? "longblob" : "longtext";
+        routine.returns = returns_of(f);
         add_routine(&routine, out);
     }
     for (size_t i = 0; i < PROCEDURES; i++)
@@ -129,6 +137,162 @@ produce_routines(const struct catalog_scope *scope, struct rowset *out)
 const struct catalog_table table_routines = {
     "information_schema",      "ROUTINES", "",
     CATALOG_COLUMNS(routines), 0,          produce_routines};
+
+/* ---- PARAMETERS ---- */
+
+struct parameter {
+    const char *routine, *name, *type; /* as a column's */
+    int64_t characters, octets;
+};
+
+static const struct parameter parameters_of[] = {
+    {"admin_execute", "target", "varchar(1024)", 1024, 4096},
+    {"admin_execute", "script", "longtext", UINT32_MAX, UINT32_MAX},
+    {"import_snapshot", "name", "varchar(64)", 64, 256},
+    {"import_snapshot", "bytes", "longblob", UINT32_MAX, UINT32_MAX},
+};
+
+/* What every function takes, behind what it returns. */
+static const struct parameter of_functions[] = {
+    {NULL, "snapshot", "varchar(64)", 64, 256},
+    {NULL, "base", "varchar(64)", 64, 256},
+    {NULL, "options", "longtext", UINT32_MAX, UINT32_MAX},
+};
+
+/* n 0: what it returns. */
+static void
+add_parameter(const char *routine, const char *kind, int64_t n,
+              const struct parameter *parameter, struct rowset *out)
+{
+    bool text = strcmp(parameter->type, "longblob") != 0;
+
+    rowset_text(out, "def");
+    rowset_text(out, "heapwire");
+    rowset_text(out, routine);
+    rowset_int(out, n);
+    if (n > 0) {
+        rowset_text(out, "IN");
+        rowset_text(out, parameter->name);
+    } else {
+        rowset_nulls(out, 2);
+    }
+    rowset_bytes(out, parameter->type, strcspn(parameter->type, "("));
+    rowset_int(out, parameter->characters);
+    rowset_int(out, parameter->octets);
+    rowset_nulls(out, 3);
+    if (text) {
+        rowset_text(out, CATALOG_CHARSET);
+        rowset_text(out, CATALOG_COLLATION);
+    } else {
+        rowset_nulls(out, 2);
+    }
+    rowset_text(out, parameter->type);
+    rowset_text(out, kind);
+}
+
+static void
+produce_parameters(const struct catalog_scope *scope, struct rowset *out)
+{
+    const char *routine = "";
+    int64_t n = 0;
+
+    (void)scope;
+    for (const struct function *f = view_functions(); f->name; f++) {
+        struct parameter returned = {NULL, NULL, returns_of(f), UINT32_MAX,
+                                     UINT32_MAX};
+
+        add_parameter(f->name, "FUNCTION", 0, &returned, out);
+        for (size_t i = 0; i < sizeof(of_functions) / sizeof(of_functions[0]);
+             i++)
+            add_parameter(f->name, "FUNCTION", (int64_t)i + 1, &of_functions[i],
+                          out);
+    }
+    for (size_t i = 0; i < sizeof(parameters_of) / sizeof(parameters_of[0]);
+         i++) {
+        n = strcmp(routine, parameters_of[i].routine) == 0 ? n + 1 : 1;
+        routine = parameters_of[i].routine;
+        add_parameter(routine, "PROCEDURE", n, &parameters_of[i], out);
+    }
+}
+
+static const struct catalog_column parameters[] = {
+    {"SPECIFIC_CATALOG", &type_name},
+    {"SPECIFIC_SCHEMA", &type_name},
+    {"SPECIFIC_NAME", &type_name_nn},
+    {"ORDINAL_POSITION", &type_uint_nn},
+    {"PARAMETER_MODE", &type_name},
+    {"PARAMETER_NAME", &type_name},
+    {"DATA_TYPE", &type_longtext},
+    {"CHARACTER_MAXIMUM_LENGTH", &type_bigint},
+    {"CHARACTER_OCTET_LENGTH", &type_bigint},
+    {"NUMERIC_PRECISION", &type_uint},
+    {"NUMERIC_SCALE", &type_bigint},
+    {"DATETIME_PRECISION", &type_uint},
+    {"CHARACTER_SET_NAME", &type_name},
+    {"COLLATION_NAME", &type_name},
+    {"DTD_IDENTIFIER", &type_mediumtext_nn},
+    {"ROUTINE_TYPE", &type_name_nn},
+};
+
+const struct catalog_table table_parameters = {
+    "information_schema", "PARAMETERS", "", CATALOG_COLUMNS(parameters), 0,
+    produce_parameters};
+
+/* ---- SHOW FUNCTION STATUS, PROCEDURE STATUS ---- */
+
+static void
+add_status(const char *name, const char *kind, const char *comment,
+           struct rowset *out)
+{
+    rowset_text(out, "heapwire");
+    rowset_text(out, name);
+    rowset_text(out, kind);
+    rowset_text(out, "root@localhost");
+    rowset_time(out, since_ever_ms);
+    rowset_time(out, since_ever_ms);
+    rowset_text(out, "INVOKER");
+    rowset_text(out, comment);
+    rowset_text(out, CATALOG_CHARSET);
+    rowset_text(out, CATALOG_COLLATION);
+    rowset_text(out, CATALOG_COLLATION);
+}
+
+static void
+produce_functions(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    for (const struct function *f = view_functions(); f->name; f++)
+        add_status(f->name, "FUNCTION", function_comment, out);
+}
+
+static void
+produce_procedures(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    for (size_t i = 0; i < PROCEDURES; i++)
+        add_status(procedures[i].name, "PROCEDURE", procedures[i].comment, out);
+}
+
+static const struct catalog_column status[] = {
+    {"Db", &type_name},
+    {"Name", &type_name_nn},
+    {"Type", &type_name_nn},
+    {"Definer", &type_grantee_nn},
+    {"Modified", &type_timestamp_nn},
+    {"Created", &type_timestamp_nn},
+    {"Security_type", &type_name_nn},
+    {"Comment", &type_plain_text_nn},
+    {"character_set_client", &type_name_nn},
+    {"collation_connection", &type_name_nn},
+    {"Database Collation", &type_name_nn},
+};
+
+const struct catalog_table table_show_functions = {
+    CATALOG_HIDDEN,          "functions", "",
+    CATALOG_COLUMNS(status), 0,           produce_functions};
+const struct catalog_table table_show_procedures = {
+    CATALOG_HIDDEN,    "procedures", "", CATALOG_COLUMNS(status), 0,
+    produce_procedures};
 
 /* ---- SHOW CREATE ---- */
 

@@ -2,9 +2,10 @@
  * tables_sessions.c - who is connected: sessions, PROCESSLIST and its SHOW.
  *
  * CREATE TABLE heapwire.sessions (
- *     id bigint, user varchar(64), host varchar(1024), db varchar(64),
- *     command varchar(64), time bigint, state varchar(64),
- *     info varchar(1024))
+ *     id bigint NOT NULL, user varchar(64) NOT NULL,
+ *     host varchar(1024) NOT NULL, db varchar(64),
+ *     command varchar(64) NOT NULL, time bigint NOT NULL,
+ *     state varchar(64) NOT NULL, info varchar(1024))
  * CREATE TABLE information_schema.PROCESSLIST (
  *     ID bigint unsigned NOT NULL, USER varchar(64) NOT NULL,
  *     HOST varchar(292) NOT NULL, DB varchar(64),
@@ -100,9 +101,14 @@ produce_show(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column sessions[] = {
-    {"id", &type_bigint},  {"user", &type_name},    {"host", &type_text},
-    {"db", &type_name},    {"command", &type_name}, {"time", &type_bigint},
-    {"state", &type_name}, {"info", &type_text},
+    {"id", &type_bigint, NULL, CATALOG_KEY},
+    {"user", &type_name, NULL, CATALOG_SET},
+    {"host", &type_text, NULL, CATALOG_SET},
+    {"db", &type_name},
+    {"command", &type_name, NULL, CATALOG_SET},
+    {"time", &type_bigint, NULL, CATALOG_SET},
+    {"state", &type_name, NULL, CATALOG_SET},
+    {"info", &type_text},
 };
 
 const struct catalog_table table_sessions = {

@@ -22,9 +22,10 @@ add_comment(struct buffer *sql, const char *before, const char *comment)
 }
 
 static void
-add_column(struct buffer *sql, const struct catalog_column *column)
+add_column(struct buffer *sql, const struct catalog_table *table, size_t i)
 {
-    bool nullable = !(column->type->flags & COLUMN_NOT_NULL);
+    const struct catalog_column *column = &table->columns[i];
+    bool nullable = !(catalog_flags(table, i) & COLUMN_NOT_NULL);
     bool has_default = column->type->type != COLUMN_LONGTEXT;
 
     buffer_format(sql, "  `%s` %s%s", column->name, column->type->name,
@@ -32,6 +33,19 @@ add_column(struct buffer *sql, const struct catalog_column *column)
                   : has_default ? " DEFAULT NULL"
                                 : "");
     add_comment(sql, " COMMENT '", column->comment);
+}
+
+static void
+add_key(struct buffer *sql, const struct catalog_table *table)
+{
+    const char *before = ",\n  PRIMARY KEY (";
+
+    for (size_t i = 0; i < table->column_count; i++)
+        if (catalog_flags(table, i) & COLUMN_PRI_KEY) {
+            buffer_format(sql, "%s`%s`", before, table->columns[i].name);
+            before = ",";
+        }
+    buffer_text(sql, catalog_has_key(table) ? ")" : "");
 }
 
 /* As MySQL lays it out, for clients read it line by line. */
@@ -45,8 +59,9 @@ produce_table(const struct catalog_scope *scope, struct rowset *out)
     buffer_format(&sql, "CREATE TABLE `%s` (", table->name);
     for (size_t i = 0; i < table->column_count; i++) {
         buffer_text(&sql, i ? ",\n" : "\n");
-        add_column(&sql, &table->columns[i]);
+        add_column(&sql, table, i);
     }
+    add_key(&sql, table);
     buffer_text(&sql,
                 "\n) ENGINE=" CATALOG_ENGINE " DEFAULT CHARSET=" CATALOG_CHARSET
                 " COLLATE=" CATALOG_COLLATION);

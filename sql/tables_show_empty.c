@@ -13,21 +13,6 @@ const struct catalog_table table_show_create_view = {
     CATALOG_HIDDEN, "create_view", "", CATALOG_COLUMNS(create_view), 0,
     catalog_nothing};
 
-static const struct catalog_column show_index[] = {
-    {"Table", &type_name_nn},         {"Non_unique", &type_int_nn},
-    {"Key_name", &type_name_nn},      {"Seq_in_index", &type_uint_nn},
-    {"Column_name", &type_name},      {"Collation", &type_name},
-    {"Cardinality", &type_bigint},    {"Sub_part", &type_bigint},
-    {"Packed", &type_name},           {"Null", &type_yes_no_nn},
-    {"Index_type", &type_name_nn},    {"Comment", &type_name_nn},
-    {"Index_comment", &type_2048_nn}, {"Visible", &type_yes_no_nn},
-    {"Expression", &type_longtext},
-};
-
-const struct catalog_table table_show_index = {
-    CATALOG_HIDDEN, "index", "", CATALOG_COLUMNS(show_index), 0,
-    catalog_nothing};
-
 static const struct catalog_column triggers[] = {
     {"Trigger", &type_name_nn},
     {"Event", &type_name_nn},
@@ -66,24 +51,6 @@ static const struct catalog_column events[] = {
 
 const struct catalog_table table_show_events = {
     CATALOG_HIDDEN, "events", "", CATALOG_COLUMNS(events), 0, catalog_nothing};
-
-static const struct catalog_column routines[] = {
-    {"Db", &type_name},
-    {"Name", &type_name_nn},
-    {"Type", &type_name_nn},
-    {"Definer", &type_grantee_nn},
-    {"Modified", &type_timestamp_nn},
-    {"Created", &type_timestamp_nn},
-    {"Security_type", &type_name_nn},
-    {"Comment", &type_plain_text_nn},
-    {"character_set_client", &type_name_nn},
-    {"collation_connection", &type_name_nn},
-    {"Database Collation", &type_name_nn},
-};
-
-const struct catalog_table table_show_routines = {
-    CATALOG_HIDDEN, "routines", "", CATALOG_COLUMNS(routines), 0,
-    catalog_nothing};
 
 static const struct catalog_column open_tables[] = {
     {"Database", &type_name_nn},

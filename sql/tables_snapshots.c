@@ -2,18 +2,22 @@
  * tables_snapshots.c - the snapshots that are kept.
  *
  * CREATE TABLE heapwire.snapshots (
- *     name varchar(64), taken datetime, age_seconds bigint unsigned,
- *     node_id bigint unsigned, pid bigint unsigned, program varchar(1024),
- *     jemalloc_version varchar(64), sample_rate bigint unsigned,
- *     active_since datetime, samples bigint unsigned, stacks bigint unsigned,
- *     bytes bigint unsigned, objects bigint unsigned, truncated tinyint(1),
- *     note varchar(1024), cause varchar(64), reason varchar(1024),
- *     pinned tinyint(1), on_disk tinyint(1), size bigint unsigned,
- *     allocated_bytes bigint unsigned, active_bytes bigint unsigned,
- *     metadata_bytes bigint unsigned, resident_bytes bigint unsigned,
- *     mapped_bytes bigint unsigned, retained_bytes bigint unsigned,
- *     rss_bytes bigint unsigned, rss_file_bytes bigint unsigned,
- *     cgroup_bytes bigint unsigned, cgroup_limit bigint unsigned)
+ *     name varchar(64) NOT NULL, taken datetime,
+ *     age_seconds bigint unsigned NOT NULL, node_id bigint unsigned NOT NULL,
+ *     pid bigint unsigned NOT NULL, program varchar(1024) NOT NULL,
+ *     jemalloc_version varchar(64) NOT NULL,
+ *     sample_rate bigint unsigned NOT NULL, active_since datetime,
+ *     samples bigint unsigned NOT NULL, stacks bigint unsigned NOT NULL,
+ *     bytes bigint unsigned NOT NULL, objects bigint unsigned NOT NULL,
+ *     truncated tinyint(1) NOT NULL, note varchar(1024) NOT NULL,
+ *     cause varchar(64) NOT NULL, reason varchar(1024) NOT NULL,
+ *     pinned tinyint(1) NOT NULL, on_disk tinyint(1) NOT NULL,
+ *     size bigint unsigned NOT NULL, allocated_bytes bigint unsigned,
+ *     active_bytes bigint unsigned, metadata_bytes bigint unsigned,
+ *     resident_bytes bigint unsigned, mapped_bytes bigint unsigned,
+ *     retained_bytes bigint unsigned, rss_bytes bigint unsigned,
+ *     rss_file_bytes bigint unsigned, cgroup_bytes bigint unsigned,
+ *     cgroup_limit bigint unsigned)
  *
  * The memory is that of the moment when it was taken; NULL: not known then.
  */
@@ -119,26 +123,26 @@ produce(const struct catalog_scope *scope, struct rowset *out)
  * one took it is left out there. */
 /* clang-format off */
 #define BEFORE_NODE_ID \
-    {"name", &type_name, "What snapshot() answered"}, \
+    {"name", &type_name, "What snapshot() answered", CATALOG_KEY}, \
     {"taken", &type_time, "UTC"}, \
-    {"age_seconds", &type_ubigint, NULL}
+    {"age_seconds", &type_ubigint, NULL, CATALOG_SET}
 #define BEHIND_NODE_ID \
-    {"pid", &type_ubigint, "Of the database then"}, \
-    {"program", &type_text, NULL}, \
-    {"jemalloc_version", &type_name, NULL}, \
-    {"sample_rate", &type_ubigint, "Mean bytes between two samples"}, \
+    {"pid", &type_ubigint, "Of the database then", CATALOG_SET}, \
+    {"program", &type_text, NULL, CATALOG_SET}, \
+    {"jemalloc_version", &type_name, NULL, CATALOG_SET}, \
+    {"sample_rate", &type_ubigint, "Mean bytes between two samples", CATALOG_SET}, \
     {"active_since", &type_time, "UTC; NULL: profiling was off"}, \
-    {"samples", &type_ubigint, "Objects that were sampled"}, \
-    {"stacks", &type_ubigint, NULL}, \
-    {"bytes", &type_ubigint, "In use, estimated from the samples"}, \
-    {"objects", &type_ubigint, "In use, estimated from the samples"}, \
-    {"truncated", &type_boolean, "Whether the dump was cut off"}, \
-    {"note", &type_text, "What could not be named, and why"}, \
-    {"cause", &type_name, "asked, mark, schedule or imported"}, \
-    {"reason", &type_text, "Which mark, ..."}, \
-    {"pinned", &type_boolean, "Whether it stays when room is needed"}, \
-    {"on_disk", &type_boolean, "Whether it survives this heapwired"}, \
-    {"size", &type_ubigint, "Bytes on disk, or in memory"}, \
+    {"samples", &type_ubigint, "Objects that were sampled", CATALOG_SET}, \
+    {"stacks", &type_ubigint, NULL, CATALOG_SET}, \
+    {"bytes", &type_ubigint, "In use, estimated from the samples", CATALOG_SET}, \
+    {"objects", &type_ubigint, "In use, estimated from the samples", CATALOG_SET}, \
+    {"truncated", &type_boolean, "Whether the dump was cut off", CATALOG_SET}, \
+    {"note", &type_text, "What could not be named, and why", CATALOG_SET}, \
+    {"cause", &type_name, "asked, mark, schedule or imported", CATALOG_SET}, \
+    {"reason", &type_text, "Which mark, ...", CATALOG_SET}, \
+    {"pinned", &type_boolean, "Whether it stays when room is needed", CATALOG_SET}, \
+    {"on_disk", &type_boolean, "Whether it survives this heapwired", CATALOG_SET}, \
+    {"size", &type_ubigint, "Bytes on disk, or in memory", CATALOG_SET}, \
     {"allocated_bytes", &type_ubigint, "Of the allocator, as in memory"}, \
     {"active_bytes", &type_ubigint, NULL}, \
     {"metadata_bytes", &type_ubigint, NULL}, \
@@ -154,7 +158,9 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 /* clang-format on */
 
 static const struct catalog_column snapshots[] = {
-    BEFORE_NODE_ID, {"node_id", &type_ubigint, NULL}, BEHIND_NODE_ID};
+    BEFORE_NODE_ID,
+    {"node_id", &type_ubigint, NULL, CATALOG_SET},
+    BEHIND_NODE_ID};
 
 static const struct catalog_column cluster_columns[] = {
     CATALOG_NODE_ID, BEFORE_NODE_ID, BEHIND_NODE_ID};

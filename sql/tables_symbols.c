@@ -2,9 +2,11 @@
  * tables_symbols.c - the symbol indexes: why names are fast, or slow.
  *
  * CREATE TABLE heapwire.symbol_indexes (
- *     build_id varchar(1024), object varchar(1024), state varchar(64),
- *     bytes bigint unsigned, debug_bytes bigint unsigned, made datetime,
- *     milliseconds bigint unsigned, last_used datetime, note varchar(1024))
+ *     build_id varchar(1024) NOT NULL, object varchar(1024),
+ *     state varchar(64) NOT NULL, bytes bigint unsigned,
+ *     debug_bytes bigint unsigned, made datetime,
+ *     milliseconds bigint unsigned, last_used datetime,
+ *     note varchar(1024) NOT NULL)
  *
  * Objects that are named quickly without one are not in it.
  */
@@ -73,17 +75,20 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column symbol_indexes[] = {
-    {"build_id", &type_text, "Of the object, and the name of the file"},
+    {"build_id", &type_text, "Of the object, and the name of the file",
+     CATALOG_KEY},
     {"object", &type_text, "NULL: not seen since the start"},
     {"state", &type_name,
-     "ready, shipped (beside the object), wanted, making, failed or none"},
+     "ready, shipped (beside the object), wanted, making, failed or none",
+     CATALOG_SET},
     {"bytes", &type_ubigint, "Of the file; NULL: there is none of ours"},
     {"debug_bytes", &type_ubigint,
      "Of debug information in the object itself; NULL: none, or not seen"},
     {"made", &type_time, "UTC; NULL: there is none of ours"},
     {"milliseconds", &type_ubigint, "That it took; NULL: an earlier heapwired"},
     {"last_used", &type_time, "When names were wanted of it, UTC"},
-    {"note", &type_text, "Why it failed, or another one goes unused"},
+    {"note", &type_text, "Why it failed, or another one goes unused",
+     CATALOG_SET},
 };
 
 const struct catalog_table table_symbol_indexes = {

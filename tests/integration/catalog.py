@@ -237,8 +237,13 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
+    keys = {"heap_frames": ["snapshot", "stack", "depth"],
+            "heap_stacks": ["snapshot", "stack"], "malloc_arenas": ["arena"],
+            "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
+            "sessions": ["id"], "settings": ["name"], "snapshots": ["name"],
+            "symbol_indexes": ["build_id"]}
     for table in tables:
-        same(f"keys of {table}", ([], [], [], []),
+        same(f"keys of {table}", (keys.get(table, []), [], [], []),
              (inspect.get_pk_constraint(table)["constrained_columns"],
               inspect.get_foreign_keys(table), inspect.get_indexes(table),
               inspect.get_unique_constraints(table)))
@@ -295,8 +300,9 @@ def sources(path):
     for database, table in list(catalog):
         if table.startswith("cluster_"):
             own = said[database, table.removeprefix("cluster_")]
-            said[database, table] = [("node_id", "bigint unsigned", "YES")] + [
-                column for column in own if column[0] != "node_id"]
+            said[database, table] = [("node_id", "bigint unsigned", "NO")] + [
+                (*column[:2], "YES") for column in own
+                if column[0] != "node_id"]
     same("tables of heapwire without SQL", [],
          [t for t in catalog if t[0] == "heapwire" and t not in said])
     for table, columns in said.items():

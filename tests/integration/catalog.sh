@@ -55,8 +55,8 @@ same "JDBC" "product: MySQL
 catalogs: heapwire information_schema
 tables: nodes TABLE
 system views: COLUMNS
-primary keys:
-indexes:
+primary keys: id
+indexes: PRIMARY
 foreign keys:
 procedures: dot text top tree collapsed flamegraph svg pprof raw export admin_execute import_snapshot
 functions: dot text top tree collapsed flamegraph svg pprof raw export

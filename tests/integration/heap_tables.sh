@@ -71,6 +71,17 @@ contains "an unknown name" "no snapshot named 'heap_none' is kept" \
     "$(sql "select * from heapwire.heap_stacks where snapshot = 'heap_none'" ||
         true)"
 
+# ---- whoever reads all tables ----
+
+check
+"$python" tests/integration/keys.py "$socket" "$name" || fault "keys.py"
+check
+mariadb-dump --no-defaults -S "$socket" -u root --no-create-info heapwire \
+    >"$work/dump.sql" 2>"$work/dump.stderr" || fault "mariadb-dump"
+same "mariadb-dump says nothing" "" "$(cat "$work/dump.stderr")"
+contains "mariadb-dump of the heap" 'INSERT INTO `heap_functions` VALUES' \
+    "$(cat "$work/dump.sql")"
+
 # ---- many at once, while the heap changes ----
 
 (while :; do load_redis 20000; done) 2>/dev/null &

@@ -97,20 +97,20 @@ static const struct {
 
     /* columns */
     {"SHOW COLUMNS FROM `profiler` FROM `heapwire` LIKE 's%'",
-     "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|YES||\\N|\n"
+     "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|NO||\\N|\n"
      "since|datetime|YES||\\N|\nsample_rate|bigint "
      "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|\n"
      "samples_at|datetime|YES||\\N|\nstarted|datetime|YES||\\N|"},
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
-     "id|bigint|\\N|YES||\\N||select|\n"
-     "role|varchar(64)|utf8mb4_general_ci|YES||\\N||select|"
+     "id|bigint|\\N|NO|PRI|\\N||select|\n"
+     "role|varchar(64)|utf8mb4_general_ci|NO||\\N||select|"
      "backend or compute node"},
     {"DESC heapwire.nodes", NULL},
     {"DESCRIBE `heapwire`.`nodes` id",
-     "Field|Type|Null|Key|Default|Extra\nid|bigint|YES||\\N|"},
+     "Field|Type|Null|Key|Default|Extra\nid|bigint|NO|PRI|\\N|"},
     {"EXPLAIN heapwire.nodes 'p%'",
-     "Field|Type|Null|Key|Default|Extra\nport|bigint|YES||\\N|\n"
+     "Field|Type|Null|Key|Default|Extra\nport|bigint|NO||\\N|\n"
      "profiling|varchar(64)|YES||\\N|"},
     {"DESCRIBE nodes", "1046/3D000 No database selected"},
     {"DESCRIBE heapwire.nope",
@@ -120,7 +120,8 @@ static const struct {
     {"SHOW INDEX FROM nodes FROM heapwire WHERE Key_name = 'PRIMARY'",
      "Table|Non_unique|Key_name|Seq_in_index|Column_name|Collation|"
      "Cardinality|Sub_part|Packed|Null|Index_type|Comment|Index_comment|"
-     "Visible|Expression"},
+     "Visible|Expression\nnodes|#0|PRIMARY|#1|id|A|\\N|\\N|\\N||BTREE|||YES|"
+     "\\N"},
     {"SHOW KEYS FROM heapwire.nope",
      "1146/42S02 Table 'heapwire.nope' doesn't exist"},
     {"select column_name, column_type, is_nullable, data_type, "
@@ -191,6 +192,28 @@ static const struct {
      "import_snapshot|PROCEDURE||INVOKER|#0\n"
      "pprof|FUNCTION|longblob|INVOKER|#0"},
     {"SHOW FUNCTION STATUS LIKE 'x'", ROUTINES},
+    {"SHOW PROCEDURE STATUS LIKE 'admin%'",
+     ROUTINES "\nheapwire|admin_execute|PROCEDURE|root@localhost|1970-01-01 "
+              "00:00:01|1970-01-01 00:00:01|INVOKER|(target, script): as ADMIN "
+              "EXECUTE ON target 'script'|utf8mb4|utf8mb4_general_ci|"
+              "utf8mb4_general_ci"},
+    {"SELECT SPECIFIC_NAME r, ORDINAL_POSITION n, PARAMETER_MODE m, "
+     "PARAMETER_NAME p, DATA_TYPE t, CHARACTER_MAXIMUM_LENGTH l, "
+     "DTD_IDENTIFIER d, ROUTINE_TYPE k FROM information_schema.PARAMETERS "
+     "WHERE SPECIFIC_SCHEMA = 'heapwire' AND SPECIFIC_NAME IN "
+     "('admin_execute', 'import_snapshot', 'export')",
+     "r|n|m|p|t|l|d|k\n"
+     "export|#0|\\N|\\N|longblob|#4294967295|longblob|FUNCTION\n"
+     "export|#1|IN|snapshot|varchar|#64|varchar(64)|FUNCTION\n"
+     "export|#2|IN|base|varchar|#64|varchar(64)|FUNCTION\n"
+     "export|#3|IN|options|longtext|#4294967295|longtext|FUNCTION\n"
+     "admin_execute|#1|IN|target|varchar|#1024|varchar(1024)|PROCEDURE\n"
+     "admin_execute|#2|IN|script|longtext|#4294967295|longtext|PROCEDURE\n"
+     "import_snapshot|#1|IN|name|varchar|#64|varchar(64)|PROCEDURE\n"
+     "import_snapshot|#2|IN|bytes|longblob|#4294967295|longblob|PROCEDURE"},
+    {"SELECT COLUMN_NAME, ORDINAL_POSITION FROM "
+     "information_schema.KEY_COLUMN_USAGE WHERE TABLE_NAME = 'heap_frames'",
+     "COLUMN_NAME|ORDINAL_POSITION\nsnapshot|#1\nstack|#2\ndepth|#3"},
     {"SHOW TRIGGERS IN heapwire LIKE 'x'",
      "Trigger|Event|Table|Statement|Timing|Created|sql_mode|Definer|"
      "character_set_client|collation_connection|Database Collation"},
@@ -385,16 +408,51 @@ START_TEST(not_null_columns_have_values)
     char text[512];
 
     if (strcmp(table->database, CATALOG_HIDDEN) == 0 || table->needs ||
-        table->walk)
+        table->walk || table->of)
         return;
     for (size_t i = 0; i < table->column_count; i++) {
-        if (!(table->columns[i].type->flags & COLUMN_NOT_NULL))
+        if (!(catalog_flags(table, i) & COLUMN_NOT_NULL))
             continue;
         snprintf(text, sizeof(text),
                  "SELECT count(*) FROM `%s`.`%s` WHERE `%s` IS NULL",
                  table->database, table->name, table->columns[i].name);
         ck_assert_ptr_nonnull(strstr(harness_run(&h, text), "\n#0"));
     }
+}
+END_TEST
+
+/* ---- what is said of a column on the wire ---- */
+
+enum { SET = COLUMN_NOT_NULL, KEY = SET | COLUMN_PRI_KEY | COLUMN_PART_KEY };
+
+static const struct {
+    const char *query;
+    uint16_t flags; /* of its first column */
+} flagged[] = {
+    {"SELECT id FROM heapwire.nodes", KEY},
+    {"SELECT * FROM heapwire.nodes", KEY},
+    {"SELECT n.role FROM heapwire.nodes n", SET},
+    {"SELECT x FROM (SELECT id x FROM heapwire.nodes) t", KEY},
+    {"SELECT alive FROM heapwire.nodes", 0},
+    {"SELECT node_id FROM heapwire.cluster_snapshots", SET | COLUMN_UNSIGNED},
+    {"SELECT name FROM heapwire.cluster_snapshots", 0},
+    {"SELECT n.id FROM heapwire.nodes n JOIN heapwire.sessions s ON 1", KEY},
+    /* where it may be NULL nevertheless */
+    {"SELECT s.id FROM heapwire.nodes n LEFT JOIN heapwire.sessions s ON 0", 0},
+    {"SELECT n.id FROM heapwire.nodes n RIGHT JOIN heapwire.sessions s ON 0",
+     0},
+    {"SELECT max(id) FROM heapwire.nodes WHERE 0", 0},
+    {"SELECT (SELECT id FROM heapwire.nodes WHERE 0)", 0},
+    {"SELECT x FROM (SELECT (SELECT id FROM heapwire.nodes WHERE 0) x) t", 0},
+    {"SELECT id FROM heapwire.nodes UNION SELECT NULL", 0},
+    {"SELECT NULLIF(id, id) FROM heapwire.nodes", 0},
+};
+
+START_TEST(a_column_that_may_be_null_is_not_called_another)
+{
+    ck_assert_ptr_nonnull(harness_open(&h, flagged[_i].query));
+    ck_assert_uint_eq(h.cursor->columns[0].flags, flagged[_i].flags);
+    harness_close(&h);
 }
 END_TEST
 
@@ -463,6 +521,8 @@ main(void)
     tcase_add_test(tc, savepoints_stay_in_their_transaction);
     tcase_add_loop_test(tc, every_table_answers_and_describes_itself, 0,
                         (int)catalog_table_count);
+    tcase_add_loop_test(tc, a_column_that_may_be_null_is_not_called_another, 0,
+                        COUNT(flagged));
     tcase_add_loop_test(tc, not_null_columns_have_values, 0,
                         (int)catalog_table_count);
     suite_add_tcase(suite, tc);
