@@ -42,6 +42,24 @@ read_resident(pid_t pid, struct stats *stats)
     fclose(file);
 }
 
+/* Memory that has no file, of System V or POSIX or without a name. */
+static void
+read_shared(pid_t pid, struct stats *stats)
+{
+    unsigned long long kilobytes;
+    char path[64], line[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+        if (sscanf(line, "RssShmem: %llu", &kilobytes) == 1)
+            stats->rss_shared = (struct stats_figure){true, kilobytes * 1024};
+    if (file)
+        fclose(file);
+}
+
 /* ---- where its cgroup is ---- */
 
 static bool
@@ -338,6 +356,7 @@ process_memory_read(pid_t pid, struct stats *stats)
     bool found = process_memory_place(pid, &place);
 
     process_memory_read_at(pid, found ? &place : NULL, stats);
+    read_shared(pid, stats);
 }
 
 /* "<pid> (<name>) <state> ...": utime and stime are the fields 14 and 15, in

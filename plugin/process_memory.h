@@ -13,7 +13,8 @@
 
 #include "stats.h"
 
-/* Fills rss, rss_file and cgroup_*; what cannot be read stays unknown. */
+/* Fills rss, rss_file, rss_shared and cgroup_*; what cannot be read stays
+ * unknown. */
 void process_memory_read(pid_t pid, struct stats *stats);
 
 /* Milliseconds of CPU time that all its threads, ended ones, too, have used. */
@@ -36,8 +37,8 @@ bool cgroup_find(const char *cgroup, const char *mountinfo,
  * the cgroup that has it; without any limit the process's own use. */
 void cgroup_read(const struct cgroup_place *place, struct stats *stats);
 
-/* process_memory_read in two, for who reads often: where its cgroup is changes
- * seldom.  place NULL: it has none that can be seen. */
+/* process_memory_read in two, without rss_shared, for who reads often: where
+ * its cgroup is changes seldom.  place NULL: it has none that can be seen. */
 bool process_memory_place(pid_t pid, struct cgroup_place *out);
 void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
                             struct stats *stats);

@@ -52,6 +52,7 @@ struct stats {
     /* The kernel's: of the process, then of the cgroup that holds it and has
      * the smallest limit (no limit: the process's own), just now. */
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
+    struct stats_figure rss_shared; /* of rss_file what is no file's */
     /* Of cgroup_current the file pages, which the kernel takes back first. */
     struct stats_figure cgroup_cache;
     const struct stats_named *named; /* what is not of a bin or an arena */

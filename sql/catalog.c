@@ -43,6 +43,7 @@ const struct catalog_table *const catalog_tables[] = {
     &table_malloc_arenas,
     &table_malloc_bins,
     &table_malloc_stats,
+    &table_mappings,
     &table_memory,
     &table_memory_history,
     &table_nodes,

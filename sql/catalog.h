@@ -7,6 +7,8 @@
 #ifndef HW_CATALOG_H
 #define HW_CATALOG_H
 
+#include <stdatomic.h>
+
 #include "cursor.h"
 #include "errors.h"
 #include "reader.h"
@@ -36,6 +38,7 @@ struct catalog_scope {
     const struct peer_survey *survey;
     uint32_t timeout_s, parallel;  /* what a SELECT says; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL gave none */
+    const atomic_bool *cancelled;  /* or NULL: nobody can */
 };
 
 /* What must be fetched from the node before a table can be produced. */

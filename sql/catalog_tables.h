@@ -51,6 +51,7 @@ extern const struct catalog_table table_malloc_arenas;
 
 /* tables_memory.c */
 extern const struct catalog_table table_cluster_memory;
+extern const struct catalog_table table_mappings;
 extern const struct catalog_table table_memory;
 
 /* tables_sessions.c */

@@ -299,6 +299,7 @@ make_rows(struct handle *handle, size_t index)
         return rc;
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
+        handle->scope.cancelled = handle->cancelled;
         table->produce(&handle->scope, rows);
         table_set_add(&handle->produced, index);
     }

@@ -9,7 +9,7 @@
  *     ndalloc bigint NOT NULL, nrequests bigint NOT NULL,
  *     curregs bigint NOT NULL, curslabs bigint NOT NULL,
  *     nonfull_slabs bigint NOT NULL, allocated bigint NOT NULL,
- *     utilization double)
+ *     wasted bigint NOT NULL, utilization double)
  * CREATE TABLE heapwire.malloc_arenas (
  *     arena bigint NOT NULL, threads bigint NOT NULL,
  *     small_allocated bigint NOT NULL, large_allocated bigint NOT NULL,
@@ -117,6 +117,9 @@ produce_bins(const struct catalog_scope *scope, struct rowset *out)
         add(out, bin->curslabs);
         add(out, bin->nonfull_slabs);
         add(out, bin->size * bin->curregs);
+        add(out, bin->curregs < bin->curslabs * bin->regions
+                     ? (bin->curslabs * bin->regions - bin->curregs) * bin->size
+                     : 0);
         if (regions > 0)
             rowset_double(out, (double)bin->curregs / regions);
         else
@@ -140,6 +143,8 @@ static const struct catalog_column bin_columns[] = {
     {"nonfull_slabs", &type_bigint, "Slabs with both used and free regions",
      CATALOG_SET},
     {"allocated", &type_bigint, "Bytes in use: size * curregs", CATALOG_SET},
+    {"wasted", &type_bigint, "Bytes of the slabs' regions that are not in use",
+     CATALOG_SET},
     {"utilization", &type_double,
      "Share of the slabs' regions in use, 0 to 1; NULL without slabs"},
 };

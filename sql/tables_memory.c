@@ -5,9 +5,9 @@
  * CREATE TABLE heapwire.memory (
  *     taken datetime NOT NULL, allocated bigint, active bigint,
  *     metadata bigint, resident bigint, mapped bigint, retained bigint,
- *     rss bigint, rss_file bigint, cgroup_current bigint, cgroup_limit bigint,
- *     profile_bytes bigint, profile_samples bigint, unexplained bigint,
- *     note varchar(1024))
+ *     rss bigint, rss_file bigint, rss_shared bigint, cgroup_current bigint,
+ *     cgroup_limit bigint, profile_bytes bigint, profile_samples bigint,
+ *     unexplained bigint, note varchar(1024))
  */
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +110,10 @@ static void
 explain_rss(const struct stats *stats, struct buffer *note)
 {
     const char *thp = word_of(stats, "opt.thp");
+    uint64_t shared = stats->rss_shared.known &&
+                              stats->rss_shared.value <= stats->rss_file.value
+                          ? stats->rss_shared.value
+                          : 0;
     int64_t gap;
 
     if (!stats->rss.known) {
@@ -137,7 +141,12 @@ explain_rss(const struct stats *stats, struct buffer *note)
         ": not jemalloc's (stacks, code, other allocators)");
     if (stats->rss_file.known)
         buffer_format(note, ", mapped files are %.1f MB of rss",
-                      (double)stats->rss_file.value / (1 << 20));
+                      (double)(stats->rss_file.value - shared) / (1 << 20));
+    if (shared > 0)
+        buffer_format(note, ", shared memory is %.1f MB",
+                      (double)shared / (1 << 20));
+    if (stats->rss_file.known)
+        buffer_text(note, " (heapwire.mappings has each)");
     if (thp && (uint64_t)gap > stats->resident.value / 4)
         buffer_format(
             note, ", or huge pages that are used in part (opt.thp is %s)", thp);
@@ -241,6 +250,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_figure(out, stats->retained);
     add_figure(out, stats->rss);
     add_figure(out, stats->rss_file);
+    add_figure(out, stats->rss_shared);
     add_figure(out, stats->cgroup_current);
     add_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
@@ -264,6 +274,7 @@ static const struct catalog_column memory_columns[] = {
     {"retained", &type_bigint, "Bytes of address space kept, without memory"},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
     {"rss_file", &type_bigint, "Of them mapped files and shared memory"},
+    {"rss_shared", &type_bigint, "Of these shared memory, not of files"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
     {"cgroup_limit", &type_bigint,

@@ -31,6 +31,7 @@ heap_stacks
 malloc_arenas
 malloc_bins
 malloc_stats
+mappings
 memory
 memory_history
 nodes

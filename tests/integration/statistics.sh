@@ -57,6 +57,15 @@ same "bins and large ones make all that is allocated" 1 \
 same "arenas make all that is active" 1 \
     "$(sql 'select sum(a.active) = (select active from heapwire.memory)
         from heapwire.malloc_arenas a')"
+same "what the slabs have and nobody uses" 0 "$(sql 'select count(*)
+    from heapwire.malloc_bins where wasted <> (regions * curslabs - curregs)
+    * size or wasted < 0')"
+same "mappings are the rss" 1 "$(sql 'select abs(sum(m.rss) - max(x.rss)) <
+    max(x.rss) / 10 and sum(m.rss) > 1000000 from heapwire.mappings m,
+    heapwire.memory x')"
+same "the program is among them" file "$(sql "select distinct kind
+    from heapwire.mappings where name like '%/redis-server' or name like
+    '%/redis-check-rdb'")"
 same "bins ascend" 0 "$(sql 'select count(*) from heapwire.malloc_bins a
     join heapwire.malloc_bins b on b.bin = a.bin + 1 where b.size <= a.size')"
 same "utilization" 1 "$(sql 'select min(utilization) >= 0 and

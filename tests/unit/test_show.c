@@ -34,7 +34,8 @@ static const struct {
      "diff\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\n"
-     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmemory\nmemory_history\n"
+     "malloc_arenas\nmalloc_bins\nmalloc_stats\nmappings\nmemory\nmemory_"
+     "history\n"
      "nodes\nprofiler\nsessions\nsettings\nsnapshots\nsymbol_indexes\n"
      "users"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},

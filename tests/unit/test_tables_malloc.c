@@ -124,8 +124,8 @@ START_TEST(bins_and_arenas_are_rows)
     struct catalog_scope scope = {.stats = stats};
 
     ck_assert_str_eq(produce(&table_malloc_bins, &scope),
-                     "0|8|512|4096|700|66|2057|256|2|1|2048|0.25\n"
-                     "1|16|0|0|0|0|0|0|0|0|0|NULL\n");
+                     "0|8|512|4096|700|66|2057|256|2|1|2048|6144|0.25\n"
+                     "1|16|0|0|0|0|0|0|0|0|0|0|NULL\n");
     ck_assert_str_eq(produce(&table_malloc_arenas, &scope),
                      "0|1|0|0|40960|0|0|0|0|0|0\n"
                      "8|0|0|0|0|0|0|0|0|0|99\n");
@@ -164,17 +164,20 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
 
     stats->rss = known(136314880);
     stats->rss_file = known(7340032);
+    stats->rss_shared = known(2097152);
     stats->cgroup_current = known(209715200);
     stats->cgroup_limit = known(419430400);
     ck_assert_str_eq(
         produce(&table_memory, &scope),
         "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-        "1048576|136314880|7340032|209715200|419430400|52428800|42|10485760|"
+        "1048576|136314880|7340032|2097152|209715200|419430400|"
+        "52428800|42|10485760|"
         "active exceeds allocated by 10.0 MB: free parts of pages in use "
         "(fragmentation); resident exceeds active and metadata by 5.0 MB: "
         "free pages not given back to the kernel yet; rss exceeds resident by "
         "10.0 MB: not jemalloc's (stacks, code, other allocators), mapped "
-        "files are 7.0 MB of rss; the cgroup uses 50% of its limit; the "
+        "files are 5.0 MB of rss, shared memory is 2.0 MB "
+        "(heapwire.mappings has each); the cgroup uses 50% of its limit; the "
         "profile has 50.0 MB, 50% of allocated: what was allocated since "
         "2026-11-21 02:31:00 UTC, when profiling became active, and is still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
@@ -192,7 +195,7 @@ static const struct {
      {true, 125829120 - 1048576},
      {false, 0},
      "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-     "1048576|124780544|NULL|NULL|NULL|NULL|NULL|-1048576|",
+     "1048576|124780544|NULL|NULL|NULL|NULL|NULL|NULL|-1048576|",
      "resident exceeds rss by 1.0 MB: pages never touched, or swapped out; "
      "the cgroup cannot be read from here; profile_bytes is NULL"},
     {text,
@@ -205,17 +208,17 @@ static const struct {
      {false, 0},
      {true, 5},
      "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-     "1048576|NULL|NULL|5|NULL|NULL|NULL|NULL|",
+     "1048576|NULL|NULL|NULL|5|NULL|NULL|NULL|NULL|",
      "rss is not known: the database is in a pid namespace"},
     {"",
      {true, 7},
      {true, 5},
-     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|5|",
+     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|NULL|5|",
      "does not allocate through jemalloc: only the kernel's figures"},
     {"config.stats 0\n",
      {true, 7},
      {true, 5},
-     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|5|",
+     "2026-11-21 02:31:07|NULL|NULL|NULL|NULL|NULL|NULL|7|NULL|NULL|5|",
      "built without statistics"},
 };
 
@@ -231,9 +234,9 @@ START_TEST(what_is_not_of_one_moment_is_not_subtracted)
     stats->rss = known(125829120 + 62914560);
     stats->allocator_ms -= 1600;
     row = produce(&table_memory, &scope);
-    ck_assert_msg(strstr(row, "|188743680|NULL|NULL|NULL|52428800|42|NULL|") !=
-                      NULL,
-                  "%s", row);
+    ck_assert_msg(
+        strstr(row, "|188743680|NULL|NULL|NULL|NULL|52428800|42|NULL|") != NULL,
+        "%s", row);
     ck_assert_ptr_nonnull(strstr(row,
                                  "; jemalloc's figures are 1.6 s older than "
                                  "rss, which is not compared with them;"));
