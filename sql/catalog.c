@@ -68,6 +68,9 @@ const struct catalog_table *const catalog_tables[] = {
     &table_engines,
     &table_events,
     &table_files,
+    &table_innodb_cmp,
+    &table_innodb_cmpmem,
+    &table_innodb_metrics,
     &table_innodb_tables,
     &table_innodb_trx,
     &table_keywords,
@@ -99,7 +102,9 @@ const struct catalog_table *const catalog_tables[] = {
     &table_view_table_usage,
     /* mysql */
     &table_columns_priv,
+    &table_mysql_db,
     &table_tables_priv,
+    &table_mysql_user,
     /* of SHOW */
     &table_show_backends,
     &table_show_binary_logs,

@@ -104,6 +104,8 @@ extern const struct catalog_table table_show_privileges;
 /* tables_mysql.c */
 extern const struct catalog_table table_columns_priv;
 extern const struct catalog_table table_tables_priv;
+extern const struct catalog_table table_mysql_db;
+extern const struct catalog_table table_mysql_user;
 
 /* tables_keywords.c */
 extern const struct catalog_table table_keywords;
@@ -163,6 +165,9 @@ extern const struct catalog_table table_enabled_roles;
 extern const struct catalog_table table_applicable_roles;
 extern const struct catalog_table table_administrable_roles;
 extern const struct catalog_table table_geometry_columns;
+extern const struct catalog_table table_innodb_cmp;
+extern const struct catalog_table table_innodb_cmpmem;
+extern const struct catalog_table table_innodb_metrics;
 extern const struct catalog_table table_innodb_tables;
 extern const struct catalog_table table_innodb_trx;
 

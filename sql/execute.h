@@ -36,6 +36,7 @@ struct cursor *admin_open(struct opening *opening, struct error *err);
 struct cursor *forward_open(struct opening *opening, struct error *err);
 struct cursor *show_open(struct opening *opening, struct error *err);
 struct cursor *set_open(struct opening *opening, struct error *err);
+uint64_t select_count(void); /* SELECTs that were opened to be read */
 struct cursor *select_open(struct opening *opening, struct error *err);
 /* Without a statement or an arena; takes the plan. */
 struct cursor *select_open_plan(const struct opening *opening,

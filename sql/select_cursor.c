@@ -28,6 +28,14 @@ enum {
     BATCH_BYTES_MAX = BATCH_BYTES + CURSOR_COLUMNS_MAX * SELECT_VALUE_MAX
 };
 
+static _Atomic uint64_t selects; /* a count, and no more */
+
+uint64_t
+select_count(void)
+{
+    return atomic_load(&selects);
+}
+
 struct select_cursor {
     struct sql_cursor cursor;
     struct query query;
@@ -323,6 +331,8 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
         error_memory(err, "a SELECT");
         return NULL;
     }
+    if (!o->describing && query->rewrite.form == REWRITE_SELECT)
+        atomic_fetch_add(&selects, 1);
     sql_cursor_init(&c->cursor, &select_ops, o->waker);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;

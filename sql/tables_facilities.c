@@ -329,3 +329,55 @@ static const struct catalog_column innodb_trx[] = {
 const struct catalog_table table_innodb_trx = {
     "information_schema", "INNODB_TRX", "", CATALOG_COLUMNS(innodb_trx), 0,
     catalog_nothing};
+
+static const struct catalog_column innodb_cmp[] = {
+    {"page_size", &type_int_nn},       {"compress_ops", &type_int_nn},
+    {"compress_ops_ok", &type_int_nn}, {"compress_time", &type_int_nn},
+    {"uncompress_ops", &type_int_nn},  {"uncompress_time", &type_int_nn},
+};
+
+const struct catalog_table table_innodb_cmp = {
+    "information_schema", "INNODB_CMP", "", CATALOG_COLUMNS(innodb_cmp), 0,
+    catalog_nothing};
+
+static const struct catalog_column innodb_cmpmem[] = {
+    {"page_size", &type_int_nn},         {"buffer_pool_instance", &type_int_nn},
+    {"pages_used", &type_int_nn},        {"pages_free", &type_int_nn},
+    {"relocation_ops", &type_bigint_nn}, {"relocation_time", &type_int_nn},
+};
+
+const struct catalog_table table_innodb_cmpmem = {
+    "information_schema",
+    "INNODB_CMPMEM",
+    "",
+    CATALOG_COLUMNS(innodb_cmpmem),
+    0,
+    catalog_nothing};
+
+static const struct catalog_column innodb_metrics[] = {
+    {"NAME", &type_256},
+    {"SUBSYSTEM", &type_256},
+    {"COUNT", &type_bigint_nn},
+    {"MAX_COUNT", &type_bigint},
+    {"MIN_COUNT", &type_bigint},
+    {"AVG_COUNT", &type_double},
+    {"COUNT_RESET", &type_bigint_nn},
+    {"MAX_COUNT_RESET", &type_bigint},
+    {"MIN_COUNT_RESET", &type_bigint},
+    {"AVG_COUNT_RESET", &type_double},
+    {"TIME_ENABLED", &type_time},
+    {"TIME_DISABLED", &type_time},
+    {"TIME_ELAPSED", &type_bigint},
+    {"TIME_RESET", &type_time},
+    {"STATUS", &type_name_nn},
+    {"TYPE", &type_name_nn},
+    {"COMMENT", &type_512_nn},
+};
+
+const struct catalog_table table_innodb_metrics = {
+    "information_schema",
+    "INNODB_METRICS",
+    "",
+    CATALOG_COLUMNS(innodb_metrics),
+    0,
+    catalog_nothing};

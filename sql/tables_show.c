@@ -6,6 +6,7 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "memory.h"
+#include "execute.h"
 #include "rowset.h"
 #include "sql_session.h"
 #include "variables.h"
@@ -79,6 +80,13 @@ count_running(const struct sql_session *session)
     return running;
 }
 
+static uint64_t
+count_selects(const struct sql_session *session)
+{
+    (void)session;
+    return select_count();
+}
+
 static const char *
 tell_cipher(const struct sql_session *session)
 {
@@ -112,6 +120,16 @@ static const struct {
     {"Aborted_connects", NULL, NULL, 1 + COUNT(failed_logins)},
     {"Bytes_received", NULL, NULL, 1 + COUNT(received)},
     {"Bytes_sent", NULL, NULL, 1 + COUNT(sent)},
+    {"Com_delete", NULL, NULL, 0},
+    {"Com_delete_multi", NULL, NULL, 0},
+    {"Com_insert", NULL, NULL, 0},
+    {"Com_insert_select", NULL, NULL, 0},
+    {"Com_load", NULL, NULL, 0},
+    {"Com_replace", NULL, NULL, 0},
+    {"Com_replace_select", NULL, NULL, 0},
+    {"Com_select", count_selects, NULL, 0},
+    {"Com_update", NULL, NULL, 0},
+    {"Com_update_multi", NULL, NULL, 0},
     {"Connections", NULL, NULL, 1 + COUNT(connections)},
     {"Created_tmp_disk_tables", NULL, NULL, 0},
     {"Created_tmp_files", NULL, NULL, 0},
@@ -120,15 +138,28 @@ static const struct {
     {"Heapwire_views_cached", NULL, NULL, 1 + VIEWS(cached)},
     {"Heapwire_views_rendered", NULL, NULL, 1 + VIEWS(rendered)},
     {"Heapwire_views_shared", NULL, NULL, 1 + VIEWS(shared)},
+    {"Key_blocks_unused", NULL, NULL, 0},
+    {"Key_blocks_used", NULL, NULL, 0},
+    {"Key_read_requests", NULL, NULL, 0},
+    {"Key_reads", NULL, NULL, 0},
+    {"Key_write_requests", NULL, NULL, 0},
+    {"Key_writes", NULL, NULL, 0},
     {"Max_used_connections", NULL, NULL, 1 + COUNT(most_connections)},
     {"Open_files", NULL, NULL, 0},
     {"Open_tables", NULL, NULL, 0},
     {"Opened_tables", NULL, NULL, 0},
+    {"Qcache_hits", NULL, NULL, 0},
+    {"Qcache_inserts", NULL, NULL, 0},
+    {"Qcache_lowmem_prunes", NULL, NULL, 0},
+    {"Qcache_not_cached", NULL, NULL, 0},
+    {"Qcache_queries_in_cache", NULL, NULL, 0},
     {"Queries", NULL, NULL, 1 + COUNT(questions)},
     {"Questions", NULL, NULL, 1 + COUNT(questions)},
     {"Slow_queries", NULL, NULL, 0},
     {"Ssl_cipher", NULL, tell_cipher, 0},
     {"Ssl_version", NULL, tell_tls_version, 0},
+    {"Table_locks_immediate", NULL, NULL, 0},
+    {"Table_locks_waited", NULL, NULL, 0},
     {"Threads_cached", NULL, NULL, 0},
     {"Threads_connected", count_sessions, NULL, 0},
     {"Threads_running", count_running, NULL, 0},

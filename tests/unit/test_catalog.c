@@ -192,6 +192,20 @@ static const struct {
      "import_snapshot|PROCEDURE||INVOKER|#0\n"
      "pprof|FUNCTION|longblob|INVOKER|#0"},
     {"SHOW FUNCTION STATUS LIKE 'x'", ROUTINES},
+    {"SELECT page_size, compress_ops, compress_ops_ok, compress_time, "
+     "uncompress_ops, uncompress_time FROM information_schema.innodb_cmp",
+     "page_size|compress_ops|compress_ops_ok|compress_time|uncompress_ops|"
+     "uncompress_time"},
+    {"SELECT page_size, buffer_pool_instance, pages_used, pages_free, "
+     "relocation_ops, relocation_time FROM information_schema.innodb_cmpmem",
+     "page_size|buffer_pool_instance|pages_used|pages_free|relocation_ops|"
+     "relocation_time"},
+    {"SHOW GLOBAL STATUS LIKE 'Com_insert'",
+     "Variable_name|Value\nCom_insert|0"},
+    {"SELECT * FROM mysql.db WHERE Db = 'heapwire'", NULL},
+    {"SELECT Host, User, Select_priv s, Super_priv u, Process_priv p, "
+     "authentication_string a, plugin FROM mysql.user WHERE User = 'admin'",
+     "Host|User|s|u|p|a|plugin\nlocalhost|admin|Y|N|Y||auth_socket"},
     {"SHOW PROCEDURE STATUS LIKE 'admin%'",
      ROUTINES "\nheapwire|admin_execute|PROCEDURE|root@localhost|1970-01-01 "
               "00:00:01|1970-01-01 00:00:01|INVOKER|(target, script): as ADMIN "
@@ -480,6 +494,9 @@ static const struct {
     {"SHOW GRANTS",
      "Grants for admin@localhost\nGRANT USAGE ON *.* TO `admin`@`localhost`"},
     {"SHOW GRANTS FOR admin", NULL},
+    {"SELECT User, Select_priv, Process_priv, authentication_string a FROM "
+     "mysql.user",
+     "User|Select_priv|Process_priv|a\nadmin|N|N|"},
     {"SELECT privilege_type FROM information_schema.user_privileges",
      "privilege_type\nUSAGE"},
     {"SELECT count(*) FROM information_schema.schema_privileges",
