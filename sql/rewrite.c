@@ -334,7 +334,7 @@ int
 rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
             struct rewritten *out, struct error *err)
 {
-    struct rewriter r;
+    MEM_UNSET struct rewriter r; /* begin sets what is there at the start */
 
     begin(&r, rewrite, out, sql);
     r.err = err;

@@ -18,7 +18,8 @@ add_variable(const struct catalog_scope *scope, const struct variable *variable,
 {
     struct span name = {variable->name, strlen(variable->name)};
     const struct variable *real = variable_find(name, NULL);
-    char room[VARIABLE_ROOM], number[32];
+    MEM_UNSET char room[VARIABLE_ROOM]; /* by variable_get, for each of many */
+    char number[32];
     struct value value;
 
     variable_get(scope->session, real,

@@ -80,13 +80,13 @@ arena_hold(struct arena *arena, size_t bytes)
     return true;
 }
 
-/* NULL: no memory, or the meter says no. */
+/* NULL: no memory, or the meter says no.  arena_alloc zeroes what it gives. */
 static struct block *
 new_block(struct arena *arena, size_t room)
 {
     size_t size = sizeof(struct block) + room;
 
-    return arena_hold(arena, size) ? mem_alloc(size) : NULL;
+    return arena_hold(arena, size) ? mem_alloc_unset(size) : NULL;
 }
 
 void

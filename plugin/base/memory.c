@@ -24,7 +24,7 @@ mem_failures(void)
 }
 
 void *
-mem_alloc(size_t size)
+mem_alloc_unset(size_t size)
 {
     return counted(malloc(size ? size : 1));
 }
@@ -32,17 +32,26 @@ mem_alloc(size_t size)
 /* glibc's calloc goes past the blocks that its malloc keeps at hand for each
  * thread, and costs several times as much when they are small. */
 void *
+mem_alloc(size_t size)
+{
+    void *block;
+
+    if (size > KEPT_AT_HAND)
+        return counted(calloc(1, size));
+    block = mem_alloc_unset(size);
+    if (block)
+        memset(block, 0, size);
+    return block;
+}
+
+void *
 mem_zalloc(size_t count, size_t size)
 {
     size_t bytes;
-    void *block;
 
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > KEPT_AT_HAND)
-        return counted(calloc(count, size));
-    block = mem_alloc(bytes);
-    if (block)
-        memset(block, 0, bytes);
-    return block;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return counted(NULL);
+    return mem_alloc(bytes);
 }
 
 void *
@@ -54,7 +63,7 @@ mem_realloc(void *old, size_t size)
 char *
 mem_strndup(const char *text, size_t size)
 {
-    char *copy = mem_alloc(size + 1);
+    char *copy = mem_alloc_unset(size + 1);
 
     if (copy) {
         if (size)

@@ -1,6 +1,9 @@
 /*
  * memory.h - the one pair through which heapwire allocates.
  *
+ * Blocks are zeroed: what a mistake reads before it was written is nothing of
+ * somebody else's, and a pointer that nothing set is NULL.
+ *
  * NULL when there is no memory: callers answer their client, nothing aborts.
  * Tests make the n-th call fail by wrapping these at link time.
  */
@@ -9,9 +12,23 @@
 
 #include <stddef.h>
 
+/* Likewise the compiler zeroes what is on the stack, but for this: large, and
+ * written before it is read. */
+#ifdef __has_attribute
+#if __has_attribute(uninitialized)
+#define MEM_UNSET __attribute__((uninitialized))
+#endif
+#endif
+#ifndef MEM_UNSET
+#define MEM_UNSET
+#endif
+
 void *mem_alloc(size_t size);
-void *mem_zalloc(size_t count, size_t size); /* zeroed, overflow-checked */
-void *mem_realloc(void *old, size_t size);
+/* Not zeroed: for much room that is written as a whole before it is read.
+ * Such a call says why. */
+void *mem_alloc_unset(size_t size);
+void *mem_zalloc(size_t count, size_t size);      /* overflow-checked */
+void *mem_realloc(void *old, size_t size);        /* what is added is unset */
 char *mem_strndup(const char *text, size_t size); /* NUL-terminated copy */
 char *mem_strdup(const char *text);
 void mem_free(void *block); /* NULL is fine */

@@ -38,6 +38,10 @@ struct parser {
      * other one is the next stack's. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned turn;
+    /* The coming stack's: here, as room on the stack would be zeroed for each
+     * line. */
+    struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
+    uint32_t indices[HEAP_DUMP_DEPTH_MAX];
 
     struct heap_addresses addresses;
 };
@@ -202,7 +206,7 @@ static int
 parse_addresses(struct parser *p, const struct reader *text, const char *line,
                 uint32_t *indices, uint32_t *depth)
 {
-    struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
+    struct heap_text_word *words = p->words;
     int n = split(p, text, line, words, p->ends[!p->turn] + *depth,
                   HEAP_DUMP_DEPTH_MAX - *depth);
 
@@ -220,7 +224,7 @@ static int
 parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
-    uint32_t indices[HEAP_DUMP_DEPTH_MAX], depth = take_common(p, &r, line);
+    uint32_t *indices = p->indices, depth = take_common(p, &r, line);
     const uint32_t common = depth;
     uint32_t from = p->depth, none = 0;
     uint32_t *copy;

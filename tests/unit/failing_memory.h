@@ -11,9 +11,11 @@
 #include "memory.h"
 
 void *__wrap_mem_alloc(size_t size);
+void *__wrap_mem_alloc_unset(size_t size);
 void *__wrap_mem_zalloc(size_t count, size_t size);
 void *__wrap_mem_realloc(void *old, size_t size);
 void *__real_mem_alloc(size_t size);
+void *__real_mem_alloc_unset(size_t size);
 void *__real_mem_zalloc(size_t count, size_t size);
 void *__real_mem_realloc(void *old, size_t size);
 
@@ -29,6 +31,12 @@ void *
 __wrap_mem_alloc(size_t size)
 {
     return fails() ? NULL : __real_mem_alloc(size);
+}
+
+void *
+__wrap_mem_alloc_unset(size_t size)
+{
+    return fails() ? NULL : __real_mem_alloc_unset(size);
 }
 
 void *
