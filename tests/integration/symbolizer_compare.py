@@ -125,7 +125,8 @@ def ask_llvm(path, addresses):
                       "--functions=linkage", "--no-demangle", "--addresses",
                       "--output-style=GNU"], addresses)
     names = sorted({name for chain in answers for name, _ in chain})
-    readable = subprocess.run(["c++filt"], input="\n".join(names), check=True,
+    readable = subprocess.run(["c++filt", "--no-verbose"],
+                              input="\n".join(names), check=True,
                               capture_output=True, text=True).stdout
     demangled = dict(zip(names, readable.split("\n")))
     return [[(demangled[name], place) for name, place in chain]

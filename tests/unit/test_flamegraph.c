@@ -2,6 +2,7 @@
 #include "buffer.h"
 #include "flamegraph.h"
 #include "profile_fixture.h"
+#include "shown_name.h"
 #include "suite.h"
 #include "view_options.h"
 #include "xml_text.h"
@@ -59,6 +60,56 @@ START_TEST(frames_are_as_wide_as_what_they_weigh_with_siblings_by_name)
                   "%s", out.data);
     ck_assert_ptr_nonnull(strstr(out.data, ">serve</text>"));
     ck_assert_ptr_nonnull(strstr(out.data, ">db: 3.9 KB in use</text>"));
+    buffer_fini(&out);
+}
+END_TEST
+
+/* Of every width, as they are drawn before any script measures them. */
+START_TEST(labels_end_within_their_frames)
+{
+    enum { STACKS = 40 };
+    static char called[STACKS][80];
+    struct fixture_name list[STACKS + 1] = {{0}};
+    struct buffer stacks, out;
+    unsigned labels = 0, cut = 0;
+
+    buffer_init(&stacks, 16384);
+    buffer_text(&stacks, "heap_v2/1\n");
+    for (unsigned i = 0; i < STACKS; i++) {
+        snprintf(called[i], sizeof(called[i]),
+                 i % 2 ? "ns::Map<%u, std::pair<int, char> >::put"
+                       : "f%u\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2",
+                 i);
+        list[i].address = 0x10000 + i * 0x100 + 1;
+        list[i].functions = called[i];
+        buffer_format(&stacks, "@ 0x%x\nt*: 1: %u [0: 0]\n",
+                      0x10000 + i * 0x100 + 1, 10 + i * i * 20);
+    }
+    out = flamegraph_of(fixture_profile(stacks.data, list, NULL), NULL);
+    for (const char *at = out.data; (at = strstr(at, "<rect x=\""));) {
+        double x, width, text_x;
+        char label[256];
+        int y, height;
+
+        if (sscanf(at++,
+                   "<rect x=\"%lf\" y=\"%d\" width=\"%lf\" height=\"%d\" "
+                   "rx=\"1\" fill=\"%*7c\"/><text x=\"%lf\" "
+                   "y=\"%*d\">%255[^<]",
+                   &x, &y, &width, &height, &text_x, label) != 6)
+            continue;
+        for (char *lt;
+             (lt = strstr(label, "&lt;")) || (lt = strstr(label, "&gt;"));)
+            memmove(lt, lt + 3, strlen(lt + 3) + 1);
+        ck_assert_double_ge(text_x, x);
+        ck_assert_double_le(
+            text_x + (double)shown_columns(label, strlen(label)) * 7.25,
+            x + width);
+        labels++;
+        cut += strstr(label, "\xe2\x80\xa6") != NULL;
+    }
+    ck_assert_uint_gt(labels, 15);
+    ck_assert_uint_gt(cut, 5);
+    buffer_fini(&stacks);
     buffer_fini(&out);
 }
 END_TEST
@@ -282,6 +333,7 @@ main(void)
     tcase_set_timeout(tc, 30);
     tcase_add_test(tc,
                    frames_are_as_wide_as_what_they_weigh_with_siblings_by_name);
+    tcase_add_test(tc, labels_end_within_their_frames);
     tcase_add_test(tc, it_needs_nothing_from_outside);
     tcase_add_loop_test(tc, text_is_escaped, 0,
                         sizeof(escapes) / sizeof(escapes[0]));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# addresses_rust.sh - names and lines of a Rust program against addr2line's.
+# addresses_rust.sh - names and lines of a Rust program against llvm-symbolizer's.
 set -eu
 
 BUILD=${BUILD:-build/release}
@@ -13,5 +13,5 @@ if ! command -v rustc >/dev/null; then
     exit 0
 fi
 rustc -C opt-level=2 -C debuginfo=2 -o "$TMP/rust" "$HERE/addresses/main.rs"
-python3 "$HERE/addresses_compare.py" "$BUILD" rust "$TMP/rust"
+python3 "$HERE/symbolizer_compare.py" "$BUILD" "$TMP/rust" --name rust
 echo "addresses_rust.sh: passed"
