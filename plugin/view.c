@@ -18,8 +18,8 @@ const struct view_form view_forms[] = {
     {"top", false, true, false, true, profile_top},
     {"tree", false, true, false, true, profile_tree},
     {"collapsed", false, true, false, true, profile_collapsed},
-    {"flamegraph", true, true, false, true, profile_flamegraph},
-    {"svg", true, true, false, true, graphviz_svg},
+    {"flamegraph", true, true, false, true, profile_flamegraph, true},
+    {"svg", true, true, false, true, graphviz_svg, true},
     {"pprof", true, true, true, true, profile_pprof},
     {"raw", false, false, false, false, profile_raw},
 };

@@ -26,6 +26,7 @@ struct view_form {
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
+    bool xml; /* though no lines, a text all the same */
 };
 
 extern const struct view_form view_forms[];

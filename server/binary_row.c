@@ -81,19 +81,28 @@ as_integer(const struct value *value, bool is_unsigned)
     return integer;
 }
 
+static int64_t
+between(int64_t integer, int64_t least, int64_t most)
+{
+    return integer < least ? least : integer > most ? most : integer;
+}
+
+static void
+put_tinyint(struct buffer *out, const struct column *column,
+            const struct value *v)
+{
+    (void)column;
+    buffer_u8(out, (uint8_t)between(as_integer(v, false), INT8_MIN, INT8_MAX));
+}
+
 static void
 put_int(struct buffer *out, const struct column *column, const struct value *v)
 {
     bool is_unsigned = column->flags & COLUMN_UNSIGNED;
-    int64_t integer = as_integer(v, is_unsigned);
-    int64_t least = is_unsigned ? 0 : INT32_MIN;
-    int64_t most = is_unsigned ? UINT32_MAX : INT32_MAX;
 
-    if (integer < least)
-        integer = least;
-    if (integer > most)
-        integer = most;
-    buffer_u32(out, (uint32_t)integer);
+    buffer_u32(out, (uint32_t)between(as_integer(v, is_unsigned),
+                                      is_unsigned ? 0 : INT32_MIN,
+                                      is_unsigned ? UINT32_MAX : INT32_MAX));
 }
 
 static void
@@ -170,6 +179,7 @@ static void (*const puts_of[])(struct buffer *out, const struct column *column,
     [COLUMN_TEXT] = put_text,
     [COLUMN_LONGTEXT] = put_text,
     [COLUMN_BLOB] = put_text,
+    [COLUMN_TINYINT] = put_tinyint,
     [COLUMN_INT] = put_int,
     [COLUMN_BIGINT] = put_bigint,
     [COLUMN_DOUBLE] = put_double,

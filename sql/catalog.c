@@ -21,7 +21,7 @@ const struct catalog_type type_text = {"varchar(1024)", COLUMN_TEXT, 1024, 0};
 const struct catalog_type type_longtext = {"longtext", COLUMN_LONGTEXT, 65535,
                                            0};
 const struct catalog_type type_time = {"datetime", COLUMN_DATETIME, 19, 0};
-const struct catalog_type type_boolean = {"tinyint(1)", COLUMN_INT, 1, 0};
+const struct catalog_type type_boolean = {"tinyint(1)", COLUMN_TINYINT, 1, 0};
 
 static const char *const databases[] = {"heapwire", "information_schema",
                                         CATALOG_MYSQL, CATALOG_HIDDEN};

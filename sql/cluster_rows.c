@@ -75,7 +75,8 @@ add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
 
     if (!text.data)
         rowset_null(set);
-    else if (type == COLUMN_INT || type == COLUMN_BIGINT) {
+    else if (type == COLUMN_TINYINT || type == COLUMN_INT ||
+             type == COLUMN_BIGINT) {
         to_number(text, true, &value);
         rowset_value(set, &value);
     } else if (type == COLUMN_DOUBLE) {

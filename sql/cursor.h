@@ -30,7 +30,8 @@ enum column_type {
     COLUMN_NULL, /* nothing but NULL */
     COLUMN_TEXT, /* varchar */
     COLUMN_LONGTEXT,
-    COLUMN_BLOB, /* longblob */
+    COLUMN_BLOB,    /* longblob */
+    COLUMN_TINYINT, /* of width 1: a truth value, to clients */
     COLUMN_INT,
     COLUMN_BIGINT,
     COLUMN_DOUBLE,

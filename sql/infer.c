@@ -12,11 +12,11 @@ result_type_of(enum column_type type)
 {
     static const uint32_t widths[] = {
         [COLUMN_TEXT] = 1024,   [COLUMN_LONGTEXT] = 65535,
-        [COLUMN_BLOB] = 65535,  [COLUMN_INT] = 11,
-        [COLUMN_BIGINT] = 20,   [COLUMN_DOUBLE] = 22,
-        [COLUMN_DECIMAL] = 22,  [COLUMN_DATE] = 10,
-        [COLUMN_TIME] = 10,     [COLUMN_DATETIME] = 19,
-        [COLUMN_TIMESTAMP] = 19};
+        [COLUMN_TINYINT] = 1,   [COLUMN_BLOB] = 65535,
+        [COLUMN_INT] = 11,      [COLUMN_BIGINT] = 20,
+        [COLUMN_DOUBLE] = 22,   [COLUMN_DECIMAL] = 22,
+        [COLUMN_DATE] = 10,     [COLUMN_TIME] = 10,
+        [COLUMN_DATETIME] = 19, [COLUMN_TIMESTAMP] = 19};
     struct result_type out = {.type = type, .width = widths[type]};
 
     return out;

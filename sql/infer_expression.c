@@ -16,8 +16,8 @@ of(enum column_type type)
 bool
 infer_is_integer(struct result_type t)
 {
-    return t.type == COLUMN_INT || t.type == COLUMN_BIGINT ||
-           t.type == COLUMN_NULL;
+    return t.type == COLUMN_TINYINT || t.type == COLUMN_INT ||
+           t.type == COLUMN_BIGINT || t.type == COLUMN_NULL;
 }
 
 /* Without decimals it may be an unsigned one, which fits no double. */

@@ -211,6 +211,7 @@ convert(sqlite3_stmt *statement, int i, const struct column *column,
     switch (column->type) {
     case COLUMN_NULL:
         return 0;
+    case COLUMN_TINYINT:
     case COLUMN_INT:
     case COLUMN_BIGINT:
         return add_integer(statement, i, column, out, err);

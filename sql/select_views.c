@@ -337,14 +337,14 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
 static bool
 is_binary(const struct view_form *form)
 {
-    return !form || form->binary;
+    return !form || (form->binary && !form->xml);
 }
 
 /* The raw profile: whoever reads that wants its last line whole. */
 static bool
 is_file(const struct view_form *form)
 {
-    return is_binary(form) || !form->takes_options;
+    return !form || form->binary || !form->takes_options;
 }
 
 /* The view's own bytes, which last as long as the statement.  Lines are given

@@ -58,6 +58,7 @@ static const char *
 affinity(enum column_type type)
 {
     switch (type) {
+    case COLUMN_TINYINT:
     case COLUMN_INT:
     case COLUMN_BIGINT:
         return "INTEGER";

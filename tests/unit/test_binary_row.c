@@ -54,6 +54,9 @@ static const struct {
     {COLUMN_DECIMAL, 0, TEXT("1.50"),
      BYTES("\4"
            "1.50")},
+    {COLUMN_TINYINT, 0, INT(1), BYTES("\1")},
+    {COLUMN_TINYINT, 0, INT(-300), BYTES("\x80")},
+    {COLUMN_TINYINT, 0, TEXT("300"), BYTES("\x7f")},
     {COLUMN_INT, 0, INT(-2), BYTES("\xfe\xff\xff\xff")},
     {COLUMN_INT, 0, INT(INT64_MAX), BYTES("\xff\xff\xff\x7f")},
     {COLUMN_INT, 0, TEXT("-99999999999999999999"), BYTES("\0\0\0\x80")},

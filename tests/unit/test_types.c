@@ -23,12 +23,13 @@ tear_down(void)
 }
 
 static const char *const names[] = {
-    [COLUMN_NULL] = "null",         [COLUMN_TEXT] = "text",
-    [COLUMN_LONGTEXT] = "long",     [COLUMN_BLOB] = "blob",
-    [COLUMN_INT] = "int",           [COLUMN_BIGINT] = "bigint",
-    [COLUMN_DOUBLE] = "double",     [COLUMN_DECIMAL] = "decimal",
-    [COLUMN_DATE] = "date",         [COLUMN_TIME] = "time",
-    [COLUMN_DATETIME] = "datetime", [COLUMN_TIMESTAMP] = "timestamp"};
+    [COLUMN_NULL] = "null",          [COLUMN_TEXT] = "text",
+    [COLUMN_LONGTEXT] = "long",      [COLUMN_BLOB] = "blob",
+    [COLUMN_TINYINT] = "tinyint",    [COLUMN_INT] = "int",
+    [COLUMN_BIGINT] = "bigint",      [COLUMN_DOUBLE] = "double",
+    [COLUMN_DECIMAL] = "decimal",    [COLUMN_DATE] = "date",
+    [COLUMN_TIME] = "time",          [COLUMN_DATETIME] = "datetime",
+    [COLUMN_TIMESTAMP] = "timestamp"};
 
 static const struct {
     const char *query, *types;
@@ -104,12 +105,26 @@ static const struct {
     {"select @i, @d, @t, @unset, @i + 1", "bigint double text text bigint"},
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
+    {"select svg('a'), flamegraph('a'), top('a'), pprof('a')",
+     "long long long blob"},
+    {"select date_add(now(), interval 1 day), date_add(curdate(), interval 1 "
+     "day), date_add(curdate(), interval 1 hour), date_sub(curtime(), interval "
+     "1 hour), date_add('2026-01-01', interval 1 day), adddate(curdate(), 1), "
+     "timestampadd(hour, 1, curdate()), timestampadd(day, 1, curdate())",
+     "datetime date datetime time text date datetime date"},
+    {"select from_unixtime(1), from_unixtime(1, '%Y'), str_to_date('x', "
+     "'%Y-%m'), str_to_date('x', '%H'), str_to_date('x', '%X%V %W %H'), "
+     "str_to_date('x', '%X%V %W'), str_to_date('x', concat('%Y'))",
+     "datetime text date time datetime date datetime"},
+    {"select reloadable, reloadable + 1, max(reloadable), not reloadable from "
+     "heapwire.settings",
+     "tinyint bigint tinyint bigint"},
     {"select * from heapwire.nodes",
-     "bigint text bigint text int datetime text text"
-     " int text datetime double text"},
+     "bigint text bigint text tinyint datetime text text"
+     " tinyint text datetime double text"},
     {"select n.*, 1, n.id from heapwire.nodes n limit 0",
-     "bigint text bigint text int datetime text text"
-     " int text datetime double text bigint bigint"},
+     "bigint text bigint text tinyint datetime text text"
+     " tinyint text datetime double text bigint bigint"},
     {"select heapwire.nodes.id, `nodes`.`since`, max(since) from "
      "heapwire.nodes",
      "bigint datetime datetime"},
@@ -121,10 +136,10 @@ static const struct {
     {"select id from heapwire.nodes natural join heapwire.sessions limit 0",
      "bigint"},
     {"select * from heapwire.nodes a join heapwire.nodes b using (id) limit 0",
-     "bigint text bigint text int datetime text text"
-     " int text datetime double text"
-     " text bigint text int datetime text text"
-     " int text datetime double text"},
+     "bigint text bigint text tinyint datetime text text"
+     " tinyint text datetime double text"
+     " text bigint text tinyint datetime text text"
+     " tinyint text datetime double text"},
     /* derived tables and common ones */
     {"select * from (select 1 as a, 'x' as b, now() as c) t",
      "bigint text datetime"},
@@ -192,6 +207,7 @@ check_values(const struct rows *rows)
         case COLUMN_NULL:
             ck_abort_msg("%s is not NULL", c->name);
             break;
+        case COLUMN_TINYINT:
         case COLUMN_INT:
         case COLUMN_BIGINT:
             ck_assert_msg(type == VALUE_INT || (type == VALUE_TEXT &&
