@@ -14,7 +14,7 @@ from runner import named, run_tests
 
 ANSWER_MAX = 2 * (5 if SANITIZED else 1)  # seconds; some took a minute
 END_MAX = 2 * (5 if SANITIZED else 1)  # processing takes 0.1 s; the machine is busy
-STORM = 64
+STORM = 64 if not SANITIZED else 16
 USERS = [(f"user{i}", b"secret", "all") for i in range(4)]
 
 RUNAWAY = "[a-w]{0,250}[a-w]{0,250}[a-w]*+x|"
@@ -41,7 +41,7 @@ ENDLESS = [
         "REPLACE(REPEAT('ab', 100000), 'ba', 'c')", "UPPER(REPEAT('a', 200000))",
         "LOCATE(REPEAT('a', 60000), REPEAT('ab', 100000))",
         "LPAD(n, 200000, 'ab')", "TRIM('a' FROM REPEAT('a', 200000))",
-        "SUBSTRING_INDEX(REPEAT('a.', 100000), '.', -3)",
+        "SUBSTRING_INDEX(REPEAT('a.', 10000), '.', -3)",
         "CONCAT(REPEAT('a', 100000), REPEAT('b', 100000))",
         "REPEAT('a', 200000) LIKE '%a%a%a%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab'",
         f"REPEAT('a', 4000) REGEXP '{RUNAWAY}q'")

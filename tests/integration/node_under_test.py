@@ -122,6 +122,9 @@ class Node:
             status = self.stop()
             if kind is None:
                 assert status == 0, (status, self.stderr())
+                still = (self.program == REAL and  # the fake works on the loop
+                         re.findall(".*stood still.*", self.log()))
+                assert not still, still  # the watchdog's word on the loop
             else:
                 print(self.log()[-3000:], self.stderr()[-6000:])
         finally:
