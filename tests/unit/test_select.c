@@ -298,7 +298,7 @@ static const struct {
     {"SELECT t.host,t.db,t.grantor,t.user,t.table_name,t.table_priv FROM "
      "mysql.tables_priv t, MySQL.columns_priv c WHERE t.db LIKE 'heapwire'",
      "host|db|grantor|user|table_name|table_priv"},
-    {"select * from mysql.user", "1146/42S02 Table 'mysql.user' doesn't exist"},
+    {"select * from mysql.func", "1146/42S02 Table 'mysql.func' doesn't exist"},
     {"select count(*) n from information_schema.tables where table_schema = "
      "'mysql'",
      "n\n#0"},
