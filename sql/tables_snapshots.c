@@ -17,7 +17,8 @@
  *     resident_bytes bigint unsigned, mapped_bytes bigint unsigned,
  *     retained_bytes bigint unsigned, rss_bytes bigint unsigned,
  *     rss_file_bytes bigint unsigned, cgroup_bytes bigint unsigned,
- *     cgroup_limit bigint unsigned)
+ *     cgroup_limit bigint unsigned, allocator_taken datetime,
+ *     rss_taken datetime)
  *
  * The memory is that of the moment when it was taken; NULL: not known then.
  */
