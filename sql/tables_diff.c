@@ -19,6 +19,7 @@
 #include "heap_cell.h"
 #include "heap_walk.h"
 #include "select_wait.h"
+#include "significance.h"
 #include "sql.h"
 
 enum {
@@ -34,16 +35,6 @@ enum {
     DIFF_CUM_OBJECTS,
     DIFF_SIGNIFICANT
 };
-
-/* Standard errors that a change must be away from none: chance alone is so far
- * off in one case of twenty. */
-#define SIGNIFICANT 2
-
-static bool
-is_significant(double value, double variance)
-{
-    return value != 0 && fabs(value) >= SIGNIFICANT * sqrt(variance);
-}
 
 static void
 cell(struct heap_place *place, size_t column, struct value *out)
@@ -84,8 +75,8 @@ cell(struct heap_place *place, size_t column, struct value *out)
         break;
     case DIFF_SIGNIFICANT:
         out->type = VALUE_INT;
-        out->integer =
-            is_significant(f->cumulative_bytes, f->cumulative_variance);
+        out->integer = significance_is(
+            f->cumulative_bytes, f->cumulative_variance, functions->errors);
         break;
     default:
         break;
@@ -108,9 +99,11 @@ static const struct catalog_column columns[] = {
                          "More in use than before, allocated by the function "
                          "itself",
                          CATALOG_SET},
-    [DIFF_FLAT_ERROR] = {"flat_error", &type_ubigint,
-                         "Its standard error: of what happened to be sampled",
-                         CATALOG_SET},
+    [DIFF_FLAT_ERROR] =
+        {"flat_error", &type_ubigint,
+         "Its standard error: of what happened to be sampled of "
+         "what came and went",
+         CATALOG_SET},
     [DIFF_CUM_BYTES] = {"cum_bytes", &type_bigint,
                         "More in use than before, allocated by it and "
                         "whatever it called",
@@ -123,8 +116,9 @@ static const struct catalog_column columns[] = {
                           "More objects, of it and whatever it called",
                           CATALOG_SET},
     [DIFF_SIGNIFICANT] = {"significant", &type_boolean,
-                          "cum_bytes is two standard errors or more: not "
-                          "sampling noise, as a rule",
+                          "cum_bytes is no sampling noise: of a hundred "
+                          "differences in which nothing grew one has "
+                          "any function that is",
                           CATALOG_SET},
 };
 

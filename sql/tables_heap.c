@@ -6,7 +6,8 @@
  *     module varchar(1024), flat_bytes bigint unsigned NOT NULL,
  *     flat_percent double NOT NULL, cum_bytes bigint unsigned NOT NULL,
  *     cum_percent double NOT NULL, flat_objects bigint unsigned NOT NULL,
- *     cum_objects bigint unsigned NOT NULL)
+ *     cum_objects bigint unsigned NOT NULL,
+ *     flat_error bigint unsigned NOT NULL, cum_error bigint unsigned NOT NULL)
  * CREATE TABLE heapwire.heap_stacks (
  *     snapshot varchar(64) NOT NULL, stack bigint unsigned NOT NULL,
  *     depth bigint unsigned NOT NULL, bytes bigint unsigned NOT NULL,
@@ -75,7 +76,9 @@ enum {
     FUNCTIONS_CUM_BYTES,
     FUNCTIONS_CUM_PERCENT,
     FUNCTIONS_FLAT_OBJECTS,
-    FUNCTIONS_CUM_OBJECTS
+    FUNCTIONS_CUM_OBJECTS,
+    FUNCTIONS_FLAT_ERROR,
+    FUNCTIONS_CUM_ERROR
 };
 
 static void
@@ -112,6 +115,12 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
     case FUNCTIONS_CUM_OBJECTS:
         cell_estimate(out, f->cumulative_objects);
         break;
+    case FUNCTIONS_FLAT_ERROR:
+        cell_estimate(out, sqrt(f->flat_variance));
+        break;
+    case FUNCTIONS_CUM_ERROR:
+        cell_estimate(out, sqrt(f->cumulative_variance));
+        break;
     default:
         break;
     }
@@ -147,6 +156,12 @@ static const struct catalog_column functions[] = {
                                    "In use, allocated by it and whatever it "
                                    "called",
                                    CATALOG_SET},
+    [1 + FUNCTIONS_FLAT_ERROR] = {"flat_error", &type_ubigint,
+                                  "Of flat_bytes, the standard error: of what "
+                                  "happened to be sampled",
+                                  CATALOG_SET},
+    [1 + FUNCTIONS_CUM_ERROR] = {"cum_error", &type_ubigint,
+                                 "Of cum_bytes, likewise", CATALOG_SET},
 };
 
 static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "memory.h"
 #include "profile.h"
+#include "significance.h"
 #include "stack_names.h"
 #include "texts.h"
 #include "view_options.h"
@@ -173,6 +174,21 @@ add_up(struct call_tree *tree)
     tree->heaviest = fmax(tree->heaviest, fabs(tree->nodes[0].total));
 }
 
+/* Without memory nothing is significant. */
+static double
+errors_of(const struct call_tree *tree)
+{
+    struct change *changes = mem_zalloc(tree->count, sizeof(*changes));
+    double errors;
+
+    for (uint32_t i = 0; changes && i < tree->count; i++)
+        changes[i] =
+            (struct change){tree->nodes[i].total, tree->nodes[i].variance};
+    errors = changes ? significance_errors(changes, tree->count) : INFINITY;
+    mem_free(changes);
+    return errors;
+}
+
 static int
 compare_by_name(const void *a, const void *b, void *arg)
 {
@@ -258,6 +274,8 @@ build(struct builder *b, enum call_tree_order order)
             return -1;
     }
     add_up(b->tree);
+    if (b->profile->difference)
+        b->tree->errors = errors_of(b->tree);
     return link_children(b->tree, order, b->options);
 }
 

@@ -43,6 +43,7 @@ struct call_tree {
     struct call_tree_node *nodes;
     uint32_t count;
     double heaviest; /* the largest size of any node's total */
+    double errors;   /* by which a total of a difference is significant */
     struct arena *arena;
 };
 

@@ -6,6 +6,7 @@
  */
 #include "diff.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,19 @@ struct class
     uint32_t number;
 };
 
+/* Of a stack, on one side, as sampled. */
+struct seen {
+    double objects, bytes, ever;
+    double variance; /* if all of it were new */
+};
+
 struct differ {
     const atomic_bool *cancelled; /* or NULL */
     bool stopped;
     struct side now, base;
     struct profile *out;
     struct profile_stack *stacks;
+    struct seen *seen[2]; /* per stack, now and in the base */
     struct arena *scratch;
     struct texts *keys, *stack_keys;
     struct buffer key;
@@ -238,7 +246,39 @@ add_counts(struct profile_stack *to, const struct profile_stack *from,
     to->bytes += sign * from->bytes;
     to->objects_ever += sign * from->objects_ever;
     to->bytes_ever += sign * from->bytes_ever;
-    to->variance += from->variance;
+}
+
+/*
+ * Of so many sampled objects, which had a chance to be and stand for each
+ * bytes.
+ *
+ * One that is nearly always sampled has nearly no variance, but once in a while
+ * it is missed, and that is far more than its standard errors: the tail of so
+ * uneven a coin is that of a normal law with this much more (Kearns and Saul).
+ */
+static double
+variance_of(const struct profile_stack *stack, uint64_t rate)
+{
+    uint64_t objects = stack->in_use.objects, bytes = stack->in_use.bytes;
+    double scale = profile_scale(objects, bytes, rate), each, miss;
+
+    if (objects == 0)
+        return 0;
+    each = (double)bytes * scale / (double)objects;
+    miss = exp(-(double)bytes / (double)objects / (double)rate);
+    if (miss > 0 && miss < 0.5)
+        miss =
+            fmax(miss, (1 - 2 * miss) / (2 * log((1 - miss) / miss)) * scale);
+    return fmax(stack->variance, (double)objects * each * each * miss);
+}
+
+static void
+add_seen(struct seen *to, const struct profile_stack *from, uint64_t rate)
+{
+    to->objects += (double)from->in_use.objects;
+    to->bytes += (double)from->in_use.bytes;
+    to->ever += (double)from->ever.objects;
+    to->variance += variance_of(from, rate);
 }
 
 static int
@@ -269,8 +309,69 @@ add_stacks(struct differ *d, const struct side *side)
             d->out->stack_count++;
         }
         add_counts(to, from, side->sign);
+        add_seen(&d->seen[side->sign < 0][number], from, side->profile->rate);
     }
     return 0;
+}
+
+/*
+ * What lives in both was sampled in both or in neither, and is no noise: the
+ * variance is that of what came and what went.  How much that was is known
+ *
+ * - from what was ever sampled, where the dumps count it: what came is at most
+ *   the growth of that, and what went is that less the growth in use; and one
+ *   more may have come or gone that was not sampled;
+ * - else not: all of it may have been exchanged, if anything has changed.  Of
+ *   what has not, none was: that misses a stack of which as much came as went,
+ *   a fifth of the variance of those with two samples, less of larger ones, so
+ *   the others get that in addition.
+ */
+static double
+exchanged(double samples)
+{
+    return 1 + 0.45 / sqrt(samples);
+}
+
+static bool
+counts_came(const struct differ *d)
+{
+    if (!d->now.profile->accumulated || !d->base.profile->accumulated)
+        return false;
+    for (size_t i = 0; i < d->out->stack_count; i++) {
+        const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
+        double came = now->ever - base->ever;
+
+        /* Another process's, or of before a reset; they are rounded. */
+        if (came < -1 || came < now->objects - base->objects - 1)
+            return false;
+    }
+    return true;
+}
+
+static double
+changed_share(const struct seen *now, const struct seen *base, bool counted)
+{
+    double sum = now->objects + base->objects;
+    double grown = now->objects - base->objects;
+    double most = fmax(2 * (now->ever - base->ever) - grown, fabs(grown));
+
+    if (counted)
+        return most > 0 ? fmin((most + 1) / sum, exchanged(sum)) : 0;
+    return grown == 0 && now->bytes == base->bytes ? 0 : exchanged(sum);
+}
+
+static void
+set_variances(struct differ *d)
+{
+    bool counted = counts_came(d);
+
+    for (size_t i = 0; i < d->out->stack_count; i++) {
+        const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
+
+        if (now->objects + base->objects > 0)
+            d->stacks[i].variance = (now->variance + base->variance) *
+                                    changed_share(now, base, counted);
+    }
 }
 
 static int
@@ -279,9 +380,12 @@ merge_stacks(struct differ *d)
     size_t room = d->now.profile->stack_count + d->base.profile->stack_count;
 
     d->stacks = arena_alloc(d->out->arena, room * sizeof(*d->stacks));
-    if (!d->stacks || add_stacks(d, &d->now) != 0 ||
-        add_stacks(d, &d->base) != 0)
+    d->seen[0] = arena_alloc(d->scratch, room * sizeof(*d->seen[0]));
+    d->seen[1] = arena_alloc(d->scratch, room * sizeof(*d->seen[1]));
+    if (!d->stacks || !d->seen[0] || !d->seen[1] ||
+        add_stacks(d, &d->now) != 0 || add_stacks(d, &d->base) != 0)
         return -1;
+    set_variances(d);
     d->out->stacks = d->stacks;
     profile_add_up(d->out);
     return 0;

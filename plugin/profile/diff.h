@@ -20,9 +20,10 @@ struct error;
 struct profile;
 
 /*
- * Now less base: estimates are signed, variances added up, counts of samples
- * 0.  Everything else is as in now.  Needs neither of them any more.  NULL
- * with *err without memory.
+ * Now less base: estimates are signed, variances are of what came and went in
+ * between, as far as the dumps tell that, counts of samples 0.  Everything else
+ * is as in now.  Needs neither of them any more.  NULL with *err without
+ * memory.
  */
 struct profile *profile_diff(const struct profile *now,
                              const struct profile *base, struct error *err);

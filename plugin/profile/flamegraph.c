@@ -246,7 +246,7 @@ add_figures(struct drawing *d, const struct call_tree_node *node)
     }
     buffer_format(d->out, "\n%.2f%% of what changed",
                   node->changed * 100 / root->changed);
-    if (flamegraph_is_noise(node))
+    if (flamegraph_is_noise(d->tree, node))
         buffer_text(d->out, ", within sampling noise");
 }
 

@@ -4,7 +4,7 @@
  * https://www.brendangregg.com/flamegraphs.html: a frame's width is what it
  * and all it called weigh, callers lie below, the root ("all") at the bottom,
  * siblings by name.  In a difference the width is how much changed, whichever
- * way; red grew, blue shrank, grey is within twice the standard error.
+ * way; red grew, blue shrank, grey may be chance (significance.h).
  *
  * Needs nothing from outside, shows all without its script, and is safe to
  * open whatever functions are called.

@@ -7,6 +7,7 @@
 
 #include "call_tree.h"
 #include "profile.h"
+#include "significance.h"
 
 static uint32_t
 hash_name(const char *name)
@@ -37,9 +38,11 @@ color_text(double hue, double saturation, double lightness, char *out)
 }
 
 bool
-flamegraph_is_noise(const struct call_tree_node *node)
+flamegraph_is_noise(const struct call_tree *tree,
+                    const struct call_tree_node *node)
 {
-    return fabs(node->total) < 2 * sqrt(node->variance);
+    return node->variance > 0 &&
+           !significance_is(node->total, node->variance, tree->errors);
 }
 
 void
@@ -51,7 +54,7 @@ flamegraph_color(const struct profile *profile, const struct call_tree *tree,
     double part;
 
     if (profile->difference) {
-        if (node->total == 0 || flamegraph_is_noise(node)) {
+        if (node->total == 0 || flamegraph_is_noise(tree, node)) {
             color_text(0, 0, 0.91, out);
             return;
         }

@@ -11,8 +11,9 @@ struct profile;
 
 enum { FLAMEGRAPH_COLOR = sizeof("#rrggbb") };
 
-/* Of a difference: it may well be chance (less than two standard errors). */
-bool flamegraph_is_noise(const struct call_tree_node *node);
+/* Of a difference: it may well be chance (significance.h). */
+bool flamegraph_is_noise(const struct call_tree *tree,
+                         const struct call_tree_node *node);
 
 /* Functions of one name have one color; of a difference the color says which
  * way, and how much of all, it changed. */

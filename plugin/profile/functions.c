@@ -1,6 +1,7 @@
 /* functions.c - see functions.h. */
 #include "functions.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,6 +10,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
+#include "significance.h"
 #include "texts.h"
 
 enum { FUNCTIONS_MEMORY_MAX = 1 << 30 };
@@ -99,6 +101,21 @@ compare_names(const void *a, const void *b, void *arg)
                       list[*(const uint32_t *)b].name);
 }
 
+/* Without memory nothing is significant. */
+static double
+errors_of(const struct function *list, uint32_t count)
+{
+    struct change *changes = mem_zalloc(count, sizeof(*changes));
+    double errors;
+
+    for (uint32_t i = 0; changes && i < count; i++)
+        changes[i] = (struct change){list[i].cumulative_bytes,
+                                     list[i].cumulative_variance};
+    errors = changes ? significance_errors(changes, count) : INFINITY;
+    mem_free(changes);
+    return errors;
+}
+
 static int
 order(struct builder *b)
 {
@@ -122,6 +139,8 @@ order(struct builder *b)
         qsort(list, count, sizeof(*list), compare_weights);
         qsort_r(by_name, count, sizeof(*by_name), compare_names, list);
     }
+    if (b->profile->difference)
+        functions->errors = errors_of(list, count);
     functions->list = list;
     functions->by_name = by_name;
     functions->count = count;

@@ -27,6 +27,7 @@ struct functions {
     const uint32_t *by_name;     /* indices of list, ascending without case */
     uint32_t count;
     double bytes, objects;    /* of the stacks that have any frame left */
+    double errors;            /* by which a cumulative change is significant */
     struct stack_names names; /* of all frames */
     struct arena *arena;
 };

@@ -38,8 +38,7 @@ struct profile_stack {
     double objects, bytes; /* in use, estimated; of a difference signed */
     double objects_ever, bytes_ever; /* allocated; 0 without prof_accum */
     /* Of bytes, the square of their standard error: of what happened to be
-     * sampled.  Of a difference the sum of both sides', which is too much by
-     * what the same objects have in common, never too little. */
+     * sampled.  Of a difference that of what came and went (diff.c). */
     double variance;
     struct profile_sampled in_use, ever; /* as the dump had them; of a
                                             difference 0 */

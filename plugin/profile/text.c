@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "significance.h"
 #include "view_options.h"
 #include "weights.h"
 
@@ -32,6 +33,7 @@ struct report {
     uint32_t line_count;
     bool cut; /* names, to a terminal's width */
     struct buffer scratch;
+    double errors; /* by which a line is significant */
     struct buffer *out;
     struct error *err;
 };
@@ -56,6 +58,21 @@ compare_growth(const void *a, const void *b)
     if (x->flat != y->flat || x->cumulative == y->cumulative)
         return compare_flat(a, b);
     return x->cumulative < y->cumulative ? 1 : -1;
+}
+
+/* As functions' (functions.h): without memory nothing is significant. */
+static double
+errors_of(const struct weights *weights)
+{
+    struct change *changes = mem_zalloc(weights->count, sizeof(*changes));
+    double errors;
+
+    for (uint32_t i = 0; changes && i < weights->count; i++)
+        changes[i] = (struct change){weights->list[i].cumulative,
+                                     weights->list[i].cumulative_variance};
+    errors = changes ? significance_errors(changes, weights->count) : INFINITY;
+    mem_free(changes);
+    return errors;
 }
 
 static int
@@ -145,7 +162,7 @@ add_head(struct report *r)
                       figure_value(total, r->options, value),
                       figure_unit(r->options));
     if (has_noise(r) && r->line_count > 0)
-        buffer_text(r->out, "~ less than two standard errors: may be chance\n");
+        buffer_text(r->out, "~ may be chance: of what was sampled\n");
     emptiness_text(profile, r->options, r->line_count > 0, why);
     if (*why)
         buffer_format(r->out, "%s\n", why);
@@ -156,7 +173,8 @@ noise_mark(const struct report *r, double value, double variance)
 {
     if (!has_noise(r))
         return "";
-    return value != 0 && fabs(value) < 2 * sqrt(variance) ? "~" : " ";
+    return value != 0 && !significance_is(value, variance, r->errors) ? "~"
+                                                                      : " ";
 }
 
 static void
@@ -214,8 +232,11 @@ render(const struct profile *profile, const struct view_options *options,
     if (!arena)
         error_memory(err, "the report");
     else if (weights_init(&r.weights, profile, r.options, arena, err) == 0 &&
-             order(&r) == 0)
+             order(&r) == 0) {
+        if (has_noise(&r))
+            r.errors = errors_of(&r.weights);
         rc = write_lines(&r, limit);
+    }
     weights_fini(&r.weights);
     mem_free(r.lines);
     buffer_fini(&r.scratch);

@@ -14,7 +14,7 @@
  *
  * With options->by_growth, what grew equally itself is ordered by what it and
  * all it called grew.  Of a difference of bytes in use, two columns more mark
- * with a '~' what is less than two standard errors (profile_stack's variance):
+ * with a '~' what may be chance (significance.h):
  * perhaps other objects happened to be sampled, and nothing grew.
  */
 #ifndef HW_TEXT_H

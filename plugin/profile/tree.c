@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "significance.h"
 #include "view_options.h"
 
 enum {
@@ -120,8 +121,8 @@ static void
 add_line(struct printer *p, const struct call_tree_node *node, size_t branches,
          const char *mark)
 {
-    bool noise =
-        p->profile->difference && fabs(node->total) < 2 * sqrt(node->variance);
+    bool noise = p->profile->difference && node->variance > 0 &&
+                 !significance_is(node->total, node->variance, p->tree->errors);
 
     add_figures(p, node->total, noise);
     buffer_text(p->out, p->indent);

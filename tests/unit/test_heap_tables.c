@@ -90,12 +90,12 @@ static const struct {
 } cases[] = {
     {"select * from heapwire.heap_functions",
      "snapshot|function|module|flat_bytes|flat_percent|cum_bytes|cum_percent|"
-     "flat_objects|cum_objects\n"
-     "now|alpha|\\N|#3000|~30|#9000|~90|#1|#3\n"
-     "now|main|\\N|#0|~0|#9000|~90|#0|#3\n"
-     "now|inner (inline)|\\N|#6000|~60|#6000|~60|#2|#2\n"
-     "now|ns::outer|\\N|#0|~0|#6000|~60|#0|#2\n"
-     "now|beta[u8; 4]|\\N|#1000|~10|#1000|~10|#1|#1"},
+     "flat_objects|cum_objects|flat_error|cum_error\n"
+     "now|alpha|\\N|#3000|~30|#9000|~90|#1|#3|#0|#0\n"
+     "now|main|\\N|#0|~0|#9000|~90|#0|#3|#0|#0\n"
+     "now|inner (inline)|\\N|#6000|~60|#6000|~60|#2|#2|#0|#0\n"
+     "now|ns::outer|\\N|#0|~0|#6000|~60|#0|#2|#0|#0\n"
+     "now|beta[u8; 4]|\\N|#1000|~10|#1000|~10|#1|#1|#0|#0"},
     {"select * from heapwire.heap_stacks",
      "snapshot|stack|depth|bytes|objects|function|folded\n"
      "now|#1|#4|#6000|#2|inner (inline)|main;alpha;ns::outer;inner (inline)\n"

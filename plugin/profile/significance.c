@@ -1,0 +1,56 @@
+/* significance.c - see significance.h. */
+#include "significance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of any of them, by chance. */
+#define RISK 0.01
+
+static int
+compare(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->variance < y->variance ? -1 : x->variance > y->variance;
+}
+
+static size_t
+distinct(struct change *list, size_t count)
+{
+    size_t found = 0;
+
+    if (count > 0)
+        qsort(list, count, sizeof(*list), compare);
+    for (size_t i = 0; i < count; i++)
+        found += list[i].variance > 0 &&
+                 (i == 0 || compare(&list[i - 1], &list[i]) != 0);
+    return found;
+}
+
+/* Sidak's share of the risk for each, then the normal law's quantile. */
+double
+significance_errors(struct change *list, size_t count)
+{
+    size_t tests = distinct(list, count);
+    double risk = -expm1(log1p(-RISK) / (double)(tests ? tests : 1));
+    double low = 0, high = 40;
+
+    while (high - low > 1e-9) {
+        double middle = (low + high) / 2;
+
+        if (erfc(middle / sqrt(2)) > risk)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+bool
+significance_is(double value, double variance, double errors)
+{
+    return value != 0 && fabs(value) >= errors * sqrt(variance);
+}
