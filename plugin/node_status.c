@@ -105,7 +105,7 @@ node_status_check_request(const struct job_request *request, struct error *err)
     if (lg > AGENT_LG_SAMPLE_MAX) {
         error_set(err, ER_WRONG_VALUE,
                   "lg_sample %u is a sample every 2^%u bytes: at most %d is "
-                  "allowed (19, 512 KiB, is what jemalloc starts with)",
+                  "allowed (19, 512 KB, is what jemalloc starts with)",
                   lg, lg, AGENT_LG_SAMPLE_MAX);
         return -1;
     }

@@ -22,7 +22,9 @@ struct arena;
 enum peer_role { PEER_BACKEND, PEER_COMPUTE_NODE };
 
 enum {
-    PEERS_MAX = 16384,           /* of a cluster */
+    PEERS_MAX = 16384, /* of a cluster */
+    PEERS_LEFT_MAX = 64,
+    PEERS_LEFT_MS = 24 * 3600 * 1000,
     PEER_VERSION_MAX = 32,       /* bytes of "0.1.0" and the like */
     PEER_COLUMNS_MAX = 64,       /* of an answer */
     PEER_BLOCK_BYTES = 64 << 10, /* about as much of an answer at a time */
@@ -112,6 +114,9 @@ struct sql_peers {
      * statement.  Once this returns the waker is not called any more.  NULL is
      * fine. */
     void (*release)(struct peer_fanout *fanout);
+    /* Those that were members in the last hours and are none now, not alive
+     * since they left, at most PEERS_LEFT_MAX; NULL: not known. */
+    size_t (*left)(void *arg, struct peer_row *out);
 };
 
 /* All members, as they are known.  The caller frees *out; NULL without memory.

@@ -271,12 +271,12 @@ query_fail(const struct query *query, int rc, struct error *err)
             error_set(err, ER_NOT_SUPPORTED,
                       "This version of heapwire doesn't yet support 'SELECT of "
                       "so many parts': to prepare this one takes more than %d "
-                      "MiB or %d blocks of memory",
+                      "MB or %d blocks of memory",
                       PREPARE_MEMORY_MAX >> 20, PREPARE_BLOCKS_MAX);
         else if (handle->memory.exceeded)
             error_set(err, ER_OUT_OF_SORT_MEMORY,
                       "Out of sort memory: this SELECT needs more than the %d "
-                      "MiB that one may take to sort, group and join; select "
+                      "MB that one may take to sort, group and join; select "
                       "less, or fewer columns",
                       SELECT_MEMORY_MAX >> 20);
         else

@@ -111,7 +111,7 @@ count_bytes(struct select_views *views, struct error *err)
     if (views->bytes <= SELECT_VIEWS_BYTES_MAX)
         return 0;
     error_set(err, ER_OUT_OF_SORT_MEMORY,
-              "the views that this SELECT reads are larger than %d MiB "
+              "the views that this SELECT reads are larger than %d MB "
               "together; select fewer at once",
               SELECT_VIEWS_BYTES_MAX >> 20);
     return -1;

@@ -17,6 +17,7 @@
  *     mapped bigint NOT NULL, retained bigint NOT NULL,
  *     metadata bigint NOT NULL, resident bigint NOT NULL)
  */
+#include <math.h>
 #include <string.h>
 
 #include "catalog_tables.h"
@@ -121,7 +122,8 @@ produce_bins(const struct catalog_scope *scope, struct rowset *out)
                      ? (bin->curslabs * bin->regions - bin->curregs) * bin->size
                      : 0);
         if (regions > 0)
-            rowset_double(out, (double)bin->curregs / regions);
+            rowset_double(out,
+                          round(1e4 * (double)bin->curregs / regions) / 1e4);
         else
             rowset_null(out);
     }

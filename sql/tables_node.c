@@ -12,6 +12,7 @@
  *     guard_reason varchar(1024) NOT NULL, risks text NOT NULL,
  *     started datetime, cpus bigint NOT NULL)
  */
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -57,7 +58,7 @@ static void
 add_percent(struct rowset *out, bool known, double cpus)
 {
     if (known)
-        rowset_double(out, cpus * 100);
+        rowset_double(out, round(cpus * 1e5) / 1e3);
     else
         rowset_null(out);
 }

@@ -8,7 +8,8 @@
  *     last_error varchar(1024), last_error_at datetime, round_trip_ms double,
  *     profiling varchar(64))
  *
- * A node that does not answer has its row, and why.
+ * A node that does not answer has its row, and why; so has one that left, for a
+ * day.
  */
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,14 @@ show_self(const struct sql_node *node, struct shown *s)
     s->reason = node_explain(&status, &s->why);
 }
 
+/* What was wrong before it answered again is over. */
+static void
+show_recovered(struct shown *s)
+{
+    if (s->alive && !s->row->troubled)
+        s->error = NULL;
+}
+
 /* Asked now, it is alive if its database is; else it is as it was. */
 static void
 show_other(const struct peer_say *say, struct shown *s)
@@ -65,8 +74,10 @@ show_other(const struct peer_say *say, struct shown *s)
     s->alive = s->row->alive;
     s->alive_known = s->row->known;
     s->since_ms = s->row->since_ms;
-    if (!say)
+    if (!say) {
+        show_recovered(s);
         return;
+    }
     s->alive_known = true;
     s->alive = !say->error && say->state &&
                strcmp(say->state, node_state_name(NODE_CONNECTED)) == 0;
@@ -76,8 +87,10 @@ show_other(const struct peer_say *say, struct shown *s)
     s->since = say->since;
     s->started = say->started;
     s->cpus = say->cpus;
-    if (!say->error)
+    if (!say->error) {
+        s->error = NULL;
         return;
+    }
     s->state = "unreachable";
     s->since = NULL;
     s->error = say->error;
@@ -156,10 +169,35 @@ add_node(const struct shown *s, struct rowset *out)
     add_text(out, s->profiling);
 }
 
+/* They are asked nothing, and no statement goes to them. */
+static void
+add_left(const struct sql_peers *peers, struct rowset *out)
+{
+    struct peer_row *rows = mem_zalloc(PEERS_LEFT_MAX, sizeof(*rows));
+    size_t count = rows ? peers->left(peers->arg, rows) : 0;
+
+    out->failed |= !rows;
+    for (size_t i = 0; i < count; i++) {
+        struct shown s = {.row = &rows[i],
+                          .alive_known = true,
+                          .since_ms = rows[i].since_ms,
+                          .state = "left",
+                          .error_ms = rows[i].last_error_ms};
+
+        s.error = *rows[i].last_error ? rows[i].last_error : NULL;
+        add_node(&s, out);
+    }
+    mem_free(rows);
+}
+
 static void
 produce_nodes(const struct catalog_scope *scope, struct rowset *out)
 {
+    const struct sql_peers *peers = scope->session->node->peers;
+
     each_node(scope, out, add_node);
+    if (peers->left)
+        add_left(peers, out);
 }
 
 static const struct catalog_column nodes[] = {
@@ -173,9 +211,11 @@ static const struct catalog_column nodes[] = {
     {"version", &type_name, "Of heapwire there"},
     {"state", &type_name,
      "Of its database, as in heapwire.profiler; unreachable: it does not "
-     "answer; NULL: it was not asked, which takes the privilege cluster"},
+     "answer; left: it was a member in the last day, until since; NULL: it was "
+     "not asked, which takes the privilege cluster"},
     {"self", &type_boolean, "Whether it is the one that answers", CATALOG_SET},
-    {"last_error", &type_text, "When it was asked anything; NULL: none"},
+    {"last_error", &type_text,
+     "Why it did not answer; NULL: it did, the last time"},
     {"last_error_at", &type_time, "UTC"},
     {"round_trip_ms", &type_double, "Of its last answer's first byte"},
     {"profiling", &type_name, "As in heapwire.profiler; NULL: not known"},

@@ -26,7 +26,7 @@ compare_shares(const void *a, const void *b)
 static void
 write_share(const struct merge *m, double bytes, struct buffer *out)
 {
-    buffer_format(out, m->difference ? " %+.1f MiB" : " %.1f MiB",
+    buffer_format(out, m->difference ? " %+.1f MB" : " %.1f MB",
                   bytes / (1 << 20));
     if (!m->difference && m->out->bytes > 0)
         buffer_format(out, " (%.1f%%)", 100 * bytes / m->out->bytes);

@@ -27,6 +27,8 @@ struct cluster {
     struct peer **peers;
     size_t count;
     bool many; /* more than stay connected; it was told */
+    struct peer_row left[PEERS_LEFT_MAX]; /* the latest last; of lock */
+    size_t left_count;
     /* Of this node's membership, likewise; code 0: none. */
     struct error trouble;
     int64_t trouble_ms;
@@ -99,6 +101,38 @@ drop_peers(struct peer **peers, size_t count)
     mem_free(peers);
 }
 
+/* With the lock.  What comes again has not left, and the oldest go. */
+static void
+forget_left(struct cluster *c, int64_t now_ms)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->left_count; i++)
+        if (!slot_of(c->peers, c->count, c->left[i].id) &&
+            now_ms - c->left[i].since_ms < PEERS_LEFT_MS)
+            c->left[kept++] = c->left[i];
+    c->left_count = kept;
+}
+
+/* With the lock: of those of before. */
+static void
+remember_left(struct cluster *c, struct peer *const *before, size_t count)
+{
+    int64_t now_ms = clock_wall_ms();
+
+    forget_left(c, now_ms);
+    for (size_t i = 0; i < count; i++) {
+        if (slot_of(c->peers, c->count, before[i]->place.id))
+            continue;
+        if (c->left_count == PEERS_LEFT_MAX)
+            memmove(c->left, c->left + 1, --c->left_count * sizeof(c->left[0]));
+        c->left[c->left_count] = before[i]->known;
+        c->left[c->left_count].known = true;
+        c->left[c->left_count].alive = false;
+        c->left[c->left_count++].since_ms = now_ms;
+    }
+}
+
 /* Those of before who are not among the new ones. */
 static void
 say_farewell(struct peer **before, size_t before_count, struct peer **now,
@@ -156,6 +190,7 @@ take_members(struct cluster *c, const struct members *members)
     c->count = members->count;
     for (size_t i = 0; i < c->count; i++)
         peers[i]->known.role = members->items[i].role;
+    remember_left(c, before, before_count);
     pthread_mutex_unlock(&c->lock);
     say_farewell(before, before_count, peers, members->count);
     drop_peers(before, before_count);
@@ -182,6 +217,20 @@ list(void *arg, struct peer_row *out, size_t max)
             out[i].troubled = true;
         }
     }
+    pthread_mutex_unlock(&c->lock);
+    return count;
+}
+
+static size_t
+left(void *arg, struct peer_row *out)
+{
+    struct cluster *c = arg;
+    size_t count;
+
+    pthread_mutex_lock(&c->lock);
+    forget_left(c, clock_wall_ms());
+    count = c->left_count;
+    memcpy(out, c->left, count * sizeof(*out));
     pthread_mutex_unlock(&c->lock);
     return count;
 }
@@ -256,6 +305,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                                    .find = find};
     c->lent = (struct sql_peers){.arg = c,
                                  .list = list,
+                                 .left = left,
                                  .ask = ask,
                                  .take = fanout_take,
                                  .release = fanout_release};

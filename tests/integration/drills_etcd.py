@@ -96,7 +96,8 @@ def look(node, text):
 def members(node):
     """Their ports by id."""
     return {int(i): int(port) for i, port in look(
-        node, "SELECT id, port FROM heapwire.nodes")}
+        node, "SELECT id, port FROM heapwire.nodes "
+              "WHERE state IS NULL OR state <> 'left'")}
 
 
 def trouble(node):

@@ -122,7 +122,14 @@ def ask(n, text):
 def members(n):
     return {int(r[0]): (r[1].decode(), int(r[2]), r[3].decode())
             for r in ask(n, "SELECT id, address, port, role "
-                            "FROM heapwire.nodes")}
+                            "FROM heapwire.nodes "
+                            "WHERE state IS NULL OR state <> 'left'")}
+
+
+def left(n):
+    return [int(r[0]) for r in ask(
+        n, "SELECT id FROM heapwire.nodes WHERE state = 'left' AND NOT alive "
+           "AND since <= utc_timestamp() ORDER BY id")]
 
 
 def trouble(n):
@@ -174,10 +181,12 @@ def nodes_find_each_other():
         assert etcd.get(10002) is not None
         all_know((a,), 10001)
         assert etcd.get(10002) is None
+        assert left(a) == [10002, 10003], left(a)
         # And comes again, as another incarnation.
         b.start()
         all_know((a, b), 10001, 10002)
         assert etcd.value(10002)["incarnation"] != value["incarnation"]
+        assert left(a) == [10003], left(a)
         assert SECRET not in a.log() + b.log()
 
 

@@ -300,7 +300,7 @@ START_TEST(the_sum_says_whose_it_is_and_who_is_missing)
     send_snapshots();
     ck_assert_ptr_nonnull(
         strstr(run("SELECT text('cluster') t"),
-               "In use by node: 10002 3.8 MiB (76.9%), 10001 1.1 MiB (23.1%)\n"
+               "In use by node: 10002 3.8 MB (76.9%), 10001 1.1 MB (23.1%)\n"
                "2 of 3 nodes, without 10003 (timeout after 5s)\n"));
 }
 END_TEST

@@ -258,7 +258,7 @@ START_TEST(sorting_too_much_says_the_ceiling)
                         "symbol, symbol, symbol, symbol, symbol) w from "
                         "heapwire.heap_frames where snapshot = 'large' order "
                         "by bytes, w"),
-        "1038/HY001 Out of sort memory: this SELECT needs more than the 64 MiB "
+        "1038/HY001 Out of sort memory: this SELECT needs more than the 64 MB "
         "that one may take to sort, group and join; select less, or fewer "
         "columns");
     /* and takes nothing from the next */

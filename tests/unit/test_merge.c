@@ -207,7 +207,7 @@ START_TEST(functions_of_one_name_stay_apart_in_all_builds)
     check(sum_of(process(both, old, 0x10000, "ab"),
                  process(moved, new, 0x10000, "cd"), false, ""),
           profile_text,
-          "In use by node: 1 12.0 MiB (80.0%), 2 3.0 MiB (20.0%)\n"
+          "In use by node: 1 12.0 MB (80.0%), 2 3.0 MB (20.0%)\n"
           "Total: 15.0 MB\n"
           "    10.0  66.7%  66.7%     10.0  66.7% init@2000\n"
           "     5.0  33.3% 100.0%      5.0  33.3% init@3000\n");
@@ -230,7 +230,7 @@ START_TEST(functions_of_one_build_are_matched_by_what_all_nodes_saw)
     check(sum_of(process(one, old, 0x10000, "ab"),
                  process(both, old, 0x20000, "ab"), false, ""),
           profile_text,
-          "In use by node: 2 9.0 MiB (69.2%), 1 4.0 MiB (30.8%)\n"
+          "In use by node: 2 9.0 MB (69.2%), 1 4.0 MB (30.8%)\n"
           "Total: 13.0 MB\n"
           "     8.0  61.5%  61.5%      8.0  61.5% init@2000\n"
           "     5.0  38.5% 100.0%      5.0  38.5% init@3000\n");
@@ -261,7 +261,7 @@ START_TEST(differences_are_added)
     sum = sum_of(grew, same, false, "");
     ck_assert(sum->difference);
     ck_assert_double_eq(sum->bytes, -4.0 * MIB);
-    ck_assert_str_eq(sum->memory, "Grew by node: 1 -2.0 MiB, 2 -2.0 MiB");
+    ck_assert_str_eq(sum->memory, "Grew by node: 1 -2.0 MB, 2 -2.0 MB");
     check(sum, profile_collapsed,
           "main 6291456\nmain;store -6291456\nmain;parse -4194304\n");
 }
@@ -275,7 +275,7 @@ START_TEST(it_says_whose_it_is_and_who_is_missing)
 
     ck_assert_str_eq(sum->program, "db on 2 nodes");
     ck_assert_str_eq(sum->memory,
-                     "In use by node: 1 6.0 MiB (60.0%), 2 4.0 MiB (40.0%)");
+                     "In use by node: 1 6.0 MB (60.0%), 2 4.0 MB (40.0%)");
     ck_assert_str_eq(sum->note, "without node 3: timeout after 5s");
     profile_free(sum);
 }
@@ -294,7 +294,7 @@ START_TEST(of_many_nodes_the_largest_are_shown)
     sum = merge_finish(merge, "", &err);
     merge_free(merge);
     ck_assert_double_eq(sum->bytes, 400.0 * MIB);
-    snprintf(others, sizeof(others), ", %d others %d.0 MiB (%d.0%%)",
+    snprintf(others, sizeof(others), ", %d others %d.0 MB (%d.0%%)",
              100 - MERGE_SHARES_SHOWN, 4 * (100 - MERGE_SHARES_SHOWN),
              100 - MERGE_SHARES_SHOWN);
     ck_assert_msg(strstr(sum->memory, others) != NULL, "%s", sum->memory);

@@ -72,6 +72,32 @@ START_TEST(every_member_has_its_row)
 }
 END_TEST
 
+static size_t
+one_left(void *arg, struct peer_row *out)
+{
+    (void)arg;
+    out[0] = (struct peer_row){.id = 10009,
+                               .address = "127.0.0.9",
+                               .port = 9,
+                               .role = PEER_BACKEND,
+                               .since_ms = 1795228260000,
+                               .last_error = "timeout",
+                               .last_error_ms = 1795228250000};
+    return 1;
+}
+
+/* It is shown, and no statement goes to it. */
+START_TEST(a_node_that_left_has_its_row)
+{
+    fake_peers.peers.left = one_left;
+    ck_assert_str_eq(run("SELECT id, alive, state, since, last_error FROM "
+                         "heapwire.nodes WHERE state = 'left'"),
+                     "id|alive|state|since|last_error\n"
+                     "#10009|#0|left|2026-11-21 02:31:00|timeout");
+    ck_assert_ptr_null(strstr(run("SHOW BACKENDS"), "10009"));
+}
+END_TEST
+
 START_TEST(a_node_that_does_not_answer_says_why_and_since_when)
 {
     ck_assert_str_eq(run("SELECT id, since, last_error, last_error_at IS NULL "
@@ -79,7 +105,7 @@ START_TEST(a_node_that_does_not_answer_says_why_and_since_when)
                      "id|since|last_error|n\n"
                      "#10002|2026-11-20 01:02:03|\\N|#1\n"
                      "#10003|2026-11-21 02:31:00|timeout after 2s|#0\n"
-                     "#10004|2026-11-20 04:05:06|once|#0");
+                     "#10004|2026-11-20 04:05:06|\\N|#1");
 }
 END_TEST
 
@@ -300,6 +326,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, every_member_has_its_row);
+    tcase_add_test(tc, a_node_that_left_has_its_row);
     tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
     tcase_add_test(tc, all_others_are_asked_and_not_for_long);
     tcase_add_test(tc, the_question_is_one_that_a_node_answers);
