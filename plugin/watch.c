@@ -28,6 +28,8 @@ enum {
     SECOND_MS = 1000,
     INTO_SECOND_MS = 20, /* of sampling, so that none is met twice */
     STATS_EVERY_MS = 10 * SECOND_MS,
+    /* Figures of a second ago, which were asked for a second ago. */
+    STATS_AGE_MS = 2500,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
     DEATHS_LOOKED_AT = 8,
@@ -148,12 +150,13 @@ place_of(struct watch *w, int32_t pid, uint64_t now_ms)
     return w->placed ? &w->place : NULL;
 }
 
-/* A row is of one moment: what was taken long before is asked for again. */
+/* With the rss of their moment, if the agent took it; what is too old is asked
+ * for again. */
 static void
 add_allocators(struct watch *w, struct history_sample *sample,
                const struct stats *stats)
 {
-    if (!stats_together(sample->at_ms, stats->allocator_ms)) {
+    if (sample->at_ms - stats->allocator_ms > STATS_AGE_MS) {
         w->stats_ms = 0;
         return;
     }
