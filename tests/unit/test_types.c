@@ -105,7 +105,8 @@ static const struct {
     {"select @i, @d, @t, @unset, @i + 1", "bigint double text text bigint"},
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
-    {"select svg('a'), flamegraph('a'), top('a'), pprof('a')",
+    {"select svg('a'), flamegraph('a'), top('a'), pprof('a') from dual where "
+     "1 = 0",
      "long long long blob"},
     {"select date_add(now(), interval 1 day), date_add(curdate(), interval 1 "
      "day), date_add(curdate(), interval 1 hour), date_sub(curtime(), interval "
