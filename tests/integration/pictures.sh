@@ -1,7 +1,7 @@
 #!/bin/sh
 # pictures.sh - the forms of a profile, on real programs, against those who know
 # (collapsed stacks, text and dot: see jeprof.sh):
-#   pprof      "go tool pprof -top" and our own text
+#   pprof      "go tool pprof -top" and our own top
 #   raw        "jeprof --text" on our text and on jemalloc's
 #   pictures   xmllint
 #
@@ -60,19 +60,19 @@ show() { # form, options... of the case at hand
     }
 }
 
-# pprof's figures are our text's, and it needs no binary for them.
+# pprof's figures are our top's, and it needs no binary for them.
 compare_pprof() { # what, options...
     _case=$1
     shift
     show pprof "$@" >"$dir/file.pb.gz"
     check "$_case, gzip" gzip -t "$dir/file.pb.gz"
-    pprof -top -unit=B -nodecount=1000000 -nodefraction=0 \
+    pprof -top -symbolize=none -unit=B -nodecount=1000000 -nodefraction=0 \
         -output="$dir/top" "$dir/file.pb.gz" 2>"$dir/pprof.err"
     check "$_case, no binary" \
         sh -c '! grep -iv "^Generating report" "$1"' sh "$dir/pprof.err"
-    show text --nodecount=1000000 --nodefraction=0 --show_bytes "$@" \
-        >"$dir/text"
-    check "$_case, figures" "$here/pprof_compare.py" "$dir/top" "$dir/text"
+    show top --nodecount=1000000 --nodefraction=0 --show_bytes "$@" \
+        >"$dir/ours"
+    check "$_case, figures" "$here/pprof_compare.py" "$dir/top" "$dir/ours"
 }
 
 compare() { # case, binary, profile, an earlier one
