@@ -83,7 +83,9 @@ class Etcd:
         return found["kvs"][0] if "kvs" in found else None
 
     def value(self, key):
-        return json.loads(base64.b64decode(self.get(key)["value"]))
+        """{}: it is not there, or no more."""
+        found = self.get(key)
+        return json.loads(base64.b64decode(found["value"])) if found else {}
 
     def stop(self, number=signal.SIGTERM):
         if self.process:
@@ -197,8 +199,8 @@ def a_node_that_starts_again_at_once_waits_for_its_entry():
         b.process.kill()
         b.process.wait()
         b.start()
-        wait_for(lambda: etcd.get(10002) and
-                 etcd.value(10002)["incarnation"] != before, seconds=SOON)
+        wait_for(lambda: etcd.value(10002).get("incarnation", before) != before,
+                 seconds=SOON)
         wait_for(lambda: trouble(b) == "", seconds=SOON)
         all_know((a, b), 10001, 10002)
         assert prints(a, 10002) == [[b"10002"]]
