@@ -24,9 +24,10 @@ const struct catalog_type type_time = {"datetime", COLUMN_DATETIME, 19, 0};
 const struct catalog_type type_boolean = {"tinyint(1)", COLUMN_TINYINT, 1, 0};
 
 static const char *const databases[] = {"heapwire", "information_schema",
-                                        CATALOG_MYSQL, CATALOG_HIDDEN};
+                                        CATALOG_MYSQL, CATALOG_PERFORMANCE,
+                                        CATALOG_HIDDEN};
 
-enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 2 };
+enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 3 };
 
 const struct catalog_table *const catalog_tables[] = {
     &table_audit_log,
@@ -106,6 +107,21 @@ const struct catalog_table *const catalog_tables[] = {
     &table_tables_priv,
     &table_mysql_user,
     /* of SHOW */
+    &table_performance_appliers,
+    &table_performance_digests,
+    &table_performance_file_events,
+    &table_performance_files,
+    &table_performance_global_status,
+    &table_performance_global_variables,
+    &table_performance_index_io,
+    &table_performance_locks,
+    &table_performance_member_stats,
+    &table_performance_members,
+    &table_performance_memory,
+    &table_performance_status,
+    &table_performance_table_io,
+    &table_performance_variables,
+    &table_performance_waits,
     &table_show_backends,
     &table_show_binary_logs,
     &table_show_charsets,
@@ -221,11 +237,18 @@ catalog_database(struct span name)
 }
 
 bool
+catalog_unlisted(const char *database)
+{
+    return strcmp(database, CATALOG_MYSQL) == 0 ||
+           strcmp(database, CATALOG_PERFORMANCE) == 0;
+}
+
+bool
 catalog_visible(const struct sql_session *session,
                 const struct catalog_table *table)
 {
     return strcmp(table->database, CATALOG_HIDDEN) != 0 &&
-           strcmp(table->database, CATALOG_MYSQL) != 0 &&
+           !catalog_unlisted(table->database) &&
            (table->privilege & ~session->who.privileges) == 0;
 }
 
@@ -262,6 +285,17 @@ catalog_table(const char *database, struct span name, struct error *err)
     return NULL;
 }
 
+/* Those that are listed nowhere, too. */
+static const char *
+find_named(struct span name)
+{
+    if (span_is_nocase(name, CATALOG_MYSQL))
+        return CATALOG_MYSQL;
+    if (span_is_nocase(name, CATALOG_PERFORMANCE))
+        return CATALOG_PERFORMANCE;
+    return catalog_database(name);
+}
+
 const struct catalog_table *
 catalog_resolve(const struct sql_session *session, const struct span *database,
                 struct span name, struct error *err)
@@ -269,9 +303,7 @@ catalog_resolve(const struct sql_session *session, const struct span *database,
     const char *in = session->database;
 
     if (database) {
-        in = span_is_nocase(*database, CATALOG_MYSQL)
-                 ? CATALOG_MYSQL
-                 : catalog_database(*database);
+        in = find_named(*database);
         if (!in) {
             catalog_unknown_database(*database, err);
             return NULL;

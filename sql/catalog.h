@@ -97,11 +97,13 @@ struct catalog_table {
     const struct catalog_table *of;
 };
 
-#define CATALOG_HIDDEN    "show"
-#define CATALOG_MYSQL     "mysql" /* named, but never listed */
-#define CATALOG_ENGINE    "heapwire"
-#define CATALOG_CHARSET   "utf8mb4"
-#define CATALOG_COLLATION "utf8mb4_general_ci"
+#define CATALOG_HIDDEN "show"
+/* Named, but never listed. */
+#define CATALOG_MYSQL       "mysql"
+#define CATALOG_PERFORMANCE "performance_schema"
+#define CATALOG_ENGINE      "heapwire"
+#define CATALOG_CHARSET     "utf8mb4"
+#define CATALOG_COLLATION   "utf8mb4_general_ci"
 
 #define CATALOG_COLUMNS(array) array, sizeof(array) / sizeof((array)[0])
 /* Of an array that begins with CATALOG_NODE_ID, for a table of all nodes. */
@@ -124,7 +126,7 @@ bool catalog_has_key(const struct catalog_table *table);
 /* A table's place among catalog_tables. */
 size_t catalog_index(const struct catalog_table *table);
 
-enum { CATALOG_TABLES_MAX = 128 };
+enum { CATALOG_TABLES_MAX = 192 };
 
 /* Tables, by their places. */
 struct table_set {
@@ -144,6 +146,8 @@ const char *catalog_database_at(size_t i, bool hidden);
 const char *catalog_database(struct span name);
 int catalog_unknown_database(struct span name, struct error *err); /* 1049 */
 
+/* Whether database is one of those that are named, but never listed. */
+bool catalog_unlisted(const char *database);
 /* A table that the session may know of: not hidden, and its privilege there. */
 bool catalog_visible(const struct sql_session *session,
                      const struct catalog_table *table);

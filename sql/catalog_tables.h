@@ -20,6 +20,21 @@ extern const struct catalog_table table_profiler;
 
 /* tables_nodes.c */
 extern const struct catalog_table table_nodes;
+extern const struct catalog_table table_performance_appliers;
+extern const struct catalog_table table_performance_digests;
+extern const struct catalog_table table_performance_file_events;
+extern const struct catalog_table table_performance_files;
+extern const struct catalog_table table_performance_global_status;
+extern const struct catalog_table table_performance_global_variables;
+extern const struct catalog_table table_performance_index_io;
+extern const struct catalog_table table_performance_locks;
+extern const struct catalog_table table_performance_member_stats;
+extern const struct catalog_table table_performance_members;
+extern const struct catalog_table table_performance_memory;
+extern const struct catalog_table table_performance_status;
+extern const struct catalog_table table_performance_table_io;
+extern const struct catalog_table table_performance_variables;
+extern const struct catalog_table table_performance_waits;
 extern const struct catalog_table table_show_backends;
 extern const struct catalog_table table_show_compute_nodes;
 

@@ -47,8 +47,27 @@ produce_variables(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column name_and_value[] = {
     {"Variable_name", &type_name}, {"Value", &type_text}};
 
+static const struct catalog_column performance_columns[] = {
+    {"VARIABLE_NAME", &type_name}, {"VARIABLE_VALUE", &type_text}};
+
 const struct catalog_table table_show_variables = {
     CATALOG_HIDDEN,   "variables", "", CATALOG_COLUMNS(name_and_value), 0,
+    produce_variables};
+
+const struct catalog_table table_performance_variables = {
+    CATALOG_PERFORMANCE,
+    "session_variables",
+    "",
+    CATALOG_COLUMNS(performance_columns),
+    0,
+    produce_variables};
+
+const struct catalog_table table_performance_global_variables = {
+    CATALOG_PERFORMANCE,
+    "global_variables",
+    "",
+    CATALOG_COLUMNS(performance_columns),
+    0,
     produce_variables};
 
 static uint64_t
@@ -196,6 +215,22 @@ produce_status(const struct catalog_scope *scope, struct rowset *out)
 
 const struct catalog_table table_show_status = {
     CATALOG_HIDDEN, "status", "", CATALOG_COLUMNS(name_and_value), 0,
+    produce_status};
+
+const struct catalog_table table_performance_status = {
+    CATALOG_PERFORMANCE,
+    "session_status",
+    "",
+    CATALOG_COLUMNS(performance_columns),
+    0,
+    produce_status};
+
+const struct catalog_table table_performance_global_status = {
+    CATALOG_PERFORMANCE,
+    "global_status",
+    "",
+    CATALOG_COLUMNS(performance_columns),
+    0,
     produce_status};
 
 /* ---- warnings; what is an error failed its statement ---- */

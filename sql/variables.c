@@ -85,6 +85,15 @@ compute_server_id(const struct sql_session *session, char *out, size_t size)
     snprintf(out, size, "%" PRIu32, session->node->id);
 }
 
+/* A node of a cluster is known by its id alone: a UUID of version 8 (RFC 9562,
+ * whatever its maker likes) has it at its end. */
+static void
+compute_server_uuid(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "68656170-7769-8765-8000-%012" PRIx32,
+             session->node->id);
+}
+
 static void
 compute_thread_id(const struct sql_session *session, char *out, size_t size)
 {
@@ -199,6 +208,7 @@ const struct variable variables[] = {
              compute_require_tls),
     TEXT_READ("secure_file_priv", ""),
     COMPUTED("server_id", VARIABLE_INT, ACCESS_READ, compute_server_id),
+    COMPUTED("server_uuid", VARIABLE_TEXT, ACCESS_READ, compute_server_uuid),
     TEXT("session_track_gtids", "OFF"),
     BOOL("session_track_schema", "1"),
     BOOL("session_track_state_change", "0"),

@@ -24,6 +24,52 @@ def ask(cursor, text):
 
 # Statements of clients as they send them, and the labels that they look for.
 STARTS = {
+    "mysqld_exporter": [
+        ("SELECT ifnull(SCHEMA_NAME, 'NONE') as SCHEMA_NAME, DIGEST, "
+         "LEFT(DIGEST_TEXT, 120) as DIGEST_TEXT, COUNT_STAR FROM (SELECT * "
+         "FROM performance_schema.events_statements_summary_by_digest WHERE "
+         "SCHEMA_NAME NOT IN ('mysql', 'performance_schema', "
+         "'information_schema') AND LAST_SEEN > DATE_SUB(NOW(), INTERVAL 86400 "
+         "SECOND) ORDER BY LAST_SEEN DESC)Q GROUP BY Q.SCHEMA_NAME, Q.DIGEST, "
+         "Q.DIGEST_TEXT, Q.COUNT_STAR ORDER BY SUM_TIMER_WAIT DESC LIMIT 250",
+         "SCHEMA_NAME DIGEST DIGEST_TEXT COUNT_STAR"),
+        ("SELECT SUM(COUNT_STAR) AS SUM_COUNT_STAR FROM performance_schema."
+         "events_statements_summary_by_digest HAVING SUM(COUNT_STAR) > 0",
+         "SUM_COUNT_STAR"),
+        ("SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM "
+         "performance_schema.events_waits_summary_global_by_event_name",
+         "EVENT_NAME COUNT_STAR SUM_TIMER_WAIT"),
+        ("SELECT EVENT_NAME, COUNT_READ, SUM_TIMER_MISC FROM "
+         "performance_schema.file_summary_by_event_name",
+         "EVENT_NAME COUNT_READ SUM_TIMER_MISC"),
+        ("SELECT FILE_NAME, EVENT_NAME FROM "
+         "performance_schema.file_summary_by_instance where FILE_NAME REGEXP "
+         "'.*'", "FILE_NAME EVENT_NAME"),
+        ("SELECT EVENT_NAME, CURRENT_NUMBER_OF_BYTES_USED FROM "
+         "performance_schema.memory_summary_global_by_event_name where "
+         "COUNT_ALLOC > 0;", "EVENT_NAME CURRENT_NUMBER_OF_BYTES_USED"),
+        ("SELECT OBJECT_SCHEMA, OBJECT_NAME, ifnull(INDEX_NAME, 'NONE') as "
+         "INDEX_NAME, COUNT_FETCH FROM "
+         "performance_schema.table_io_waits_summary_by_index_usage WHERE "
+         "OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema')",
+         "OBJECT_SCHEMA OBJECT_NAME INDEX_NAME COUNT_FETCH"),
+        ("SELECT OBJECT_SCHEMA, SUM_TIMER_DELETE FROM "
+         "performance_schema.table_io_waits_summary_by_table",
+         "OBJECT_SCHEMA SUM_TIMER_DELETE"),
+        ("SELECT COUNT_READ_NORMAL, SUM_TIMER_WRITE_EXTERNAL FROM "
+         "performance_schema.table_lock_waits_summary_by_table",
+         "COUNT_READ_NORMAL SUM_TIMER_WRITE_EXTERNAL"),
+        ("SELECT * FROM performance_schema.replication_group_member_stats "
+         "WHERE MEMBER_ID=@@server_uuid", None),
+        ("SELECT * FROM performance_schema.replication_group_members", None),
+        ("SELECT CHANNEL_NAME, WORKER_ID, "
+         "LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP FROM "
+         "performance_schema.replication_applier_status_by_worker", None),
+        ("SELECT VARIABLE_VALUE FROM performance_schema.global_variables WHERE "
+         "VARIABLE_NAME = 'version'", "VARIABLE_VALUE"),
+        ("SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE "
+         "VARIABLE_NAME = 'Uptime'", "VARIABLE_VALUE"),
+    ],
     "DBeaver": [
         ("SHOW ENGINES", "Engine Support Comment Transactions XA Savepoints"),
         ("SHOW CHARSET", "Charset Description Default_collation Maxlen"),
@@ -149,7 +195,7 @@ STARTS = {
     ],
 }
 # Answers without a row, where a client would fall over one.
-EMPTY = ("TRIGGERS", "EVENTS", "WARNINGS",
+EMPTY = ("summary", "replication_", "TRIGGERS", "EVENTS", "WARNINGS",
          "FILES", "REFERENTIAL", "PROFILES")
 
 

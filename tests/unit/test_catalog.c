@@ -396,7 +396,7 @@ START_TEST(every_table_answers_and_describes_itself)
              table->name);
     ck_assert_ptr_nonnull(harness_run(&h, text));
     ck_assert_uint_eq(h.error.code, 0);
-    if (strcmp(table->database, CATALOG_MYSQL) == 0)
+    if (catalog_unlisted(table->database))
         return; /* listed nowhere */
     snprintf(text, sizeof(text),
              "SELECT count(*) = %zu FROM information_schema.columns WHERE "
