@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "hash.h"
+
 enum { KEY_LOOPBACK = 1, KEY_ODD = 2 };
 
 static uint64_t
@@ -82,8 +84,15 @@ backoff_left_ms(const struct backoff *b, uint64_t key, uint64_t now_ms)
     return e && e->until_ms > now_ms ? e->until_ms - now_ms : 0;
 }
 
+static uint64_t
+hash_of(const char *user)
+{
+    return hash_bytes(0, user, strlen(user)) | 1;
+}
+
 void
-backoff_failed(struct backoff *b, uint64_t key, uint32_t free, uint64_t now_ms)
+backoff_failed(struct backoff *b, uint64_t key, const char *user, uint32_t free,
+               uint64_t now_ms)
 {
     struct backoff_entry *e;
     uint64_t wait_ms = BACKOFF_FIRST_MS;
@@ -93,6 +102,10 @@ backoff_failed(struct backoff *b, uint64_t key, uint32_t free, uint64_t now_ms)
     e = take(b, key);
     if (now_ms - e->failed_ms >= BACKOFF_FORGET_MS)
         e->failures = 0;
+    if (e->failures == 0)
+        e->user = hash_of(user);
+    else if (e->user != hash_of(user))
+        e->user = 0;
     e->failed_ms = now_ms;
     if (++e->failures < free)
         return;
@@ -103,10 +116,10 @@ backoff_failed(struct backoff *b, uint64_t key, uint32_t free, uint64_t now_ms)
 }
 
 void
-backoff_succeeded(struct backoff *b, uint64_t key)
+backoff_succeeded(struct backoff *b, uint64_t key, const char *user)
 {
     struct backoff_entry *e = find(b, key);
 
-    if (e)
+    if (e && e->user == hash_of(user))
         memset(e, 0, sizeof(*e));
 }

@@ -2,10 +2,11 @@
  * backoff.h - addresses whose logins failed, and how long they are refused.
  *
  * After a few failures in a row an address is refused for a second, after the
- * next for two, and so on up to a minute; a login that succeeds, or ten quiet
- * minutes, clear it.  IPv6 counts by /64, and all of loopback is one address.
- * The table has a fixed size: the entry that failed longest ago makes room.
- * No clock in here; on the loop.
+ * next for two, and so on up to a minute.  Ten quiet minutes clear it, or a
+ * login of the user whose failures they all were: another's would let whoever
+ * has an account guess without end.  IPv6 counts by /64, and all of loopback is
+ * one address. The table has a fixed size: the entry that failed longest ago
+ * makes room. No clock in here; on the loop.
  */
 #ifndef HW_BACKOFF_H
 #define HW_BACKOFF_H
@@ -22,7 +23,8 @@ enum {
 };
 
 struct backoff_entry {
-    uint64_t key; /* 0: free */
+    uint64_t key;  /* 0: free */
+    uint64_t user; /* hash of whose failures they were; 0: several users' */
     uint64_t failed_ms, until_ms;
     uint32_t failures; /* in a row */
 };
@@ -38,8 +40,8 @@ uint64_t backoff_key(const struct sockaddr *address);
 uint64_t backoff_left_ms(const struct backoff *b, uint64_t key,
                          uint64_t now_ms);
 /* free: failures without consequence; 0: all of them. */
-void backoff_failed(struct backoff *b, uint64_t key, uint32_t free,
-                    uint64_t now_ms);
-void backoff_succeeded(struct backoff *b, uint64_t key);
+void backoff_failed(struct backoff *b, uint64_t key, const char *user,
+                    uint32_t free, uint64_t now_ms);
+void backoff_succeeded(struct backoff *b, uint64_t key, const char *user);
 
 #endif

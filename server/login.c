@@ -63,7 +63,7 @@ static void
 count_failure(struct session *s)
 {
     s->guessed = false;
-    backoff_failed(&s->server->backoff, s->address_key,
+    backoff_failed(&s->server->backoff, s->address_key, s->wanted_user,
                    s->server->login_failures, clock_ms());
 }
 
@@ -167,7 +167,7 @@ admit_user(struct session *s, const char *info)
         return;
     }
     s->guessed = false;
-    backoff_succeeded(&s->server->backoff, s->address_key);
+    backoff_succeeded(&s->server->backoff, s->address_key, s->wanted_user);
     if (check_limit(s, user, &err) != 0)
         session_fail(s, &err);
     else

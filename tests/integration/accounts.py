@@ -106,20 +106,31 @@ def test_no_failure_counts_where_told_so():
         ann(node).close()
 
 
+def guess_boss_by_change_user(node):
+    """ann's login succeeds, and is another's than what fails."""
+    with ann(node) as w:
+        w.command(0x11, b"boss\0\x14" + b"x" * 20 + b"\0\x2d\0"
+                  b"mysql_native_password\0")
+        refused(1045, "28000", w.ok)
+
+
 def test_change_user_is_no_way_around():
     with node_with("login_failures = 2\n") as node:
-        for _ in range(2):
-            with ann(node) as w:
-                w.command(0x11, b"boss\0\x14" + b"x" * 20 + b"\0\x2d\0"
-                          b"mysql_native_password\0")
-                refused(1045, "28000", w.ok)
-        # The right one in between cleared the first.
-        ann(node).close()
-        w = ann(node)
-        wrong(node)
-        wrong(node)
-        w.command(0x11, b"boss\0\0\0\x2d\0mysql_native_password\0")
-        refused(1129, "HY000", w.ok)
+        kept = ann(node)
+        guess_boss_by_change_user(node)
+        guess_boss_by_change_user(node)
+        refused(1129, None, ann, node)
+        kept.command(0x11, b"boss\0\0\0\x2d\0mysql_native_password\0")
+        refused(1129, "HY000", kept.ok)
+
+
+def test_an_account_is_no_way_to_guess_at_others():
+    with node_with("login_failures = 4\n") as node:
+        for plugin in NATIVE, SHA2, NATIVE, SHA2:
+            ann(node).close()
+            refused(1045, "28000", Wire(node.tcp).login, b"boss", b"wrong",
+                    plugin)
+        refused(1129, None, ann, node)
 
 
 def test_a_login_without_password_is_no_guess():

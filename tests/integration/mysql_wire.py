@@ -107,8 +107,8 @@ def binary_row(p, definitions):
         value = None
         if bitmap >> i + 2 & 1:
             pass
-        elif kind in (3, 8, 5):
-            form = {3: "<i", 8: "<q", 5: "<d"}[kind]
+        elif kind in (1, 3, 8, 5):
+            form = {1: "<b", 3: "<i", 8: "<q", 5: "<d"}[kind]
             form = form.upper() if unsigned else form
             value = struct.unpack_from(form, p, at)[0]
             at += struct.calcsize(form)

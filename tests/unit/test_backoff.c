@@ -57,7 +57,7 @@ START_TEST(a_unix_socket_never_counts)
 
     ck_assert_uint_eq(backoff_key(&local), 0);
     for (int i = 0; i < 100; i++)
-        backoff_failed(&b, 0, FREE, SECOND);
+        backoff_failed(&b, 0, "ann", FREE, SECOND);
     ck_assert_uint_eq(backoff_left_ms(&b, 0, SECOND), 0);
 }
 END_TEST
@@ -69,7 +69,7 @@ START_TEST(the_wait_doubles_up_to_a_minute)
     uint64_t k = key("10.0.0.1"), now_ms = 5;
 
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
-        backoff_failed(&b, k, FREE, now_ms);
+        backoff_failed(&b, k, "ann", FREE, now_ms);
         ck_assert_uint_eq(backoff_left_ms(&b, k, now_ms),
                           (uint64_t)seconds[i] * SECOND);
         ck_assert_uint_eq(backoff_left_ms(&b, key("10.0.0.2"), now_ms), 0);
@@ -85,16 +85,36 @@ START_TEST(success_and_time_clear)
     uint64_t k = key("10.0.0.1"), now_ms = 5;
 
     for (int i = 0; i < FREE; i++)
-        backoff_failed(&b, k, FREE, now_ms);
+        backoff_failed(&b, k, "ann", FREE, now_ms);
     ck_assert_uint_eq(backoff_left_ms(&b, k, now_ms + 1), SECOND - 1);
-    backoff_succeeded(&b, k);
+    backoff_succeeded(&b, k, "ann");
     ck_assert_uint_eq(backoff_left_ms(&b, k, now_ms), 0);
     for (int i = 0; i < FREE - 1; i++)
-        backoff_failed(&b, k, FREE, now_ms);
+        backoff_failed(&b, k, "ann", FREE, now_ms);
     now_ms += BACKOFF_FORGET_MS;
-    backoff_failed(&b, k, FREE, now_ms);
+    backoff_failed(&b, k, "ann", FREE, now_ms);
     ck_assert_uint_eq(backoff_left_ms(&b, k, now_ms), 0);
-    backoff_succeeded(&b, key("10.9.9.9")); /* never seen */
+    backoff_succeeded(&b, key("10.9.9.9"), "ann"); /* never seen */
+}
+END_TEST
+
+/* Whoever has an account could guess another's password without end. */
+START_TEST(only_their_own_user_clears)
+{
+    struct backoff b = {0};
+    uint64_t k = key("10.0.0.1");
+
+    for (int i = 0; i < FREE; i++) {
+        ck_assert_uint_eq(backoff_left_ms(&b, k, 5), 0);
+        backoff_failed(&b, k, "ann", FREE, 5);
+        backoff_succeeded(&b, k, "eve");
+    }
+    ck_assert_uint_eq(backoff_left_ms(&b, k, 5), SECOND);
+    backoff_failed(&b, k, "eve", FREE, 5); /* a lure */
+    backoff_succeeded(&b, k, "eve");
+    ck_assert_uint_eq(backoff_left_ms(&b, k, 5), 2 * SECOND);
+    backoff_succeeded(&b, k, "ann");
+    ck_assert_uint_eq(backoff_left_ms(&b, k, 5), 2 * SECOND);
 }
 END_TEST
 
@@ -103,7 +123,7 @@ START_TEST(zero_free_failures_means_no_limit)
     struct backoff b = {0};
 
     for (int i = 0; i < 100; i++)
-        backoff_failed(&b, key("10.0.0.1"), 0, 5);
+        backoff_failed(&b, key("10.0.0.1"), "ann", 0, 5);
     ck_assert_uint_eq(backoff_left_ms(&b, key("10.0.0.1"), 5), 0);
 }
 END_TEST
@@ -118,7 +138,7 @@ START_TEST(a_full_table_forgets_the_oldest)
     for (unsigned i = 0; i < 100000; i++) {
         snprintf(text, sizeof(text), "10.%u.%u.%u", i >> 16, i >> 8 & 255,
                  i & 255);
-        backoff_failed(&b, key(text), 1, 5 + i);
+        backoff_failed(&b, key(text), "ann", 1, 5 + i);
         ck_assert_uint_eq(backoff_left_ms(&b, key(text), 5 + i), SECOND);
     }
     for (unsigned i = 0; i < BACKOFF_SETS; i++)
@@ -140,6 +160,7 @@ main(void)
     tcase_add_test(tc, a_unix_socket_never_counts);
     tcase_add_test(tc, the_wait_doubles_up_to_a_minute);
     tcase_add_test(tc, success_and_time_clear);
+    tcase_add_test(tc, only_their_own_user_clears);
     tcase_add_test(tc, zero_free_failures_means_no_limit);
     tcase_add_test(tc, a_full_table_forgets_the_oldest);
     suite_add_tcase(suite, tc);
