@@ -15,12 +15,16 @@
 #include "statement.h"
 #include "tls_stream.h"
 
-enum { FULL_BACKLOG = 64 * 1024, AT_ONCE_MAX = 16384 };
+enum {
+    FULL_BACKLOG = 64 * 1024,
+    AT_ONCE_MAX = 16384,
+    TURN_MS = 5 /* of the loop's, after which each session gets one command */
+};
 
 /* Life and death */
 
-static bool
-is_logging_in(enum session_state state)
+bool
+session_is_logging_in(enum session_state state)
 {
     return state == SESSION_LOGIN || state == SESSION_SWITCH ||
            state == SESSION_PEER;
@@ -36,11 +40,12 @@ session_enter(struct session *s, enum session_state state)
     server->running -= s->state == SESSION_RUNNING;
     s->state = state;
     s->since_ms = uv_now(server->loop);
-    if (s->counted != is_logging_in(state))
-        server_note_login(server, s, is_logging_in(state));
-    s->counted = is_logging_in(state);
-    packet_reader_set_limit(&s->in, is_logging_in(state) ? SESSION_LOGIN_PACKET
-                                                         : SESSION_PACKET);
+    if (s->counted != session_is_logging_in(state))
+        server_note_login(server, s, session_is_logging_in(state));
+    s->counted = session_is_logging_in(state);
+    packet_reader_set_limit(&s->in, session_is_logging_in(state)
+                                        ? SESSION_LOGIN_PACKET
+                                        : SESSION_PACKET);
     if (state == SESSION_RUNNING)
         server_hurry(server);
     if (state == SESSION_READY)
@@ -88,6 +93,7 @@ session_close(struct session *s)
         registry_note(s->sql ? &s->server->registry.lost_clients
                              : &s->server->registry.failed_logins,
                       1);
+    wake_forget(&s->more);
     uv_close(&s->io.handle, on_closed);
     statement_abandon(s);
 }
@@ -253,7 +259,8 @@ static void
 on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     struct session *s = handle->data;
-    size_t size = is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
+    size_t size =
+        session_is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
 
     (void)suggested;
     *buf = uv_buf_init(s->server->input, (unsigned)size);
@@ -265,7 +272,7 @@ framing_fault(struct session *s, enum packet_state fault)
 {
     struct error err;
 
-    if (is_logging_in(s->state)) {
+    if (session_is_logging_in(s->state)) {
         session_close(s);
         return;
     }
@@ -399,7 +406,8 @@ take_packet(struct session *s, struct span payload)
     s->reply.sequence = s->in.sequence;
     s->since_ms = uv_now(s->server->loop);
     command_run(s, payload);
-    packet_done(&s->in, is_logging_in(s->state) ? s->reply.sequence : 0);
+    packet_done(&s->in,
+                session_is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
         hand_over(s);
 }
@@ -407,8 +415,25 @@ take_packet(struct session *s, struct span payload)
 static bool
 takes_packets(const struct session *s)
 {
-    return (is_logging_in(s->state) || s->state == SESSION_READY) &&
+    return (session_is_logging_in(s->state) || s->state == SESSION_READY) &&
            !session_output_full(s);
+}
+
+/* Thousands of commands come in one read: others wait for their turn. */
+static bool
+is_time_up(const struct session *s)
+{
+    return packet_waiting(&s->in) > 0 &&
+           uv_hrtime() / 1000000 >= uv_now(s->server->loop) + TURN_MS;
+}
+
+static void
+pause_input(struct session *s)
+{
+    struct waker waker = wake_waker(&s->more);
+
+    s->paused = true;
+    waker.wake(waker.arg);
 }
 
 static void
@@ -417,7 +442,8 @@ process(struct session *s)
     enum packet_state state;
     struct span payload;
 
-    while (takes_packets(s)) {
+    s->paused = false;
+    while (takes_packets(s) && !s->paused) {
         state = packet_next(&s->in, &payload);
         if (state == PACKET_MORE)
             return;
@@ -425,6 +451,8 @@ process(struct session *s)
             take_packet(s, payload);
         else
             framing_fault(s, state);
+        if (takes_packets(s) && is_time_up(s))
+            pause_input(s);
     }
 }
 
@@ -458,9 +486,9 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void
 steer_reading(struct session *s)
 {
-    bool wanted =
-        !s->ended && (s->state == SESSION_CLOSING || takes_packets(s) ||
-                      packet_waiting(&s->in) < FULL_BACKLOG);
+    bool wanted = !s->ended && (s->state == SESSION_CLOSING ||
+                                (takes_packets(s) && !s->paused) ||
+                                packet_waiting(&s->in) < FULL_BACKLOG);
 
     if (s->state == SESSION_CLOSED || wanted == s->reading)
         return;
@@ -506,6 +534,14 @@ session_turn(struct session *s)
 /* Events from elsewhere */
 
 void
+session_more(struct wake *wake)
+{
+    struct session *s = (void *)((char *)wake - offsetof(struct session, more));
+
+    session_turn(s);
+}
+
+void
 session_kill(struct session *s, enum registry_kill kill)
 {
     if (kill == KILL_SESSION)
@@ -525,57 +561,7 @@ session_say_farewell(struct session *s)
     } else if (s->state == SESSION_READY) {
         session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
         session_turn(s);
-    } else if (is_logging_in(s->state)) {
+    } else if (session_is_logging_in(s->state)) {
         session_close(s);
     }
-}
-
-static bool
-is_stalled(struct session *s, uint64_t now_ms)
-{
-    size_t unsent;
-
-    if (!s->writing.data)
-        return false;
-    unsent = uv_stream_get_write_queue_size(&s->io.stream);
-    if (unsent < s->unsent) {
-        s->unsent = unsent;
-        s->progress_ms = now_ms;
-    }
-    return now_ms - s->progress_ms >= SESSION_STALL_MS;
-}
-
-/* As wait_timeout says: nobody runs a statement, so it may be read here. */
-static uint64_t
-idle_ms(const struct session *s)
-{
-    return (uint64_t)sql_session_idle_s(s->sql) * 1000;
-}
-
-void
-session_tick(struct session *s, uint64_t now_ms)
-{
-    struct error err;
-
-    if (s->state == SESSION_CLOSED)
-        return;
-    if ((is_logging_in(s->state) && now_ms >= s->login_deadline_ms) ||
-        (s->state == SESSION_CLOSING &&
-         now_ms - s->since_ms >= SESSION_CLOSING_MS) ||
-        is_stalled(s, now_ms)) {
-        session_close(s);
-        return;
-    }
-    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
-        error_set(&err, ER_CLIENT_TIMEOUT,
-                  "The client was disconnected by the server because of "
-                  "inactivity");
-        s->reply.sequence = 0;
-        session_fail(s, &err);
-        s->ended = true; /* nothing was read that could reset what it is told:
-                            it need not leave first */
-        session_turn(s);
-        return;
-    }
-    statement_tick(s, now_ms);
 }

@@ -65,6 +65,8 @@ struct session {
 
     struct tls_stream *tls; /* NULL: in the clear */
     struct packet_reader in;
+    struct wake more; /* takes the packets that are left when it paused */
+    bool paused;
     size_t held; /* bytes of it that server->held counts */
     size_t owed; /* bytes of the reply that server->owed counts */
     struct reply reply;
@@ -98,6 +100,7 @@ struct session {
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */
 int session_accept(struct server *server, int fd, enum transport transport);
 
+bool session_is_logging_in(enum session_state state);
 void session_enter(struct session *session, enum session_state state);
 /* What follows the packet under way is TLS, and so is all that goes out. */
 void session_start_tls(struct session *session);
@@ -107,6 +110,8 @@ void session_fail(struct session *session, const struct error *err);
 void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */
 void session_turn(struct session *session);
+/* The same, for session->more. */
+void session_more(struct wake *wake);
 
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);

@@ -76,6 +76,7 @@ session_accept(struct server *server, int fd, enum transport transport)
         return -1;
     }
     s->server = server;
+    wake_init(&s->more, &server->wakes, session_more);
     packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
     reply_init(&s->reply);
     registry_add(&server->registry, &s->entry, host);

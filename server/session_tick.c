@@ -1,0 +1,55 @@
+/* session_tick.c - what a session does for nothing but the time. */
+#include "clock.h"
+#include "errors.h"
+#include "session.h"
+#include "statement.h"
+
+static bool
+is_stalled(struct session *s, uint64_t now_ms)
+{
+    size_t unsent;
+
+    if (!s->writing.data)
+        return false;
+    unsent = uv_stream_get_write_queue_size(&s->io.stream);
+    if (unsent < s->unsent) {
+        s->unsent = unsent;
+        s->progress_ms = now_ms;
+    }
+    return now_ms - s->progress_ms >= SESSION_STALL_MS;
+}
+
+/* As wait_timeout says: nobody runs a statement, so it may be read here. */
+static uint64_t
+idle_ms(const struct session *s)
+{
+    return (uint64_t)sql_session_idle_s(s->sql) * 1000;
+}
+
+void
+session_tick(struct session *s, uint64_t now_ms)
+{
+    struct error err;
+
+    if (s->state == SESSION_CLOSED)
+        return;
+    if ((session_is_logging_in(s->state) && now_ms >= s->login_deadline_ms) ||
+        (s->state == SESSION_CLOSING &&
+         now_ms - s->since_ms >= SESSION_CLOSING_MS) ||
+        is_stalled(s, now_ms)) {
+        session_close(s);
+        return;
+    }
+    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
+        error_set(&err, ER_CLIENT_TIMEOUT,
+                  "The client was disconnected by the server because of "
+                  "inactivity");
+        s->reply.sequence = 0;
+        session_fail(s, &err);
+        s->ended = true; /* nothing was read that could reset what it is told:
+                            it need not leave first */
+        session_turn(s);
+        return;
+    }
+    statement_tick(s, now_ms);
+}
