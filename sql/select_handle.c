@@ -402,7 +402,7 @@ handle_release(struct handle *handle)
     if (!handle)
         return;
     forget_tables(handle);
-    slots_free(handle->slots);
+    slots_free(&handle->slots);
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
     handle->cancelled = NULL;

@@ -63,7 +63,7 @@ struct handle {
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
     struct select_memory memory;
-    struct slot slots[SLOTS_MAX];
+    struct slots slots;
     struct select_wait *wait; /* NULL: it cannot wait for the node */
     bool failed;              /* to make a table or set a variable, and why: */
     struct error failure;

@@ -9,9 +9,12 @@
 static struct slot *
 slot_of(sqlite3_context *c, sqlite3_value *number)
 {
-    unsigned i = (unsigned)sqlite3_value_int(number);
+    struct slots *slots = &function_handle(c)->slots;
+    unsigned i = (unsigned)sqlite3_value_int(number) % SLOTS_MAX;
 
-    return &function_handle(c)->slots[i % SLOTS_MAX];
+    if (i >= slots->used)
+        slots->used = i + 1;
+    return &slots->slots[i];
 }
 
 static bool
@@ -33,10 +36,10 @@ clear(struct slot *slot)
 }
 
 void
-slots_free(struct slot slots[SLOTS_MAX])
+slots_free(struct slots *slots)
 {
-    for (size_t i = 0; i < SLOTS_MAX; i++)
-        clear(&slots[i]);
+    while (slots->used > 0)
+        clear(&slots->slots[--slots->used]);
 }
 
 /* ---- CASE ---- */

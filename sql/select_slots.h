@@ -20,6 +20,11 @@ struct slot {
     bool null;                 /* one was */
 };
 
-void slots_free(struct slot slots[SLOTS_MAX]);
+struct slots {
+    struct slot slots[SLOTS_MAX];
+    unsigned used; /* what lies behind is zero */
+};
+
+void slots_free(struct slots *slots);
 
 #endif
