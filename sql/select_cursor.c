@@ -70,10 +70,12 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
 static enum step
 stop(struct select_cursor *c, struct error *err)
 {
-    if (c->query.rewritten.assigns && c->wait.views.ticket) {
+    if (c->query.handle->acted ||
+        (c->query.rewritten.assigns && c->wait.views.ticket)) {
         error_set(err, ER_NOT_SUPPORTED,
-                  "a SELECT that assigns variables cannot wait for a view: it "
-                  "would assign twice; read the view in another SELECT");
+                  "a SELECT that assigns variables, or takes or releases "
+                  "locks, cannot wait for a view or the node: it would do so "
+                  "twice; read that in another SELECT");
         return STEP_FAIL;
     }
     sqlite3_reset(c->query.statement);

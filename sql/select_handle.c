@@ -407,7 +407,7 @@ handle_release(struct handle *handle)
     handle->session = NULL;
     handle->cancelled = NULL;
     handle->wait = NULL;
-    handle->failed = false;
+    handle->failed = handle->acted = false;
     select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
     handle_allow(handle, 0);

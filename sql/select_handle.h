@@ -62,6 +62,7 @@ struct handle {
     bool names_snapshot, names_now; /* as in struct rewritten */
     uint64_t looks; /* of the progress handler until it stops; 0: none */
     bool exhausted; /* it did */
+    bool acted;     /* it has changed a variable or a lock */
     struct select_memory memory;
     struct slots slots;
     struct select_wait *wait; /* NULL: it cannot wait for the node */

@@ -24,6 +24,17 @@ fail(sqlite3_context *c, const struct error *err)
     sqlite3_result_error(c, err->text, -1);
 }
 
+/* What changes locks does so once: not on the loop, where a statement may begin
+ * anew, and none that did may (select_cursor.c). */
+static bool
+may_change(sqlite3_context *c)
+{
+    if (function_leave_loop(c))
+        return false;
+    function_handle(c)->acted = true;
+    return true;
+}
+
 /* False: the name is none, which was said. */
 static bool
 take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
@@ -55,7 +66,7 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct error err;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name))
+    if (!take_name(c, argv[0], &name) || !may_change(c))
         return;
     if (seconds >= 0 && seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
@@ -80,7 +91,7 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span name;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name))
+    if (!take_name(c, argv[0], &name) || !may_change(c))
         return;
     released = user_lock_release(name, caller(c));
     if (released != USER_LOCK_NONE)
@@ -92,7 +103,8 @@ call_release_all(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    sqlite3_result_int64(c, user_locks_release(caller(c)));
+    if (may_change(c))
+        sqlite3_result_int64(c, user_locks_release(caller(c)));
 }
 
 static void

@@ -215,6 +215,19 @@ def test_user_locks_are_held_waited_for_and_given_back():
         refused(1041, "HY000", a.query, "SELECT GET_LOCK('one more', 0)")
 
 
+def test_a_lock_is_taken_once_where_a_statement_begins_anew():
+    with node_with() as node, ann(node) as w:
+        later = "SELECT {}, SLEEP(0.01)"  # begins on the loop, and leaves it
+        assert value(w, later.format("GET_LOCK('once', 0)")) == b"1"
+        assert value(w, later.format("RELEASE_LOCK('once')")) == b"1"
+        assert value(w, "SELECT IS_FREE_LOCK('once')") == b"1"
+        assert value(w, "SELECT GET_LOCK('once', 0)") == b"1"
+        assert value(w, later.format("RELEASE_ALL_LOCKS()")) == b"1"
+        for act in ("GET_LOCK('once', 0)", "@n := @n + 1"):
+            refused(1235, "42000", w.query, f"SELECT {act}, "
+                    "(SELECT COUNT(*) FROM heapwire.heap_functions)")
+
+
 def test_a_select_may_limit_its_own_time():
     with node_with() as node, ann(node) as w:
         for limited in (False, True, True):  # a kept plan has no limit
