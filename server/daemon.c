@@ -235,6 +235,7 @@ reload(struct daemon *d)
             (int)(strlen(text) - (*text && text[strlen(text) - 1] == '\n')),
             text);
     } else {
+        keeper_watch_loaded(&d->keeper_watch);
         server_set_users(&d->server, config.users);
         config.users = NULL;
         ended = server_end_strangers(&d->server);

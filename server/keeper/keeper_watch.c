@@ -15,6 +15,18 @@ unwatch(struct keeper_watch *w)
     w->watched = false;
 }
 
+static void on_time(uv_timer_t *timer);
+
+/* Each time later, as an attempt may take the loop KEEPER_FILES_MS. */
+static void
+plan_again(struct keeper_watch *w)
+{
+    w->pause_ms = w->pause_ms ? 2 * w->pause_ms : KEEPER_AGAIN_MS;
+    if (w->pause_ms > KEEPER_AGAIN_MAX_MS)
+        w->pause_ms = KEEPER_AGAIN_MAX_MS;
+    uv_timer_start(&w->timer, on_time, w->pause_ms, 0);
+}
+
 static void
 on_end(uv_poll_t *socket, int status, int events)
 {
@@ -25,7 +37,7 @@ on_end(uv_poll_t *socket, int status, int events)
     log_fault("heapwire-keeper, which has the secrets, has ended or was too "
               "late: no password can be checked until there is another");
     unwatch(w);
-    uv_timer_again(&w->timer);
+    plan_again(w);
 }
 
 static void
@@ -44,13 +56,15 @@ on_time(uv_timer_t *timer)
     struct keeper_watch *w = timer->data;
     struct error err;
 
-    if (keeper_restart(w->keeper, &err) != 0) {
+    plan_again(w); /* unless this one loads */
+    if (!w->watched && keeper_restart(w->keeper, &err) != 0) {
         log_fault("%s", err.text);
-        return; /* the timer comes again */
+        return;
     }
-    uv_timer_stop(timer);
-    watch(w);
-    log_line("started another heapwire-keeper");
+    if (!w->watched) {
+        watch(w);
+        log_line("started another heapwire-keeper");
+    }
     w->again(w->arg);
 }
 
@@ -65,9 +79,16 @@ keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
     w->open = true;
     uv_timer_init(loop, &w->timer);
     w->timer.data = w;
-    uv_timer_start(&w->timer, on_time, KEEPER_AGAIN_MS, KEEPER_AGAIN_MS);
-    uv_timer_stop(&w->timer); /* but uv_timer_again knows its time */
     watch(w);
+}
+
+void
+keeper_watch_loaded(struct keeper_watch *w)
+{
+    if (!w->open || !w->watched)
+        return;
+    uv_timer_stop(&w->timer);
+    w->pause_ms = 0;
 }
 
 void

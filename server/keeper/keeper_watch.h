@@ -7,25 +7,32 @@
 #define HW_KEEPER_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct keeper;
 
-enum { KEEPER_AGAIN_MS = 500 /* logins fail meanwhile */ };
+enum {
+    KEEPER_AGAIN_MS = 500, /* logins fail meanwhile; then twice as long, */
+    KEEPER_AGAIN_MAX_MS = 60 * 1000
+};
 
 struct keeper_watch {
     struct keeper *keeper;
     uv_poll_t socket;
     uv_timer_t timer;
+    uint64_t pause_ms;  /* before the next attempt; 0: none is needed */
     bool watched, open; /* which handles are libuv's */
     void (*again)(void *arg);
     void *arg;
 };
 
-/* again: there is a new one, to be told what to load. */
+/* again: there is a new one, which is to load the configuration; called again
+ * and again until keeper_watch_loaded says that one has. */
 void keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
                         struct keeper *keeper, void (*again)(void *arg),
                         void *arg);
+void keeper_watch_loaded(struct keeper_watch *w);
 void keeper_watch_stop(struct keeper_watch *w); /* zeroed is fine */
 
 #endif

@@ -362,8 +362,10 @@ def test_without_a_configuration_a_new_keeper_lets_nobody_in():
         assert refused(Wire(node.tcp).login, *ANN) == 1105
         with Wire(node.socket).login() as w:  # but root may come by its own
             w.ping()
+        keeper = keeper_of(node)
         os.rename(node.config + ".away", node.config)
-        reload(node)
+        wait_for(lambda: "read the configuration again" in node.log())
+        assert keeper_of(node) == keeper  # it tries by itself
         with Wire(node.tcp).login(*ANN, tls=True) as w:
             w.ping()
 
