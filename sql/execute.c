@@ -185,8 +185,39 @@ keeps_warnings(const struct opening *o)
 
 /* ---- what takes little ---- */
 
+static bool
+is_lock_word(const struct token *token)
+{
+    return token_is(token, "get_lock") || token_is(token, "release_lock") ||
+           token_is(token, "release_all_locks");
+}
+
+/* Behind the name of a function: nothing that comes after its call can make
+ * the statement begin anew, on a worker. */
+static bool
+ends_with_call(struct lexer lexer)
+{
+    struct token token = lexer_next(&lexer);
+
+    if (!token_is_operator(&token, "("))
+        return false;
+    do {
+        token = lexer_next(&lexer);
+        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
+            token_is_operator(&token, "("))
+            return false;
+    } while (!token_is_operator(&token, ")"));
+    token = lexer_next(&lexer);
+    if (token_is(&token, "as")) {
+        lexer_next(&lexer);
+        token = lexer_next(&lexer);
+    }
+    return token.kind == TOKEN_END || token_is_operator(&token, ";");
+}
+
 /* One row of a few expressions, with so many SELECTs: whatever loops, or is
- * compiled to more than it says, needs one of these words, or another. */
+ * compiled to more than it says, needs one of these words, or another.  A lock
+ * is taken or released once; but it can be while all workers wait for it. */
 static bool
 is_one_row(const struct fragment *fragment, size_t selects)
 {
@@ -200,6 +231,8 @@ is_one_row(const struct fragment *fragment, size_t selects)
         if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
             return true;
         if (token_is(&token, "select") && selects-- == 0)
+            return false;
+        if (is_lock_word(&token) && !ends_with_call(lexer))
             return false;
         for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
             if (token_is(&token, words[i]))

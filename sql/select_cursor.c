@@ -3,7 +3,8 @@
  *
  * A brief SELECT without tables is a short row as a rule: it begins on the
  * loop, and what takes longer begins anew on a worker, where all others run.
- * One that assigns variables begins there, for it may do so once.
+ * One that assigns variables begins there, for it may do so once, and one that
+ * does more than to take or release a lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,9 @@ fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
     c->cursor.base.instant = false;
     if (step != STEP_FAIL)
         return step;
-    if (failure.code != ER_QUERY_TIMEOUT && failure.code != ER_OUT_OF_MEMORY) {
+    if ((failure.code != ER_QUERY_TIMEOUT &&
+         failure.code != ER_OUT_OF_MEMORY) ||
+        c->query.handle->acted) {
         *err = failure;
         return STEP_FAIL;
     }

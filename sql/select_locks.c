@@ -24,17 +24,6 @@ fail(sqlite3_context *c, const struct error *err)
     sqlite3_result_error(c, err->text, -1);
 }
 
-/* What changes locks does so once: not on the loop, where a statement may begin
- * anew, and none that did may (select_cursor.c). */
-static bool
-may_change(sqlite3_context *c)
-{
-    if (function_leave_loop(c))
-        return false;
-    function_handle(c)->acted = true;
-    return true;
-}
-
 /* False: the name is none, which was said. */
 static bool
 take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
@@ -66,13 +55,14 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct error err;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name) || !may_change(c))
+    if (!take_name(c, argv[0], &name))
         return;
     if (seconds >= 0 && seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
     do {
         got = user_lock_take(name, caller(c));
     } while (got == USER_LOCK_BUSY && function_nap(c, start + wait));
+    function_handle(c)->acted |= got == USER_LOCK_DONE;
     if (got == USER_LOCK_NONE) {
         error_set(&err, ER_OUT_OF_RESOURCES,
                   "Out of resources: %d user-level locks are held; release "
@@ -91,9 +81,10 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span name;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name) || !may_change(c))
+    if (!take_name(c, argv[0], &name))
         return;
     released = user_lock_release(name, caller(c));
+    function_handle(c)->acted |= released == USER_LOCK_DONE;
     if (released != USER_LOCK_NONE)
         sqlite3_result_int(c, released == USER_LOCK_DONE);
 }
@@ -103,8 +94,8 @@ call_release_all(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    if (may_change(c))
-        sqlite3_result_int64(c, user_locks_release(caller(c)));
+    function_handle(c)->acted = true;
+    sqlite3_result_int64(c, user_locks_release(caller(c)));
 }
 
 static void

@@ -228,6 +228,21 @@ def test_a_lock_is_taken_once_where_a_statement_begins_anew():
                     "(SELECT COUNT(*) FROM heapwire.heap_functions)")
 
 
+def test_a_lock_can_be_released_while_all_workers_wait_for_it():
+    with node_with() as node, ann(node) as w:
+        others = [ann(node) for _ in range(9)]
+        assert value(w, "SELECT GET_LOCK('all', 0)") == b"1"
+        for other in others:
+            other.command(3, b"SELECT GET_LOCK('all', 60)")
+        with local(node) as root:  # ann's own has no worker left
+            wait_for(lambda: [row[4] for row in root.query("SHOW PROCESSLIST")]
+                     .count(b"Query") == 1 + len(others))
+        for text in ("SELECT GET_LOCK('all', 0)",
+                     "SELECT RELEASE_LOCK('all') AS released",
+                     "SELECT RELEASE_LOCK('all')"):
+            assert value(w, text) == b"1"
+
+
 def test_a_select_may_limit_its_own_time():
     with node_with() as node, ann(node) as w:
         for limited in (False, True, True):  # a kept plan has no limit
