@@ -21,8 +21,9 @@ static struct {
     pthread_mutex_t lock;
     struct handle *idle;
     size_t idle_count;
-    const char *users[HANDLES_MAX]; /* of those that are taken; NULL: free */
-    size_t places;                  /* of users, that were ever taken at once */
+    const char *users[HANDLES_MAX +
+                      HANDLES_SPARE]; /* of those that are taken; NULL: free */
+    size_t places; /* of users, that were ever taken at once */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
@@ -296,17 +297,22 @@ set_heap_limit(void)
 
 /* A place among users for one more, or NULL with *err. */
 static const char **
-find_place(const char *user, struct error *err)
+find_place(const struct sql_identity *who, struct error *err)
 {
+    size_t max = HANDLES_MAX + (who->trusted ? HANDLES_SPARE : 0);
+    size_t theirs = 0, taken = 0;
     const char **place = NULL;
-    size_t theirs = 0;
 
-    for (size_t i = 0; i < pool.places; i++)
+    for (size_t i = 0; i < pool.places; i++) {
         if (!pool.users[i])
             place = &pool.users[i];
-        else if (strcmp(pool.users[i], user) == 0)
+        else if (strcmp(pool.users[i], who->user) == 0)
             theirs++;
-    if (!place && pool.places < HANDLES_MAX)
+        taken += pool.users[i] != NULL;
+    }
+    if (taken >= max)
+        place = NULL;
+    else if (!place)
         place = &pool.users[pool.places++];
     if (!place)
         error_set(err, ER_UNKNOWN,
@@ -316,22 +322,22 @@ find_place(const char *user, struct error *err)
         error_set(err, ER_UNKNOWN,
                   "user '%s' has %d SELECTs open already, as many as one user "
                   "may; read one to its end or close it",
-                  user, HANDLES_USER_MAX);
+                  who->user, HANDLES_USER_MAX);
     return theirs < HANDLES_USER_MAX ? place : NULL;
 }
 
 /* Takes a place, and an idle handle if there is one. */
 static int
-take(const char *user, struct handle **out, const char ***place,
+take(const struct sql_identity *who, struct handle **out, const char ***place,
      struct error *err)
 {
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    *place = find_place(user, err);
+    *place = find_place(who, err);
     handle = *place ? pool.idle : NULL;
     if (*place)
-        **place = user;
+        **place = who->user;
     if (handle) {
         pool.idle = handle->next;
         pool.idle_count--;
@@ -367,7 +373,7 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     const char **place;
 
     pthread_once(&once, set_heap_limit);
-    if (take(scope->session->who.user, &handle, &place, err) != 0)
+    if (take(&scope->session->who, &handle, &place, err) != 0)
         return NULL;
     if (!handle)
         handle = handle_new(err);

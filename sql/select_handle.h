@@ -25,7 +25,9 @@ struct select_wait;
 
 enum {
     HANDLES_MAX = 96,      /* SELECTs open at once */
-    HANDLES_USER_MAX = 64, /* of one user: others always get one */
+    HANDLES_USER_MAX = 64, /* of one user: one alone takes them from nobody */
+    HANDLES_SPARE = 8,     /* and more, for trusted users: see struct
+                              sql_identity */
     HANDLES_IDLE = 4,
     STATEMENTS_KEPT = 32,      /* by a handle, for the next one that reads so */
     STATEMENT_TEXT_MAX = 4096, /* bytes of SQL of one that is kept */

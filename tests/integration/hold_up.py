@@ -55,6 +55,8 @@ ENDLESS = [
     "information_schema.columns a, information_schema.columns b, "
     "information_schema.columns c GROUP BY a.table_name",
 ]
+UNREAD = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+          "SELECT n FROM c")
 # What SQLite compiles to far more than it says.
 MONSTERS = [
     "SELECT " + ",".join(f"SUM(1)OVER(ORDER BY {i})" for i in range(165)),
@@ -140,6 +142,14 @@ def refused(w):
     return 0
 
 
+def refusal(w, text):
+    try:
+        w.query(text)
+    except Refused as e:
+        return e.text
+    return ""
+
+
 def end_each(node, end):
     """end(node, victim, killer) ends the statement of victim; the seconds."""
     slowest, which = 0, ""
@@ -222,6 +232,25 @@ def test_others_are_answered_meanwhile(node):
             for w in attackers:
                 w.close()
         wait_for(lambda: is_free(node))
+
+
+def test_root_gets_an_answer_whatever_others_hold(node):
+    """Three users' cursors, of which nobody reads more, hold all SELECTs."""
+    held = []
+    with local(node) as root:
+        for w in [user(node, i % 3) for i in range(15)]:
+            held.append(w)
+            for _ in range(8):
+                try:
+                    w.execute(w.prepare(UNREAD), cursor=1)
+                except Refused as e:
+                    assert e.code == 1105, e.code
+        assert "SELECTs are being answered" in refusal(user(node, 3), "SELECT 1")
+        root.query("SELECT 1")
+        root.query("SHOW PROCESSLIST")
+        for w in held:
+            w.close()
+    wait_for(lambda: is_free(node))
 
 
 def test_workers_are_free_again(node):

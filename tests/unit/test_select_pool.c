@@ -1,6 +1,7 @@
 /* test_select_pool.c - handles and statements that sessions share. */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "select_handle.h"
 #include "sql_harness.h"
@@ -23,7 +24,9 @@ tear_down(void)
 static struct sql_session *
 session_of(const char *user, uint32_t privileges)
 {
-    struct sql_identity who = {.host = "localhost", .privileges = privileges};
+    struct sql_identity who = {.host = "localhost",
+                               .privileges = privileges,
+                               .trusted = strcmp(user, "root") == 0};
     struct sql_session *session;
 
     snprintf(who.user, sizeof(who.user), "%s", user);
@@ -32,13 +35,15 @@ session_of(const char *user, uint32_t privileges)
     return session;
 }
 
-/* One user cannot take them all, and all cannot take more than there are. */
+/* One user cannot take them all, and all cannot take more than there are; but
+ * root by the unix socket finds some whatever the others hold. */
 START_TEST(handles_are_pooled_with_a_ceiling)
 {
     struct sql_session *greedy = session_of("greedy", 0);
     struct sql_session *other = session_of("other", 0);
     struct sql_session *third = session_of("third", 0);
-    struct cursor *open[HANDLES_MAX];
+    struct sql_session *root = session_of("root", PRIVILEGE_ALL);
+    struct cursor *open[HANDLES_MAX], *spare[HANDLES_SPARE];
     struct waker nobody = {NULL, NULL};
     struct span text = {"select 1", 8};
     struct error err;
@@ -59,6 +64,14 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
     ck_assert_str_eq(err.text,
                      "96 SELECTs are being answered already; try again later");
+    for (size_t i = 0; i < HANDLES_SPARE; i++) {
+        spare[i] = sql_open(root, text, NULL, nobody, &err);
+        ck_assert_ptr_nonnull(spare[i]);
+    }
+    ck_assert_ptr_null(sql_open(root, text, NULL, nobody, &err));
+    for (size_t i = 0; i < HANDLES_SPARE; i++)
+        cursor_free(spare[i]);
+    ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
     cursor_free(open[0]);
     open[0] = sql_open(third, text, NULL, nobody, &err);
     ck_assert_ptr_nonnull(open[0]);
@@ -67,6 +80,7 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     sql_session_free(greedy);
     sql_session_free(other);
     sql_session_free(third);
+    sql_session_free(root);
     /* one that was read to its end holds none */
     for (size_t i = 0; i < HANDLES_MAX; i++) {
         harness_open_span(&h, text);
