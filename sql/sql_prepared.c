@@ -1,6 +1,7 @@
 /* sql_prepared.c - see sql_prepared.h. */
 #include "sql_prepared.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "arena.h"
@@ -20,13 +21,51 @@ enum {
     SHOWN = 64                            /* bytes of a name in an error */
 };
 
+static atomic_size_t kept; /* bytes of all sessions' */
+
+static size_t
+size_of(const struct sql_prepared *prepared)
+{
+    return sizeof(*prepared) + prepared->size + 1;
+}
+
+/* Zeroed but for its size, or NULL with *err. */
+static struct sql_prepared *
+prepared_new(size_t text, struct error *err)
+{
+    struct sql_prepared *new = mem_zalloc(1, sizeof(*new) + text + 1);
+
+    if (!new) {
+        error_memory(err, "a prepared statement");
+        return NULL;
+    }
+    new->size = text;
+    if (atomic_fetch_add(&kept, size_of(new)) + size_of(new) <=
+        SQL_PREPARED_TOTAL_MAX)
+        return new;
+    atomic_fetch_sub(&kept, size_of(new));
+    mem_free(new);
+    error_set(err, ER_TOO_MANY_PREPARED,
+              "Can't prepare more than %d bytes of statements as SQL text in "
+              "all sessions together; DEALLOCATE PREPARE some",
+              SQL_PREPARED_TOTAL_MAX);
+    return NULL;
+}
+
+static void
+prepared_free(struct sql_prepared *prepared)
+{
+    atomic_fetch_sub(&kept, size_of(prepared));
+    mem_free(prepared);
+}
+
 void
 sql_prepared_free(struct sql_prepared *list)
 {
     while (list) {
         struct sql_prepared *next = list->next;
 
-        mem_free(list);
+        prepared_free(list);
         list = next;
     }
 }
@@ -50,7 +89,7 @@ drop(struct sql_prepared **at)
     if (!old)
         return;
     *at = old->next;
-    mem_free(old);
+    prepared_free(old);
 }
 
 static int
@@ -93,14 +132,11 @@ keep(struct sql_session *session, struct span name, struct span text,
                   SQL_PREPARED_MAX, SQL_PREPARED_TEXT_MAX);
         return -1;
     }
-    new = mem_zalloc(1, sizeof(*new) + text.size + 1);
-    if (!new) {
-        error_memory(err, "a prepared statement");
+    new = prepared_new(text.size, err);
+    if (!new)
         return -1;
-    }
     memcpy(new->name, name.data, name.size);
     memcpy(new->text, text.data, text.size);
-    new->size = text.size;
     drop(old);
     new->next = session->prepared;
     session->prepared = new;

@@ -10,8 +10,9 @@
 #include "sql.h"
 
 enum {
-    SQL_PREPARED_MAX = 32,             /* of one session */
-    SQL_PREPARED_TEXT_MAX = 64 * 1024, /* bytes */
+    SQL_PREPARED_MAX = 32,                    /* of one session */
+    SQL_PREPARED_TEXT_MAX = 64 * 1024,        /* bytes */
+    SQL_PREPARED_TOTAL_MAX = 16 * 1024 * 1024 /* of all sessions' together */
 };
 
 struct sql_prepared {

@@ -299,6 +299,28 @@ def test_statements_are_prepared_as_text():
         refused(1243, "HY000", w.query, "EXECUTE sum")
 
 
+def test_statements_prepared_as_text_have_one_ceiling():
+    with node_with() as node:
+        sessions = [ann(node) for _ in range(9)]
+        long = "SELECT 1 /*" + "x" * 65000 + "*/"
+
+        def prepare(w, i):
+            w.query(f"PREPARE s{i} FROM '{long}'")
+
+        for w in sessions[:8]:
+            for i in range(32):
+                prepare(w, i)
+        prepare(sessions[8], 0)  # 16 MiB are 257 of them
+        assert "all sessions" in refused(1461, "42000", prepare, sessions[8], 1)
+        sessions[0].command(0x1F)  # COM_RESET_CONNECTION
+        sessions[0].ok()
+        sessions[1].query("DEALLOCATE PREPARE s1")
+        sessions[2].close()
+        for i in range(32):
+            prepare(sessions[0], i)
+        prepare(sessions[1], 1)
+
+
 def test_arguments_may_be_variables_and_are_recorded():
     with node_with() as node, local(node) as w:
         w.query("SET @id = 10001, @all = 'ALL', @script = 'System.print(1)',"
