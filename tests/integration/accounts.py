@@ -179,6 +179,13 @@ def value(w, text):
     return w.query(text)[0][0]
 
 
+def waits_for_lock(watcher, other):
+    """None until it has sent its statement."""
+    info = value(watcher, "SELECT info FROM information_schema.processlist "
+                 f"WHERE id = {other.id}")
+    return info is not None and b"GET_LOCK" in info
+
+
 def test_user_locks_are_held_waited_for_and_given_back():
     with node_with() as node:
         a, b = ann(node), ann(node)
@@ -193,14 +200,12 @@ def test_user_locks_are_held_waited_for_and_given_back():
         assert value(b, "SELECT RELEASE_LOCK('other')") is None
         assert value(a, "SELECT RELEASE_LOCK('job')") == b"1"
         b.command(3, b"SELECT GET_LOCK('job', 60)")
-        wait_for(lambda: b"GET_LOCK" in value(a, "SELECT GROUP_CONCAT(info) "
-                 f"FROM information_schema.processlist WHERE id = {b.id}"))
+        wait_for(lambda: waits_for_lock(a, b))
         assert value(a, "SELECT RELEASE_ALL_LOCKS()") == b"1"
         assert b.result() == [[b"1"]]
         assert value(a, "SELECT GET_LOCK('mine', 0)") == b"1"
         b.command(3, b"SELECT GET_LOCK('mine', -1)")
-        wait_for(lambda: b"GET_LOCK" in value(a, "SELECT GROUP_CONCAT(info) "
-                 f"FROM information_schema.processlist WHERE id = {b.id}"))
+        wait_for(lambda: waits_for_lock(a, b))
         a.query(f"KILL QUERY {b.id}")
         refused(1317, "70100", b.result)
         b.close()  # and what it had
