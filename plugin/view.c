@@ -13,15 +13,15 @@
 #include "tree.h"
 
 const struct view_form view_forms[] = {
-    {"dot", false, true, false, false, profile_dot},
-    {"text", false, true, false, false, profile_text},
-    {"top", false, true, false, true, profile_top},
-    {"tree", false, true, false, true, profile_tree},
-    {"collapsed", false, true, false, true, profile_collapsed},
-    {"flamegraph", true, true, false, true, profile_flamegraph, true},
-    {"svg", true, true, false, true, graphviz_svg, true},
-    {"pprof", true, true, true, true, profile_pprof},
-    {"raw", false, false, false, false, profile_raw},
+    {"dot", false, true, false, false, false, profile_dot},
+    {"text", false, true, false, false, false, profile_text},
+    {"top", false, true, false, true, false, profile_top},
+    {"tree", false, true, false, true, false, profile_tree},
+    {"collapsed", false, true, false, true, false, profile_collapsed},
+    {"flamegraph", true, true, false, true, true, profile_flamegraph},
+    {"svg", true, true, false, true, true, graphviz_svg},
+    {"pprof", true, true, true, true, false, profile_pprof},
+    {"raw", false, false, false, false, false, profile_raw},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

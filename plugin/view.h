@@ -23,10 +23,10 @@ struct view_form {
     bool takes_options;
     bool places;      /* shows files and lines, whatever the granularity */
     bool whole_names; /* shows functions with their arguments */
+    bool xml;         /* though no lines, a text all the same */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
-    bool xml; /* though no lines, a text all the same */
 };
 
 extern const struct view_form view_forms[];

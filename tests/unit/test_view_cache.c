@@ -95,15 +95,15 @@ render_nothing(const struct profile *profile,
     return -1;
 }
 
-static const struct view_form echo = {"echo", false, true,
+static const struct view_form echo = {"echo", false, true,       false,
                                       false,  false, render_echo};
-static const struct view_form slow = {"slow", false, true,
+static const struct view_form slow = {"slow", false, true,         false,
                                       false,  false, render_slowly};
-static const struct view_form large = {"large", true,  true,
+static const struct view_form large = {"large", true,  true,        false,
                                        false,   false, render_large};
-static const struct view_form fails = {"fails", false, true,
+static const struct view_form fails = {"fails", false, true,          false,
                                        false,   false, render_nothing};
-static const struct view_form plain = {"plain", false, false,
+static const struct view_form plain = {"plain", false, false,      false,
                                        false,   false, render_echo};
 
 /* A new snapshot, of so many bytes. */
