@@ -142,7 +142,8 @@ def only_sha2(node, user):
 
 
 def write(node, settings, cluster):
-    node.settings = f"[node]\nlisten = 127.0.0.1:0\n{settings}{CLUSTER}{cluster}"
+    node.settings = ("[node]\nlisten = 127.0.0.1:0\nlogin_failures = 0\n"
+                     f"{settings}{CLUSTER}{cluster}")
     node.write(USERS)
     only_sha2(node, "bob")
 
