@@ -273,8 +273,9 @@ find_user(const struct safe *safe, struct reader *in, struct login *login,
         return malformed(err);
     if (safe->config.users)
         return users_find(safe->config.users, login->name, &login->user, err);
-    error_set(err, ER_UNKNOWN,
-              "nobody can log in: the configuration could not be read");
+    error_set(
+        err, ER_UNKNOWN,
+        "no password can be checked: the configuration could not be read");
     return -1;
 }
 
