@@ -129,6 +129,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     wake_init(&server->killed, &server->wakes, on_killed);
+    wake_init(&server->logins_more, &server->wakes, session_read_logins);
     pthread_mutex_init(&server->lock, NULL);
     registry_init(&server->registry, wake_waker(&server->killed));
     server_learn_name(server);
@@ -409,6 +410,7 @@ void
 server_fini(struct server *server)
 {
     wake_forget(&server->killed);
+    wake_forget(&server->logins_more);
     wakes_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);

@@ -82,6 +82,8 @@ struct server {
     size_t owed;             /* bytes that they have not read yet */
     size_t prepared;         /* and that their prepared statements take */
     struct server_logins logins[TRANSPORTS];
+    struct wake logins_more; /* those by TCP are read on */
+    bool logins_wait;        /* until then they are not */
     struct watchdog watchdog;
     uv_timer_t tick;  /* runs only while there are sessions */
     uint64_t pace_ms; /* of it; 0: it does not run */

@@ -423,8 +423,7 @@ takes_packets(const struct session *s)
 static bool
 is_time_up(const struct session *s)
 {
-    return packet_waiting(&s->in) > 0 &&
-           uv_hrtime() / 1000000 >= uv_now(s->server->loop) + TURN_MS;
+    return uv_hrtime() / 1000000 >= uv_now(s->server->loop) + TURN_MS;
 }
 
 static void
@@ -451,7 +450,7 @@ process(struct session *s)
             take_packet(s, payload);
         else
             framing_fault(s, state);
-        if (takes_packets(s) && is_time_up(s))
+        if (takes_packets(s) && packet_waiting(&s->in) > 0 && is_time_up(s))
             pause_input(s);
     }
 }
@@ -481,14 +480,22 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         session_turn(s);
 }
 
+static bool
+waits_for_logins(const struct session *s)
+{
+    return s->server->logins_wait && s->transport == TRANSPORT_TCP &&
+           session_is_logging_in(s->state);
+}
+
 /* Reading goes on during a statement, so that a client's end is seen; but what
  * it sends ahead has a ceiling. */
 static void
 steer_reading(struct session *s)
 {
-    bool wanted = !s->ended && (s->state == SESSION_CLOSING ||
-                                (takes_packets(s) && !s->paused) ||
-                                packet_waiting(&s->in) < FULL_BACKLOG);
+    bool wanted =
+        !s->ended && !waits_for_logins(s) &&
+        (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused) ||
+         packet_waiting(&s->in) < FULL_BACKLOG);
 
     if (s->state == SESSION_CLOSED || wanted == s->reading)
         return;
@@ -499,6 +506,33 @@ steer_reading(struct session *s)
         return;
     }
     s->reading = wanted;
+}
+
+static void
+steer_logins(struct server *server)
+{
+    struct session *next;
+
+    for (struct session *s = server->logins[TRANSPORT_TCP].first; s; s = next) {
+        next = s->login_next;
+        steer_reading(s);
+    }
+}
+
+/* A handshake with an RSA key takes milliseconds, and strangers may begin any
+ * number: once the time is up, one goes on for each time that the loop comes
+ * round. */
+static void
+share_logins(struct session *s)
+{
+    struct waker waker = wake_waker(&s->server->logins_more);
+
+    if (s->transport != TRANSPORT_TCP || s->sql || s->server->logins_wait ||
+        !is_time_up(s))
+        return;
+    s->server->logins_wait = true;
+    steer_logins(s->server);
+    waker.wake(waker.arg);
 }
 
 static void
@@ -528,10 +562,21 @@ session_turn(struct session *s)
     count_held(s, packet_waiting(&s->in));
     count_owed(s);
     steer_reading(s);
+    share_logins(s);
     watchdog_mark(&s->server->watchdog, s->entry.id);
 }
 
 /* Events from elsewhere */
+
+void
+session_read_logins(struct wake *wake)
+{
+    struct server *server =
+        (void *)((char *)wake - offsetof(struct server, logins_more));
+
+    server->logins_wait = false;
+    steer_logins(server);
+}
 
 void
 session_more(struct wake *wake)
@@ -539,29 +584,4 @@ session_more(struct wake *wake)
     struct session *s = (void *)((char *)wake - offsetof(struct session, more));
 
     session_turn(s);
-}
-
-void
-session_kill(struct session *s, enum registry_kill kill)
-{
-    if (kill == KILL_SESSION)
-        session_close(s);
-    else if (kill == KILL_QUERY)
-        statement_cancel(s, END_KILLED);
-}
-
-/* An idle client is told nothing, as by MySQL: it would take an error that
- * nothing asked for as the answer to its next command, and SQLAlchemy's
- * pre-ping, which reconnects after a closed connection, would fail. */
-void
-session_say_farewell(struct session *s)
-{
-    if (s->state == SESSION_RUNNING) {
-        statement_cancel(s, END_SHUTDOWN);
-    } else if (s->state == SESSION_READY) {
-        session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
-        session_turn(s);
-    } else if (session_is_logging_in(s->state)) {
-        session_close(s);
-    }
 }

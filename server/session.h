@@ -112,6 +112,8 @@ void session_close(struct session *session);
 void session_turn(struct session *session);
 /* The same, for session->more. */
 void session_more(struct wake *wake);
+/* For server->logins_more. */
+void session_read_logins(struct wake *wake);
 
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);

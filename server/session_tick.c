@@ -1,8 +1,33 @@
-/* session_tick.c - what a session does for nothing but the time. */
+/* session_tick.c - what a session does for others, and for the time. */
 #include "clock.h"
 #include "errors.h"
 #include "session.h"
 #include "statement.h"
+
+void
+session_kill(struct session *s, enum registry_kill kill)
+{
+    if (kill == KILL_SESSION)
+        session_close(s);
+    else if (kill == KILL_QUERY)
+        statement_cancel(s, END_KILLED);
+}
+
+/* An idle client is told nothing, as by MySQL: it would take an error that
+ * nothing asked for as the answer to its next command, and SQLAlchemy's
+ * pre-ping, which reconnects after a closed connection, would fail. */
+void
+session_say_farewell(struct session *s)
+{
+    if (s->state == SESSION_RUNNING) {
+        statement_cancel(s, END_SHUTDOWN);
+    } else if (s->state == SESSION_READY) {
+        session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
+        session_turn(s);
+    } else if (session_is_logging_in(s->state)) {
+        session_close(s);
+    }
+}
 
 static bool
 is_stalled(struct session *s, uint64_t now_ms)

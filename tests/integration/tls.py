@@ -7,6 +7,7 @@ import os
 import pwd
 import random
 import re
+import select
 import shutil
 import signal
 import socket
@@ -755,6 +756,31 @@ def test_real_clients(node):
         done = subprocess.run(["php"], input=PHP % (ca, host, node.port),
                               text=True, capture_output=True, check=True)
         assert done.stdout.startswith("TLSv1.") == (host == "127.0.0.1"), done
+
+
+def test_handshakes_of_strangers_take_turns(_):
+    """Each takes milliseconds with such a key.  Whoever is in waits for a few,
+    whatever comes at once."""
+    with Node(REAL, users=USERS, start=False) as node:
+        cert, key = node.directory + "/rsa.pem", node.directory + "/rsa.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:4096",
+                        "-nodes", "-days", "9", "-subj", "/CN=rsa", "-keyout",
+                        key, "-out", cert], check=True, capture_output=True)
+        os.chmod(key, 0o600)
+        node.settings += f"tls_cert = {cert}\ntls_key = {key}\n"
+        node.write(USERS)
+        node.start()
+        with Wire(node.socket).login() as inside:
+            strangers = [ByHand(node.tcp) for _ in range(40)]
+            for s in strangers:
+                s.wire.sock.sendall(s.request + s.outgoing.read())
+            inside.query("SELECT 1")
+            socks = [s.wire.sock for s in strangers]
+            ready = select.select(socks, [], [], 0)[0]
+            assert len(ready) < 20, len(ready)
+            for sock in socks:  # but all of them get on
+                assert sock.recv(2) == b"\x16\x03"
+                sock.close()
 
 
 def main(tests):
