@@ -164,6 +164,19 @@ START_TEST(rows_are_texts)
 }
 END_TEST
 
+/* Connector/J makes a Boolean of it only without the flag BINARY. */
+START_TEST(a_flag_is_a_truth_value_to_drivers)
+{
+    static const struct column flag = {"n", "t", "heapwire", COLUMN_TINYINT, 1};
+    static const struct cursor one = {.columns = &flag, .column_count = 1};
+
+    reply_cursor(&reply, &one);
+    EXPECT("\1\0\0\1\1\x22\0\0\2"
+           "\3def\x08heapwire\1t\1t\1n\1n\x0c\x3f\0\1\0\0\0\1\0\0\0\0\0"
+           "\5\0\0\3\xfe\0\0\x42\0");
+}
+END_TEST
+
 START_TEST(rows_of_prepared_statements_are_binary)
 {
     const struct value values[] = {{.type = VALUE_INT, .integer = 258},
@@ -268,6 +281,7 @@ main(void)
     tcase_add_test(tc, columns_end_without_eof_when_it_is_deprecated);
     tcase_add_test(tc, fields_have_an_absent_default);
     tcase_add_test(tc, rows_are_texts);
+    tcase_add_test(tc, a_flag_is_a_truth_value_to_drivers);
     tcase_add_test(tc, rows_of_prepared_statements_are_binary);
     tcase_add_test(tc, no_group_of_definitions_is_ended_that_is_empty);
     tcase_add_test(tc, a_cursor_ends_its_columns_in_both_dialects);
