@@ -156,6 +156,21 @@ string(struct inference *p)
     return out;
 }
 
+/* _utf8mb4'a', _binary x'61' */
+static struct result_type
+introduced(struct inference *p)
+{
+    bool binary = token_is(&inference_here(p)->token, "_BINARY");
+    struct result_type out = of(COLUMN_TEXT);
+
+    p->at++;
+    if (inference_here(p)->token.kind == TOKEN_STRING)
+        out = string(p);
+    else
+        p->at++;
+    return binary ? of(COLUMN_BLOB) : out;
+}
+
 /* [[database.]table.]column */
 static struct result_type
 column(struct inference *p)
@@ -215,10 +230,9 @@ word(struct inference *p)
             return of(literals[i].type);
         }
 
-    if (here->token.text.data[0] == '_' && here[1].token.kind == TOKEN_STRING) {
-        p->at++;
-        return string(p);
-    }
+    if (here->token.text.data[0] == '_' &&
+        (here[1].token.kind == TOKEN_STRING || here[1].token.kind == TOKEN_HEX))
+        return introduced(p);
     if (called &&
         (token_is(&here->token, "CAST") || token_is(&here->token, "CONVERT")))
         return infer_cast(p);

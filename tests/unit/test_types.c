@@ -39,6 +39,10 @@ static const struct {
      "bigint bigint bigint decimal double text text text null bigint bigint"},
     {"select 9223372036854775807, 9223372036854775808, 0x41, x'41', _utf8'x'",
      "bigint bigint blob blob text"},
+    {"select _binary'x' a, _BINARY 'x' 'y' b, _binary x'ff' c, _utf8mb4 x'41' "
+     "d,"
+     " ifnull(_binary'a', 'b') e",
+     "blob blob blob text blob"},
     /* operators */
     {"select 1 + 1, 1 + 1.5, 7 / 2, 7 div 2, 7.5 div 2, 7 % 4, 7 mod 4, 2 * 3",
      "bigint decimal decimal bigint bigint bigint bigint bigint"},
