@@ -40,7 +40,7 @@ check_baselines(const struct node *node, struct store *store, struct error *err)
             error_set(err, ER_UNKNOWN,
                       "a reset forgets all samples: snapshot %s and others of "
                       "this process could not be compared with later ones any "
-                      "more; delete them first, or force it",
+                      "more; delete them first, or say reset(0, true)",
                       kept[i].name);
             rc = -1;
         }

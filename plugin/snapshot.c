@@ -59,6 +59,11 @@ snapshot_is_name(const char *name, size_t size)
     return true;
 }
 
+/* Callers with words of their own cut at the semicolon. */
+#define HOW_NEVERTHELESS                                                       \
+    "a script's .force(), or the option 'force' of SELECT top(...) and its "   \
+    "like, compares them nevertheless"
+
 int
 snapshot_comparable(const struct snapshot *snapshot,
                     const struct snapshot *base, struct error *err)
@@ -69,14 +74,14 @@ snapshot_comparable(const struct snapshot *snapshot,
         a->start_ticks != b->start_ticks) {
         error_set(err, ER_UNKNOWN,
                   "snapshots %s (pid %d) and %s (pid %d) are of different "
-                  "processes; say force(true) to compare them nevertheless",
+                  "processes; " HOW_NEVERTHELESS,
                   snapshot->name, a->pid, base->name, b->pid);
         return -1;
     }
     if (snapshot->profile->rate != base->profile->rate) {
         error_set(err, ER_UNKNOWN,
                   "snapshots %s and %s have different sample rates (%llu and "
-                  "%llu bytes); say force(true) to compare them nevertheless",
+                  "%llu bytes); " HOW_NEVERTHELESS,
                   snapshot->name, base->name,
                   (unsigned long long)snapshot->profile->rate,
                   (unsigned long long)base->profile->rate);
@@ -84,8 +89,7 @@ snapshot_comparable(const struct snapshot *snapshot,
     }
     if (a->resets != b->resets) {
         error_set(err, ER_UNKNOWN,
-                  "the profile was reset between %s and %s; say force(true) "
-                  "to compare them nevertheless",
+                  "the profile was reset between %s and %s; " HOW_NEVERTHELESS,
                   base->name, snapshot->name);
         return -1;
     }

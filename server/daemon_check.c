@@ -57,8 +57,8 @@ check_file(const char *what, const char *path, int access_mode,
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         access(path, access_mode) == 0)
         return 0;
-    error_set(err, ER_WRONG_VALUE, "%s = %s: no file of use is there", what,
-              path);
+    error_set(err, ER_WRONG_VALUE, "%s = %s: no file is there that can be %s",
+              what, path, access_mode == X_OK ? "run" : "read");
     return -1;
 }
 

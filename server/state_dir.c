@@ -129,7 +129,10 @@ take_lock(struct state_dir *dir, const char *path, bool *busy,
     if (flock(dir->lock, LOCK_EX | LOCK_NB) != 0) {
         *busy = errno == EWOULDBLOCK;
         if (*busy)
-            error_set(err, ER_UNKNOWN, "another heapwired serves %s", path);
+            error_set(err, ER_UNKNOWN,
+                      "another heapwired serves %s; one node more needs an id "
+                      "(--node-id) or a state directory of its own",
+                      path);
         else
             error_sys(err, ER_UNKNOWN, "cannot lock %s/" LOCK_NAME, path);
         return -1;

@@ -98,7 +98,8 @@ def test_state_directory_has_one_heapwired():
         done = run(*node.command()[1:])
         assert done.returncode == 75, done
         assert done.stderr == (
-            f"heapwired: another heapwired serves {node.state}\n"), done
+            f"heapwired: another heapwired serves {node.state}; one node more "
+            "needs an id (--node-id) or a state directory of its own\n"), done
         assert logs_in(node.socket)
 
 

@@ -77,11 +77,11 @@ same "the list" "after before" "$(prof 'snapshots()' | cut -d ' ' -f 1 | sort | 
 contains "its description" 'program: ' "$(prof 'describe("after")')"
 prof 'pin("after")' >/dev/null
 contains "pinned" 'pinned' "$(prof 'snapshots()' | grep after)"
-refused "a reset that makes them incomparable" 'delete them first, or force it' \
+refused "a reset that makes them incomparable" 'delete them first, or say reset(0, true)' \
     'HeapProf.getInstance().reset()'
 prof 'reset(18, true)' >/dev/null
 prof 'snapshot("later")' >/dev/null
-refused "other rates" 'force(true)' 'Profile.of("later").base("after").dot()'
+refused "other rates" ".force(), or the option 'force'" 'Profile.of("later").base("after").dot()'
 contains "what is forced" 'Total: ' \
     "$(show 'of("later").base("after").force().top(1)')"
 for name in before after later; do
