@@ -14,6 +14,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "memory.h"
+#include "node_status.h"
 #include "process_mappings.h"
 #include "rowset.h"
 #include "sql_session.h"
@@ -53,12 +54,15 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     controller_status(scope->session->node->controller, &status);
     if (!list)
         out->failed = true;
+    else if (status.state == NODE_GONE)
+        node_status_check(&status, &err);
     else if (status.peer == 0)
-        add_why(out, "no database is there, or it is out of sight");
+        error_set(&err, ER_UNKNOWN,
+                  "no database is there, or it is out of sight");
     else
         count =
             process_mappings_read(status.peer, scope->cancelled, list, &err);
-    if (list && status.peer != 0 && count == 0)
+    if (list && count == 0)
         add_why(out, err.text);
     for (size_t i = 0; i < count; i++)
         add_mapping(out, &list[i]);

@@ -104,6 +104,8 @@ same "how it died" "$told" "$(sql "$death")"
 history=$(samples)
 check
 sql 'select state from heapwire.nodes' | grep -q gone || fault "not gone"
+contains "its mappings are gone, too" "it was killed by signal 9" \
+    "$(sql 'select name from heapwire.mappings')"
 same "nothing more is sampled" "$history" "$(sleep 2; samples)"
 last=$(taken | tail -n 1 | cut -d' ' -f1)
 contains "the snapshots are served" digraph \
