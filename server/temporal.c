@@ -256,8 +256,8 @@ temporal_read_time(struct reader *r, struct temporal *out)
         days = reader_u32(r);
         read_clock(r, &t, size == TIME_FULL);
     }
-    if (days > TEMPORAL_DAYS_MAX)
-        return false; /* some clients make no days of hours */
+    if (days > TEMPORAL_DAYS_MAX || t.hour >= HOURS_A_DAY)
+        return false;
     t.hour += days * HOURS_A_DAY;
     *out = t;
     return in_range(&t, true);

@@ -176,26 +176,6 @@ START_TEST(temporal_values_go_around)
 }
 END_TEST
 
-/* mysql-connector-python's are not days and hours, but hours. */
-START_TEST(hours_may_be_more_than_a_day)
-{
-    static const struct {
-        const char bytes[10];
-        uint32_t hour; /* 0: it is refused */
-    } times[] = {
-        {"\x08\0\0\0\0\0\x1e\1\2", 30},  {"\x08\0\1\0\0\0\x1e\1\2", 54},
-        {"\x08\0\0\0\0\0\xff\1\2", 255}, {"\x08\0\x22\0\0\0\x17\1\2", 839},
-        {"\x08\0\x22\0\0\0\x18\1\2", 0}, {"\x08\0\x23\0\0\0\0\1\2", 0}};
-    struct reader r = reader_of(times[_i].bytes, 9);
-    struct temporal t;
-
-    ck_assert_int_eq(temporal_read_time(&r, &t), times[_i].hour != 0);
-    ck_assert(reader_done(&r));
-    if (times[_i].hour)
-        ck_assert_uint_eq(t.hour, times[_i].hour);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -207,7 +187,6 @@ main(void)
                         sizeof(cells) / sizeof(cells[0]));
     tcase_add_test(tc, the_bitmap_has_as_many_bytes_as_it_needs);
     tcase_add_loop_test(tc, temporal_values_go_around, 0, 60);
-    tcase_add_loop_test(tc, hours_may_be_more_than_a_day, 0, 6);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
