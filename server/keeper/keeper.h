@@ -6,8 +6,8 @@
  * questions: what runs SQL never has them in its memory.  Calls may come from
  * any thread, one is under way at a time, and each ends within
  * KEEPER_ANSWER_MS (KEEPER_FILES_MS where it reads files): they take tens of
- * microseconds, so that the loop waits for them.  A keeper that is late, or
- * breaks its word, is killed; until there is another, calls fail at once.
+ * microseconds, so that the loop waits for them.  A keeper that is late is
+ * killed; until there is another, calls fail at once.
  */
 #ifndef HW_KEEPER_H
 #define HW_KEEPER_H

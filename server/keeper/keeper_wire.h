@@ -25,8 +25,10 @@ enum {
     KEEPER_QUESTION_MAX = 2048,
     KEEPER_ANSWER_MAX = 8 * 1024 * 1024, /* PEERS_MAX peers, USERS_MAX users */
     KEEPER_ANSWER_MS = 2000,             /* what an answer may take, */
-    KEEPER_FILES_MS = 20 * 1000,         /* and one for which files are read */
-    KEEPER_SIGNATURE_MAX = 1024          /* RSA of 8192 bits */
+    /* And one for which files are read: a reload, on the loop, asks for two,
+     * which must stay well below heapwire-run's heartbeat. */
+    KEEPER_FILES_MS = 5000,
+    KEEPER_SIGNATURE_MAX = 1024 /* RSA of 8192 bits */
 };
 
 enum keeper_call {
