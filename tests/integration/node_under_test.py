@@ -22,6 +22,14 @@ def wait_for(what, seconds=15, step=0.02):
         time.sleep(step)
 
 
+def check_loop(log):
+    """The watchdog's word on the event loop.  A virtual machine's processor
+    time has what its host took away: a short fault counts once it comes again
+    (hold_up.py, which looks for such, forgives none)."""
+    still = re.findall("stood still for ([0-9]+) ms.*", log)
+    assert len(still) < 3 and all(int(ms) < 100 for ms in still), still
+
+
 class Node:
     def __init__(self, program=FAKE, listen="127.0.0.1:0", users=(),
                  settings="", arguments=(), start=True, wrapper=(),
@@ -122,9 +130,8 @@ class Node:
             status = self.stop()
             if kind is None:
                 assert status == 0, (status, self.stderr())
-                still = (self.program == REAL and  # the fake works on the loop
-                         re.findall(".*stood still.*", self.log()))
-                assert not still, still  # the watchdog's word on the loop
+                if self.program == REAL:  # the fake works on the loop
+                    check_loop(self.log())
             else:
                 print(self.log()[-3000:], self.stderr()[-6000:])
         finally:
