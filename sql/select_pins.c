@@ -9,12 +9,14 @@
 #include "cluster_name.h"
 #include "controller.h"
 #include "diff.h"
+#include "emptiness.h"
 #include "errors.h"
 #include "functions.h"
 #include "memory.h"
 #include "profile.h"
 #include "select_wait.h"
 #include "store.h"
+#include "view_options.h"
 #include "warnings.h"
 
 static struct store *
@@ -302,6 +304,21 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
 
 /* ---- for tables ---- */
 
+/* That there are no rows is no answer to why. */
+static void
+tell_empty(struct handle *handle, struct select_pin *pin)
+{
+    static const struct view_options plain;
+    char why[EMPTINESS_TEXT];
+
+    if (pin->told || pin->difference || pin->profile->samples > 0 ||
+        pin->profile->accumulated || !handle->session)
+        return;
+    warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s", pin->label,
+                 emptiness_text(pin->profile, &plain, true, why));
+    pin->told = true;
+}
+
 int
 select_pin(struct handle *handle, const char *name, const char *base,
            struct select_pin **out)
@@ -325,6 +342,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
     handle->failed = handle->failed || rc == SQLITE_ERROR;
     if (rc != SQLITE_OK)
         return rc;
+    tell_empty(handle, pin);
     pin->readers++;
     pin->used = ++handle->wait->pins.uses;
     *out = pin;

@@ -34,7 +34,7 @@ struct select_pin {
     const char *base;              /* likewise; NULL: no difference */
     size_t number;                 /* in the statement; 0: the fresh one */
     unsigned readers;              /* who must not lose it */
-    bool told;                     /* that it cannot be read */
+    bool told;                     /* that it cannot be read, or is empty */
     uint64_t used;                 /* when it was asked for; a count */
     struct select_pin *of, *since; /* of a difference; or */
     uint64_t serial;               /* of a kept one; 0: it is not */

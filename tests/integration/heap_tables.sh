@@ -8,6 +8,9 @@ MALLOC_CONF="prof_final:true,prof_prefix:$work/final"
 export MALLOC_CONF
 start_redis
 unset MALLOC_CONF
+same "no rows come with their reason" \
+    "Warning	1105	snapshot 'now': profiling is not active" \
+    "$(sql 'select function from heapwire.heap_functions; show warnings')"
 prof 'enable_prof()' >/dev/null
 load_redis 60000
 socket=$work/node/mysql.sock
