@@ -36,7 +36,7 @@ enum {
     SELECT_VALUE_MAX = 256 * 1024, /* bytes: what a call takes is bounded */
     SELECT_SHORT_MAX = 4096,       /* likewise, while handle_allow bounds it */
     SELECT_DEPTH_MAX = 500,        /* of an expression */
-    SELECT_COMPOUNDS_MAX = 50      /* of UNION */
+    SELECT_COMPOUNDS_MAX = 128     /* of UNION */
 };
 
 /* A prepared statement and when it was used last; NULL: none. */

@@ -210,7 +210,7 @@ static const struct {
     {"parser stack overflow", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
     {"Expression tree is too large", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
     {"too many terms in compound SELECT", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'UNION of more than 50 "
+     "This version of heapwire doesn't yet support 'UNION of more than 128 "
      "SELECTs'; select from fewer at once"},
     {"Regex error", ER_REGEX, NULL},
     {"Incorrect arguments to", ER_WRONG_ARGUMENTS, NULL},
