@@ -44,6 +44,15 @@ produce_variables(const struct catalog_scope *scope, struct rowset *out)
         add_variable(scope, &variables[i], out);
 }
 
+static void
+produce_global_variables(const struct catalog_scope *scope, struct rowset *out)
+{
+    struct catalog_scope global = *scope;
+
+    global.global = true;
+    produce_variables(&global, out);
+}
+
 static const struct catalog_column name_and_value[] = {
     {"Variable_name", &type_name}, {"Value", &type_text}};
 
@@ -68,7 +77,7 @@ const struct catalog_table table_performance_global_variables = {
     "",
     CATALOG_COLUMNS(performance_columns),
     0,
-    produce_variables};
+    produce_global_variables};
 
 static uint64_t
 count_sessions(const struct sql_session *session)

@@ -221,6 +221,12 @@ def start_statements(path):
 
 def needed_values(path):
     cursor = pymysql.connect(unix_socket=path, user="root").cursor()
+    ask(cursor, "SET max_execution_time = 5000")
+    for table, expected in ("session", "5000"), ("global", "0"):
+        same(f"{table}_variables", [(expected,)], ask(
+            cursor, f"SELECT VARIABLE_VALUE FROM performance_schema.{table}_"
+            "variables WHERE VARIABLE_NAME = 'max_execution_time'")[1])
+    ask(cursor, "SET max_execution_time = DEFAULT")
     # TypeORM's getTables(): a branch of a UNION for each table there is.
     tables = ask(cursor, "SELECT table_schema, table_name FROM "
                  "information_schema.tables")[1]
