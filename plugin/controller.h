@@ -37,6 +37,7 @@ struct controller_options {
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct guard_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
+    bool unprepared;               /* databases are started without prof:true */
     void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
@@ -65,6 +66,7 @@ struct node_status {
      * 0: it did not, or somebody has switched it on since. */
     int64_t unguarded_ms;
     struct risk_options risks;
+    bool unprepared; /* by the configuration: profiling = off */
     int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 

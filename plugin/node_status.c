@@ -39,6 +39,17 @@ node_status_check(const struct node_status *status, struct error *err)
     return -1;
 }
 
+/* Nothing is wrong with the database then. */
+static void
+say_unprepared(const struct agent_hello *hello, struct error *err)
+{
+    error_set(err, ER_UNKNOWN,
+              "heap profiling is not prepared in %s (pid %d), for the "
+              "configuration has profiling = off; set profiling = prepared "
+              "(heapwire-run --profiling prepared) and restart the database",
+              hello->exe, hello->pid);
+}
+
 int
 node_status_check_job(const struct node_status *status, enum job_kind kind,
                       struct error *err)
@@ -53,7 +64,9 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     case AGENT_PROF_OFF:
         if (kind == JOB_GET_ACTIVE)
             return 0; /* "false" is the plain truth */
-        if (hello->secure)
+        if (status->unprepared)
+            say_unprepared(hello, err);
+        else if (hello->secure)
             error_set(err, ER_UNKNOWN,
                       "heap profiling is off in %s (pid %d): it runs with "
                       "raised privileges, so jemalloc %s ignores %s; compile "
@@ -79,11 +92,14 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                   hello->version, hello->exe, hello->pid);
         return -1;
     default:
-        error_set(err, ER_UNKNOWN,
-                  "%s (pid %d) does not allocate through jemalloc: heap "
-                  "profiling needs it; start the database with libjemalloc "
-                  "preloaded (heapwire-run --jemalloc auto)",
-                  hello->exe, hello->pid);
+        if (status->unprepared)
+            say_unprepared(hello, err);
+        else
+            error_set(err, ER_UNKNOWN,
+                      "%s (pid %d) does not allocate through jemalloc: heap "
+                      "profiling needs it; start the database with libjemalloc "
+                      "preloaded (heapwire-run --jemalloc auto)",
+                      hello->exe, hello->pid);
         return -1;
     }
 }

@@ -45,6 +45,9 @@ enum {
     CONFIG_DEFAULT_HEARTBEAT_S = 30,
     CONFIG_HEARTBEAT_MIN_S = 3,
     CONFIG_HEARTBEAT_MAX_S = 24 * 3600,
+    CONFIG_DEFAULT_START_S = 20,
+    CONFIG_START_MAX_S = 24 * 3600,
+    CONFIG_NAME_MAX = 255, /* of an allocator or process that is named */
     CONFIG_DEFAULT_GUARD_S = 60,
     CONFIG_GUARD_MIN_S = 5, /* it is heard of each two seconds */
     CONFIG_DEFAULT_BUDGET = 1,
@@ -63,6 +66,14 @@ struct config_address {
     uint16_t port; /* 0: any free one */
 };
 
+/* Whether the database's jemalloc samples from the start, is prepared to, or is
+ * left alone. */
+enum config_profiling {
+    CONFIG_PROFILING_PREPARED,
+    CONFIG_PROFILING_ON,
+    CONFIG_PROFILING_OFF
+};
+
 struct config {
     uint32_t node_id;
     struct config_address listen;
@@ -73,6 +84,12 @@ struct config {
     char user[64]; /* "" stays who it is */
     char exe[CONFIG_PATH_MAX];
     char jemalloc[CONFIG_PATH_MAX];
+    /* Of the database's start, like the two above: heapwire-run's. */
+    enum config_profiling profiling;
+    char allocator[CONFIG_PATH_MAX];   /* "auto", or which */
+    char mallctl[CONFIG_PATH_MAX];     /* where it is; "": to be found */
+    char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */
+    uint32_t start_timeout_s; /* for the database to reach its main; 0: any */
     char log[CONFIG_PATH_MAX];
     char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own */
     char tls_key[CONFIG_PATH_MAX];

@@ -342,6 +342,7 @@ start_controller(struct daemon *d, struct error *err)
         .node_id = d->config.node_id,
         .budget_percent = d->config.budget_percent,
         .guard_s = d->config.guard_s,
+        .unprepared = d->config.profiling == CONFIG_PROFILING_OFF,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,

@@ -2,8 +2,8 @@
  * setting.c - see setting.h.
  *
  * One row per setting: each sets its field or says what is allowed.  Those of
- * [snapshots] are in setting_snapshots.c, those of [cluster] in
- * setting_cluster.c.
+ * the database's start are in setting_database.c, those of [snapshots] in
+ * setting_snapshots.c, those of [cluster] in setting_cluster.c.
  */
 #include "setting.h"
 
@@ -192,25 +192,6 @@ set_user(struct config *c, const char *value, struct error *err)
 }
 
 static int
-set_exe(struct config *c, const char *value, struct error *err)
-{
-    return setting_path(c->exe, CONFIG_PATH_MAX - 1, value, err);
-}
-
-static int
-set_jemalloc(struct config *c, const char *value, struct error *err)
-{
-    if (strcmp(value, "auto") == 0 || strcmp(value, "no") == 0) {
-        snprintf(c->jemalloc, sizeof(c->jemalloc), "%s", value);
-        return 0;
-    }
-    if (!strchr(value, '/'))
-        return setting_wrong(err,
-                             "must be auto, no, or the path of libjemalloc");
-    return setting_path(c->jemalloc, CONFIG_PATH_MAX - 1, value, err);
-}
-
-static int
 set_log(struct config *c, const char *value, struct error *err)
 {
     if (strcmp(value, "stderr") == 0 || strcmp(value, "syslog") == 0) {
@@ -349,8 +330,14 @@ static const struct setting {
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", set_state_dir},
     [CONFIG_SOCKET] = {"socket", "socket", set_socket},
     [CONFIG_USER] = {"user", "user", set_user},
-    [CONFIG_EXE] = {"exe", "exe", set_exe},
-    [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", set_jemalloc},
+    [CONFIG_EXE] = {"exe", "exe", setting_set_exe},
+    [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", setting_set_jemalloc},
+    [CONFIG_PROFILING] = {"profiling", "profiling", setting_set_profiling},
+    [CONFIG_ALLOCATOR] = {"allocator", "allocator", setting_set_allocator},
+    [CONFIG_MALLCTL] = {"mallctl", "mallctl", setting_set_mallctl},
+    [CONFIG_PROCESS] = {"process", "process", setting_set_process},
+    [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout",
+                              setting_set_start_timeout},
     [CONFIG_LOG] = {"log", "log", set_log},
     [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout,
                         true},
@@ -454,7 +441,7 @@ setting_defaults(struct config *config)
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
-    snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
+    setting_default_database(config);
     config_cluster_defaults(&config->cluster);
 }
 
@@ -497,11 +484,11 @@ setting_print(const struct config *c, FILE *out)
 
     config_address_text(&c->listen, address, sizeof(address));
     fprintf(out,
-            "id=%u\nlisten=%s\nstate_dir=%s\nsocket=%s\nuser=%s\nexe=%s\n"
-            "jemalloc=%s\nlog=%s\ntls_cert=%s\ntls_key=%s\nrequire_tls=%s\n",
-            c->node_id, address, c->state_dir, c->socket, c->user, c->exe,
-            c->jemalloc, c->log, c->tls_cert, c->tls_key,
-            config_requires_tls(c) ? "yes" : "no");
+            "id=%u\nlisten=%s\nstate_dir=%s\nsocket=%s\nuser=%s\n"
+            "log=%s\ntls_cert=%s\ntls_key=%s\nrequire_tls=%s\n",
+            c->node_id, address, c->state_dir, c->socket, c->user, c->log,
+            c->tls_cert, c->tls_key, config_requires_tls(c) ? "yes" : "no");
+    setting_print_database(c, out);
     fprintf(out,
             "statement_timeout=%u\nmax_connections=%u\nidle_timeout=%u\n"
             "login_failures=%u\n",

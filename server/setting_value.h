@@ -1,6 +1,6 @@
 /*
- * setting_value.h - how values of settings are read, and those of [snapshots]
- * and [cluster].
+ * setting_value.h - how values of settings are read, and those of the
+ * database's start, of [snapshots] and of [cluster].
  *
  * For setting.c, config_cluster.c and their parts; others include setting.h.
  */
@@ -29,6 +29,20 @@ int setting_address(const char *value, struct config_address *out);
 /* Made absolute; out has CONFIG_PATH_MAX bytes, of which max are used.  -1 with
  * *err. */
 int setting_path(char *out, size_t max, const char *value, struct error *err);
+
+/* setting_database.c; -1 with *err. */
+int setting_set_exe(struct config *c, const char *value, struct error *err);
+int setting_set_jemalloc(struct config *c, const char *value,
+                         struct error *err);
+int setting_set_profiling(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_allocator(struct config *c, const char *value,
+                          struct error *err);
+int setting_set_mallctl(struct config *c, const char *value, struct error *err);
+int setting_set_process(struct config *c, const char *value, struct error *err);
+int setting_set_start_timeout(struct config *c, const char *value,
+                              struct error *err);
+void setting_default_database(struct config *c);
 
 /* setting_snapshots.c; -1 with *err. */
 int setting_set_keep(struct config *c, const char *value, struct error *err);
@@ -70,6 +84,7 @@ int setting_secret(const char *value, char *out, struct error *err);
 int setting_role(const char *value, enum peer_role *out, struct error *err);
 
 /* In the form of setting_print. */
+void setting_print_database(const struct config *c, FILE *out);
 void setting_print_snapshots(const struct config *c, FILE *out);
 void setting_print_cluster(const struct config *c, FILE *out);
 

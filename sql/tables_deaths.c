@@ -151,7 +151,9 @@ static const struct catalog_column deaths[] = {
     {"resident", &type_bigint, "Likewise, by jemalloc's count"},
     {"allocator_sampled", &type_time,
      "When these two were taken, UTC: up to ten seconds before rss was"},
-    {"last_snapshot", &type_name, "The newest of its life that is kept"},
+    {"last_snapshot", &type_name,
+     "The newest of its life that is kept; NULL: there is none, as where "
+     "profiling was not on (profiling = on: from the start)"},
 };
 
 const struct catalog_table table_deaths = {

@@ -11,9 +11,10 @@
 
 enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's own limit per string */
 
-#define PRELOAD   "LD_PRELOAD"
-#define PROFILING "prof:true,prof_active:false"
-#define COUNTED   ",prof_stats:true"
+#define PRELOAD "LD_PRELOAD"
+#define READY   "prof:true,prof_active:false"
+#define ACTIVE  "prof:true,prof_active:true"
+#define COUNTED ",prof_stats:true"
 
 static const char *const malloc_options[] = {"MALLOC_CONF", "JE_MALLOC_CONF",
                                              "_RJEM_MALLOC_CONF"};
@@ -143,13 +144,18 @@ or_empty(const char *text)
 }
 
 int
-environment_profiling(struct environment *env, bool counted, struct error *err)
+environment_profiling(struct environment *env, bool active, bool counted,
+                      struct error *err)
 {
+    const char *options = active    ? counted ? ACTIVE COUNTED : ACTIVE
+                          : counted ? READY COUNTED
+                                    : READY;
+
     for (size_t i = 0; i < MALLOC_OPTIONS; i++) {
         const char *name = malloc_options[i];
 
-        if (join(env, name, counted ? PROFILING COUNTED : PROFILING, ",",
-                 or_empty(environment_get(env, name)), err) != 0)
+        if (join(env, name, options, ",", or_empty(environment_get(env, name)),
+                 err) != 0)
             return -1;
     }
     return 0;

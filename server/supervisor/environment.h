@@ -25,10 +25,10 @@ void environment_unset(struct environment *env, const char *name);
 /* Takes out what is meant for the database alone: preloads, malloc options. */
 void environment_clean(struct environment *env);
 
-/* jemalloc with its profiler ready and off, under every name that a build may
- * read; the user's own options come later and win.  counted: it is one that can
- * count its samples (prof_stats). */
-int environment_profiling(struct environment *env, bool counted,
+/* jemalloc with its profiler ready, and on if it is to be active, under every
+ * name that a build may read; the user's own options come later and win.
+ * counted: it is one that can count its samples (prof_stats). */
+int environment_profiling(struct environment *env, bool active, bool counted,
                           struct error *err);
 
 /* Appends library to LD_PRELOAD. */

@@ -124,6 +124,12 @@ find_jemalloc(char out[PATH_MAX])
 }
 
 static bool
+profiling_is(const struct run *run, const char *wish)
+{
+    return strcmp(run->options.value[SETTING_PROFILING], wish) == 0;
+}
+
+static bool
 has_own_allocator(const struct run *run)
 {
     const char *preload = environment_get(&run->database, "LD_PRELOAD");
@@ -142,7 +148,7 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
         return NULL;
     if (*wish && strcmp(wish, "auto") != 0)
         return wish;
-    if (has_own_allocator(run))
+    if (profiling_is(run, "off") || has_own_allocator(run))
         return NULL;
     if (find_jemalloc(found))
         return found;
@@ -185,8 +191,9 @@ prepare_environments(struct run *run, struct error *err)
     const char *jemalloc = choose_jemalloc(run, found);
 
     warn_about(run);
-    if (environment_profiling(database, counts_samples(run, jemalloc), err) !=
-            0 ||
+    if ((!profiling_is(run, "off") &&
+         environment_profiling(database, profiling_is(run, "on"),
+                               counts_samples(run, jemalloc), err) != 0) ||
         environment_preload(database, run->library, err) != 0 ||
         (jemalloc && environment_preload(database, jemalloc, err) != 0) ||
         environment_set(database, AGENT_ENV_EXE, run->exe, err) != 0 ||

@@ -39,6 +39,20 @@ static const struct {
     [SETTING_JEMALLOC] = {"jemalloc", "auto|no|PATH", "jemalloc",
                           "preload libjemalloc (auto: unless the database "
                           "has its own)"},
+    [SETTING_PROFILING] = {"profiling", "on|prepared|off", "profiling",
+                           "from the start, ready to be switched on "
+                           "(prepared), or nothing is set"},
+    [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
+                           "which one, where there are several: its mallctl, "
+                           "or its file (auto)"},
+    [SETTING_MALLCTL] = {"mallctl", "[FILE:]WHERE", "mallctl",
+                         "symbol or address of mallctl, where it is not "
+                         "found"},
+    [SETTING_PROCESS] = {"process", "parent|child|NAME", "process",
+                         "which process of the database (parent)"},
+    [SETTING_START_TIMEOUT] = {"start-timeout", "S", "start_timeout",
+                               "seconds in which the database reaches its "
+                               "main (20); 0: not watched"},
     [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
     [SETTING_TIMEOUT] = {"statement-timeout", "S", "statement_timeout",
                          "seconds a statement may run (60)"},

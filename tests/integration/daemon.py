@@ -40,8 +40,9 @@ def test_check(directory):
     assert done.stdout.startswith(
         f"id=7\nlisten=[::1]:99\nstate_dir={state}\n"
         f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
-        f"exe=/bin/sh\njemalloc=auto\nlog={state}/heapwired.log\n"
-        "tls_cert=\ntls_key=\nrequire_tls=no\n")
+        f"log={state}/heapwired.log\ntls_cert=\ntls_key=\nrequire_tls=no\n"
+        "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\nallocator=auto\n"
+        "mallctl=\nprocess=parent\nstart_timeout=20\n")
     for line in ("statement_timeout=60", "max_connections=1024",
                  "idle_timeout=28800", "login_failures=10",
                  "linger=900", "heartbeat=30", "profiler.budget_percent=1",

@@ -87,6 +87,13 @@ $ready $ready" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
         <"$WORK/environ") $(field _RJEM_MALLOC_CONF <"$WORK/environ")"
 
+$start --profiling on -- env >"$WORK/environ"
+expect "profiling = on" "$(echo "$ready" | sed s/false/true/)" \
+    "$(field MALLOC_CONF <"$WORK/environ")"
+$start --profiling off -- env >"$WORK/environ"
+expect "profiling = off" "$ours" "$(grep -E '(MALLOC_CONF|LD_PRELOAD)=' \
+    "$WORK/environ" | cut -d= -f2)"
+
 # Statuses, streams, arguments.
 $start -- sh -c 'exit 7'
 expect "status" 7 $?
@@ -211,6 +218,31 @@ ran "cannot create" --state-dir /proc/nowhere/state
 (umask 077; $start --state-dir "$WORK/c/d/state" -- true) || fail "c/d/state"
 expect "modes" "700 700" \
     "$(stat -c %a "$WORK/a/b/state" "$WORK/c/d/state" | xargs)"
+
+# Profiling from the start; and none, which says what to set.
+for profiling in on off; do
+    $start --profiling $profiling -- redis-server $conf >"$WORK/log" 2>&1 &
+    runner=$!
+    started $runner
+    eventually 10 serving || fail "profiling $profiling: $(cat "$WORK/log")"
+    state() { sql -e "ADMIN EXECUTE ON 10001 \
+        'System.print(HeapProf.getInstance().state())'" >"$WORK/out" 2>&1; }
+    told() { state && file_has "$WORK/out" "$1"; }
+    if [ $profiling = on ]; then
+        eventually 5 told "state: active" || fail "on: $(cat "$WORK/out")"
+    else
+        eventually 5 told "reason: .* has profiling = off; set profiling = prep" ||
+            fail "off: $(cat "$WORK/out")"
+        expect "statistics without profiling" 1 "$(sql -e \
+            'SELECT count(*) > 10 FROM heapwire.malloc_stats')"
+        sql -e "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" \
+            >"$WORK/out" 2>&1 && fail "off, but enabled"
+        file_has "$WORK/out" "has profiling = off; set profiling = prepared (" ||
+            fail "off: $(cat "$WORK/out")"
+    fi
+    kill -TERM $runner
+    wait $runner
+done
 
 # Behind a wrapper: only the named executable serves, not the shells.
 cat >"$WORK/wrapper" <<END

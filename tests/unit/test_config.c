@@ -96,6 +96,30 @@ START_TEST(how_long_heapwired_may_be_away_is_read)
 }
 END_TEST
 
+START_TEST(how_the_database_is_started_is_read)
+{
+    setting_defaults(&config);
+    ck_assert_int_eq(config.profiling, CONFIG_PROFILING_PREPARED);
+    ck_assert_str_eq(config.allocator, "auto");
+    ck_assert_str_eq(config.mallctl, "");
+    ck_assert_str_eq(config.process, "parent");
+    ck_assert_uint_eq(config.start_timeout_s, 20);
+    ck_assert_int_eq(parse("[node]\nprofiling = on\n"
+                           "allocator = _rjem_mallctl\n"
+                           "mallctl = libserver.so:0x1a2b30\n"
+                           "process = child\nstart_timeout = 2m\n"),
+                     0);
+    ck_assert_int_eq(config.profiling, CONFIG_PROFILING_ON);
+    ck_assert_str_eq(config.allocator, "_rjem_mallctl");
+    ck_assert_str_eq(config.mallctl, "libserver.so:0x1a2b30");
+    ck_assert_str_eq(config.process, "child");
+    ck_assert_uint_eq(config.start_timeout_s, 120);
+    ck_assert_int_eq(parse("[node]\nprofiling = off\nstart_timeout = 0\n"), 0);
+    ck_assert_int_eq(config.profiling, CONFIG_PROFILING_OFF);
+    ck_assert_uint_eq(config.start_timeout_s, 0);
+}
+END_TEST
+
 START_TEST(how_many_snapshots_are_kept_is_read)
 {
     setting_defaults(&config);
@@ -197,6 +221,13 @@ static const struct {
     {"[profiler]\nbudget_percent =\n", "f:2: budget_percent = : must be a"},
     {"[profiler]\nlinger = 1\n", "f:2: unknown key 'linger' in [profiler] ("},
     {"[node]\nlinger = 1w\n", "f:2: linger = 1w: must be a time such as 900"},
+    {"[node]\nprofiling = yes\n", "f:2: profiling = yes: must be on, prep"},
+    {"[node]\nprofiling =\n", "f:2: profiling = : must be on, prepared or o"},
+    {"[node]\nallocator =\n", "f:2: allocator = : must be 1 to 1023 bytes"},
+    {"[node]\nmallctl = a\tb\n", "f:2: mallctl = a\tb: must be 1 to 1023 b"},
+    {"[node]\nprocess =\n", "f:2: process = : must be 1 to 255 bytes with"},
+    {"[node]\nstart_timeout = -1\n", "f:2: start_timeout = -1: must be a ti"},
+    {"[node]\nstart_timeout = 2d\n", "f:2: start_timeout = 2d: must be a ti"},
     {"[node]\nheartbeat = 2\n", "f:2: heartbeat = 2: must be a time from 3 "},
     {"[profiler]\nguard_timeout = 4\n",
      "f:2: guard_timeout = 4: must be a time from 5 "},
@@ -458,6 +489,7 @@ main(void)
     tcase_add_test(tc, the_budget_of_profiling_is_read);
     tcase_add_test(tc, symbol_indexes_are_read);
     tcase_add_test(tc, how_many_snapshots_are_kept_is_read);
+    tcase_add_test(tc, how_the_database_is_started_is_read);
     tcase_add_test(tc, how_long_heapwired_may_be_away_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
     tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,

@@ -65,20 +65,32 @@ END_TEST
 
 START_TEST(the_users_malloc_options_come_last_and_win)
 {
-    ck_assert_int_eq(environment_profiling(&env, true, &err), 0);
+    ck_assert_int_eq(environment_profiling(&env, false, true, &err), 0);
     ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
                      "prof:true,prof_active:false,prof_stats:true,narenas:1");
     ck_assert_int_eq(environment_set(&env, "MALLOC_CONF", "narenas:1", &err),
                      0);
     environment_unset(&env, "JE_MALLOC_CONF");
     environment_unset(&env, "_RJEM_MALLOC_CONF");
-    ck_assert_int_eq(environment_profiling(&env, false, &err), 0);
+    ck_assert_int_eq(environment_profiling(&env, false, false, &err), 0);
     ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
                      "prof:true,prof_active:false,narenas:1");
     ck_assert_str_eq(environment_get(&env, "JE_MALLOC_CONF"),
                      "prof:true,prof_active:false");
     ck_assert_str_eq(environment_get(&env, "_RJEM_MALLOC_CONF"),
                      "prof:true,prof_active:false");
+}
+END_TEST
+
+START_TEST(profiling_from_the_start_is_active)
+{
+    ck_assert_int_eq(environment_profiling(&env, true, true, &err), 0);
+    ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
+                     "prof:true,prof_active:true,prof_stats:true,narenas:1");
+    ck_assert_int_eq(environment_profiling(&env, true, false, &err), 0);
+    ck_assert_str_eq(environment_get(&env, "_RJEM_MALLOC_CONF"),
+                     "prof:true,prof_active:true,"
+                     "prof:true,prof_active:true,prof_stats:true");
 }
 END_TEST
 
@@ -102,7 +114,7 @@ END_TEST
 
 START_TEST(cleaning_leaves_what_is_not_the_databases)
 {
-    environment_profiling(&env, true, &err);
+    environment_profiling(&env, false, true, &err);
     environment_set(&env, "HEAPWIRE_EXE", "/x", &err);
     environment_clean(&env);
     ck_assert_uint_eq(env.count, 3);
@@ -123,6 +135,7 @@ main(void)
     tcase_add_test(tcase, setting_replaces_and_appends);
     tcase_add_test(tcase, a_name_that_occurs_twice_is_unset_twice);
     tcase_add_test(tcase, the_users_malloc_options_come_last_and_win);
+    tcase_add_test(tcase, profiling_from_the_start_is_active);
     tcase_add_test(tcase, preloads_come_after_the_users);
     tcase_add_test(tcase, a_name_that_the_loader_would_split_is_refused);
     tcase_add_test(tcase, cleaning_leaves_what_is_not_the_databases);
