@@ -1,13 +1,15 @@
 /*
  * agent.h - what the agent's parts share.  None of it is exported.
  *
- * entry.c decides in which process the agent runs and starts its one thread;
- * serve.c is that thread; the rest are its tools.  All state of the thread
- * lives on its stack, so a fork leaves nothing half-written behind.  libc only.
+ * entry.c decides in which process the agent runs, start.c starts its one
+ * thread, serve.c is that thread; the rest are its tools.  All state of the
+ * thread lives on its stack, so a fork leaves nothing half-written behind. libc
+ * only.
  */
 #ifndef HW_AGENT_H
 #define HW_AGENT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +20,7 @@
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     AGENT_STACK_BYTES = 512 * 1024,
+    AGENT_SETTINGS_MAX = 16384,
     /* A process that daemonises: how long its parent may take to leave. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
@@ -25,6 +28,9 @@ enum {
     /* Descriptors we hold in the host's own table when we must share it. */
     SHARED_FDS_MAX = 16
 };
+
+/* To our thread alone, where it is blocked: the kernel never sends this one. */
+#define AGENT_WAKE SIGSTKFLT
 
 /* One line "heapwire: ..." on the host's stderr, in a single write. */
 void agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -36,13 +42,22 @@ int64_t agent_monotonic_ms(void);
 int64_t agent_wall_ms(void);
 
 struct agent_start {
-    char state_dir[AGENT_PATH_MAX];
-    struct jemalloc jemalloc; /* found on the main thread */
-    bool survivor; /* after a fork: wait for the parent to leave, silently */
+    char settings[AGENT_SETTINGS_MAX]; /* "NAME=value" NUL ... NUL */
+    struct jemalloc jemalloc; /* found before main; late: by the thread */
+    bool late;                /* the program runs already */
+    bool silent;              /* nothing is said */
+    bool survivor;            /* after a fork: wait for the parent to leave */
 };
 
-/* The thread's main; arg is a struct agent_start that outlives it. */
-void *agent_serve(void *arg);
+/* The value of a setting, or NULL. */
+const char *agent_setting(const struct agent_start *start, const char *name);
+
+/* The thread.  0, or why it could not serve. */
+int agent_serve(const struct agent_start *start);
+/* It serves. */
+void agent_started(void);
+/* Whether it is to end; whoever wants that sends it AGENT_WAKE, too. */
+bool agent_stopping(void);
 
 /* Which file a descriptor means; zeroed when it is not open. */
 struct agent_file {

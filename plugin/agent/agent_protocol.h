@@ -15,6 +15,9 @@
 #define AGENT_SOCKET "agent.sock"
 #define AGENT_LOCK   "agent.lock" /* fcntl-locked by the serving process */
 
+/* Settings of the agent, as variables of the environment or lines of
+ * heapwire_start(). */
+#define AGENT_ENV_PREFIX "HEAPWIRE_"
 /* How heapwire-run tells the preloaded agent where it belongs. */
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's real path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */

@@ -34,13 +34,16 @@ open_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
+    int error;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
+        error = errno;
         agent_say("cannot open the state directory %s: %m; the database runs "
                   "unprofiled",
                   path);
         if (fd >= 0)
             close(fd);
+        errno = error;
         return -1;
     }
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
@@ -49,6 +52,7 @@ open_directory(const char *path)
                   "%04o); the database runs unprofiled",
                   path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
         close(fd);
+        errno = EPERM;
         return -1;
     }
     return fd;
@@ -145,6 +149,7 @@ enum channel_result
 channel_open(struct channel *channel, const char *state_dir)
 {
     enum channel_result result;
+    int error;
 
     channel->directory = open_directory(state_dir);
     if (channel->directory < 0)
@@ -153,12 +158,21 @@ channel_open(struct channel *channel, const char *state_dir)
     result = take_lock(channel);
     if (result == CHANNEL_OPEN && start_listening(channel) != 0)
         result = CHANNEL_FAILED;
+    error = errno;
     if (result == CHANNEL_FAILED)
         agent_say("cannot serve in %s: %m; the database runs unprofiled",
                   state_dir);
     if (result != CHANNEL_OPEN)
         channel_close(channel);
+    errno = error;
     return result;
+}
+
+void
+channel_remove(struct channel *channel)
+{
+    if (channel->directory >= 0)
+        unlinkat(channel->directory, AGENT_SOCKET, 0);
 }
 
 void

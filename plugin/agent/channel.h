@@ -20,13 +20,15 @@ struct channel {
 enum channel_result {
     CHANNEL_OPEN,
     CHANNEL_BUSY,  /* another process serves this directory */
-    CHANNEL_FAILED /* told on stderr */
+    CHANNEL_FAILED /* told on stderr; errno says why */
 };
 
 /* The channel must be all -1. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
 void channel_close(struct channel *channel);
+/* Nobody is to find the socket any more.  Before channel_close. */
+void channel_remove(struct channel *channel);
 
 /* False when the listener is no longer ours; forgets a connection that is not.
  * In a table shared with the host, the host may have closed them and have

@@ -7,15 +7,13 @@
  * setsid() or daemon().  Both jumps into the host are tail calls (we are always
  * compiled with -O2), so that no frame of ours is in the host's stacks.
  */
-#include "agent.h"
-
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "start.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -35,32 +33,13 @@ static struct {
     pid_t forked_pid;   /* this process, if fork() made it of the database */
     pid_t survivor_pid; /* the daemonising child that called setsid() */
     int64_t survivor_ms;
-    struct agent_start start;
 } host;
 
-static __attribute__((noinline)) void
-start_thread(bool survivor)
+static void
+start_survivor(void)
 {
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all, old;
-    int error;
-
     host.pid = getpid();
-    host.start.survivor = survivor;
-    error = pthread_attr_init(&attr);
-    if (error == 0) {
-        pthread_attr_setstacksize(&attr, AGENT_STACK_BYTES);
-        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-        error = pthread_create(&thread, &attr, agent_serve, &host.start);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-        pthread_attr_destroy(&attr);
-    }
-    errno = error;
-    if (error != 0 && !survivor)
-        agent_say("cannot start a thread: %m; the database runs unprofiled");
+    agent_start_survivor();
 }
 
 /* In a child that has just left its parent's session.  One of vfork() lives in
@@ -74,7 +53,7 @@ start_in_survivor(void)
     if (host.forked_pid == getpid() && host.pid != getpid()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
-        start_thread(true);
+        start_survivor();
     }
     errno = saved;
 }
@@ -86,11 +65,11 @@ after_fork(void)
 {
     int saved = errno;
 
-    agent_shared_close_all();
+    agent_forked();
     host.forked_pid = getpid();
     if (host.survivor_pid != 0 && host.survivor_pid == host.pid &&
         agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
-        start_thread(true);
+        start_survivor();
     errno = saved;
 }
 
@@ -106,16 +85,15 @@ find_env(char **envp, const char *name)
     return NULL;
 }
 
-/* Fills host.start when this process is the one that heapwire-run named. */
+/* Whether this process is the one that heapwire-run named. */
 static __attribute__((noinline)) bool
 is_database(char **envp)
 {
     const char *exe = find_env(envp, AGENT_ENV_EXE);
-    const char *dir = find_env(envp, AGENT_ENV_STATE);
     char self[AGENT_PATH_MAX];
     ssize_t n;
 
-    if (!exe || !dir)
+    if (!exe || !find_env(envp, AGENT_ENV_STATE))
         return false;
     n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (n < 0)
@@ -123,19 +101,25 @@ is_database(char **envp)
     self[n] = '\0';
     if (strcmp(self, exe) != 0)
         return false;
-    if (strlen(dir) >= sizeof(host.start.state_dir)) {
-        agent_say("the state directory's name is too long");
-        return false;
-    }
-    memcpy(host.start.state_dir, dir, strlen(dir) + 1);
-    return true;
+    errno = agent_take_environment(envp);
+    if (errno != 0)
+        agent_say("cannot use the variables " AGENT_ENV_PREFIX "...: %m");
+    return errno == 0;
+}
+
+static __attribute__((noinline)) void
+start_here(void)
+{
+    host.pid = getpid();
+    errno = agent_start_early(after_fork);
+    if (errno != 0)
+        agent_say("cannot start a thread: %m; the database runs unprofiled");
 }
 
 static int
 main_with_agent(int argc, char **argv, char **envp)
 {
-    jemalloc_find(&host.start.jemalloc);
-    start_thread(false);
+    start_here();
     return host.main(argc, argv, envp);
 }
 
@@ -165,7 +149,6 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
     if (is_database(argv + argc + 1)) {
         host.main = main;
         main = main_with_agent;
-        pthread_atfork(NULL, NULL, after_fork);
     }
     return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }

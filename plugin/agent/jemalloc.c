@@ -124,10 +124,12 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
     if (error != 0)
         return error;
     /* The program may have switched it by itself. */
-    if (!*active)
+    if (!*active) {
         jemalloc->active_since_ms = jemalloc->until_ms = 0;
-    else if (jemalloc->active_since_ms == 0)
+        jemalloc->ours = false;
+    } else if (jemalloc->active_since_ms == 0) {
         jemalloc->active_since_ms = agent_wall_ms();
+    }
     return 0;
 }
 
@@ -162,6 +164,7 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
         return error;
     }
     jemalloc->changes += was != active;
+    jemalloc->ours = active && (jemalloc->ours || !was);
     jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
     return jemalloc_get_active(jemalloc, &was);
 }
@@ -180,6 +183,13 @@ jemalloc_expire(struct jemalloc *jemalloc)
         return -1;
     jemalloc->until_ms = agent_monotonic_ms() + RETRY_MS;
     return RETRY_MS;
+}
+
+void
+jemalloc_leave(struct jemalloc *jemalloc)
+{
+    if (jemalloc->ours)
+        jemalloc_set_active(jemalloc, false, 0);
 }
 
 int

@@ -23,6 +23,7 @@ struct jemalloc {
     bool config_prof, opt_prof;
     int64_t active_since_ms; /* wall clock; 0 while inactive */
     int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
+    bool ours;               /* we switched it on, and it is on */
     uint32_t changes, resets;
     int64_t epoch_ms; /* monotonic: statistics are as of then, and so are: */
     uint64_t rss, rss_file; /* bytes, the kernel's; 0: not known */
@@ -49,6 +50,8 @@ int jemalloc_set_active(struct jemalloc *jemalloc, bool active,
 /* Switches off what is due.  Milliseconds until there is something to do, or
  * -1. */
 int jemalloc_expire(struct jemalloc *jemalloc);
+/* Switches off what we switched on. */
+void jemalloc_leave(struct jemalloc *jemalloc);
 /* Forgets all samples. */
 int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 

@@ -119,6 +119,13 @@ mapped_files_scan(struct mapped_files *files)
     close(fd);
 }
 
+void
+mapped_files_close(struct mapped_files *files)
+{
+    while (files->count > 0)
+        close(files->list[--files->count].fd);
+}
+
 int
 mapped_files_find(const struct mapped_files *files, uint64_t device,
                   uint64_t inode)

@@ -24,6 +24,8 @@ struct mapped_files {
 /* Opens what is newly mapped.  What cannot be opened is left out. */
 void mapped_files_scan(struct mapped_files *files);
 
+void mapped_files_close(struct mapped_files *files);
+
 /* The kept descriptor, still ours; -1 when there is none. */
 int mapped_files_find(const struct mapped_files *files, uint64_t device,
                       uint64_t inode);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,13 +42,15 @@ enum {
     FIRST_FD = STDERR_FILENO + 1,
     CLOSE_MAX = 65536,
     COPY_BYTES = 16384,
-    STOPPED_MS = 1000 /* so late a wake-up is no matter of load */
+    STOPPED_MS = 1000, /* so late a wake-up is no matter of load */
+    STOP_LOOK_MS = 250 /* where nothing can wake us */
 };
 
 struct agent {
     struct channel channel;
     struct jemalloc jemalloc;
     struct mapped_files files;
+    int wake; /* signalfd: readable when it is to end; -1: none */
     bool own_table;
     int64_t started_ms;
     int64_t guard_ms;     /* that heapwired may be away; 0: for ever */
@@ -441,18 +444,52 @@ serve_one(struct agent *agent)
     return reply.status == AGENT_BAD_REQUEST ? -1 : rc;
 }
 
-/* Returns when the listener is gone: closed by a host whose table we share. */
+/* ---- the thread ---- */
+
+/* Not in a shared table: there, the number may become something of the host's,
+ * and that would be read. */
+static void
+open_wake(struct agent *agent)
+{
+    sigset_t wake;
+
+    sigemptyset(&wake);
+    sigaddset(&wake, AGENT_WAKE);
+    if (agent->own_table)
+        agent->wake = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* poll() with the wake as the first of count, and what is due as the limit. */
+static int
+wait_for(struct agent *agent, struct pollfd *polled, nfds_t count)
+{
+    struct signalfd_siginfo info;
+    int limit_ms = next_due(agent), ready;
+
+    if (agent->wake < 0 && (limit_ms < 0 || limit_ms > STOP_LOOK_MS))
+        limit_ms = STOP_LOOK_MS;
+    polled[0] = (struct pollfd){.fd = agent->wake, .events = POLLIN};
+    ready = poll(polled, count, limit_ms);
+    /* One for the whole process, that all others block: or we would spin. */
+    if (ready > 0 && polled[0].revents)
+        (void)!read(agent->wake, &info, sizeof(info));
+    return ready;
+}
+
+/* Returns when it is to end, or when the listener is gone: closed by a host
+ * whose table we share. */
 static void
 serve(struct agent *agent)
 {
     struct channel *channel = &agent->channel;
 
-    for (;;) {
+    while (!agent_stopping()) {
         struct pollfd polled[] = {
+            {.fd = -1}, /* the wake's */
             {.fd = channel->listener, .events = POLLIN},
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
-        int ready = poll(polled, 2, next_due(agent));
+        int ready = wait_for(agent, polled, 3);
 
         if (ready < 0) {
             if (errno == EINTR || errno == ENOMEM)
@@ -463,10 +500,10 @@ serve(struct agent *agent)
             end_unguarded(agent);
         if (!channel_intact(channel))
             return;
-        if (polled[0].revents) {
+        if (polled[1].revents) {
             channel_accept(channel);
             note_contact(agent);
-        } else if (polled[1].revents && serve_one(agent) != 0) {
+        } else if (polled[2].revents && serve_one(agent) != 0) {
             channel_disconnect(channel);
         }
     }
@@ -481,52 +518,96 @@ open_channel(struct agent *agent, const struct agent_start *start)
     enum channel_result result;
 
     for (;;) {
-        result = channel_open(&agent->channel, start->state_dir);
-        if (result != CHANNEL_BUSY || !start->survivor ||
+        result = channel_open(&agent->channel,
+                              agent_setting(start, AGENT_ENV_STATE));
+        if (result != CHANNEL_BUSY || !start->survivor || agent_stopping() ||
             agent_monotonic_ms() >= until)
             return result;
         nanosleep(&step, NULL);
     }
 }
 
-void *
-agent_serve(void *arg)
+/* 0, or why there is nothing to serve on. */
+static int
+begin(struct agent *agent, const struct agent_start *start)
 {
-    const struct agent_start *start = arg;
-    struct agent agent = {
-        .channel = {
-            .directory = -1, .lock = -1, .listener = -1, .connection = -1}};
-    int left_ms;
+    enum channel_result opened;
 
-    pthread_setname_np(pthread_self(), "heapwire");
-    if (start->survivor)
-        agent_quiet();
-    agent.own_table = leave_shared_table();
-    if (!agent.own_table)
+    agent->own_table = leave_shared_table();
+    if (!agent->own_table)
         agent_shared_begin();
-    else if (null_stdio(start->survivor) != 0) {
+    else if (null_stdio(start->silent) != 0) {
+        int error = errno;
+
         agent_say("cannot open /dev/null: %m; the database runs unprofiled");
-        return NULL;
+        return error;
     }
-    if (open_channel(&agent, start) != CHANNEL_OPEN)
-        return NULL;
-    if (!agent.own_table)
+    opened = open_channel(agent, start);
+    if (opened != CHANNEL_OPEN)
+        return opened == CHANNEL_BUSY ? EBUSY : errno;
+    open_wake(agent);
+    if (!agent->own_table)
         agent_say("the agent's descriptors are among the database's: unshare "
                   "is not allowed here");
     agent_quiet();
-    agent.jemalloc = start->jemalloc;
-    jemalloc_hide_thread(&agent.jemalloc);
-    if (agent.own_table) {
+    if (start->late)
+        jemalloc_find(&agent->jemalloc);
+    else
+        agent->jemalloc = start->jemalloc;
+    jemalloc_hide_thread(&agent->jemalloc);
+    if (agent->own_table) {
         null_stdio(true);
-        mapped_files_scan(&agent.files);
+        mapped_files_scan(&agent->files);
     }
-    agent.started_ms = agent_wall_ms();
+    agent->started_ms = agent_wall_ms();
+    return 0;
+}
+
+/* Nobody can be told any more, but what is due is done. */
+static void
+serve_nobody(struct agent *agent)
+{
+    struct pollfd polled[1];
+
+    while (!agent_stopping() && next_due(agent) >= 0) {
+        if (wait_for(agent, polled, 1) == 0)
+            end_unguarded(agent);
+    }
+}
+
+static void
+end(struct agent *agent)
+{
+    jemalloc_leave(&agent->jemalloc);
+    channel_remove(&agent->channel);
+    channel_close(&agent->channel);
+    mapped_files_close(&agent->files);
+    if (agent->wake >= 0)
+        close(agent->wake);
+}
+
+int
+agent_serve(const struct agent_start *start)
+{
+    struct agent agent = {.channel = {.directory = -1,
+                                      .lock = -1,
+                                      .listener = -1,
+                                      .connection = -1},
+                          .wake = -1};
+    int error;
+
+    pthread_setname_np(pthread_self(), "heapwire");
+    if (start->silent)
+        agent_quiet();
+    error = begin(&agent, start);
+    if (error != 0)
+        return error;
+    agent_started();
     serve(&agent);
-    channel_close(&agent.channel);
-    /* Nobody can be told any more, but what is due is done. */
-    while ((left_ms = next_due(&agent)) >= 0) {
-        poll(NULL, 0, left_ms);
-        end_unguarded(&agent);
+    if (!agent_stopping()) {
+        channel_close(&agent.channel);
+        serve_nobody(&agent);
     }
-    return NULL;
+    end(&agent);
+    return 0;
 }

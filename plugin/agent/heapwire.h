@@ -1,0 +1,51 @@
+/*
+ * heapwire.h - heapwire's agent, for the program that it is to serve.
+ *
+ * The agent is one thread of this process: it serves heapwired on a socket in
+ * the state directory.  All functions may be called from any thread, also
+ * before main, but not from a signal handler.  They never wait longer than two
+ * seconds, print nothing, and return 0 or an errno.
+ */
+#ifndef HEAPWIRE_H
+#define HEAPWIRE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEAPWIRE_API __attribute__((visibility("default")))
+
+/*
+ * Starts the agent.  settings are lines NAME=value; NULL: the variables of the
+ * environment that are called HEAPWIRE_...  They are copied.
+ *
+ *     HEAPWIRE_STATE_DIR   needed: an absolute path, a directory that only its
+ *                          owner may write to
+ *
+ * EALREADY   it runs in this process
+ * EAGAIN     another thread is in one of these functions
+ * EINVAL     not lines of that kind, or no usable HEAPWIRE_STATE_DIR
+ * E2BIG      more than 16 KiB of settings
+ * EBUSY      another process serves that directory
+ * EPERM      others may write to that directory, or it is another user's
+ * ETIMEDOUT  it has not answered within two seconds; it may come yet
+ * others     what opening the directory, or a thread, met: ENOENT, EACCES, ...
+ */
+HEAPWIRE_API int heapwire_start(const char *settings);
+
+/*
+ * Ends the agent: profiling that was switched on through it is off, its
+ * descriptors and its socket are gone, and it may be started again.  0 also
+ * where none runs.
+ *
+ * EAGAIN     another thread is in one of these functions
+ * ETIMEDOUT  it has not ended within two seconds, for it writes a profile; it
+ *            will, and may be waited for by another call
+ */
+HEAPWIRE_API int heapwire_stop(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * start.c - the agent's thread: started, ended, forgotten in a fork's child.
+ *
+ * heapwire_start may run on a thread that somebody borrowed: a small stack, and
+ * no lock but one that is only tried.
+ */
+#include "start.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "heapwire.h"
+
+enum { WAIT_MS = 2000 };
+
+enum phase { STARTING, SERVING, ENDED };
+
+static struct {
+    atomic_flag busy; /* somebody is in one of the functions */
+    pid_t pid;        /* of the process that has thread, to be joined */
+    pthread_t thread;
+    _Atomic uint32_t phase; /* enum phase, and a futex */
+    int error;              /* why it ended while it was starting */
+    atomic_bool stop;
+    _Atomic pid_t tid;
+    bool fork_handled;
+    struct agent_start start;
+} own = {.busy = ATOMIC_FLAG_INIT};
+
+/* ---- what the thread says ---- */
+
+static void
+enter(enum phase phase)
+{
+    own.phase = phase;
+    syscall(SYS_futex, &own.phase, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void
+agent_started(void)
+{
+    enter(SERVING);
+}
+
+bool
+agent_stopping(void)
+{
+    return own.stop;
+}
+
+static void *
+run(void *arg)
+{
+    own.tid = (pid_t)syscall(SYS_gettid);
+    own.error = agent_serve(arg);
+    enter(ENDED);
+    return NULL;
+}
+
+/* ---- the thread ---- */
+
+static int
+start_thread(void)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    int error;
+
+    own.phase = STARTING;
+    own.stop = false;
+    own.tid = 0;
+    own.error = 0;
+    error = pthread_attr_init(&attr);
+    if (error != 0)
+        return error;
+    pthread_attr_setstacksize(&attr, AGENT_STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(&own.thread, &attr, run, &own.start);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    if (error == 0)
+        own.pid = getpid();
+    return error;
+}
+
+static struct timespec
+deadline(void)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += WAIT_MS / 1000;
+    return at;
+}
+
+/* 0 once the thread is no more. */
+static int
+join(void)
+{
+    struct timespec until = deadline();
+    int error = pthread_clockjoin_np(own.thread, NULL, CLOCK_MONOTONIC, &until);
+
+    if (error == 0)
+        own.pid = 0;
+    return error;
+}
+
+static bool
+running(void)
+{
+    return own.pid == getpid() && (own.phase != ENDED || join() != 0);
+}
+
+/* 0, or why it ended before it served. */
+static int
+wait_until_serving(void)
+{
+    const struct timespec step = {.tv_sec = WAIT_MS / 1000};
+    int64_t until_ms = agent_monotonic_ms() + WAIT_MS;
+
+    while (own.phase == STARTING) {
+        if (agent_monotonic_ms() >= until_ms)
+            return ETIMEDOUT;
+        syscall(SYS_futex, &own.phase, FUTEX_WAIT_PRIVATE, STARTING, &step,
+                NULL, 0);
+    }
+    return own.phase == ENDED ? own.error : 0;
+}
+
+/* ---- settings ---- */
+
+static bool
+is_ours(const char *text)
+{
+    return strncmp(text, AGENT_ENV_PREFIX, sizeof(AGENT_ENV_PREFIX) - 1) == 0;
+}
+
+const char *
+agent_setting(const struct agent_start *start, const char *name)
+{
+    const char *at = start->settings;
+    size_t size = strlen(name);
+
+    for (; *at; at += strlen(at) + 1) {
+        if (strncmp(at, name, size) == 0 && at[size] == '=')
+            return at + size + 1;
+    }
+    return NULL;
+}
+
+/* One more setting of that length; room is left for the NUL that ends all. */
+static int
+append(size_t *used, const char *text, size_t size)
+{
+    char *settings = own.start.settings;
+
+    if (size + 2 > sizeof(own.start.settings) - *used)
+        return E2BIG;
+    memcpy(settings + *used, text, size);
+    settings[*used + size] = '\0';
+    *used += size + 1;
+    settings[*used] = '\0';
+    return 0;
+}
+
+static int
+check_directory(void)
+{
+    const char *dir = agent_setting(&own.start, AGENT_ENV_STATE);
+
+    return dir && dir[0] == '/' && strlen(dir) < AGENT_PATH_MAX ? 0 : EINVAL;
+}
+
+static int
+take_lines(const char *line)
+{
+    size_t used = 0;
+    int error = 0;
+
+    own.start.settings[0] = '\0';
+    while (*line && error == 0) {
+        size_t size = strcspn(line, "\n");
+
+        if (size > 0) {
+            if (!is_ours(line) || !memchr(line, '=', size))
+                return EINVAL;
+            error = append(&used, line, size);
+        }
+        line += size + (line[size] == '\n');
+    }
+    return error != 0 ? error : check_directory();
+}
+
+int
+agent_take_environment(char *const *envp)
+{
+    size_t used = 0;
+    int error = 0;
+
+    own.start.settings[0] = '\0';
+    for (; envp && *envp && error == 0; envp++) {
+        if (is_ours(*envp))
+            error = append(&used, *envp, strlen(*envp));
+    }
+    return error != 0 ? error : check_directory();
+}
+
+/* ---- the interface ---- */
+
+/* A child has no thread but the one that forked: none in a function, either. */
+void
+agent_forked(void)
+{
+    agent_shared_close_all();
+    own.pid = 0;
+    atomic_flag_clear(&own.busy);
+}
+
+static int
+handle_forks(void (*handler)(void))
+{
+    int error = own.fork_handled ? 0 : pthread_atfork(NULL, NULL, handler);
+
+    own.fork_handled = error == 0;
+    return error;
+}
+
+int
+agent_start_early(void (*handler)(void))
+{
+    int error;
+
+    jemalloc_find(&own.start.jemalloc);
+    error = handle_forks(handler);
+    return error != 0 ? error : start_thread();
+}
+
+int
+agent_start_survivor(void)
+{
+    own.start.silent = own.start.survivor = true;
+    return start_thread();
+}
+
+static int
+start(const char *settings)
+{
+    int error;
+
+    if (running())
+        return EALREADY;
+    error = settings ? take_lines(settings) : agent_take_environment(environ);
+    if (error == 0)
+        error = handle_forks(agent_forked);
+    own.start.silent = own.start.late = true;
+    own.start.survivor = false;
+    if (error == 0)
+        error = start_thread();
+    if (error == 0) {
+        error = wait_until_serving();
+        running(); /* joins one that has ended */
+    }
+    return error;
+}
+
+static int
+stop(void)
+{
+    if (!running())
+        return 0;
+    own.stop = true;
+    if (own.tid != 0)
+        syscall(SYS_tgkill, getpid(), own.tid, AGENT_WAKE);
+    return join();
+}
+
+int
+heapwire_start(const char *settings)
+{
+    int error;
+
+    if (atomic_flag_test_and_set(&own.busy))
+        return EAGAIN;
+    error = start(settings);
+    atomic_flag_clear(&own.busy);
+    return error;
+}
+
+int
+heapwire_stop(void)
+{
+    int error;
+
+    if (atomic_flag_test_and_set(&own.busy))
+        return EAGAIN;
+    error = stop();
+    atomic_flag_clear(&own.busy);
+    return error;
+}
