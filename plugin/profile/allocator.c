@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "rust_name.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Also with jemalloc's prefixes before and "_default" after. */
@@ -13,7 +15,17 @@ static const char *const c_functions[] = {
     "pvalloc",        "mallocx",       "rallocx",  "xallocx",
 };
 
-static const char *const prefixes[] = {"_rjem_je_", "_rjem_", "je_"};
+static const char *const prefixes[] = {"_rjem_je_", "_rjem_", "je_", "je"};
+
+/* jemalloc's alone begin so. */
+static const char *const own_names[] = {"_rjem_", "je_", "prof_backtrace"};
+
+/* Rust's library, and what makes jemalloc its allocator. */
+static const char *const rust_paths[] = {
+    "alloc::alloc::", "alloc::raw_vec::",  "core::alloc::",
+    "std::alloc::",   "std::sys::alloc::", "tikv_jemallocator::",
+    "jemallocator::",
+};
 
 static const char *const other_functions[] = {
     "operator new",
@@ -118,6 +130,25 @@ plain_size(const char *name)
     return clone ? (size_t)(clone - name) : strcspn(name, ".");
 }
 
+/* More than any of the list. */
+static bool
+starts_with_any(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (starts_with(name, list[i]) && name[strlen(list[i])])
+            return true;
+    return false;
+}
+
+static bool
+is_rusts(const char *name)
+{
+    if (rust_name_is_global_allocator((struct span){name, strlen(name)}))
+        return true;
+    return starts_with_any(name + strspn(name, "<&"), rust_paths,
+                           COUNT(rust_paths));
+}
+
 bool
 allocator_is_entry(const char *name)
 {
@@ -127,6 +158,8 @@ allocator_is_entry(const char *name)
 
     if (starts_with(name, "_Znw") || starts_with(name, "_Zna"))
         return true; /* operator new, not demangled */
+    if (starts_with_any(name, own_names, COUNT(own_names)) || is_rusts(name))
+        return true;
     if (starts_with(name, rust))
         name += sizeof(rust) - 1;
     size = plain_size(name);

@@ -15,6 +15,7 @@
 #endif
 
 #include "buffer.h"
+#include "rust_name.h"
 
 enum {
     NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
@@ -168,6 +169,10 @@ function_name_shorten(struct span name, struct buffer *out)
 
     if (!text)
         return;
+    if (rust_name_shorten(name, text, &size)) {
+        buffer_claim(out, size);
+        return;
+    }
     first = text + size + BLOCK;
     memcpy(text, name.data, size);
     memset(text + size, 0, BLOCK);

@@ -13,6 +13,7 @@ struct buffer;
  * Appends name as jeprof's ShortFunctionName shortens it: without arguments,
  * template arguments and the type that it returns.
  *     void ns::Map<int>::put<char>(int, char) const  ->  ns::Map::put
+ * Rust's as rust_name.h does: a type's functions have the type's name.
  * On the way it needs room in out for twice the name.
  */
 void function_name_shorten(struct span name, struct buffer *out);

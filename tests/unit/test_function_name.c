@@ -37,7 +37,6 @@ static const char *const names[][2] = {
     {"", ""},
     {"decltype (ns::g(0)) ns::h<int>(int)", "ns::h"},
     {"redis-server+0x12340", "redis-server+0x12340"},
-    {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "::drop"},
     {"int (*ns::table())(char)", "int "},
     {"unsigned long long ns::big::size()", "ns::big::size"},
     {"f(int) const && noexcept", "f && noexcept"},

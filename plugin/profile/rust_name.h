@@ -1,0 +1,29 @@
+/*
+ * rust_name.h - Rust's function names, in both of its manglings, as short as
+ * C++'s: without type arguments, traits and references.
+ *
+ *     <names::Table<T> as names::Store>::put         ->  names::Table::put
+ *     alloc::slice::<impl [T]>::to_vec               ->  [T]::to_vec
+ *     names::call::<names::main::{closure#0}>        ->  names::call
+ *     <&(u8, T) as names::Len>::len                  ->  tuple::len
+ */
+#ifndef HW_RUST_NAME_H
+#define HW_RUST_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+/*
+ * Shortens name to out, which has room for it; *size is that of the result.
+ * What a global allocator implements (below), and what makes no sense, stays
+ * whole.  False: it may be another language's, and out is spoiled.
+ */
+bool rust_name_shorten(struct span name, char *out, size_t *size);
+
+/* A function of the trait by which a program brings an allocator: only the
+ * trait tells. */
+bool rust_name_is_global_allocator(struct span name);
+
+#endif
