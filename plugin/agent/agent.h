@@ -43,6 +43,7 @@ int64_t agent_wall_ms(void);
 
 struct agent_start {
     char settings[AGENT_SETTINGS_MAX]; /* "NAME=value" NUL ... NUL */
+    struct jemalloc_given given;       /* by the program, that knows its own */
     struct jemalloc jemalloc; /* found before main; late: by the thread */
     bool late;                /* the program runs already */
     bool silent;              /* nothing is said */
@@ -51,6 +52,10 @@ struct agent_start {
 
 /* The value of a setting, or NULL. */
 const char *agent_setting(const struct agent_start *start, const char *name);
+
+/* The one that was given, or what is found now. */
+void agent_find_jemalloc(const struct agent_start *start,
+                         struct jemalloc *jemalloc);
 
 /* The thread.  0, or why it could not serve. */
 int agent_serve(const struct agent_start *start);

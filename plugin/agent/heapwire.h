@@ -9,11 +9,34 @@
 #ifndef HEAPWIRE_H
 #define HEAPWIRE_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define HEAPWIRE_API __attribute__((visibility("default")))
+
+/* jemalloc's mallctl(). */
+typedef int heapwire_mallctl(const char *name, void *old, size_t *old_size,
+                             void *value, size_t value_size);
+
+/*
+ * Which jemalloc the agent is to serve, before it is started, in a program
+ * whose symbols cannot be looked up (linked statically).  prefix is what that
+ * jemalloc was configured with: "" where its function is called mallctl, "je_"
+ * for je_mallctl.  Only its "version" is asked here.  NULL: found by name
+ * again.
+ *
+ * A program linked with glibc by -static must not be started with prof:true:
+ * jemalloc's unwinder aborts there (jemalloc issue 2454).  It has statistics,
+ * and no profiles.
+ *
+ * EALREADY   the agent runs
+ * EAGAIN     another thread is in one of these functions
+ * EINVAL     that is not the mallctl of a jemalloc, or the prefix is too long
+ */
+HEAPWIRE_API int heapwire_use(heapwire_mallctl *mallctl, const char *prefix);
 
 /*
  * Starts the agent.  settings are lines NAME=value; NULL: the variables of the

@@ -92,10 +92,29 @@ jemalloc_find(struct jemalloc *jemalloc)
         jemalloc->mallctl = mallctl;
         snprintf(jemalloc->mallctl_name, sizeof(jemalloc->mallctl_name),
                  "%smallctl", builds[i].prefix);
-        jemalloc->conf_name = builds[i].conf_name;
+        memcpy(jemalloc->conf_name, builds[i].conf_name,
+               strlen(builds[i].conf_name) + 1);
         jemalloc->config_prof = read_bool(mallctl, "config.prof");
         jemalloc->opt_prof = opt_prof;
     }
+}
+
+/* jemalloc's own rule: the prefix in capitals. */
+void
+jemalloc_use(struct jemalloc *jemalloc, const struct jemalloc_given *given)
+{
+    memset(jemalloc, 0, sizeof(*jemalloc));
+    jemalloc->mallctl = given->mallctl;
+    snprintf(jemalloc->mallctl_name, sizeof(jemalloc->mallctl_name),
+             "%smallctl", given->prefix);
+    snprintf(jemalloc->conf_name, sizeof(jemalloc->conf_name), "%sMALLOC_CONF",
+             given->prefix);
+    for (char *at = jemalloc->conf_name; *at; at++) {
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    }
+    jemalloc->config_prof = read_bool(given->mallctl, "config.prof");
+    jemalloc->opt_prof = read_bool(given->mallctl, "opt.prof");
 }
 
 void

@@ -16,10 +16,18 @@
 typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
                        size_t new_size);
 
+enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
+
+/* By a program that knows which one it has. */
+struct jemalloc_given {
+    mallctl_fn *mallctl; /* NULL: none was */
+    char prefix[JEMALLOC_PREFIX_MAX];
+};
+
 struct jemalloc {
     mallctl_fn *mallctl; /* NULL: none serves this process */
     char mallctl_name[AGENT_NAME_MAX];
-    const char *conf_name; /* the variable that this build reads */
+    char conf_name[AGENT_NAME_MAX]; /* the variable that this build reads */
     bool config_prof, opt_prof;
     int64_t active_since_ms; /* wall clock; 0 while inactive */
     int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
@@ -34,6 +42,9 @@ struct jemalloc {
  * found, for dlsym may hang there on a loader lock that nobody holds any more.
  */
 void jemalloc_find(struct jemalloc *jemalloc);
+
+void jemalloc_use(struct jemalloc *jemalloc,
+                  const struct jemalloc_given *given);
 
 /* Takes the calling thread out of the profiles. */
 void jemalloc_hide_thread(struct jemalloc *jemalloc);

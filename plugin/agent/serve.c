@@ -551,7 +551,7 @@ begin(struct agent *agent, const struct agent_start *start)
                   "is not allowed here");
     agent_quiet();
     if (start->late)
-        jemalloc_find(&agent->jemalloc);
+        agent_find_jemalloc(start, &agent->jemalloc);
     else
         agent->jemalloc = start->jemalloc;
     jemalloc_hide_thread(&agent->jemalloc);

@@ -23,8 +23,8 @@ enum { WAIT_MS = 2000 };
 enum phase { STARTING, SERVING, ENDED };
 
 static struct {
-    atomic_flag busy; /* somebody is in one of the functions */
-    pid_t pid;        /* of the process that has thread, to be joined */
+    _Atomic pid_t busy; /* a thread of this process is in a function */
+    pid_t pid;          /* of the process that has thread, to be joined */
     pthread_t thread;
     _Atomic uint32_t phase; /* enum phase, and a futex */
     int error;              /* why it ended while it was starting */
@@ -32,7 +32,7 @@ static struct {
     _Atomic pid_t tid;
     bool fork_handled;
     struct agent_start start;
-} own = {.busy = ATOMIC_FLAG_INIT};
+} own;
 
 /* ---- what the thread says ---- */
 
@@ -215,31 +215,30 @@ agent_take_environment(char *const *envp)
 
 /* ---- the interface ---- */
 
-/* A child has no thread but the one that forked: none in a function, either. */
+/* A child has no thread but the one that forked. */
 void
 agent_forked(void)
 {
     agent_shared_close_all();
     own.pid = 0;
-    atomic_flag_clear(&own.busy);
 }
 
 static int
-handle_forks(void (*handler)(void))
+handle_forks(void (*on_fork)(void))
 {
-    int error = own.fork_handled ? 0 : pthread_atfork(NULL, NULL, handler);
+    int error = own.fork_handled ? 0 : pthread_atfork(NULL, NULL, on_fork);
 
     own.fork_handled = error == 0;
     return error;
 }
 
 int
-agent_start_early(void (*handler)(void))
+agent_start_early(void (*on_fork)(void))
 {
     int error;
 
-    jemalloc_find(&own.start.jemalloc);
-    error = handle_forks(handler);
+    agent_find_jemalloc(&own.start, &own.start.jemalloc);
+    error = handle_forks(on_fork);
     return error != 0 ? error : start_thread();
 }
 
@@ -248,6 +247,36 @@ agent_start_survivor(void)
 {
     own.start.silent = own.start.survivor = true;
     return start_thread();
+}
+
+void
+agent_find_jemalloc(const struct agent_start *start, struct jemalloc *jemalloc)
+{
+    if (start->given.mallctl)
+        jemalloc_use(jemalloc, &start->given);
+    else
+        jemalloc_find(jemalloc);
+}
+
+static int
+use(heapwire_mallctl *mallctl, const char *prefix)
+{
+    struct jemalloc_given *given = &own.start.given;
+    const char *version = NULL;
+    size_t i;
+
+    if (running())
+        return EALREADY;
+    if (mallctl && (!prefix || strlen(prefix) >= JEMALLOC_PREFIX_MAX ||
+                    jemalloc_read(mallctl, "version", (void *)&version,
+                                  sizeof(version)) != 0 ||
+                    !version))
+        return EINVAL;
+    given->mallctl = mallctl;
+    for (i = 0; mallctl && prefix[i]; i++)
+        given->prefix[i] = prefix[i];
+    given->prefix[i] = '\0';
+    return 0;
 }
 
 static int
@@ -282,26 +311,37 @@ stop(void)
     return join();
 }
 
+/* In a fork's child its parent's is no more. */
+static bool
+enter_function(void)
+{
+    pid_t self = getpid(), there = own.busy;
+
+    return there != self &&
+           atomic_compare_exchange_strong(&own.busy, &there, self);
+}
+
+static int
+leave_function(int error)
+{
+    own.busy = 0;
+    return error;
+}
+
+int
+heapwire_use(heapwire_mallctl *mallctl, const char *prefix)
+{
+    return enter_function() ? leave_function(use(mallctl, prefix)) : EAGAIN;
+}
+
 int
 heapwire_start(const char *settings)
 {
-    int error;
-
-    if (atomic_flag_test_and_set(&own.busy))
-        return EAGAIN;
-    error = start(settings);
-    atomic_flag_clear(&own.busy);
-    return error;
+    return enter_function() ? leave_function(start(settings)) : EAGAIN;
 }
 
 int
 heapwire_stop(void)
 {
-    int error;
-
-    if (atomic_flag_test_and_set(&own.busy))
-        return EAGAIN;
-    error = stop();
-    atomic_flag_clear(&own.busy);
-    return error;
+    return enter_function() ? leave_function(stop()) : EAGAIN;
 }

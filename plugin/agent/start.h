@@ -14,8 +14,8 @@
 int agent_take_environment(char *const *envp);
 
 /* Starts the thread with the settings there are and the jemalloc that is found
- * now; forked is called in the children of this process. */
-int agent_start_early(void (*forked)(void));
+ * now; on_fork is called in the children of this process. */
+int agent_start_early(void (*on_fork)(void));
 
 /* The first thing in a fork's child. */
 void agent_forked(void);

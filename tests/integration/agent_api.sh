@@ -15,7 +15,7 @@ started $pid
 unset LD_PRELOAD
 exec 9>"$WORK/stdin"
 asked=0
-answers() { [ "$(wc -l <"$WORK/stdout")" -ge "$asked" ]; }
+answers() { [ "$(cat "$WORK/stdout" 2>/dev/null | wc -l)" -ge "$asked" ]; }
 # ask WANTED LINE
 ask() {
     echo "$2" >&9
@@ -79,4 +79,75 @@ echo "$rounds rounds: $(xargs <"$WORK/rounds")"
 (HEAPWIRE_STATE_DIR=$STATE LD_PRELOAD=$JEMALLOC "$host" race 1000) \
     >"$WORK/race" || fail "race: $(cat "$WORK/race")"
 echo "race: $(xargs <"$WORK/race")"
+
+# What a program that links it gets: the header, the archive, pkg-config.
+# cmake --install would write its manifest into the tree.
+cmake -DCMAKE_INSTALL_PREFIX="$WORK/installed" -DCMAKE_INSTALL_COMPONENT=devel \
+    -P "$BUILD/cmake_install.cmake" >/dev/null || fail "install"
+export PKG_CONFIG_PATH="$WORK/installed/lib/pkgconfig"
+expect "global names" "heapwire_start heapwire_stop heapwire_use" \
+    "$(nm -g --defined-only "$WORK/installed/lib/libheapwire.a" |
+        awk '$2 == "T" { print $3 } $2 ~ /[^TtR]/ && NF == 3 { print "data:" $3 }' |
+        sort | xargs)"
+echo '#include <heapwire.h>
+int main(void) { return heapwire_stop(); }' >"$WORK/plain.c"
+cc -std=c99 -Wall -Wextra -Werror -pedantic "$WORK/plain.c" -o "$WORK/plain" \
+    $(pkg-config --cflags --libs heapwire) && "$WORK/plain" || fail "C99"
+
+# server NAME LIBRARIES...: builds api_server.cc, and starts it; $pid
+server() {
+    name=$WORK/$1
+    shift
+    g++ -O1 -g -DMALLCTL=mallctl -DPREFIX='""' $(pkg-config --cflags heapwire) \
+        tests/integration/api_server.cc -o "$name" "$@" \
+        $(pkg-config --libs heapwire) 2>"$WORK/link" || fail "$(cat "$WORK/link")"
+    HEAPWIRE_STATE_DIR=$STATE MALLOC_CONF=$CONF "$name" <"$WORK/stdin" \
+        >"$WORK/stdout" 2>"$WORK/stderr" &
+    pid=$!
+    started $pid
+    exec 9>"$WORK/stdin"
+}
+held() {
+    echo "hold $1" >&9
+    eventually 10 file_has "$WORK/stdout" . || fail "no answer"
+    cat "$WORK/stdout"
+}
+ends() {
+    exec 9>&-
+    wait $pid || fail "$1 ended with $?: $(cat "$WORK/stderr")"
+    expect "$1: words" "" "$(cat "$WORK/stderr")"
+    [ ! -e "$STATE/agent.sock" ] || fail "$1: its socket is left"
+}
+
+# near WHAT TRUTH GOT PERCENT
+near() {
+    awk -v t="$2" -v g="$3" -v p="$4" \
+        'BEGIN { d = (g - t) * 100 / t; exit !(d < p && d > -p) }' ||
+        fail "$1: $3, but $2 are held"
+}
+
+# -static: found, because it was given; statistics, and no profiles.
+CONF=
+server static -static /usr/lib/*/libjemalloc.a
+file "$WORK/static" | grep -q 'statically linked' || fail "not static"
+expect "static: found" "$pid 3 mallctl MALLOC_CONF" "$(agent_field pid) \
+$(agent_field allocator) $(agent_field mallctl) $(agent_field conf)"
+bytes=$(held 64)
+agent stats "$WORK/stats" >/dev/null || fail "static: statistics"
+near "static: allocated" "$bytes" \
+    "$(awk '$1 == "stats.allocated" { print $2 }' "$WORK/stats")" 30
+agent enable >"$WORK/refused" && fail "static: enabled"
+grep -q 'prof:true' "$WORK/refused" || fail "$(cat "$WORK/refused")"
+ends static
+
+# Its own functions in front of the profile, the bytes as it knows them.
+CONF=prof:true,prof_active:false
+server dynamic -ljemalloc
+expect "dynamic: found" "$pid 0" "$(agent_field pid) $(agent_field allocator)"
+agent enable >/dev/null || fail "dynamic: enable"
+bytes=$(held 256)
+agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dynamic: dump"
+near "dynamic: profile" "$bytes" "$(awk '$1 == "t*:" && !n++ {
+    print $3 / (1 - exp(-($3 / $2) / 524288)) }' "$WORK/heap")" 20
+ends dynamic
 exit 0

@@ -47,6 +47,22 @@ entries(const char *path)
     return count;
 }
 
+/* One that was joined is listed for a moment yet. */
+static int
+threads_now(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    int least = entries("/proc/self/task");
+
+    for (int i = 0; i < 20; i++) {
+        int now = entries("/proc/self/task");
+
+        least = now < least ? now : least;
+        nanosleep(&moment, NULL);
+    }
+    return least;
+}
+
 static long
 resident_kib(void)
 {
@@ -122,14 +138,14 @@ rounds(int count)
             slowest = microseconds() - began;
         if (i == SETTLED) {
             descriptors = entries("/proc/self/fd");
-            threads = entries("/proc/self/task");
+            threads = threads_now();
             kib = resident_kib();
         }
     }
     printf("failed=%d\ngrown_kib=%ld\ndescriptors=%d\nthreads=%d\n"
            "slowest_us=%ld\n",
            failed, resident_kib() - kib, entries("/proc/self/fd") - descriptors,
-           entries("/proc/self/task") - threads, slowest);
+           threads_now() - threads, slowest);
     return failed != 0;
 }
 
@@ -180,6 +196,8 @@ race(int limit_ms)
             _exit(child_of_race());
         waitpid(child, &status, 0);
         children++;
+        if (status != 0)
+            fprintf(stderr, "a child's wait status: %#x\n", status);
         bad += status != 0;
     }
     done = true;
