@@ -67,6 +67,7 @@ struct node_status {
     int64_t unguarded_ms;
     struct risk_options risks;
     bool unprepared; /* by the configuration: profiling = off */
+    bool restarted;  /* with prof:true it did not reach its main: deaths.h */
     int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
 };
 

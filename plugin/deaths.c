@@ -59,6 +59,12 @@ death_describe(const struct death *death, char *out, size_t size)
         snprintf(out + used, size - used, ", told to end by signal %d",
                  death->asked);
     used = strlen(out);
+    if (death->restarted)
+        snprintf(
+            out + used, size - used,
+            ", before its main was reached: it was started again without "
+            "prof:true and without a preloaded jemalloc of heapwire-run's");
+    used = strlen(out);
     if (death->oom_before.known && death->oom_after.known &&
         death->oom_after.value > death->oom_before.value)
         snprintf(out + used, size - used,
@@ -90,6 +96,8 @@ death_format(const struct death *death, struct buffer *out)
                   : death->signalled ? "signal"
                                      : "status",
                   death->unknown ? 1 : death->code, death->asked);
+    if (death->restarted)
+        buffer_text(out, "restarted=1 ");
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
     buffer_text(out, "program=");
@@ -125,7 +133,8 @@ take_number(struct span word, const char *key, int64_t *out)
 }
 
 struct numbers {
-    int64_t at, started, pid, status, signal, asked, before, after, unknown;
+    int64_t at, started, pid, status, signal, asked, before, after, unknown,
+        restarted;
 };
 
 static void
@@ -142,7 +151,8 @@ take_word(struct span word, struct numbers *n)
                 {"asked", &n->asked},
                 {"oom_before", &n->before},
                 {"oom_after", &n->after},
-                {"unknown", &n->unknown}};
+                {"unknown", &n->unknown},
+                {"restarted", &n->restarted}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (take_number(word, keys[i].key, keys[i].number))
@@ -178,6 +188,7 @@ make_death(const struct numbers *n, struct death *out)
     if (!out->unknown)
         out->code = (int32_t)(out->signalled ? n->signal : n->status);
     out->asked = (int32_t)n->asked;
+    out->restarted = n->restarted == 1;
     out->oom_before = figure_of(n->before);
     out->oom_after = figure_of(n->after);
     return true;
@@ -189,7 +200,7 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

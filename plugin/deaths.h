@@ -33,8 +33,11 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
-    bool unknown; /* how; the next two tell nothing */
+    bool unknown; /* how: signalled and code tell nothing */
     bool signalled;
+    /* Before its main was reached, and it was started again without prof:true
+     * and what heapwire-run had preloaded for it. */
+    bool restarted;
     int32_t code;  /* of exit, or the signal */
     int32_t asked; /* the signal that it was told to end by; 0: none */
     /* Processes of its cgroup that the kernel killed for want of memory, until

@@ -150,6 +150,17 @@ look_for_ending(struct node *node)
                            sizeof(node->status.ending));
 }
 
+/* Whether the database that has come is one that was started without prof, for
+ * the one before did not reach its main. */
+static bool
+was_restarted(const struct node *node)
+{
+    struct death last;
+
+    return deaths_read(node->state_dir, &last, 1) == 1 && last.restarted &&
+           last.at_ms <= node->status.hello.started_ms;
+}
+
 static void
 disconnect(struct node *node)
 {
@@ -381,6 +392,8 @@ greet(struct node *node)
     }
     changed = !node_same_incarnation(&node->status.hello, &answer.reply.hello);
     node->status.hello = answer.reply.hello;
+    if (changed)
+        node->status.restarted = was_restarted(node);
     node->status.unguarded_ms = (int64_t)answer.reply.value;
     return changed;
 }

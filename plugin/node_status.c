@@ -39,15 +39,27 @@ node_status_check(const struct node_status *status, struct error *err)
     return -1;
 }
 
-/* Nothing is wrong with the database then. */
-static void
-say_unprepared(const struct agent_hello *hello, struct error *err)
+/* Whether that is why it cannot profile, which is then told. */
+static bool
+is_unprepared(const struct node_status *status, struct error *err)
 {
-    error_set(err, ER_UNKNOWN,
-              "heap profiling is not prepared in %s (pid %d), for the "
-              "configuration has profiling = off; set profiling = prepared "
-              "(heapwire-run --profiling prepared) and restart the database",
-              hello->exe, hello->pid);
+    const struct agent_hello *hello = &status->hello;
+
+    if (status->restarted)
+        error_set(err, ER_UNKNOWN,
+                  "heap profiling is not prepared in %s (pid %d): with "
+                  "prof:true, or with the jemalloc that heapwire-run preloads, "
+                  "it did not reach its main, so it was started again without "
+                  "(heapwire.deaths has more)",
+                  hello->exe, hello->pid);
+    else if (status->unprepared)
+        error_set(
+            err, ER_UNKNOWN,
+            "heap profiling is not prepared in %s (pid %d), for the "
+            "configuration has profiling = off; set profiling = prepared "
+            "(heapwire-run --profiling prepared) and restart the database",
+            hello->exe, hello->pid);
+    return status->restarted || status->unprepared;
 }
 
 int
@@ -64,9 +76,9 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     case AGENT_PROF_OFF:
         if (kind == JOB_GET_ACTIVE)
             return 0; /* "false" is the plain truth */
-        if (status->unprepared)
-            say_unprepared(hello, err);
-        else if (hello->secure)
+        if (is_unprepared(status, err))
+            return -1;
+        if (hello->secure)
             error_set(err, ER_UNKNOWN,
                       "heap profiling is off in %s (pid %d): it runs with "
                       "raised privileges, so jemalloc %s ignores %s; compile "
@@ -92,9 +104,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                   hello->version, hello->exe, hello->pid);
         return -1;
     default:
-        if (status->unprepared)
-            say_unprepared(hello, err);
-        else
+        if (!is_unprepared(status, err))
             error_set(err, ER_UNKNOWN,
                       "%s (pid %d) does not allocate through jemalloc: heap "
                       "profiling needs it; start the database with libjemalloc "

@@ -21,6 +21,11 @@
 /* How heapwire-run tells the preloaded agent where it belongs. */
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's real path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
+/* Where the start's milestones are awaited: an abstract socket's name, a blank,
+ * and the secret that precedes each of them in a datagram. */
+#define AGENT_ENV_START "HEAPWIRE_START"
+
+enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
 
 enum {
     AGENT_PROTOCOL = 2, /* raised by what an older end would misread */

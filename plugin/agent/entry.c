@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "milestone.h"
 #include "start.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -120,6 +121,7 @@ static int
 main_with_agent(int argc, char **argv, char **envp)
 {
     start_here();
+    milestone_tell(envp, AGENT_AT_MAIN);
     return host.main(argc, argv, envp);
 }
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "clock.h"
 #include "files.h"
 #include "linger.h"
+#include "process_look.h"
 #include "supervise.h"
 
 void
@@ -154,26 +154,6 @@ has_beaten(const struct companion *companion)
     return any;
 }
 
-/* Somebody looks at it with a debugger, and will let it go on. */
-static bool
-is_traced(pid_t pid)
-{
-    static const char key[] = "\nTracerPid:";
-    char path[64], text[2048], *at;
-    size_t n;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    n = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    at = strstr(text, key);
-    return at && strtol(at + strlen(key), NULL, 10) > 0;
-}
-
 static void
 look(struct companion *companion, uint64_t now)
 {
@@ -188,7 +168,7 @@ look(struct companion *companion, uint64_t now)
         return;
     }
     limit = companion->beaten ? BEATS_MISSED : BEATS_MISSED_STARTING;
-    if (is_traced(companion->pid))
+    if (process_is_traced(companion->pid))
         companion->missed = 0;
     else if (++companion->missed >= limit) {
         companion->hung = true;

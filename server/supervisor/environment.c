@@ -114,6 +114,7 @@ environment_clean(struct environment *env)
     environment_unset(env, "LD_AUDIT");
     environment_unset(env, AGENT_ENV_EXE);
     environment_unset(env, AGENT_ENV_STATE);
+    environment_unset(env, AGENT_ENV_START);
     for (size_t i = 0; i < MALLOC_OPTIONS; i++)
         environment_unset(env, malloc_options[i]);
 }

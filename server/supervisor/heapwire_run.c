@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "options.h"
 #include "program.h"
+#include "start_watch.h"
 #include "state_dir.h"
 #include "supervise.h"
 #include "supervised_env.h"
@@ -27,9 +28,11 @@
 /* What belongs to a run; the plan borrows from it. */
 struct run {
     struct options options;
-    struct environment database, heapwired;
+    /* plain: the database's without what may keep it from starting. */
+    struct environment database, plain, heapwired;
+    struct start_watch start;
     char *program, *exe;
-    char heapwired_path[PATH_MAX], library[PATH_MAX];
+    char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
 };
@@ -183,23 +186,61 @@ warn_about(const struct run *run)
                       "ignores LD_PRELOAD, so there will be no agent in it");
 }
 
+/* What the agent needs, and nothing else. */
+static int
+prepare_agent(struct run *run, struct environment *env, struct error *err)
+{
+    if (environment_preload(env, run->library, err) != 0 ||
+        environment_set(env, AGENT_ENV_EXE, run->exe, err) != 0 ||
+        environment_set(env, AGENT_ENV_STATE,
+                        run->options.value[SETTING_STATE_DIR], err) != 0 ||
+        (run->plan.start &&
+         environment_set(env, AGENT_ENV_START, run->start.address, err) != 0))
+        return -1;
+    return 0;
+}
+
+/* Whether the agent will be in it, and can say that main comes. */
+static bool
+can_watch(const struct run *run)
+{
+    enum program_kind kind = program_kind(run->exe);
+
+    return (kind == PROGRAM_PLAIN || kind == PROGRAM_ALLOCATOR) &&
+           !program_secure(run->exe) &&
+           program_mentions(run->exe, "__libc_start_main");
+}
+
+static void
+plan_start(struct run *run)
+{
+    struct plan *plan = &run->plan;
+
+    plan->start_ms =
+        strtoull(run->options.value[SETTING_START_TIMEOUT], NULL, 10) * 1000;
+    if ((plan->prof || plan->jemalloc) && plan->start_ms > 0 &&
+        can_watch(run) && start_watch_open(&run->start) == 0)
+        plan->start = &run->start;
+}
+
 static int
 prepare_environments(struct run *run, struct error *err)
 {
     struct environment *database = &run->database;
-    char found[PATH_MAX];
-    const char *jemalloc = choose_jemalloc(run, found);
+    const char *jemalloc = choose_jemalloc(run, run->jemalloc);
 
     warn_about(run);
-    if ((!profiling_is(run, "off") &&
+    run->plan.prof = !profiling_is(run, "off");
+    run->plan.jemalloc = jemalloc;
+    plan_start(run);
+    if (prepare_agent(run, &run->plain, err) != 0 ||
+        prepare_agent(run, database, err) != 0 ||
+        (run->plan.prof &&
          environment_profiling(database, profiling_is(run, "on"),
                                counts_samples(run, jemalloc), err) != 0) ||
-        environment_preload(database, run->library, err) != 0 ||
-        (jemalloc && environment_preload(database, jemalloc, err) != 0) ||
-        environment_set(database, AGENT_ENV_EXE, run->exe, err) != 0 ||
-        environment_set(database, AGENT_ENV_STATE,
-                        run->options.value[SETTING_STATE_DIR], err) != 0)
+        (jemalloc && environment_preload(database, jemalloc, err) != 0))
         return -1;
+    run->plan.plain_envp = run->plain.list;
     return 0;
 }
 
@@ -253,6 +294,7 @@ prepare(struct run *run, char **envp)
     int exit_status = EX_CONFIG;
 
     if (environment_init(&run->database, envp, &err) != 0 ||
+        environment_init(&run->plain, envp, &err) != 0 ||
         environment_init(&run->heapwired, envp, &err) != 0) {
         say(err.text, "");
         return EX_OSERR;
@@ -291,7 +333,7 @@ prepare(struct run *run, char **envp)
 int
 main(int argc, char **argv, char **envp)
 {
-    struct run run = {0};
+    struct run run = {.start.fd = -1};
     enum options_result parsed = options_parse(&run.options, argc, argv);
     int status;
 
@@ -303,6 +345,8 @@ main(int argc, char **argv, char **envp)
     mem_free(run.program);
     mem_free(run.exe);
     environment_fini(&run.database);
+    environment_fini(&run.plain);
+    start_watch_close(&run.start);
     environment_fini(&run.heapwired);
     options_fini(&run.options);
     return status;

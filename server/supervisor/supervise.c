@@ -23,7 +23,9 @@
 #include "errors.h"
 #include "files.h"
 #include "linger.h"
+#include "process_look.h"
 #include "process_memory.h"
+#include "start_watch.h"
 
 enum {
     STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
@@ -104,7 +106,8 @@ run_database(const struct supervisor *s, int not_run)
         tcsetpgrp(STDIN_FILENO, getpgrp());
     sigaction(SIGXFSZ, &s->original_xfsz, NULL);
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
-    execve(plan->program, plan->argv, plan->envp);
+    execve(plan->program, plan->argv,
+           plan->start && plan->start->again ? plan->plain_envp : plan->envp);
     saved = errno;
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     (void)!write(not_run, &saved, sizeof(saved));
@@ -211,6 +214,8 @@ start_database(struct supervisor *s)
         return -1;
     }
     note_database(s, pid);
+    if (s->plan->start)
+        start_watch_begin(s->plan->start, s->plan, pid);
     return 0;
 }
 
@@ -219,39 +224,6 @@ take_terminal(struct supervisor *s)
 {
     if (s->terminal)
         tcsetpgrp(STDIN_FILENO, getpgrp());
-}
-
-/* The parent of a process, or -1. */
-static pid_t
-parent_of(pid_t pid)
-{
-    char path[64], text[1024], *at;
-    size_t n;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return -1;
-    n = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    at = strrchr(text, ')'); /* the name may hold anything */
-    if (!at || strlen(at) < 4)
-        return -1;
-    return (pid_t)strtol(at + 4, NULL, 10); /* ") S <parent>" */
-}
-
-static bool
-runs_exe(pid_t pid, const char *exe)
-{
-    char path[64], target[PATH_MAX];
-    ssize_t n;
-
-    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-    n = readlink(path, target, sizeof(target));
-    return n > 0 && (size_t)n == strlen(exe) &&
-           memcmp(target, exe, (size_t)n) == 0;
 }
 
 /* A child of ours that runs the database's executable, or 0. */
@@ -266,8 +238,8 @@ find_adopted(const struct supervisor *s)
     while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (pid > 0 && pid != s->companion.pid && parent_of(pid) == getpid() &&
-            runs_exe(pid, s->plan->exe))
+        if (pid > 0 && pid != s->companion.pid &&
+            process_parent(pid) == getpid() && process_runs(pid, s->plan->exe))
             found = pid;
     }
     if (dir)
@@ -295,6 +267,21 @@ find_survivor(const struct supervisor *s)
     return 0;
 }
 
+/* Nothing of it has run; that it ended is kept, with the reason. */
+static int
+start_again(struct supervisor *s, int status)
+{
+    s->death.restarted = true;
+    s->asked = s->plan->start->hung ? SIGKILL : 0;
+    note_death(s, status);
+    s->asked = 0;
+    memset(&s->death, 0, sizeof(s->death));
+    s->ended = s->unsaved = false;
+    fd_close(s->not_run);
+    s->not_run = -1;
+    return start_database(s);
+}
+
 static void
 database_ended(struct supervisor *s, int status)
 {
@@ -303,6 +290,10 @@ database_ended(struct supervisor *s, int status)
     take_terminal(s);
     s->terminal = false;
     s->database = next;
+    if (s->plan->start && !s->asked &&
+        start_watch_ended(s->plan->start, status) &&
+        start_again(s, status) == 0)
+        return;
     if (next != 0) {
         note_database(s, next);
         s->session = getsid(next);
@@ -449,6 +440,17 @@ linger(struct supervisor *s)
     return lock;
 }
 
+/* Milliseconds until there is something to do, or -1. */
+static int
+tick(struct supervisor *s)
+{
+    struct start_watch *start = s->plan->start;
+    int companion = companion_tick(&s->companion);
+    int due = start ? start_watch_tick(start) : -1;
+
+    return due >= 0 && (companion < 0 || due < companion) ? due : companion;
+}
+
 int
 supervise(const struct plan *plan)
 {
@@ -465,7 +467,7 @@ supervise(const struct plan *plan)
     companion_start(&s.companion);
     if (start_database(&s) == 0) {
         while (s.database != 0)
-            wait_for_signal(&s, companion_tick(&s.companion));
+            wait_for_signal(&s, tick(&s));
         if (is_to_linger(&s))
             lock = linger(&s);
     }

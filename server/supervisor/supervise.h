@@ -8,13 +8,23 @@
 #ifndef HW_SUPERVISE_H
 #define HW_SUPERVISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct start_watch;
 
 struct plan {
     /* The database. */
     const char *program; /* what is executed */
     char *const *argv, *const *envp;
     const char *exe; /* its executable's real path; NULL: not known */
+    /* Its start: what is set and preloaded that may keep it from its main, how
+     * long that may take, and the environment without those. */
+    bool prof;
+    const char *jemalloc; /* NULL: none of ours */
+    uint64_t start_ms;
+    struct start_watch *start; /* NULL: not watched */
+    char *const *plain_envp;
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;

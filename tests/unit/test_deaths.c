@@ -42,6 +42,7 @@ death_of(int n)
                           .pid = 4711 + n,
                           .signalled = n % 2,
                           .code = n % 2 ? 9 : 3,
+                          .restarted = n % 4 == 1,
                           .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
                           .oom_after = {true, 7}};
 
@@ -63,6 +64,7 @@ check_death(const struct death *got, int n)
     ck_assert_int_eq(got->oom_before.known, expected.oom_before.known);
     ck_assert_uint_eq(got->oom_before.value, expected.oom_before.value);
     ck_assert_uint_eq(got->oom_after.value, 7);
+    ck_assert_int_eq(got->restarted, expected.restarted);
     ck_assert_str_eq(got->program, expected.program);
 }
 
@@ -374,6 +376,11 @@ static const struct {
      false},
     {{.signalled = true, .code = 9, .oom_after = {true, 3}},
      "was killed by signal 9 (SIGKILL)",
+     false},
+    {{.signalled = true, .code = 6, .restarted = true},
+     "was killed by signal 6 (SIGABRT), before its main was reached: it was "
+     "started again without prof:true and without a preloaded jemalloc of "
+     "heapwire-run's",
      false},
     {{.signalled = true, .code = 100},
      "was killed by signal 100 (SIG?)",

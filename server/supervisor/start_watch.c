@@ -1,0 +1,296 @@
+/* start_watch.c - see start_watch.h. */
+#include "start_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "clock.h"
+#include "files.h"
+#include "process_look.h"
+#include "supervise.h"
+
+/* The kernel keeps no more than ten, where nobody has raised that. */
+enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
+
+/* The kernel chooses a name in the network namespace; SIGIO tells of words. */
+static int
+open_socket(struct start_watch *w)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+
+    if (fd < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
+        fcntl(fd, F_SETOWN, getpid()) != 0 ||
+        fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) {
+        fd_close(fd);
+        return -1;
+    }
+    snprintf(w->address, sizeof(w->address), "%.*s %s",
+             (int)(size - offsetof(struct sockaddr_un, sun_path) - 1),
+             address.sun_path + 1, w->secret);
+    return fd;
+}
+
+int
+start_watch_open(struct start_watch *w)
+{
+    unsigned char bytes[16];
+
+    memset(w, 0, sizeof(*w));
+    w->fd = -1;
+    w->uid = (uid_t)-1;
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return -1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(w->secret + 2 * i, 3, "%02x", bytes[i]);
+    w->fd = open_socket(w);
+    return w->fd < 0 ? -1 : 0;
+}
+
+void
+start_watch_close(struct start_watch *w)
+{
+    fd_close(w->fd);
+    w->fd = -1;
+}
+
+void
+start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
+{
+    w->plan = plan;
+    w->child = child;
+    w->started_ms = clock_ms();
+    w->due_ms = w->fd < 0 || w->again ? 0 : w->started_ms + plan->start_ms;
+    w->loaded = w->reached = w->hung = false;
+}
+
+/* ---- words ---- */
+
+/* One word and who sent it; 0: there is none, or not of ours. */
+static ssize_t
+receive(const struct start_watch *w, char *word, size_t size,
+        struct ucred *sender)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec part = {word, size};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t n = recvmsg(w->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+    sender->pid = 0;
+    sender->uid = (uid_t)-1;
+    if (header && header->cmsg_level == SOL_SOCKET &&
+        header->cmsg_type == SCM_CREDENTIALS)
+        memcpy(sender, CMSG_DATA(header), sizeof(*sender));
+    return n;
+}
+
+static void
+take(struct start_watch *w, char milestone, const struct ucred *sender)
+{
+    bool ours = sender->pid != 0 && sender->pid == w->child;
+
+    if (milestone == AGENT_LOADED) {
+        w->loaded = w->loaded || ours;
+    } else if (milestone == AGENT_AT_MAIN) {
+        w->reached = w->reached || ours;
+        w->reached_any = true;
+        w->uid = sender->uid;
+    }
+}
+
+static void
+take_words(struct start_watch *w)
+{
+    size_t secret = strlen(w->secret);
+    struct ucred sender;
+    char word[AGENT_NAME_MAX];
+    unsigned count = 0;
+    ssize_t n;
+
+    while (count < WORDS_MAX &&
+           (n = receive(w, word, sizeof(word), &sender)) >= 0) {
+        count++;
+        if ((size_t)n == secret + 1 && memcmp(word, w->secret, secret) == 0)
+            take(w, word[secret], &sender);
+    }
+    w->unsure = w->unsure || count >= WORDS_SURE;
+}
+
+/* ---- what is said ---- */
+
+/* "prof:true set and /usr/lib/libjemalloc.so.2 preloaded" */
+static void
+name_suspects(const struct plan *plan, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s%s", plan->prof ? "prof:true set" : "",
+             plan->prof && plan->jemalloc ? " and " : "",
+             plan->jemalloc ? plan->jemalloc : "",
+             plan->jemalloc ? " preloaded" : "");
+}
+
+static void
+name_switches(const struct plan *plan, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s",
+             plan->prof ? "--profiling off: never prof:true" : "",
+             plan->prof && plan->jemalloc ? "; " : "",
+             plan->jemalloc ? "--jemalloc no: never that preload" : "");
+}
+
+static void
+say(const struct start_watch *w, const char *what, bool again)
+{
+    const struct plan *plan = w->plan;
+    char suspects[1200], switches[128];
+
+    name_suspects(plan, suspects, sizeof(suspects));
+    name_switches(plan, switches, sizeof(switches));
+    fprintf(stderr, "heapwire-run: %s (pid %d) %s, with %s%s (%s)\n",
+            plan->exe ? plan->exe : plan->program, w->child, what, suspects,
+            again ? ": it is started again without"
+                  : ", which may be why it did",
+            switches);
+}
+
+static bool
+is_fault(int signal)
+{
+    static const int faults[] = {SIGSEGV, SIGABRT, SIGBUS, SIGILL,
+                                 SIGFPE,  SIGTRAP, SIGSYS};
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        if (faults[i] == signal)
+            return true;
+    return false;
+}
+
+static bool
+may_start_again(const struct start_watch *w)
+{
+    return w->loaded && !w->reached && !w->unsure && !w->again;
+}
+
+/* ---- what becomes of it ---- */
+
+/* Where the words cannot come through, its agent serves nevertheless. */
+static bool
+is_served(const struct start_watch *w)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[1200];
+    bool served = false;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/" AGENT_LOCK, w->plan->state_dir);
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        served = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    fd_close(fd);
+    return served;
+}
+
+/* Stopped first: it may reach its main at this very moment. */
+static bool
+kill_hung(struct start_watch *w)
+{
+    const struct timespec step = {.tv_nsec = HALT_STEP_MS * 1000000L};
+
+    kill(w->child, SIGSTOP);
+    for (int i = 0; i < HALT_STEPS && !process_is_stopped(w->child); i++)
+        nanosleep(&step, NULL);
+    take_words(w);
+    w->hung = may_start_again(w) && process_is_stopped(w->child);
+    kill(w->child, w->hung ? SIGKILL : SIGCONT);
+    return w->hung;
+}
+
+static void
+look(struct start_watch *w, uint64_t now)
+{
+    char what[96];
+
+    if (process_is_traced(w->child) || process_is_stopped(w->child)) {
+        w->due_ms = now + START_HELD_MS;
+        return;
+    }
+    w->due_ms = 0;
+    if (is_served(w))
+        return;
+    snprintf(what, sizeof(what), "did not reach its main in %llu s",
+             (unsigned long long)w->plan->start_ms / 1000);
+    say(w, what, may_start_again(w) && kill_hung(w));
+}
+
+int
+start_watch_tick(struct start_watch *w)
+{
+    uint64_t now = clock_ms();
+
+    if (w->fd < 0)
+        return -1;
+    take_words(w);
+    if (w->reached || w->reached_any)
+        w->due_ms = 0;
+    if (w->due_ms == 0 && now - w->started_ms >= START_EARLY_MS && !w->hung) {
+        start_watch_close(w);
+        return -1;
+    }
+    if (w->due_ms != 0 && now >= w->due_ms)
+        look(w, now);
+    return w->due_ms == 0 ? -1 : (int)(w->due_ms - now);
+}
+
+bool
+start_watch_ended(struct start_watch *w, int status)
+{
+    bool early = clock_ms() - w->started_ms < START_EARLY_MS;
+    char what[96];
+    int signal;
+
+    if (w->fd < 0)
+        return false;
+    take_words(w);
+    w->due_ms = 0;
+    if (w->hung) {
+        w->again = true;
+        return true;
+    }
+    if (w->again || !WIFSIGNALED(status) || !is_fault(WTERMSIG(status)) ||
+        (!early && w->reached_any))
+        return false;
+    signal = WTERMSIG(status);
+    snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", signal,
+             sigabbrev_np(signal),
+             may_start_again(w) ? " before its main was reached"
+                                : " soon after its start");
+    if (!may_start_again(w)) {
+        say(w, what, false);
+        return false;
+    }
+    say(w, what, true);
+    w->again = true;
+    return true;
+}

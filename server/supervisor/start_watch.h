@@ -1,0 +1,56 @@
+/*
+ * start_watch.h - whether the database comes to its main.
+ *
+ * What we set for jemalloc, or preload, may keep a program from starting.  The
+ * agent says when it is loaded, before any constructor, and when main comes
+ * (milestone.c).  What dies by a fault between the two, or hangs there, has run
+ * nothing of its own: it is started again, once, without.  Whatever is not sure
+ * leaves everything as it is.
+ */
+#ifndef HW_START_WATCH_H
+#define HW_START_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct plan;
+
+enum {
+    START_ADDRESS_MAX = 64,
+    START_EARLY_MS = 10000, /* a fault so early may be ours */
+    START_HELD_MS = 1000    /* a stopped process is looked at again */
+};
+
+struct start_watch {
+    int fd;                          /* -1: nothing is watched */
+    char address[START_ADDRESS_MAX]; /* for the database's environment */
+    char secret[40];
+    const struct plan *plan;
+    pid_t child;                 /* what we started */
+    uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no more */
+    bool loaded, reached;        /* the child */
+    bool reached_any;            /* or another process of that executable */
+    bool unsure;                 /* words may have been lost */
+    bool hung;                   /* killed for that */
+    bool again;                  /* it has been started again */
+    uid_t uid;                   /* of what reached its main last; -1 */
+};
+
+/* -1: nothing can be watched. */
+int start_watch_open(struct start_watch *w);
+void start_watch_close(struct start_watch *w);
+
+/* The database was started as this process. */
+void start_watch_begin(struct start_watch *w, const struct plan *plan,
+                       pid_t child);
+
+/* Takes what has been said, and says, or kills, what hangs.  Milliseconds until
+ * there is something to do, or -1. */
+int start_watch_tick(struct start_watch *w);
+
+/* The child ended with this wait status, and was not told to: whether it is to
+ * be started again, which is then said. */
+bool start_watch_ended(struct start_watch *w, int status);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * start_fault.c - a program that what is set or preloaded keeps from starting.
+ *
+ * start_fault WHEN WHAT STATUS: WHEN, in a constructor, it does WHAT: "prof":
+ * where prof:true is in its environment; "preload": where jemalloc is loaded;
+ * "never"; "main": there, not before.  WHAT: a signal's number, or "hang".
+ * Otherwise main says so, and exits with STATUS; "stay": once it is told to.
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int
+has_prof(void)
+{
+    for (char **env = environ; *env; env++)
+        if (strstr(*env, "MALLOC_CONF=") && strstr(*env, "prof:true"))
+            return 1;
+    return 0;
+}
+
+static void
+do_it(const char *what)
+{
+    if (strcmp(what, "hang") == 0)
+        for (;;)
+            pause();
+    raise((int)strtol(what, NULL, 10));
+}
+
+__attribute__((constructor)) static void
+before_main(int argc, char **argv)
+{
+    const char *when = argc > 2 ? argv[1] : "";
+
+    if ((strcmp(when, "prof") == 0 && has_prof()) ||
+        (strcmp(when, "preload") == 0 && dlsym(RTLD_DEFAULT, "mallctl")))
+        do_it(argv[2]);
+}
+
+int
+main(int argc, char **argv)
+{
+    printf("main prof=%d jemalloc=%d\n", has_prof(),
+           dlsym(RTLD_DEFAULT, "mallctl") != NULL);
+    fflush(stdout);
+    if (argc > 2 && strcmp(argv[1], "main") == 0)
+        do_it(argv[2]);
+    if (argc > 3 && strcmp(argv[3], "stay") == 0)
+        pause();
+    return argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
+}

@@ -1,0 +1,140 @@
+#!/bin/sh
+# start_watch.sh - databases that prof:true or a preload keeps from their main
+# are started again without, once; what has reached its main never is.
+. "$(dirname "$0")/agent.inc"
+fault=$BUILD/bin/start_fault
+start="$BUILD/bin/heapwire-run --listen none --state-dir $STATE"
+places='^heapwire-run: socket '
+
+# run OPTION... -- COMMAND...: its stdout, status, and what was said.
+run() {
+    # shellcheck disable=SC2086
+    timeout 20 $start "$@" >"$WORK/out" 2>"$WORK/err"
+    status=$?
+    said=$(grep '^heapwire-run' "$WORK/err" | grep -v "$places" |
+        sed 's/ (pid [0-9]*)//')
+}
+again() { # again WHAT HOW: it was started again, and that was said once
+    expect "$1: status" 5 "$status"
+    expect "$1: once, without" "main prof=0 jemalloc=0" "$(cat "$WORK/out")"
+    expect "$1: said" "heapwire-run: $fault $2, with prof:true set and \
+$JEMALLOC preloaded: it is started again without (--profiling off: never \
+prof:true; --jemalloc no: never that preload)" "$said"
+}
+killed="was killed by signal 11 (SIGSEGV) before its main was reached"
+late="did not reach its main in 1 s"
+
+for when in prof preload; do
+    run -- "$fault" $when 11 5
+    again "$when, a fault" "$killed"
+    run --start-timeout 1 -- "$fault" $when hang 5
+    again "$when, a hang" "$late"
+done
+
+# A script that becomes the database.
+printf '#!/bin/sh\necho prepared >>%s/prepared\nexec %s "$@"\n' "$WORK" \
+    "$fault" >"$WORK/script"
+chmod +x "$WORK/script"
+run --exe "$fault" -- "$WORK/script" prof 11 5
+again "a script" "$killed"
+run --start-timeout 1 --exe "$fault" -- "$WORK/script" preload hang 5
+again "a script, a hang" "$late"
+expect "a script is run again" 4 "$(wc -l <"$WORK/prepared")"
+
+# How they ended is kept, and says so.
+expect "faults kept" 3 "$(grep -c 'signal=11 asked=0 restarted=1 ' "$STATE/deaths")"
+expect "hangs kept" 3 "$(grep -c 'signal=9 asked=9 restarted=1 ' "$STATE/deaths")"
+expect "ends kept" 6 "$(grep -c 'status=5 asked=0 ' "$STATE/deaths")"
+
+# Only what is ours, and only once.
+run --profiling off --jemalloc "$JEMALLOC" -- "$fault" preload 6 5
+expect "preload alone" "5 heapwire-run: $fault was killed by signal 6 \
+(SIGABRT) before its main was reached, with $JEMALLOC preloaded: it is started \
+again without (--jemalloc no: never that preload)" "$status $said"
+MALLOC_CONF=prof:true run -- "$fault" prof 11 5
+expect "the user's own prof:true" "139  1" "$status $(cat "$WORK/out") \
+$(echo "$said" | grep -c .)"
+run --profiling off --jemalloc no -- "$fault" never 11 5
+expect "nothing of ours" "5 main prof=0 jemalloc=0 " \
+    "$status $(cat "$WORK/out") $said"
+run --start-timeout 0 -- "$fault" prof 11 5
+expect "not watched" "139 " "$status $said"
+
+# What has reached its main is never started again.
+run -- "$fault" main 11
+expect "main, a fault" "139 main prof=1 jemalloc=1 heapwire-run: $fault was \
+killed by signal 11 (SIGSEGV) soon after its start, with prof:true set and \
+$JEMALLOC preloaded, which may be why it did (--profiling off: never prof:true; \
+--jemalloc no: never that preload)" "$status $(cat "$WORK/out") $said"
+run -- "$fault" main 9
+expect "main, killed" "137 main prof=1 jemalloc=1 " \
+    "$status $(cat "$WORK/out") $said"
+run --start-timeout 1 -- "$fault" never 0 7
+expect "main, its end" "7 main prof=1 jemalloc=1 " \
+    "$status $(cat "$WORK/out") $said"
+
+# The node says why it does not profile.
+$start -- "$fault" prof 11 stay >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+sql() { mariadb --no-defaults -S "$STATE/mysql.sock" -u root -N -B -e "$1" 2>&1; }
+refused() {
+    sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" |
+        grep -q "with prof:true, or .*, it did not reach its main, so it was"
+}
+eventually 10 refused || fail "not said why: $(cat "$WORK/err")"
+expect "deaths" "$(grep -c restarted "$STATE/deaths")" "$(sql "SELECT count(*)
+    FROM heapwire.deaths WHERE how LIKE 'was killed by signal %, before its main \
+was reached: it was started again without prof:true and without a preloaded%'" |
+    head -1)"
+kill $runner
+wait $runner
+
+# Nor what is told to end, or looked at by a debugger.
+$start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+hangs() { pgrep -P $runner -x start_fault >/dev/null; }
+eventually 5 hangs || fail "no database"
+kill -ABRT "$(pgrep -P $runner -x start_fault)"
+wait $runner
+expect "a fault from outside is one, too" 5 $?
+$start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+eventually 5 hangs || fail "no database"
+kill $runner
+wait $runner
+expect "told to end" "143 " "$? $(cat "$WORK/out")"
+cat >"$WORK/hold.py" <<'END'
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+pid = int(sys.argv[1])
+assert libc.ptrace(16, pid, 0, 0) == 0  # attach
+os.waitpid(pid, 0)
+print("held", flush=True)
+time.sleep(2.5)
+libc.ptrace(17, pid, 0, 0)  # detach
+END
+$start --start-timeout 1 -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+eventually 5 hangs || fail "no database"
+held=$(pgrep -P $runner -x start_fault)
+/usr/bin/python3 "$WORK/hold.py" "$held" >"$WORK/held"
+expect "held by a debugger" "held $held" "$(cat "$WORK/held") $(pgrep -P $runner \
+    -x start_fault)"
+wait $runner
+expect "afterwards it is killed" 5 $?
+
+# A script whose database hangs is left alone: it is told.
+printf '#!/bin/sh\n%s "$@"\nexit 3\n' "$fault" >"$WORK/script"
+$start --start-timeout 1 --exe "$fault" -- "$WORK/script" prof hang \
+    >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+told() { grep -q 'did not reach its main in 1 s, with prof:true' "$WORK/err"; }
+eventually 5 told || fail "a script's database: $(cat "$WORK/err")"
+kill "$(pgrep -x -P "$(pgrep -P $runner -x script)" start_fault)"
+wait $runner
+expect "the script goes on" 3 $?
