@@ -32,14 +32,28 @@ linger_is_over(int lock)
     return lock >= 0 && fstat(lock, &st) == 0 && st.st_size > 0;
 }
 
+static bool
+is_held(int fd)
+{
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool
+linger_is_held(const char *state_dir)
+{
+    int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR);
+    bool held = is_held(fd);
+
+    fd_close(fd);
+    return held;
+}
+
 bool
 linger_end_of(const char *state_dir)
 {
     int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR);
-    bool lingers = false;
+    bool lingers = is_held(fd) && pwrite(fd, "x", 1, 0) == 1;
 
-    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        lingers = pwrite(fd, "x", 1, 0) == 1;
     fd_close(fd);
     return lingers;
 }

@@ -16,7 +16,9 @@ int linger_begin(const char *state_dir);
 /* Whether a successor has come. */
 bool linger_is_over(int lock);
 
-/* Whether one lingers there; it is told to end. */
+/* Whether one lingers there. */
+bool linger_is_held(const char *state_dir);
+/* The same; it is told to end. */
 bool linger_end_of(const char *state_dir);
 
 #endif

@@ -24,6 +24,7 @@ enum {
     /* A process that daemonises: how long its parent may take to leave. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
+    SUCCESSOR_STEP_MS = 250,
     SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
     /* Descriptors we hold in the host's own table when we must share it. */
     SHARED_FDS_MAX = 16

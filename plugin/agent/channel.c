@@ -79,7 +79,11 @@ take_lock(struct channel *channel)
     }
     if (fcntl(channel->lock, F_SETLK, &whole) == 0)
         return CHANNEL_OPEN;
-    return errno == EACCES || errno == EAGAIN ? CHANNEL_BUSY : CHANNEL_FAILED;
+    if (errno != EACCES && errno != EAGAIN)
+        return CHANNEL_FAILED;
+    fcntl(channel->lock, F_GETLK, &whole);
+    channel->holder = whole.l_pid;
+    return CHANNEL_BUSY;
 }
 
 /* A file of ours, not a second name that the directory's owner gave to somebody

@@ -15,6 +15,7 @@
 struct channel {
     int directory, lock, listener, connection; /* -1: none */
     struct agent_file listener_file, connection_file;
+    pid_t holder; /* who serves, where CHANNEL_BUSY */
 };
 
 enum channel_result {

@@ -509,19 +509,24 @@ serve(struct agent *agent)
     }
 }
 
-/* A survivor's parent holds the lock until it has left. */
+/* A survivor's parent holds the lock until it has left.  A database that lives
+ * on without its heapwire-run holds it until it has ended, while heapwire-run
+ * has started its successor, us; but a child of the database is none. */
 static enum channel_result
 open_channel(struct agent *agent, const struct agent_start *start)
 {
-    const struct timespec step = {.tv_nsec = SURVIVOR_STEP_MS * 1000000L};
+    const bool awaited = !start->late && agent_setting(start, AGENT_ENV_START);
+    const int step_ms = start->survivor ? SURVIVOR_STEP_MS : SUCCESSOR_STEP_MS;
+    const struct timespec step = {.tv_nsec = step_ms * 1000000L};
     int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
     enum channel_result result;
 
     for (;;) {
         result = channel_open(&agent->channel,
                               agent_setting(start, AGENT_ENV_STATE));
-        if (result != CHANNEL_BUSY || !start->survivor || agent_stopping() ||
-            agent_monotonic_ms() >= until)
+        if (result != CHANNEL_BUSY || agent_stopping() ||
+            !(start->survivor ? agent_monotonic_ms() < until
+                              : awaited && agent->channel.holder != getppid()))
             return result;
         nanosleep(&step, NULL);
     }

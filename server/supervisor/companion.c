@@ -127,11 +127,39 @@ start_now(struct companion *companion)
     plan_restart(companion, what);
 }
 
+/* Our database cannot serve there before the other one has ended: until then
+ * it, or we, may turn out to be the one that stays. */
+static bool
+has_elder(struct companion *companion)
+{
+    const char *dir = companion->plan->state_dir;
+    bool first = !companion->begun;
+    pid_t pid;
+
+    companion->begun = true;
+    if (!first && !companion->elder)
+        return false;
+    companion->elder = process_serves(dir, &pid) && linger_is_held(dir) &&
+                       (first || pid == companion->elder_pid);
+    companion->elder_pid = pid;
+    if (first && companion->elder)
+        fprintf(stderr,
+                "heapwire-run: a database (pid %d) whose heapwire-run was "
+                "killed lives on in %s: its heapwired serves it until it ends, "
+                "then ours begins\n",
+                pid, dir);
+    return companion->elder;
+}
+
 void
 companion_start(struct companion *companion)
 {
     const struct plan *plan = companion->plan;
 
+    if (plan->heapwired && plan->state_dir && has_elder(companion)) {
+        companion->restart_ms = clock_ms() + ELDER_STEP_MS;
+        return;
+    }
     if (plan->heapwired && !companion->last && plan->state_dir &&
         linger_end_of(plan->state_dir)) {
         companion->predecessor_ms = clock_ms() + PREDECESSOR_MS;

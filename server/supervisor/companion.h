@@ -24,7 +24,8 @@ enum {
     RAN_WELL_MS = 300 * 1000,   /* then the pauses begin anew */
     PREDECESSOR_MS = 15 * 1000, /* that it gets to end */
     PREDECESSOR_STEP_MS = 50,
-    BEATS_MISSED = 6, /* in a row, and it is killed ... */
+    ELDER_STEP_MS = 250, /* between looks whether it has ended */
+    BEATS_MISSED = 6,    /* in a row, and it is killed ... */
     /* ... but it may take its time to start: a slow disk, many snapshots. */
     BEATS_MISSED_STARTING = 24
 };
@@ -43,13 +44,17 @@ struct companion {
     bool hung;           /* killed for that */
     bool quiet;          /* its faults have been told often enough */
     bool last;           /* we linger: no predecessor can be there */
+    /* A database whose heapwire-run was killed, and which lives on with its
+     * heapwired: that one stays until it has ended. */
+    bool begun, elder;
+    pid_t elder_pid; /* 0: in another pid namespace */
     /* A predecessor that lingers is given way to until then; 0. */
     uint64_t predecessor_ms;
 };
 
 void companion_init(struct companion *companion, const struct plan *plan);
 /* At once, or as soon as a lingering predecessor, which is told to, has ended;
- * see companion_tick. */
+ * see companion_tick.  First before the database is started. */
 void companion_start(struct companion *companion);
 
 /* Starts it when that is due, kills it when it hangs; milliseconds until there

@@ -1,11 +1,15 @@
 /* process_look.c - see process_look.h. */
 #include "process_look.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "agent_protocol.h"
+#include "files.h"
 
 /* What the file of that process has, cut off at size; false: nothing. */
 static bool
@@ -71,4 +75,21 @@ process_is_stopped(pid_t pid)
         return false;
     at = strrchr(text, ')');
     return at && strlen(at) > 2 && (at[2] == 'T' || at[2] == 't');
+}
+
+bool
+process_serves(const char *state_dir, pid_t *pid)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[PATH_MAX];
+    bool serves = false;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/" AGENT_LOCK, state_dir);
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        serves = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    fd_close(fd);
+    *pid = serves && whole.l_pid > 0 ? whole.l_pid : 0;
+    return serves;
 }

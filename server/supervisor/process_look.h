@@ -10,5 +10,8 @@ bool process_runs(pid_t pid, const char *exe);
 /* Somebody looks at it with a debugger, and will let it go on. */
 bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);
+/* Whether an agent serves in that state directory, and of which process; 0: of
+ * one in another pid namespace. */
+bool process_serves(const char *state_dir, pid_t *pid);
 
 #endif

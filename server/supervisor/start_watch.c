@@ -195,23 +195,6 @@ may_start_again(const struct start_watch *w)
 
 /* ---- what becomes of it ---- */
 
-/* Where the words cannot come through, its agent serves nevertheless. */
-static bool
-is_served(const struct start_watch *w)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[1200];
-    bool served = false;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/" AGENT_LOCK, w->plan->state_dir);
-    fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0)
-        served = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-    fd_close(fd);
-    return served;
-}
-
 /* Stopped first: it may reach its main at this very moment. */
 static bool
 kill_hung(struct start_watch *w)
@@ -231,13 +214,15 @@ static void
 look(struct start_watch *w, uint64_t now)
 {
     char what[96];
+    pid_t served;
 
     if (process_is_traced(w->child) || process_is_stopped(w->child)) {
         w->due_ms = now + START_HELD_MS;
         return;
     }
     w->due_ms = 0;
-    if (is_served(w))
+    /* Where the words cannot come through, its agent serves nevertheless. */
+    if (process_serves(w->plan->state_dir, &served))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);

@@ -211,6 +211,47 @@ check
 [ $(($(milliseconds) - began)) -lt 8000 ] ||
     fault "the takeover took $(($(milliseconds) - began)) ms"
 
+# A start that fails beside a database that lives on leaves it its heapwired; one
+# that does not fail gets its own once the first has ended.
+way=ALRM
+orphan=$(heapwired_of $way)
+elder=$(redis_of $way)
+kill -KILL "$(cat "$work/$way.run")"
+wait_for 5 grep -q 'heapwire-run was killed: serves until' \
+    "$work/$way/heapwired.log"
+status=0
+"$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \
+    sh -c 'sleep 1; exit 9' 2>"$work/$way.err" || status=$?
+same "a failed start" "9 $orphan 0" \
+    "$status $(heapwired_of $way) $(gone "$orphan" || echo 0)"
+check
+said $way "a database (pid $elder) whose heapwire-run was killed lives on" ||
+    fault "not said: $(cat "$work/$way.err")"
+serves $way || fault "the orphan does not serve"
+"$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \
+    redis-server --port 0 --unixsocket "$work/$way/redis2" --save '' \
+    --dir "$work/$way" >/dev/null 2>"$work/$way.err" &
+pids="$! $pids"
+wait_for 5 redis-cli -s "$work/$way/redis2" ping
+serves $way || fault "the orphan does not serve beside another database"
+same "both live" "$orphan" "$(heapwired_of $way)"
+kill -KILL "$elder"
+wait_for 5 gone "$orphan"
+younger=$(redis-cli -s "$work/$way/redis2" info server | tr -d '\r' |
+    sed -n 's/^process_id://p')
+serves_younger() {
+    node_sql $way "ADMIN EXECUTE ON 10001 \
+        'System.print(HeapProf.getInstance().state())'" |
+        grep -q "^database: .*(pid $younger)"
+}
+check
+wait_for 10 serves_younger || fault "not served: $(cat "$work/$way.err") $(
+    node_sql $way "SELECT * FROM heapwire.profiler")"
+same "its own heapwired" "$(pgrep -P "$(cut -d' ' -f1 <<END
+$pids
+END
+)" -x heapwired)" "$(heapwired_of $way)"
+
 # Both at once, as the kernel does with a cgroup: nothing is locked.
 way=USR1
 kill -KILL "$(cat "$work/$way.run")" "$(heapwired_of $way)" \
