@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "agent_protocol.h"
 #include "clock.h"
 #include "config.h"
 #include "controller.h"
@@ -19,7 +20,8 @@ supervised_init(struct supervised *s)
 
     memset(s, 0, sizeof(*s));
     s->lock = -1;
-    s->line = descriptors_prepare(beat != NULL);
+    s->alone = getenv(AGENT_ENV_STARTED) != NULL; /* NOLINT: the same */
+    s->line = descriptors_prepare(beat != NULL && !s->alone);
     if (beat && s->line >= 0)
         s->beat_ms = (uint32_t)strtoul(beat, NULL, 10);
 }
@@ -43,14 +45,20 @@ on_look(uv_timer_t *timer)
     if (s->lock < 0)
         s->lock = linger_begin(s->config->state_dir);
     if (linger_is_over(s->lock)) {
-        give_up(s, "another heapwire-run has come");
+        give_up(s, s->alone ? "the database has let it go, or a heapwire-run "
+                              "has come"
+                            : "another heapwire-run has come");
         return;
     }
+    if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)
+        return;
     controller_status(s->controller, &status);
     if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
         clock_wall_ms() - status.since_ms >=
             (int64_t)s->config->linger_s * 1000)
-        give_up(s, "heapwire-run was killed, and the database has ended");
+        give_up(s, s->alone ? "the database has ended"
+                            : "heapwire-run was killed, and the database has "
+                              "ended");
 }
 
 static void
@@ -91,7 +99,8 @@ supervised_start(struct supervised *s, uv_loop_t *loop,
                  struct controller *controller, const struct config *config,
                  void (*end)(void *arg), void *arg)
 {
-    if (s->line < 0 || uv_poll_init(loop, &s->poll, s->line) != 0)
+    if (!s->alone &&
+        (s->line < 0 || uv_poll_init(loop, &s->poll, s->line) != 0))
         return;
     s->controller = controller;
     s->config = config;
@@ -100,6 +109,12 @@ supervised_start(struct supervised *s, uv_loop_t *loop,
     uv_timer_init(loop, &s->timer);
     s->timer.data = s->poll.data = s;
     s->open = true;
+    s->orphan = s->alone;
+    s->began_ms = clock_wall_ms();
+    if (s->alone) {
+        uv_timer_start(&s->timer, on_look, 0, SUPERVISED_ORPHAN_MS);
+        return;
+    }
     uv_poll_start(&s->poll, UV_READABLE | UV_DISCONNECT, on_line);
     if (s->beat_ms > 0)
         uv_timer_start(&s->timer, on_beat, 0, s->beat_ms);
@@ -112,5 +127,6 @@ supervised_stop(struct supervised *s)
         return;
     s->open = false;
     uv_close((uv_handle_t *)&s->timer, NULL);
-    uv_close((uv_handle_t *)&s->poll, NULL);
+    if (!s->alone)
+        uv_close((uv_handle_t *)&s->poll, NULL);
 }

@@ -10,7 +10,10 @@
  * and heapwired with it, and for "linger" after it; but it gives way to the
  * next heapwire-run of that state directory at once (linger.h).
  *
- * Without that variable nobody supervises, and none of this applies.
+ * One that the agent started (AGENT_ENV_STARTED) has no line: it lives as if
+ * that had ended, and ends, too, when the agent writes into the file "linger".
+ *
+ * Without either variable nobody supervises, and none of this applies.
  */
 #ifndef HW_SUPERVISED_H
 #define HW_SUPERVISED_H
@@ -21,7 +24,10 @@
 
 #include "supervised_env.h"
 
-enum { SUPERVISED_ORPHAN_MS = 250 /* between looks for a successor */ };
+enum {
+    SUPERVISED_ORPHAN_MS = 250, /* between looks for a successor */
+    SUPERVISED_ALONE_MS = 10000 /* to find the agent, whatever "linger" is */
+};
 
 struct config;
 struct controller;
@@ -30,6 +36,8 @@ struct supervised {
     int line;         /* -1: nobody supervises */
     uint32_t beat_ms; /* 0: only its end counts */
     int lock;         /* of an orphan; -1 */
+    int64_t began_ms; /* wall clock */
+    bool alone;       /* the agent started it */
     bool orphan, open;
     uv_timer_t timer;
     uv_poll_t poll;

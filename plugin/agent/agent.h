@@ -51,8 +51,9 @@ struct agent_start {
     bool survivor;            /* after a fork: wait for the parent to leave */
 };
 
-/* The value of a setting, or NULL. */
+/* The value of a setting, or NULL; the first, where there are several. */
 const char *agent_setting(const struct agent_start *start, const char *name);
+const char *agent_next_setting(const char *value, const char *name);
 
 /* The one that was given, or what is found now. */
 void agent_find_jemalloc(const struct agent_start *start,

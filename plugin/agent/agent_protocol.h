@@ -21,6 +21,14 @@
 /* How heapwire-run tells the preloaded agent where it belongs. */
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's real path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
+/* Where nothing else starts heapwired, the agent does: its path; and its
+ * options but for --state-dir, one each, as often as there are any. */
+#define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
+#define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
+/* By which such a heapwired knows it, and where it is told to end: a byte in
+ * this file of the state directory. */
+#define AGENT_ENV_STARTED "HEAPWIRE_STARTED_BY_AGENT"
+#define AGENT_LINGER      "linger"
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"

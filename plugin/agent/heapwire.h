@@ -44,10 +44,16 @@ HEAPWIRE_API int heapwire_use(heapwire_mallctl *mallctl, const char *prefix);
  *
  *     HEAPWIRE_STATE_DIR   needed: an absolute path, a directory that only its
  *                          owner may write to
+ *     HEAPWIRE_HEAPWIRED   the path of heapwired, which the agent is to start
+ *                          and start again, as long as no other serves that
+ *                          directory; what it says while it starts is in
+ *                          start.log there
+ *     HEAPWIRE_OPTION      an option of it, as --config=FILE or --listen=none;
+ *                          as many of these lines as there are options
  *
  * EALREADY   it runs in this process
  * EAGAIN     another thread is in one of these functions
- * EINVAL     not lines of that kind, or no usable HEAPWIRE_STATE_DIR
+ * EINVAL     not lines of that kind, or no absolute path where one is needed
  * E2BIG      more than 16 KiB of settings
  * EBUSY      another process serves that directory
  * EPERM      others may write to that directory, or it is another user's
@@ -58,8 +64,8 @@ HEAPWIRE_API int heapwire_start(const char *settings);
 
 /*
  * Ends the agent: profiling that was switched on through it is off, its
- * descriptors and its socket are gone, and it may be started again.  0 also
- * where none runs.
+ * descriptors and its socket are gone, and it may be started again; a heapwired
+ * that it started ends soon.  0 also where none runs.
  *
  * EAGAIN     another thread is in one of these functions
  * ETIMEDOUT  it has not ended within two seconds, for it writes a profile; it

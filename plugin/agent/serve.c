@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "channel.h"
 #include "mapped_files.h"
 #include "statistics.h"
@@ -50,6 +51,7 @@ struct agent {
     struct channel channel;
     struct jemalloc jemalloc;
     struct mapped_files files;
+    struct beside beside;
     int wake; /* signalfd: readable when it is to end; -1: none */
     bool own_table;
     int64_t started_ms;
@@ -408,13 +410,23 @@ end_unguarded(struct agent *agent)
         note_contact(agent); /* again, after a while */
 }
 
+/* -1: never. */
+static int
+sooner(int a_ms, int b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 /* Does what time has made due.  Milliseconds until there is more, or -1. */
 static int
 next_due(struct agent *agent)
 {
-    int ends = jemalloc_expire(&agent->jemalloc), left = guard_left(agent);
+    int due_ms = sooner(jemalloc_expire(&agent->jemalloc), guard_left(agent));
 
-    return ends < 0 || (left >= 0 && left < ends) ? left : ends;
+    if (agent->channel.listener < 0)
+        return due_ms;
+    return sooner(due_ms,
+                  beside_tick(&agent->beside, agent->channel.connection >= 0));
 }
 
 /* ---- requests ---- */
@@ -564,6 +576,7 @@ begin(struct agent *agent, const struct agent_start *start)
         null_stdio(true);
         mapped_files_scan(&agent->files);
     }
+    beside_begin(&agent->beside, start, agent->channel.directory);
     agent->started_ms = agent_wall_ms();
     return 0;
 }
@@ -584,6 +597,8 @@ static void
 end(struct agent *agent)
 {
     jemalloc_leave(&agent->jemalloc);
+    if (agent->channel.directory >= 0)
+        beside_end(&agent->beside);
     channel_remove(&agent->channel);
     channel_close(&agent->channel);
     mapped_files_close(&agent->files);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "heapwire.h"
 
 enum { WAIT_MS = 2000 };
@@ -143,10 +144,10 @@ is_ours(const char *text)
     return strncmp(text, AGENT_ENV_PREFIX, sizeof(AGENT_ENV_PREFIX) - 1) == 0;
 }
 
-const char *
-agent_setting(const struct agent_start *start, const char *name)
+/* The value of the first of that name, from here on. */
+static const char *
+find_setting(const char *at, const char *name)
 {
-    const char *at = start->settings;
     size_t size = strlen(name);
 
     for (; *at; at += strlen(at) + 1) {
@@ -154,6 +155,18 @@ agent_setting(const struct agent_start *start, const char *name)
             return at + size + 1;
     }
     return NULL;
+}
+
+const char *
+agent_setting(const struct agent_start *start, const char *name)
+{
+    return find_setting(start->settings, name);
+}
+
+const char *
+agent_next_setting(const char *value, const char *name)
+{
+    return find_setting(value + strlen(value) + 1, name);
 }
 
 /* One more setting of that length; room is left for the NUL that ends all. */
@@ -287,6 +300,8 @@ start(const char *settings)
     if (running())
         return EALREADY;
     error = settings ? take_lines(settings) : agent_take_environment(environ);
+    if (error == 0)
+        error = beside_check(&own.start);
     if (error == 0)
         error = handle_forks(agent_forked);
     own.start.silent = own.start.late = true;

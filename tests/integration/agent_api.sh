@@ -58,9 +58,63 @@ ask 0 stop
 ask 0 fork
 ask 0 "start -"
 expect "profiling after a stop" 0 "$(agent_field active)"
+ask 0 stop
+
+# heapwired, where nothing else starts it: not as a child of the host.
+beside=$WORK/beside
+mkdir -m 700 "$beside"
+settings="HEAPWIRE_STATE_DIR=$beside;HEAPWIRE_OPTION=--listen=none"
+settings="$settings;HEAPWIRE_HEAPWIRED="
+ask EINVAL "start ${settings}heapwired"
+ask ENOENT "start ${settings}$WORK/heapwired"
+ask EACCES "start ${settings}$WORK/stdout"
+options=$(seq 40 | sed 's/.*/HEAPWIRE_OPTION=--help;/' | tr -d '\n')
+ask E2BIG "start $options$settings$BUILD/bin/heapwired"
+settings="HEAPWIRE_OPTION=--linger=1;$settings$BUILD/bin/heapwired"
+says() {
+    mariadb --no-defaults --skip-ssl -S "$beside/mysql.sock" -u root -N -B --raw \
+        -e "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().$1)'" 2>&1
+}
+knows() { [ "$(says 'has_enable()')" = false ]; }
+heapwired() { cat "$beside/heapwired.lock"; }
+ask 0 "start HEAPWIRE_OPTION=--node-id=nonsense;$settings"
+eventually 10 file_has "$beside/start.log" "--node-id" ||
+    fail "not said: $(cat "$beside/start.log")"
+ask 0 stop
+ask 0 "start $settings"
+eventually 10 knows || fail "no heapwired: $(cat "$beside"/*.log)"
+started "$(heapwired)"
+expect "whose child, of which session" "1 $(heapwired)" \
+    "$(ps -o ppid=,sid= "$(heapwired)" | xargs)"
+expect "its environment" "HEAPWIRE_STARTED_BY_AGENT PATH" \
+    "$(tr '\0' '\n' <"/proc/$(heapwired)/environ" | cut -d= -f1 | sort | xargs)"
+expect "signals that it blocks or ignores" "0000000000000000" \
+    "$(sed -n 's/^SigBlk:.//p' "/proc/$(heapwired)/status")"
+ask ECHILD children
+says 'enable_prof()' >/dev/null
+[ "$(says 'has_enable()')" = true ] || fail "it cannot be switched on"
+killed=$(heapwired)
+kill -KILL "$killed"
+again() { [ "$(heapwired)" != "$killed" ] && [ "$(says 'has_enable()')" = true ]; }
+eventually 10 again || fail "it was not started again"
+ask ECHILD children
+expect "descriptors" "$before" "$(descriptors $pid)"
+
+# It ends with the agent, and is used again where it has not.
+second=$(heapwired)
+started "$second"
+ask 0 stop
+eventually 10 gone "$second" || fail "heapwired is left"
+ask 0 "start $settings"
+eventually 10 knows || fail "no heapwired any more"
+lingers=$(heapwired)
+started "$lingers"
 expect "words" "" "$(cat "$WORK/stderr")"
+kill -KILL $pid
 exec 9>&-
-wait $pid || fail "the host ended badly"
+wait $pid
+expect "the host was killed, and heapwired" "" "$(gone "$lingers" && echo gone)"
+ended_s=$(date +%s)
 
 # A table that it must share: the same.
 (HEAPWIRE_STATE_DIR=$STATE LD_PRELOAD=$JEMALLOC "$BUILD/bin/forker" sealed \
@@ -150,4 +204,8 @@ agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dynamic: dump"
 near "dynamic: profile" "$bytes" "$(awk '$1 == "t*:" && !n++ {
     print $3 / (1 - exp(-($3 / $2) / 524288)) }' "$WORK/heap")" 20
 ends dynamic
+
+# After "linger", or after ten seconds.
+eventually 15 gone "$lingers" || fail "heapwired stays for ever"
+echo "heapwired ended within $(($(date +%s) - ended_s)) s"
 exit 0

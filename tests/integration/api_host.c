@@ -2,8 +2,9 @@
  * api_host.c - a program that uses heapwire.h.
  *
  * api_host serve        reads lines: "start SETTINGS" (';' for the ends of
- *                       lines; "-": NULL), "stop", "fork"; answers with the
- *                       name of the errno, or 0
+ *                       lines; "-": NULL), "stop", "fork", "children" (what the
+ *                       library gave us to wait for); answers with the name of
+ *                       the errno, or 0
  * api_host rounds COUNT starts and stops it with the variables of its
  *                       environment; prints failed, grown_kib, descriptors,
  *                       threads (what there is more of at the end), slowest_us
@@ -13,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -84,6 +86,22 @@ answer(int error)
     fflush(stdout);
 }
 
+static volatile sig_atomic_t child_signals;
+
+static void
+on_child(int number)
+{
+    (void)number;
+    child_signals++;
+}
+
+/* ECHILD where there is none, nor was. */
+static int
+children(void)
+{
+    return waitpid(-1, NULL, WNOHANG) < 0 && child_signals == 0 ? errno : 0;
+}
+
 static int
 try_in_child(void)
 {
@@ -93,14 +111,17 @@ try_in_child(void)
     if (child == 0)
         _exit(heapwire_start(NULL));
     waitpid(child, &status, 0);
+    child_signals = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
 static int
 serve(void)
 {
+    struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
     static char line[32768];
 
+    sigaction(SIGCHLD, &action, NULL);
     while (fgets(line, sizeof(line), stdin)) {
         char *end = strchr(line, '\n');
 
@@ -114,6 +135,8 @@ serve(void)
             answer(heapwire_start(line + 6));
         else if (strcmp(line, "stop") == 0)
             answer(heapwire_stop());
+        else if (strcmp(line, "children") == 0)
+            answer(children());
         else if (strcmp(line, "fork") == 0)
             answer(try_in_child());
         else

@@ -1,0 +1,42 @@
+/*
+ * beside.h - heapwired, started by the agent where nothing else does it.
+ *
+ * As long as no heapwired is connected, and none has the state directory's
+ * lock, one is started: at once, then after a pause that grows.  It is nobody's
+ * child in this process: the host gets no SIGCHLD, and none of its wait calls
+ * finds one.  What it says while it starts is in start.log.
+ */
+#ifndef HW_BESIDE_H
+#define HW_BESIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent.h"
+
+enum {
+    BESIDE_OPTIONS_MAX = 32,
+    BESIDE_PAUSE_MIN_MS = 1000,
+    BESIDE_PAUSE_MAX_MS = 60000
+};
+
+struct beside {
+    const struct agent_start *start;
+    int directory;    /* the channel's */
+    int64_t due_ms;   /* monotonic: look then; 0: not now */
+    int64_t pause_ms; /* the latest */
+    bool started;     /* one was, by us */
+};
+
+/* 0, or why what the settings say cannot be done. */
+int beside_check(const struct agent_start *start);
+
+void beside_begin(struct beside *beside, const struct agent_start *start,
+                  int directory);
+/* Starts one when that is due.  Milliseconds until there is something to do, or
+ * -1. */
+int beside_tick(struct beside *beside, bool connected);
+/* Tells the one that we started to end. */
+void beside_end(const struct beside *beside);
+
+#endif
