@@ -13,6 +13,7 @@
 #include "profile.h"
 #include "reader.h"
 #include "texts.h"
+#include "wrappers.h"
 
 enum {
     PROFILE_BYTES_MAX = 1 << 30, /* decoded; as that of a new profile */
@@ -24,8 +25,8 @@ enum {
     MODULE_BYTES = 26
 };
 
-enum { LIVE = 1, ACCUMULATED = 2 };        /* flags of the profile */
-enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2 }; /* of a location */
+enum { LIVE = 1, ACCUMULATED = 2 }; /* flags of the profile */
+enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
 /* Numbers that a database may really have, and that can be added up, and times:
  * any until the year 9999, or before 1970. */
@@ -38,6 +39,9 @@ struct encoder {
     struct buffer *out;
     struct texts *texts;
     struct arena *arena;
+    const char *wrappers;
+    struct buffer scratch;
+    bool has_wrapped;
     bool failed; /* no memory for texts */
 };
 
@@ -63,8 +67,14 @@ put_real(struct buffer *out, double real)
 static void
 put_location(struct encoder *e, const struct location *location)
 {
+    uint16_t wrapped = wrappers_count(e->wrappers, location, &e->scratch);
+
+    e->has_wrapped = e->has_wrapped || wrapped > 0;
     buffer_u8(e->out, (uint8_t)((location->in_allocator ? IN_ALLOCATOR : 0) |
-                                (location->symbol ? HAS_SYMBOL : 0)));
+                                (location->symbol ? HAS_SYMBOL : 0) |
+                                (wrapped > 0 ? IS_WRAPPED : 0)));
+    if (wrapped > 0)
+        buffer_lenenc(e->out, wrapped);
     put_text(e, location->module);
     buffer_lenenc(e->out, location->module_offset);
     if (location->symbol) {
@@ -154,14 +164,16 @@ put_texts(struct encoder *e, struct buffer *out)
 }
 
 int
-snapshot_body_encode(const struct profile *profile, struct buffer *out,
-                     struct error *err)
+snapshot_body_encode(const struct profile *profile, const char *wrappers,
+                     bool *wrapped, struct buffer *out, struct error *err)
 {
-    struct encoder e = {.arena = arena_new(SNAPSHOT_BODY_MAX)};
+    struct encoder e = {.arena = arena_new(SNAPSHOT_BODY_MAX),
+                        .wrappers = wrappers};
     struct buffer rest;
     int rc = -1;
 
     buffer_init(&rest, SNAPSHOT_BODY_MAX);
+    buffer_init(&e.scratch, SNAPSHOT_BODY_MAX);
     e.out = &rest;
     e.texts = e.arena ? texts_new(e.arena) : NULL;
     if (!e.texts) {
@@ -171,7 +183,8 @@ snapshot_body_encode(const struct profile *profile, struct buffer *out,
     put_profile(&e, profile);
     put_texts(&e, out);
     buffer_add(out, rest.data ? rest.data : "", rest.size);
-    if (e.failed || rest.failed || out->failed) {
+    *wrapped = e.has_wrapped;
+    if (e.failed || e.scratch.failed || rest.failed || out->failed) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "the snapshot takes more than %d MB, or memory ran out",
                   SNAPSHOT_BODY_MAX >> 20);
@@ -182,6 +195,7 @@ out:
     texts_free(e.texts);
     arena_free(e.arena);
     buffer_fini(&rest);
+    buffer_fini(&e.scratch);
     return rc;
 }
 
@@ -292,8 +306,11 @@ get_location(struct decoder *d, struct location *location)
     uint8_t flags = reader_u8(&d->r);
     struct frame *frames;
 
-    d->r.failed |= (flags & ~(IN_ALLOCATOR | HAS_SYMBOL)) != 0;
+    d->r.failed |= (flags & ~(IN_ALLOCATOR | HAS_SYMBOL | IS_WRAPPED)) != 0;
     location->in_allocator = flags & IN_ALLOCATOR;
+    if (flags & IS_WRAPPED)
+        location->wrapped =
+            (uint16_t)get_count(d, FRAME_BYTES, NAMES_INLINE_MAX);
     location->module = get_text(d);
     location->module_offset = reader_lenenc(&d->r);
     if (flags & HAS_SYMBOL) {
@@ -302,7 +319,8 @@ get_location(struct decoder *d, struct location *location)
     }
     location->frame_count =
         (uint32_t)get_count(d, FRAME_BYTES, NAMES_INLINE_MAX);
-    d->r.failed |= location->frame_count == 0;
+    d->r.failed |=
+        location->frame_count == 0 || location->wrapped > location->frame_count;
     frames = take(d, location->frame_count, sizeof(*frames));
     for (uint32_t i = 0; i < location->frame_count && !d->r.failed; i++) {
         frames[i].function = get_text(d);

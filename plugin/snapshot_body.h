@@ -15,8 +15,9 @@ struct profile;
 
 enum { SNAPSHOT_BODY_MAX = 256 << 20 /* bytes, unpacked */ };
 
-int snapshot_body_encode(const struct profile *profile, struct buffer *out,
-                         struct error *err);
+/* *wrapped: some location has frames of wrappers (NULL: none). */
+int snapshot_body_encode(const struct profile *profile, const char *wrappers,
+                         bool *wrapped, struct buffer *out, struct error *err);
 /* All but what the head has: rate, samples, bytes, objects, truncated.
  * foreign: somebody else made it, and its texts are cleaned (clean_text.h).
  * NULL with *err. */

@@ -7,8 +7,8 @@
  *
  * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
  *     8    "HWSNAP\r\n"
- *     u4   version: 2; another one is not read, but for 1, where a list tells
- *          less
+ *     u4   version: 2, or 3 where a location has wrappers; another one is not
+ *          read, but for 1, where a list tells less
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked
@@ -24,7 +24,8 @@
  *     t    program, t note, t memory line
  *     n    locations, each:
  *              n address less the one before, u1 1 in the allocator, 2 has a
- *              symbol, t module, n offset in it, [t symbol, n its start],
+ *              symbol, 4 has wrappers, [n frames of wrappers], t module, n
+ *              offset in it, [t symbol, n its start],
  *              n frames, each: t function, t file, n line
  *     n    stacks, each:
  *              n depth, so many n: numbers of locations, leaf first,
@@ -87,6 +88,13 @@ int
 snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
                 struct error *err)
 {
+    return snapshot_export(snapshot, NULL, out, err);
+}
+
+int
+snapshot_export(const struct snapshot *snapshot, const char *wrappers,
+                struct buffer *out, struct error *err)
+{
     struct snapshot_body place = {0};
     struct buffer body, packed, head;
     int rc = -1;
@@ -98,7 +106,8 @@ snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
         error_set(err, ER_UNKNOWN, "a difference is no snapshot to keep");
         goto out;
     }
-    if (snapshot_body_encode(snapshot->profile, &body, err) != 0 ||
+    if (snapshot_body_encode(snapshot->profile, wrappers, &place.wrapped, &body,
+                             err) != 0 ||
         pack(&body, &packed, err) != 0)
         goto out;
     place.packed = packed.size;

@@ -16,6 +16,7 @@
 static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
 enum {
     VERSION = 2,
+    VERSION_WRAPPED = 3, /* only where something of it is in the body */
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -216,7 +217,7 @@ snapshot_head_encode(const struct snapshot *snapshot,
         encode_field(&rest, &fields[i],
                      (const char *)&entry + fields[i].offset);
     buffer_add(out, magic, sizeof(magic));
-    buffer_u32(out, VERSION);
+    buffer_u32(out, body->wrapped ? VERSION_WRAPPED : VERSION);
     buffer_u32(out, (uint32_t)(FRAME + rest.size + CHECKSUM));
     buffer_add(out, rest.data, rest.size);
     out->failed |= rest.failed;
@@ -259,10 +260,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION) && !r.failed) {
+    if ((version < 1 || version > VERSION_WRAPPED) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION);
+                  VERSION_WRAPPED);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||

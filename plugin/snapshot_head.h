@@ -6,6 +6,7 @@
 #ifndef HW_SNAPSHOT_HEAD_H
 #define HW_SNAPSHOT_HEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct snapshot;
 struct snapshot_body {
     uint64_t packed, size; /* bytes in the file, and unpacked */
     uint32_t checksum;     /* of the packed ones */
+    bool wrapped;          /* some location has frames of wrappers */
 };
 
 struct snapshot_head {

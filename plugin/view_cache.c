@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "thread.h"
 #include "view_work.h"
+#include "wrappers.h"
 
 enum { STACK_BYTES = 1 << 20 /* of a thread */ };
 
@@ -44,6 +45,7 @@ struct view_cache {
     size_t job_count;
     struct view_kept kept;
     struct view_counts counts;
+    char wrappers[WRAPPERS_TEXT_BYTES];
     bool stop;
     pthread_t threads[VIEW_THREADS];
     unsigned thread_count; /* known once they have been started */
@@ -189,13 +191,32 @@ thread_main(void *arg)
     return NULL;
 }
 
+/* ---- the node's wrappers ---- */
+
+void
+view_cache_set_wrappers(struct view_cache *cache, const char *list)
+{
+    pthread_mutex_lock(&cache->lock);
+    snprintf(cache->wrappers, sizeof(cache->wrappers), "%s", list);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void
+view_cache_get_wrappers(struct view_cache *cache, char *out)
+{
+    pthread_mutex_lock(&cache->lock);
+    memcpy(out, cache->wrappers, sizeof(cache->wrappers));
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* ---- tickets ---- */
 
 static struct view_job *
-job_new(struct store *store, const struct view_request *request,
+job_new(struct view_cache *cache, const struct view_request *request,
         struct error *err)
 {
     struct view_job *job = mem_zalloc(1, sizeof(*job));
+    char wrappers[WRAPPERS_TEXT_BYTES];
 
     if (!job) {
         error_memory(err, "a view");
@@ -204,7 +225,8 @@ job_new(struct store *store, const struct view_request *request,
     job->references = 1;
     snprintf(job->owner, sizeof(job->owner), "%s",
              request->owner ? request->owner : "");
-    if (view_work_init(&job->work, store, request, err) == 0)
+    view_cache_get_wrappers(cache, wrappers);
+    if (view_work_init(&job->work, cache->store, request, wrappers, err) == 0)
         return job;
     mem_free(job);
     return NULL;
@@ -301,7 +323,7 @@ view_cache_submit(struct view_cache *cache, const struct view_request *request,
     }
     ticket->cache = cache;
     ticket->waker = waker;
-    job = job_new(cache->store, request, err);
+    job = job_new(cache, request, err);
     if (job) {
         pthread_mutex_lock(&cache->lock);
         rc = answer(cache, ticket, job, err);

@@ -59,6 +59,7 @@ make_key(struct view_work *work)
     buffer_u64(key, work->serial);
     buffer_u64(key, work->base_serial);
     buffer_u8(key, work->request.force);
+    add_text(key, work->options.wrappers);
     add_text(key, form ? form->name : NULL);
     if (form && form->takes_options)
         add_options(key, &work->options);
@@ -98,7 +99,8 @@ first_stage(const struct view_request *request)
 
 int
 view_work_init(struct view_work *work, struct store *store,
-               const struct view_request *request, struct error *err)
+               const struct view_request *request, const char *wrappers,
+               struct error *err)
 {
     memset(work, 0, sizeof(*work));
     if (request->name &&
@@ -111,6 +113,7 @@ view_work_init(struct view_work *work, struct store *store,
     work->request.options = &work->options;
     work->options = request->options ? *request->options : view_defaults;
     work->options.cancelled = &work->cancelled;
+    work->options.wrappers = wrappers;
     if (request->snapshot) {
         snapshot_ref(request->snapshot);
         work->serial = request->snapshot->serial;
@@ -121,7 +124,8 @@ view_work_init(struct view_work *work, struct store *store,
     if (copy_text(&work->name, &work->request.name) &&
         copy_text(&work->base, &work->request.base) &&
         copy_text(&work->focus, &work->options.focus) &&
-        copy_text(&work->ignore, &work->options.ignore))
+        copy_text(&work->ignore, &work->options.ignore) &&
+        copy_text(&work->wrappers, &work->options.wrappers))
         make_key(work);
     else
         work->key.failed = true;
@@ -141,6 +145,7 @@ view_work_fini(struct view_work *work)
     mem_free(work->base);
     mem_free(work->focus);
     mem_free(work->ignore);
+    mem_free(work->wrappers);
 }
 
 /* ---- its computation ---- */
@@ -192,7 +197,7 @@ render(struct view_work *work, const struct snapshot *snapshot,
     if (enter(work, VIEW_RENDERING, err) != 0)
         return -1;
     return form ? form->render(profile, &work->options, out, err)
-                : snapshot_encode(snapshot, out, err);
+                : snapshot_export(snapshot, work->options.wrappers, out, err);
 }
 
 int

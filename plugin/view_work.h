@@ -24,7 +24,7 @@ enum view_stage { VIEW_LOADING, VIEW_COMPARING, VIEW_RENDERING };
 struct view_work {
     struct view_request request; /* points to what follows */
     struct view_options options;
-    char *name, *base, *focus, *ignore;
+    char *name, *base, *focus, *ignore, *wrappers;
     uint64_t serial, base_serial; /* of the snapshots, when it was asked for */
     struct buffer key;            /* equal: an equal view */
     bool lasting;                 /* of kept snapshots alone */
@@ -32,9 +32,11 @@ struct view_work {
     atomic_uint stage; /* enum view_stage; relaxed */
 };
 
-/* Copies all.  -1 with *err and nothing to release. */
+/* Copies all; wrappers go into the request's options.  -1 with *err and nothing
+ * to release. */
 int view_work_init(struct view_work *work, struct store *store,
-                   const struct view_request *request, struct error *err);
+                   const struct view_request *request, const char *wrappers,
+                   struct error *err);
 void view_work_fini(struct view_work *work);
 
 /* Appends the view to out; reads the store.  -1 with *err. */

@@ -47,7 +47,8 @@ enum {
     CONFIG_HEARTBEAT_MAX_S = 24 * 3600,
     CONFIG_DEFAULT_START_S = 20,
     CONFIG_START_MAX_S = 24 * 3600,
-    CONFIG_NAME_MAX = 255, /* of an allocator or process that is named */
+    CONFIG_FRAMES_BYTES = 1024, /* wrappers.h's */
+    CONFIG_NAME_MAX = 255,      /* of an allocator or process that is named */
     CONFIG_DEFAULT_GUARD_S = 60,
     CONFIG_GUARD_MIN_S = 5, /* it is heard of each two seconds */
     CONFIG_DEFAULT_BUDGET = 1,
@@ -90,6 +91,7 @@ struct config {
     char mallctl[CONFIG_PATH_MAX];     /* where it is; "": to be found */
     char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */
     uint32_t start_timeout_s; /* for the database to reach its main; 0: any */
+    char allocator_frames[CONFIG_FRAMES_BYTES]; /* wrappers.h */
     char log[CONFIG_PATH_MAX];
     char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own */
     char tls_key[CONFIG_PATH_MAX];

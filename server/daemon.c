@@ -247,6 +247,7 @@ reload(struct daemon *d)
         daemon_cluster_reload(&d->cluster, &config);
         server_set_settings(&d->server, &d->config);
         watch_set_rules(d->watch, &d->config.marks);
+        view_cache_set_wrappers(d->views, d->config.allocator_frames);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
@@ -362,6 +363,8 @@ start_controller(struct daemon *d, struct error *err)
     if (d->controller)
         d->views = view_cache_start(controller_store(d->controller),
                                     VIEW_THREADS, err);
+    if (d->views)
+        view_cache_set_wrappers(d->views, d->config.allocator_frames);
     return d->views ? 0 : -1;
 }
 

@@ -24,6 +24,7 @@
 #include "state_dir_default.h"
 #include "store.h"
 #include "units.h"
+#include "wrappers.h"
 
 int
 setting_wrong(struct error *err, const char *format, ...)
@@ -191,6 +192,16 @@ set_user(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
+_Static_assert((int)CONFIG_FRAMES_BYTES == (int)WRAPPERS_TEXT_BYTES,
+               "a list's");
+
+static int
+set_allocator_frames(struct config *c, const char *value, struct error *err)
+{
+    *c->allocator_frames = '\0';
+    return wrappers_add(c->allocator_frames, value, err);
+}
+
 static int
 set_log(struct config *c, const char *value, struct error *err)
 {
@@ -338,6 +349,8 @@ static const struct setting {
     [CONFIG_PROCESS] = {"process", "process", setting_set_process},
     [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout",
                               setting_set_start_timeout},
+    [CONFIG_ALLOCATOR_FRAMES] = {"allocator_frames", "allocator-frames",
+                                 set_allocator_frames, true},
     [CONFIG_LOG] = {"log", "log", set_log},
     [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout", set_timeout,
                         true},
@@ -490,10 +503,11 @@ setting_print(const struct config *c, FILE *out)
             c->tls_cert, c->tls_key, config_requires_tls(c) ? "yes" : "no");
     setting_print_database(c, out);
     fprintf(out,
+            "allocator_frames=%s\n"
             "statement_timeout=%u\nmax_connections=%u\nidle_timeout=%u\n"
             "login_failures=%u\n",
-            c->statement_timeout_s, c->max_connections, c->idle_timeout_s,
-            c->login_failures);
+            c->allocator_frames, c->statement_timeout_s, c->max_connections,
+            c->idle_timeout_s, c->login_failures);
     setting_print_snapshots(c, out);
     fprintf(out, "linger=%u\n", c->linger_s);
     fprintf(out,
@@ -525,6 +539,8 @@ setting_reload(struct config *c, const struct config *from)
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
     c->marks = from->marks;
+    memcpy(c->allocator_frames, from->allocator_frames,
+           sizeof(c->allocator_frames));
 }
 
 void

@@ -16,8 +16,10 @@
 #include "profile.h"
 #include "select_wait.h"
 #include "store.h"
+#include "view_cache.h"
 #include "view_options.h"
 #include "warnings.h"
+#include "wrappers.h"
 
 static struct store *
 store_of(const struct handle *handle)
@@ -319,6 +321,18 @@ tell_empty(struct handle *handle, struct select_pin *pin)
     pin->told = true;
 }
 
+static struct functions *
+make_functions(struct handle *handle, const struct select_pin *pin)
+{
+    char wrappers[WRAPPERS_TEXT_BYTES] = "";
+    struct view_options options = view_defaults;
+
+    if (handle->wait->views.cache)
+        view_cache_get_wrappers(handle->wait->views.cache, wrappers);
+    options.wrappers = wrappers;
+    return functions_new(pin->profile, &options, &handle->failure);
+}
+
 int
 select_pin(struct handle *handle, const char *name, const char *base,
            struct select_pin **out)
@@ -336,7 +350,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
         rc = base ? pin_difference(handle, name, base, &pin)
                   : pin_one(handle, name, &pin);
     if (rc == SQLITE_OK && !pin->functions) {
-        pin->functions = functions_new(pin->profile, &handle->failure);
+        pin->functions = make_functions(handle, pin);
         rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
     }
     handle->failed = handle->failed || rc == SQLITE_ERROR;

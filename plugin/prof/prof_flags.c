@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errors.h"
 #include "index_files.h"
 #include "view.h"
 
@@ -34,6 +35,12 @@ bad_usage(const char *text, const char *what)
 {
     fprintf(stderr, "heapwire-prof: %s%s; see --help\n", text, what);
     return -1;
+}
+
+static bool
+begins(const char *word, const char *start)
+{
+    return strncmp(word, start, strlen(start)) == 0;
 }
 
 static int
@@ -180,6 +187,19 @@ take_allocator_frames(struct prof_command *c, const char *value, unsigned which)
 }
 
 static int
+take_allocator_frame(struct prof_command *c, const char *value, unsigned which)
+{
+    struct error err;
+
+    (void)which;
+    if (wrappers_add(c->wrappers, value, &err) == 0)
+        return 0;
+    fprintf(stderr, "heapwire-prof: --allocator-frame %s: %s; see --help\n",
+            value, err.text);
+    return -1;
+}
+
+static int
 take_index(struct prof_command *c, const char *value, unsigned which)
 {
     (void)value;
@@ -240,6 +260,8 @@ static const struct flag own_flags[] = {
      "mark changes within sampling noise with a ~"},
     {"allocator-frames", NULL, take_allocator_frames,
      "the allocator's own frames, too, as jeprof has them"},
+    {"allocator-frame", "NAME", take_allocator_frame,
+     "NAME, or NAME*, is the allocator's, too; may be repeated"},
     {"index", NULL, take_index,
      "make the symbol index of BINARY, a library maybe"},
     {"output", "FILE", take_output,
@@ -297,7 +319,12 @@ parse_flags(int argc, char **argv, const struct flags *flags,
         if (i == ':')
             return bad_usage("a value is missing: ", word);
         if (i == '?')
-            return bad_usage("unknown flag ", word);
+            return begins(word, "--allocator-frames=")
+                       ? bad_usage("--allocator-frames keeps all of them, and "
+                                   "--allocator-frame=NAME leaves out another: "
+                                   "not ",
+                                   word)
+                       : bad_usage("unknown flag ", word);
         i -= FLAG_FIRST;
         if (flags->list[i].take(out, optarg, flags->list[i].which) != 0)
             return -1;
@@ -314,6 +341,7 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
 
     memset(out, 0, sizeof(*out));
     out->options = view_defaults;
+    out->options.wrappers = out->wrappers;
     make_flags(&flags);
     for (size_t i = 0; i < flags.count; i++)
         options[i] = (struct option){flags.list[i].name,
@@ -330,6 +358,10 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
         return bad_usage("--index shows nothing: not also --", out->form->name);
     if (out->index && out->base)
         return bad_usage("--index shows nothing: not also --base", "");
+    if (out->options.allocator_frames && *out->wrappers)
+        return bad_usage("--allocator-frames keeps them: not also "
+                         "--allocator-frame",
+                         "");
     if (out->output && out->symbols)
         return bad_usage("either --output or --symbols", "");
     if (out->output && !out->index)

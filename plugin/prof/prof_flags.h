@@ -10,12 +10,14 @@
 #include <stdbool.h>
 
 #include "view_options.h"
+#include "wrappers.h"
 
 struct view_form;
 
 struct prof_command {
     const struct view_form *form;
-    struct view_options options;
+    struct view_options options; /* its wrappers are these: */
+    char wrappers[WRAPPERS_TEXT_BYTES];
     const char *base;    /* a profile to subtract, or NULL */
     bool force;          /* subtract it, whatever it is of */
     bool index;          /* make the symbol index of the one argument */

@@ -17,6 +17,7 @@ enum { FUNCTIONS_MEMORY_MAX = 1 << 30 };
 
 struct builder {
     const struct profile *profile;
+    const struct view_options *options;
     struct functions *functions;
     struct function *weights; /* per text */
     size_t *seen;             /* per text: 1 + the stack of its last frame */
@@ -154,7 +155,7 @@ build(struct builder *b, struct error *err)
     int rc = -1;
 
     b->functions->arena = arena_new(FUNCTIONS_MEMORY_MAX);
-    if (!b->functions->arena || stack_names_init(names, b->profile, NULL,
+    if (!b->functions->arena || stack_names_init(names, b->profile, b->options,
                                                  b->functions->arena, err) != 0)
         return -1;
     b->weights = mem_zalloc(names->texts_max, sizeof(*b->weights));
@@ -169,9 +170,10 @@ build(struct builder *b, struct error *err)
 }
 
 struct functions *
-functions_new(const struct profile *profile, struct error *err)
+functions_new(const struct profile *profile, const struct view_options *options,
+              struct error *err)
 {
-    struct builder b = {.profile = profile};
+    struct builder b = {.profile = profile, .options = options};
 
     b.functions = mem_zalloc(1, sizeof(*b.functions));
     if (b.functions && build(&b, err) == 0)

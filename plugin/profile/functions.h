@@ -32,8 +32,10 @@ struct functions {
     struct arena *arena;
 };
 
-/* Borrows the profile.  NULL with *err without memory. */
+/* Borrows the profile.  options NULL: view_defaults.  NULL with *err without
+ * memory. */
 struct functions *functions_new(const struct profile *profile,
+                                const struct view_options *options,
                                 struct error *err);
 void functions_free(struct functions *functions); /* NULL is fine */
 

@@ -190,6 +190,18 @@ must_stop(const atomic_bool *cancelled, size_t i)
     return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
 }
 
+/* What one node counts among the allocator's another need not: such a place is
+ * one of its own, without the address. */
+static void
+keep_apart(struct merge *m, const struct location *from,
+           struct merge_location *place)
+{
+    if (from->wrapped == 0)
+        return;
+    buffer_u32(&m->key, from->wrapped);
+    place->placed = false;
+}
+
 /* *stopped: it was cancelled.  numbers: of each location, in the sum. */
 static int
 add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
@@ -200,10 +212,11 @@ add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
 
         place.location.address = profile->locations[i].address;
         *stopped = must_stop(cancelled, i);
-        if (*stopped ||
-            merge_place(m, profile, m->share_count, &profile->locations[i],
-                        &place) != 0 ||
-            add_location(m, &profile->locations[i], &place, &numbers[i]) != 0)
+        if (*stopped || merge_place(m, profile, m->share_count,
+                                    &profile->locations[i], &place) != 0)
+            return -1;
+        keep_apart(m, &profile->locations[i], &place);
+        if (add_location(m, &profile->locations[i], &place, &numbers[i]) != 0)
             return -1;
     }
     return 0;

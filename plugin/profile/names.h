@@ -36,6 +36,9 @@ struct location {
      * unknown. */
     const char *module;
     uint64_t module_offset;
+    /* Of another node's: how many of the frames, innermost first, it counts
+     * among the allocator's (wrappers.h). */
+    uint16_t wrapped;
 };
 
 struct arena_meter;

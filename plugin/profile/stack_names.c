@@ -184,7 +184,10 @@ take_symbols(struct stack_names *names, const struct view_options *options,
     if (names->kept) {
         names->texts = symbols_kept_texts(names->kept);
         names->symbols = *symbols_kept_symbols(names->kept);
-        return 0;
+        return symbols_kept_have_parts(names->kept, options)
+                   ? 0
+                   : symbols_part(names->profile, options, arena, names->texts,
+                                  &names->symbols);
     }
     names->texts = texts_new(arena);
     return names->texts ? symbols_make(names->profile, options, arena,

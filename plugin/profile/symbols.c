@@ -11,6 +11,7 @@
 #include "profile.h"
 #include "texts.h"
 #include "view_options.h"
+#include "wrappers.h"
 
 enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 
@@ -31,7 +32,6 @@ struct maker {
     uint32_t *short_names, *names;
     uint32_t *shortened; /* of a full name: 1 + its short name, once known */
     uint32_t shortened_room;
-    uint8_t *entries;  /* of a short name: see is_entry */
     uint32_t *seen;    /* of a short name: 1 + its first full name */
     bool *ambiguous;   /* a short name of several full ones */
     uint32_t *unique;  /* of a full name: 1 + its name@address */
@@ -278,43 +278,81 @@ name_frame(struct maker *m, const struct location *location, uint32_t i,
 
 enum { ENTRY_UNKNOWN, ENTRY_NOT, ENTRY };
 
-/* What allocator.h says of a short name, asked once. */
+struct partition {
+    struct texts *texts;
+    uint8_t *entries; /* of a short name: see is_entry */
+    bool jeprof_rule;
+    const char *wrappers;
+    struct buffer scratch;
+};
+
+/* What allocator.h and wrappers.h say of a short name, asked once. */
 static bool
-is_entry(const struct maker *m, uint32_t short_name, bool jeprof_rule)
+is_entry(struct partition *p, uint32_t short_name)
 {
-    uint8_t *entry = &m->entries[short_name];
-    const char *name;
+    uint8_t *entry = &p->entries[short_name];
+    struct span name;
+    bool is;
 
     if (*entry == ENTRY_UNKNOWN) {
-        name = texts_get(m->texts, short_name);
-        *entry = (jeprof_rule ? allocator_is_skipped_by_jeprof(name)
-                              : allocator_is_entry(name))
-                     ? ENTRY
-                     : ENTRY_NOT;
+        name = (struct span){texts_get(p->texts, short_name),
+                             texts_size(p->texts, short_name)};
+        is = p->jeprof_rule ? allocator_is_skipped_by_jeprof(name.data)
+                            : allocator_is_entry(name.data) ||
+                                  wrappers_have(p->wrappers, name, &p->scratch);
+        *entry = is ? ENTRY : ENTRY_NOT;
     }
     return *entry == ENTRY;
 }
 
 static struct allocator_part
-part_of(const struct maker *m, const struct location *location,
-        const uint32_t *short_names, bool jeprof_rule)
+part_of(struct partition *p, const struct location *location,
+        const uint32_t *short_names)
 {
     struct allocator_part part = {0};
     uint32_t count = location->frame_count;
 
-    if (jeprof_rule) {
-        if (is_entry(m, short_names[count - 1], true))
+    if (p->jeprof_rule) {
+        if (is_entry(p, short_names[count - 1]))
             part.frames = (uint16_t)count;
     } else if (location->in_allocator) {
         part.in_object = true;
         part.frames = (uint16_t)count;
     } else {
-        while (count > 0 && !is_entry(m, short_names[count - 1], false))
+        while (count > location->wrapped &&
+               !is_entry(p, short_names[count - 1]))
             count--;
         part.frames = (uint16_t)count;
     }
     part.whole = part.frames == location->frame_count;
     return part;
+}
+
+/* The nodes of a sum have said each what goes of their own. */
+int
+symbols_part(const struct profile *profile, const struct view_options *options,
+             struct arena *arena, struct texts *texts, struct symbols *symbols)
+{
+    size_t count = profile->location_count;
+    struct allocator_part *parts = arena_alloc(arena, count * sizeof(*parts));
+    struct partition p = {
+        .texts = texts,
+        .entries = mem_zalloc(texts_count(texts), sizeof(*p.entries)),
+        .jeprof_rule = options->allocator_frames,
+        .wrappers = profile->nodes > 0 ? NULL : options->wrappers};
+    int rc = -1;
+
+    buffer_init(&p.scratch, NAME_BYTES_MAX);
+    if (parts && p.entries) {
+        for (size_t i = 0; i < count; i++)
+            parts[i] = part_of(&p, &profile->locations[i],
+                               &symbols->short_names[symbols->first[i]]);
+        symbols->parts = parts;
+        rc = p.scratch.failed ? -1 : 0;
+    }
+    buffer_fini(&p.scratch);
+    mem_free(p.entries);
+    return rc;
 }
 
 static int
@@ -387,13 +425,11 @@ symbols_make(const struct profile *profile, const struct view_options *options,
                       .texts = texts};
     size_t locations = profile->location_count, count;
     uint32_t *first = arena_alloc(arena, (locations + 1) * sizeof(*first));
-    struct allocator_part *parts =
-        arena_alloc(arena, locations * sizeof(*parts));
     bool *runs;
     int rc = -1;
 
     buffer_init(&m.scratch, NAME_BYTES_MAX);
-    if (!first || !parts || count_frames(profile, first) != 0)
+    if (!first || count_frames(profile, first) != 0)
         goto out;
     /* The texts of names are stored once each. */
     m.full = texts_new_borrowing(arena, profile->names != NULL);
@@ -408,23 +444,18 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     m.seen = mem_zalloc(count, sizeof(*m.seen));
     m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
     m.unique = mem_zalloc(texts_count(m.full), sizeof(*m.unique));
-    m.entries = mem_zalloc(count, sizeof(*m.entries));
-    if (!m.seen || !m.ambiguous || !m.unique || !m.entries ||
-        tell_apart(&m, first) != 0)
+    if (!m.seen || !m.ambiguous || !m.unique || tell_apart(&m, first) != 0)
         goto out;
     m.inlined = mem_zalloc(texts_count(texts), sizeof(*m.inlined));
     if (!m.inlined || name_all(&m, first, runs) != 0)
         goto out;
-    for (size_t i = 0; i < locations; i++)
-        parts[i] = part_of(&m, &profile->locations[i], &m.short_names[first[i]],
-                           options->allocator_frames);
     *out = (struct symbols){first,
                             m.names,
                             m.short_names,
                             runs,
                             memchr(runs, true, first[locations]) != NULL,
-                            parts};
-    rc = 0;
+                            NULL};
+    rc = symbols_part(profile, options, arena, texts, out);
 out:
     buffer_fini(&m.scratch);
     texts_free(m.full);
@@ -432,7 +463,6 @@ out:
     mem_free(m.seen);
     mem_free(m.ambiguous);
     mem_free(m.unique);
-    mem_free(m.entries);
     mem_free(m.inlined);
     return rc;
 }

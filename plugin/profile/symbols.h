@@ -36,4 +36,10 @@ int symbols_make(const struct profile *profile,
                  const struct view_options *options, struct arena *arena,
                  struct texts *texts, struct symbols *out);
 
+/* Says anew what of them is the allocator's, by other options.  -1 without
+ * memory. */
+int symbols_part(const struct profile *profile,
+                 const struct view_options *options, struct arena *arena,
+                 struct texts *texts, struct symbols *symbols);
+
 #endif

@@ -2,6 +2,7 @@
 #include "symbols_kept.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "arena.h"
 #include "memory.h"
@@ -19,6 +20,7 @@ struct symbols_kept {
     struct symbols symbols;
     uint64_t *addresses; /* the locations' */
     size_t count;
+    const char *wrappers; /* by which they know what is the allocator's */
 };
 
 void
@@ -41,6 +43,7 @@ static struct symbols_kept *
 make(const struct profile *profile, const struct view_options *options)
 {
     struct symbols_kept *kept = mem_zalloc(1, sizeof(*kept));
+    const char *wrappers = options->wrappers ? options->wrappers : "";
 
     if (!kept)
         return NULL;
@@ -49,8 +52,9 @@ make(const struct profile *profile, const struct view_options *options)
         kept->texts = texts_new(kept->arena);
         kept->addresses = arena_alloc(
             kept->arena, profile->location_count * sizeof(*kept->addresses));
+        kept->wrappers = arena_strndup(kept->arena, wrappers, strlen(wrappers));
     }
-    if (!kept->texts || !kept->addresses ||
+    if (!kept->texts || !kept->addresses || !kept->wrappers ||
         symbols_make(profile, options, kept->arena, kept->texts,
                      &kept->symbols) != 0) {
         symbols_kept_free(kept);
@@ -119,4 +123,12 @@ struct texts *
 symbols_kept_texts(const struct symbols_kept *kept)
 {
     return kept->texts;
+}
+
+bool
+symbols_kept_have_parts(const struct symbols_kept *kept,
+                        const struct view_options *options)
+{
+    return strcmp(kept->wrappers, options->wrappers ? options->wrappers : "") ==
+           0;
 }

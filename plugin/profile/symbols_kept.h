@@ -26,6 +26,10 @@ int symbols_kept_get(const struct profile *profile,
                      struct symbols_kept **kept, bool *own);
 void symbols_kept_free(struct symbols_kept *kept); /* NULL is fine */
 
+/* false: what of them is the allocator's was asked by other options. */
+bool symbols_kept_have_parts(const struct symbols_kept *kept,
+                             const struct view_options *options);
+
 /* Not to be added to. */
 const struct symbols *symbols_kept_symbols(const struct symbols_kept *kept);
 struct texts *symbols_kept_texts(const struct symbols_kept *kept);

@@ -36,6 +36,7 @@ struct view_options {
     double edgefraction;   /* drop edges of at most this part of the total */
     uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
     bool allocator_frames; /* keep them, as jeprof does: see allocator.h */
+    const char *wrappers;  /* whose frames go, too: see wrappers.h; NULL */
     bool jeprof_names;     /* functions without template arguments: dot, text */
     bool show_bytes;       /* whole bytes in place of megabytes */
     bool by_growth;        /* of a difference: what grew most comes first */

@@ -53,6 +53,10 @@ static const struct {
     [SETTING_START_TIMEOUT] = {"start-timeout", "S", "start_timeout",
                                "seconds in which the database reaches its "
                                "main (20); 0: not watched"},
+    [SETTING_ALLOCATOR_FRAMES] = {"allocator-frames", "NAMES",
+                                  "allocator_frames",
+                                  "functions that are the allocator's, too, "
+                                  "with commas between"},
     [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
     [SETTING_TIMEOUT] = {"statement-timeout", "S", "statement_timeout",
                          "seconds a statement may run (60)"},

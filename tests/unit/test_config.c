@@ -225,6 +225,7 @@ static const struct {
     {"[node]\nprofiling =\n", "f:2: profiling = : must be on, prepared or o"},
     {"[node]\nallocator =\n", "f:2: allocator = : must be 1 to 1023 bytes"},
     {"[node]\nmallctl = a\tb\n", "f:2: mallctl = a\tb: must be 1 to 1023 b"},
+    {"[node]\nallocator_frames = *\n", "f:2: allocator_frames = *: must be na"},
     {"[node]\nprocess =\n", "f:2: process = : must be 1 to 255 bytes with"},
     {"[node]\nstart_timeout = -1\n", "f:2: start_timeout = -1: must be a ti"},
     {"[node]\nstart_timeout = 2d\n", "f:2: start_timeout = 2d: must be a ti"},

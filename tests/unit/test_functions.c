@@ -34,7 +34,7 @@ make(const char *stacks)
 
     snprintf(text, sizeof(text), "heap_v2/1\n%s", stacks);
     profile = fixture_profile(text, names, NULL);
-    functions = functions_new(profile, &err);
+    functions = functions_new(profile, NULL, &err);
     ck_assert_msg(functions != NULL, "%s", err.text);
 }
 
@@ -103,7 +103,7 @@ START_TEST(template_arguments_tell_functions_apart)
                       FIRST + i * STEP + 1);
     }
     profile = fixture_profile(stacks.data, list, NULL);
-    functions = functions_new(profile, &err);
+    functions = functions_new(profile, NULL, &err);
     ck_assert_ptr_nonnull(functions);
     ck_assert_uint_eq(functions->count, 2 * SITES);
     for (unsigned i = 0; i < SITES; i++) {

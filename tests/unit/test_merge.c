@@ -168,6 +168,20 @@ START_TEST(places_of_one_build_are_one_wherever_it_is_mapped)
 }
 END_TEST
 
+/* One node counts store among the allocator's, the other does not. */
+START_TEST(each_node_says_what_is_the_allocators)
+{
+    struct profile *a = process(first, one_build, 0x550000, "abcd");
+    struct profile *b = process(second, one_build, 0x7f0000, "abcd");
+
+    for (size_t i = 0; i < a->location_count; i++)
+        if (strcmp(a->locations[i].frames[0].function, "store") == 0)
+            ((struct location *)a->locations)[i].wrapped = 1;
+    check(sum_of(a, b, false, ""), profile_collapsed,
+          "main 7340032\nmain;parse 2097152\nmain;store 1048576\n");
+}
+END_TEST
+
 static const char *const builds[] = {"ef01", ""};
 
 START_TEST(a_function_of_two_builds_is_one)
@@ -418,6 +432,7 @@ main(void)
     TCase *tc = tcase_create("merge");
 
     tcase_add_test(tc, places_of_one_build_are_one_wherever_it_is_mapped);
+    tcase_add_test(tc, each_node_says_what_is_the_allocators);
     tcase_add_loop_test(tc, a_function_of_two_builds_is_one, 0,
                         sizeof(builds) / sizeof(builds[0]));
     tcase_add_test(tc, functions_of_one_name_stay_apart_in_all_builds);

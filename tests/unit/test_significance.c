@@ -172,7 +172,7 @@ significant_runs(const struct site *sites, size_t count, unsigned runs,
         base = profile_of(sites, counts, count, false, accumulated);
         now = profile_of(sites, counts, count, true, accumulated);
         diff = profile_diff(now, base, &err);
-        functions = diff ? functions_new(diff, &err) : NULL;
+        functions = diff ? functions_new(diff, NULL, &err) : NULL;
         ck_assert_ptr_nonnull(functions);
         for (uint32_t i = 0; i < functions->count; i++) {
             const struct function *f = &functions->list[i];

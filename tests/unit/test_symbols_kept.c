@@ -122,6 +122,38 @@ START_TEST(a_graph_outlives_them)
 }
 END_TEST
 
+/* They stay, and only what is the allocator's is asked anew. */
+START_TEST(other_wrappers_have_the_same_names)
+{
+    static const char *const wrappers[] = {NULL, "a", "", "a", "main*"};
+    static const double flat[][2] = {
+        {1000, 500}, {0, 1500}, {1000, 500}, {0, 1500}, {0, 0}};
+    struct profile *profile = profile_of(two);
+    const struct symbols_kept *kept = NULL;
+    struct error err = {0};
+
+    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+        struct view_options options = view_defaults;
+        double a = 0, main = 0;
+        struct graph *graph;
+
+        options.wrappers = wrappers[i];
+        graph = graph_new(profile, &options, &err);
+        ck_assert_ptr_nonnull(graph);
+        for (uint32_t k = 0; k < graph->node_count; k++)
+            *(graph->nodes[k].name[0] == 'a' ? &a : &main) =
+                graph->nodes[k].flat;
+        ck_assert_double_eq_tol(a, flat[i][0], 1);
+        ck_assert_double_eq_tol(main, flat[i][1], 1);
+        graph_free(graph);
+        if (kept)
+            ck_assert_ptr_eq(get(profile, &options), kept);
+        kept = get(profile, &options);
+    }
+    profile_free(profile);
+}
+END_TEST
+
 static void *
 get_graph(void *profile)
 {
@@ -160,6 +192,7 @@ main(void)
     tcase_add_test(tc, the_next_profile_of_the_same_addresses_has_them);
     tcase_add_test(tc, other_options_and_runs_have_none);
     tcase_add_test(tc, a_graph_outlives_them);
+    tcase_add_test(tc, other_wrappers_have_the_same_names);
     tcase_add_test(tc, many_may_be_the_first);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

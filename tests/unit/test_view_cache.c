@@ -250,6 +250,13 @@ START_TEST(other_options_are_other_views)
     expect(await(ask(&plain, "a")), "all 1000 80 -");
     expect(await(ask(&echo, "b")), "all 3000 80 -");
     ck_assert_uint_eq(renders, several + 2);
+    view_cache_set_wrappers(cache, "my_malloc");
+    view_unref(await(ask(&echo, "a")));
+    view_unref(await(ask(&echo, "a")));
+    ck_assert_uint_eq(renders, several + 3);
+    view_cache_set_wrappers(cache, "");
+    view_unref(await(ask(&echo, "a")));
+    ck_assert_uint_eq(renders, several + 3);
 }
 END_TEST
 
