@@ -32,6 +32,14 @@
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"
+/* What heapwire-run found in files: "<build-id>,<address>,<prefix>,<variable>,
+ * <how>" each, ';' between them.  build-id and address (of <prefix>mallctl, as
+ * the file has it; 0: not found) in hex; a file without build-id: '-' and the
+ * first 32 bytes of the function. */
+#define AGENT_ENV_JEMALLOC "HEAPWIRE_JEMALLOC"
+/* Which jemalloc, where there are several: the name of its mallctl, or its
+ * object's path or base name. */
+#define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
 
 enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
 
@@ -54,7 +62,9 @@ enum agent_op {
     /* Fills reply.hello.  number = 1: where no request comes for so many
      * seconds (0: never mind), profiling is switched off: who guards its cost
      * is away.  reply.value: when that was done, wall clock, while nobody has
-     * switched it on since; 0.  Older ends leave both 0, and heed neither. */
+     * switched it on since; 0.  reply.error: enum agent_knows.  reply.text: why
+     * hello.allocator is not AGENT_OK, or what is to be known of profiles; may
+     * be empty.  Older ends leave all of them 0, and heed none. */
     AGENT_HELLO = 1,
     AGENT_GET_ACTIVE, /* value = prof.active */
     /* number = 0 or 1; also prof.thread_active_init.  seconds: off again
@@ -64,8 +74,14 @@ enum agent_op {
     AGENT_OBJECT, /* number = device, inode: fds: that mapped file */
     AGENT_STATS,  /* memfd: statistics, lines "name value" */
     /* Forgets all samples; number = lg_sample from now on. */
-    AGENT_RESET
+    AGENT_RESET,
+    /* memfd: every jemalloc of the process, a line each, see
+     * allocator_list.h. */
+    AGENT_ALLOCATORS
 };
+
+/* What an agent can do beyond the first of its protocol: bits. */
+enum agent_knows { AGENT_KNOWS_ALLOCATORS = 1 };
 
 enum agent_status {
     AGENT_OK = 0,
@@ -74,7 +90,8 @@ enum agent_status {
     AGENT_PROF_OFF,    /* opt.prof is false: MALLOC_CONF lacked prof:true */
     AGENT_NOT_FOUND,   /* object or statistic unknown */
     AGENT_FAILED,      /* error and text say why */
-    AGENT_BAD_REQUEST  /* protocol or op unknown */
+    AGENT_BAD_REQUEST, /* protocol or op unknown */
+    AGENT_UNUSABLE     /* there is a jemalloc, but it cannot be called */
 };
 
 struct agent_hello {

@@ -1,8 +1,6 @@
 /* jemalloc.c - see jemalloc.h. */
 #include "jemalloc.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,43 +8,7 @@
 
 #include "agent.h"
 
-enum { PROBE_BYTES = 4096, RETRY_MS = 1000 };
-
-/* A prefix is in a name because the program calls it so: those come first. */
-static const struct build {
-    const char *prefix, *conf_name;
-} builds[] = {
-    {"je_", "JE_MALLOC_CONF"},
-    {"_rjem_", "_RJEM_MALLOC_CONF"},
-    {"_rjem_je_", "_RJEM_JE_MALLOC_CONF"},
-    {"", "MALLOC_CONF"},
-};
-
-static void *
-find_symbol(const struct build *build, const char *name)
-{
-    char full[AGENT_NAME_MAX];
-
-    snprintf(full, sizeof(full), "%s%s", build->prefix, name);
-    return dlsym(RTLD_DEFAULT, full);
-}
-
-int
-jemalloc_read(mallctl_fn *mallctl, const char *name, void *out, size_t size)
-{
-    size_t got = size;
-    int error = mallctl(name, out, &got, NULL, 0);
-
-    return error == 0 && got != size ? EINVAL : error;
-}
-
-static bool
-read_bool(mallctl_fn *mallctl, const char *name)
-{
-    bool value = false;
-
-    return jemalloc_read(mallctl, name, &value, sizeof(value)) == 0 && value;
-}
+enum { RETRY_MS = 1000 };
 
 static int
 write_bool(mallctl_fn *mallctl, const char *name, bool value)
@@ -54,67 +16,32 @@ write_bool(mallctl_fn *mallctl, const char *name, bool value)
     return mallctl(name, NULL, NULL, &value, sizeof(value));
 }
 
-/* Does a block of the malloc that goes with this mallctl count in it? */
-static bool
-serves(const struct build *build, mallctl_fn *mallctl)
+static void
+use_chosen(struct jemalloc *jemalloc)
 {
-    void *(*allocate)(size_t) = (void *(*)(size_t))find_symbol(build, "malloc");
-    void (*release)(void *) = (void (*)(void *))find_symbol(build, "free");
-    uint64_t *counter = NULL, before;
-    void *block;
-    bool moved;
+    const struct allocators *all = &jemalloc->all;
 
-    if (!allocate || !release ||
-        jemalloc_read(mallctl, "thread.allocatedp", &counter,
-                      sizeof(counter)) ||
-        !counter)
-        return false;
-    before = *counter;
-    block = allocate(PROBE_BYTES);
-    moved = block && *counter - before >= PROBE_BYTES;
-    release(block);
-    return moved;
+    if (all->chosen < 0)
+        return;
+    jemalloc->mallctl = all->list[all->chosen].mallctl;
+    jemalloc->config_prof = all->list[all->chosen].config_prof;
+    jemalloc->opt_prof = all->list[all->chosen].opt_prof;
 }
 
 void
-jemalloc_find(struct jemalloc *jemalloc)
+jemalloc_find(struct jemalloc *jemalloc, const char *known, const char *wanted)
 {
     memset(jemalloc, 0, sizeof(*jemalloc));
-    for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
-        mallctl_fn *mallctl = (mallctl_fn *)find_symbol(&builds[i], "mallctl");
-        bool opt_prof;
-
-        if (!mallctl || !serves(&builds[i], mallctl))
-            continue;
-        opt_prof = read_bool(mallctl, "opt.prof");
-        if (jemalloc->mallctl && (jemalloc->opt_prof || !opt_prof))
-            continue;
-        jemalloc->mallctl = mallctl;
-        snprintf(jemalloc->mallctl_name, sizeof(jemalloc->mallctl_name),
-                 "%smallctl", builds[i].prefix);
-        memcpy(jemalloc->conf_name, builds[i].conf_name,
-               strlen(builds[i].conf_name) + 1);
-        jemalloc->config_prof = read_bool(mallctl, "config.prof");
-        jemalloc->opt_prof = opt_prof;
-    }
+    allocators_find(&jemalloc->all, known, wanted);
+    use_chosen(jemalloc);
 }
 
-/* jemalloc's own rule: the prefix in capitals. */
 void
 jemalloc_use(struct jemalloc *jemalloc, const struct jemalloc_given *given)
 {
     memset(jemalloc, 0, sizeof(*jemalloc));
-    jemalloc->mallctl = given->mallctl;
-    snprintf(jemalloc->mallctl_name, sizeof(jemalloc->mallctl_name),
-             "%smallctl", given->prefix);
-    snprintf(jemalloc->conf_name, sizeof(jemalloc->conf_name), "%sMALLOC_CONF",
-             given->prefix);
-    for (char *at = jemalloc->conf_name; *at; at++) {
-        if (*at >= 'a' && *at <= 'z')
-            *at = (char)(*at - 'a' + 'A');
-    }
-    jemalloc->config_prof = read_bool(given->mallctl, "config.prof");
-    jemalloc->opt_prof = read_bool(given->mallctl, "opt.prof");
+    allocators_give(&jemalloc->all, given->mallctl, given->prefix);
+    use_chosen(jemalloc);
 }
 
 void
@@ -128,10 +55,16 @@ enum agent_status
 jemalloc_status(const struct jemalloc *jemalloc)
 {
     if (!jemalloc->mallctl)
-        return AGENT_NO_JEMALLOC;
+        return *jemalloc->all.why ? AGENT_UNUSABLE : AGENT_NO_JEMALLOC;
     if (!jemalloc->config_prof)
         return AGENT_NO_PROF;
     return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
+}
+
+const char *
+jemalloc_note(const struct jemalloc *jemalloc)
+{
+    return jemalloc->all.why;
 }
 
 int
@@ -170,7 +103,7 @@ int
 jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
 {
     mallctl_fn *mallctl = jemalloc->mallctl;
-    bool was, init = read_bool(mallctl, "prof.thread_active_init");
+    bool was, init = jemalloc_read_bool(mallctl, "prof.thread_active_init");
     int error = jemalloc_get_active(jemalloc, &was);
 
     if (error == 0 && active)
@@ -244,21 +177,19 @@ log_sample(mallctl_fn *mallctl)
 void
 jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
 {
-    const char *version = NULL;
+    const struct allocator *chosen;
     bool active = false;
 
     hello->allocator = jemalloc_status(jemalloc);
     hello->secure = getauxval(AT_SECURE) != 0;
     if (!jemalloc->mallctl)
         return;
-    memcpy(hello->mallctl, jemalloc->mallctl_name, sizeof(hello->mallctl));
+    chosen = &jemalloc->all.list[jemalloc->all.chosen];
+    memcpy(hello->mallctl, chosen->mallctl_name, sizeof(hello->mallctl));
     hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
-    snprintf(hello->malloc_conf_name, sizeof(hello->malloc_conf_name), "%s",
-             jemalloc->conf_name);
-    if (jemalloc_read(jemalloc->mallctl, "version", (void *)&version,
-                      sizeof(version)) == 0 &&
-        version)
-        snprintf(hello->version, sizeof(hello->version), "%s", version);
+    memcpy(hello->malloc_conf_name, chosen->variable,
+           sizeof(hello->malloc_conf_name));
+    memcpy(hello->version, chosen->version, sizeof(hello->version));
     hello->config_prof = jemalloc->config_prof;
     hello->opt_prof = jemalloc->opt_prof;
     hello->lg_sample = log_sample(jemalloc->mallctl);

@@ -1,5 +1,5 @@
 /*
- * jemalloc.h - the jemalloc of this process, found by name at run time.
+ * jemalloc.h - the database's jemalloc, once it is found: its profiler.
  *
  * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
@@ -12,9 +12,7 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
-
-typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
-                       size_t new_size);
+#include "jemalloc_find.h"
 
 enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
 
@@ -25,9 +23,8 @@ struct jemalloc_given {
 };
 
 struct jemalloc {
-    mallctl_fn *mallctl; /* NULL: none serves this process */
-    char mallctl_name[AGENT_NAME_MAX];
-    char conf_name[AGENT_NAME_MAX]; /* the variable that this build reads */
+    struct allocators all;
+    mallctl_fn *mallctl; /* of the chosen one; NULL: none can be used */
     bool config_prof, opt_prof;
     int64_t active_since_ms; /* wall clock; 0 while inactive */
     int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
@@ -41,7 +38,8 @@ struct jemalloc {
 /* Called on the main thread before main: a fork's child takes over what was
  * found, for dlsym may hang there on a loader lock that nobody holds any more.
  */
-void jemalloc_find(struct jemalloc *jemalloc);
+void jemalloc_find(struct jemalloc *jemalloc, const char *known,
+                   const char *wanted);
 
 void jemalloc_use(struct jemalloc *jemalloc,
                   const struct jemalloc_given *given);
@@ -51,6 +49,8 @@ void jemalloc_hide_thread(struct jemalloc *jemalloc);
 
 /* AGENT_OK when profiles can be had, or why not. */
 enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
+/* In words, what the status alone does not tell; may be empty. */
+const char *jemalloc_note(const struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
@@ -68,9 +68,5 @@ int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
-
-/* EINVAL when the value has another size. */
-int jemalloc_read(mallctl_fn *mallctl, const char *name, void *out,
-                  size_t size);
 
 #endif

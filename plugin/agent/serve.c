@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocator_list.h"
 #include "beside.h"
 #include "channel.h"
 #include "mapped_files.h"
@@ -114,6 +115,9 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
     jemalloc_hello(&agent->jemalloc, &reply->hello);
+    reply->error = AGENT_KNOWS_ALLOCATORS;
+    snprintf(reply->text, sizeof(reply->text), "%s",
+             jemalloc_note(&agent->jemalloc));
 }
 
 static void
@@ -285,14 +289,14 @@ op_object(struct agent *agent, const struct agent_request *request,
     passed->count = 1;
 }
 
+/* What write puts into a file, and how long that took. */
 static void
-op_stats(struct agent *agent, const struct agent_request *request,
-         struct agent_reply *reply, struct passed *passed)
+pass_text(struct agent *agent, struct agent_reply *reply, struct passed *passed,
+          int (*write_text)(struct jemalloc *, int), const char *what)
 {
     int64_t began = microseconds();
-    int fd = new_memfd("heapwire-statistics"), error;
+    int fd = new_memfd("heapwire-text"), error;
 
-    (void)request;
     passed->owned = true;
     passed->fds[0] = fd;
     passed->count = 1;
@@ -300,11 +304,28 @@ op_stats(struct agent *agent, const struct agent_request *request,
         fail(reply, errno, "cannot create a memfd");
         return;
     }
-    error = statistics_write(&agent->jemalloc, fd);
+    error = write_text(&agent->jemalloc, fd);
     reply->value = (uint64_t)(microseconds() - began);
     if (error != 0)
-        fail(reply, error, "statistics");
+        fail(reply, error, what);
     seal(fd);
+}
+
+static void
+op_stats(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct passed *passed)
+{
+    (void)request;
+    pass_text(agent, reply, passed, statistics_write, "statistics");
+}
+
+static void
+op_allocators(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct passed *passed)
+{
+    (void)request;
+    pass_text(agent, reply, passed, allocator_list_write,
+              "the list of allocators");
 }
 
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
@@ -321,6 +342,7 @@ static const struct operation {
     [AGENT_OBJECT] = {op_object, NEEDS_NOTHING},
     [AGENT_STATS] = {op_stats, NEEDS_JEMALLOC},
     [AGENT_RESET] = {op_reset, NEEDS_PROFILING},
+    [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
 };
 
 /* Why this process cannot do what an operation needs. */
@@ -336,9 +358,11 @@ missing(const struct agent *agent, enum needs needs, struct agent_reply *reply)
     enum agent_status status = jemalloc_status(&agent->jemalloc);
 
     if (needs == NEEDS_NOTHING ||
-        (needs == NEEDS_JEMALLOC && status != AGENT_NO_JEMALLOC))
+        (needs == NEEDS_JEMALLOC && agent->jemalloc.mallctl))
         return AGENT_OK;
-    snprintf(reply->text, sizeof(reply->text), "%s", texts[status]);
+    snprintf(reply->text, sizeof(reply->text), "%s",
+             status == AGENT_UNUSABLE ? jemalloc_note(&agent->jemalloc)
+                                      : texts[status]);
     return status;
 }
 

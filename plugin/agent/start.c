@@ -268,7 +268,8 @@ agent_find_jemalloc(const struct agent_start *start, struct jemalloc *jemalloc)
     if (start->given.mallctl)
         jemalloc_use(jemalloc, &start->given);
     else
-        jemalloc_find(jemalloc);
+        jemalloc_find(jemalloc, agent_setting(start, AGENT_ENV_JEMALLOC),
+                      agent_setting(start, AGENT_ENV_ALLOCATOR));
 }
 
 static int

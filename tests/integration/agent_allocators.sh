@@ -59,7 +59,7 @@ expect "active from the start" "1 0" \
 [ "$(agent_field active_since)" -ge "$(agent_field started)" ] || fail "since"
 host_down
 
-# A prefixed build, made from Debian's; libc's malloc goes on serving malloc.
+# A prefixed build, made from Debian's.
 cp "$(dirname "$JEMALLOC")/libjemalloc_pic.a" "$WORK/je.a"
 ar d "$WORK/je.a" jemalloc_cpp.pic.o
 for name in malloc calloc realloc free posix_memalign aligned_alloc memalign \
@@ -69,22 +69,162 @@ done >"$WORK/names"
 objcopy --redefine-syms="$WORK/names" "$WORK/je.a" &&
     cc -shared -o "$WORK/je.so" -Wl,--whole-archive "$WORK/je.a" \
         -Wl,--no-whole-archive -lpthread -ldl -lm || fail "no prefixed build"
+cat >"$WORK/host.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+void *je_malloc(size_t);
+int main(void)
+{
+    char *held = je_malloc(32 << 20);
+
+    memset(held, 1, 32 << 20);
+    puts("descriptors=");
+    fflush(stdout);
+    getchar();
+    return held[5] != 1;
+}
+END
+# Linked with it by name; in the program, exported or not, stripped.
+cc -o "$WORK/linked" "$WORK/host.c" "$WORK/je.so" &&
+    cc -rdynamic -o "$WORK/exported" "$WORK/host.c" "$WORK/je.a" -lm &&
+    cc -Wl,--build-id=sha1 -o "$WORK/hidden" "$WORK/host.c" "$WORK/je.a" -lm &&
+    strip -o "$WORK/stripped" "$WORK/hidden" || fail "no hosts"
+readelf --dyn-syms "$WORK/hidden" | grep -q mallctl && fail "it is exported"
+symbol() { nm "$WORK/hidden" | sed -n "s/^0*\([0-9a-f]*\) [A-Za-z] $1\$/\1/p"; }
+id=$(readelf -n "$WORK/hidden" | sed -n 's/ *Build ID: //p')
+address=$(symbol je_mallctl)
+[ "$id" ] && [ "$address" ] || fail "nothing to look for"
+code=$(objdump -d --start-address=0x"$address" --stop-address=$((0x$address + 48)) \
+    "$WORK/hidden" | sed -n 's/^ *[0-9a-f]*:\t\([0-9a-f ]*\).*/\1/p' |
+    tr -d ' \n')
+code=$(printf %s "$code" | cut -c1-64)
+expect "bytes of code" 64 ${#code}
+
+# own_up EXE: it has the variable of a prefixed one
+own_up() {
+    forker=$1
+    JE_MALLOC_CONF=$CONF
+    export JE_MALLOC_CONF
+    host_up
+}
+# listed MALLCTL KEY: of heapwire's list
+listed() {
+    agent allocators "$WORK/list" >/dev/null || fail "no list"
+    grep "mallctl=$1	" "$WORK/list" | tr '\t' '\n' | field "$2"
+}
+# serves_own WHAT: that jemalloc alone is profiled, whatever else is loaded
+serves_own() {
+    expect "$1" "0 je_mallctl JE_MALLOC_CONF 1" \
+        "$(agent_field allocator) $(agent_field mallctl) $(agent_field conf) \
+$(agent_field opt_prof)"
+    agent enable >/dev/null || fail "enable, $1"
+    agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump, $1"
+    agent stats "$WORK/stats" >/dev/null || fail "statistics, $1"
+    [ "$(sed -n 's/^stats.allocated //p' "$WORK/stats")" -gt 33000000 ] ||
+        fail "$1: statistics of another jemalloc"
+    expect "$1: chosen" "1 1 1 1 1" "$(listed je_mallctl chosen) \
+$(listed je_mallctl callable) $(listed je_mallctl config_prof) \
+$(listed je_mallctl opt_prof) $(listed je_mallctl active)"
+    [ "$(listed je_mallctl allocated)" -gt 33000000 ] || fail "$1: bytes"
+}
+
 PRELOAD=$WORK/je.so
 CONF=prof:true,prof_active:false
 host_up
-expect "prefixed" "0 je_mallctl JE_MALLOC_CONF 1" \
-    "$(agent_field allocator) $(agent_field mallctl) $(agent_field conf) \
-$(agent_field opt_prof)"
-agent enable >/dev/null || fail "enable, prefixed"
-agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump, prefixed"
+refuses 1 "a prefixed one that nobody calls"
+expect "it is listed" "0 1" \
+    "$(listed je_mallctl chosen) $(listed je_mallctl callable)"
+host_down
+for preload in "" "$JEMALLOC"; do
+    PRELOAD=$preload
+    for host_name in linked exported; do
+        [ "$host_name$preload" = "linked$JEMALLOC" ] && continue
+        own_up "$WORK/$host_name"
+        serves_own "$host_name, preloaded: $preload"
+        expect "found" exported "$(listed je_mallctl found)"
+        [ -z "$preload" ] || expect "the preloaded" "0 1 1" \
+            "$(listed mallctl chosen) $(listed mallctl malloc) \
+$(listed mallctl callable)"
+        host_down
+    done
+done
+
+# What heapwire-run found in the stripped file; beside nonsense, and others'.
+for entry in "$id,$address,je_,JE_MALLOC_CONF,scan" \
+    ";x;$id,,je_,A,scan;00ff,1,je_,A,scan;$id,$address,je_,JE_MALLOC_CONF,scan" \
+    "-$code,$address,je_,JE_MALLOC_CONF,scan"; do
+    export HEAPWIRE_JEMALLOC="$entry"
+    for host_name in hidden stripped; do
+        own_up "$WORK/$host_name"
+        serves_own "$host_name, $entry"
+        expect "found" scan "$(listed je_mallctl found)"
+        host_down
+    done
+done
+
+# cannot WHAT WHY: nothing is profiled, above all not the preloaded one
+cannot() {
+    own_up "$WORK/stripped"
+    agent_field note | grep -q "stripped has a jemalloc of its own \
+(prefix je_) that cannot be called: .*$2" ||
+        fail "$1: $(agent_field note)"
+    for op in active enable disable "dump $WORK/heap $WORK/maps" \
+        "stats $WORK/stats"; do
+        agent $op >"$WORK/answer"
+        expect "$1: $op" "1 7" "$? $(field status <"$WORK/answer")"
+        field text <"$WORK/answer" | grep -q "$2" || fail "$1: $op: no words"
+    done
+    expect "$1: listed" "0 0" \
+        "$(listed je_mallctl chosen) $(listed je_mallctl callable)"
+    expect "$1: the preloaded" "0 1" \
+        "$(listed mallctl chosen) $(listed mallctl callable)"
+    host_down
+}
+PRELOAD=$JEMALLOC
+export HEAPWIRE_JEMALLOC="$id,0,je_,JE_MALLOC_CONF,scan"
+cannot "no address" "link it with -rdynamic"
+data=$(readelf -SW "$WORK/hidden" |
+    sed -n 's/.* \.rodata *PROGBITS *0*\([0-9a-f]*\) .*/\1/p')
+HEAPWIRE_JEMALLOC="$id,$data,je_,JE_MALLOC_CONF,scan"
+cannot "an address of data" "is not in its code"
+HEAPWIRE_JEMALLOC="$id,fffffffffffffff0,je_,JE_MALLOC_CONF,scan"
+cannot "an address of nothing" "is not in its code"
+HEAPWIRE_JEMALLOC="$id,$(symbol je_mallctlnametomib),je_,JE_MALLOC_CONF,scan"
+cannot "another function" "does not answer as one"
+
+# Of another file: never called, and nothing is said of it.
+HEAPWIRE_JEMALLOC="00$id,$address,je_,JE_MALLOC_CONF,scan"
+own_up "$WORK/stripped"
+expect "another build-id" "" "$(listed je_mallctl mallctl)"
+host_down
+HEAPWIRE_JEMALLOC="-00${code#??},$address,je_,JE_MALLOC_CONF,scan"
+own_up "$WORK/stripped"
+expect "other code" "" "$(listed je_mallctl mallctl)"
 host_down
 
-# Two that serve: the one that can profile.
-PRELOAD=$WORK/je.so:$JEMALLOC
-CONF=prof:true,prof_active:false
-host_up
-expect "both can profile: the prefixed" je_mallctl "$(agent_field mallctl)"
+# By name.
+HEAPWIRE_JEMALLOC="$id,$address,je_,JE_MALLOC_CONF,scan"
+for name in mallctl libjemalloc.so.2 "$JEMALLOC"; do
+    export HEAPWIRE_ALLOCATOR="$name"
+    own_up "$WORK/stripped"
+    expect "allocator = $name" mallctl "$(agent_field mallctl)"
+    host_down
+done
+for name in je_mallctl stripped "$WORK/stripped"; do
+    HEAPWIRE_ALLOCATOR=$name
+    own_up "$WORK/stripped"
+    serves_own "allocator = $name"
+    host_down
+done
+HEAPWIRE_ALLOCATOR=nonsense
+own_up "$WORK/stripped"
+expect "none of that name" \
+    "7 allocator = nonsense names none of its jemallocs: je_mallctl in \
+stripped, mallctl in libjemalloc.so.2" \
+    "$(agent_field allocator) $(agent_field note)"
 host_down
+unset HEAPWIRE_ALLOCATOR HEAPWIRE_JEMALLOC JE_MALLOC_CONF
+forker=$WORK/forker
 
 # told TEXT: one line that has it, the host runs, nobody serves
 told() {

@@ -1,13 +1,14 @@
 /*
  * agent_client.c - talk to an agent by hand, for the integration tests.
  *
- * agent_client DIR hello | guard SECONDS | active | enable |
- *              enable_for SECONDS | disable |
- *              stats FILE | reset LG | reset_forced LG | dump FILE MAPS |
- * object MAJOR:MINOR INODE FILE watch SECONDS | short | badop Prints key=value
- * lines.  Exit status: 0 answered with OK, 1 refused or failed (told on
- * stdout), 2 usage, 3 no agent there, 4 no answer in time. The environment:
- * CONNECT_MS (5000), ANSWER_MS (5000).
+ * agent_client DIR COMMAND, which is one of
+ *     hello, guard SECONDS, active, enable, enable_for SECONDS, disable,
+ *     stats FILE, allocators FILE, reset LG, reset_forced LG,
+ *     dump FILE MAPS, object MAJOR:MINOR INODE FILE,
+ *     watch SECONDS, short, badop
+ * Prints key=value lines.  Exit status: 0 answered with OK, 1 refused or failed
+ * (told on stdout), 2 usage, 3 no agent there, 4 no answer in time.  The
+ * environment: CONNECT_MS (5000), ANSWER_MS (5000).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,6 +163,8 @@ run_hello(struct exchange *x, char **args)
     if (rc == OK) {
         print_hello(&x->reply.hello);
         printf("unguarded=%llu\n", (unsigned long long)x->reply.value);
+        printf("knows=%d\nnote=%.*s\n", x->reply.error, AGENT_TEXT_MAX,
+               x->reply.text);
     }
     return rc;
 }
@@ -279,6 +282,7 @@ static const struct command {
     {"reset_forced", 1, AGENT_RESET, 0, run_reset_forced},
     {"disable", 0, AGENT_SET_ACTIVE, 0, run_value},
     {"stats", 1, AGENT_STATS, 0, run_stats},
+    {"allocators", 1, AGENT_ALLOCATORS, 0, run_stats},
     {"dump", 2, AGENT_DUMP, 0, run_dump},
     {"object", 3, AGENT_OBJECT, 0, run_object},
     {"watch", 1, 0, 0, run_watch},

@@ -1,0 +1,100 @@
+/* allocator_list.c - see allocator_list.h. */
+#include "allocator_list.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jemalloc.h"
+
+enum { LINE_BYTES = AGENT_PATH_MAX + 1024 };
+
+struct line {
+    char text[LINE_BYTES];
+    size_t used;
+};
+
+static void add(struct line *line, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Left out where there is no room for all of it. */
+static void
+add(struct line *line, const char *key, const char *format, ...)
+{
+    size_t start = line->used, left = sizeof(line->text) - start - 1;
+    char *at = line->text + start;
+    va_list args;
+    int name, value;
+
+    name = snprintf(at, left, "%s%s=", start ? "\t" : "", key);
+    if (name < 0 || (size_t)name >= left)
+        return;
+    va_start(args, format);
+    value = vsnprintf(at + name, left - (size_t)name, format, args);
+    va_end(args);
+    if (value < 0 || (size_t)value >= left - (size_t)name)
+        return;
+    line->used += (size_t)name + (size_t)value;
+    for (char *c = at + name; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = '?';
+}
+
+static void
+describe(struct line *line, const struct allocator *a, bool chosen)
+{
+    line->used = 0;
+    add(line, "object", "%s", a->object);
+    add(line, "mallctl", "%s", a->mallctl_name);
+    add(line, "variable", "%s", a->variable);
+    add(line, "found", "%s", a->how);
+    add(line, "chosen", "%d", chosen);
+    add(line, "callable", "%d", a->mallctl != NULL);
+    if (*a->note)
+        add(line, "note", "%s", a->note);
+    if (!a->mallctl)
+        return;
+    add(line, "version", "%s", a->version);
+    add(line, "config_prof", "%d", a->config_prof);
+    add(line, "opt_prof", "%d", a->opt_prof);
+    add(line, "active", "%d",
+        a->opt_prof && jemalloc_read_bool(a->mallctl, "prof.active"));
+    add(line, "malloc", "%d", a->serves_malloc);
+    add(line, "new", "%d", a->serves_new);
+    if (a->epoch_ms != 0)
+        add(line, "allocated", "%llu", (unsigned long long)a->bytes);
+}
+
+static int
+write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+int
+allocator_list_write(struct jemalloc *jemalloc, int fd)
+{
+    struct allocators *all = &jemalloc->all;
+    struct line line;
+    int error = 0;
+
+    for (size_t i = 0; i < all->count && error == 0; i++) {
+        allocator_count(&all->list[i]);
+        describe(&line, &all->list[i], (int)i == all->chosen);
+        line.text[line.used++] = '\n';
+        error = write_all(fd, line.text, line.used);
+    }
+    return error;
+}

@@ -1,0 +1,463 @@
+/* jemalloc_find.c - see jemalloc_find.h. */
+#include "jemalloc_find.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "jemalloc_known.h"
+#include "loaded_objects.h"
+
+enum {
+    PROBE_BYTES = 64,
+    EPOCH_MIN_MS = 1000,
+    OBJECTS_MAX = 1024,
+    PREFIXES_MAX = KNOWN_MAX + 8
+};
+
+/* Whoever exports a mallctl of another prefix is found in its file. */
+static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
+                                             ""};
+
+int
+jemalloc_read(mallctl_fn *mallctl, const char *name, void *out, size_t size)
+{
+    size_t got = size;
+    int error = mallctl(name, out, &got, NULL, 0);
+
+    return error == 0 && got != size ? EINVAL : error;
+}
+
+bool
+jemalloc_read_bool(mallctl_fn *mallctl, const char *name)
+{
+    bool value = false;
+
+    return jemalloc_read(mallctl, name, &value, sizeof(value)) == 0 && value;
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* ---- one jemalloc ---- */
+
+/* The first thing that is ever asked of it.  The text must lie in its own
+ * object, as every jemalloc's does. */
+static bool
+tells_version(struct allocator *a, const struct loaded_object *object)
+{
+    const char *version = NULL;
+    size_t size = 0;
+
+    if (jemalloc_read(a->mallctl, "version", (void *)&version,
+                      sizeof(version)) != 0 ||
+        !version)
+        return false;
+    while (size < sizeof(a->version) &&
+           object_holds(object, (uintptr_t)version + size, 1, PF_R) &&
+           isprint((unsigned char)version[size]))
+        size++;
+    if (size == 0 || size == sizeof(a->version) ||
+        !object_holds(object, (uintptr_t)version + size, 1, PF_R) ||
+        version[size] != '\0' || !isdigit((unsigned char)version[0]))
+        return false;
+    memcpy(a->version, version, size + 1);
+    return true;
+}
+
+/* Does a block that the process gets from its malloc, or operator new, count
+ * in this one?  Without its counter: is the function of its object?  The block
+ * stays: where a second allocator is loaded, what gives back may not be of the
+ * one that gave. */
+static bool
+serves(const struct allocator *a, const struct loaded_object *object,
+       const char *name)
+{
+    void *allocate = dlsym(RTLD_DEFAULT, name);
+    uint64_t *counter = NULL, before;
+    const void *block;
+
+    if (!allocate)
+        return false;
+    if (jemalloc_read(a->mallctl, "thread.allocatedp", (void *)&counter,
+                      sizeof(counter)) != 0 ||
+        !counter)
+        return object_holds(object, (uintptr_t)allocate, 1, PF_X);
+    before = *counter;
+    block = ((void *(*)(size_t))allocate)(PROBE_BYTES);
+    return block && *counter - before >= PROBE_BYTES;
+}
+
+void
+allocator_count(struct allocator *a)
+{
+    uint64_t epoch = 1;
+    size_t bytes = 0;
+
+    if (!a->mallctl)
+        return;
+    if ((a->epoch_ms == 0 ||
+         agent_monotonic_ms() - a->epoch_ms >= EPOCH_MIN_MS) &&
+        a->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) == 0)
+        a->epoch_ms = agent_monotonic_ms();
+    if (jemalloc_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) ==
+        0)
+        a->bytes = bytes;
+}
+
+static void
+ask_settings(struct allocator *a)
+{
+    a->config_prof = jemalloc_read_bool(a->mallctl, "config.prof");
+    a->opt_prof = jemalloc_read_bool(a->mallctl, "opt.prof");
+}
+
+static void
+look_inside(struct allocator *a, const struct loaded_object *object)
+{
+    ask_settings(a);
+    a->serves_malloc = serves(a, object, "malloc");
+    a->serves_new = serves(a, object, "_Znwm");
+    allocator_count(a);
+}
+
+/* ---- the list ---- */
+
+static bool
+listed(const struct allocators *all, const void *mallctl)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if ((const void *)all->list[i].mallctl == mallctl)
+            return true;
+    return false;
+}
+
+/* The preload's own list names a library by path or by base name. */
+static bool
+is_preloaded(const char *path)
+{
+    const char *list = getenv("LD_PRELOAD"); /* NOLINT(concurrency-mt-unsafe) */
+    const char *name = base_name(path);
+    size_t size = strlen(name);
+
+    while (list && *list && size > 0) {
+        size_t entry = strcspn(list, ": ");
+        const char *end = list + entry;
+
+        if (entry >= size && memcmp(end - size, name, size) == 0 &&
+            (entry == size || end[-(ptrdiff_t)size - 1] == '/'))
+            return true;
+        list = end + strspn(end, ": ");
+    }
+    return false;
+}
+
+/* A new entry, not counted yet; NULL: there is no room. */
+static struct allocator *
+begin(struct allocators *all, const struct loaded_object *object,
+      const char *prefix)
+{
+    struct allocator *a;
+    ssize_t n;
+
+    if (all->count == ALLOCATORS_MAX)
+        return NULL;
+    a = &all->list[all->count];
+    memset(a, 0, sizeof(*a));
+    snprintf(a->mallctl_name, sizeof(a->mallctl_name), "%smallctl", prefix);
+    /* As its configure makes it. */
+    snprintf(a->variable, sizeof(a->variable), "%sMALLOC_CONF", prefix);
+    for (char *c = a->variable; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    a->in_program = object->path[0] == '\0';
+    a->preloaded = is_preloaded(object->path);
+    a->own = a->in_program;
+    snprintf(a->object, sizeof(a->object), "%s", object->path);
+    if (a->in_program) {
+        n = readlink("/proc/self/exe", a->object, sizeof(a->object) - 1);
+        a->object[n < 0 ? 0 : n] = '\0';
+    }
+    return a;
+}
+
+static void
+add_exported(struct allocators *all, const struct loaded_object *object,
+             void *handle, const char *prefix)
+{
+    struct allocator *a = begin(all, object, prefix);
+    void *address = a ? dlsym(handle, a->mallctl_name) : NULL;
+
+    if (!address || listed(all, address) ||
+        !object_holds(object, (uintptr_t)address, 1, PF_X))
+        return; /* or a dependency's */
+    a->mallctl = (mallctl_fn *)address;
+    a->exported = true;
+    snprintf(a->how, sizeof(a->how), "exported");
+    if (!tells_version(a, object))
+        return;
+    look_inside(a, object);
+    all->count++;
+}
+
+static bool
+is_of(const struct known *known, const struct loaded_object *object)
+{
+    uintptr_t at = object->base + known->address;
+    uint8_t id[BUILD_ID_MAX];
+
+    if (!known->is_code)
+        return object_build_id(object, id) == known->mark_size &&
+               memcmp(id, known->mark, known->mark_size) == 0;
+    return known->address != 0 &&
+           object_holds(object, at, known->mark_size, PF_R | PF_X) &&
+           memcmp((const void *)at, known->mark, known->mark_size) == 0;
+}
+
+static void
+cannot_call(struct allocator *a, const char *why)
+{
+    a->mallctl = NULL;
+    snprintf(a->note, sizeof(a->note), "%s", why);
+}
+
+static void
+add_known(struct allocators *all, const struct loaded_object *object,
+          const struct known *known)
+{
+    uintptr_t at = object->base + known->address;
+    struct allocator *a;
+
+    for (size_t i = 0; known->address && i < all->count; i++)
+        if ((uintptr_t)all->list[i].mallctl == at) {
+            all->list[i].own = true;
+            return;
+        }
+    a = begin(all, object, known->prefix);
+    if (!a)
+        return;
+    a->own = true;
+    snprintf(a->how, sizeof(a->how), "%s", known->how);
+    if (*known->variable)
+        snprintf(a->variable, sizeof(a->variable), "%s", known->variable);
+    a->mallctl = (mallctl_fn *)at;
+    if (known->address == 0)
+        cannot_call(a, "where its mallctl lies was not found in the file: link "
+                       "it with -rdynamic, install its debug file, or give "
+                       "mallctl = ADDRESS");
+    else if (!object_holds(object, at, 1, PF_X))
+        cannot_call(a, "the address that was found for its mallctl is not in "
+                       "its code: give the right mallctl = ADDRESS");
+    else if (!tells_version(a, object))
+        cannot_call(a, "what lies at the address that was found for its "
+                       "mallctl does not answer as one: give the right "
+                       "mallctl = ADDRESS");
+    else
+        look_inside(a, object);
+    all->count++;
+}
+
+/* ---- which one ---- */
+
+/* May it be the database's?  One that serves nothing is not, nor one that is
+ * loaded before and does not serve malloc; the program's own under a prefix, or
+ * hidden in it, is called by name. */
+static bool
+eligible(const struct allocator *a)
+{
+    bool named = strcmp(a->mallctl_name, "mallctl") != 0 || !a->exported;
+
+    return a->serves_malloc || (!a->preloaded && (a->serves_new || named));
+}
+
+static bool
+better(const struct allocator *a, const struct allocator *b)
+{
+    int serves_a = a->serves_malloc + a->serves_new;
+    int serves_b = b->serves_malloc + b->serves_new;
+
+    /* What the program has of its own cannot be passed over because we cannot
+     * call it: the other one is not the database's. */
+    if (a->in_program != b->in_program && (!a->mallctl || !b->mallctl))
+        return a->in_program;
+    if (!a->mallctl != !b->mallctl)
+        return a->mallctl != NULL;
+    if (a->own != b->own)
+        return a->own;
+    if (serves_a != serves_b)
+        return serves_a > serves_b;
+    return a->bytes > b->bytes;
+}
+
+static bool
+is_named(const struct allocator *a, const char *name)
+{
+    return strcmp(name, a->mallctl_name) == 0 || strcmp(name, a->object) == 0 ||
+           strcmp(name, base_name(a->object)) == 0;
+}
+
+static void
+say_names(struct allocators *all, const char *wanted)
+{
+    size_t used = (size_t)snprintf(
+        all->why, sizeof(all->why),
+        "allocator = %.64s names none of its jemallocs:", wanted);
+
+    for (size_t i = 0; i < all->count && used < sizeof(all->why); i++)
+        used += (size_t)snprintf(all->why + used, sizeof(all->why) - used,
+                                 "%s %s in %s", i ? "," : "",
+                                 all->list[i].mallctl_name,
+                                 base_name(all->list[i].object));
+}
+
+static void
+say_uncallable(struct allocators *all, const struct allocator *a)
+{
+    int prefix = (int)(strlen(a->mallctl_name) - strlen("mallctl"));
+
+    snprintf(all->why, sizeof(all->why),
+             "%s has a jemalloc of its own (%s%s%.*s) that cannot be called: "
+             "%s",
+             base_name(a->object), a->version,
+             prefix ? (*a->version ? ", prefix " : "prefix ") : "no prefix",
+             prefix, a->mallctl_name, a->note);
+}
+
+static void
+choose(struct allocators *all, const char *wanted)
+{
+    const struct allocator *best = NULL;
+
+    all->chosen = -1;
+    all->why[0] = '\0';
+    for (size_t i = 0; i < all->count; i++) {
+        const struct allocator *a = &all->list[i];
+
+        if (*wanted ? is_named(a, wanted)
+                    : (eligible(a) && (!best || better(a, best)))) {
+            best = a;
+            if (*wanted && a->mallctl)
+                break;
+        }
+    }
+    if (!best && *wanted && all->count > 0)
+        say_names(all, wanted);
+    else if (best && !best->mallctl)
+        say_uncallable(all, best);
+    else if (best)
+        all->chosen = (int)(best - all->list);
+}
+
+/* ---- all that is loaded ---- */
+
+struct objects {
+    struct loaded_object list[OBJECTS_MAX];
+    size_t count;
+};
+
+static int
+take_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct objects *objects = arg;
+    struct loaded_object *object = &objects->list[objects->count];
+
+    (void)size;
+    object->base = info->dlpi_addr;
+    object->headers = info->dlpi_phdr;
+    object->header_count = info->dlpi_phnum;
+    /* The program is the first. */
+    object->path = objects->count == 0 ? "" : info->dlpi_name;
+    return ++objects->count == OBJECTS_MAX;
+}
+
+static size_t
+prefixes_of(const struct known *known, size_t known_count,
+            const char *out[PREFIXES_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < known_count; i++)
+        out[count++] = known[i].prefix;
+    for (size_t i = 0; i < sizeof(usual_prefixes) / sizeof(usual_prefixes[0]);
+         i++)
+        out[count++] = usual_prefixes[i];
+    return count;
+}
+
+static void
+look_at(struct allocators *all, const struct loaded_object *object,
+        const struct known *known, size_t known_count)
+{
+    const char *prefixes[PREFIXES_MAX];
+    size_t count = prefixes_of(known, known_count, prefixes);
+    void *handle =
+        dlopen(*object->path ? object->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
+
+    for (size_t i = 0; handle && i < count; i++)
+        add_exported(all, object, handle, prefixes[i]);
+    for (size_t i = 0; i < known_count; i++)
+        if (is_of(&known[i], object))
+            add_known(all, object, &known[i]);
+    if (handle)
+        dlclose(handle);
+}
+
+static int
+find_holder(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct loaded_object *object = arg;
+    uintptr_t address = object->base;
+    struct loaded_object here = {info->dlpi_addr, info->dlpi_phdr,
+                                 info->dlpi_phnum, info->dlpi_name};
+
+    (void)size;
+    if (!object_holds(&here, address, 1, PF_X))
+        return 0;
+    *object = here;
+    return 1;
+}
+
+void
+allocators_give(struct allocators *all, mallctl_fn *mallctl, const char *prefix)
+{
+    struct loaded_object object = {.base = (uintptr_t)mallctl};
+    struct allocator *a;
+
+    memset(all, 0, sizeof(*all));
+    all->chosen = -1;
+    if (!dl_iterate_phdr(find_holder, &object))
+        return;
+    a = begin(all, &object, prefix);
+    a->mallctl = mallctl;
+    snprintf(a->how, sizeof(a->how), "given");
+    if (!tells_version(a, &object))
+        return;
+    ask_settings(a);
+    all->count = 1;
+    all->chosen = 0;
+}
+
+void
+allocators_find(struct allocators *all, const char *known_text,
+                const char *wanted)
+{
+    static struct objects objects;
+    struct known known[KNOWN_MAX];
+    size_t known_count = known_text ? known_parse(known_text, known) : 0;
+
+    memset(all, 0, sizeof(*all));
+    objects.count = 0;
+    dl_iterate_phdr(take_object, &objects);
+    for (size_t i = 0; i < objects.count; i++)
+        look_at(all, &objects.list[i], known, known_count);
+    choose(all, wanted ? wanted : "");
+}

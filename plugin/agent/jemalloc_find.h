@@ -1,0 +1,66 @@
+/*
+ * jemalloc_find.h - every jemalloc in this process, and which one is the
+ * database's.
+ *
+ * What may be called is found by name or by what heapwire-run found in the
+ * file, and checked against what is loaded: nothing else is ever called.
+ * libc only, no heap.
+ */
+#ifndef HW_JEMALLOC_FIND_H
+#define HW_JEMALLOC_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent_protocol.h"
+
+typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
+                       size_t new_size);
+
+enum { ALLOCATORS_MAX = 8, ALLOCATORS_SEEN = 512, ALLOCATOR_HOW_MAX = 16 };
+
+struct allocator {
+    mallctl_fn *mallctl; /* NULL: it cannot be called */
+    char mallctl_name[AGENT_NAME_MAX];
+    char variable[AGENT_NAME_MAX]; /* that this build reads */
+    char version[AGENT_NAME_MAX];
+    char how[ALLOCATOR_HOW_MAX]; /* it was found: "exported", "scan", ... */
+    char object[AGENT_PATH_MAX];
+    char note[AGENT_TEXT_MAX]; /* why it cannot be called */
+    bool in_program;           /* in the executable itself */
+    bool own;                  /* there, or in a file heapwire-run named */
+    bool preloaded;
+    bool exported;                  /* found by its name */
+    bool serves_malloc, serves_new; /* of the process */
+    bool config_prof, opt_prof;
+    uint64_t bytes;   /* stats.allocated, as of: */
+    int64_t epoch_ms; /* monotonic; 0: never */
+};
+
+struct allocators {
+    struct allocator list[ALLOCATORS_MAX];
+    size_t count;
+    int chosen;               /* -1: none is the database's */
+    char why[AGENT_TEXT_MAX]; /* not, where there are some */
+};
+
+/* Looks at all that is loaded.  known is AGENT_ENV_JEMALLOC's text, wanted
+ * AGENT_ENV_ALLOCATOR's, or NULL.  To be called while nothing is loaded or
+ * unloaded: on the main thread before main. */
+void allocators_find(struct allocators *all, const char *known,
+                     const char *wanted);
+
+/* The one that the program itself says it has; no symbol is looked up. */
+void allocators_give(struct allocators *all, mallctl_fn *mallctl,
+                     const char *prefix);
+
+/* Reads its bytes in use again, at most once a second. */
+void allocator_count(struct allocator *allocator);
+
+/* EINVAL when the value has another size; else what mallctl returned. */
+int jemalloc_read(mallctl_fn *mallctl, const char *name, void *out,
+                  size_t size);
+bool jemalloc_read_bool(mallctl_fn *mallctl, const char *name);
+
+#endif

@@ -1,0 +1,117 @@
+/* jemalloc_known.c - see jemalloc_known.h. */
+#include "jemalloc_known.h"
+
+#include <string.h>
+
+enum { FIELDS = 5, HEX_ADDRESS_MAX = 16 };
+
+struct field {
+    const char *text;
+    size_t size;
+};
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool
+parse_mark(struct field field, struct known *out)
+{
+    out->is_code = field.size > 0 && field.text[0] == '-';
+    field.text += out->is_code;
+    field.size -= out->is_code;
+    if (field.size == 0 || field.size % 2 != 0 ||
+        field.size / 2 > KNOWN_MARK_MAX)
+        return false;
+    out->mark_size = field.size / 2;
+    for (size_t i = 0; i < out->mark_size; i++) {
+        int high = hex_digit(field.text[2 * i]);
+        int low = hex_digit(field.text[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        out->mark[i] = (uint8_t)(high << 4 | low);
+    }
+    return !out->is_code || out->mark_size == KNOWN_CODE_BYTES;
+}
+
+static bool
+parse_address(struct field field, uint64_t *out)
+{
+    *out = 0;
+    if (field.size == 0 || field.size > HEX_ADDRESS_MAX)
+        return false;
+    for (size_t i = 0; i < field.size; i++) {
+        int digit = hex_digit(field.text[i]);
+
+        if (digit < 0)
+            return false;
+        *out = *out << 4 | (unsigned)digit;
+    }
+    return true;
+}
+
+/* As C names: they become names of symbols and of a variable. */
+static bool
+parse_name(struct field field, char *out, size_t size)
+{
+    if (field.size >= size)
+        return false;
+    for (size_t i = 0; i < field.size; i++) {
+        char c = field.text[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '_'))
+            return false;
+    }
+    memcpy(out, field.text, field.size);
+    out[field.size] = '\0';
+    return true;
+}
+
+static bool
+parse_entry(const char *text, size_t size, struct known *out)
+{
+    struct field fields[FIELDS];
+    size_t count = 0;
+
+    memset(out, 0, sizeof(*out));
+    while (count < FIELDS) {
+        const char *comma = memchr(text, ',', size);
+
+        fields[count].text = text;
+        fields[count++].size = comma ? (size_t)(comma - text) : size;
+        if (!comma)
+            break;
+        size -= (size_t)(comma - text) + 1;
+        text = comma + 1;
+        if (count == FIELDS)
+            return false;
+    }
+    return count == FIELDS && parse_mark(fields[0], out) &&
+           parse_address(fields[1], &out->address) &&
+           parse_name(fields[2], out->prefix, sizeof(out->prefix)) &&
+           parse_name(fields[3], out->variable, sizeof(out->variable)) &&
+           parse_name(fields[4], out->how, sizeof(out->how));
+}
+
+size_t
+known_parse(const char *text, struct known out[KNOWN_MAX])
+{
+    size_t count = 0;
+
+    while (*text && count < KNOWN_MAX) {
+        size_t size = strcspn(text, ";");
+
+        count += parse_entry(text, size, &out[count]);
+        text += size;
+        text += *text == ';';
+    }
+    return count;
+}
