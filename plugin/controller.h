@@ -68,7 +68,11 @@ struct node_status {
     struct risk_options risks;
     bool unprepared; /* by the configuration: profiling = off */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
-    int32_t peer; /* the database's pid as we see it; 0: it is out of sight */
+    /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or what is
+     * to be known of profiles; or "". */
+    char note[AGENT_TEXT_MAX];
+    uint32_t knows; /* enum agent_knows; 0: none, an older agent */
+    int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */
 };
 
 /* Starts the threads.  NULL with *err. */

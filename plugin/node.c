@@ -395,6 +395,8 @@ greet(struct node *node)
     if (changed)
         node->status.restarted = was_restarted(node);
     node->status.unguarded_ms = (int64_t)answer.reply.value;
+    node->status.knows = (uint32_t)answer.reply.error;
+    memcpy(node->status.note, answer.reply.text, sizeof(node->status.note));
     return changed;
 }
 

@@ -103,6 +103,11 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                   "can (heapwire-run --jemalloc PATH)",
                   hello->version, hello->exe, hello->pid);
         return -1;
+    case AGENT_UNUSABLE:
+        error_set(err, ER_UNKNOWN,
+                  "heap profiling is not possible in %s (pid %d): %s",
+                  hello->exe, hello->pid, status->note);
+        return -1;
     default:
         if (!is_unprepared(status, err))
             error_set(err, ER_UNKNOWN,

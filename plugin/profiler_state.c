@@ -21,6 +21,8 @@ profiler_state_of(const struct node_status *status)
         return PROFILER_NOT_BUILT;
     case AGENT_PROF_OFF:
         return PROFILER_OPT_OFF;
+    case AGENT_UNUSABLE:
+        return PROFILER_UNUSABLE;
     default:
         return PROFILER_NO_JEMALLOC;
     }
@@ -36,6 +38,7 @@ profiler_state_word(enum profiler_state state)
     static const char *const words[] = {
         [PROFILER_UNKNOWN] = "unknown",
         [PROFILER_NO_JEMALLOC] = "no jemalloc",
+        [PROFILER_UNUSABLE] = "jemalloc that cannot be called",
         [PROFILER_NOT_BUILT] = "jemalloc without profiling",
         [PROFILER_OPT_OFF] = "opt.prof is off",
         [PROFILER_INACTIVE] = "inactive",
@@ -151,12 +154,14 @@ static void
 write_risks(const struct node_status *status, const char *before,
             const char *between, struct buffer *out)
 {
-    const char *risks[RISKS_MAX];
+    const char *risks[RISKS_MAX + 1];
     size_t count;
 
     if (status->hello.allocator != AGENT_OK)
         return;
     count = risks_list(status->hello.version, &status->risks, risks);
+    if (*status->note)
+        risks[count++] = status->note;
     for (size_t i = 0; i < count; i++)
         buffer_format(out, "%s%s%s", i ? between : "", before, risks[i]);
     if (count > 0 && between[0] == '\n')
@@ -183,7 +188,7 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     if (state == PROFILER_UNKNOWN)
         return;
     buffer_format(out, "database: %s (pid %d)\n", hello->exe, hello->pid);
-    if (state == PROFILER_NO_JEMALLOC)
+    if (state == PROFILER_NO_JEMALLOC || state == PROFILER_UNUSABLE)
         return;
     buffer_format(out, "jemalloc: %s (%s)\n", hello->version, hello->mallctl);
     if (state == PROFILER_NOT_BUILT || state == PROFILER_OPT_OFF)

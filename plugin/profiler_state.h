@@ -15,6 +15,7 @@ struct node_status;
 enum profiler_state {
     PROFILER_UNKNOWN,     /* no database answers */
     PROFILER_NO_JEMALLOC, /* none serves the database */
+    PROFILER_UNUSABLE,    /* one that cannot be called, or is not chosen */
     PROFILER_NOT_BUILT,   /* jemalloc without --enable-prof */
     PROFILER_OPT_OFF,     /* started without prof:true */
     PROFILER_INACTIVE,

@@ -12,6 +12,7 @@
 
 struct arena;
 struct error;
+struct stats_allocator;
 
 /* A figure that may be unknown. */
 struct stats_figure {
@@ -61,7 +62,13 @@ struct stats {
     size_t bin_count;
     const struct stats_arena *arenas; /* ascending by index */
     size_t arena_count;
+    /* All of the database; NULL: its agent does not tell. */
+    const struct stats_allocator *allocators;
+    size_t allocator_count;
     const char *failure; /* why the agent told nothing, or NULL */
+    /* Why there are no figures of an allocator, where that is more than that
+     * the database has no jemalloc; or NULL. */
+    const char *unusable;
     struct arena *arena; /* holds the arrays and the text */
     int references;      /* atomic */
 };

@@ -9,8 +9,10 @@
 #include "dump.h"
 #include "errors.h"
 #include "node.h"
+#include "node_status.h"
 #include "process_memory.h"
 #include "stats.h"
+#include "stats_allocators.h"
 
 /* An agent of before this request existed calls it a statistic that it does
  * not know. */
@@ -33,6 +35,29 @@ ask(struct node *node, struct buffer *text, struct error *err)
     }
     rc = node_read_memory(answer.fds[0], text, "its statistics", err);
     node_answer_close(&answer);
+    return rc;
+}
+
+/* An older agent is not asked: it would hang up. */
+static int
+ask_allocators(struct node *node, struct stats *stats, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_ALLOCATORS};
+    struct node_answer answer;
+    struct buffer text;
+    int rc;
+
+    if (!(node->status.knows & AGENT_KNOWS_ALLOCATORS))
+        return 0;
+    if (node_call(node, &request, &answer, err) != 0)
+        return -1;
+    buffer_init(&text, STATS_ALLOCATORS_TEXT_MAX);
+    rc = node_read_memory(answer.fds[0], &text, "its allocators", err);
+    if (rc == 0)
+        rc = stats_allocators_parse(stats, text.data ? text.data : "",
+                                    text.size, err);
+    node_answer_close(&answer);
+    buffer_fini(&text);
     return rc;
 }
 
@@ -91,6 +116,32 @@ add_kernel(struct stats *stats, const struct node *node)
     stats->taken_ms = stats->allocator_ms;
 }
 
+/* Whether there is one to ask. */
+static bool
+has_allocator(const struct node *node)
+{
+    return node->status.hello.allocator != AGENT_NO_JEMALLOC &&
+           node->status.hello.allocator != AGENT_UNUSABLE;
+}
+
+/* Beside the figures: which allocators there are, or why there are none. */
+static int
+add_allocators(struct stats *stats, struct node *node, struct error *err)
+{
+    struct error why;
+
+    if (ask_allocators(node, stats, err) != 0)
+        return -1;
+    if (node->status.hello.allocator != AGENT_UNUSABLE ||
+        node_status_check_job(&node->status, JOB_ENABLE, &why) == 0)
+        return 0;
+    stats->unusable = arena_strndup(stats->arena, why.text, strlen(why.text));
+    if (stats->unusable)
+        return 0;
+    error_memory(err, "the node's statistics");
+    return -1;
+}
+
 struct stats *
 stats_take(struct node *node, struct error *err)
 {
@@ -98,14 +149,17 @@ stats_take(struct node *node, struct error *err)
     struct buffer text;
 
     buffer_init(&text, STATS_TEXT_MAX);
-    if (node->status.hello.allocator != AGENT_NO_JEMALLOC &&
-        ask(node, &text, err) != 0) {
+    if (has_allocator(node) && ask(node, &text, err) != 0) {
         stats = without_agent(node, err);
         goto out;
     }
     stats = stats_parse(text.data ? text.data : "", text.size, err);
-    if (stats)
+    if (stats && add_allocators(stats, node, err) != 0) {
+        stats_unref(stats);
+        stats = without_agent(node, err);
+    } else if (stats) {
         add_kernel(stats, node);
+    }
 out:
     buffer_fini(&text);
     return stats;

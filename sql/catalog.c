@@ -30,7 +30,9 @@ static const char *const databases[] = {"heapwire", "information_schema",
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 3 };
 
 const struct catalog_table *const catalog_tables[] = {
+    &table_allocators,
     &table_audit_log,
+    &table_cluster_allocators,
     &table_cluster_heap_functions,
     &table_cluster_malloc_stats,
     &table_cluster_memory,

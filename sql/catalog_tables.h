@@ -58,6 +58,10 @@ extern const struct catalog_table table_memory_history;
 /* tables_deaths.c */
 extern const struct catalog_table table_deaths;
 
+/* tables_allocators.c */
+extern const struct catalog_table table_allocators;
+extern const struct catalog_table table_cluster_allocators;
+
 /* tables_malloc.c */
 extern const struct catalog_table table_cluster_malloc_stats;
 extern const struct catalog_table table_malloc_stats;

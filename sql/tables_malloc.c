@@ -36,6 +36,10 @@ jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
         return scope->stats;
     if (scope->stats && scope->stats->failure)
         error_set(&why, ER_UNKNOWN, "%s", scope->stats->failure);
+    else if (scope->stats && scope->stats->unusable)
+        error_set(&why, ER_UNKNOWN,
+                  "%s; heapwire.memory has the kernel's figures",
+                  scope->stats->unusable);
     else
         error_set(
             &why, ER_UNKNOWN,

@@ -86,6 +86,10 @@ explain_allocator(const struct stats *stats, struct buffer *note)
         buffer_text(note, stats->failure);
         return;
     }
+    if (stats->unusable) {
+        say_text(note, stats->unusable);
+        return;
+    }
     if (stats->named_count == 0) {
         say_text(note, "the database does not allocate through jemalloc: only "
                        "the kernel's figures are known");

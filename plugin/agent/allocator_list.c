@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "jemalloc.h"
+#include "statistics.h"
 
 enum { LINE_BYTES = AGENT_PATH_MAX + 1024 };
 
@@ -67,6 +68,19 @@ describe(struct line *line, const struct allocator *a, bool chosen)
         add(line, "allocated", "%llu", (unsigned long long)a->bytes);
 }
 
+/* The chosen one's together with all its statistics: what the kernel counted at
+ * that moment is compared with them. */
+static void
+count_bytes(struct jemalloc *jemalloc, size_t index)
+{
+    struct allocator *a = &jemalloc->all.list[index];
+
+    if ((int)index != jemalloc->all.chosen)
+        allocator_count(a);
+    else if (statistics_refresh(jemalloc) == 0)
+        allocator_read_bytes(a);
+}
+
 static int
 write_all(int fd, const char *bytes, size_t size)
 {
@@ -91,7 +105,7 @@ allocator_list_write(struct jemalloc *jemalloc, int fd)
     int error = 0;
 
     for (size_t i = 0; i < all->count && error == 0; i++) {
-        allocator_count(&all->list[i]);
+        count_bytes(jemalloc, i);
         describe(&line, &all->list[i], (int)i == all->chosen);
         line.text[line.used++] = '\n';
         error = write_all(fd, line.text, line.used);

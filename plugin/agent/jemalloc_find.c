@@ -99,10 +99,19 @@ serves(const struct allocator *a, const struct loaded_object *object,
 }
 
 void
+allocator_read_bytes(struct allocator *a)
+{
+    size_t bytes = 0;
+
+    if (jemalloc_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) ==
+        0)
+        a->bytes = bytes;
+}
+
+void
 allocator_count(struct allocator *a)
 {
     uint64_t epoch = 1;
-    size_t bytes = 0;
 
     if (!a->mallctl)
         return;
@@ -110,9 +119,7 @@ allocator_count(struct allocator *a)
          agent_monotonic_ms() - a->epoch_ms >= EPOCH_MIN_MS) &&
         a->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) == 0)
         a->epoch_ms = agent_monotonic_ms();
-    if (jemalloc_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) ==
-        0)
-        a->bytes = bytes;
+    allocator_read_bytes(a);
 }
 
 static void

@@ -18,7 +18,7 @@
 typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
                        size_t new_size);
 
-enum { ALLOCATORS_MAX = 8, ALLOCATORS_SEEN = 512, ALLOCATOR_HOW_MAX = 16 };
+enum { ALLOCATORS_MAX = 16, ALLOCATORS_SEEN = 512, ALLOCATOR_HOW_MAX = 16 };
 
 struct allocator {
     mallctl_fn *mallctl; /* NULL: it cannot be called */
@@ -55,7 +55,9 @@ void allocators_find(struct allocators *all, const char *known,
 void allocators_give(struct allocators *all, mallctl_fn *mallctl,
                      const char *prefix);
 
-/* Reads its bytes in use again, at most once a second. */
+/* Reads its bytes in use as they were counted last; and counts them again, at
+ * most once a second. */
+void allocator_read_bytes(struct allocator *allocator);
 void allocator_count(struct allocator *allocator);
 
 /* EINVAL when the value has another size; else what mallctl returned. */

@@ -12,7 +12,7 @@
 
 #include "agent_protocol.h"
 
-enum { KNOWN_MAX = 8, KNOWN_MARK_MAX = 64, KNOWN_CODE_BYTES = 32 };
+enum { KNOWN_MAX = 16, KNOWN_MARK_MAX = 64, KNOWN_CODE_BYTES = 32 };
 
 struct known {
     uint8_t mark[KNOWN_MARK_MAX]; /* build-id, or the function's first bytes */

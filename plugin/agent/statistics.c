@@ -345,8 +345,8 @@ moment(struct writer *w, const struct jemalloc *jemalloc)
     line(w, "heapwire.rss_file %llu\n", (unsigned long long)jemalloc->rss_file);
 }
 
-static int
-refresh(struct jemalloc *jemalloc)
+int
+statistics_refresh(struct jemalloc *jemalloc)
 {
     int64_t now = agent_monotonic_ms();
     size_t size = sizeof(jemalloc->epoch);
@@ -369,7 +369,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
 {
     struct writer w;
     unsigned bins;
-    int error = refresh(jemalloc);
+    int error = statistics_refresh(jemalloc);
 
     if (error != 0)
         return error;

@@ -9,6 +9,10 @@
 
 struct jemalloc;
 
+/* Makes jemalloc's figures those of now, or leaves them as of at most a second
+ * ago. */
+int statistics_refresh(struct jemalloc *jemalloc);
+
 /* Writes them to fd, as of now or at most a second ago, with how long ago that
  * was and what the kernel counted then.  What this version of jemalloc does not
  * know is left out.  0 or an errno. */

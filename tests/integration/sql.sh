@@ -17,7 +17,9 @@ contains "the probe of mysql 8.1" "ERROR 1064 (42000)" \
 same "no database" "NULL	root@localhost" "$(sql 'select DATABASE(), USER() limit 1')"
 same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
-same "tables" "audit_log
+same "tables" "allocators
+audit_log
+cluster_allocators
 cluster_heap_functions
 cluster_malloc_stats
 cluster_memory

@@ -34,6 +34,12 @@ start_redis
 load_redis 100000
 sleep 1.5 # what was freed last settles, and no answer is shared any more
 
+same "the only jemalloc" "libjemalloc.so.2	mallctl	MALLOC_CONF	1	1	1	1	0	1	1	exported	" \
+    "$(sql "select substring_index(object, '/', -1), mallctl, variable, chosen,
+        callable, can_profile, opt_prof, active, serves_malloc, serves_new,
+        found, note from heapwire.allocators")"
+near "its bytes" "$(sql 'select allocated from heapwire.allocators')" \
+    "$(info used_memory)" 5
 near "rss" "$(one rss)" "$(status_rss "$redis")" 3
 near "allocated" "$(one allocated)" "$(info used_memory)" 5
 same "unexplained" 0 "$(one 'rss - resident - unexplained')"
@@ -100,7 +106,7 @@ contains "stopped, and why" "is stopped by a signal" "$(one note)"
 same "stopped: jemalloc's" 1 "$(one 'coalesce(allocated, active, metadata,
     resident, mapped, retained, unexplained, profile_bytes) is null')"
 near "stopped: rss" "$(one rss)" "$(status_rss "$redis")" 3
-for table in malloc_stats malloc_bins malloc_arenas; do
+for table in malloc_stats malloc_bins malloc_arenas allocators; do
     contains "stopped: $table" "ERROR 1105 (HY000) at line 1: the database" \
         "$(sql "select * from heapwire.$table" || true)"
 done

@@ -29,8 +29,12 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
 
     reply.op = request->op;
     reply.id = request->id;
-    if (request->op == AGENT_HELLO)
+    if (request->op == AGENT_HELLO) {
         reply.hello = agent->hello;
+        reply.error = agent->allocators ? AGENT_KNOWS_ALLOCATORS : 0;
+        if (agent->note)
+            snprintf(reply.text, sizeof(reply.text), "%s", agent->note);
+    }
     if (request->op == AGENT_GET_ACTIVE)
         reply.value = agent->hello.active;
     if (request->op == AGENT_SET_ACTIVE)
@@ -44,9 +48,11 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
     }
     if (request->op == AGENT_STATS && !agent->statistics) {
         reply.status = AGENT_NOT_FOUND;
-    } else if (request->op == AGENT_DUMP || request->op == AGENT_STATS) {
-        const char *text =
-            request->op == AGENT_DUMP ? dump_text : agent->statistics;
+    } else if (request->op == AGENT_DUMP || request->op == AGENT_STATS ||
+               request->op == AGENT_ALLOCATORS) {
+        const char *text = request->op == AGENT_DUMP    ? dump_text
+                           : request->op == AGENT_STATS ? agent->statistics
+                                                        : agent->allocators;
         struct cmsghdr *c;
 
         for (int i = 0; i < 2; i++)
@@ -74,7 +80,7 @@ answer(struct agent *agent, int fd, const struct agent_request *request)
 static void
 note(struct agent *agent, uint32_t op)
 {
-    static const char letters[] = "?hgsdotr";
+    static const char letters[] = "?hgsdotra";
     size_t used = strlen(agent->order);
 
     agent->requests[op]++;

@@ -20,13 +20,15 @@ struct agent {
     pthread_mutex_t lock;
     bool stop, mute; /* mute: reads, answers later */
     struct agent_hello hello;
-    uint64_t allocated_ever;       /* told behind the statistics, if it */
-    uint64_t growing;              /* grows by so much at each */
-    const char *statistics;        /* of AGENT_STATS; NULL: not found */
-    uint64_t seconds;              /* of the last AGENT_SET_ACTIVE */
-    bool forced;                   /* the last AGENT_RESET */
-    int requests[AGENT_RESET + 1]; /* counted by op */
-    char order[64];                /* ops as letters, hellos left out */
+    uint64_t allocated_ever; /* told behind the statistics, if it */
+    uint64_t growing;        /* grows by so much at each */
+    const char *statistics;  /* of AGENT_STATS; NULL: not found */
+    const char *allocators;  /* likewise; NULL: it is older than that */
+    const char *note;        /* of its greeting; or NULL */
+    uint64_t seconds;        /* of the last AGENT_SET_ACTIVE */
+    bool forced;             /* the last AGENT_RESET */
+    int requests[AGENT_ALLOCATORS + 1]; /* counted by op */
+    char order[64];                     /* ops as letters, hellos left out */
 };
 
 void agent_start(struct agent *agent);

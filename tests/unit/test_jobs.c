@@ -12,6 +12,7 @@
 #include "scripted_agent.h"
 #include "snapshot.h"
 #include "stats.h"
+#include "stats_allocators.h"
 #include "suite.h"
 
 enum { PAST_RECENT_US = (CONTROLLER_RECENT_MS + 100) * 1000 };
@@ -125,6 +126,29 @@ START_TEST(statistics_that_make_no_sense_are_an_error)
     agent.statistics = "";
     pthread_mutex_unlock(&agent.lock);
     drop(run(JOB_STATS)); /* a failure is shared with nobody */
+}
+END_TEST
+
+/* An older agent is not asked for them: it would hang up. */
+START_TEST(allocators_are_listed_by_an_agent_that_knows_them)
+{
+    struct job_result result = run(JOB_STATS);
+
+    ck_assert_ptr_null(result.stats->allocators);
+    ck_assert_int_eq(agent_count(&agent, AGENT_ALLOCATORS), 0);
+    drop(result);
+    pthread_mutex_lock(&agent.lock);
+    agent.allocators = "object=/db\tcallable=0\n";
+    agent.hello.allocator = AGENT_UNUSABLE;
+    agent.note = "what is wrong";
+    pthread_mutex_unlock(&agent.lock);
+    drop(run(JOB_DISABLE)); /* and greets */
+    result = run(JOB_STATS);
+    ck_assert_uint_eq(result.stats->allocator_count, 1);
+    ck_assert_str_eq(result.stats->allocators[0].object, "/db");
+    ck_assert(!result.stats->allocated.known && result.stats->rss.known);
+    ck_assert_ptr_nonnull(strstr(result.stats->unusable, "what is wrong"));
+    drop(result);
 }
 END_TEST
 
@@ -413,6 +437,7 @@ main(void)
     tcase_add_test(tc, statistics_are_the_agents_and_the_kernels);
     tcase_add_test(tc, without_jemalloc_the_kernels_figures_are_left);
     tcase_add_test(tc, statistics_that_make_no_sense_are_an_error);
+    tcase_add_test(tc, allocators_are_listed_by_an_agent_that_knows_them);
     tcase_add_test(tc, an_agent_older_than_statistics_is_told);
     tcase_add_loop_test(
         tc, an_answer_is_shared_for_a_second_unless_something_changed, 0,

@@ -234,7 +234,8 @@ static const struct {
      "sum(alive)|if(active, 'on', 'off')\n#1|off"},
     {"select name from heapwire.settings where not reloadable", "name\nid"},
     {"select column_name, data_type, column_type, numeric_precision from "
-     "information_schema.columns where column_type like 'tinyint%'",
+     "information_schema.columns where column_type like 'tinyint%' and "
+     "table_name not like '%allocators'",
      "column_name|data_type|column_type|numeric_precision\n"
      "active|tinyint|tinyint(1)|#3\ntruncated|tinyint|tinyint(1)|#3\n"
      "pinned|tinyint|tinyint(1)|#3\non_disk|tinyint|tinyint(1)|#3\n"

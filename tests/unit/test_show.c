@@ -29,7 +29,8 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\naudit_log\ncluster_heap_functions\ncluster_malloc_"
+     "Tables_in_heapwire\nallocators\naudit_log\ncluster_allocators\ncluster_"
+     "heap_functions\ncluster_malloc_"
      "stats\ncluster_memory\ncluster_profiler\ncluster_snapshots\ndeaths\nheap_"
      "diff\nheap_frames\nheap_"
      "functions\nheap_"

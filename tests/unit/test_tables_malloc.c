@@ -13,6 +13,7 @@
 #include "rowset.h"
 #include "snapshot.h"
 #include "stats.h"
+#include "stats_allocators.h"
 #include "suite.h"
 
 static const char text[] = "config.stats 1\n"
@@ -147,6 +148,51 @@ START_TEST(without_jemalloc_the_allocators_tables_are_errors)
 }
 END_TEST
 
+START_TEST(every_jemalloc_is_a_row)
+{
+    static const char list[] =
+        "object=/bin/db\tmallctl=je_mallctl\tvariable=JE_MALLOC_CONF\t"
+        "found=scan\tchosen=0\tcallable=0\tnote=its address is not known\n"
+        "object=/lib/j.so\tmallctl=mallctl\tversion=5.3.0-0-g5\t"
+        "variable=MALLOC_CONF\tfound=exported\tchosen=1\tcallable=1\t"
+        "config_prof=1\topt_prof=1\tactive=0\tmalloc=1\tnew=0\t"
+        "allocated=77\tlater=x\n"
+        "object=\tmallctl=jemallctl\tcallable=1\n";
+    struct stats *stats = make_stats(text);
+    struct catalog_scope scope = {.stats = stats};
+    struct error err = {0};
+
+    ck_assert_ptr_nonnull(strstr(produce(&table_allocators, &scope),
+                                 "is older than heapwired and does not list"));
+    ck_assert_int_eq(
+        stats_allocators_parse(stats, list, sizeof(list) - 1, &err), 0);
+    ck_assert_str_eq(
+        produce(&table_allocators, &scope),
+        "/bin/db|je_mallctl||JE_MALLOC_CONF|0|0|NULL|NULL|NULL|NULL|NULL|NULL|"
+        "scan|its address is not known\n"
+        "/lib/j.so|mallctl|5.3.0-0-g5|MALLOC_CONF|1|1|1|1|0|1|0|77|exported|"
+        "\n"
+        "|jemallctl|||0|1|0|0|0|0|0|NULL||\n");
+    stats_unref(stats);
+}
+END_TEST
+
+START_TEST(what_cannot_be_used_is_said_by_every_table)
+{
+    static const struct catalog_table *const tables[] = {
+        &table_malloc_stats, &table_malloc_bins, &table_malloc_arenas,
+        &table_memory};
+    struct stats *stats = make_stats("");
+    struct catalog_scope scope = {.stats = stats};
+
+    stats->unusable = "db has a jemalloc of its own";
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_ptr_nonnull(
+            strstr(produce(tables[i], &scope), "db has a jemalloc of its own"));
+    stats_unref(stats);
+}
+END_TEST
+
 static struct stats_figure
 known(uint64_t value)
 {
@@ -271,6 +317,8 @@ main(void)
     tcase_add_test(tc, statistics_are_numbers_and_words);
     tcase_add_test(tc, bins_and_arenas_are_rows);
     tcase_add_test(tc, without_jemalloc_the_allocators_tables_are_errors);
+    tcase_add_test(tc, every_jemalloc_is_a_row);
+    tcase_add_test(tc, what_cannot_be_used_is_said_by_every_table);
     tcase_add_test(tc, memory_is_one_row_with_its_gaps_in_words);
     tcase_add_test(tc, what_is_not_of_one_moment_is_not_subtracted);
     tcase_add_loop_test(tc, what_is_not_known_is_null_and_said, 0,

@@ -1,0 +1,155 @@
+/* stats_allocators.c - see stats_allocators.h. */
+#include "stats_allocators.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "reader.h"
+#include "stats.h"
+
+enum { VALUE_MAX_BYTES = 1024, SHOWN = 80 };
+
+enum kind { WORD, TRUTH, BYTES };
+
+static const struct place {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+} places[] = {
+    {"object", WORD, offsetof(struct stats_allocator, object)},
+    {"mallctl", WORD, offsetof(struct stats_allocator, mallctl)},
+    {"version", WORD, offsetof(struct stats_allocator, version)},
+    {"variable", WORD, offsetof(struct stats_allocator, variable)},
+    {"found", WORD, offsetof(struct stats_allocator, found)},
+    {"note", WORD, offsetof(struct stats_allocator, note)},
+    {"chosen", TRUTH, offsetof(struct stats_allocator, chosen)},
+    {"callable", TRUTH, offsetof(struct stats_allocator, callable)},
+    {"config_prof", TRUTH, offsetof(struct stats_allocator, config_prof)},
+    {"opt_prof", TRUTH, offsetof(struct stats_allocator, opt_prof)},
+    {"active", TRUTH, offsetof(struct stats_allocator, active)},
+    {"malloc", TRUTH, offsetof(struct stats_allocator, serves_malloc)},
+    {"new", TRUTH, offsetof(struct stats_allocator, serves_new)},
+    {"allocated", BYTES, offsetof(struct stats_allocator, allocated)},
+};
+
+static int
+refuse(struct span line, const char *why, struct error *err)
+{
+    error_set(err, ER_UNKNOWN,
+              "the agent's list of allocators has %s in '%.*s'", why,
+              (int)(line.size < SHOWN ? line.size : SHOWN), line.data);
+    return -1;
+}
+
+static bool
+parse_bytes(struct span text, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned char)text.data[i] - '0';
+
+        if (digit > 9 || *out > ((uint64_t)INT64_MAX - digit) / 10)
+            return false;
+        *out = *out * 10 + digit;
+    }
+    return text.size > 0;
+}
+
+static int
+put(struct stats *stats, struct stats_allocator *a, struct span name,
+    struct span value, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        void *at = (char *)a + places[i].offset;
+
+        if (!span_is(name, places[i].name))
+            continue;
+        if (places[i].kind == TRUTH) {
+            if (!span_is(value, "0") && !span_is(value, "1"))
+                return refuse(value, "no truth", err);
+            *(bool *)at = value.data[0] == '1';
+        } else if (places[i].kind == BYTES) {
+            a->counted = parse_bytes(value, at);
+            if (!a->counted)
+                return refuse(value, "no number", err);
+        } else {
+            if (value.size > VALUE_MAX_BYTES)
+                return refuse(value, "a text that is too long", err);
+            *(const char **)at =
+                arena_strndup(stats->arena, value.data, value.size);
+            if (!*(const char **)at) {
+                error_memory(err, "the node's allocators");
+                return -1;
+            }
+        }
+        return 0;
+    }
+    return 0; /* of a newer agent */
+}
+
+static bool
+is_text(struct span line)
+{
+    for (size_t i = 0; i < line.size; i++)
+        if ((unsigned char)line.data[i] < ' ' && line.data[i] != '\t')
+            return false;
+    return true;
+}
+
+static int
+parse_line(struct stats *stats, struct stats_allocator *a, struct span line,
+           struct error *err)
+{
+    const char *end = line.data + line.size;
+
+    *a = (struct stats_allocator){"", "", "", "", "", "", .counted = false};
+    if (!is_text(line))
+        return refuse(line, "control bytes", err);
+    for (const char *at = line.data; at <= end;) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        const char *stop = tab ? tab : end;
+        const char *equals = memchr(at, '=', (size_t)(stop - at));
+        struct span name, value;
+
+        if (!equals)
+            return refuse(line, "no key and value", err);
+        name = (struct span){at, (size_t)(equals - at)};
+        value = (struct span){equals + 1, (size_t)(stop - equals - 1)};
+        if (put(stats, a, name, value, err) != 0)
+            return -1;
+        at = stop + 1;
+    }
+    return 0;
+}
+
+int
+stats_allocators_parse(struct stats *stats, const char *text, size_t size,
+                       struct error *err)
+{
+    struct stats_allocator *list =
+        arena_alloc(stats->arena, STATS_ALLOCATORS_MAX * sizeof(*list));
+    struct reader r = reader_of(text, size);
+    struct span line;
+    size_t count = 0;
+
+    if (!list) {
+        error_memory(err, "the node's allocators");
+        return -1;
+    }
+    if (size > 0 && text[size - 1] != '\n') {
+        error_set(err, ER_UNKNOWN, "the agent's list of allocators is cut off");
+        return -1;
+    }
+    while (reader_line(&r, &line)) {
+        if (count == STATS_ALLOCATORS_MAX)
+            return refuse(line, "too many", err);
+        if (parse_line(stats, &list[count], line, err) != 0)
+            return -1;
+        count++;
+    }
+    stats->allocators = list;
+    stats->allocator_count = count;
+    return 0;
+}

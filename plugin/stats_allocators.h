@@ -1,0 +1,35 @@
+/*
+ * stats_allocators.h - the agent's list of the jemallocs in the database, read.
+ *
+ * Pure.  The format is agent/allocator_list.h's.
+ */
+#ifndef HW_STATS_ALLOCATORS_H
+#define HW_STATS_ALLOCATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct stats;
+
+enum {
+    STATS_ALLOCATORS_MAX = 64,
+    STATS_ALLOCATORS_TEXT_MAX = 256 << 10 /* bytes that an agent may send */
+};
+
+/* Texts are "" where the agent did not tell; truths false, but allocated. */
+struct stats_allocator {
+    const char *object, *mallctl, *version, *variable, *found, *note;
+    bool chosen, callable, config_prof, opt_prof, active;
+    bool serves_malloc, serves_new;
+    bool counted; /* allocated is known */
+    uint64_t allocated;
+};
+
+/* Into stats, which keeps the texts.  -1 with *err: not such a list, or no
+ * memory. */
+int stats_allocators_parse(struct stats *stats, const char *text, size_t size,
+                           struct error *err);
+
+#endif
