@@ -12,18 +12,21 @@
 
 #define DEBUG_FILES "/usr/lib/debug"
 
-/* Perhaps, where the path is too long to be looked at. */
+/* Perhaps, with out "", where the path is too long to be looked at. */
 static bool
-is_there(const char *directory, const char *below, const char *name)
+is_there(const char *directory, const char *below, const char *name,
+         char out[PATH_MAX])
 {
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s%s%s", directory, below, name);
+    int n = snprintf(out, PATH_MAX, "%s%s%s", directory, below, name);
 
-    return n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) == 0;
+    if (n >= 0 && n < PATH_MAX)
+        return access(out, F_OK) == 0;
+    out[0] = '\0';
+    return true;
 }
 
 static bool
-has_file_by_id(const struct elf_file *elf)
+find_by_id(const struct elf_file *elf, char out[PATH_MAX])
 {
     char text[ELF_BUILD_ID_TEXT], name[ELF_BUILD_ID_TEXT + sizeof("/.debug")];
 
@@ -31,49 +34,59 @@ has_file_by_id(const struct elf_file *elf)
         return false;
     elf_build_id_text(elf, text);
     snprintf(name, sizeof(name), "%.2s/%s.debug", text, text + 2);
-    return is_there(DEBUG_FILES, "/.build-id/", name);
+    return is_there(DEBUG_FILES, "/.build-id/", name, out);
 }
 
 /* In the places where libbfd looks for one of that name. */
 static bool
-is_beside(const char *path, const char *name)
+find_beside(const char *path, const char *name, char out[PATH_MAX])
 {
     char directory[PATH_MAX], *real = realpath(path, NULL);
     size_t size = strlen(path);
     bool there = true;
     char *slash;
 
+    out[0] = '\0';
     if (real && size < sizeof(directory)) {
         memcpy(directory, path, size + 1);
         slash = strrchr(directory, '/');
         directory[slash ? slash - directory + 1 : 0] = '\0';
         strrchr(real, '/')[1] = '\0';
-        there = is_there(directory, "", name) ||
-                is_there(directory, ".debug/", name) ||
-                is_there(DEBUG_FILES, real, name);
+        there = is_there(directory, "", name, out) ||
+                is_there(directory, ".debug/", name, out) ||
+                is_there(DEBUG_FILES, real, name, out);
     }
     free(real);
     return there;
 }
 
 static bool
-has_file_by_link(const struct elf_file *elf, const char *path)
+find_by_link(const struct elf_file *elf, const char *path, char out[PATH_MAX])
 {
     const struct elf_section *link = elf_section(elf, ".gnu_debuglink");
     char name[NAME_MAX + 1] = "";
 
+    out[0] = '\0';
     if (!link)
         return false;
     return link->size >= sizeof(name) ||
            elf_read_at(elf, link->offset, link->size, name) != 0 ||
-           is_beside(path, name);
+           find_beside(path, name, out);
+}
+
+bool
+debug_file_find(const struct elf_file *elf, const char *path,
+                char out[PATH_MAX])
+{
+    return find_by_id(elf, out) || find_by_link(elf, path, out);
 }
 
 bool
 debug_beside(struct elf_file *elf, const char *path)
 {
+    char unused[PATH_MAX];
     struct error unsaid;
 
     return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
-           has_file_by_id(elf) || has_file_by_link(elf, path);
+           debug_file_find(elf, path, unused);
 }

@@ -106,7 +106,9 @@ load_headers(struct elf_file *elf)
         goto out;
     r = reader_of(bytes.data, bytes.size);
     ident = reader_bytes(&r, EI_NIDENT);
-    reader_bytes(&r, 2 + 2 + 4 + 8); /* type, machine, version, entry */
+    elf->type = reader_u16(&r);
+    elf->machine = reader_u16(&r);
+    reader_bytes(&r, 4 + 8); /* version, entry */
     segments = reader_u64(&r);
     elf->section_offset = reader_u64(&r);
     reader_bytes(&r, 4 + 2); /* flags, header size */
@@ -180,27 +182,35 @@ load_build_id(struct elf_file *elf)
     }
 }
 
+int
+elf_dynamic(const struct elf_file *elf, struct buffer *out)
+{
+    size_t next = 0;
+    const struct elf_segment *s = segment_of_type(elf, PT_DYNAMIC, &next);
+
+    return s ? elf_read(elf, s->offset, s->file_size, out) : -1;
+}
+
+bool
+elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value)
+{
+    *tag = reader_u64(r);
+    *value = reader_u64(r);
+    return !r->failed && *tag != DT_NULL;
+}
+
 static void
 load_dynamic(struct elf_file *elf)
 {
-    const struct elf_segment *s;
     struct buffer bytes;
     struct reader r;
-    size_t next = 0;
-    uint64_t tag;
+    uint64_t tag, value;
 
-    s = segment_of_type(elf, PT_DYNAMIC, &next);
-    if (!s)
-        return;
     buffer_init(&bytes, ELF_DYNAMIC_MAX);
-    if (elf_read(elf, s->offset, s->file_size, &bytes) == 0) {
+    if (elf_dynamic(elf, &bytes) == 0) {
         r = reader_of(bytes.data, bytes.size);
-        do {
-            tag = reader_u64(&r);
-            reader_u64(&r);
-            elf->has_soname =
-                elf->has_soname || (!r.failed && tag == DT_SONAME);
-        } while (!r.failed && tag != DT_NULL);
+        while (elf_dynamic_next(&r, &tag, &value))
+            elf->has_soname = elf->has_soname || tag == DT_SONAME;
     }
     buffer_fini(&bytes);
 }
@@ -380,6 +390,19 @@ elf_offset_of(const struct elf_file *elf, uint64_t address, uint64_t *offset,
             *left = s->file_size - (address - s->address);
             return true;
         }
+    }
+    return false;
+}
+
+bool
+elf_is_code(const struct elf_file *elf, uint64_t address)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+
+        if (s->type == PT_LOAD && (s->flags & PF_X) && address >= s->address &&
+            address - s->address < s->file_size)
+            return true;
     }
     return false;
 }

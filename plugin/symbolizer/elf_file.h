@@ -14,6 +14,7 @@
 
 struct buffer;
 struct error;
+struct reader;
 
 enum {
     ELF_SEGMENTS_MAX = 256,
@@ -38,6 +39,7 @@ struct elf_section {
 struct elf_file {
     int fd; /* borrowed */
     uint64_t size;
+    uint16_t type, machine; /* ET_*, EM_* */
     struct elf_segment *segments;
     size_t segment_count;
     uint64_t section_offset; /* of the section headers */
@@ -55,7 +57,12 @@ void elf_fini(struct elf_file *elf); /* a zeroed struct is fine */
 /* The build-id in small hexadecimal digits; "" without one. */
 void elf_build_id_text(const struct elf_file *elf, char out[ELF_BUILD_ID_TEXT]);
 
-/* Section headers are needed by the helper only; none is no error. */
+/* Appends PT_DYNAMIC to out, whose ceiling is ELF_DYNAMIC_MAX; -1: there is
+ * none.  next gives what it has, up to DT_NULL. */
+int elf_dynamic(const struct elf_file *elf, struct buffer *out);
+bool elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value);
+
+/* Section headers are needed by few only; none is no error. */
 int elf_load_sections(struct elf_file *elf, struct error *err);
 const struct elf_section *elf_section(const struct elf_file *elf,
                                       const char *name); /* or NULL */
@@ -70,6 +77,9 @@ bool elf_address_of(const struct elf_file *elf, uint64_t offset,
 /* And back; *left is what the segment's file part holds from there on. */
 bool elf_offset_of(const struct elf_file *elf, uint64_t address,
                    uint64_t *offset, uint64_t *left);
+
+/* Whether what is in the file at address is loaded as code. */
+bool elf_is_code(const struct elf_file *elf, uint64_t address);
 
 /* Appends size bytes at offset of the file to out, or fails. */
 int elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
