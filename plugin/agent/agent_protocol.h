@@ -29,6 +29,18 @@
  * this file of the state directory. */
 #define AGENT_ENV_STARTED "HEAPWIRE_STARTED_BY_AGENT"
 #define AGENT_LINGER      "linger"
+/* What heapwire-run found in files: "<build-id>,<address>,<prefix>,<variable>,
+ * <how>" each, ';' between them.  build-id and address (of <prefix>mallctl, as
+ * the file has it; 0: not found) in hex; a file without build-id: '-' and the
+ * first 32 bytes of the function. */
+#define AGENT_ENV_JEMALLOC "HEAPWIRE_JEMALLOC"
+/* Which jemalloc, where there are several: the name of its mallctl, or its
+ * object's path or base name. */
+#define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
+/* What its variable is to begin with, where opt.prof turns out to be false. */
+#define AGENT_ENV_PROFILING "HEAPWIRE_PROFILING"
+/* Which process serves, where it is not the first: "child" or a name. */
+#define AGENT_ENV_PROCESS "HEAPWIRE_PROCESS"
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"

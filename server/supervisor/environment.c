@@ -11,15 +11,8 @@
 
 enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's own limit per string */
 
-#define PRELOAD "LD_PRELOAD"
-#define READY   "prof:true,prof_active:false"
-#define ACTIVE  "prof:true,prof_active:true"
-#define COUNTED ",prof_stats:true"
-
-static const char *const malloc_options[] = {"MALLOC_CONF", "JE_MALLOC_CONF",
-                                             "_RJEM_MALLOC_CONF"};
-
-enum { MALLOC_OPTIONS = sizeof(malloc_options) / sizeof(malloc_options[0]) };
+#define PRELOAD      "LD_PRELOAD"
+#define MALLOC_CONFS "MALLOC_CONF" /* with any prefix */
 
 int
 environment_init(struct environment *env, char *const *envp, struct error *err)
@@ -107,16 +100,31 @@ environment_set(struct environment *env, const char *name, const char *value,
     return 0;
 }
 
+/* Is it for the database alone? */
+static bool
+is_databases(const char *entry)
+{
+    size_t size = strcspn(entry, "="), tail = strlen(MALLOC_CONFS);
+
+    return names(entry, PRELOAD) || names(entry, "LD_AUDIT") ||
+           strncmp(entry, AGENT_ENV_PREFIX, strlen(AGENT_ENV_PREFIX)) == 0 ||
+           (size >= tail &&
+            strncmp(entry + size - tail, MALLOC_CONFS, tail) == 0);
+}
+
 void
 environment_clean(struct environment *env)
 {
-    environment_unset(env, PRELOAD);
-    environment_unset(env, "LD_AUDIT");
-    environment_unset(env, AGENT_ENV_EXE);
-    environment_unset(env, AGENT_ENV_STATE);
-    environment_unset(env, AGENT_ENV_START);
-    for (size_t i = 0; i < MALLOC_OPTIONS; i++)
-        environment_unset(env, malloc_options[i]);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < env->count; i++) {
+        if (is_databases(env->list[i]))
+            mem_free(env->list[i]);
+        else
+            env->list[kept++] = env->list[i];
+    }
+    env->count = kept;
+    env->list[kept] = NULL;
 }
 
 /* name becomes "<first><separator><second>"; an empty part has no separator. */
@@ -145,21 +153,11 @@ or_empty(const char *text)
 }
 
 int
-environment_profiling(struct environment *env, bool active, bool counted,
-                      struct error *err)
+environment_prepend(struct environment *env, const char *name,
+                    const char *first, struct error *err)
 {
-    const char *options = active    ? counted ? ACTIVE COUNTED : ACTIVE
-                          : counted ? READY COUNTED
-                                    : READY;
-
-    for (size_t i = 0; i < MALLOC_OPTIONS; i++) {
-        const char *name = malloc_options[i];
-
-        if (join(env, name, options, ",", or_empty(environment_get(env, name)),
-                 err) != 0)
-            return -1;
-    }
-    return 0;
+    return join(env, name, first, ",", or_empty(environment_get(env, name)),
+                err);
 }
 
 int

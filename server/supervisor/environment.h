@@ -22,14 +22,13 @@ int environment_set(struct environment *env, const char *name,
                     const char *value, struct error *err);
 void environment_unset(struct environment *env, const char *name);
 
-/* Takes out what is meant for the database alone: preloads, malloc options. */
+/* Takes out what is meant for the database alone: preloads, malloc options,
+ * what the agent reads. */
 void environment_clean(struct environment *env);
 
-/* jemalloc with its profiler ready, and on if it is to be active, under every
- * name that a build may read; the user's own options come later and win.
- * counted: it is one that can count its samples (prof_stats). */
-int environment_profiling(struct environment *env, bool active, bool counted,
-                          struct error *err);
+/* name becomes "<first>,<what it was>". */
+int environment_prepend(struct environment *env, const char *name,
+                        const char *first, struct error *err);
 
 /* Appends library to LD_PRELOAD. */
 int environment_preload(struct environment *env, const char *library,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "allocators.h"
 #include "companion.h"
 #include "environment.h"
 #include "errors.h"
@@ -32,6 +33,7 @@ struct run {
     struct environment database, plain, heapwired;
     struct start_watch start;
     char *program, *exe;
+    struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
@@ -98,7 +100,7 @@ find_database(struct run *run, int *exit_status, struct error *err)
     if (!run->program)
         return -1;
     *exit_status = EX_CONFIG;
-    if (!named && program_kind(run->program) == PROGRAM_SCRIPT) {
+    if (!named && program_is_script(run->program)) {
         error_set(err, ER_WRONG_VALUE,
                   "%s is a script: name the database's executable with --exe",
                   run->program);
@@ -137,7 +139,7 @@ has_own_allocator(const struct run *run)
 {
     const char *preload = environment_get(&run->database, "LD_PRELOAD");
 
-    return program_kind(run->exe) == PROGRAM_ALLOCATOR ||
+    return run->allocators.count > 0 || run->allocators.other ||
            (preload && strstr(preload, "malloc"));
 }
 
@@ -147,10 +149,15 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
 {
     const char *wish = run->options.value[SETTING_JEMALLOC];
 
-    if (strcmp(wish, "no") == 0)
+    if (strcmp(wish, "no") == 0 || allocators_static(&run->allocators))
         return NULL;
-    if (*wish && strcmp(wish, "auto") != 0)
+    if (*wish && strcmp(wish, "auto") != 0) {
+        if (run->allocators.count > 0 &&
+            run->allocators.list[0].place == ALLOCATOR_OWN)
+            say(run->exe, " has a jemalloc of its own: the one that is "
+                          "preloaded takes over a part of what it allocates");
         return wish;
+    }
     if (profiling_is(run, "off") || has_own_allocator(run))
         return NULL;
     if (find_jemalloc(found))
@@ -160,40 +167,62 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
     return NULL;
 }
 
-/* Older ones complain about an option that they do not know. */
-static bool
-counts_samples(const struct run *run, const char *jemalloc)
-{
-    static const char option[] = "prof_stats";
-    char linked[PATH_MAX];
-
-    if (jemalloc)
-        return program_mentions(jemalloc, option);
-    return program_mentions(run->exe, option) ||
-           (program_mentions(run->exe, "libjemalloc.so.2") &&
-            find_jemalloc(linked) && program_mentions(linked, option));
-}
-
 static void
 warn_about(const struct run *run)
 {
-    enum program_kind kind = program_kind(run->exe);
-
-    if (kind == PROGRAM_STATIC)
-        say(run->exe, " is static: the agent cannot be loaded into it");
+    if (allocators_static(&run->allocators))
+        say(run->exe,
+            " is static: the agent cannot be loaded into it, and nothing is "
+            "set for its jemalloc; the agent can be linked to it, and started "
+            "by heapwire_start() of heapwire.h");
     if (program_secure(run->exe))
         say(run->exe, " runs with more privileges than its caller: the loader "
                       "ignores LD_PRELOAD, so there will be no agent in it");
+    allocators_warn(&run->allocators);
+}
+
+/* What heapwire-run finds out of jemalloc, where it may not say all. */
+static int
+find_allocators(struct run *run, struct error *err)
+{
+    const char *given = run->options.value[SETTING_MALLCTL];
+    struct error why;
+
+    if (allocators_find(&run->allocators, run->exe, &run->database, err) != 0)
+        return -1;
+    if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
+        say(why.text, "; the setting mallctl is not heeded");
+    return 0;
+}
+
+static int
+set_unless(struct environment *env, const char *name,
+           const struct options *options, enum setting setting,
+           const char *usual, struct error *err)
+{
+    const char *value = options->value[setting];
+
+    return *value && strcmp(value, usual) != 0
+               ? environment_set(env, name, value, err)
+               : 0;
 }
 
 /* What the agent needs, and nothing else. */
 static int
 prepare_agent(struct run *run, struct environment *env, struct error *err)
 {
-    if (environment_preload(env, run->library, err) != 0 ||
+    const struct options *options = &run->options;
+
+    if ((!allocators_static(&run->allocators) &&
+         environment_preload(env, run->library, err) != 0) ||
+        allocators_tell(&run->allocators, env, err) != 0 ||
+        set_unless(env, AGENT_ENV_ALLOCATOR, options, SETTING_ALLOCATOR, "auto",
+                   err) != 0 ||
+        set_unless(env, AGENT_ENV_PROCESS, options, SETTING_PROCESS, "parent",
+                   err) != 0 ||
         environment_set(env, AGENT_ENV_EXE, run->exe, err) != 0 ||
-        environment_set(env, AGENT_ENV_STATE,
-                        run->options.value[SETTING_STATE_DIR], err) != 0 ||
+        environment_set(env, AGENT_ENV_STATE, options->value[SETTING_STATE_DIR],
+                        err) != 0 ||
         (run->plan.start &&
          environment_set(env, AGENT_ENV_START, run->start.address, err) != 0))
         return -1;
@@ -204,11 +233,9 @@ prepare_agent(struct run *run, struct environment *env, struct error *err)
 static bool
 can_watch(const struct run *run)
 {
-    enum program_kind kind = program_kind(run->exe);
-
-    return (kind == PROGRAM_PLAIN || kind == PROGRAM_ALLOCATOR) &&
+    return run->allocators.kind == LOCATE_DYNAMIC &&
            !program_secure(run->exe) &&
-           program_mentions(run->exe, "__libc_start_main");
+           (run->allocators.marks & LOCATE_LIBC_START);
 }
 
 static void
@@ -227,21 +254,44 @@ static int
 prepare_environments(struct run *run, struct error *err)
 {
     struct environment *database = &run->database;
-    const char *jemalloc = choose_jemalloc(run, run->jemalloc);
+    struct allocators *allocators = &run->allocators;
+    const char *jemalloc;
 
+    if (find_allocators(run, err) != 0)
+        return -1;
+    jemalloc = choose_jemalloc(run, run->jemalloc);
+    if (jemalloc &&
+        allocators_add(allocators, jemalloc, ALLOCATOR_PRELOADED, err) != 0)
+        return -1;
     warn_about(run);
-    run->plan.prof = !profiling_is(run, "off");
+    run->plan.prof =
+        !profiling_is(run, "off") && allocators_profile(allocators);
     run->plan.jemalloc = jemalloc;
     plan_start(run);
     if (prepare_agent(run, &run->plain, err) != 0 ||
         prepare_agent(run, database, err) != 0 ||
         (run->plan.prof &&
-         environment_profiling(database, profiling_is(run, "on"),
-                               counts_samples(run, jemalloc), err) != 0) ||
+         allocators_prepare(allocators, profiling_is(run, "on"), database,
+                            err) != 0) ||
         (jemalloc && environment_preload(database, jemalloc, err) != 0))
         return -1;
     run->plan.plain_envp = run->plain.list;
     return 0;
+}
+
+/* --explain: what would be done. */
+static int
+explain(struct run *run)
+{
+    struct error err;
+
+    if (prepare_environments(run, &err) != 0) {
+        say(err.text, "");
+        return EX_OSERR;
+    }
+    printf("program     %s\n", run->exe);
+    allocators_explain(&run->allocators, &run->database);
+    return EX_OK;
 }
 
 /* The period of heapwired's signs of life goes to it by its environment. */
@@ -313,6 +363,8 @@ prepare(struct run *run, char **envp)
         say(err.text, refused);
         return exit_status;
     }
+    if (run->options.explain)
+        return checked == CHECK_GOOD ? 0 : EX_OSERR;
     run->plan.program = run->program;
     run->plan.argv = run->options.command;
     run->plan.exe = run->exe;
@@ -341,7 +393,8 @@ main(int argc, char **argv, char **envp)
         return parsed == OPTIONS_DONE ? EX_OK : EX_USAGE;
     status = prepare(&run, envp);
     if (status == 0)
-        status = supervise(&run.plan);
+        status = run.options.explain ? explain(&run) : supervise(&run.plan);
+    allocators_fini(&run.allocators);
     mem_free(run.program);
     mem_free(run.exe);
     environment_fini(&run.database);

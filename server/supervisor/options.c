@@ -86,6 +86,8 @@ print_help(void)
                  table[i].argument);
         printf("  %-26s %s\n", left, table[i].help);
     }
+    printf("  %-26s %s\n", "--explain",
+           "say what was found and would be done, and start nothing");
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text", "--version",
            "the version");
 }
@@ -93,10 +95,11 @@ print_help(void)
 enum options_result
 options_parse(struct options *options, int argc, char **argv)
 {
-    enum { HELP = SETTINGS, VERSION, LONG_OPTIONS };
+    enum { HELP = SETTINGS, VERSION, EXPLAIN, LONG_OPTIONS };
     struct option longs[LONG_OPTIONS + 1] = {
         [HELP] = {"help", no_argument, NULL, HELP},
         [VERSION] = {"version", no_argument, NULL, VERSION},
+        [EXPLAIN] = {"explain", no_argument, NULL, EXPLAIN},
     };
     int which;
 
@@ -113,6 +116,10 @@ options_parse(struct options *options, int argc, char **argv)
         if (which == VERSION) {
             printf("heapwire-run %s\n", HW_VERSION);
             return OPTIONS_DONE;
+        }
+        if (which == EXPLAIN) {
+            options->explain = true;
+            continue;
         }
         if (which < 0 || which >= SETTINGS)
             return OPTIONS_WRONG; /* getopt has said why */

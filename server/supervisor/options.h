@@ -42,6 +42,7 @@ struct options {
     const char *given[SETTINGS]; /* from the command line; NULL when not */
     char *value[SETTINGS];       /* effective; "" when unset; ours to free */
     char **command;              /* borrowed from argv */
+    bool explain;                /* say what would be done, and start nothing */
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };

@@ -80,12 +80,26 @@ expect "the user's jemalloc" "$JEMALLOC:$ours" "$(preloads "$JEMALLOC" "")"
 expect "--jemalloc no" "$ours" "$(preloads "" "--jemalloc no")"
 expect "--jemalloc PATH" "$ours:$JEMALLOC" \
     "$(preloads "" "$redis_exe --jemalloc $JEMALLOC")"
-MALLOC_CONF=prof:false $start -- env >"$WORK/environ"
 ready=prof:true,prof_active:false,prof_stats:true
-expect "options of jemalloc" "$ready,prof:false \
-$ready $ready" \
+MALLOC_CONF=narenas:1 JE_MALLOC_CONF=narenas:2 $start -- env >"$WORK/environ"
+expect "options of jemalloc, of this one" "$ready,narenas:1 narenas:2" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
-        <"$WORK/environ") $(field _RJEM_MALLOC_CONF <"$WORK/environ")"
+        <"$WORK/environ")"
+expect "what the agent is told" "$ready, MALLOC_CONF exported" \
+    "$(field HEAPWIRE_PROFILING <"$WORK/environ"), $(field HEAPWIRE_JEMALLOC \
+        <"$WORK/environ" | cut -d, -f4,5 | tr , ' ')"
+MALLOC_CONF=prof_active:true $start -- env >"$WORK/environ"
+expect "the user's word" "prof:true,prof_stats:true,prof_active:true" \
+    "$(field MALLOC_CONF <"$WORK/environ")"
+# --explain starts nothing.
+rm -rf "$WORK/nowhere"
+"$run" --listen none --state-dir "$WORK/nowhere" --explain -- redis-server \
+    >"$WORK/out" 2>"$WORK/err"
+expect "--explain" "0 " "$? $(cat "$WORK/err")"
+[ -e "$WORK/nowhere" ] && fail "--explain made the state directory"
+grep -q "^jemalloc .*libjemalloc.so.2 (linked): .*can profile" "$WORK/out" &&
+    grep -q "mallctl .*0x.* (exported)" "$WORK/out" &&
+    grep -q "MALLOC_CONF=$ready" "$WORK/out" || fail "$(cat "$WORK/out")"
 
 $start --profiling on -- env >"$WORK/environ"
 expect "profiling = on" "$(echo "$ready" | sed s/false/true/)" \

@@ -1,0 +1,107 @@
+/*
+ * locate.h - the jemalloc that an ELF file brings, read from the file alone.
+ *
+ * Texts survive stripping: they say that there is one, what it can do, and the
+ * name of its variable, thus the prefix of its functions.  Where its mallctl is
+ * say symbols, or the code: what is called, mostly, after the address of one of
+ * mallctl's names was loaded.
+ *
+ * Read with pread, in pieces; wrong numbers give fewer facts.  No threads, no
+ * state; beside the headers one block of LOCATE_MEMORY bytes at most, given
+ * back before the return.  Any thread.
+ */
+#ifndef HW_LOCATE_H
+#define HW_LOCATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+
+struct error;
+
+enum {
+    LOCATE_MEMORY = 1 << 20,
+    LOCATE_JEMALLOCS_MAX = 4, /* in one file */
+    LOCATE_PREFIX_MAX = 48,
+    LOCATE_VARIABLE_MAX = LOCATE_PREFIX_MAX + 16,
+    LOCATE_VERSION_MAX = 80,
+    LOCATE_CODE_BYTES = 32,
+    LOCATE_IDENTITY_MAX = ELF_BUILD_ID_TEXT + 2
+};
+
+/* What more than this a file has is not looked at. */
+#define LOCATE_BYTES_MAX   ((uint64_t)8 << 30) /* of loaded segments */
+#define LOCATE_SYMBOLS_MAX ((uint64_t)16 << 20)
+#define LOCATE_NAMES_MAX   ((uint64_t)2 << 30) /* bytes of symbols' names */
+
+enum locate_kind {
+    LOCATE_OTHER,      /* no 64-bit little-endian ELF file, or not readable */
+    LOCATE_SCRIPT,     /* #! */
+    LOCATE_STATIC,     /* nothing can be preloaded */
+    LOCATE_STATIC_PIE, /* likewise */
+    LOCATE_DYNAMIC,
+    LOCATE_LIBRARY
+};
+
+/* Texts that the file has. */
+enum locate_mark {
+    LOCATE_JEMALLOC = 1, /* it brings its own */
+    LOCATE_PROFILES = 2, /* built with prof */
+    LOCATE_COUNTS = 4,   /* knows the option prof_stats */
+    LOCATE_TCMALLOC = 8, /* another malloc */
+    LOCATE_SETS_PROF = 16 /* a compiled-in malloc_conf says so, these too: */,
+    LOCATE_SETS_ACTIVE = 32,
+    LOCATE_SETS_THREADS = 64, /* prof_thread_active_init */
+    LOCATE_SETS_SAMPLE = 128, /* lg_prof_sample */
+    LOCATE_SETS_STATS = 256,  /* prof_stats */
+    LOCATE_LIBC_START = 512   /* libc starts its main */
+};
+
+enum locate_how {
+    LOCATE_NOWHERE,
+    LOCATE_EXPORTED, /* a dynamic symbol */
+    LOCATE_SYMTAB,
+    LOCATE_DEBUG, /* a symbol of the split debug file */
+    LOCATE_SCAN,  /* of the code */
+    LOCATE_GIVEN  /* by the user */
+};
+
+struct locate_jemalloc {
+    char prefix[LOCATE_PREFIX_MAX];     /* mallctl is <prefix>mallctl */
+    char variable[LOCATE_VARIABLE_MAX]; /* <PREFIX>MALLOC_CONF; "": unknown */
+    enum locate_how how;
+    uint64_t mallctl; /* virtual address in an executable PT_LOAD; or 0 */
+    /* The file's build-id; where it has none, "-" and its code there. */
+    char identity[LOCATE_IDENTITY_MAX];
+};
+
+struct locate {
+    enum locate_kind kind;
+    unsigned marks;                   /* enum locate_mark */
+    char version[LOCATE_VERSION_MAX]; /* jemalloc's; "": unknown */
+    char build_id[ELF_BUILD_ID_TEXT];
+    struct locate_jemalloc jemallocs[LOCATE_JEMALLOCS_MAX];
+    size_t count; /* at least one where it brings its own */
+    /* Of the scan, if there was one: loads of names that a call follows, those
+     * before the call of the first jemalloc's mallctl, or of what came next
+     * to being it, and how many names these were. */
+    uint32_t votes, votes_first, names_first;
+};
+
+/* path: to look for its debug file; NULL: none.  -1 with *err when it cannot be
+ * read at all or there is no memory; what is no ELF file is LOCATE_OTHER. */
+int locate_read(struct locate *out, int fd, const char *path,
+                struct error *err);
+
+/* The user says where mallctl is: by its address, or, if symbol, by its name.
+ * Changes the jemalloc of that prefix, or the first; -1 with *err when there is
+ * no code. */
+int locate_give(struct locate *file, int fd, const char *path,
+                const char *symbol, uint64_t address, struct error *err);
+
+/* "exported", "symtab", ... */
+const char *locate_how_text(enum locate_how how);
+
+#endif

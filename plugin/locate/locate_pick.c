@@ -1,0 +1,246 @@
+/* locate_pick.c - which function is whose mallctl; see locate_work.h. */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "locate_work.h"
+
+enum {
+    CANDIDATES_MAX = 16,
+    SCAN_NAMES_MIN = 5,   /* distinct ones */
+    SCAN_SHARE_MIN = 80,  /* percent of all votes */
+    SCAN_BALANCE_MIN = 25 /* of two: the second's, in percent of the first's */
+};
+
+/* Symbols that may be a mallctl. */
+struct candidates {
+    struct {
+        char prefix[LOCATE_PREFIX_MAX];
+        uint64_t address;
+    } list[CANDIDATES_MAX];
+    size_t count;
+};
+
+static bool
+take_candidate(void *arg, const char *before, uint64_t address)
+{
+    struct candidates *all = arg;
+
+    memcpy(all->list[all->count].prefix, before, strlen(before) + 1);
+    all->list[all->count++].address = address;
+    return all->count < CANDIDATES_MAX;
+}
+
+static bool
+is_sibling(void *arg, const char *before, uint64_t address)
+{
+    const char **prefix = arg;
+
+    (void)address;
+    if (strcmp(before, *prefix) == 0)
+        *prefix = NULL;
+    return *prefix != NULL;
+}
+
+/* A jemalloc's, and not just something that is called so. */
+static bool
+has_sibling(const struct symbol_source *source, struct locate_work *work,
+            const char *prefix)
+{
+    struct symbol_wish wish = {"mallctlnametomib", is_sibling, &prefix};
+
+    source->find(source->elf, work, &wish);
+    return prefix == NULL;
+}
+
+static void
+set(struct locate_jemalloc *j, const char *prefix, uint64_t address,
+    enum locate_how how)
+{
+    memmove(j->prefix, prefix, strlen(prefix) + 1);
+    j->mallctl = address;
+    j->how = how;
+}
+
+static size_t
+open_ones(const struct locate *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < out->count; i++)
+        count += out->jemallocs[i].how == LOCATE_NOWHERE;
+    return count;
+}
+
+struct picking {
+    struct locate *out;
+    struct locate_work *work;
+};
+
+/* The prefix is in the variable's name, in capitals.  Symbols that somebody
+ * renamed do for the only jemalloc, if they agree. */
+static bool
+pick_symbols(void *arg, const struct symbol_source *source)
+{
+    const struct picking *picking = arg;
+    struct locate *out = picking->out;
+    struct candidates all = {.count = 0};
+    struct symbol_wish wish = {"mallctl", take_candidate, &all};
+    bool agree = true;
+
+    source->find(source->elf, picking->work, &wish);
+    for (size_t k = 0; k < all.count; k++) {
+        agree = agree && all.list[k].address == all.list[0].address;
+        for (size_t i = 0; i < out->count; i++) {
+            struct locate_jemalloc *j = &out->jemallocs[i];
+
+            if (j->how == LOCATE_NOWHERE &&
+                strcasecmp(all.list[k].prefix, j->prefix) == 0)
+                set(j, all.list[k].prefix, all.list[k].address, source->how);
+        }
+    }
+    if (out->count == 1 && open_ones(out) == 1 && all.count > 0 && agree &&
+        has_sibling(source, picking->work, all.list[0].prefix))
+        set(&out->jemallocs[0], all.list[0].prefix, all.list[0].address,
+            source->how);
+    return open_ones(out) > 0;
+}
+
+static uint32_t
+names_of(const struct vote *vote)
+{
+    return (uint32_t)(__builtin_popcountll(vote->names[0]) +
+                      __builtin_popcountll(vote->names[1]));
+}
+
+/* Who has most votes comes first, then who is next. */
+static void
+lead(struct vote *votes)
+{
+    for (size_t place = 0; place < 2; place++) {
+        for (size_t i = place + 1; i < VOTES_MAX; i++) {
+            struct vote behind = votes[place];
+
+            if (votes[i].count > behind.count) {
+                votes[place] = votes[i];
+                votes[i] = behind;
+            }
+        }
+    }
+}
+
+/* How many of the first votes are mallctls: one that nearly all agree on, or,
+ * where there may be two jemallocs, two. */
+static size_t
+count_elected(const struct locate_work *work, bool two)
+{
+    const struct vote *v = work->votes;
+    uint64_t needed = (uint64_t)work->voted * SCAN_SHARE_MIN;
+
+    if (names_of(&v[0]) < SCAN_NAMES_MIN)
+        return 0;
+    if ((uint64_t)v[0].count * 100 >= needed)
+        return 1;
+    if (two && names_of(&v[1]) >= SCAN_NAMES_MIN &&
+        (uint64_t)v[1].count * 100 >= (uint64_t)v[0].count * SCAN_BALANCE_MIN &&
+        ((uint64_t)v[0].count + v[1].count) * 100 >= needed)
+        return 2;
+    return 0;
+}
+
+/* Of those that are open the one whose variable is read nearest by: jemalloc
+ * does it in the same source file. */
+static struct locate_jemalloc *
+nearest(struct locate *out, const struct locate_work *work, uint64_t address)
+{
+    struct locate_jemalloc *best = NULL;
+    uint64_t best_distance = UINT64_MAX;
+
+    for (size_t i = 0; i < out->count; i++) {
+        uint64_t at = work->variables[i].used_at;
+        uint64_t distance = at > address ? at - address : address - at;
+
+        if (out->jemallocs[i].how != LOCATE_NOWHERE ||
+            (best && distance >= best_distance))
+            continue;
+        best = &out->jemallocs[i];
+        best_distance = distance;
+    }
+    return best;
+}
+
+static bool
+is_known(const struct locate *out, uint64_t address)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        if (out->jemallocs[i].how != LOCATE_NOWHERE &&
+            out->jemallocs[i].mallctl == address)
+            return true;
+    }
+    return false;
+}
+
+static void
+pick_scanned(struct locate *out, struct locate_work *work)
+{
+    size_t known = out->count - open_ones(out), elected;
+
+    locate_code(work);
+    lead(work->votes);
+    out->votes = work->voted;
+    out->votes_first = work->votes[0].count;
+    out->names_first = names_of(&work->votes[0]);
+    elected = count_elected(work, out->count > 1);
+    for (size_t i = 0; i < elected && known < elected; i++) {
+        uint64_t target = work->votes[i].target;
+        struct locate_jemalloc *j = nearest(out, work, target);
+
+        if (!j || is_known(out, target))
+            continue;
+        set(j, j->prefix, target, LOCATE_SCAN);
+        known++;
+    }
+}
+
+/* Variables that are only spoken of: where there is a jemalloc that is known,
+ * the others; else those that no code loads, if some load one. */
+static void
+drop_mentions(struct locate *out, const struct locate_work *work)
+{
+    bool known = open_ones(out) < out->count, used = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < out->count; i++)
+        used = used || work->variables[i].used_at != 0;
+    for (size_t i = 0; i < out->count; i++) {
+        bool found = out->jemallocs[i].how != LOCATE_NOWHERE;
+
+        if (known ? found : !used || work->variables[i].used_at != 0)
+            out->jemallocs[kept++] = out->jemallocs[i];
+    }
+    memset(&out->jemallocs[kept], 0,
+           (out->count - kept) * sizeof(out->jemallocs[0]));
+    out->count = kept;
+}
+
+void
+locate_pick(struct locate *out, struct locate_work *work, const char *path)
+{
+    struct picking picking = {out, work};
+
+    out->count = work->variable_count > 0 ? work->variable_count : 1;
+    for (size_t i = 0; i < work->variable_count; i++) {
+        struct locate_jemalloc *j = &out->jemallocs[i];
+        const char *name = work->variables[i].name;
+        size_t size = strlen(name) - strlen("MALLOC_CONF");
+
+        memcpy(j->variable, name, strlen(name));
+        for (size_t k = 0; k < size; k++)
+            j->prefix[k] = (char)tolower((unsigned char)name[k]);
+    }
+    symbol_sources(work->elf, path, pick_symbols, &picking);
+    if (open_ones(out) == 0)
+        return;
+    pick_scanned(out, work);
+    drop_mentions(out, work);
+}

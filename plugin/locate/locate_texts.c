@@ -1,0 +1,316 @@
+/*
+ * locate_texts.c - what a file's texts say; see locate_work.h.
+ *
+ * All texts are looked for at once, skipping as Wu and Manber do: by the last
+ * two of the first TEXT_MIN bytes, of which most pairs are in none of them.
+ */
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+
+#include "locate_work.h"
+
+enum { TEXT_MIN = 8 };
+
+#define VARIABLE "MALLOC_CONF"
+
+/* Names as programs and malloc_stats_print give them to mallctl itself: not
+ * those that go to mallctlnametomib. */
+static const char *const names[] = {
+    "arenas.dirty_decay_ms",
+    "arenas.muzzy_decay_ms",
+    "arenas.narenas",
+    "arenas.nbins",
+    "arenas.nhbins",
+    "arenas.page",
+    "arenas.quantum",
+    "arenas.tcache_max",
+    "config.cache_oblivious",
+    "config.debug",
+    "config.fill",
+    "config.lazy_lock",
+    "config.malloc_conf",
+    "config.munmap",
+    "config.opt_safety_checks",
+    "config.prof",
+    "config.prof_libgcc",
+    "config.prof_libunwind",
+    "config.stats",
+    "config.tcache",
+    "config.thp",
+    "config.tls",
+    "config.utrace",
+    "config.xmalloc",
+    "opt.abort",
+    "opt.abort_conf",
+    "opt.background_thread",
+    "opt.cache_oblivious",
+    "opt.confirm_conf",
+    "opt.dirty_decay_ms",
+    "opt.dss",
+    "opt.hpa",
+    "opt.junk",
+    "opt.lg_extent_max_active_fit",
+    "opt.lg_prof_interval",
+    "opt.lg_prof_sample",
+    "opt.lg_tcache_max",
+    "opt.max_background_threads",
+    "opt.metadata_thp",
+    "opt.muzzy_decay_ms",
+    "opt.narenas",
+    "opt.oversize_threshold",
+    "opt.percpu_arena",
+    "opt.prof",
+    "opt.prof_accum",
+    "opt.prof_active",
+    "opt.prof_final",
+    "opt.prof_gdump",
+    "opt.prof_leak",
+    "opt.prof_prefix",
+    "opt.prof_thread_active_init",
+    "opt.retain",
+    "opt.stats_interval",
+    "opt.stats_print",
+    "opt.tcache",
+    "opt.tcache_max",
+    "opt.thp",
+    "opt.trust_madvise",
+    "opt.utrace",
+    "opt.xmalloc",
+    "opt.zero",
+    "opt.zero_realloc",
+    "prof.active",
+    "prof.gdump",
+    "prof.interval",
+    "prof.lg_sample",
+    "prof.thread_active_init",
+    "stats.active",
+    "stats.allocated",
+    "stats.mapped",
+    "stats.metadata",
+    "stats.metadata_thp",
+    "stats.resident",
+    "stats.retained",
+    "stats.zero_reallocs",
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+static const struct {
+    const char *text;
+    unsigned mark; /* 0: the variable */
+    bool ends;     /* its NUL belongs to it */
+    bool option;   /* of a malloc_conf that is compiled in */
+} marks[] = {
+    {VARIABLE, 0, true},
+    {"jemalloc>", LOCATE_JEMALLOC}, /* '<' in front: not in this file */
+    {"heap_v2/", LOCATE_PROFILES},
+    {"prof_stats", LOCATE_COUNTS, true},
+    {"TCMALLOC_", LOCATE_TCMALLOC},
+    {"__libc_start_main", LOCATE_LIBC_START, true},
+    {"prof:true", LOCATE_SETS_PROF, .option = true},
+    {"prof_active:", LOCATE_SETS_ACTIVE, .option = true},
+    {"prof_thread_active_init:", LOCATE_SETS_THREADS, .option = true},
+    {"lg_prof_sample:", LOCATE_SETS_SAMPLE, .option = true},
+    {"prof_stats:", LOCATE_SETS_STATS, .option = true},
+};
+
+enum { MARKS = sizeof(marks) / sizeof(marks[0]), TEXTS = NAMES + MARKS };
+
+_Static_assert((int)TEXTS < (int)REFERS_TO_VARIABLE,
+               "a byte, and a bit, of each");
+
+static const char *
+text_of(size_t i, size_t *size)
+{
+    const char *text = i < NAMES ? names[i] : marks[i - NAMES].text;
+
+    *size = strlen(text) + (i < NAMES || marks[i - NAMES].ends);
+    return text;
+}
+
+static size_t
+pair_of(const uint8_t *p)
+{
+    return (size_t)p[0] | (size_t)p[1] << 8;
+}
+
+static void
+learn(struct locate_work *work)
+{
+    memset(work->skips, TEXT_MIN - 1, sizeof(work->skips));
+    for (size_t i = 0; i < TEXTS; i++) {
+        size_t size, pair = 0;
+        const uint8_t *text = (const uint8_t *)text_of(i, &size);
+
+        for (size_t at = 0; at + 2 <= TEXT_MIN; at++) {
+            uint8_t skip = (uint8_t)(TEXT_MIN - 2 - at);
+
+            pair = pair_of(text + at);
+            if (work->skips[pair] > skip)
+                work->skips[pair] = skip;
+        }
+        work->nexts[i] = work->firsts[pair];
+        work->firsts[pair] = (uint8_t)(i + 1);
+    }
+}
+
+static bool
+in_name(uint8_t c)
+{
+    return isalnum(c) || c == '_';
+}
+
+static bool
+in_options(uint8_t c)
+{
+    return in_name(c) || c == ':' || c == ',' || c == '.' || c == '-' ||
+           c == '|';
+}
+
+/* Options that are compiled in stand alone, up to a NUL, and have values: words
+ * that mention one, in a help text, go on otherwise. */
+static bool
+is_option(const struct piece *piece, size_t at, size_t size)
+{
+    size_t end = at + size;
+
+    if (at > 0 && in_name(piece->bytes[at - 1]))
+        return false;
+    if (end < piece->size && piece->bytes[at + size - 1] == ':' &&
+        !isalnum(piece->bytes[end]))
+        return false;
+    while (end < piece->size && in_options(piece->bytes[end]))
+        end++;
+    return end < piece->size && piece->bytes[end] == '\0';
+}
+
+/* <PREFIX>MALLOC_CONF as a whole text.  Without a prefix it may share its end
+ * with a sentence about it, which builds with a prefix have as well. */
+static void
+take_variable(struct locate_work *work, const struct piece *piece, size_t at)
+{
+    size_t start = at, size;
+    struct variable *v;
+
+    while (start > 0 && in_name(piece->bytes[start - 1]))
+        start--;
+    if (at - start >= LOCATE_PREFIX_MAX)
+        return;
+    if (start > 0 && piece->bytes[start - 1] != '\0') {
+        if (start == at && piece->bytes[start - 1] == ' ')
+            work->unsure = piece->address + at;
+        return;
+    }
+    size = at - start + sizeof(VARIABLE); /* with its NUL */
+    for (size_t i = 0; i < work->variable_count; i++) {
+        v = &work->variables[i];
+        if (memcmp(v->name, piece->bytes + start, size) == 0) {
+            locate_refer(work, piece->address + start,
+                         REFERS_TO_VARIABLE + (uint32_t)i);
+            return;
+        }
+    }
+    if (work->variable_count == LOCATE_JEMALLOCS_MAX)
+        return;
+    v = &work->variables[work->variable_count];
+    memcpy(v->name, piece->bytes + start, size);
+    locate_refer(work, piece->address + start,
+                 REFERS_TO_VARIABLE + (uint32_t)work->variable_count++);
+}
+
+static void
+take(struct locate_work *work, const struct piece *piece, size_t at, size_t i,
+     size_t size)
+{
+    if (i < NAMES) {
+        locate_refer(work, piece->address + at, (uint32_t)i);
+        return;
+    }
+    i -= NAMES;
+    if (marks[i].mark == LOCATE_JEMALLOC) {
+        if (at == 0 || piece->bytes[at - 1] != '<')
+            return;
+        work->own = piece->address + at;
+    }
+    if (marks[i].mark == 0)
+        take_variable(work, piece, at);
+    else if (!marks[i].option || is_option(piece, at, size))
+        work->marks |= marks[i].mark;
+}
+
+static void
+see_texts(struct locate_work *work, const struct piece *piece)
+{
+    size_t at = piece->begin;
+
+    while (at < piece->end && at + TEXT_MIN <= piece->size) {
+        const uint8_t *p = piece->bytes + at;
+        size_t pair = pair_of(p + TEXT_MIN - 2);
+
+        if (work->skips[pair] > 0) {
+            at += work->skips[pair];
+            continue;
+        }
+        for (size_t next = work->firsts[pair]; next > 0;) {
+            size_t i = next - 1, size;
+            const char *text = text_of(i, &size);
+
+            if (size <= piece->size - at && memcmp(p, text, size) == 0)
+                take(work, piece, at, i, size);
+            next = work->nexts[i];
+        }
+        at++;
+    }
+}
+
+/* "5.3.0-0-g" and 40 digits, as git describes what it was built from. */
+static void
+take_version(struct locate_work *work, const struct piece *piece, size_t g)
+{
+    enum { HASH = 40 };
+    size_t start = g, end = g + 2;
+
+    while (start > 0 && g - start < 32 &&
+           (isdigit(piece->bytes[start - 1]) ||
+            piece->bytes[start - 1] == '.' || piece->bytes[start - 1] == '-'))
+        start--;
+    while (end < piece->size && isxdigit(piece->bytes[end]))
+        end++;
+    if (end == g + 2 + HASH && end < piece->size && piece->bytes[end] == '\0' &&
+        isdigit(piece->bytes[start]) && end - start < sizeof(work->version))
+        memcpy(work->version, piece->bytes + start, end - start);
+}
+
+static void
+see_version(struct locate_work *work, const struct piece *piece)
+{
+    size_t at = piece->begin;
+    const uint8_t *found;
+
+    while (!work->version[0] && at < piece->end) {
+        found = memmem(piece->bytes + at, piece->end - at, "-g", 2);
+        if (!found)
+            return;
+        at = (size_t)(found - piece->bytes);
+        take_version(work, piece, at++);
+    }
+}
+
+void
+locate_texts(struct locate_work *work)
+{
+    learn(work);
+    locate_pieces(work, PF_R | PF_W | PF_X, 0, see_texts);
+    if (!(work->marks & LOCATE_JEMALLOC))
+        return;
+    if (work->variable_count == 0 && work->unsure) {
+        memcpy(work->variables[0].name, VARIABLE, sizeof(VARIABLE));
+        work->variable_count = 1;
+        locate_refer(work, work->unsure, REFERS_TO_VARIABLE);
+    }
+    if (elf_is_code(work->elf, work->own))
+        locate_pieces(work, PF_X, 0, see_version);
+    else
+        locate_pieces(work, PF_R, PF_X, see_version);
+}

@@ -1,0 +1,29 @@
+/*
+ * needed.h - the shared libraries that a program links, found as the loader
+ * finds them: RPATH and RUNPATH with $ORIGIN, LD_LIBRARY_PATH, ld.so.cache, the
+ * standard directories.
+ */
+#ifndef HW_NEEDED_H
+#define HW_NEEDED_H
+
+#include <stdbool.h>
+
+struct error;
+
+enum { NEEDED_MAX = 512 }; /* objects that are looked at */
+
+struct needed {
+    const char *program;
+    const char *preloads;     /* LD_PRELOAD; NULL: none */
+    const char *library_path; /* LD_LIBRARY_PATH; NULL: none */
+    /* Called once for the program, what is preloaded, and what these link, with
+     * the file open.  0 goes on; else it is returned. */
+    int (*see)(void *arg, const char *path, int fd, bool preloaded,
+               struct error *err);
+    void *arg;
+};
+
+/* What is not found is passed over. */
+int needed_walk(const struct needed *needed, struct error *err);
+
+#endif

@@ -1,0 +1,449 @@
+/* allocators.c - see allocators.h. */
+#include "allocators.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_protocol.h"
+#include "buffer.h"
+#include "clock.h"
+#include "environment.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "needed.h"
+
+enum { TOLD_MAX = 64 * 1024 };
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool
+begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static int
+add(struct allocators *a, const char *path, enum allocator_place place,
+    const struct locate *file, struct error *err)
+{
+    struct allocator *list =
+        mem_realloc(a->list, (a->count + 1) * sizeof(*list));
+    char *copy = mem_strdup(path);
+
+    if (list)
+        a->list = list;
+    if (!list || !copy) {
+        mem_free(copy);
+        error_memory(err, path);
+        return -1;
+    }
+    a->list[a->count++] = (struct allocator){copy, place, *file};
+    return 0;
+}
+
+static int
+look(struct allocators *a, const char *path, int fd, enum allocator_place place,
+     struct error *err)
+{
+    const char *name = base_name(path);
+    struct locate file;
+
+    if (locate_read(&file, fd, path, err) != 0)
+        return -1;
+    if (a->looked_at++ == 0) {
+        a->kind = file.kind;
+        a->marks = file.marks;
+        memcpy(a->build_id, file.build_id, sizeof(a->build_id));
+    }
+    if (file.marks & LOCATE_JEMALLOC)
+        return add(a, path, place, &file, err);
+    if (!a->other &&
+        ((file.marks & LOCATE_TCMALLOC) || begins_with(name, "libtcmalloc") ||
+         begins_with(name, "libmimalloc")))
+        a->other = mem_strdup(path);
+    return 0;
+}
+
+static int
+see(void *arg, const char *path, int fd, bool preloaded, struct error *err)
+{
+    struct allocators *a = arg;
+
+    return look(a, path, fd,
+                preloaded           ? ALLOCATOR_USERS
+                : a->looked_at == 0 ? ALLOCATOR_OWN
+                                    : ALLOCATOR_LINKED,
+                err);
+}
+
+int
+allocators_find(struct allocators *a, const char *program,
+                const struct environment *env, struct error *err)
+{
+    struct needed needed = {program, environment_get(env, "LD_PRELOAD"),
+                            environment_get(env, "LD_LIBRARY_PATH"), see, a};
+    uint64_t began = clock_ms();
+    int rc;
+
+    memset(a, 0, sizeof(*a));
+    rc = needed_walk(&needed, err);
+    a->took_ms = clock_ms() - began;
+    return rc;
+}
+
+void
+allocators_fini(struct allocators *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        mem_free(a->list[i].path);
+    mem_free(a->list);
+    mem_free(a->other);
+    memset(a, 0, sizeof(*a));
+}
+
+int
+allocators_add(struct allocators *a, const char *path,
+               enum allocator_place place, struct error *err)
+{
+    uint64_t began = clock_ms();
+    int fd = file_open_regular(path), rc = -1;
+
+    if (fd < 0)
+        error_sys(err, ER_WRONG_VALUE, "cannot open %s", path);
+    else
+        rc = look(a, path, fd, place, err);
+    fd_close(fd);
+    a->took_ms += clock_ms() - began;
+    return rc;
+}
+
+bool
+allocators_static(const struct allocators *a)
+{
+    return a->kind == LOCATE_STATIC || a->kind == LOCATE_STATIC_PIE;
+}
+
+bool
+allocators_profile(const struct allocators *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->list[i].file.marks & LOCATE_PROFILES)
+            return !allocators_static(a);
+    }
+    return false;
+}
+
+/* A path, or its last part. */
+static struct allocator *
+find_file(struct allocators *a, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (strcmp(a->list[i].path, name) == 0 ||
+            strcmp(base_name(a->list[i].path), name) == 0)
+            return &a->list[i];
+    }
+    return NULL;
+}
+
+static int
+give(struct allocators *a, const char *path, const char *where,
+     struct error *err)
+{
+    const struct locate none = {.kind = LOCATE_OTHER};
+    struct allocator *file = find_file(a, path);
+    const char *symbol = where;
+    uint64_t address = 0;
+    int fd, rc = -1;
+    char *end;
+
+    if (*where >= '0' && *where <= '9') {
+        errno = 0;
+        address = strtoull(where, &end, 0);
+        symbol = NULL;
+        if (errno != 0 || *end) {
+            error_set(err, ER_WRONG_VALUE, "%s is no address", where);
+            return -1;
+        }
+    }
+    fd = file_open_regular(file ? file->path : path);
+    if (fd < 0)
+        error_sys(err, ER_WRONG_VALUE, "cannot open %s", path);
+    else if (!file && look(a, path, fd, ALLOCATOR_NAMED, err) == 0 &&
+             !find_file(a, path))
+        add(a, path, ALLOCATOR_NAMED, &none, err);
+    file = find_file(a, path);
+    if (fd >= 0 && file)
+        rc = locate_give(&file->file, fd, file->path, symbol, address, err);
+    fd_close(fd);
+    return rc;
+}
+
+int
+allocators_give(struct allocators *a, const char *program, const char *setting,
+                struct error *err)
+{
+    const char *colon = strrchr(setting, ':');
+    char *path;
+    int rc;
+
+    if (!colon)
+        return give(a, program, setting, err);
+    path = mem_strndup(setting, (size_t)(colon - setting));
+    if (!path) {
+        error_memory(err, setting);
+        return -1;
+    }
+    rc = give(a, path, colon + 1, err);
+    mem_free(path);
+    return rc;
+}
+
+/* Does this malloc_conf say so? */
+static bool
+says(const char *options, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = options; at && (at = strstr(at, name)); at += size) {
+        if ((at == options || at[-1] == ',') && at[size] == ':')
+            return true;
+    }
+    return false;
+}
+
+void
+allocators_options(unsigned marks, const char *own, bool active,
+                   char out[ALLOCATOR_OPTIONS_MAX])
+{
+    const char *state = active ? ",prof_active:true" : ",prof_active:false";
+    bool counts = (marks & LOCATE_COUNTS) && !(marks & LOCATE_SETS_STATS) &&
+                  !says(own, "prof_stats");
+
+    out[0] = '\0';
+    if (!(marks & LOCATE_PROFILES))
+        return;
+    /* Who asks for prof:true and no more wants it active, as it is then. */
+    if (says(own, "prof_active") || says(own, "prof") ||
+        (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
+        state = "";
+    snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s", state,
+             counts ? ",prof_stats:true" : "");
+}
+
+/* What can be said of all that read variable, or, NULL, of all that profile:
+ * what each can do, what any has compiled in. */
+static unsigned
+common_marks(const struct allocators *a, const char *variable)
+{
+    unsigned can = LOCATE_PROFILES | LOCATE_COUNTS, any = 0;
+    bool some = false;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct locate *file = &a->list[i].file;
+        bool reads = !variable && (file->marks & LOCATE_PROFILES);
+
+        for (size_t k = 0; variable && k < file->count; k++)
+            reads = reads || strcmp(file->jemallocs[k].variable, variable) == 0;
+        if (!reads)
+            continue;
+        some = true;
+        can &= file->marks;
+        any |= file->marks &
+               (LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE | LOCATE_SETS_STATS);
+    }
+    return some ? can | any : 0;
+}
+
+/* Whether one before this jemalloc reads the same variable. */
+static bool
+is_set_already(const struct allocators *a, size_t file, size_t jemalloc)
+{
+    const char *variable = a->list[file].file.jemallocs[jemalloc].variable;
+
+    for (size_t i = 0; i <= file; i++) {
+        size_t count = i < file ? a->list[i].file.count : jemalloc;
+
+        for (size_t k = 0; k < count; k++) {
+            if (strcmp(a->list[i].file.jemallocs[k].variable, variable) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int
+prepare_one(const struct allocators *a, const char *variable, bool active,
+            struct environment *env, struct error *err)
+{
+    char options[ALLOCATOR_OPTIONS_MAX];
+
+    allocators_options(common_marks(a, variable),
+                       environment_get(env, variable), active, options);
+    return options[0] ? environment_prepend(env, variable, options, err) : 0;
+}
+
+int
+allocators_prepare(const struct allocators *a, bool active,
+                   struct environment *env, struct error *err)
+{
+    char options[ALLOCATOR_OPTIONS_MAX];
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct locate *file = &a->list[i].file;
+
+        for (size_t k = 0; k < file->count; k++) {
+            const char *variable = file->jemallocs[k].variable;
+
+            if (variable[0] && !is_set_already(a, i, k) &&
+                prepare_one(a, variable, active, env, err) != 0)
+                return -1;
+        }
+    }
+    allocators_options(common_marks(a, NULL), NULL, active, options);
+    return options[0] ? environment_set(env, AGENT_ENV_PROFILING, options, err)
+                      : 0;
+}
+
+int
+allocators_tell(const struct allocators *a, struct environment *env,
+                struct error *err)
+{
+    struct buffer text;
+    int rc = -1;
+
+    buffer_init(&text, TOLD_MAX);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct locate *file = &a->list[i].file;
+
+        for (size_t k = 0; k < file->count; k++) {
+            const struct locate_jemalloc *j = &file->jemallocs[k];
+
+            buffer_format(&text, "%s%s,%llx,%s,%s,%s", text.size ? ";" : "",
+                          j->identity, (unsigned long long)j->mallctl,
+                          j->prefix, j->variable, locate_how_text(j->how));
+        }
+    }
+    if (text.failed)
+        error_memory(err, AGENT_ENV_JEMALLOC);
+    else
+        rc = text.size == 0
+                 ? 0
+                 : environment_set(env, AGENT_ENV_JEMALLOC, text.data, err);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* "5.3.0, prefix je_": without what git says. */
+static const char *
+describe(const struct locate *file, const struct locate_jemalloc *j,
+         char out[128])
+{
+    int version = (int)strcspn(file->version, "-");
+
+    snprintf(out, 128, "%.*s%s%s%s", version, file->version,
+             version > 0 ? ", " : "", j->prefix[0] ? "prefix " : "no prefix",
+             j->prefix);
+    return out;
+}
+
+static void
+warn_of(const struct allocator *allocator, const struct locate_jemalloc *j)
+{
+    const struct locate *file = &allocator->file;
+    char what[128], why[128] = "no code that calls it was recognized";
+
+    if (file->votes > 0)
+        snprintf(why, sizeof(why),
+                 "its code does not agree on one (%u of %u calls, %u names)",
+                 file->votes_first, file->votes, file->names_first);
+    fprintf(stderr,
+            "heapwire-run: %s has a jemalloc of its own (%s) whose mallctl was "
+            "not found: it has no symbol of it, and %s; link it with "
+            "-rdynamic, install its debug file, or set mallctl = ADDRESS\n",
+            allocator->path, describe(file, j, what), why);
+}
+
+void
+allocators_warn(const struct allocators *a)
+{
+    enum { SLOW_MS = 1000 };
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct locate *file = &a->list[i].file;
+
+        for (size_t k = 0; k < file->count; k++) {
+            if (file->jemallocs[k].how == LOCATE_NOWHERE)
+                warn_of(&a->list[i], &file->jemallocs[k]);
+        }
+    }
+    if (a->took_ms > SLOW_MS)
+        fprintf(stderr,
+                "heapwire-run: looking for jemalloc in %zu files took %.1f s\n",
+                a->looked_at, (double)a->took_ms / 1000);
+}
+
+static void
+explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
+            const struct environment *env)
+{
+    static const char *const places[] = {
+        [ALLOCATOR_OWN] = "its own",
+        [ALLOCATOR_LINKED] = "linked",
+        [ALLOCATOR_USERS] = "in LD_PRELOAD",
+        [ALLOCATOR_PRELOADED] = "preloaded by heapwire-run",
+        [ALLOCATOR_NAMED] = "given by mallctl",
+    };
+    const struct locate *file = &allocator->file;
+    const char *value = environment_get(env, j->variable);
+    char what[128];
+
+    printf("jemalloc    %s (%s): %s, %s\n", allocator->path,
+           places[allocator->place], describe(file, j, what),
+           file->marks & LOCATE_PROFILES
+               ? "can profile"
+               : "cannot profile (built without --enable-prof)");
+    if (j->how == LOCATE_NOWHERE)
+        printf("  mallctl   not found\n");
+    else
+        printf("  mallctl   0x%llx (%s)\n", (unsigned long long)j->mallctl,
+               locate_how_text(j->how));
+    printf("  variable  %s%s%s\n", j->variable[0] ? j->variable : "unknown",
+           value ? "=" : " is not set", value ? value : "");
+}
+
+void
+allocators_explain(const struct allocators *a, const struct environment *env)
+{
+    static const char *const kinds[] = {
+        [LOCATE_OTHER] = "no 64-bit ELF program",
+        [LOCATE_SCRIPT] = "a script",
+        [LOCATE_STATIC] = "static",
+        [LOCATE_STATIC_PIE] = "static-pie",
+        [LOCATE_DYNAMIC] = "dynamic",
+        [LOCATE_LIBRARY] = "a shared library",
+    };
+    const char *preload = environment_get(env, "LD_PRELOAD");
+
+    printf("kind        %s, build-id %s\n", kinds[a->kind],
+           a->build_id[0] ? a->build_id : "none");
+    for (size_t i = 0; i < a->count; i++) {
+        for (size_t k = 0; k < a->list[i].file.count; k++)
+            explain_one(&a->list[i], &a->list[i].file.jemallocs[k], env);
+    }
+    if (a->count == 0)
+        printf("jemalloc    none\n");
+    if (a->other)
+        printf("malloc      %s: not jemalloc\n", a->other);
+    printf("LD_PRELOAD  %s\n", preload ? preload : "is not set");
+    printf("looked at   %zu files in %llu ms\n", a->looked_at,
+           (unsigned long long)a->took_ms);
+}

@@ -1,0 +1,84 @@
+/*
+ * allocators.h - the jemallocs that the database will have: found in its files
+ * before it runs, and what they are to be given.
+ */
+#ifndef HW_ALLOCATORS_H
+#define HW_ALLOCATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "locate.h"
+
+struct environment;
+struct error;
+
+enum allocator_place {
+    ALLOCATOR_OWN,       /* in the program */
+    ALLOCATOR_LINKED,    /* in a shared library of it */
+    ALLOCATOR_USERS,     /* in what the user preloads */
+    ALLOCATOR_PRELOADED, /* in what we do */
+    ALLOCATOR_NAMED      /* by the setting mallctl: loaded later */
+};
+
+struct allocator {
+    char *path; /* owned */
+    enum allocator_place place;
+    struct locate file;
+};
+
+struct allocators {
+    struct allocator *list; /* files that bring a jemalloc */
+    size_t count;
+    enum locate_kind kind;            /* the program's */
+    unsigned marks;                   /* likewise */
+    char build_id[ELF_BUILD_ID_TEXT]; /* likewise; "": none */
+    char *other;                      /* a file with another malloc; NULL */
+    size_t looked_at;                 /* files */
+    uint64_t took_ms;
+};
+
+/* Looks at the program, what it links, and what env preloads.  -1 with *err;
+ * fini is due in any case. */
+int allocators_find(struct allocators *a, const char *program,
+                    const struct environment *env, struct error *err);
+void allocators_fini(struct allocators *a);
+
+/* Looks at one more file. */
+int allocators_add(struct allocators *a, const char *path,
+                   enum allocator_place place, struct error *err);
+
+/* The setting mallctl, [FILE:]ADDRESS or [FILE:]SYMBOL. */
+int allocators_give(struct allocators *a, const char *program,
+                    const char *setting, struct error *err);
+
+/* Nothing can be preloaded into it. */
+bool allocators_static(const struct allocators *a);
+
+/* Some can profile, where that can be prepared. */
+bool allocators_profile(const struct allocators *a);
+
+/* What a malloc_conf is to begin with, for a jemalloc with these marks: what
+ * is not compiled in, nor said by own (NULL: none), which comes behind it.  "":
+ * nothing. */
+enum { ALLOCATOR_OPTIONS_MAX = 80 };
+void allocators_options(unsigned marks, const char *own, bool active,
+                        char out[ALLOCATOR_OPTIONS_MAX]);
+
+/* The profiler ready, and on if it is to be active, by the variables of those
+ * that have one, and AGENT_ENV_PROFILING. */
+int allocators_prepare(const struct allocators *a, bool active,
+                       struct environment *env, struct error *err);
+/* AGENT_ENV_JEMALLOC: where they are. */
+int allocators_tell(const struct allocators *a, struct environment *env,
+                    struct error *err);
+
+/* On stderr, a line each: what cannot be called, why, and what to do. */
+void allocators_warn(const struct allocators *a);
+
+/* On stdout, for --explain. */
+void allocators_explain(const struct allocators *a,
+                        const struct environment *env);
+
+#endif
