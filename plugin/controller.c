@@ -52,9 +52,10 @@ enum {
 
 struct controller {
     struct jobs jobs;
-    struct dump dump;              /* of jobs.resolving; the resolver's */
-    struct snapshot_memory memory; /* beside it, once memory_taken */
-    struct node_status status;     /* a copy of node.status */
+    struct dump dump;               /* of jobs.resolving; the resolver's */
+    struct snapshot_memory memory;  /* beside it, once memory_taken */
+    struct node_status status;      /* a copy of node.status */
+    char absence[NODE_ABSENCE_MAX]; /* which that has, too */
     bool profiled; /* status has the last profile's samples, too */
     uint64_t samples;
     int64_t profiled_ms;
@@ -88,11 +89,19 @@ wake_channel(struct controller *c)
 
 /* ---- the channel thread ---- */
 
+/* With the lock. */
+static void
+copy_status(struct controller *c)
+{
+    c->status = c->node.status;
+    memcpy(c->status.absence, c->absence, sizeof(c->absence));
+}
+
 static void
 publish_status(struct controller *c)
 {
     pthread_mutex_lock(&c->jobs.lock);
-    c->status = c->node.status;
+    copy_status(c);
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
@@ -129,7 +138,7 @@ greet(struct controller *c)
         jobs_forget(&c->jobs);
     if (changed || c->status.hello.resets != c->node.status.hello.resets)
         c->profiled = false;
-    c->status = c->node.status;
+    copy_status(c);
     jobs_expire(&c->jobs);
     pthread_mutex_unlock(&c->jobs.lock);
 }
@@ -146,7 +155,7 @@ oversee(struct controller *c)
     pthread_mutex_unlock(&c->jobs.lock);
     ended = oversight_look(&c->oversight, &c->node, frames);
     pthread_mutex_lock(&c->jobs.lock);
-    c->status = c->node.status;
+    copy_status(c);
     if (ended)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.lock);
@@ -484,7 +493,7 @@ controller_start(const struct controller_options *options, struct error *err)
     c->node.status.unprepared = options->unprepared;
     oversight_init(&c->oversight, options->budget_percent, options->log);
     oversight_forget(&c->oversight, &c->node);
-    c->status = c->node.status;
+    copy_status(c);
     if (c->wake_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         goto fail;
@@ -557,6 +566,15 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled = c->profiled;
     out->samples = c->samples;
     out->profiled_ms = c->profiled_ms;
+    pthread_mutex_unlock(&c->jobs.lock);
+}
+
+void
+controller_set_absence(struct controller *c, const char *why)
+{
+    pthread_mutex_lock(&c->jobs.lock);
+    snprintf(c->absence, sizeof(c->absence), "%s", why);
+    memcpy(c->status.absence, c->absence, sizeof(c->absence));
     pthread_mutex_unlock(&c->jobs.lock);
 }
 

@@ -48,12 +48,13 @@ enum node_state {
     NODE_GONE          /* the database ended */
 };
 
-enum { NODE_ENDING_MAX = 256 };
+enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384 };
 
 struct node_status {
     enum node_state state;
-    int64_t since_ms; /* wall clock: in this state */
-    bool stopped;     /* by a signal, while NODE_UNRESPONSIVE */
+    int64_t since_ms;               /* wall clock: in this state */
+    bool stopped;                   /* by a signal, while NODE_UNRESPONSIVE */
+    char absence[NODE_ABSENCE_MAX]; /* why, while NODE_ABSENT; or "" */
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
@@ -82,6 +83,8 @@ struct controller *controller_start(const struct controller_options *options,
 void controller_stop(struct controller *controller);
 
 void controller_status(struct controller *controller, struct node_status *out);
+/* Why no database is connected, as long as none is; "": that is not known. */
+void controller_set_absence(struct controller *controller, const char *why);
 
 enum job_kind {
     JOB_GET_ACTIVE, /* result.active */

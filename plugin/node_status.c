@@ -16,9 +16,12 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_ABSENT:
         error_set(err, ER_UNKNOWN,
                   "no database with the heapwire agent is connected (waiting "
-                  "since %s UTC); start it under heapwire-run, with --exe "
-                  "where COMMAND is not the database itself",
-                  since);
+                  "since %s UTC); %s",
+                  since,
+                  *status->absence
+                      ? status->absence
+                      : "start it under heapwire-run, with --exe "
+                        "where COMMAND is not the database itself");
         return -1;
     case NODE_UNRESPONSIVE:
         error_set(err, ER_UNKNOWN,

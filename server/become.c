@@ -130,6 +130,18 @@ follower_start(struct follower *f, uv_loop_t *loop,
     uv_timer_start(&f->timer, on_look, BECOME_SOON_MS, BECOME_SOON_MS);
 }
 
+bool
+follower_told(struct follower *f, uid_t uid, pid_t pid)
+{
+    struct account account;
+
+    if (!f->open || geteuid() != 0 || uid == 0 ||
+        !account_of(uid, pid, &account) || f->leave(f->arg, &account) != 0)
+        return false;
+    uv_timer_stop(&f->timer);
+    return true;
+}
+
 void
 follower_stop(struct follower *f)
 {

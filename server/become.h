@@ -46,6 +46,9 @@ void follower_start(struct follower *f, uv_loop_t *loop,
                     struct controller *controller,
                     int (*leave)(void *arg, const struct account *account),
                     void *arg);
+/* Where the database cannot be asked for its uid, for its agent may not yet
+ * open the directory.  Whether we are that user now. */
+bool follower_told(struct follower *f, uid_t uid, pid_t pid);
 void follower_stop(struct follower *f); /* zeroed is fine */
 
 #endif

@@ -37,6 +37,7 @@
 #include "oom_score.h"
 #include "server.h"
 #include "state_dir.h"
+#include "state_dir_user.h"
 #include "store.h"
 #include "supervised.h"
 #include "tls_context.h"
@@ -290,6 +291,20 @@ orphan_ends(void *arg)
     stop(arg);
 }
 
+/* It may run as another user than heapwire-run, by an entry point. */
+static void
+database_comes(void *arg, uid_t uid, pid_t pid)
+{
+    struct daemon *d = arg;
+    char why[NODE_ABSENCE_MAX] = "";
+
+    follower_told(&d->follower, uid, pid);
+    if (state_dir_excludes(d->config.state_dir, geteuid(), uid, why,
+                           sizeof(why)))
+        log_line("%s", why);
+    controller_set_absence(d->controller, why);
+}
+
 static void
 start_signals(struct daemon *d)
 {
@@ -417,7 +432,7 @@ start_server(struct daemon *d, struct error *err)
     }
     start_signals(d);
     supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
-                     orphan_ends, d);
+                     orphan_ends, database_comes, d);
     keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper, on_new_keeper, d);
     return 0;
 }

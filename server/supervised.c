@@ -1,6 +1,7 @@
 /* supervised.c - see supervised.h. */
 #include "supervised.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -87,17 +88,28 @@ static void
 on_line(uv_poll_t *poll, int status, int events)
 {
     struct supervised *s = poll->data;
-    char byte;
+    char word[SUPERVISED_WORD_MAX];
+    unsigned uid;
+    ssize_t n;
+    int pid;
 
     (void)events;
-    if (status < 0 || recv(s->line, &byte, 1, MSG_DONTWAIT) == 0)
+    n = recv(s->line, word, sizeof(word) - 1, MSG_DONTWAIT);
+    if (status < 0 || n == 0) {
         become_orphan(s);
+    } else if (n > 0) {
+        word[n] = '\0';
+        /* NOLINTNEXTLINE(cert-err34-c): of our parent */
+        if (sscanf(word, SUPERVISED_DATABASE, &uid, &pid) == 2)
+            s->database(s->arg, uid, pid);
+    }
 }
 
 void
 supervised_start(struct supervised *s, uv_loop_t *loop,
                  struct controller *controller, const struct config *config,
-                 void (*end)(void *arg), void *arg)
+                 void (*end)(void *arg),
+                 void (*database)(void *arg, uid_t uid, pid_t pid), void *arg)
 {
     if (!s->alone &&
         (s->line < 0 || uv_poll_init(loop, &s->poll, s->line) != 0))
@@ -105,6 +117,7 @@ supervised_start(struct supervised *s, uv_loop_t *loop,
     s->controller = controller;
     s->config = config;
     s->end = end;
+    s->database = database;
     s->arg = arg;
     uv_timer_init(loop, &s->timer);
     s->timer.data = s->poll.data = s;

@@ -44,6 +44,7 @@ struct supervised {
     struct controller *controller;
     const struct config *config;
     void (*end)(void *arg); /* there is nothing left to serve */
+    void (*database)(void *arg, uid_t uid, pid_t pid); /* one has come */
     void *arg;
 };
 
@@ -54,6 +55,7 @@ void supervised_init(struct supervised *s);
 void supervised_start(struct supervised *s, uv_loop_t *loop,
                       struct controller *controller,
                       const struct config *config, void (*end)(void *arg),
+                      void (*database)(void *arg, uid_t uid, pid_t pid),
                       void *arg);
 void supervised_stop(struct supervised *s);
 

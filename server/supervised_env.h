@@ -4,4 +4,9 @@
 
 #define SUPERVISED_ENV "HEAPWIRE_HEARTBEAT"
 
+/* What heapwire-run says on the line: the database that comes, before its agent
+ * can be asked. */
+#define SUPERVISED_DATABASE "database uid %u pid %d\n"
+enum { SUPERVISED_WORD_MAX = 64 };
+
 #endif

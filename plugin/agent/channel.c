@@ -28,6 +28,26 @@ forget(int *fd)
     *fd = -1;
 }
 
+static bool
+may_own(uid_t owner)
+{
+    return owner == 0 || owner == geteuid() || geteuid() == 0;
+}
+
+bool
+channel_is_shut(const char *state_dir)
+{
+    int fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    bool shut;
+
+    if (fd < 0)
+        return errno == EACCES;
+    shut = fstat(fd, &st) == 0 && !may_own(st.st_uid);
+    close(fd);
+    return shut;
+}
+
 /* A directory that nobody but root, its owner and we can write to. */
 static int
 open_directory(const char *path)
@@ -38,19 +58,26 @@ open_directory(const char *path)
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         error = errno;
-        agent_say("cannot open the state directory %s: %m; the database runs "
-                  "unprofiled",
-                  path);
+        if (error == EACCES)
+            agent_say("the database runs as uid %u, which may not open the "
+                      "state directory %s: start heapwire-run with --user, and "
+                      "its name; the database runs unprofiled",
+                      (unsigned)geteuid(), path);
+        else
+            agent_say("cannot open the state directory %s: %m; the database "
+                      "runs unprofiled",
+                      path);
         if (fd >= 0)
             close(fd);
         errno = error;
         return -1;
     }
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
-        (st.st_uid != 0 && st.st_uid != geteuid() && geteuid() != 0)) {
-        agent_say("the state directory %s is not private (owner %u, mode "
-                  "%04o); the database runs unprofiled",
-                  path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || !may_own(st.st_uid)) {
+        agent_say("the state directory %s is not private (owner uid %u, mode "
+                  "%04o; the database runs as uid %u, which heapwire-run's "
+                  "--user may name); the database runs unprofiled",
+                  path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+                  (unsigned)geteuid());
         close(fd);
         errno = EPERM;
         return -1;

@@ -27,6 +27,8 @@ enum channel_result {
 /* The channel must be all -1. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
+/* Whether the directory is another user's, who may give it to us. */
+bool channel_is_shut(const char *state_dir);
 void channel_close(struct channel *channel);
 /* Nobody is to find the socket any more.  Before channel_close. */
 void channel_remove(struct channel *channel);

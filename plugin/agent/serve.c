@@ -557,6 +557,10 @@ open_channel(struct agent *agent, const struct agent_start *start)
     int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
     enum channel_result result;
 
+    /* What changed its user: heapwire-run has seen that, too. */
+    while (awaited && channel_is_shut(agent_setting(start, AGENT_ENV_STATE)) &&
+           !agent_stopping() && agent_monotonic_ms() < until)
+        nanosleep(&step, NULL);
     for (;;) {
         result = channel_open(&agent->channel,
                               agent_setting(start, AGENT_ENV_STATE));

@@ -17,6 +17,7 @@
 #include "linger.h"
 #include "process_look.h"
 #include "supervise.h"
+#include "supervised_env.h"
 
 void
 companion_init(struct companion *companion, const struct plan *plan)
@@ -64,6 +65,20 @@ spawn(struct companion *companion, int line)
     return error;
 }
 
+/* As root it is to become the user of a database that left root before its
+ * main, for the agent, which waits for the directory. */
+static void
+tell(const struct companion *companion)
+{
+    char word[SUPERVISED_WORD_MAX];
+    int size = snprintf(word, sizeof(word), SUPERVISED_DATABASE,
+                        (unsigned)companion->uid, (int)companion->database);
+
+    if (companion->line >= 0 && companion->uid != 0)
+        (void)!send(companion->line, word, (size_t)size,
+                    MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* 0 or an errno. */
 static int
 start_with_line(struct companion *companion)
@@ -80,7 +95,16 @@ start_with_line(struct companion *companion)
         return error;
     }
     companion->line = ends[0];
+    tell(companion);
     return 0;
+}
+
+void
+companion_tell(struct companion *companion, uid_t uid, pid_t pid)
+{
+    companion->uid = uid;
+    companion->database = pid;
+    tell(companion);
 }
 
 /* Each pause is told, but of those that go on for ever the first alone. */

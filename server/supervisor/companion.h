@@ -48,6 +48,8 @@ struct companion {
      * heapwired: that one stays until it has ended. */
     bool begun, elder;
     pid_t elder_pid; /* 0: in another pid namespace */
+    uid_t uid;       /* the database's, and its pid: what is told; 0 */
+    pid_t database;
     /* A predecessor that lingers is given way to until then; 0. */
     uint64_t predecessor_ms;
 };
@@ -60,6 +62,9 @@ void companion_start(struct companion *companion);
 /* Starts it when that is due, kills it when it hangs; milliseconds until there
  * is something to do, or -1. */
 int companion_tick(struct companion *companion);
+
+/* The database, and each heapwired is told. */
+void companion_tell(struct companion *companion, uid_t uid, pid_t pid);
 
 /* It has ended with this wait status. */
 void companion_ended(struct companion *companion, int status);

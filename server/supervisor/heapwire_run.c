@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,8 +246,7 @@ plan_start(struct run *run)
 
     plan->start_ms =
         strtoull(run->options.value[SETTING_START_TIMEOUT], NULL, 10) * 1000;
-    if ((plan->prof || plan->jemalloc) && plan->start_ms > 0 &&
-        can_watch(run) && start_watch_open(&run->start) == 0)
+    if (can_watch(run) && start_watch_open(&run->start) == 0)
         plan->start = &run->start;
 }
 
@@ -307,6 +307,16 @@ plan_heartbeat(struct run *run, struct error *err)
     return environment_set(&run->heapwired, SUPERVISED_ENV, text, err);
 }
 
+/* heapwired has looked it up already. */
+static uid_t
+find_user(const char *name)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
+    struct passwd *entry = *name ? getpwnam(name) : NULL;
+
+    return entry ? entry->pw_uid : (uid_t)-1;
+}
+
 static void
 plan_heapwired(struct run *run)
 {
@@ -315,6 +325,7 @@ plan_heapwired(struct run *run)
     run->plan.heapwired_argv = (char *const *)run->heapwired_argv;
     run->plan.heapwired_envp = run->heapwired.list;
     run->plan.state_dir = run->options.value[SETTING_STATE_DIR];
+    run->plan.user = find_user(run->options.value[SETTING_USER]);
     run->plan.linger_ms =
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }

@@ -54,7 +54,7 @@ start_watch_open(struct start_watch *w)
 
     memset(w, 0, sizeof(*w));
     w->fd = -1;
-    w->uid = (uid_t)-1;
+    w->told = true;
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return -1;
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -70,13 +70,21 @@ start_watch_close(struct start_watch *w)
     w->fd = -1;
 }
 
+static bool
+has_suspects(const struct plan *plan)
+{
+    return plan->start_ms > 0 && (plan->prof || plan->jemalloc);
+}
+
 void
 start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 {
     w->plan = plan;
     w->child = child;
     w->started_ms = clock_ms();
-    w->due_ms = w->fd < 0 || w->again ? 0 : w->started_ms + plan->start_ms;
+    w->due_ms = w->fd < 0 || w->again || !has_suspects(plan)
+                    ? 0
+                    : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = false;
 }
 
@@ -118,6 +126,9 @@ take(struct start_watch *w, char milestone, const struct ucred *sender)
         w->reached = w->reached || ours;
         w->reached_any = true;
         w->uid = sender->uid;
+        w->database = sender->pid;
+        w->told = false;
+        w->arrived_ms = clock_ms();
     }
 }
 
@@ -190,10 +201,20 @@ is_fault(int signal)
 static bool
 may_start_again(const struct start_watch *w)
 {
-    return w->loaded && !w->reached && !w->unsure && !w->again;
+    return has_suspects(w->plan) && w->loaded && !w->reached && !w->unsure &&
+           !w->again;
 }
 
 /* ---- what becomes of it ---- */
+
+bool
+start_watch_arrived(struct start_watch *w)
+{
+    if (w->told || clock_ms() - w->arrived_ms < START_SETTLE_MS)
+        return false;
+    w->told = true;
+    return w->database != 0 && (kill(w->database, 0) == 0 || errno == EPERM);
+}
 
 /* Stopped first: it may reach its main at this very moment. */
 static bool
@@ -232,20 +253,23 @@ look(struct start_watch *w, uint64_t now)
 int
 start_watch_tick(struct start_watch *w)
 {
-    uint64_t now = clock_ms();
+    uint64_t now = clock_ms(), due;
 
     if (w->fd < 0)
         return -1;
     take_words(w);
     if (w->reached || w->reached_any)
         w->due_ms = 0;
-    if (w->due_ms == 0 && now - w->started_ms >= START_EARLY_MS && !w->hung) {
+    if (w->reached && now - w->started_ms >= START_EARLY_MS) {
         start_watch_close(w);
         return -1;
     }
     if (w->due_ms != 0 && now >= w->due_ms)
         look(w, now);
-    return w->due_ms == 0 ? -1 : (int)(w->due_ms - now);
+    due = w->due_ms;
+    if (!w->told && (due == 0 || w->arrived_ms + START_SETTLE_MS < due))
+        due = w->arrived_ms + START_SETTLE_MS;
+    return due == 0 ? -1 : due > now ? (int)(due - now) : 0;
 }
 
 bool
@@ -263,8 +287,8 @@ start_watch_ended(struct start_watch *w, int status)
         w->again = true;
         return true;
     }
-    if (w->again || !WIFSIGNALED(status) || !is_fault(WTERMSIG(status)) ||
-        (!early && w->reached_any))
+    if (w->again || !has_suspects(w->plan) || !WIFSIGNALED(status) ||
+        !is_fault(WTERMSIG(status)) || (!early && w->reached_any))
         return false;
     signal = WTERMSIG(status);
     snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", signal,

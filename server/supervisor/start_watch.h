@@ -19,7 +19,8 @@ struct plan;
 enum {
     START_ADDRESS_MAX = 64,
     START_EARLY_MS = 10000, /* a fault so early may be ours */
-    START_HELD_MS = 1000    /* a stopped process is looked at again */
+    START_HELD_MS = 1000,   /* a stopped process is looked at again */
+    START_SETTLE_MS = 500   /* what lives so long is no "--version" */
 };
 
 struct start_watch {
@@ -34,7 +35,10 @@ struct start_watch {
     bool unsure;                 /* words may have been lost */
     bool hung;                   /* killed for that */
     bool again;                  /* it has been started again */
-    uid_t uid;                   /* of what reached its main last; -1 */
+    pid_t database;              /* what reached its main last; 0: nobody, */
+    uid_t uid;                   /* whose it is, */
+    bool told;                   /* and that has been taken; */
+    uint64_t arrived_ms;         /* when it did */
 };
 
 /* -1: nothing can be watched. */
@@ -44,6 +48,10 @@ void start_watch_close(struct start_watch *w);
 /* The database was started as this process. */
 void start_watch_begin(struct start_watch *w, const struct plan *plan,
                        pid_t child);
+
+/* Whether another database has reached its main, and stayed: w->database, and
+ * its uid.  Once for each. */
+bool start_watch_arrived(struct start_watch *w);
 
 /* Takes what has been said, and says, or kills, what hangs.  Milliseconds until
  * there is something to do, or -1. */

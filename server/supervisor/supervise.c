@@ -26,6 +26,7 @@
 #include "process_look.h"
 #include "process_memory.h"
 #include "start_watch.h"
+#include "state_dir_user.h"
 
 enum {
     STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
@@ -440,6 +441,23 @@ linger(struct supervisor *s)
     return lock;
 }
 
+/* A heapwired that is root goes after it; whatever else is between them, is
+ * said. */
+static void
+database_arrived(struct supervisor *s, const struct start_watch *start)
+{
+    const struct plan *plan = s->plan;
+    uid_t owner = plan->user != (uid_t)-1 ? plan->user : geteuid();
+    char why[512];
+
+    if (owner == 0)
+        owner = start->uid;
+    companion_tell(&s->companion, start->uid, start->database);
+    if (state_dir_excludes(plan->state_dir, owner, start->uid, why,
+                           sizeof(why)))
+        fprintf(stderr, "heapwire-run: %s\n", why);
+}
+
 /* Milliseconds until there is something to do, or -1. */
 static int
 tick(struct supervisor *s)
@@ -448,6 +466,8 @@ tick(struct supervisor *s)
     int companion = companion_tick(&s->companion);
     int due = start ? start_watch_tick(start) : -1;
 
+    if (start && start_watch_arrived(start))
+        database_arrived(s, start);
     return due >= 0 && (companion < 0 || due < companion) ? due : companion;
 }
 

@@ -30,6 +30,13 @@ controller_status(struct controller *controller, struct node_status *out)
     memset(out, 0, sizeof(*out));
 }
 
+void
+controller_set_absence(struct controller *controller, const char *why)
+{
+    (void)controller;
+    (void)why;
+}
+
 struct store *
 controller_store(struct controller *controller)
 {

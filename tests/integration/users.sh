@@ -1,0 +1,107 @@
+#!/bin/sh
+# users.sh - entry points that change the user before they run the database:
+# heapwired goes after it, or it is said why it cannot, and what helps.
+. tests/integration/lib.inc
+[ "$(id -u)" = 0 ] || {
+    echo "skipped: needs root"
+    exit 0
+}
+chmod 755 "$work"
+fault=$bin/start_fault
+uid=$(id -u nobody)
+cat >"$work/gosu" <<'END'
+import os, pwd, sys
+user = pwd.getpwnam(sys.argv[1])
+os.setgroups([])
+os.setgid(user.pw_gid)
+os.setuid(user.pw_uid)
+os.execvp(sys.argv[2], sys.argv[2:])
+END
+setpriv_entry() {
+    printf '#!/bin/sh\nexec setpriv --reuid=nobody --clear-groups "$@"\n'
+}
+su_entry() { # which keeps the environment, as its option says
+    printf '#!/bin/sh\nexec su -m -s /bin/sh nobody -c "exec $*"\n'
+}
+gosu_entry() {
+    printf '#!/bin/sh\nexec %s %s nobody "$@"\n' "$python" "$work/gosu"
+}
+state_of() {
+    mariadb --no-defaults --skip-ssl -S "$work/state/mysql.sock" -u root -N -B \
+        --raw -e "ADMIN EXECUTE ON 10001 \
+        'System.print(HeapProf.getInstance().state())'" 2>&1
+}
+tells() {
+    state_of | grep -q -- "$1"
+}
+begin() { # OPTION... -- COMMAND...
+    "$bin/heapwire-run" --listen none --exe "$fault" "$@" >"$work/out" \
+        2>"$work/err" &
+    run=$!
+    pids="$run $pids"
+}
+end() {
+    kill "$run"
+    wait "$run" || true
+}
+said() {
+    grep '^heapwire' "$work/err" | grep -v ': socket '
+}
+
+# Followed without a word; a second time, in the directory that is nobody's now;
+# and with --user, which is there first.
+for way in setpriv su gosu; do
+    ${way}_entry >"$work/$way.sh"
+    for options in "" "" "--user nobody"; do
+        # shellcheck disable=SC2086
+        begin --state-dir "$work/state" $options -- sh "$work/$way.sh" \
+            "$fault" never 0 stay
+        check
+        wait_for 8 tells "^database: $fault" ||
+            fault "$way $options: $(state_of) $(cat "$work/err")"
+        same "$way $options: heapwired's user" "$uid" \
+            "$(stat -c %u "/proc/$(cat "$work/state/heapwired.lock")")"
+        same "$way $options: whose directory" "$uid 700" \
+            "$(stat -c '%u %a' "$work/state")"
+        same "$way $options: said" "" "$(said)"
+        end
+    done
+    rm -rf "$work/state"
+done
+
+# Another user than the one that is named.
+begin --state-dir "$work/state" --user daemon -- sh "$work/setpriv.sh" \
+    "$fault" never 0 stay
+cure="the database runs as uid $uid (nobody), the state directory $work/state \
+belongs to uid $(id -u daemon) (daemon): start heapwire-run with --user nobody"
+check
+wait_for 8 tells "$cure" || fault "not in its state: $(state_of)"
+same "heapwire-run says it" "heapwire-run: $cure" \
+    "$(said | grep -v '^heapwire:')"
+end
+# Without heapwire-run nothing is to be waited for.
+HEAPWIRE_EXE=$fault HEAPWIRE_STATE_DIR=$work/state \
+    LD_PRELOAD=$(realpath "$bin/../lib/libheapwire.so") \
+    setpriv --reuid=nobody --clear-groups "$fault" never 0 stay \
+    >"$work/out" 2>"$work/err" &
+pids="$! $pids"
+agent_says() {
+    grep -q "^heapwire: the database runs as uid $uid, which may not open the \
+state directory $work/state: start heapwire-run with --user" "$work/err"
+}
+check
+wait_for 8 agent_says || fault "not the agent: $(cat "$work/err")"
+rm -rf "$work/state"
+
+# A directory that the user does not come to.
+mkdir -m 700 "$work/root"
+begin --state-dir "$work/root/state" -- sh "$work/setpriv.sh" "$fault" never 0 \
+    stay
+barred() {
+    said | grep -q "uid $uid (nobody), which may not pass through $work/root \
+(mode 0700), where its state directory lies: start heapwire-run with another"
+}
+check
+wait_for 8 barred || fault "not said: $(cat "$work/err")"
+end
+finish_test
