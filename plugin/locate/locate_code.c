@@ -212,7 +212,7 @@ see_x86(struct locate_work *work, const struct piece *piece)
 
 /* --- arm64 --- */
 
-enum { REGISTERS = 32, MOVES_WITHIN = 48, BRANCH_WITHIN = 16 };
+enum { NO_PAGE = 1, REGISTERS = 32, MOVES_WITHIN = 48, BRANCH_WITHIN = 16 };
 
 static uint64_t
 sign_extend(uint64_t value, unsigned bits)
@@ -280,9 +280,11 @@ follow_arm(struct locate_work *work, const struct piece *piece, size_t at,
 static void
 see_arm(struct locate_work *work, const struct piece *piece)
 {
-    uint64_t pages[REGISTERS] = {0}; /* 0: it holds none that we know */
+    uint64_t pages[REGISTERS];
     size_t i = piece->begin;
 
+    for (size_t k = 0; k < REGISTERS; k++)
+        pages[k] = NO_PAGE;
     for (i += -(piece->address + i) % 4; i < piece->end && i + 4 <= piece->size;
          i += 4) {
         uint32_t w = load32(piece->bytes + i), reg = w % REGISTERS, what;
@@ -307,7 +309,7 @@ see_arm(struct locate_work *work, const struct piece *piece)
         } else if ((w & 0xff800000) == 0x91000000) { /* add reg, reg, imm */
             address = pages[w >> 5 & 31];
             immediate = w >> 10 & 0xfff;
-            if (address == 0)
+            if (address == NO_PAGE)
                 continue;
             address += w >> 22 & 1 ? immediate << 12 : immediate;
         } else {

@@ -1,0 +1,74 @@
+/*
+ * locate_memory.c - memory.h for the agent: each block is a mapping of its own,
+ * for the malloc around it is the database's, and what is looked at.
+ */
+#include "memory.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HEAD = 16 }; /* the size, before the block */
+
+static void *
+block_of(void *mapping, size_t size)
+{
+    if (mapping == MAP_FAILED)
+        return NULL;
+    memcpy(mapping, &size, sizeof(size));
+    return (char *)mapping + HEAD;
+}
+
+static size_t
+size_of(const void *block)
+{
+    size_t size;
+
+    memcpy(&size, (const char *)block - HEAD, sizeof(size));
+    return size;
+}
+
+void *
+mem_alloc(size_t size)
+{
+    if (size > SIZE_MAX - HEAD)
+        return NULL;
+    size += HEAD;
+    return block_of(mmap(NULL, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                    size);
+}
+
+void *
+mem_alloc_unset(size_t size)
+{
+    return mem_alloc(size);
+}
+
+void *
+mem_zalloc(size_t count, size_t size)
+{
+    size_t bytes;
+
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL
+                                                       : mem_alloc(bytes);
+}
+
+void *
+mem_realloc(void *old, size_t size)
+{
+    if (!old)
+        return mem_alloc(size);
+    if (size > SIZE_MAX - HEAD)
+        return NULL;
+    size += HEAD;
+    return block_of(
+        mremap((char *)old - HEAD, size_of(old), size, MREMAP_MAYMOVE), size);
+}
+
+void
+mem_free(void *block)
+{
+    if (block)
+        munmap((char *)block - HEAD, size_of(block));
+}
