@@ -45,7 +45,11 @@ death_describe(const struct death *death, char *out, size_t size)
     uint64_t kills = death->oom_after.value - death->oom_before.value;
     size_t used;
 
-    if (death->unknown)
+    if (death->unknown && death->attached)
+        snprintf(out, size,
+                 "ended; how is not known, for heapwire-run was attached to "
+                 "it and is not its parent");
+    else if (death->unknown)
         snprintf(out, size,
                  "ended, and another took its place; how it ended is not "
                  "known, for its parent is not heapwire-run");
@@ -98,6 +102,8 @@ death_format(const struct death *death, struct buffer *out)
                   death->unknown ? 1 : death->code, death->asked);
     if (death->restarted)
         buffer_text(out, "restarted=1 ");
+    if (death->attached)
+        buffer_text(out, "attached=1 ");
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
     buffer_text(out, "program=");
@@ -134,7 +140,7 @@ take_number(struct span word, const char *key, int64_t *out)
 
 struct numbers {
     int64_t at, started, pid, status, signal, asked, before, after, unknown,
-        restarted;
+        restarted, attached;
 };
 
 static void
@@ -152,7 +158,8 @@ take_word(struct span word, struct numbers *n)
                 {"oom_before", &n->before},
                 {"oom_after", &n->after},
                 {"unknown", &n->unknown},
-                {"restarted", &n->restarted}};
+                {"restarted", &n->restarted},
+                {"attached", &n->attached}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (take_number(word, keys[i].key, keys[i].number))
@@ -184,6 +191,7 @@ make_death(const struct numbers *n, struct death *out)
     out->started_ms = n->started;
     out->pid = (int32_t)n->pid;
     out->unknown = n->unknown == 1;
+    out->attached = n->attached == 1;
     out->signalled = n->signal >= 0;
     if (!out->unknown)
         out->code = (int32_t)(out->signalled ? n->signal : n->status);
@@ -200,7 +208,7 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

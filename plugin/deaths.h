@@ -34,6 +34,7 @@ struct death {
     int64_t started_ms; /* likewise */
     int32_t pid;
     bool unknown; /* how: signalled and code tell nothing */
+    bool attached; /* unknown because heapwire-run was attached to it */
     bool signalled;
     /* Before its main was reached, and it was started again without prof:true
      * and what heapwire-run had preloaded for it. */

@@ -12,6 +12,7 @@
 
 #include "errors.h"
 #include "files.h"
+#include "own_file.h"
 
 #define LOCK_NAME "heapwired.lock"
 
@@ -199,6 +200,17 @@ state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 out:
     state_dir_close(&opened);
     return -1;
+}
+
+bool
+state_dir_is_served(const char *path)
+{
+    int fd = own_file_open(path, LOCK_NAME, O_RDWR);
+    bool served =
+        fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    fd_close(fd);
+    return served;
 }
 
 void

@@ -26,6 +26,9 @@ int state_dir_make(const char *path, struct error *err);
 /* Creates what is missing.  *busy when another heapwired has the lock. */
 int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);
+/* Whether a heapwired has the lock now. */
+bool state_dir_is_served(const char *path);
+
 void state_dir_close(struct state_dir *dir);
 
 #endif

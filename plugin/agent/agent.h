@@ -20,7 +20,6 @@
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     AGENT_STACK_BYTES = 512 * 1024,
-    AGENT_SETTINGS_MAX = 16384,
     /* A process that daemonises: how long its parent may take to leave. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,

@@ -59,6 +59,7 @@ enum {
     AGENT_PROTOCOL = 2, /* raised by what an older end would misread */
     AGENT_NAME_MAX = 64,
     AGENT_PATH_MAX = 1024,
+    AGENT_SETTINGS_MAX = 16384,
     AGENT_TEXT_MAX = 256,
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,

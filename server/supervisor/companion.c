@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -283,4 +284,25 @@ companion_ended(struct companion *companion, int status)
     } else {
         plan_restart(companion, what);
     }
+}
+
+void
+companion_stop(struct companion *companion)
+{
+    static const struct timespec step = {0, STOP_STEP_MS * 1000000L};
+    uint64_t until = clock_ms() + STOP_MS;
+    int status;
+
+    if (companion->pid == 0)
+        return;
+    kill(companion->pid, SIGTERM);
+    while (waitpid(companion->pid, &status, WNOHANG) == 0) {
+        if (clock_ms() >= until) {
+            kill(companion->pid, SIGKILL);
+            waitpid(companion->pid, &status, 0);
+            break;
+        }
+        nanosleep(&step, NULL);
+    }
+    companion->pid = 0;
 }

@@ -21,7 +21,9 @@ struct plan;
 enum {
     PAUSE_MIN_MS = 1000,
     PAUSE_MAX_MS = 60 * 1000,
-    RAN_WELL_MS = 300 * 1000,   /* then the pauses begin anew */
+    RAN_WELL_MS = 300 * 1000, /* then the pauses begin anew */
+    STOP_MS = 5000,           /* from SIGTERM to SIGKILL */
+    STOP_STEP_MS = 20,
     PREDECESSOR_MS = 15 * 1000, /* that it gets to end */
     PREDECESSOR_STEP_MS = 50,
     ELDER_STEP_MS = 250, /* between looks whether it has ended */
@@ -68,5 +70,8 @@ void companion_tell(struct companion *companion, uid_t uid, pid_t pid);
 
 /* It has ended with this wait status. */
 void companion_ended(struct companion *companion, int status);
+
+/* Ends it, by force if it takes too long. */
+void companion_stop(struct companion *companion);
 
 #endif

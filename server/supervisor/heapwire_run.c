@@ -16,6 +16,8 @@
 
 #include "agent_protocol.h"
 #include "allocators.h"
+#include "attach.h"
+#include "buffer.h"
 #include "companion.h"
 #include "environment.h"
 #include "errors.h"
@@ -33,7 +35,7 @@ struct run {
     /* plain: the database's without what may keep it from starting. */
     struct environment database, plain, heapwired;
     struct start_watch start;
-    char *program, *exe;
+    char *program, *exe, *user;
     struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
@@ -393,6 +395,95 @@ prepare(struct run *run, char **envp)
     return 0;
 }
 
+/* ---- a database that runs already ---- */
+
+/* heapwired is to be of the database's user, as the state directory is. */
+static void
+follow_user(struct run *run, const struct target *target)
+{
+    struct passwd *user;
+
+    if (run->options.given[SETTING_USER] || target->uid == geteuid())
+        return;
+    user = getpwuid(target->uid); /* NOLINT: one thread */
+    if (user)
+        run->options.given[SETTING_USER] = run->user =
+            mem_strdup(user->pw_name);
+    else
+        say("the database's user has no name here",
+            ": name with --user one that may use its state directory");
+}
+
+/* The agent's settings: as heapwire-run gives them to a database it starts. */
+static int
+plan_settings(const struct run *run, struct buffer *out, struct error *err)
+{
+    char *const *value = run->options.value;
+
+    buffer_format(out, AGENT_ENV_STATE "=%s\n", value[SETTING_STATE_DIR]);
+    if (out->failed)
+        error_memory(err, "the agent's settings");
+    return out->failed ? -1 : 0;
+}
+
+static int
+refuse(const struct error *err)
+{
+    say(err->text, "; nothing was attached");
+    return err->code == ER_UNKNOWN ? EX_TEMPFAIL : EX_CONFIG;
+}
+
+static int
+plan_attached(struct run *run, struct attach *attach, struct buffer *settings,
+              struct error *err)
+{
+    attach->plan = &run->plan;
+    attach->library = run->library;
+    if (plan_settings(run, settings, err) != 0 || plan_heartbeat(run, err) != 0)
+        return -1;
+    attach->settings = settings->data;
+    plan_heapwired(run);
+    return 0;
+}
+
+static int
+run_attached(struct run *run, char **envp)
+{
+    const struct options *options = &run->options;
+    struct attach attach = {.pidfd = -1};
+    enum check_result checked;
+    struct buffer settings;
+    struct error err = {0};
+    int rc;
+
+    buffer_init(&settings, AGENT_SETTINGS_MAX);
+    if (environment_init(&run->heapwired, envp, &err) != 0 ||
+        find_parts(run, &err) != 0 ||
+        target_check(&attach.target, (pid_t)options->attach, options->force,
+                     &err) != 0)
+        return refuse(&err);
+    environment_clean(&run->heapwired);
+    follow_user(run, &attach.target);
+    checked = options_check(&run->options, run->heapwired_path,
+                            run->heapwired.list, &err);
+    if (checked == CHECK_REFUSED)
+        error_set(&err, ER_WRONG_VALUE, "the configuration is wrong");
+    rc = checked == CHECK_GOOD ? plan_attached(run, &attach, &settings, &err)
+                               : -1;
+    if (rc == 0 && options->dry_run)
+        rc = attach_try(&attach, &err);
+    else if (rc == 0 && (rc = state_dir_make(run->plan.state_dir, &err)) == 0)
+        rc = attach_start(&attach, &err);
+    if (rc != 0) {
+        rc = refuse(&err);
+    } else if (!options->dry_run) {
+        say_places(run);
+        rc = attach_stay(&attach);
+    }
+    buffer_fini(&settings);
+    return rc;
+}
+
 int
 main(int argc, char **argv, char **envp)
 {
@@ -402,10 +493,12 @@ main(int argc, char **argv, char **envp)
 
     if (parsed != OPTIONS_RUN)
         return parsed == OPTIONS_DONE ? EX_OK : EX_USAGE;
-    status = prepare(&run, envp);
-    if (status == 0)
+    status =
+        run.options.attach ? run_attached(&run, envp) : prepare(&run, envp);
+    if (status == 0 && !run.options.attach)
         status = run.options.explain ? explain(&run) : supervise(&run.plan);
     allocators_fini(&run.allocators);
+    mem_free(run.user);
     mem_free(run.program);
     mem_free(run.exe);
     environment_fini(&run.database);

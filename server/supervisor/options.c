@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,8 +79,10 @@ static void
 print_help(void)
 {
     printf("usage: heapwire-run [OPTION...] -- COMMAND [ARGUMENT...]\n"
+           "       heapwire-run [OPTION...] --attach PID [--dry-run] "
+           "[--force]\n"
            "Runs a database with heapwire's agent in it and heapwired beside "
-           "it.\n\n");
+           "it,\nor puts both into and beside one that runs already.\n\n");
     for (int i = 0; i < SETTINGS; i++) {
         char left[40];
 
@@ -88,18 +92,65 @@ print_help(void)
     }
     printf("  %-26s %s\n", "--explain",
            "say what was found and would be done, and start nothing");
+    printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n", "--attach PID",
+           "the process that runs already; SIGTERM takes heapwire out of it",
+           "--dry-run", "of --attach: only looks, and says what it would do",
+           "--force", "of --attach: even if it has a seccomp filter");
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text", "--version",
            "the version");
+}
+
+static bool
+take_pid(struct options *options, const char *text)
+{
+    char *end;
+
+    errno = 0;
+    options->attach = strtol(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno &&
+        options->attach > 0 && options->attach <= INT_MAX)
+        return true;
+    fprintf(stderr, "heapwire-run: --attach wants a process id, not '%s'\n",
+            text);
+    return false;
+}
+
+/* A command, or a process. */
+static bool
+is_whole(const struct options *options, bool command)
+{
+    const char *wrong = NULL;
+
+    if (!options->attach && (options->dry_run || options->force))
+        wrong = "--dry-run and --force belong to --attach";
+    else if (options->attach && command)
+        wrong = "either a command or --attach";
+    else if (!options->attach && !command)
+        wrong = "no command given";
+    if (wrong)
+        fprintf(stderr, "heapwire-run: %s; try --help\n", wrong);
+    return !wrong;
 }
 
 enum options_result
 options_parse(struct options *options, int argc, char **argv)
 {
-    enum { HELP = SETTINGS, VERSION, EXPLAIN, LONG_OPTIONS };
+    enum {
+        HELP = SETTINGS,
+        VERSION,
+        EXPLAIN,
+        ATTACH,
+        DRY_RUN,
+        FORCE,
+        LONG_OPTIONS
+    };
     struct option longs[LONG_OPTIONS + 1] = {
         [HELP] = {"help", no_argument, NULL, HELP},
         [VERSION] = {"version", no_argument, NULL, VERSION},
         [EXPLAIN] = {"explain", no_argument, NULL, EXPLAIN},
+        [ATTACH] = {"attach", required_argument, NULL, ATTACH},
+        [DRY_RUN] = {"dry-run", no_argument, NULL, DRY_RUN},
+        [FORCE] = {"force", no_argument, NULL, FORCE},
     };
     int which;
 
@@ -117,19 +168,22 @@ options_parse(struct options *options, int argc, char **argv)
             printf("heapwire-run %s\n", HW_VERSION);
             return OPTIONS_DONE;
         }
-        if (which == EXPLAIN) {
+        if (which == EXPLAIN)
             options->explain = true;
-            continue;
-        }
-        if (which < 0 || which >= SETTINGS)
+        else if (which == DRY_RUN)
+            options->dry_run = true;
+        else if (which == FORCE)
+            options->force = true;
+        else if (which == ATTACH && !take_pid(options, optarg))
+            return OPTIONS_WRONG;
+        else if (which < 0)
             return OPTIONS_WRONG; /* getopt has said why */
-        options->given[which] = optarg;
+        else if (which < SETTINGS)
+            options->given[which] = optarg;
     }
-    if (optind >= argc) {
-        fprintf(stderr, "heapwire-run: no command given; try --help\n");
+    if (!is_whole(options, optind < argc))
         return OPTIONS_WRONG;
-    }
-    options->command = argv + optind;
+    options->command = optind < argc ? argv + optind : NULL;
     return OPTIONS_RUN;
 }
 

@@ -41,8 +41,10 @@ enum { OPTIONS_ARGV = 2 * SETTINGS + 3 };
 struct options {
     const char *given[SETTINGS]; /* from the command line; NULL when not */
     char *value[SETTINGS];       /* effective; "" when unset; ours to free */
-    char **command;              /* borrowed from argv */
-    bool explain;                /* say what would be done, and start nothing */
+    char **command;              /* borrowed from argv; NULL: attach */
+    long attach;                 /* to this process; 0: a command is run */
+    bool dry_run, force;         /* of attach */
+    bool explain;                /* say what would be done, start nothing */
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };

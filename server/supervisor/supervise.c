@@ -29,7 +29,6 @@
 #include "state_dir_user.h"
 
 enum {
-    STOP_MS = 5000,   /* heapwired's, from SIGTERM to SIGKILL */
     SETTLE_MS = 1000, /* for what is left to become a daemon or end */
     SETTLE_STEP_MS = 20,
     /* What ends sooner has failed to start: there is no evidence to keep, and
@@ -375,27 +374,6 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
         s->over = true;
 }
 
-static void
-stop_companion(struct supervisor *s)
-{
-    struct companion *companion = &s->companion;
-    uint64_t until = clock_ms() + STOP_MS;
-    int status;
-
-    if (companion->pid == 0)
-        return;
-    kill(companion->pid, SIGTERM);
-    while (waitpid(companion->pid, &status, WNOHANG) == 0) {
-        if (clock_ms() >= until) {
-            kill(companion->pid, SIGKILL);
-            waitpid(companion->pid, &status, 0);
-            break;
-        }
-        sleep_ms(SETTLE_STEP_MS);
-    }
-    companion->pid = 0;
-}
-
 /* Whether heapwired is to serve on what is known of the database. */
 static bool
 is_to_linger(const struct supervisor *s)
@@ -491,7 +469,7 @@ supervise(const struct plan *plan)
         if (is_to_linger(&s))
             lock = linger(&s);
     }
-    stop_companion(&s);
+    companion_stop(&s.companion);
     s.save_ms = 0;
     save_death(&s);
     fd_close(lock);

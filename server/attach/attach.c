@@ -1,0 +1,333 @@
+/* attach.c - see attach.h. */
+#include "attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "clock.h"
+#include "companion.h"
+#include "deaths.h"
+#include "errors.h"
+#include "files.h"
+#include "inject.h"
+#include "linger.h"
+#include "own_file.h"
+#include "process_memory.h"
+#include "state_dir.h"
+#include "supervise.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+enum { LINGER_STEP_MS = 250 };
+
+struct stay {
+    struct attach *attach;
+    struct companion companion;
+    struct death death;
+    struct cgroup_place place;
+    bool placed, ended, told;
+    int lock;          /* while we linger; -1 */
+    uint64_t until_ms; /* of that */
+};
+
+static void
+block_signals(void)
+{
+    static const int fatal[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                SIGABRT, SIGTRAP, SIGSYS};
+    struct sigaction child = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        sigdelset(&set, fatal[i]);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    sigaction(SIGCHLD, &child, NULL);
+}
+
+/* ---- an agent that is there already ---- */
+
+/* Which process serves in the state directory; 0: none. */
+static pid_t
+served_by(const char *state_dir)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
+    pid_t pid = 0;
+
+    if (fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK)
+        pid = whole.l_pid;
+    fd_close(fd);
+    return pid;
+}
+
+/* What was left behind by a heapwire-run that was killed is taken over. */
+static int
+check_agent(struct attach *attach, struct error *err)
+{
+    const char *dir = attach->plan->state_dir;
+    pid_t pid = attach->target.pid;
+
+    if (!attach->target.has_agent)
+        return 0;
+    if (served_by(dir) != pid) {
+        error_set(err, ER_WRONG_VALUE,
+                  "process %d has an agent, and its state directory is not %s "
+                  "(--node-id, --state-dir)",
+                  (int)pid, dir);
+        return -1;
+    }
+    if (state_dir_is_served(dir) && !linger_end_of(dir)) {
+        error_set(err, ER_WRONG_VALUE,
+                  "process %d is served by another heapwire-run", (int)pid);
+        return -1;
+    }
+    attach->took = true;
+    return 0;
+}
+
+/* ---- in and out ---- */
+
+static struct injection
+injection_of(const struct attach *attach, const char *settings)
+{
+    return (struct injection){.target = &attach->target,
+                              .library = attach->library,
+                              .settings = settings};
+}
+
+int
+attach_try(struct attach *attach, struct error *err)
+{
+    struct injection injection = injection_of(attach, attach->settings);
+
+    injection.dry = true;
+    if (target_sees(&attach->target, attach->library, err) != 0 ||
+        check_agent(attach, err) != 0)
+        return -1;
+    if (attach->took) {
+        fprintf(stderr,
+                "heapwire-run: dry run: process %d (%s) has its agent "
+                "already\n",
+                (int)attach->target.pid, attach->target.exe);
+        return 0;
+    }
+    if (inject(&injection, err) != 0)
+        return -1;
+    fprintf(stderr,
+            "heapwire-run: dry run: would load %s into process %d (%s) by its "
+            "thread %s; nothing was touched\n",
+            attach->library, (int)attach->target.pid, attach->target.exe,
+            injection.thread);
+    return 0;
+}
+
+/* The target's user must be able to use it: heapwired runs as that user. */
+static int
+give_directory(const struct attach *attach, struct error *err)
+{
+    const char *dir = attach->plan->state_dir;
+    struct stat st;
+
+    if (geteuid() == 0 && attach->target.uid != 0 && lstat(dir, &st) == 0 &&
+        S_ISDIR(st.st_mode) && st.st_uid == 0 &&
+        lchown(dir, attach->target.uid, (gid_t)-1) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", dir,
+                  (unsigned)attach->target.uid);
+        return -1;
+    }
+    return target_sees(&attach->target, dir, err);
+}
+
+int
+attach_start(struct attach *attach, struct error *err)
+{
+    struct injection injection = injection_of(attach, attach->settings);
+    const struct target *t = &attach->target;
+
+    block_signals();
+    attach->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+    if (attach->pidfd < 0 || !target_is_there(t)) {
+        error_sys(err, ER_UNKNOWN, "cannot watch process %d", (int)t->pid);
+        return -1;
+    }
+    if (target_sees(t, attach->library, err) != 0 ||
+        give_directory(attach, err) != 0 || check_agent(attach, err) != 0)
+        return -1;
+    if (attach->took) {
+        fprintf(stderr, "heapwire-run: process %d (%s) has its agent already\n",
+                (int)t->pid, t->exe);
+        return 0;
+    }
+    if (inject(&injection, err) != 0)
+        return -1;
+    fprintf(stderr,
+            "heapwire-run: attached to process %d (%s) by its thread %s, which "
+            "was kept for %u.%03u ms\n",
+            (int)t->pid, t->exe, injection.thread, injection.stopped_us / 1000,
+            injection.stopped_us % 1000);
+    return 0;
+}
+
+static int
+take_out(struct stay *s)
+{
+    struct injection injection = injection_of(s->attach, NULL);
+    const struct target *t = &s->attach->target;
+    struct error err = {0};
+
+    if (!target_has_agent(t->pid))
+        return EX_OK;
+    if (inject(&injection, &err) != 0) {
+        fprintf(stderr,
+                "heapwire-run: %s; the agent stays in process %d, idle, and "
+                "switches profiling off after guard_timeout (attach again to "
+                "take it out)\n",
+                err.text, (int)t->pid);
+        return EX_TEMPFAIL;
+    }
+    fprintf(stderr, "heapwire-run: detached from process %d\n", (int)t->pid);
+    return EX_OK;
+}
+
+/* ---- its end ---- */
+
+static void
+note_start(struct stay *s)
+{
+    const struct target *t = &s->attach->target;
+    uint64_t hertz = (uint64_t)sysconf(_SC_CLK_TCK);
+    struct timespec up;
+
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    s->death.pid = t->pid;
+    s->death.unknown = s->death.attached = true;
+    s->death.started_ms = clock_wall_ms() -
+                          ((int64_t)up.tv_sec * 1000 + up.tv_nsec / 1000000) +
+                          (int64_t)(t->started_ticks * 1000 / hertz);
+    s->placed = process_memory_place(t->pid, &s->place);
+    s->death.oom_before =
+        process_memory_oom_kills(s->placed ? &s->place : NULL);
+    snprintf(s->death.program, sizeof(s->death.program), "%s", t->exe);
+}
+
+static void
+note_end(struct stay *s)
+{
+    const struct plan *plan = s->attach->plan;
+    struct error err;
+
+    s->ended = true;
+    s->death.at_ms = clock_wall_ms();
+    s->death.oom_after = process_memory_oom_kills(s->placed ? &s->place : NULL);
+    s->until_ms = clock_ms() + plan->linger_ms;
+    if (deaths_append(plan->state_dir, &s->death, &err) != 0)
+        fprintf(stderr, "heapwire-run: %s: its end is not kept\n", err.text);
+    s->lock = linger_begin(plan->state_dir);
+    s->companion.last = true;
+    fprintf(stderr,
+            "heapwire-run: process %d (%s) has ended; how is not known, for it "
+            "was attached to; heapwired serves what is known of it for %llu s "
+            "more (SIGTERM ends that; --linger 0: not at all)\n",
+            (int)s->attach->target.pid, s->attach->target.exe,
+            (unsigned long long)plan->linger_ms / 1000);
+}
+
+static bool
+is_over(const struct stay *s)
+{
+    return s->told ||
+           (s->ended &&
+            (s->lock < 0 || clock_ms() >= s->until_ms ||
+             linger_is_over(s->lock) ||
+             (s->companion.pid == 0 && s->companion.restart_ms == 0)));
+}
+
+static void
+take_signal(struct stay *s, int from)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+
+    while (read(from, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo != SIGCHLD)
+            s->told = true;
+    }
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == s->companion.pid)
+            companion_ended(&s->companion, status);
+    }
+}
+
+static void
+wait_for_events(struct stay *s, int signals)
+{
+    struct pollfd polled[] = {
+        {.fd = signals, .events = POLLIN},
+        {.fd = s->ended ? -1 : s->attach->pidfd, .events = POLLIN},
+    };
+    int timeout_ms = companion_tick(&s->companion);
+
+    if (s->ended && (timeout_ms < 0 || timeout_ms > LINGER_STEP_MS))
+        timeout_ms = LINGER_STEP_MS;
+    if (poll(polled, 2, timeout_ms) <= 0)
+        return;
+    if (polled[0].revents)
+        take_signal(s, signals);
+    if (polled[1].revents && !s->ended)
+        note_end(s);
+}
+
+int
+attach_stay(struct attach *attach)
+{
+    struct stay *s = &(struct stay){.attach = attach, .lock = -1};
+    sigset_t set;
+    int signals, status = EX_OK;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGHUP);
+    signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0) {
+        fprintf(stderr, "heapwire-run: cannot wait for signals: %m\n");
+        take_out(s);
+        return EX_OSERR;
+    }
+    note_start(s);
+    deaths_reserve(attach->plan->state_dir);
+    companion_init(&s->companion, attach->plan);
+    companion_start(&s->companion);
+    while (!is_over(s))
+        wait_for_events(s, signals);
+    if (!s->ended)
+        status = take_out(s);
+    companion_stop(&s->companion);
+    fd_close(s->lock);
+    fd_close(s->companion.line);
+    fd_close(signals);
+    fd_close(attach->pidfd);
+    return status;
+}

@@ -1,0 +1,596 @@
+/* borrow.c - see borrow.h. */
+#include "borrow.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "errors.h"
+
+#ifndef NT_X86_XSTATE
+#define NT_X86_XSTATE 0x202
+#endif
+
+enum {
+    RED_ZONE = 128,
+    STATE_ALIGN = 64,
+    STATE_MIN = 512 + 64,   /* the legacy part, and the header */
+    STATE_WORDS_AT = 464,   /* for software: which parts are in it */
+    FRAME_SIZE = 304 + 128, /* struct ucontext and siginfo, the kernel's */
+    MASK_BYTES = 8,
+    WAIT_STEP_NS = 20 * 1000 * 1000,
+    STEPS_MAX = 500 * 1000,
+    RESTART_SYSCALL = SYS_restart_syscall,
+    /* What an interrupted system call says to the kernel alone. */
+    RESTARTSYS = 512,
+    RESTARTNOINTR = 513,
+    RESTARTNOHAND = 514,
+    RESTART_BLOCK = 516,
+    ALTSTACK_SAME = 0x7fffffff, /* not valid: it stays as it is */
+    FRAME_FLAGS = 1 | 2 | 4     /* extended state; the ss is as it says */
+};
+
+static const uint64_t direction_and_trap = 0x400 | 0x100 | 0x40000;
+
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+static uint64_t
+bit(int signal)
+{
+    return 1ULL << (signal - 1);
+}
+
+/* ---- waiting for it ---- */
+
+enum stop {
+    STOP_CALL,    /* at a system call */
+    STOP_STEP,    /* SIGTRAP after one instruction */
+    STOP_EVENT,   /* by PTRACE_INTERRUPT */
+    STOP_SIGNAL,  /* a signal is about to be delivered */
+    STOP_STOPPED, /* the whole process is */
+    STOP_EXEC,    /* it is another program now */
+    STOP_GONE,
+    STOP_LATE /* it runs */
+};
+
+static bool
+stops_all(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+           signal == SIGTTOU;
+}
+
+static enum stop
+stop_of(int status, int *signal)
+{
+    int event = status >> 16;
+
+    if (!WIFSTOPPED(status))
+        return STOP_GONE;
+    *signal = WSTOPSIG(status);
+    if (event == PTRACE_EVENT_EXEC)
+        return STOP_EXEC;
+    if (event == PTRACE_EVENT_STOP)
+        return stops_all(*signal) ? STOP_STOPPED : STOP_EVENT;
+    if (*signal == (SIGTRAP | 0x80))
+        return STOP_CALL;
+    return STOP_SIGNAL;
+}
+
+/* SIGCHLD, which tells it, is the supervisor's, too: it looks for itself. */
+static enum stop
+await_stop(struct borrowed *b, uint64_t until_ms, int *signal)
+{
+    const struct timespec step = {0, WAIT_STEP_NS};
+    sigset_t child;
+    int status;
+    pid_t pid;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    for (;;) {
+        pid = waitpid(b->sleeper.tid, &status, WNOHANG | __WALL);
+        if (pid > 0) {
+            enum stop stop = stop_of(status, signal);
+
+            b->stopped = stop != STOP_GONE;
+            b->seized = b->seized && b->stopped;
+            return stop;
+        }
+        if (pid < 0 && errno != EINTR) {
+            b->seized = b->stopped = false;
+            return STOP_GONE;
+        }
+        if (clock_ms() >= until_ms)
+            return STOP_LATE;
+        sigtimedwait(&child, NULL, &step);
+    }
+}
+
+static long
+request(struct borrowed *b, int what, uintptr_t data)
+{
+    return ptrace((enum __ptrace_request)what, b->sleeper.tid, NULL,
+                  (void *)data);
+}
+
+static void
+go_on(struct borrowed *b, int how)
+{
+    b->stopped = false;
+    request(b, how, 0);
+}
+
+/* ---- what it was ---- */
+
+static bool
+is_interrupted(const struct borrowed *b)
+{
+    switch (-(int64_t)b->regs.rax) {
+    case EINTR:
+    case RESTARTSYS:
+    case RESTARTNOINTR:
+    case RESTARTNOHAND:
+    case RESTART_BLOCK:
+        break;
+    default:
+        return false; /* it has just come back by itself */
+    }
+    return (long)b->regs.orig_rax == b->sleeper.number &&
+           b->regs.rip == b->sleeper.code && b->regs.rsp == b->sleeper.stack;
+}
+
+static int
+save(struct borrowed *b)
+{
+    struct iovec state = {b->state, sizeof(b->state)};
+
+    if (request(b, PTRACE_GETREGS, (uintptr_t)&b->regs) != 0 ||
+        ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES,
+               &b->mask) != 0 ||
+        ptrace(PTRACE_GETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE,
+               &state) != 0)
+        return -1;
+    b->state_size = state.iov_len;
+    if (b->state_size < STATE_MIN || b->state_size >= sizeof(b->state)) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    return 0;
+}
+
+/* The kernel has the sleep begin anew: less what is over of it. */
+static void
+shorten(struct borrowed *b)
+{
+    uint64_t over;
+
+    if (b->sleeper.timeout_ms <= 0)
+        return;
+    over = clock_ms() - b->sleeper.slept_at_ms;
+    b->regs.r10 = over < (uint64_t)b->sleeper.timeout_ms
+                      ? (uint64_t)b->sleeper.timeout_ms - over + 1
+                      : 0;
+}
+
+/* Whether the program is to hear of a signal, which ended its sleep. */
+static bool
+has_signal(const struct borrowed *b)
+{
+    unsigned long long pending = 0, mask;
+    char path[64], line[256];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)b->remote->pid,
+             (int)b->sleeper.tid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
+            sscanf(line, "ShdPnd: %llx", &mask) == 1)
+            pending |= mask;
+    }
+    if (f)
+        fclose(f);
+    return (pending & ~b->mask) != 0;
+}
+
+/* A system call that was told of a signal where there was none: an epoll, or a
+ * wait for a socket that has a timeout. */
+static bool
+is_told_wrongly(const struct borrowed *b)
+{
+    return -(int64_t)b->regs.rax == EINTR && !has_signal(b) &&
+           (is_interrupted(b) || b->regs.orig_rax == SYS_epoll_wait ||
+            b->regs.orig_rax == SYS_epoll_pwait);
+}
+
+/* The program makes its system call anew. */
+static void
+call_again(struct borrowed *b)
+{
+    if (is_interrupted(b))
+        shorten(b);
+    b->regs.rax = b->regs.orig_rax;
+    b->regs.rip -= 2;
+    b->regs.orig_rax = UINT64_MAX;
+}
+
+static void
+put_back(struct borrowed *b, const struct user_regs_struct *regs)
+{
+    struct iovec state = {b->state, b->state_size};
+
+    ptrace(PTRACE_SETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE, &state);
+    ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES, &b->mask);
+    request(b, PTRACE_SETREGS, (uintptr_t)regs);
+}
+
+/* From a stop on its way back to the program, where the kernel itself lets most
+ * system calls begin anew. */
+static void
+restore_there(struct borrowed *b)
+{
+    if (is_told_wrongly(b))
+        call_again(b);
+    put_back(b, &b->regs);
+}
+
+/* From the entry of rt_sigreturn, in whose place the kernel is given the sleep
+ * itself: there is no moment in which our end would do harm. */
+static void
+restore_instead(struct borrowed *b)
+{
+    struct user_regs_struct regs;
+
+    if (is_told_wrongly(b))
+        call_again(b);
+    regs = b->regs;
+    switch (-(int64_t)regs.rax) {
+    case RESTART_BLOCK:
+        if (b->forgetful)
+            return; /* rt_sigreturn then: EINTR */
+        regs.orig_rax = RESTART_SYSCALL;
+        break;
+    case RESTARTSYS:
+    case RESTARTNOINTR:
+    case RESTARTNOHAND:
+        break;
+    default:
+        regs.orig_rax = UINT64_MAX; /* none */
+    }
+    if (regs.orig_rax != UINT64_MAX)
+        regs.rax = (uint64_t)-ENOSYS;
+    put_back(b, &regs);
+}
+
+static void
+let_go(struct borrowed *b, int signal)
+{
+    if (!b->seized)
+        return;
+    if (!b->stopped) {
+        int other;
+
+        request(b, PTRACE_INTERRUPT, 0);
+        await_stop(b, clock_ms() + BORROW_STOP_MS, &other);
+    }
+    if (b->stopped)
+        request(b, PTRACE_DETACH, (uintptr_t)signal);
+    b->seized = b->stopped = false;
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        if (b->kept & bit(i))
+            syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, i);
+    }
+    b->kept = 0;
+}
+
+/* ---- the frame ---- */
+
+static int
+put_state(struct borrowed *b, uint64_t at)
+{
+    const uint32_t end = FP_XSTATE_MAGIC2;
+    struct _fpx_sw_bytes words = {
+        .magic1 = FP_XSTATE_MAGIC1,
+        .extended_size = (uint32_t)b->state_size + sizeof(end),
+        .xstate_size = (uint32_t)b->state_size,
+    };
+    unsigned char copy[BORROW_STATE_MAX];
+
+    memcpy(copy, b->state, b->state_size);
+    memcpy(&words.xstate_bv, copy + STATE_WORDS_AT, sizeof(words.xstate_bv));
+    memcpy(copy + STATE_WORDS_AT, &words, sizeof(words));
+    if (remote_write(b->remote, at, copy, b->state_size) != 0)
+        return -1;
+    return remote_write(b->remote, at + b->state_size, &end, sizeof(end));
+}
+
+/* What rt_sigreturn is to make of the thread if we are no more: it sleeps anew,
+ * or hears of a signal. */
+static void
+fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
+{
+    const struct user_regs_struct *r = &b->regs;
+    bool again = -(int64_t)r->rax != RESTART_BLOCK;
+    const greg_t registers[] = {
+        [REG_R8] = (greg_t)r->r8,
+        [REG_R9] = (greg_t)r->r9,
+        [REG_R10] = (greg_t)r->r10,
+        [REG_R11] = (greg_t)r->r11,
+        [REG_R12] = (greg_t)r->r12,
+        [REG_R13] = (greg_t)r->r13,
+        [REG_R14] = (greg_t)r->r14,
+        [REG_R15] = (greg_t)r->r15,
+        [REG_RDI] = (greg_t)r->rdi,
+        [REG_RSI] = (greg_t)r->rsi,
+        [REG_RBP] = (greg_t)r->rbp,
+        [REG_RBX] = (greg_t)r->rbx,
+        [REG_RDX] = (greg_t)r->rdx,
+        [REG_RCX] = (greg_t)r->rcx,
+        [REG_RSP] = (greg_t)r->rsp,
+        [REG_EFL] = (greg_t)r->eflags,
+        [REG_RAX] = again ? (greg_t)r->orig_rax : -EINTR,
+        [REG_RIP] = (greg_t)(again ? r->rip - 2 : r->rip),
+        [REG_CSGSFS] =
+            (greg_t)(r->cs | r->gs << 16 | r->fs << 32 | r->ss << 48),
+    };
+
+    memset(out, 0, sizeof(*out));
+    out->uc_flags = FRAME_FLAGS;
+    out->uc_stack.ss_flags = ALTSTACK_SAME;
+    memcpy(out->uc_mcontext.gregs, registers, sizeof(registers));
+    memcpy(&out->uc_mcontext.fpregs, &state, sizeof(state));
+    memcpy(&out->uc_sigmask, &b->mask, sizeof(b->mask));
+}
+
+/* Below the text that was put there. */
+static int
+put_frame(struct borrowed *b)
+{
+    uint64_t state = (b->text - b->state_size - sizeof(uint32_t)) &
+                     ~(uint64_t)(STATE_ALIGN - 1);
+    ucontext_t context;
+
+    b->frame = (state - FRAME_SIZE) & ~(uint64_t)15;
+    fill_context(b, state, &context);
+    if (put_state(b, state) != 0 ||
+        remote_write(b->remote, b->frame, &context,
+                     offsetof(ucontext_t, uc_sigmask) + MASK_BYTES) != 0)
+        return -1;
+    return remote_write(b->remote, b->frame - sizeof(uint64_t),
+                        &b->places->restorer, sizeof(uint64_t));
+}
+
+int
+borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
+           struct error *err)
+{
+    uint64_t top = b->regs.rsp - RED_ZONE;
+
+    if (size > BORROW_TEXT_MAX || b->text - size < top - BORROW_TEXT_MAX) {
+        error_set(err, ER_UNKNOWN, "what is to be told it is too long");
+        return -1;
+    }
+    b->text = (b->text - size) & ~(uint64_t)15;
+    if (remote_write(b->remote, b->text, data, size) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot write to its stack");
+        return -1;
+    }
+    *at = b->text;
+    return 0;
+}
+
+/* ---- the call ---- */
+
+static int
+enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
+{
+    struct user_regs_struct regs = b->regs;
+    uint64_t blocked = UINT64_MAX;
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        blocked &= ~bit(faults[i]);
+    if (put_frame(b) != 0)
+        return -1;
+    regs.rip = function;
+    regs.rdi = first;
+    regs.rsi = second;
+    regs.rsp = b->frame - sizeof(uint64_t);
+    regs.rax = 0;
+    regs.orig_rax = UINT64_MAX; /* no system call is to begin anew */
+    regs.eflags &= ~direction_and_trap;
+    if (request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
+        return -1;
+    b->returned = false;
+    return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES,
+                  &blocked) == 0
+               ? 0
+               : -1;
+}
+
+/* A signal of the call's own, or one that nothing can keep away. */
+static bool
+is_fault(struct borrowed *b, int signal)
+{
+    siginfo_t info;
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        if (faults[i] == signal)
+            return request(b, PTRACE_GETSIGINFO, (uintptr_t)&info) == 0 &&
+                   info.si_code > 0;
+    }
+    return false;
+}
+
+/* At a system call: whether it is the last.  Some of them leave their own word
+ * where the kernel keeps how an interrupted one goes on. */
+static bool
+is_return(struct borrowed *b)
+{
+    struct user_regs_struct regs;
+
+    if (request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+        return false;
+    if (regs.orig_rax == SYS_nanosleep || regs.orig_rax == SYS_clock_nanosleep)
+        b->forgetful = true;
+    return regs.orig_rax == SYS_rt_sigreturn && regs.rsp == b->frame;
+}
+
+/* Instruction by instruction, until it returns. */
+static bool
+step(struct borrowed *b, uint64_t *result)
+{
+    struct user_regs_struct regs;
+    int signal;
+
+    for (int i = 0; i < STEPS_MAX; i++) {
+        go_on(b, PTRACE_SINGLESTEP);
+        if (await_stop(b, clock_ms() + BORROW_STOP_MS, &signal) !=
+                STOP_SIGNAL ||
+            signal != SIGTRAP ||
+            request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+            return false;
+        if (regs.rip == b->places->restorer && regs.rsp == b->frame) {
+            *result = regs.rax;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the call does until it returns: NULL, or what came between. */
+static const char *
+follow(struct borrowed *b)
+{
+    uint64_t until_ms = clock_ms() + BORROW_CALL_MS;
+    int signal;
+
+    go_on(b, PTRACE_SYSCALL);
+    for (;;) {
+        switch (await_stop(b, until_ms, &signal)) {
+        case STOP_CALL:
+            b->returned = is_return(b);
+            if (b->returned)
+                return NULL;
+            break;
+        case STOP_STOPPED: /* until it is continued */
+            b->stopped = false;
+            request(b, PTRACE_LISTEN, 0);
+            until_ms = clock_ms() + BORROW_CALL_MS;
+            continue;
+        case STOP_SIGNAL:
+            if (is_fault(b, signal)) {
+                restore_there(b);
+                let_go(b, 0);
+                return "faulted; the thread goes on as if it had not been made";
+            }
+            b->kept |= bit(signal);
+            break;
+        case STOP_EVENT:
+        case STOP_STEP:
+            break;
+        case STOP_EXEC:
+            let_go(b, 0);
+            return "was ended by another thread's exec";
+        case STOP_GONE:
+            return "was ended by the end of the process";
+        case STOP_LATE:
+            let_go(b, 0);
+            return "takes more than 5 s, most likely for a lock that another "
+                   "thread holds: it goes on by itself, and returns as a "
+                   "signal handler does";
+        }
+        go_on(b, PTRACE_SYSCALL);
+    }
+}
+
+int
+borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
+            uint64_t second, uint64_t *result, struct error *err)
+{
+    const char *why = NULL;
+
+    if (enter(b, function, first, second) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make it call");
+        borrow_end(b);
+        return -1;
+    }
+    if (result && !step(b, result))
+        why = "could not be followed";
+    else
+        why = follow(b);
+    if (!why)
+        return 0;
+    error_set(err, ER_UNKNOWN, "the call in thread %s (%d) %s", b->sleeper.name,
+              (int)b->sleeper.tid, why);
+    let_go(b, 0);
+    return -1;
+}
+
+int
+borrow_begin(struct borrowed *b, const struct remote *remote,
+             const struct landmarks *places, const struct sleeper *sleeper,
+             struct error *err)
+{
+    const char *why = "it has just woken up";
+    int signal = 0;
+
+    memset(b, 0, sizeof(*b));
+    b->remote = remote;
+    b->places = places;
+    b->sleeper = *sleeper;
+    if (request(b, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) !=
+        0) {
+        error_sys(err, ER_UNKNOWN, "cannot trace thread %d", sleeper->tid);
+        return errno == ESRCH ? 1 : -1;
+    }
+    b->seized = true;
+    request(b, PTRACE_INTERRUPT, 0);
+    switch (await_stop(b, clock_ms() + BORROW_STOP_MS, &signal)) {
+    case STOP_EVENT:
+        signal = 0;
+        break;
+    case STOP_SIGNAL:
+        why = "a signal has just come";
+        goto out;
+    default:
+        why = "it does not stop";
+        signal = 0;
+        goto out;
+    }
+    if (save(b) != 0) {
+        why = "its registers cannot be read";
+        goto out;
+    }
+    b->text = b->regs.rsp - RED_ZONE;
+    if (is_interrupted(b) && sleeper_is_fit(remote, places, sleeper, &why))
+        return 0;
+    restore_there(b);
+out:
+    let_go(b, signal);
+    error_set(err, ER_UNKNOWN, "thread %s (%d): %s", sleeper->name,
+              (int)sleeper->tid, why);
+    return 1;
+}
+
+void
+borrow_end(struct borrowed *b)
+{
+    if (!b->seized)
+        return;
+    if (b->returned)
+        restore_instead(b);
+    else
+        restore_there(b);
+    let_go(b, 0);
+}

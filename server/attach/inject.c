@@ -1,0 +1,260 @@
+/* inject.c - see inject.h. */
+#include "inject.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "borrow.h"
+#include "clock.h"
+#include "errors.h"
+#include "memory.h"
+#include "remote.h"
+#include "sleeper.h"
+#include "target.h"
+
+#define LIBRARY "libheapwire.so"
+#define CALL    "heapwire_borrowed"
+
+enum { LOADER_TEXT_MAX = 300, LIBC_DLOPEN = 0x80000000 };
+
+struct work {
+    struct injection *injection;
+    struct remote remote;
+    struct landmarks places;
+    struct borrowed borrowed;
+    uint64_t dlopen, dlerror, call;
+    int mode;
+};
+
+/* ---- what is there ---- */
+
+static void
+find_loader(struct work *w)
+{
+    const struct remote *r = &w->remote;
+    const struct mapping *libdl = remote_object(r, "libdl");
+
+    w->dlopen = remote_symbol(r, w->places.libc, "dlopen", 0);
+    w->dlerror = remote_symbol(r, w->places.libc, "dlerror", 0);
+    w->mode = RTLD_NOW;
+    if (w->dlopen == 0 && libdl) { /* before 2.34 */
+        w->dlopen = remote_symbol(r, libdl, "dlopen", 0);
+        w->dlerror = remote_symbol(r, libdl, "dlerror", 0);
+    }
+    if (w->dlopen == 0) {
+        w->dlopen = remote_symbol(r, w->places.libc, "__libc_dlopen_mode", 0);
+        w->mode = (int)(RTLD_NOW | LIBC_DLOPEN);
+    }
+}
+
+/* Which of our functions is to be called, where the library is loaded. */
+static int
+find_call(struct work *w, struct error *err)
+{
+    const struct mapping *library = remote_object(&w->remote, LIBRARY);
+
+    w->call = library ? remote_symbol(&w->remote, library, CALL, 0) : 0;
+    if (!library || w->call != 0)
+        return 0;
+    error_set(err, ER_WRONG_VALUE,
+              "process %d has a %s that cannot be attached to: it is older, "
+              "and stays until the process ends",
+              (int)w->remote.pid, library->path);
+    return -1;
+}
+
+static int
+find_places(struct work *w, struct error *err)
+{
+    /* mov $15, %rax; syscall */
+    static const unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
+                                             0,    0,    0x0f, 0x05};
+    const struct remote *r = &w->remote;
+    struct landmarks *p = &w->places;
+
+    p->libc = remote_object(r, "libc.so.6");
+    if (!p->libc)
+        p->libc = remote_object(r, "libc-2.");
+    p->loader = remote_object(r, "ld-linux-x86-64.so.2");
+    if (!p->loader)
+        p->loader = remote_object(r, "ld-2.");
+    if (remote_object(r, "ld-musl") || remote_object(r, "libc.musl")) {
+        error_set(err, ER_WRONG_VALUE,
+                  "process %d runs with musl: only glibc is supported",
+                  (int)r->pid);
+        return -1;
+    }
+    if (!p->libc || !p->loader) {
+        error_set(err, ER_WRONG_VALUE,
+                  "process %d is static: no library can be loaded into it",
+                  (int)r->pid);
+        return -1;
+    }
+    p->restorer = remote_search(r, p->libc, restorer, sizeof(restorer));
+    find_loader(w);
+    if (p->restorer == 0 || w->dlopen == 0) {
+        error_set(err, ER_WRONG_VALUE, "process %d has a libc (%s) without %s",
+                  (int)r->pid, p->libc->path,
+                  w->dlopen == 0 ? "dlopen" : "a return from signals");
+        return -1;
+    }
+    return find_call(w, err);
+}
+
+/* ---- the calls ---- */
+
+/* What the loader says about a library that it has not loaded. */
+static void
+ask_loader(struct work *w, struct error *err)
+{
+    char text[LOADER_TEXT_MAX] = "";
+    uint64_t at = 0;
+
+    if (w->dlerror != 0 &&
+        borrow_call(&w->borrowed, w->dlerror, 0, 0, &at, err) != 0)
+        return;
+    for (size_t i = 0; at != 0 && i < sizeof(text) - 1; i++) {
+        if (remote_read(&w->remote, at + i, text + i, 1) != 0 || !text[i])
+            break;
+    }
+    error_set(err, ER_UNKNOWN, "process %d cannot load %s: %s",
+              (int)w->remote.pid, w->injection->library,
+              *text ? text : "its loader does not say why");
+}
+
+static int
+load(struct work *w, struct error *err)
+{
+    const char *library = w->injection->library;
+    uint64_t path;
+
+    if (w->call != 0)
+        return 0;
+    if (borrow_put(&w->borrowed, library, strlen(library) + 1, &path, err) !=
+            0 ||
+        borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, NULL,
+                    err) != 0 ||
+        remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
+        return -1;
+    if (w->call == 0) {
+        ask_loader(w, err);
+        return -1;
+    }
+    return 0;
+}
+
+static void
+say_failure(const struct injection *i, int error, struct error *err)
+{
+    bool start = i->settings != NULL;
+
+    errno = error;
+    error_sys(err, ER_UNKNOWN, "process %d: the agent does not %s%s",
+              (int)i->target->pid, start ? "start" : "end",
+              error == EBUSY ? ", for another process serves the state "
+                               "directory (--node-id, --state-dir)"
+                             : "");
+}
+
+/* What heapwire_start or heapwire_stop says. */
+static int
+call(struct work *w, struct error *err)
+{
+    const char *settings = w->injection->settings;
+    uint64_t text = 0, at;
+    int32_t result = -1;
+
+    if ((settings && borrow_put(&w->borrowed, settings, strlen(settings) + 1,
+                                &text, err) != 0) ||
+        borrow_put(&w->borrowed, &result, sizeof(result), &at, err) != 0 ||
+        borrow_call(&w->borrowed, w->call, text, at, NULL, err) != 0)
+        return -1;
+    if (remote_read(&w->remote, at, &result, sizeof(result)) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot read what it returned");
+        return -1;
+    }
+    if (result == 0)
+        return 0;
+    say_failure(w->injection, result, err);
+    return -1;
+}
+
+static unsigned
+microseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned)(now.tv_sec * 1000000 + now.tv_nsec / 1000);
+}
+
+static int
+use_thread(struct work *w, const struct sleeper *s, struct error *err)
+{
+    unsigned began = microseconds();
+    int rc;
+
+    snprintf(w->injection->thread, sizeof(w->injection->thread),
+             "%s (%d), which sleeps in %s", s->name, (int)s->tid, s->call);
+    if (w->injection->dry)
+        return 0;
+    rc = borrow_begin(&w->borrowed, &w->remote, &w->places, s, err);
+    if (rc != 0)
+        return rc;
+    rc = load(w, err) == 0 && call(w, err) == 0 ? 0 : -1;
+    borrow_end(&w->borrowed);
+    w->injection->stopped_us = microseconds() - began;
+    return rc;
+}
+
+/* Threads that wait for others only when there has been no better one for a
+ * while. */
+static int
+try_threads(struct work *w, struct error *err)
+{
+    static const struct timespec step = {0, INJECT_STEP_MS * 1000000L};
+    uint64_t began = clock_ms(), now;
+    struct sleeper s;
+    int rc = 1;
+
+    for (;;) {
+        now = clock_ms();
+        if (sleeper_choose(&w->remote, &w->places,
+                           now - began < INJECT_GENTLE_MS
+                               ? SLEEPER_RANK_WAITS - 1
+                               : SLEEPER_RANK_MAX,
+                           &s, err) == 0)
+            rc = use_thread(w, &s, err);
+        if (rc <= 0 || now - began >= INJECT_TRY_MS)
+            return rc;
+        nanosleep(&step, NULL);
+        /* A stack may be new, or a library. */
+        if (remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
+            return -1;
+    }
+}
+
+int
+inject(struct injection *injection, struct error *err)
+{
+    struct work *w = mem_zalloc(1, sizeof(*w));
+    int rc = -1;
+
+    if (!w) {
+        error_memory(err, "the attachment");
+        return -1;
+    }
+    w->injection = injection;
+    if (remote_open(&w->remote, injection->target->pid, err) == 0 &&
+        find_places(w, err) == 0)
+        rc = try_threads(w, err) == 0 ? 0 : -1;
+    if (rc != 0 && !target_is_there(injection->target))
+        error_set(err, ER_UNKNOWN, "process %d has ended",
+                  (int)injection->target->pid);
+    remote_close(&w->remote);
+    mem_free(w);
+    return rc;
+}

@@ -1,0 +1,13 @@
+/* inject_none.c - a machine whose registers inject.c does not know. */
+#include "errors.h"
+#include "inject.h"
+
+int
+inject(struct injection *injection, struct error *err)
+{
+    (void)injection;
+    error_set(err, ER_NOT_SUPPORTED,
+              "--attach is there for x86-64 only: start the database under "
+              "heapwire-run");
+    return -1;
+}

@@ -1,0 +1,373 @@
+/* sleeper.c - see sleeper.h. */
+#include "sleeper.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "clock.h"
+#include "errors.h"
+
+enum {
+    STACK_ROOM = 192 * 1024, /* below: the loader relocates there */
+    STACK_WORDS = 512,       /* looked at */
+    CALLER_WORDS = 64,       /* in which the wrapper's caller must be */
+    CODE_BEFORE = 7,         /* the longest call, and a byte */
+    EPOLL_TIMEOUT = 3,       /* the argument */
+    FRESH_MS = 1000,         /* to wait for a new wait to begin */
+    THREADS_MAX = 4096,      /* looked at */
+    THREADS_TOLD = 4
+};
+
+/* Waits for what is outside come first; among threads it may be waited for
+ * something that this thread itself holds. */
+static const struct {
+    long number;
+    const char *name;
+    int rank;
+    bool restarts; /* with its whole timeout, where others go on */
+} calls[] = {
+    {SYS_accept, "accept", 0, false},
+    {SYS_accept4, "accept4", 0, false},
+    {SYS_poll, "poll", 0, false},
+    {SYS_ppoll, "ppoll", 0, false},
+    {SYS_select, "select", 0, false},
+    {SYS_pselect6, "pselect6", 0, false},
+    {SYS_epoll_wait, "epoll_wait", 0, true},
+    {SYS_epoll_pwait, "epoll_pwait", 0, true},
+    {SYS_nanosleep, "nanosleep", 1, false},
+    {SYS_clock_nanosleep, "clock_nanosleep", 1, false},
+    {SYS_restart_syscall, "a sleep that was interrupted", 1, false},
+    {SYS_futex, "futex", SLEEPER_RANK_WAITS, false},
+};
+
+/* ---- the stack ---- */
+
+static bool
+is_return_address(const struct remote *r, uint64_t address)
+{
+    unsigned char code[CODE_BEFORE];
+    const struct mapping *m = remote_find(r, address);
+
+    if (!m || !m->executable || address - m->start < sizeof(code) ||
+        remote_read(r, address - sizeof(code), code, sizeof(code)) != 0)
+        return false;
+    if (code[2] == 0xe8) /* call rel32 */
+        return true;
+    for (size_t size = 2; size <= sizeof(code); size++) { /* call r/m64 */
+        const unsigned char *at = code + sizeof(code) - size;
+
+        if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_same_file(const struct mapping *a, const struct mapping *b)
+{
+    return a && b && a->inode == b->inode && strcmp(a->path, b->path) == 0;
+}
+
+/* Before 2.34 some of it is in libpthread. */
+static bool
+is_libc(const struct landmarks *places, const struct mapping *m)
+{
+    return is_same_file(m, places->libc) ||
+           strncmp(mapping_name(m), "libpthread", strlen("libpthread")) == 0;
+}
+
+static bool
+is_in(const struct remote *r, const struct landmarks *places, uint64_t address,
+      const char *const *names)
+{
+    const struct mapping *threads = remote_object(r, "libpthread");
+
+    for (; *names; names++) {
+        if (remote_symbol(r, places->libc, *names, address) != 0 ||
+            (threads && remote_symbol(r, threads, *names, address) != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Functions of libc that may call another for the program.  In a wait for a
+ * condition its mutex is not held; in one for a mutex others may be. */
+static const char *const sleepers[] = {"nanosleep", "usleep", "sleep", NULL};
+static const char *const conditions[] = {"pthread_cond_wait",
+                                         "pthread_cond_timedwait",
+                                         "pthread_cond_clockwait",
+                                         "sem_wait",
+                                         "sem_timedwait",
+                                         "sem_clockwait",
+                                         NULL};
+
+/* Whether this is the frame of a signal handler: what that has interrupted may
+ * hold any lock. */
+static bool
+is_handler(const struct landmarks *places, const uint64_t *word,
+           const uint64_t *end)
+{
+    enum { FLAGS = 1, LINK, STACK = 1 + 160 / 8 };
+
+    return *word == places->restorer && end - word > STACK && word[FLAGS] < 8 &&
+           word[LINK] == 0 && word[STACK] != 0;
+}
+
+/* Of a wrapper's frames the stack has the addresses that calls return to, and
+ * among them some that were left by others, earlier.  NULL: the first outside
+ * of libc is the program's own. */
+static const char *
+judge_caller(const struct remote *r, const struct landmarks *places,
+             const struct sleeper *s, const uint64_t *words, size_t count)
+{
+    bool waits = s->number != SYS_futex, condition;
+
+    for (size_t i = 0; i < count && i < CALLER_WORDS; i++) {
+        const struct mapping *m = remote_find(r, words[i]);
+
+        if (!m || !m->executable || !is_return_address(r, words[i]))
+            continue;
+        if (is_same_file(m, places->loader))
+            return "for the loader";
+        if (strstr(mapping_name(m), "malloc"))
+            return "for malloc";
+        if (!is_libc(places, m))
+            return waits ? NULL : "for a lock";
+        condition = is_in(r, places, words[i], conditions);
+        waits = waits || condition;
+        if (s->number != SYS_futex && !is_in(r, places, words[i], sleepers) &&
+            !(s->number == SYS_restart_syscall && condition))
+            return "for libc itself";
+    }
+    return "its caller is not known";
+}
+
+static const char *
+judge_stack(const struct remote *r, const struct landmarks *places,
+            const struct sleeper *s)
+{
+    const struct mapping *stack = remote_find(r, s->stack);
+    uint64_t words[STACK_WORDS];
+    size_t count;
+
+    if (!stack)
+        return "its stack is not mapped";
+    if (strcmp(stack->path, "[stack]") != 0 &&
+        s->stack - stack->start < STACK_ROOM)
+        return "its stack has little room";
+    count = (size_t)(stack->end - s->stack) / sizeof(*words);
+    if (count > STACK_WORDS)
+        count = STACK_WORDS;
+    if (remote_read(r, s->stack, words, count * sizeof(*words)) != 0)
+        return "its stack cannot be read";
+    for (size_t i = 0; i < count; i++) {
+        if (is_handler(places, words + i, words + count))
+            return "in a signal handler";
+    }
+    return judge_caller(r, places, s, words, count);
+}
+
+bool
+sleeper_is_fit(const struct remote *r, const struct landmarks *places,
+               const struct sleeper *s, const char **why)
+{
+    static const unsigned char syscall_code[] = {0x0f, 0x05};
+    const struct mapping *code = remote_find(r, s->code);
+    unsigned char bytes[sizeof(syscall_code)];
+
+    if (!code || !is_libc(places, code))
+        *why = "not by libc";
+    else if (remote_read(r, s->code - sizeof(bytes), bytes, sizeof(bytes)) !=
+                 0 ||
+             memcmp(bytes, syscall_code, sizeof(bytes)) != 0)
+        *why = "its code is not known";
+    else
+        *why = judge_stack(r, places, s);
+    return *why == NULL;
+}
+
+/* ---- the threads ---- */
+
+static bool
+read_line(pid_t pid, pid_t tid, const char *file, char *out, int size)
+{
+    char path[64];
+    bool read;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid,
+             file);
+    f = fopen(path, "re");
+    read = f && fgets(out, size, f);
+    if (f)
+        fclose(f);
+    if (read)
+        out[strcspn(out, "\n")] = '\0';
+    return read;
+}
+
+/* "<number> <6 arguments> <stack> <code>"; "running" */
+static bool
+read_call(pid_t pid, struct sleeper *s)
+{
+    unsigned long long v[8];
+    char text[256];
+
+    if (!read_line(pid, s->tid, "syscall", text, sizeof(text)) ||
+        sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &s->number,
+               &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 9)
+        return false;
+    for (int i = 0; i < 6; i++)
+        s->arguments[i] = v[i];
+    s->stack = v[6];
+    s->code = v[7];
+    return true;
+}
+
+/* How often it has gone to sleep. */
+static long
+count_sleeps(pid_t pid, pid_t tid)
+{
+    static const char key[] = "voluntary_ctxt_switches:";
+    char path[64], line[256];
+    long count = -1;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    f = fopen(path, "re");
+    while (f && count < 0 && fgets(line, sizeof(line), f)) {
+        if (strncmp(line, key, strlen(key)) == 0)
+            count = strtol(line + strlen(key), NULL, 10);
+    }
+    if (f)
+        fclose(f);
+    return count;
+}
+
+/* Of an epoll with a timeout it is not known how much of that is over: so a new
+ * one is waited for, but not for long.  1: it has begun at slept_at_ms; 0:
+ * there was none, and this one is at least so old; -1: something else goes on.
+ */
+static int
+await_fresh(const struct remote *r, struct sleeper *s)
+{
+    static const struct timespec step = {0, 500 * 1000};
+    uint64_t began = clock_ms();
+    long sleeps = count_sleeps(r->pid, s->tid), next;
+    struct sleeper now = *s;
+
+    for (uint64_t at = began; at - began < FRESH_MS; at = clock_ms()) {
+        nanosleep(&step, NULL);
+        next = count_sleeps(r->pid, s->tid);
+        if (next == sleeps)
+            continue;
+        sleeps = next;
+        if (!read_call(r->pid, &now) || count_sleeps(r->pid, s->tid) != next)
+            continue; /* not yet */
+        if (now.number != s->number || now.stack != s->stack ||
+            now.code != s->code || (int)now.arguments[EPOLL_TIMEOUT] <= 0)
+            return -1;
+        s->timeout_ms = (int)now.arguments[EPOLL_TIMEOUT];
+        s->slept_at_ms = clock_ms();
+        return 1;
+    }
+    s->slept_at_ms = began;
+    return 0;
+}
+
+/* NULL, or why not this one. */
+static const char *
+judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
+{
+    const char *why;
+
+    if (!read_line(r->pid, s->tid, "comm", s->name, sizeof(s->name)))
+        return "gone";
+    if (strcmp(s->name, "jemalloc_bg_thd") == 0 ||
+        strcmp(s->name, "heapwire") == 0)
+        return "not the program's own";
+    if (!read_call(r->pid, s))
+        return "running";
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (calls[i].number != s->number)
+            continue;
+        s->call = calls[i].name;
+        s->rank = calls[i].rank + (s->tid == r->pid ? 0 : 1);
+        s->timeout_ms = 0;
+        if (calls[i].restarts && (int)s->arguments[EPOLL_TIMEOUT] > 0)
+            s->timeout_ms = (int)s->arguments[EPOLL_TIMEOUT];
+        return sleeper_is_fit(r, places, s, &why) ? NULL : why;
+    }
+    return "in another system call";
+}
+
+static void
+tell(struct error *err, const struct sleeper *s, const char *why, int told)
+{
+    size_t used = strlen(err->text);
+
+    if (told < THREADS_TOLD)
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "%s%s (%d): %s%s%s", told == 0 ? ": " : ", ", s->name,
+                 (int)s->tid, s->call ? s->call : "", s->call ? ", " : "", why);
+}
+
+/* stale: those whose age is not known come last. */
+static int
+choose(const struct remote *r, const struct landmarks *places, int rank_max,
+       bool stale, struct sleeper *out, struct error *err)
+{
+    struct sleeper best = {.rank = rank_max + 1};
+    char path[32];
+    struct dirent *entry;
+    int told = 0, looked = 0;
+    DIR *dir;
+
+    error_set(err, ER_UNKNOWN, "no thread sleeps where one may be borrowed");
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)r->pid);
+    dir = opendir(path);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
+    while (dir && looked++ < THREADS_MAX && (entry = readdir(dir)) != NULL) {
+        struct sleeper s = {.tid = (pid_t)strtol(entry->d_name, NULL, 10)};
+        const char *why;
+
+        if (s.tid <= 0)
+            continue;
+        why = judge(r, places, &s);
+        if (stale && s.timeout_ms > 0)
+            s.rank = SLEEPER_RANK_MAX;
+        if (why)
+            tell(err, &s, why, told++);
+        else if (s.rank < best.rank)
+            best = s;
+    }
+    if (dir)
+        closedir(dir);
+    if (best.rank > rank_max)
+        return -1;
+    *out = best;
+    return 0;
+}
+
+int
+sleeper_choose(const struct remote *r, const struct landmarks *places,
+               int rank_max, struct sleeper *out, struct error *err)
+{
+    uint64_t began = clock_ms();
+    int fresh = 1;
+
+    if (choose(r, places, rank_max, false, out, err) != 0)
+        return -1;
+    if (out->timeout_ms > 0)
+        fresh = await_fresh(r, out);
+    if (fresh == 0) {
+        if (choose(r, places, rank_max, true, out, err) != 0)
+            return -1;
+        out->slept_at_ms = began;
+    }
+    return fresh < 0 ? -1 : 0;
+}

@@ -1,0 +1,230 @@
+#!/bin/sh
+# attach.sh - heapwire-run --attach: databases that run already.
+. tests/integration/lib.inc
+
+lib=$bin/../lib/libheapwire.so
+rounds=${ROUNDS:-20}
+if [ ! -x "$bin/sleepers" ]; then
+    echo "skipped: --attach is for x86-64"
+    finish_test
+    exit
+fi
+
+# attach PID OPTION...: in $run; waits until it has attached.
+attach() {
+    target=$1
+    shift
+    "$bin/heapwire-run" --state-dir "$work/node" --listen none "$@" \
+        --attach "$target" >"$work/attach.log" 2>&1 &
+    run=$!
+    pids="$run $pids"
+    wait_for 15 grep -q 'attached to\|agent already' "$work/attach.log" || {
+        cat "$work/attach.log"
+        exit 1
+    }
+    wait_for 15 sql 'SELECT 1'
+}
+
+# refused WORDS OPTION...: it says so, and attaches nothing.
+refused() {
+    words=$1
+    shift
+    got=$(timeout 20 "$bin/heapwire-run" --state-dir "$work/refused" \
+        --listen none "$@" 2>&1) && fault "not refused: $*"
+    contains "refused: $*" "$words" "$got"
+}
+
+detach() {
+    kill "$run"
+    wait "$run" || fault "detaching ended with $?: $(cat "$work/attach.log")"
+    contains "detached" "detached from process $1" "$(cat "$work/attach.log")"
+    ! grep -qx heapwire /proc/"$1"/task/*/comm ||
+        fault "the agent's thread is there still"
+}
+
+# sleeps NAME KIND...: a program that notices everything; $sleeper.
+sleeps() {
+    name=$1
+    shift
+    "$bin/sleepers" "$@" >"$work/$name.out" &
+    sleeper=$!
+    pids="$sleeper $pids"
+    wait_for 5 grep -q ready "$work/$name.out"
+}
+
+# well NAME: it has noticed nothing.
+well() {
+    kill "$sleeper"
+    wait "$sleeper" || fault "$1: $(cat "$work/$1.out")"
+    check
+}
+
+### every kind of sleep
+
+mkdir -m 700 "$work/bare"
+for kind in poll poll_event ppoll select pselect epoll epoll_event epoll_pwait \
+    nanosleep clock_nanosleep condition accept all; do
+    sleeps "$kind" "$kind"
+    "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" "$rounds" \
+        >"$work/driver" || fault "$kind: $(cat "$work/driver")"
+    well "$kind"
+done
+
+### what is refused, and not harmed
+
+refused "is not there" --attach 2147483000
+refused "wants a process id" --attach 12x
+refused "either a command or --attach" --attach 1 -- true
+refused "belong to --attach" --dry-run -- true
+sleeps refused poll select accept # an epoll notices SIGSTOP
+for task in /proc/"$sleeper"/task/*; do
+    thread=${task##*/}
+    [ "$thread" = "$sleeper" ] || break
+done
+refused "is a thread of process $sleeper" --attach "$thread"
+got=$("$bin/heapwire-run" --state-dir "$work/dry" --listen none --dry-run \
+    --attach "$sleeper" 2>&1) || fault "dry run: $got"
+contains "dry run" "nothing was touched" "$got"
+[ ! -e "$work/dry" ] || fault "a dry run has made a directory"
+! grep -q libheapwire /proc/"$sleeper"/maps || fault "a dry run has loaded it"
+kill -STOP "$sleeper"
+refused "is stopped" --attach "$sleeper"
+kill -CONT "$sleeper"
+strace -qq -f -e trace=none -p "$sleeper" 2>"$work/strace" &
+tracer=$!
+pids="$tracer $pids"
+traced() {
+    grep -q 'TracerPid:[^0]*[1-9]' /proc/"$sleeper"/status
+}
+wait_for 5 traced
+refused "is being traced" --attach "$sleeper"
+kill "$tracer"
+wait "$tracer" 2>/dev/null || true
+wait_for 5 sh -c "grep -q 'TracerPid:[^0]*0\$' /proc/$sleeper/status"
+chmod 700 "$work"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cp -r "$bin/heapwire-run" "$bin/heapwired" "$work" # not ours to read
+    got=$(setpriv --reuid 65534 --clear-groups "$bin/heapwire-run" \
+        --attach "$sleeper" 2>&1) && fault "another user's was attached to"
+    case $got in
+    *"belongs to uid 0"* | *"ermission denied"*) ;;
+    *) fault "another user's: $got" ;;
+    esac
+fi
+well refused
+refused "thread of the kernel" --attach 2
+
+cat >"$work/spins.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *spin(void *arg) { for (;;) free(malloc(100)); return arg; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, spin, NULL);
+    spin(NULL);
+}
+END
+cc -fno-builtin -o "$work/spins" "$work/spins.c" -pthread
+"$work/spins" &
+spins=$!
+pids="$spins $pids"
+refused "running" --attach "$spins"
+kill -0 "$spins" || fault "what spins in malloc was harmed"
+kill "$spins"
+
+cat >"$work/still.c" <<'END'
+#include <unistd.h>
+int main(void) { for (;;) pause(); }
+END
+cc -static -o "$work/static" "$work/still.c"
+"$work/static" &
+static=$!
+pids="$static $pids"
+refused "is static" --attach "$static"
+
+### the process dies meanwhile
+
+for i in 1 2 3 4 5 6 7 8; do
+    sleeps "dies$i" all
+    "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" 100000 \
+        >"$work/driver" 2>&1 &
+    driver=$!
+    pids="$driver $pids"
+    sleep "0.1$i" # anywhere in it
+    kill -9 "$sleeper"
+    wait "$sleeper" 2>/dev/null || true
+    wait "$driver" && fault "nothing was wrong with a process that died"
+    contains "its end" "has ended" "$(cat "$work/driver")"
+done
+
+### who attaches dies meanwhile: the thread comes back by itself
+
+sleeps orphan poll_event epoll_event select
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" 100000 \
+        >"$work/driver" 2>&1 &
+    driver=$!
+    sleep "0.0$((i % 7 + 3))" # anywhere in it
+    kill -9 "$driver" 2>/dev/null || true # it found no thread
+    wait "$driver" 2>/dev/null || true
+    kill -0 "$sleeper" || fault "killed by the end of who attached"
+done
+grep 'WRONG' "$work/orphan.out" | grep -v 'errno (-1, 4)\|too early\|too late' &&
+    fault "it has noticed more than a signal"
+# Whoever comes later finds all in order.
+"$bin/attach_driver" "$sleeper" "$lib" "$work/bare" 1 >"$work/driver" 2>&1 ||
+    fault "after that: $(cat "$work/driver")"
+check
+kill "$sleeper"
+wait "$sleeper" || true
+
+### Redis under load
+
+redis_port=$(free_port)
+MALLOC_CONF=prof:true,prof_active:false redis-server --port "$redis_port" \
+    --bind 127.0.0.1 --save '' --dir "$work" >"$work/redis.log" 2>&1 &
+redis=$!
+pids="$redis $pids"
+wait_for 10 redis-cli -p "$redis_port" ping
+(while :; do load_redis 20000; done) &
+load=$!
+pids="$load $pids"
+attach "$redis"
+wait_for 10 prof 'has_enable()'
+prof 'enable_prof()' >/dev/null
+load_redis 50000
+check
+[ "$(prof 'snapshot("attached")')" = attached ] || fault "no snapshot"
+check
+[ "$(sql "select count(*) > 3 from heapwire.heap_functions")" = 1 ] ||
+    fault "no functions: $(sql 'select * from heapwire.heap_functions limit 5')"
+refused "is served by another heapwire-run" --state-dir "$work/node" \
+    --attach "$redis"
+refused "its state directory is not" --attach "$redis"
+detach "$redis"
+contains "lives" PONG "$(redis-cli -p "$redis_port" ping)"
+
+# Again, and heapwire-run is killed: the next takes over.
+attach "$redis"
+kill -9 "$run"
+wait "$run" 2>/dev/null || true
+attach "$redis"
+contains "taken over" "has its agent already" "$(cat "$work/attach.log")"
+detach "$redis"
+
+# It ends: how is not known.
+attach "$redis" --linger 60
+kill "$load"
+wait "$load" 2>/dev/null || true
+kill -9 "$redis"
+wait "$redis" 2>/dev/null || true
+wait_for 10 grep -q 'has ended; how is not known' "$work/attach.log"
+known() {
+    [ "$(sql 'select count(*) from heapwire.deaths')" = 1 ]
+}
+wait_for 10 known
+same "its death" "$redis	NULL	NULL	1" "$(sql "select pid, exit_status,
+    killed_by, how like '%attached to it%' from heapwire.deaths")"
+kill "$run"
+wait "$run" || fault "lingering ended with $?"
+finish_test
