@@ -33,7 +33,7 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
-    bool unknown; /* how: signalled and code tell nothing */
+    bool unknown;  /* how: signalled and code tell nothing */
     bool attached; /* unknown because heapwire-run was attached to it */
     bool signalled;
     /* Before its main was reached, and it was started again without prof:true

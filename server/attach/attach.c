@@ -59,7 +59,7 @@ block_signals(void)
     sigfillset(&set);
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         sigdelset(&set, fatal[i]);
-    sigprocmask(SIG_SETMASK, &set, NULL);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
     sigaction(SIGCHLD, &child, NULL);
 }
 

@@ -255,7 +255,7 @@ count_sleeps(pid_t pid, pid_t tid)
 static int
 await_fresh(const struct remote *r, struct sleeper *s)
 {
-    static const struct timespec step = {0, 500 * 1000};
+    static const struct timespec step = {0, 500 * 1000L};
     uint64_t began = clock_ms();
     long sleeps = count_sleeps(r->pid, s->tid), next;
     struct sleeper now = *s;

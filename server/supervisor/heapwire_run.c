@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "companion.h"
 #include "environment.h"
 #include "errors.h"
+#include "files.h"
 #include "memory.h"
 #include "options.h"
 #include "program.h"
@@ -28,6 +30,8 @@
 #include "state_dir.h"
 #include "supervise.h"
 #include "supervised_env.h"
+
+enum { ENVIRONMENT_MAX = 2 << 20 };
 
 /* What belongs to a run; the plan borrows from it. */
 struct run {
@@ -414,15 +418,67 @@ follow_user(struct run *run, const struct target *target)
             ": name with --user one that may use its state directory");
 }
 
-/* The agent's settings: as heapwire-run gives them to a database it starts. */
-static int
-plan_settings(const struct run *run, struct buffer *out, struct error *err)
+/* What it was preloaded with; "": nothing, or it may not be read. */
+static void
+read_preload(pid_t pid, char out[PATH_MAX])
 {
-    char *const *value = run->options.value;
+    static const char name[] = "LD_PRELOAD=";
+    struct buffer text;
+    char path[32];
 
-    buffer_format(out, AGENT_ENV_STATE "=%s\n", value[SETTING_STATE_DIR]);
+    out[0] = '\0';
+    buffer_init(&text, ENVIRONMENT_MAX);
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    if (file_read_all(path, &text, NULL) == 0) {
+        for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1) {
+            if (strncmp(text.data + at, name, strlen(name)) == 0)
+                snprintf(out, PATH_MAX, "%s", text.data + at + strlen(name));
+        }
+    }
+    buffer_fini(&text);
+}
+
+/* The file that it runs, also if another has its name now. */
+static int
+find_running(struct run *run, const struct target *target, struct error *err)
+{
+    struct stat now, running;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->pid);
+    run->exe = mem_strdup(
+        stat(target->exe, &now) == 0 && stat(path, &running) == 0 &&
+                now.st_ino == running.st_ino && now.st_dev == running.st_dev
+            ? target->exe
+            : path);
+    if (!run->exe)
+        error_memory(err, path);
+    return run->exe ? 0 : -1;
+}
+
+/* The agent's settings: what it would have in its environment. */
+static int
+plan_settings(struct run *run, const struct target *target, struct buffer *out,
+              struct error *err)
+{
+    static char *const nothing[] = {NULL};
+    struct environment *env = &run->database;
+    char preload[PATH_MAX];
+
+    read_preload(target->pid, preload);
+    if (environment_init(env, nothing, err) != 0 ||
+        find_running(run, target, err) != 0 ||
+        (*preload && environment_set(env, "LD_PRELOAD", preload, err) != 0) ||
+        find_allocators(run, err) != 0 || prepare_agent(run, env, err) != 0)
+        return -1;
+    allocators_warn(&run->allocators);
+    for (size_t i = 0; i < env->count; i++) {
+        if (strncmp(env->list[i], AGENT_ENV_PREFIX, strlen(AGENT_ENV_PREFIX)) ==
+            0)
+            buffer_format(out, "%s\n", env->list[i]);
+    }
     if (out->failed)
-        error_memory(err, "the agent's settings");
+        error_set(err, ER_WRONG_VALUE, "the agent's settings are too long");
     return out->failed ? -1 : 0;
 }
 
@@ -439,7 +495,8 @@ plan_attached(struct run *run, struct attach *attach, struct buffer *settings,
 {
     attach->plan = &run->plan;
     attach->library = run->library;
-    if (plan_settings(run, settings, err) != 0 || plan_heartbeat(run, err) != 0)
+    if (plan_settings(run, &attach->target, settings, err) != 0 ||
+        plan_heartbeat(run, err) != 0)
         return -1;
     attach->settings = settings->data;
     plan_heapwired(run);

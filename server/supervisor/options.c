@@ -174,10 +174,9 @@ options_parse(struct options *options, int argc, char **argv)
             options->dry_run = true;
         else if (which == FORCE)
             options->force = true;
-        else if (which == ATTACH && !take_pid(options, optarg))
+        else if (which < 0 /* getopt has said why */ ||
+                 (which == ATTACH && !take_pid(options, optarg)))
             return OPTIONS_WRONG;
-        else if (which < 0)
-            return OPTIONS_WRONG; /* getopt has said why */
         else if (which < SETTINGS)
             options->given[which] = optarg;
     }
