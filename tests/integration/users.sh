@@ -34,6 +34,9 @@ state_of() {
 tells() {
     state_of | grep -q -- "$1"
 }
+left_root() {
+    [ "$(stat -c %u "/proc/$(cat "$work/state/heapwired.lock")")" = "$uid" ]
+}
 begin() { # OPTION... -- COMMAND...
     "$bin/heapwire-run" --listen none --exe "$fault" "$@" >"$work/out" \
         2>"$work/err" &
@@ -59,8 +62,8 @@ for way in setpriv su gosu; do
         check
         wait_for 8 tells "^database: $fault" ||
             fault "$way $options: $(state_of) $(cat "$work/err")"
-        same "$way $options: heapwired's user" "$uid" \
-            "$(stat -c %u "/proc/$(cat "$work/state/heapwired.lock")")"
+        check
+        wait_for 8 left_root || fault "$way $options: heapwired stays root"
         same "$way $options: whose directory" "$uid 700" \
             "$(stat -c '%u %a' "$work/state")"
         same "$way $options: said" "" "$(said)"
