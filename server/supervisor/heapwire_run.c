@@ -24,6 +24,7 @@
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "notify_relay.h"
 #include "options.h"
 #include "program.h"
 #include "start_watch.h"
@@ -39,6 +40,7 @@ struct run {
     /* plain: the database's without what may keep it from starting. */
     struct environment database, plain, heapwired;
     struct start_watch start;
+    struct notify_relay notify;
     char *program, *exe, *user;
     struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
@@ -323,6 +325,23 @@ find_user(const char *name)
     return entry ? entry->pw_uid : (uid_t)-1;
 }
 
+/* Where systemd waits for the database's word. */
+static int
+plan_notify(struct run *run, struct error *err)
+{
+    const char *manager = environment_get(&run->database, NOTIFY_ENV);
+
+    run->plan.notify = &run->notify;
+    if (!manager || notify_relay_open(&run->notify, manager) != 0)
+        return 0;
+    return environment_set(&run->database, NOTIFY_ENV, run->notify.address,
+                           err) != 0 ||
+                   environment_set(&run->plain, NOTIFY_ENV, run->notify.address,
+                                   err) != 0
+               ? -1
+               : 0;
+}
+
 static void
 plan_heapwired(struct run *run)
 {
@@ -367,6 +386,9 @@ prepare(struct run *run, char **envp)
         return EX_OSERR;
     }
     environment_clean(&run->heapwired);
+    environment_unset(&run->heapwired, NOTIFY_ENV);
+    if (plan_notify(run, &err) != 0)
+        say(err.text, "");
     if (find_parts(run, &err) == 0)
         checked = options_check(&run->options, run->heapwired_path,
                                 run->heapwired.list, &err);
@@ -544,7 +566,7 @@ run_attached(struct run *run, char **envp)
 int
 main(int argc, char **argv, char **envp)
 {
-    struct run run = {.start.fd = -1};
+    struct run run = {.start.fd = -1, .notify.fd = -1};
     enum options_result parsed = options_parse(&run.options, argc, argv);
     int status;
 
@@ -561,6 +583,7 @@ main(int argc, char **argv, char **envp)
     environment_fini(&run.database);
     environment_fini(&run.plain);
     start_watch_close(&run.start);
+    notify_relay_close(&run.notify);
     environment_fini(&run.heapwired);
     options_fini(&run.options);
     return status;

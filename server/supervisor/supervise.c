@@ -23,6 +23,7 @@
 #include "errors.h"
 #include "files.h"
 #include "linger.h"
+#include "notify_relay.h"
 #include "process_look.h"
 #include "process_memory.h"
 #include "start_watch.h"
@@ -95,10 +96,32 @@ block_signals(struct supervisor *s)
     sigaction(SIGXFSZ, &ignore, &s->original_xfsz);
 }
 
+/* These name the process that they are for, by systemd's word us. */
+static void
+name_process(char **envp)
+{
+    static const char *const names[] = {"WATCHDOG_PID=", "LISTEN_PID="};
+    static char entries[2][32];
+
+    for (; *envp; envp++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            size_t size = strlen(names[i]);
+
+            if (strncmp(*envp, names[i], size) != 0 ||
+                strtol(*envp + size, NULL, 10) != getppid())
+                continue;
+            snprintf(entries[i], sizeof(entries[i]), "%s%d", names[i],
+                     getpid());
+            *envp = entries[i];
+        }
+}
+
 static void
 run_database(const struct supervisor *s, int not_run)
 {
     const struct plan *plan = s->plan;
+    char *const *envp =
+        plan->start && plan->start->again ? plan->plain_envp : plan->envp;
     int saved;
 
     setpgid(0, 0);
@@ -106,8 +129,8 @@ run_database(const struct supervisor *s, int not_run)
         tcsetpgrp(STDIN_FILENO, getpgrp());
     sigaction(SIGXFSZ, &s->original_xfsz, NULL);
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
-    execve(plan->program, plan->argv,
-           plan->start && plan->start->again ? plan->plain_envp : plan->envp);
+    name_process((char **)envp);
+    execve(plan->program, plan->argv, envp);
     saved = errno;
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     (void)!write(not_run, &saved, sizeof(saved));
@@ -444,6 +467,7 @@ tick(struct supervisor *s)
     int companion = companion_tick(&s->companion);
     int due = start ? start_watch_tick(start) : -1;
 
+    notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
         database_arrived(s, start);
     return due >= 0 && (companion < 0 || due < companion) ? due : companion;
@@ -466,6 +490,7 @@ supervise(const struct plan *plan)
     if (start_database(&s) == 0) {
         while (s.database != 0)
             wait_for_signal(&s, tick(&s));
+        notify_relay_pass(plan->notify);
         if (is_to_linger(&s))
             lock = linger(&s);
     }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct notify_relay;
 struct start_watch;
 
 struct plan {
@@ -26,6 +27,7 @@ struct plan {
     uint64_t start_ms;
     struct start_watch *start; /* NULL: not watched */
     char *const *plain_envp;
+    struct notify_relay *notify;
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;

@@ -1,0 +1,180 @@
+/* notify_relay.c - see notify_relay.h. */
+#include "notify_relay.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "process_look.h"
+
+enum {
+    MESSAGES_MAX = 64, /* at a time */
+    FDS_MAX = 253,     /* as many as the kernel passes */
+    DESCENT_MAX = 64
+};
+
+int
+notify_relay_open(struct notify_relay *relay, const char *manager)
+{
+    struct sockaddr_un own = {.sun_family = AF_UNIX};
+    const size_t path = offsetof(struct sockaddr_un, sun_path);
+    socklen_t size = sizeof(own);
+    const int on = 1;
+    size_t length = manager ? strlen(manager) : 0;
+
+    memset(relay, 0, sizeof(*relay));
+    relay->fd = -1;
+    if (length < 2 || length >= sizeof(own.sun_path) ||
+        (*manager != '/' && *manager != '@'))
+        return -1;
+    relay->manager.sun_family = AF_UNIX;
+    memcpy(relay->manager.sun_path, manager, length);
+    relay->manager_size = (socklen_t)(path + length + 1);
+    if (*manager == '@') {
+        relay->manager.sun_path[0] = '\0';
+        relay->manager_size--;
+    }
+    relay->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (relay->fd < 0 ||
+        bind(relay->fd, (struct sockaddr *)&own, sizeof(sa_family_t)) != 0 ||
+        getsockname(relay->fd, (struct sockaddr *)&own, &size) != 0 ||
+        setsockopt(relay->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
+        fcntl(relay->fd, F_SETOWN, getpid()) != 0 ||
+        fcntl(relay->fd, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) {
+        notify_relay_close(relay);
+        return -1;
+    }
+    snprintf(relay->address, sizeof(relay->address), "@%.*s",
+             (int)(size - path - 1), own.sun_path + 1);
+    return 0;
+}
+
+void
+notify_relay_close(struct notify_relay *relay)
+{
+    fd_close(relay->fd);
+    relay->fd = -1;
+}
+
+static bool
+begins(const char *line, size_t size, const char *with)
+{
+    return size >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
+}
+
+size_t
+notify_relay_filter(char *text, size_t size, bool *stored)
+{
+    static const char *const dropped[] = {
+        "MAINPID=", "MAINPIDFDID=", "FDSTORE=", "FDSTOREREMOVE=",
+        "FDNAME=",  "FDPOLL=",      "BARRIER="};
+    size_t kept = 0, at = 0;
+
+    *stored = false;
+    while (at < size) {
+        const char *end = memchr(text + at, '\n', size - at);
+        size_t line = (end ? (size_t)(end - text) + 1 : size) - at;
+        bool drop = line <= (end != NULL);
+
+        *stored = *stored || begins(text + at, line, "FDSTORE=");
+        for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+            drop = drop || begins(text + at, line, dropped[i]);
+        if (!drop) {
+            memmove(text + kept, text + at, line);
+            kept += line;
+        }
+        at += line;
+    }
+    return kept;
+}
+
+/* The socket's name is no secret. */
+static bool
+descends(pid_t pid)
+{
+    for (int i = 0; i < DESCENT_MAX && pid > 1; i++) {
+        pid = process_parent(pid);
+        if (pid == getpid())
+            return true;
+    }
+    return false;
+}
+
+static void
+close_all(const struct cmsghdr *header)
+{
+    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+    for (size_t i = 0; i < count; i++) {
+        int fd;
+
+        memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+        fd_close(fd);
+    }
+}
+
+/* One message; 0: not of ours, or too long.  Descriptors are closed, which is
+ * what the sender of a barrier waits for: what came before is passed on. */
+static ssize_t
+receive(const struct notify_relay *relay, char *text, size_t size)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(struct ucred)) +
+                   CMSG_SPACE(FDS_MAX * sizeof(int))];
+    } control;
+    struct iovec part = {text, size};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t n = recvmsg(relay->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct ucred sender = {0};
+
+    if (n < 0)
+        return -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c;
+         c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level != SOL_SOCKET)
+            continue;
+        if (c->cmsg_type == SCM_RIGHTS)
+            close_all(c);
+        else if (c->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&sender, CMSG_DATA(c), sizeof(sender));
+    }
+    return message.msg_flags & MSG_TRUNC || !descends(sender.pid) ? 0 : n;
+}
+
+static void
+tell_once(struct notify_relay *relay)
+{
+    if (!relay->told)
+        fprintf(stderr, "heapwire-run: descriptors that the database gives to "
+                        "systemd (FDSTORE=1) are not passed on\n");
+    relay->told = true;
+}
+
+void
+notify_relay_pass(struct notify_relay *relay)
+{
+    char text[NOTIFY_MAX];
+    bool stored;
+    ssize_t n;
+
+    if (relay->fd < 0)
+        return;
+    for (int i = 0; i < MESSAGES_MAX; i++) {
+        n = receive(relay, text, sizeof(text));
+        if (n < 0)
+            return;
+        n = (ssize_t)notify_relay_filter(text, (size_t)n, &stored);
+        if (stored)
+            tell_once(relay);
+        if (n > 0)
+            (void)!sendto(
+                relay->fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT,
+                (struct sockaddr *)&relay->manager, relay->manager_size);
+    }
+}

@@ -1,0 +1,40 @@
+/*
+ * notify_relay.h - what the database tells systemd, told by heapwire-run.
+ *
+ * In a service of Type=notify systemd heeds its main process, which is
+ * heapwire-run.  So the database gets another NOTIFY_SOCKET, of ours, and its
+ * messages go on to systemd's; but not MAINPID (that is us), and no
+ * descriptors.
+ */
+#ifndef HW_NOTIFY_RELAY_H
+#define HW_NOTIFY_RELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum { NOTIFY_MAX = 4096, NOTIFY_ADDRESS_MAX = 32 };
+
+#define NOTIFY_ENV "NOTIFY_SOCKET"
+
+struct notify_relay {
+    int fd; /* -1: nothing is relayed */
+    struct sockaddr_un manager;
+    socklen_t manager_size;
+    char address[NOTIFY_ADDRESS_MAX]; /* for the database's environment */
+    bool told;                        /* that something was left out */
+};
+
+/* manager: what NOTIFY_SOCKET is.  -1: there is none, or of no kind we know. */
+int notify_relay_open(struct notify_relay *relay, const char *manager);
+void notify_relay_close(struct notify_relay *relay);
+
+/* Passes on what has come; SIGIO says that something has. */
+void notify_relay_pass(struct notify_relay *relay);
+
+/* The message without what is not passed on, in place; how long it is then.
+ * *stored: there was a descriptor to be kept. */
+size_t notify_relay_filter(char *text, size_t size, bool *stored);
+
+#endif
