@@ -25,6 +25,9 @@ enum {
     SURVIVOR_STEP_MS = 100,
     SUCCESSOR_STEP_MS = 250,
     SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
+    /* A child that is known by its name: how long until it has it. */
+    NAMED_WAIT_MS = 10000,
+    NAMED_STEP_MS = 100,
     /* Descriptors we hold in the host's own table when we must share it. */
     SHARED_FDS_MAX = 16
 };
@@ -47,7 +50,7 @@ struct agent_start {
     struct jemalloc jemalloc; /* found before main; late: by the thread */
     bool late;                /* the program runs already */
     bool silent;              /* nothing is said */
-    bool survivor;            /* after a fork: wait for the parent to leave */
+    bool child; /* after a fork: wait until no other process serves */
 };
 
 /* The value of a setting, or NULL; the first, where there are several. */

@@ -25,6 +25,12 @@
  * options but for --state-dir, one each, as often as there are any. */
 #define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
 #define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
+/* Which process is served, where it is not the one that was started:
+ * "parent", "child" (the first that it forks; when that has ended, the next),
+ * or what is in the name or title of one. */
+#define AGENT_ENV_PROCESS    "HEAPWIRE_PROCESS"
+#define AGENT_PROCESS_PARENT "parent"
+#define AGENT_PROCESS_CHILD  "child"
 /* By which such a heapwired knows it, and where it is told to end: a byte in
  * this file of the state directory. */
 #define AGENT_ENV_STARTED "HEAPWIRE_STARTED_BY_AGENT"
@@ -39,8 +45,6 @@
 #define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
 /* What its variable is to begin with, where opt.prof turns out to be false. */
 #define AGENT_ENV_PROFILING "HEAPWIRE_PROFILING"
-/* Which process serves, where it is not the first: "child" or a name. */
-#define AGENT_ENV_PROCESS "HEAPWIRE_PROCESS"
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"

@@ -4,8 +4,9 @@
  * Preloaded, this library is in every process that the database's start-up
  * runs.  Only the one whose executable heapwire-run named gets an agent, right
  * before its main; a forked child gets one only when it daemonises, told by
- * setsid() or daemon().  Both jumps into the host are tail calls (we are always
- * compiled with -O2), so that no frame of ours is in the host's stacks.
+ * setsid() or daemon(), or where one of them is to be served.  Both jumps into
+ * the host are tail calls (we are always compiled with -O2), so that no frame
+ * of ours is in the host's stacks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,17 +31,18 @@ static struct {
     main_fn *main;
     pid_t (*setsid)(void);
     int (*daemon)(int nochdir, int noclose);
-    pid_t pid;          /* whose agent was started last; 0: not the database */
+    pid_t main_pid;     /* of the database; 0: this is not it */
+    pid_t pid;          /* whose agent was started last */
     pid_t forked_pid;   /* this process, if fork() made it of the database */
     pid_t survivor_pid; /* the daemonising child that called setsid() */
     int64_t survivor_ms;
 } host;
 
 static void
-start_survivor(void)
+start_in_child(void)
 {
     host.pid = getpid();
-    agent_start_survivor();
+    agent_start_in_child();
 }
 
 /* In a child that has just left its parent's session.  One of vfork() lives in
@@ -51,16 +53,17 @@ start_in_survivor(void)
 {
     int saved = errno;
 
-    if (host.forked_pid == getpid() && host.pid != getpid()) {
+    if (host.forked_pid == getpid() && host.pid != getpid() &&
+        !agent_wants_child()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
-        start_survivor();
+        start_in_child();
     }
     errno = saved;
 }
 
 /* The classic daemon forks again after setsid(); any other child (BGSAVE, a
- * shell) gets nothing. */
+ * shell) gets nothing, but where a child is to be served. */
 static void
 after_fork(void)
 {
@@ -68,9 +71,11 @@ after_fork(void)
 
     agent_forked();
     host.forked_pid = getpid();
-    if (host.survivor_pid != 0 && host.survivor_pid == host.pid &&
-        agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
-        start_survivor();
+    if (agent_wants_child()
+            ? getppid() == host.main_pid
+            : host.survivor_pid != 0 && host.survivor_pid == host.pid &&
+                  agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
+        start_in_child();
     errno = saved;
 }
 
@@ -111,7 +116,7 @@ is_database(char **envp)
 static __attribute__((noinline)) void
 start_here(void)
 {
-    host.pid = getpid();
+    host.pid = host.main_pid = getpid();
     errno = agent_start_early(after_fork);
     if (errno != 0)
         agent_say("cannot start a thread: %m; the database runs unprofiled");

@@ -26,6 +26,7 @@
 #include "allocator_list.h"
 #include "beside.h"
 #include "channel.h"
+#include "fork.h"
 #include "mapped_files.h"
 #include "statistics.h"
 
@@ -545,14 +546,63 @@ serve(struct agent *agent)
     }
 }
 
-/* A survivor's parent holds the lock until it has left.  A database that lives
- * on without its heapwire-run holds it until it has ended, while heapwire-run
- * has started its successor, us; but a child of the database is none. */
+/* ---- in a fork's child ---- */
+
+/* Of the process: its main thread's name, or its title, which is where its
+ * arguments were. */
+static bool
+is_called(const char *name)
+{
+    char text[4096], path[64];
+    int size;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/comm", getpid());
+    if (agent_read_small(path, text, sizeof(text)) > 0 && strstr(text, name))
+        return true;
+    size = agent_read_small("/proc/self/cmdline", text, sizeof(text));
+    for (int i = 0; i < size - 1; i++) {
+        if (text[i] == '\0')
+            text[i] = ' ';
+    }
+    return size > 0 && strstr(text, name);
+}
+
+/* 0 once this process has that name. */
+static int
+wait_for_name(const char *name)
+{
+    const struct timespec step = {.tv_nsec = NAMED_STEP_MS * 1000000L};
+    int64_t until = agent_monotonic_ms() + NAMED_WAIT_MS;
+
+    while (!agent_stopping() && agent_monotonic_ms() < until) {
+        if (is_called(name))
+            return 0;
+        nanosleep(&step, NULL);
+    }
+    return ESRCH;
+}
+
+static int
+be_the_one(const struct agent_start *start)
+{
+    const char *process = agent_setting(start, AGENT_ENV_PROCESS);
+
+    if (!start->child || !process ||
+        strcmp(process, AGENT_PROCESS_PARENT) == 0 ||
+        strcmp(process, AGENT_PROCESS_CHILD) == 0)
+        return 0;
+    return wait_for_name(process);
+}
+
+/* A daemon's parent, or another child, holds the lock until it ends.  A
+ * database that lives on without its heapwire-run holds it until it has ended,
+ * while heapwire-run has started its successor, us; but a child of the database
+ * is none. */
 static enum channel_result
 open_channel(struct agent *agent, const struct agent_start *start)
 {
     const bool awaited = !start->late && agent_setting(start, AGENT_ENV_START);
-    const int step_ms = start->survivor ? SURVIVOR_STEP_MS : SUCCESSOR_STEP_MS;
+    const int step_ms = start->child ? SURVIVOR_STEP_MS : SUCCESSOR_STEP_MS;
     const struct timespec step = {.tv_nsec = step_ms * 1000000L};
     int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
     enum channel_result result;
@@ -565,8 +615,8 @@ open_channel(struct agent *agent, const struct agent_start *start)
         result = channel_open(&agent->channel,
                               agent_setting(start, AGENT_ENV_STATE));
         if (result != CHANNEL_BUSY || agent_stopping() ||
-            !(start->survivor ? agent_monotonic_ms() < until
-                              : awaited && agent->channel.holder != getppid()))
+            !(start->child ? agent_monotonic_ms() < until
+                           : awaited && agent->channel.holder != getppid()))
             return result;
         nanosleep(&step, NULL);
     }
@@ -577,19 +627,24 @@ static int
 begin(struct agent *agent, const struct agent_start *start)
 {
     enum channel_result opened;
+    int error;
 
     agent->own_table = leave_shared_table();
     if (!agent->own_table)
         agent_shared_begin();
     else if (null_stdio(start->silent) != 0) {
-        int error = errno;
-
+        error = errno;
         agent_say("cannot open /dev/null: %m; the database runs unprofiled");
         return error;
     }
+    error = be_the_one(start);
+    if (error != 0)
+        return error;
     opened = open_channel(agent, start);
     if (opened != CHANNEL_OPEN)
         return opened == CHANNEL_BUSY ? EBUSY : errno;
+    if (start->child)
+        fork_keep();
     open_wake(agent);
     if (!agent->own_table)
         agent_say("the agent's descriptors are among the database's: unshare "

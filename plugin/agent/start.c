@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "beside.h"
+#include "fork.h"
 #include "heapwire.h"
 
 enum { WAIT_MS = 2000 };
@@ -252,13 +253,21 @@ agent_start_early(void (*on_fork)(void))
 
     agent_find_jemalloc(&own.start, &own.start.jemalloc);
     error = handle_forks(on_fork);
-    return error != 0 ? error : start_thread();
+    return error != 0 || agent_wants_child() ? error : start_thread();
+}
+
+bool
+agent_wants_child(void)
+{
+    const char *process = agent_setting(&own.start, AGENT_ENV_PROCESS);
+
+    return process && strcmp(process, AGENT_PROCESS_PARENT) != 0;
 }
 
 int
-agent_start_survivor(void)
+agent_start_in_child(void)
 {
-    own.start.silent = own.start.survivor = true;
+    own.start.silent = own.start.child = true;
     return start_thread();
 }
 
@@ -270,6 +279,8 @@ agent_find_jemalloc(const struct agent_start *start, struct jemalloc *jemalloc)
     else
         jemalloc_find(jemalloc, agent_setting(start, AGENT_ENV_JEMALLOC),
                       agent_setting(start, AGENT_ENV_ALLOCATOR));
+    if (jemalloc_status(jemalloc) == AGENT_OK)
+        fork_watch(jemalloc->mallctl);
 }
 
 static int
@@ -306,7 +317,7 @@ start(const char *settings)
     if (error == 0)
         error = handle_forks(agent_forked);
     own.start.silent = own.start.late = true;
-    own.start.survivor = false;
+    own.start.child = false;
     if (error == 0)
         error = start_thread();
     if (error == 0) {

@@ -7,6 +7,8 @@
 #ifndef HW_START_H
 #define HW_START_H
 
+#include <stdbool.h>
+
 #include "agent.h"
 
 /* Takes the settings from an environment; 0, E2BIG, or EINVAL where they lack a
@@ -14,13 +16,17 @@
 int agent_take_environment(char *const *envp);
 
 /* Starts the thread with the settings there are and the jemalloc that is found
- * now; on_fork is called in the children of this process. */
+ * now, unless a child is to be served; on_fork is called in the children of
+ * this process. */
 int agent_start_early(void (*on_fork)(void));
 
 /* The first thing in a fork's child. */
 void agent_forked(void);
 
-/* In a fork's child whose parent is about to leave: starts one like its. */
-int agent_start_survivor(void);
+/* Whether a child of the database is to be served, not itself. */
+bool agent_wants_child(void);
+
+/* In a fork's child: one that serves as soon as no other process does. */
+int agent_start_in_child(void);
 
 #endif

@@ -21,7 +21,7 @@ while alive $host; do
     [ "$us" -gt "$slowest" ] && slowest=$us
     dumps=$((dumps + 1))
 done
-wait $host || fail "forks: $(cat "$WORK/forks")"
+wait $host || fail "forks: $(cat "$WORK/forks")" # a child samples: failed
 [ "$dumps" -gt 5 ] || fail "only $dumps dumps beside $forks forks"
 grep -q '^@ ' "$WORK/heap" || fail "the last dump is empty"
 echo "$(xargs <"$WORK/forks") dumps=$dumps slowest_dump_us=$slowest"

@@ -162,7 +162,7 @@ expect "who serves" "$redis" "$(agent_field pid)"
 stop_redis
 
 # daemonize yes: the survivor serves, its parent has left.
-(with_agent "$REDIS" redis-server $conf --daemonize yes \
+(CONF=prof:true,prof_active:true && with_agent "$REDIS" redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid") >"$WORK/log" 2>&1
 eventually 10 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
@@ -170,6 +170,8 @@ started "$redis"
 eventually 10 cli ping >/dev/null 2>&1 || fail "the daemon does not start"
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
 eventually 5 serving || fail "the daemon has no agent"
+expect "profiling in the daemon, as it was before its fork" 1 \
+    "$(agent_field active)"
 agent enable >/dev/null || fail "enable in the daemon"
 cli debug populate 100000 key 200 >/dev/null
 agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump of the daemon"

@@ -5,12 +5,15 @@
  *                     allocates and frees 1 MiB, looks at its descriptors and
  *                     must end within 5 s.  Prints forks, hung, leaked,
  *                     failed, slowest_us, mean_us.
+ * forker workers COUNT  forks as many, which allocate until the parent ends;
+ *                     prints NUMBER=PID of each; when one ends, another comes
  * forker vfork COUNT  makes COUNT children by vfork() that call setsid();
  * prints grown, the KiB of address space that this cost forker closeall closes
  * 3 to 1023, then waits for the end of its input forker sealed COMMAND
  * ARGUMENT... executes COMMAND where unshare() and close_range() are refused
  */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -35,6 +38,7 @@ enum {
     CHILD_LEAKED = 3,
     CHILD_FAILED = 4,
     CHILD_ROBBED = 5,
+    CHILD_SAMPLES = 6,
     HELD = 16, /* descriptors of the host, which a child must still have */
     BLOCKS = 4096,
     ALLOCATORS = 2
@@ -93,6 +97,19 @@ count_descriptors(const char *const *marks)
     return count;
 }
 
+/* Nobody could read what it samples, or stop it. */
+static bool
+samples(void)
+{
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+    size_t size = sizeof(bool);
+    bool active = false;
+
+    *(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
+    return mallctl && mallctl("prof.active", &active, &size, NULL, 0) == 0 &&
+           active;
+}
+
 static int
 child(void)
 {
@@ -102,6 +119,8 @@ child(void)
     char *block;
 
     alarm(CHILD_SECONDS);
+    if (samples())
+        return CHILD_SAMPLES;
     block = malloc(CHILD_BYTES);
     if (!block)
         return CHILD_FAILED;
@@ -146,6 +165,38 @@ run_forks(long count)
            failed);
     printf("slowest_us=%ld\nmean_us=%ld\n", slowest, forks ? total / forks : 0);
     return forks == count && failed == 0 ? 0 : 1;
+}
+
+static pid_t
+start_worker(int number)
+{
+    static const char *const names[] = {"forker-first", "forker-second",
+                                        "forker-third"};
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    usleep(300000); /* titles come later */
+    prctl(PR_SET_NAME, names[number % 3]);
+    allocate((void *)1);
+    _exit(0);
+}
+
+static _Noreturn void
+run_workers(long count)
+{
+    for (int i = 0; i < count; i++) {
+        printf("%d=%d\n", i + 1, start_worker(i));
+        fflush(stdout);
+        usleep(300000); /* who is first is the first */
+    }
+    for (;;) {
+        if (wait(NULL) > 0)
+            start_worker(0);
+    }
 }
 
 static long
@@ -226,13 +277,15 @@ main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "fork") == 0)
         return run_forks(strtol(argv[2], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "workers") == 0)
+        run_workers(strtol(argv[2], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "vfork") == 0)
         return run_vforks(strtol(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "closeall") == 0)
         return run_closeall();
     if (argc > 2 && strcmp(argv[1], "sealed") == 0)
         return run_sealed(argv + 2);
-    fprintf(stderr, "usage: forker fork COUNT | vfork COUNT | closeall | "
-                    "sealed COMMAND\n");
+    fprintf(stderr, "usage: forker fork COUNT | workers COUNT | vfork COUNT | "
+                    "closeall | sealed COMMAND\n");
     return 2;
 }

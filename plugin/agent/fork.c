@@ -1,0 +1,59 @@
+/* fork.c - see fork.h. */
+#include "fork.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* Handlers of children run in the order of their registration.  jemalloc's own
+ * makes its locks usable, so one of ours is registered behind each jemalloc,
+ * and the last of them acts. */
+static struct {
+    mallctl_fn *_Atomic mallctl;
+    _Atomic unsigned handlers;
+    unsigned ran;  /* of them, */
+    pid_t ran_pid; /* in this child */
+    bool was_active;
+} forks;
+
+static int
+set_active(mallctl_fn *mallctl, bool active)
+{
+    return mallctl("prof.active", NULL, NULL, &active, sizeof(active));
+}
+
+static void
+in_child(void)
+{
+    mallctl_fn *mallctl = forks.mallctl;
+    int saved = errno;
+    bool active = false;
+
+    if (forks.ran_pid != getpid())
+        forks.ran = 0;
+    forks.ran_pid = getpid();
+    if (++forks.ran != forks.handlers || !mallctl)
+        return;
+    forks.was_active =
+        jemalloc_read(mallctl, "prof.active", &active, sizeof(active)) == 0 &&
+        active && set_active(mallctl, false) == 0;
+    errno = saved;
+}
+
+void
+fork_watch(mallctl_fn *mallctl)
+{
+    if (forks.mallctl == mallctl || pthread_atfork(NULL, NULL, in_child) != 0)
+        return;
+    forks.handlers++;
+    forks.mallctl = mallctl;
+}
+
+void
+fork_keep(void)
+{
+    if (forks.was_active)
+        set_active(forks.mallctl, true);
+    forks.was_active = false;
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Servers whose work is done in forked children: process = child, or a name.
+. "$(dirname "$0")/agent.inc"
+forker=$BUILD/bin/forker
+PRELOAD=$JEMALLOC
+CONF=prof:true,prof_active:true
+
+# host PROCESS: three workers, one of which calls itself forker-second
+host() {
+    (HEAPWIRE_PROCESS=$1 with_agent "$forker" "$forker" workers 3) \
+        >"$WORK/workers" 2>"$WORK/stderr" &
+    host=$!
+    started $host
+    eventually 5 file_has "$WORK/workers" 3= || fail "no workers"
+}
+worker() { field "$1" <"$WORK/workers"; }
+served() { [ "$(agent_field pid)" = "$1" ]; }
+ends() {
+    kill $host
+    wait $host 2>/dev/null
+    expect "words" "" "$(cat "$WORK/stderr")"
+    eventually 5 gone "$(worker 3)" || fail "a worker is left"
+}
+
+# The first child; it samples as its parent did.  When it has ended, the next.
+host child
+eventually 5 served "$(worker 1)" || fail "the first child is not served"
+expect "agents: parent, first" "0 1" \
+    "$(agent_threads $host) $(agent_threads "$(worker 1)")"
+expect "profiling in it" 1 "$(agent_field active)"
+agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump of the child"
+grep -q '^@ ' "$WORK/heap" || fail "no sample of the child"
+kill -KILL "$(worker 1)"
+next() { pid=$(agent_field pid) && [ "$pid" != "$(worker 1)" ] && [ -n "$pid" ]; }
+eventually 5 next || fail "no other child is served"
+ends
+
+host second
+eventually 5 served "$(worker 2)" || fail "the named child is not served"
+ends
+
+host parent
+eventually 5 served $host || fail "the parent is not served"
+expect "agents in the children" "0 0 0" "$(agent_threads "$(worker 1)") \
+$(agent_threads "$(worker 2)") $(agent_threads "$(worker 3)")"
+ends
+exit 0
