@@ -491,6 +491,7 @@ controller_start(const struct controller_options *options, struct error *err)
     node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
     c->node.guard_s = options->guard_s;
     c->node.status.unprepared = options->unprepared;
+    c->node.status.attached = options->attached;
     oversight_init(&c->oversight, options->budget_percent, options->log);
     oversight_forget(&c->oversight, &c->node);
     copy_status(c);

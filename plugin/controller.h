@@ -38,6 +38,7 @@ struct controller_options {
     double budget_percent;         /* of profiling: struct guard_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
     bool unprepared;               /* databases are started without prof:true */
+    bool attached;                 /* the database ran before us */
     void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
 };
 
@@ -68,6 +69,7 @@ struct node_status {
     int64_t unguarded_ms;
     struct risk_options risks;
     bool unprepared; /* by the configuration: profiling = off */
+    bool attached;   /* it was started by somebody else */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
     /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or what is
      * to be known of profiles; or "". */

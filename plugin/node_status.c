@@ -79,9 +79,19 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     case AGENT_PROF_OFF:
         if (kind == JOB_GET_ACTIVE)
             return 0; /* "false" is the plain truth */
-        if (is_unprepared(status, err))
+        if (!status->attached && is_unprepared(status, err))
             return -1;
-        if (hello->secure)
+        if (status->attached)
+            error_set(
+                err, ER_UNKNOWN,
+                "attached: heap profiling cannot be switched on in %s "
+                "(pid %d), for jemalloc %s was started with opt.prof off, "
+                "which stays so until it ends (statistics, history, "
+                "marks and evidence work); restart it with "
+                "%s=prof:true,prof_active:false, or under heapwire-run",
+                hello->exe, hello->pid, hello->version,
+                hello->malloc_conf_name);
+        else if (hello->secure)
             error_set(err, ER_UNKNOWN,
                       "heap profiling is off in %s (pid %d): it runs with "
                       "raised privileges, so jemalloc %s ignores %s; compile "

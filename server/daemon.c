@@ -359,6 +359,8 @@ start_controller(struct daemon *d, struct error *err)
         .budget_percent = d->config.budget_percent,
         .guard_s = d->config.guard_s,
         .unprepared = d->config.profiling == CONFIG_PROFILING_OFF,
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
+        .attached = getenv(SUPERVISED_ATTACHED) != NULL,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,

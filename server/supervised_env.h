@@ -3,6 +3,8 @@
 #define HW_SUPERVISED_ENV_H
 
 #define SUPERVISED_ENV "HEAPWIRE_HEARTBEAT"
+/* Set where heapwire-run was attached to the database while that ran. */
+#define SUPERVISED_ATTACHED "HEAPWIRE_ATTACHED"
 
 /* What heapwire-run says on the line: the database that comes, before its agent
  * can be asked. */

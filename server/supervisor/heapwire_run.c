@@ -518,7 +518,8 @@ plan_attached(struct run *run, struct attach *attach, struct buffer *settings,
     attach->plan = &run->plan;
     attach->library = run->library;
     if (plan_settings(run, &attach->target, settings, err) != 0 ||
-        plan_heartbeat(run, err) != 0)
+        plan_heartbeat(run, err) != 0 ||
+        environment_set(&run->heapwired, SUPERVISED_ATTACHED, "1", err) != 0)
         return -1;
     attach->settings = settings->data;
     plan_heapwired(run);

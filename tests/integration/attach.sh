@@ -65,7 +65,11 @@ mkdir -m 700 "$work/bare"
 for kind in poll poll_event ppoll select pselect epoll epoll_event epoll_pwait \
     nanosleep clock_nanosleep condition accept all; do
     sleeps "$kind" "$kind"
-    "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" "$rounds" \
+    case $kind in
+    epoll | epoll_pwait) times=4 ;; # which wait for a new one
+    *) times=$rounds ;;
+    esac
+    "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" "$times" \
         >"$work/driver" || fault "$kind: $(cat "$work/driver")"
     well "$kind"
 done
@@ -142,6 +146,44 @@ static=$!
 pids="$static $pids"
 refused "is static" --attach "$static"
 
+# A filter that allows everything: who knows that?
+"$python" -c 'import ctypes, struct, time
+libc = ctypes.CDLL(None)
+allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+program = struct.pack("HxxxxxxP", 1, ctypes.addressof(allow))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0) == 0
+print("ready", flush=True)
+while True: time.sleep(0.2)' >"$work/filtered" &
+filtered=$!
+pids="$filtered $pids"
+wait_for 5 grep -q ready "$work/filtered"
+refused "has a seccomp filter" --attach "$filtered"
+got=$("$bin/heapwire-run" --state-dir "$work/dry" --listen none --dry-run \
+    --force --attach "$filtered" 2>&1) || fault "--force: $got"
+kill "$filtered"
+
+# A child of vfork, which is its parent.
+cat >"$work/vforks.c" <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    pid_t pid = vfork();
+    if (pid == 0) {
+        dprintf(1, "%d\n", getpid());
+        for (;;) pause();
+    }
+}
+END
+cc -o "$work/vforks" "$work/vforks.c"
+"$work/vforks" >"$work/vforked" &
+parent=$!
+wait_for 5 grep -q . "$work/vforked"
+child=$(cat "$work/vforked")
+pids="$child $pids"
+refused "child of vfork" --attach "$child"
+kill -9 "$child" "$parent"
+
 ### the process dies meanwhile
 
 for i in 1 2 3 4 5 6 7 8; do
@@ -203,6 +245,22 @@ refused "is served by another heapwire-run" --state-dir "$work/node" \
 refused "its state directory is not" --attach "$redis"
 detach "$redis"
 contains "lives" PONG "$(redis-cli -p "$redis_port" ping)"
+
+# One without prof:true says what that means.
+redis_port=$(free_port)
+redis-server --port "$redis_port" --bind 127.0.0.1 --save '' --dir "$work" \
+    >"$work/plain.log" 2>&1 &
+plain=$!
+pids="$plain $pids"
+wait_for 10 redis-cli -p "$redis_port" ping
+attach "$plain"
+wait_for 10 prof 'has_enable()'
+contains "not prepared" "attached: heap profiling cannot be switched on" \
+    "$(prof 'enable_prof()')"
+same "but statistics" 1 "$(sql "select value > 100000 from
+    heapwire.malloc_stats where name = 'stats.allocated'")"
+detach "$plain"
+kill "$plain"
 
 # Again, and heapwire-run is killed: the next takes over.
 attach "$redis"

@@ -43,6 +43,8 @@ death_of(int n)
                           .signalled = n % 2,
                           .code = n % 2 ? 9 : 3,
                           .restarted = n % 4 == 1,
+                          .unknown = n % 8 == 6,
+                          .attached = n % 8 == 6,
                           .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
                           .oom_after = {true, 7}};
 
@@ -59,7 +61,9 @@ check_death(const struct death *got, int n)
     ck_assert_int_eq(got->started_ms, expected.started_ms);
     ck_assert_int_eq(got->pid, expected.pid);
     ck_assert_int_eq(got->signalled, expected.signalled);
-    ck_assert_int_eq(got->code, expected.code);
+    ck_assert_int_eq(got->unknown, expected.unknown);
+    ck_assert_int_eq(got->attached, expected.attached);
+    ck_assert_int_eq(got->code, expected.unknown ? 0 : expected.code);
     ck_assert_int_eq(got->asked, 0);
     ck_assert_int_eq(got->oom_before.known, expected.oom_before.known);
     ck_assert_uint_eq(got->oom_before.value, expected.oom_before.value);
@@ -381,6 +385,10 @@ static const struct {
      "was killed by signal 6 (SIGABRT), before its main was reached: it was "
      "started again without prof:true and without a preloaded jemalloc of "
      "heapwire-run's",
+     false},
+    {{.unknown = true, .attached = true},
+     "ended; how is not known, for heapwire-run was attached to it and is not "
+     "its parent",
      false},
     {{.signalled = true, .code = 100},
      "was killed by signal 100 (SIG?)",
