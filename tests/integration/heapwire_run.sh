@@ -91,6 +91,30 @@ expect "what the agent is told" "$ready, MALLOC_CONF exported" \
 MALLOC_CONF=prof_active:true $start -- env >"$WORK/environ"
 expect "the user's word" "prof:true,prof_stats:true,prof_active:true" \
     "$(field MALLOC_CONF <"$WORK/environ")"
+# A program's own jemalloc: nothing beside it, and its own variable alone.  A
+# static one is left alone: prof:true would end the real one.
+hosts=$BUILD/tests/unit/locate
+host() { $start -- "$hosts/$1" 2>"$WORK/err" | sed -n 's/^<jemalloc>: //p'; }
+expect "in a stripped program" "prof:true,prof_active:false" \
+    "$(host host_je.stripped)"
+expect "the program's word" "prof:true" "$(host host_any.stripped)"
+expect "static" "" "$(host host_static.stripped)"
+file_has "$WORK/err" "is static: .* heapwire_start()" || fail "$(cat "$WORK/err")"
+MALLOC_CONF=prof:true "$hosts/host_real_static" >"$WORK/out" 2>&1
+[ $? -eq 134 ] || echo "skipped: a static jemalloc bears prof:true here"
+$start -- "$hosts/host_real_static" >"$WORK/out" 2>"$WORK/err" ||
+    fail "a static jemalloc: $?, $(cat "$WORK/err")"
+$start --explain -- "$hosts/host_je.stripped" >"$WORK/out"
+expect "preloaded" "LD_PRELOAD  $ours" "$(grep ^LD_PRELOAD "$WORK/out")"
+grep -q "its own): prefix je, can profile" "$WORK/out" &&
+    grep -q "mallctl .* (scan)" "$WORK/out" || fail "$(cat "$WORK/out")"
+$start -- "$hosts/host_cloned.stripped" 2>"$WORK/err" >"$WORK/out"
+file_has "$WORK/err" "has a jemalloc of its own (prefix je_) whose mallctl was \
+not found: .*; link it with -rdynamic, install its debug file, or set mallctl = " ||
+    fail "$(cat "$WORK/err")"
+$start --mallctl /no/such:main -- true 2>"$WORK/err"
+file_has "$WORK/err" "no/such.*; the setting mallctl is not heeded" ||
+    fail "$(cat "$WORK/err")"
 # --explain starts nothing.
 rm -rf "$WORK/nowhere"
 "$run" --listen none --state-dir "$WORK/nowhere" --explain -- redis-server \

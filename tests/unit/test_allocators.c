@@ -120,6 +120,17 @@ START_TEST(linked_and_preloaded_ones_are_found)
 }
 END_TEST
 
+START_TEST(a_library_beside_the_program_is_found_by_its_origin)
+{
+    find(HW_TEST_HOSTS "/host_user");
+    ck_assert_uint_eq(found.count, 1);
+    ck_assert_int_eq(found.list[0].place, ALLOCATOR_LINKED);
+    ck_assert_ptr_nonnull(strstr(found.list[0].path, "libhost_library.so"));
+    ck_assert_str_eq(found.list[0].file.jemallocs[0].prefix, "je_");
+    ck_assert_int_eq(found.list[0].file.kind, LOCATE_LIBRARY);
+}
+END_TEST
+
 START_TEST(the_user_may_say_where_it_is)
 {
     const char *host = HW_TEST_HOSTS "/host_je";
@@ -162,6 +173,7 @@ main(void)
     tcase_add_test(tcase, the_right_variable_is_set_and_no_other);
     tcase_add_test(tcase, the_agent_hears_where_each_is);
     tcase_add_test(tcase, linked_and_preloaded_ones_are_found);
+    tcase_add_test(tcase, a_library_beside_the_program_is_found_by_its_origin);
     tcase_add_test(tcase, the_user_may_say_where_it_is);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -2,7 +2,10 @@
 #include "locate.h"
 
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "errors.h"
@@ -122,6 +125,26 @@ START_TEST(without_a_build_id_the_code_identifies)
 }
 END_TEST
 
+/* Each with its own variable, though the texts are shared. */
+START_TEST(two_in_one_program_are_told_apart)
+{
+    struct locate whole;
+
+    locate_host("two", "");
+    whole = file;
+    ck_assert_uint_eq(file.count, 2);
+    ck_assert_uint_ne(file.jemallocs[0].mallctl, file.jemallocs[1].mallctl);
+    locate_host("two", ".stripped");
+    ck_assert_uint_eq(file.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(file.jemallocs[i].how, LOCATE_SCAN);
+        ck_assert_str_eq(file.jemallocs[i].prefix, whole.jemallocs[i].prefix);
+        ck_assert_uint_eq(file.jemallocs[i].mallctl,
+                          whole.jemallocs[i].mallctl);
+    }
+}
+END_TEST
+
 START_TEST(debians_jemalloc_is_found_in_a_program)
 {
     uint64_t mallctl;
@@ -154,6 +177,52 @@ START_TEST(what_has_no_jemalloc_has_none)
 }
 END_TEST
 
+static unsigned files, finds;
+
+static int
+see_file(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    int fd = -1;
+
+    (void)at;
+    if (type == FTW_F && st->st_size > 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    ck_assert_int_eq(locate_read(&file, fd, path, &err), 0);
+    close(fd);
+    files++;
+    finds += file.count > 0;
+    ck_assert_msg(file.count == 0 || strstr(path, "jemalloc"), "%s", path);
+    return 0;
+}
+
+/* Whatever is installed here; HEAPWIRE_TEST_ALL: all of it, for a minute. */
+START_TEST(nothing_that_is_installed_is_taken_for_one)
+{
+    static const char *const trees[] = {"/usr/bin", "/usr/sbin", "/usr/lib",
+                                        "/usr/libexec"};
+    const char *all = getenv("HEAPWIRE_TEST_ALL"); /* NOLINT: one thread */
+
+    if (!all) {
+        static const char *const some[] = {"/usr/sbin/mariadbd", "/bin/bash",
+                                           "/usr/bin/redis-server"};
+        struct stat st;
+
+        for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+            if (stat(some[i], &st) == 0)
+                see_file(some[i], &st, FTW_F, NULL);
+        }
+        return;
+    }
+    for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
+        nftw(trees[i], see_file, 32, FTW_PHYS);
+    printf("%u files, %u of jemalloc\n", files, finds);
+    ck_assert_uint_gt(files, 100);
+    ck_assert_uint_gt(finds, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -166,8 +235,11 @@ main(void)
     tcase_add_test(tcase, a_split_debug_file_of_the_same_build_is_asked);
     tcase_add_test(tcase, what_is_no_mallctl_any_more_is_not_found);
     tcase_add_test(tcase, without_a_build_id_the_code_identifies);
+    tcase_add_test(tcase, two_in_one_program_are_told_apart);
     tcase_add_test(tcase, debians_jemalloc_is_found_in_a_program);
     tcase_add_test(tcase, what_has_no_jemalloc_has_none);
+    tcase_add_test(tcase, nothing_that_is_installed_is_taken_for_one);
+    tcase_set_timeout(tcase, 300);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
