@@ -148,25 +148,56 @@ count_elected(const struct locate_work *work, bool two)
     return 0;
 }
 
-/* Of those that are open the one whose variable is read nearest by: jemalloc
- * does it in the same source file. */
-static struct locate_jemalloc *
-nearest(struct locate *out, const struct locate_work *work, uint64_t address)
+/* How far apart a function is from who reads the variable of a jemalloc that
+ * has none yet: in jemalloc they are in one source file. */
+static uint64_t
+distance(const struct locate *out, const struct locate_work *work, size_t i,
+         uint64_t address)
 {
-    struct locate_jemalloc *best = NULL;
-    uint64_t best_distance = UINT64_MAX;
+    uint64_t at = work->variables[i].used_at;
+
+    if (out->jemallocs[i].how != LOCATE_NOWHERE || at == 0)
+        return UINT64_MAX / 2;
+    return at > address ? at - address : address - at;
+}
+
+static void
+give_one(struct locate *out, const struct locate_work *work, uint64_t target)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < out->count; i++) {
+        if (out->jemallocs[best].how != LOCATE_NOWHERE ||
+            distance(out, work, i, target) < distance(out, work, best, target))
+            best = i;
+    }
+    if (out->jemallocs[best].how == LOCATE_NOWHERE)
+        set(&out->jemallocs[best], out->jemallocs[best].prefix, target,
+            LOCATE_SCAN);
+}
+
+/* Both at once: of two neighbours one may be near to the other's. */
+static void
+give_two(struct locate *out, const struct locate_work *work, uint64_t first,
+         uint64_t second)
+{
+    uint64_t best = UINT64_MAX;
+    size_t a = 0, b = 1;
 
     for (size_t i = 0; i < out->count; i++) {
-        uint64_t at = work->variables[i].used_at;
-        uint64_t distance = at > address ? at - address : address - at;
+        for (size_t k = 0; k < out->count; k++) {
+            uint64_t sum = distance(out, work, i, first) / 2 +
+                           distance(out, work, k, second) / 2;
 
-        if (out->jemallocs[i].how != LOCATE_NOWHERE ||
-            (best && distance >= best_distance))
-            continue;
-        best = &out->jemallocs[i];
-        best_distance = distance;
+            if (i == k || sum >= best)
+                continue;
+            best = sum;
+            a = i;
+            b = k;
+        }
     }
-    return best;
+    set(&out->jemallocs[a], out->jemallocs[a].prefix, first, LOCATE_SCAN);
+    set(&out->jemallocs[b], out->jemallocs[b].prefix, second, LOCATE_SCAN);
 }
 
 static bool
@@ -191,13 +222,16 @@ pick_scanned(struct locate *out, struct locate_work *work)
     out->votes_first = work->votes[0].count;
     out->names_first = names_of(&work->votes[0]);
     elected = count_elected(work, out->count > 1);
+    if (elected == 2 && known == 0) {
+        give_two(out, work, work->votes[0].target, work->votes[1].target);
+        return;
+    }
     for (size_t i = 0; i < elected && known < elected; i++) {
         uint64_t target = work->votes[i].target;
-        struct locate_jemalloc *j = nearest(out, work, target);
 
-        if (!j || is_known(out, target))
+        if (is_known(out, target))
             continue;
-        set(j, j->prefix, target, LOCATE_SCAN);
+        give_one(out, work, target);
         known++;
     }
 }

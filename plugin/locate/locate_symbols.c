@@ -135,11 +135,11 @@ find_in(const struct elf_file *elf, const struct table *table,
 static uint32_t
 read_u32(const struct elf_file *elf, uint64_t offset)
 {
-    uint8_t bytes[4];
+    uint8_t bytes[4] = {0};
     struct reader r = reader_of(bytes, sizeof(bytes));
 
-    return elf_read_at(elf, offset, sizeof(bytes), bytes) == 0 ? reader_u32(&r)
-                                                               : 0;
+    elf_read_at(elf, offset, sizeof(bytes), bytes);
+    return reader_u32(&r);
 }
 
 /* How many symbols DT_GNU_HASH speaks of: the end of the chain that begins
