@@ -22,8 +22,9 @@ static const char *const own_names[] = {"_rjem_", "je_", "prof_backtrace"};
 
 /* Rust's library, and what makes jemalloc its allocator. */
 static const char *const rust_paths[] = {
-    "alloc::alloc::", "alloc::raw_vec::",  "core::alloc::",
-    "std::alloc::",   "std::sys::alloc::", "tikv_jemallocator::",
+    "alloc::alloc::",   "alloc::boxed::box_new", /* was exchange_malloc */
+    "alloc::raw_vec::", "core::alloc::",         "hashbrown::raw::alloc::",
+    "std::alloc::",     "std::sys::alloc::",     "tikv_jemallocator::",
     "jemallocator::",
 };
 
