@@ -130,7 +130,6 @@ start_one(struct beside *beside)
     if (job.log >= 0)
         agent_shared_add(job.log);
     spawn_detached(&job);
-    beside->started = true;
     if (job.log >= 0) {
         agent_shared_drop(job.log);
         close(job.log);
@@ -203,7 +202,7 @@ beside_end(const struct beside *beside)
 {
     int fd;
 
-    if (!beside->started)
+    if (!agent_setting(beside->start, AGENT_ENV_HEAPWIRED))
         return;
     fd = openat(beside->directory, AGENT_LINGER,
                 O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -25,7 +25,6 @@ struct beside {
     int directory;    /* the channel's */
     int64_t due_ms;   /* monotonic: look then; 0: not now */
     int64_t pause_ms; /* the latest */
-    bool started;     /* one was, by us */
 };
 
 /* 0, or why what the settings say cannot be done. */
@@ -36,7 +35,7 @@ void beside_begin(struct beside *beside, const struct agent_start *start,
 /* Starts one when that is due.  Milliseconds until there is something to do, or
  * -1. */
 int beside_tick(struct beside *beside, bool connected);
-/* Tells the one that we started to end. */
+/* Tells one that an agent started to end. */
 void beside_end(const struct beside *beside);
 
 #endif

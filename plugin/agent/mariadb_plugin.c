@@ -1,0 +1,342 @@
+/*
+ * mariadb_plugin.c - the agent as a plugin of MariaDB: heapwire.so.
+ *
+ * INSTALL SONAME 'heapwire', or plugin_load_add = heapwire.  It starts the
+ * agent, and that starts heapwired.  Where libheapwire.so is preloaded, the
+ * loader takes heapwire_start and heapwire_stop from there: where that one
+ * serves already, nothing is started, and nothing stopped.
+ */
+#include "mariadb_plugin_api.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "agent_protocol.h"
+#include "heapwire.h"
+
+#define EXPORT       __attribute__((visibility("default")))
+#define STATE_SUBDIR ".heapwire" /* not a database: it begins with a dot */
+
+/* The server puts a struct mariadb_errors here. */
+EXPORT extern const struct mariadb_errors *my_print_error_service;
+const struct mariadb_errors *my_print_error_service = (void *)0x0100;
+
+enum { SETTINGS_BYTES = 4 * AGENT_PATH_MAX };
+
+static unsigned node_id;
+static char *listen_at, *state_dir, *config, *heapwired;
+static char enabled;
+
+static const char *agent = "off";
+static bool started; /* by us */
+static char dir[AGENT_PATH_MAX], beside[PATH_MAX];
+
+__attribute__((format(printf, 1, 2))) static void
+refuse(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    my_print_error_service->print(MARIADB_ER_UNKNOWN, "heapwire: %s", 0, text);
+}
+
+/* ---- the agent ---- */
+
+/* The one that is named, or one in the data directory; made where it is not. */
+static int
+find_directory(void)
+{
+    const char *home = dlsym(RTLD_DEFAULT, "mysql_real_data_home");
+    bool named = state_dir && *state_dir;
+    int size = snprintf(dir, sizeof(dir), "%s%s",
+                        named  ? state_dir
+                        : home ? home
+                               : "",
+                        named ? "" : STATE_SUBDIR);
+
+    if (size >= (int)sizeof(dir))
+        return ENAMETOOLONG;
+    return mkdir(dir, 0700) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+/* The heapwired that is named, or the one beside this library; NULL: something
+ * else starts it. */
+static const char *
+find_heapwired(void)
+{
+    static const char name[] = "heapwired";
+    char *slash;
+    Dl_info self;
+
+    if (heapwired)
+        return *heapwired ? heapwired : NULL;
+    beside[0] = '\0';
+    if (!dladdr(dir, &self) || !self.dli_fname ||
+        !realpath(self.dli_fname, beside))
+        return name;
+    slash = strrchr(beside, '/');
+    if (slash && (size_t)(slash - beside) + sizeof(name) < sizeof(beside))
+        memcpy(slash + 1, name, sizeof(name));
+    return beside;
+}
+
+/* A line, if there is something to say. */
+static void
+add(char *settings, size_t *used, const char *name, const char *value)
+{
+    int size = 0;
+
+    if (value && *value)
+        size = snprintf(settings + *used, SETTINGS_BYTES - *used, "%s%s\n",
+                        name, value);
+    *used += size > 0 ? (size_t)size : 0;
+    if (*used >= SETTINGS_BYTES)
+        *used = SETTINGS_BYTES - 1;
+}
+
+static int
+start(void)
+{
+    char settings[SETTINGS_BYTES], id[16];
+    size_t used = 0;
+    int error = find_directory();
+
+    if (error != 0)
+        return error;
+    settings[0] = '\0';
+    snprintf(id, sizeof(id), "%u", node_id);
+    add(settings, &used, AGENT_ENV_STATE "=", dir);
+    add(settings, &used, AGENT_ENV_HEAPWIRED "=", find_heapwired());
+    add(settings, &used, AGENT_ENV_OPTION "=--node-id=", id);
+    add(settings, &used, AGENT_ENV_OPTION "=--listen=", listen_at);
+    add(settings, &used, AGENT_ENV_OPTION "=--config=", config);
+    return used == SETTINGS_BYTES - 1 ? E2BIG : heapwire_start(settings);
+}
+
+static int
+switch_off(void)
+{
+    int error = started ? heapwire_stop() : 0;
+
+    if (error != 0) {
+        errno = error;
+        refuse("the agent has not ended yet, it may be writing a profile: %m");
+        return error;
+    }
+    started = false;
+    agent = "off";
+    return 0;
+}
+
+static int
+switch_on(void)
+{
+    int error;
+
+    /* An UNINSTALL that could not wait for it: the server heeds no refusal. */
+    if (started && switch_off() != 0)
+        return EBUSY;
+    error = start();
+    if (error == EALREADY) {
+        agent = "preloaded";
+        return 0;
+    }
+    if (error == 0) {
+        started = true;
+        agent = "serving";
+        return 0;
+    }
+    errno = error;
+    if (error == EBUSY)
+        refuse("another process serves %s: name another heapwire_state_dir",
+               dir);
+    else if (error == EPERM)
+        refuse("others may write to %s, or it is not ours", dir);
+    else
+        refuse("cannot serve in %s, with %s: %m", dir,
+               find_heapwired() ? find_heapwired() : "no heapwired");
+    return error;
+}
+
+/* ---- variables ---- */
+
+/* ON, OFF, or a number; -1: neither. */
+static int
+wanted(struct mariadb_value *value)
+{
+    char buffer[16];
+    int size = sizeof(buffer);
+    long long number = 0;
+    const char *text;
+
+    if (value->value_type(value) != 0)
+        return value->val_int(value, &number) == 0 && number >= 0 && number < 2
+                   ? (int)number
+                   : -1;
+    text = value->val_str(value, buffer, &size);
+    if (text && (strcasecmp(text, "on") == 0 || strcasecmp(text, "true") == 0))
+        return 1;
+    return text && (strcasecmp(text, "off") == 0 ||
+                    strcasecmp(text, "false") == 0)
+               ? 0
+               : -1;
+}
+
+/* Done here, where it can be refused. */
+static int
+check_enabled(void *thd, struct mariadb_variable *variable, void *save,
+              struct mariadb_value *value)
+{
+    int on = wanted(value);
+
+    (void)thd;
+    (void)variable;
+    if (on < 0) {
+        refuse("heapwire_enabled is ON or OFF");
+        return 1;
+    }
+    if (on != enabled && (on ? switch_on() : switch_off()) != 0)
+        return 1;
+    enabled = *(char *)save = (char)on;
+    return 0;
+}
+
+static void
+update_enabled(void *thd, struct mariadb_variable *variable, void *at,
+               const void *save)
+{
+    (void)thd;
+    (void)variable;
+    *(char *)at = *(const char *)save;
+}
+
+static struct {
+    struct mariadb_variable head;
+    char *value;
+    char standard;
+} enabled_variable = {{MARIADB_VAR_BOOL | MARIADB_VAR_OPCMDARG, "enabled",
+                       "Whether the agent is there; OFF ends it, and heapwired",
+                       check_enabled, update_enabled},
+                      &enabled,
+                      1};
+static struct mariadb_number_variable node_id_variable = {
+    {MARIADB_VAR_INT | MARIADB_VAR_UNSIGNED | MARIADB_VAR_READONLY, "node_id",
+     "This node's number in ADMIN EXECUTE ON", NULL, NULL},
+    &node_id,
+    10001,
+    1,
+    0x7fffffff,
+    0};
+static struct mariadb_text_variable
+    listen_variable = {{MARIADB_VAR_STR | MARIADB_VAR_READONLY, "listen",
+                        "ADDRESS:PORT of heapwired, or none", NULL, NULL},
+                       &listen_at,
+                       NULL},
+    state_dir_variable = {{MARIADB_VAR_STR | MARIADB_VAR_READONLY, "state_dir",
+                           "Private directory, by default " STATE_SUBDIR
+                           " in the data directory",
+                           NULL, NULL},
+                          &state_dir,
+                          NULL},
+    config_variable = {{MARIADB_VAR_STR | MARIADB_VAR_READONLY, "config",
+                        "heapwired's configuration file", NULL, NULL},
+                       &config,
+                       NULL},
+    heapwired_variable = {{MARIADB_VAR_STR | MARIADB_VAR_READONLY, "heapwired",
+                           "Path of heapwired, by default beside this library; "
+                           "empty: something else starts it",
+                           NULL, NULL},
+                          &heapwired,
+                          NULL};
+
+static struct mariadb_variable *variables[] = {&enabled_variable.head,
+                                               &node_id_variable.head,
+                                               &listen_variable.head,
+                                               &state_dir_variable.head,
+                                               &config_variable.head,
+                                               &heapwired_variable.head,
+                                               NULL};
+
+static int
+show_agent(void *thd, struct mariadb_status *out, void *buffer, void *status,
+           int scope)
+{
+    (void)thd;
+    (void)status;
+    (void)scope;
+    out->type = MARIADB_SHOW_CHAR;
+    out->value = buffer;
+    snprintf(buffer, MARIADB_SHOW_BUFFER, "%s", agent);
+    return 0;
+}
+
+static int
+show_socket(void *thd, struct mariadb_status *out, void *buffer, void *status,
+            int scope)
+{
+    (void)thd;
+    (void)status;
+    (void)scope;
+    out->type = MARIADB_SHOW_CHAR;
+    out->value = buffer;
+    snprintf(buffer, MARIADB_SHOW_BUFFER, "%s%s", started ? dir : "",
+             started ? "/mysql.sock" : "");
+    return 0;
+}
+
+static struct mariadb_status status_variables[] = {
+    {"heapwire_agent", (void *)show_agent, MARIADB_SHOW_FUNC},
+    {"heapwire_socket", (void *)show_socket, MARIADB_SHOW_FUNC},
+    {NULL, NULL, 0}};
+
+/* ---- the plugin ---- */
+
+static int
+init(void *arg)
+{
+    (void)arg;
+    return enabled ? switch_on() != 0 : 0;
+}
+
+static int
+deinit(void *arg)
+{
+    (void)arg;
+    return switch_off() != 0;
+}
+
+static struct mariadb_daemon daemon_info;
+
+/* A daemon plugin is of one server version: that of what is built in. */
+__attribute__((constructor)) static void
+learn_version(void)
+{
+    const struct mariadb_plugin *built_in =
+        dlsym(RTLD_DEFAULT, "builtin_maria_binlog_plugin");
+
+    if (built_in && built_in->info)
+        daemon_info.interface = *(const int *)built_in->info;
+}
+
+EXPORT extern int _maria_plugin_interface_version_;
+EXPORT extern int _maria_sizeof_struct_st_plugin_;
+EXPORT extern struct mariadb_plugin _maria_plugin_declarations_[];
+int _maria_plugin_interface_version_ = MARIADB_INTERFACE;
+int _maria_sizeof_struct_st_plugin_ = sizeof(struct mariadb_plugin);
+struct mariadb_plugin _maria_plugin_declarations_[] = {
+    {MARIADB_DAEMON_PLUGIN, &daemon_info, "heapwire", "heapwire",
+     "jemalloc heap profiles over the MySQL protocol", MARIADB_LICENSE_BSD,
+     init, deinit, 0x0001, status_variables, variables, HW_VERSION,
+     MARIADB_MATURITY_GAMMA},
+    {0}};
