@@ -10,7 +10,7 @@
 struct error;
 struct target;
 
-enum { INJECT_TRY_MS = 5000, INJECT_GENTLE_MS = 1000, INJECT_STEP_MS = 5 };
+enum { INJECT_TRY_MS = 5000, INJECT_GENTLE_MS = 200, INJECT_STEP_MS = 5 };
 
 struct injection {
     const struct target *target;
