@@ -99,10 +99,10 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
     dump->taken_ms = clock_wall_ms();
     if ((node_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
                          &dump->mapped_size) ||
-         node_read_memory(answer.fds[0], &dump->text, "the heap profile",
+         node_read_memory(node, answer.fds[0], &dump->text, "the heap profile",
                           err) == 0) &&
-        node_read_memory(answer.fds[1], &dump->maps, "the node's mappings",
-                         err) == 0)
+        node_read_memory(node, answer.fds[1], &dump->maps,
+                         "the node's mappings", err) == 0)
         rc = fetch_objects(dump, node, objects, err);
     node_answer_close(&answer);
     return rc;

@@ -56,8 +56,8 @@ int node_call(struct node *node, const struct agent_request *request,
               struct node_answer *answer, struct error *err);
 
 /* Appends what a descriptor of an answer holds; what names it in the error. */
-int node_read_memory(int fd, struct buffer *out, const char *what,
-                     struct error *err);
+int node_read_memory(const struct node *node, int fd, struct buffer *out,
+                     const char *what, struct error *err);
 
 /*
  * Maps it instead, when nobody can change it any more, and nothing of it is

@@ -33,7 +33,7 @@ ask(struct node *node, struct buffer *text, struct error *err)
                       node->status.hello.exe, node->status.hello.pid);
         return -1;
     }
-    rc = node_read_memory(answer.fds[0], text, "its statistics", err);
+    rc = node_read_memory(node, answer.fds[0], text, "its statistics", err);
     node_answer_close(&answer);
     return rc;
 }
@@ -52,7 +52,7 @@ ask_allocators(struct node *node, struct stats *stats, struct error *err)
     if (node_call(node, &request, &answer, err) != 0)
         return -1;
     buffer_init(&text, STATS_ALLOCATORS_TEXT_MAX);
-    rc = node_read_memory(answer.fds[0], &text, "its allocators", err);
+    rc = node_read_memory(node, answer.fds[0], &text, "its allocators", err);
     if (rc == 0)
         rc = stats_allocators_parse(stats, text.data ? text.data : "",
                                     text.size, err);

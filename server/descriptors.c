@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For kernels without close_range (before 5.9). */
+#include "confined.h"
+
+/* For kernels without close_range (before 5.9), and under filters. */
 static void
 close_listed(void)
 {
@@ -48,7 +50,7 @@ descriptors_prepare(bool keep_stdin)
     struct rlimit limit;
     int kept;
 
-    if (close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+    if (confined_filters() != 0 || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
         close_listed();
     if (fcntl(STDERR_FILENO, F_GETFD) < 0)
         to_null(STDERR_FILENO, STDERR_FILENO);

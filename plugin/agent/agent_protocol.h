@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #define AGENT_SOCKET "agent.sock"
-#define AGENT_LOCK   "agent.lock" /* fcntl-locked by the serving process */
+#define AGENT_ANSWER                                                           \
+    "agent.answer"              /* a moment, where memfd_create is forbidden */
+#define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
 
 /* Settings of the agent, as variables of the environment or lines of
  * heapwire_start(). */
@@ -56,6 +58,9 @@
 /* Which jemalloc, where there are several: the name of its mallctl, or its
  * object's path or base name. */
 #define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
+
+/* What heapwire-run may call under its seccomp filters (confined.h). */
+#define AGENT_ENV_FILTERS "HEAPWIRE_FILTERS"
 
 enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
 

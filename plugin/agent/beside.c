@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "confined.h"
+
 #define LOCK_NAME "heapwired.lock"
 #define LOG_NAME  "start.log"
 
@@ -80,7 +82,7 @@ spawn(const struct job *job)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     if (job->log >= 0)
         posix_spawn_file_actions_adddup2(&actions, job->log, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    confined_add_closefrom(&actions, STDERR_FILENO + 1);
     error = posix_spawnattr_init(&attr);
     if (error == 0) {
         posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |

@@ -58,40 +58,73 @@ add(struct mapped_files *files, uint64_t device, uint64_t inode, int fd)
         (struct mapped_file){.device = device, .inode = inode, .fd = fd};
 }
 
-/* "start-end perms offset major:minor inode   path" */
-static void
-take_line(struct mapped_files *files, const char *line)
-{
+/* An executable mapping of a file. */
+struct mapped {
     unsigned long start, end;
+    uint64_t device, inode;
+    const char *path;
+};
+
+/* "start-end perms offset major:minor inode   path" */
+static bool
+read_line(const char *line, struct mapped *out)
+{
     unsigned long long inode;
     unsigned major_number, minor_number;
-    char perms[5], range[64];
-    uint64_t device;
-    int path = 0, fd;
+    char perms[5];
+    int path = 0;
 
-    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %llu %n", &start, &end, perms,
-               &major_number, &minor_number, &inode, &path) != 6 ||
+    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %llu %n", &out->start, &out->end,
+               perms, &major_number, &minor_number, &inode, &path) != 6 ||
         perms[2] != 'x' || inode == 0 || line[path] != '/')
-        return;
-    device = makedev(major_number, minor_number);
-    if (files->count == MAPPED_FILES_MAX ||
-        mapped_files_find(files, device, inode) >= 0)
-        return;
-    /* map_files needs privileges; exe works even for a deleted file. */
-    snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx", start, end);
-    fd = open_if_inode(line + path, inode);
-    if (fd < 0)
-        fd = open_if_inode(range, inode);
-    if (fd < 0)
-        fd = open_if_inode("/proc/self/exe", inode);
-    add(files, device, inode, fd);
+        return false;
+    out->device = makedev(major_number, minor_number);
+    out->inode = inode;
+    out->path = line + path;
+    return true;
 }
 
-void
-mapped_files_scan(struct mapped_files *files)
+/* map_files needs privileges; exe works even for a deleted file. */
+static int
+open_mapped(const struct mapped *mapped)
+{
+    char range[64];
+    int fd = open_if_inode(mapped->path, mapped->inode);
+
+    snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx",
+             mapped->start, mapped->end);
+    if (fd < 0)
+        fd = open_if_inode(range, mapped->inode);
+    return fd < 0 ? open_if_inode("/proc/self/exe", mapped->inode) : fd;
+}
+
+static void
+take(const struct mapped *mapped, void *arg)
+{
+    struct mapped_files *files = arg;
+
+    if (files->count < MAPPED_FILES_MAX &&
+        mapped_files_find(files, mapped->device, mapped->inode) < 0)
+        add(files, mapped->device, mapped->inode, open_mapped(mapped));
+}
+
+/* What is looked for, and what was found. */
+static void
+take_one(const struct mapped *mapped, void *arg)
+{
+    struct mapped_file *file = arg;
+
+    if (file->fd < 0 && mapped->device == file->device &&
+        mapped->inode == file->inode)
+        file->fd = open_mapped(mapped);
+}
+
+static void
+each_mapping(void (*see)(const struct mapped *, void *), void *arg)
 {
     char text[MAPS_LINE_MAX];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    struct mapped mapped;
     size_t used = 0;
     ssize_t n;
     char *end;
@@ -109,7 +142,8 @@ mapped_files_scan(struct mapped_files *files)
             size_t size = (size_t)(end - text) + 1;
 
             *end = '\0';
-            take_line(files, text);
+            if (read_line(text, &mapped))
+                see(&mapped, arg);
             used -= size;
             memmove(text, end + 1, used);
         }
@@ -117,6 +151,21 @@ mapped_files_scan(struct mapped_files *files)
             break; /* the kernel prints no line as long as this */
     }
     close(fd);
+}
+
+void
+mapped_files_scan(struct mapped_files *files)
+{
+    each_mapping(take, files);
+}
+
+int
+mapped_files_open(uint64_t device, uint64_t inode)
+{
+    struct mapped_file file = {.device = device, .inode = inode, .fd = -1};
+
+    each_mapping(take_one, &file);
+    return file.fd;
 }
 
 void

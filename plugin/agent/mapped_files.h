@@ -24,6 +24,10 @@ struct mapped_files {
 /* Opens what is newly mapped.  What cannot be opened is left out. */
 void mapped_files_scan(struct mapped_files *files);
 
+/* Opens that one, which is the caller's; -1: it is not mapped, or cannot be
+ * opened. */
+int mapped_files_open(uint64_t device, uint64_t inode);
+
 void mapped_files_close(struct mapped_files *files);
 
 /* The kept descriptor, still ours; -1 when there is none. */

@@ -26,17 +26,12 @@
 #include "allocator_list.h"
 #include "beside.h"
 #include "channel.h"
+#include "confined.h"
 #include "fork.h"
 #include "mapped_files.h"
 #include "statistics.h"
 
-/* Linux 5.9 and 6.3; older headers lack them. */
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE (1U << 1)
-#endif
+/* Linux 6.3; older headers lack it. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -56,6 +51,8 @@ struct agent {
     struct beside beside;
     int wake; /* signalfd: readable when it is to end; -1: none */
     bool own_table;
+    int filters;    /* of this thread, and what may be called (confined.h) */
+    unsigned calls; /* under them */
     int64_t started_ms;
     int64_t guard_ms;     /* that heapwired may be away; 0: for ever */
     int64_t heard_ms;     /* monotonic: its latest request, or connection */
@@ -71,13 +68,13 @@ struct passed {
 };
 
 static bool
-leave_shared_table(void)
+leave_shared_table(unsigned calls)
 {
     struct rlimit limit;
 
-    if (syscall(SYS_close_range, FIRST_FD, ~0U, CLOSE_RANGE_UNSHARE) == 0)
+    if ((calls & CONFINED_CLOSE_RANGE) && confined_try(CONFINED_CLOSE_RANGE))
         return true;
-    if (unshare(CLONE_FILES) != 0)
+    if (!(calls & CONFINED_UNSHARE) || !confined_try(CONFINED_UNSHARE))
         return false;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > CLOSE_MAX)
         limit.rlim_cur = CLOSE_MAX;
@@ -183,14 +180,36 @@ op_reset(struct agent *agent, const struct agent_request *request,
         fail(reply, error, "mallctl prof.reset");
 }
 
+/* A file that has no name any more. */
 static int
-new_memfd(const char *name)
+new_nameless(int directory)
+{
+    int fd;
+
+    unlinkat(directory, AGENT_ANSWER, 0);
+    fd = openat(directory, AGENT_ANSWER,
+                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        unlinkat(directory, AGENT_ANSWER, 0);
+    return fd;
+}
+
+/* What an answer is written to.  The database may have made another filter
+ * since, under which memfd_create would end it. */
+static int
+new_file(const struct agent *agent, const char *name)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    int fd = -1;
 
-    if (fd < 0 && errno == EINVAL)
-        fd = memfd_create(name, flags);
+    if ((agent->calls & CONFINED_MEMFD) &&
+        confined_filters() == agent->filters) {
+        fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+        if (fd < 0 && errno == EINVAL)
+            fd = memfd_create(name, flags);
+    }
+    if (fd < 0)
+        fd = new_nameless(agent->channel.directory);
     if (fd >= 0)
         agent_shared_add(fd);
     return fd;
@@ -244,8 +263,8 @@ op_dump(struct agent *agent, const struct agent_request *request,
         struct agent_reply *reply, struct passed *passed)
 {
     char path[64];
-    int profile = new_memfd("heapwire-profile");
-    int maps = new_memfd("heapwire-maps"), error;
+    int profile = new_file(agent, "heapwire-profile");
+    int maps = new_file(agent, "heapwire-maps"), error;
     int64_t began;
 
     (void)request;
@@ -254,7 +273,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
     passed->fds[1] = maps;
     passed->count = 2;
     if (profile < 0 || maps < 0) {
-        fail(reply, errno, "cannot create a memfd");
+        fail(reply, errno, "cannot create a file");
         return;
     }
     snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", profile);
@@ -281,6 +300,11 @@ op_object(struct agent *agent, const struct agent_request *request,
 {
     int fd = mapped_files_find(&agent->files, request->number, request->inode);
 
+    if (fd < 0 && !agent->own_table) { /* where none is kept */
+        fd = mapped_files_open(request->number, request->inode);
+        agent_shared_add(fd);
+        passed->owned = true;
+    }
     if (fd < 0) {
         reply->status = AGENT_NOT_FOUND;
         snprintf(reply->text, sizeof(reply->text), "no such mapped file");
@@ -296,13 +320,13 @@ pass_text(struct agent *agent, struct agent_reply *reply, struct passed *passed,
           int (*write_text)(struct jemalloc *, int), const char *what)
 {
     int64_t began = microseconds();
-    int fd = new_memfd("heapwire-text"), error;
+    int fd = new_file(agent, "heapwire-text"), error;
 
     passed->owned = true;
     passed->fds[0] = fd;
     passed->count = 1;
     if (fd < 0) {
-        fail(reply, errno, "cannot create a memfd");
+        fail(reply, errno, "cannot create a file");
         return;
     }
     error = write_text(&agent->jemalloc, fd);
@@ -492,7 +516,7 @@ open_wake(struct agent *agent)
 
     sigemptyset(&wake);
     sigaddset(&wake, AGENT_WAKE);
-    if (agent->own_table)
+    if (agent->own_table && (agent->calls & CONFINED_SIGNALFD))
         agent->wake = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -629,7 +653,10 @@ begin(struct agent *agent, const struct agent_start *start)
     enum channel_result opened;
     int error;
 
-    agent->own_table = leave_shared_table();
+    agent->filters = confined_filters();
+    agent->calls =
+        confined_read(agent->filters, agent_setting(start, AGENT_ENV_FILTERS));
+    agent->own_table = leave_shared_table(agent->calls);
     if (!agent->own_table)
         agent_shared_begin();
     else if (null_stdio(start->silent) != 0) {
@@ -647,8 +674,10 @@ begin(struct agent *agent, const struct agent_start *start)
         fork_keep();
     open_wake(agent);
     if (!agent->own_table)
-        agent_say("the agent's descriptors are among the database's: unshare "
-                  "is not allowed here");
+        agent_say("the agent's descriptors are among the database's: %s",
+                  agent->calls & CONFINED_UNSHARE
+                      ? "unshare is not allowed here"
+                      : "a seccomp filter may forbid unshare");
     agent_quiet();
     if (start->late)
         agent_find_jemalloc(start, &agent->jemalloc);

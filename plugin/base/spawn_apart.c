@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <spawn.h>
 
+#include "confined.h"
+
 enum { FIRST_OTHER = 3 };
 
 static int
@@ -16,8 +18,7 @@ set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
         rc = fds[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, fds[i], i)
                          : posix_spawn_file_actions_addopen(
                                actions, i, "/dev/null", O_WRONLY, 0);
-    return rc ? rc
-              : posix_spawn_file_actions_addclosefrom_np(actions, FIRST_OTHER);
+    return rc ? rc : confined_add_closefrom(actions, FIRST_OTHER);
 }
 
 static int

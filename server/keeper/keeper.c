@@ -16,6 +16,7 @@
 #include "become.h"
 #include "certificate.h"
 #include "config.h"
+#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "keeper_key.h"
@@ -51,7 +52,7 @@ spawn(struct keeper *k, int socket, struct error *err)
             posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR,
                                              0);
         posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_FD);
-        posix_spawn_file_actions_addclosefrom_np(&actions, KEEPER_FD + 1);
+        confined_add_closefrom(&actions, KEEPER_FD + 1);
         error = posix_spawnattr_init(&attr);
     }
     if (error == 0) {

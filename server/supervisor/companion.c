@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "confined.h"
 #include "files.h"
 #include "linger.h"
 #include "process_look.h"
@@ -50,7 +51,7 @@ spawn(struct companion *companion, int line)
     if (companion->quiet)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
                                          O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    confined_add_closefrom(&actions, STDERR_FILENO + 1);
     error = posix_spawnattr_init(&attr);
     if (error == 0) {
         posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |

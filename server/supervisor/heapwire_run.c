@@ -20,12 +20,14 @@
 #include "attach.h"
 #include "buffer.h"
 #include "companion.h"
+#include "confined.h"
 #include "environment.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
 #include "notify_relay.h"
 #include "options.h"
+#include "probe.h"
 #include "program.h"
 #include "start_watch.h"
 #include "state_dir.h"
@@ -46,6 +48,7 @@ struct run {
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
+    char filters[CONFINED_TEXT]; /* probe.h */
 };
 
 static void
@@ -232,6 +235,8 @@ prepare_agent(struct run *run, struct environment *env, struct error *err)
         environment_set(env, AGENT_ENV_EXE, run->exe, err) != 0 ||
         environment_set(env, AGENT_ENV_STATE, options->value[SETTING_STATE_DIR],
                         err) != 0 ||
+        (*run->filters &&
+         environment_set(env, AGENT_ENV_FILTERS, run->filters, err) != 0) ||
         (run->plan.start &&
          environment_set(env, AGENT_ENV_START, run->start.address, err) != 0))
         return -1;
@@ -276,6 +281,7 @@ prepare_environments(struct run *run, struct error *err)
         !profiling_is(run, "off") && allocators_profile(allocators);
     run->plan.jemalloc = jemalloc;
     plan_start(run);
+    probe_filters(run->filters);
     if (prepare_agent(run, &run->plain, err) != 0 ||
         prepare_agent(run, database, err) != 0 ||
         (run->plan.prof &&

@@ -1,0 +1,41 @@
+/*
+ * confined.h - system calls that a filter (seccomp) may forbid, even by killing
+ * the process: to try one is no way to find out.
+ *
+ * heapwire-run tries them in children of its own and says what may be called
+ * under its filters.  The agent calls no others, and none of them where other
+ * filters are in force than heapwire-run's.  Shared by both; libc only.
+ */
+#ifndef HW_CONFINED_H
+#define HW_CONFINED_H
+
+#include <spawn.h>
+#include <stdbool.h>
+
+enum confined_call {
+    CONFINED_CLOSE_RANGE = 1, /* with CLOSE_RANGE_UNSHARE */
+    CONFINED_UNSHARE = 2,     /* CLONE_FILES */
+    CONFINED_MEMFD = 4,
+    CONFINED_SIGNALFD = 8,
+    CONFINED_ALL = 15
+};
+
+enum { CONFINED_TEXT = 32 };
+
+/* The filters of a thread: how many, or 0; -1: there are some, or it cannot be
+ * known. */
+int confined_filters(void);
+
+/* AGENT_ENV_FILTERS: "FILTERS,CALLS". */
+void confined_write(int filters, unsigned calls, char *out);
+/* What may be called under so many filters, by that text (or NULL). */
+unsigned confined_read(int filters, const char *text);
+
+/* posix_spawn_file_actions_addclosefrom_np, which is close_range: not under
+ * filters.  Then close-on-exec has to do. */
+int confined_add_closefrom(posix_spawn_file_actions_t *actions, int from);
+
+/* Makes one of the calls, which may end this process. */
+bool confined_try(enum confined_call call);
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# confined.sh - databases in hosts that allow little: seccomp filters that answer
+# or kill, a user namespace, a read-only root, /proc that hides or is not there.
+# All of them are profiled, with names, or say why not; none is harmed.
+. tests/integration/lib.inc
+
+# As whom and where the clients run: as the database does.
+client=
+inside() {
+    nsenter -t "$run" -m "$@"
+}
+sql() {
+    # shellcheck disable=SC2086
+    $client mariadb --no-defaults --skip-ssl -S "$node/mysql.sock" \
+        -u "${user:-root}" -N -B --raw -e "$1" 2>&1
+}
+
+# Redis under "$@", which ends with a command's first words; then as in any host.
+try() { # NAME COMMAND...
+    name=$1
+    shift
+    rm -rf "$node"
+    port=$(free_port)
+    # shellcheck disable=SC2086
+    "$@" --save '' --dir "$(dirname "$node")" --port "$port" --bind 127.0.0.1 \
+        >"$work/node.log" 2>&1 &
+    run=$!
+    pids="$run $pids"
+    wait_for 10 redis-cli -p "$port" ping || {
+        fault "$name: the database does not serve"
+        cat "$work/node.log"
+        return
+    }
+    wait_for 10 prof 'has_enable()' || {
+        fault "$name: $(prof 'has_enable()')"
+        cat "$work/node.log"; $client cat "$node/heapwired.log"
+    }
+    prof 'enable_prof()' >/dev/null
+    redis-cli -p "$port" eval "for i = 1, 20000 do
+        redis.call('set', KEYS[1] .. i, string.rep('x', 500)) end" 1 k >/dev/null
+    contains "$name: names" "sdsnewlen" "$(sql "SELECT text('now')")"
+    contains "$name: libc's names" "__libc_start" "$(sql "SELECT text('now')")"
+    check
+    held=$(sql "SELECT round(sum(flat_bytes) / 1e6) FROM heapwire.heap_functions")
+    [ "${held:-0}" -ge 9 ] 2>/dev/null && [ "$held" -le 16 ] ||
+        fault "$name: $held MB of 12"
+    same "$name: statistics" 1 "$(sql "SELECT value > 1000000
+        FROM heapwire.malloc_stats WHERE name = 'stats.allocated'")"
+    prof 'disable_prof()' >/dev/null
+    same "$name: off" "0" "$(sql "SELECT active FROM heapwire.profiler")"
+    redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
+    status=0
+    wait "$run" || status=$?
+    same "$name: its exit status" 0 "$status"
+    [ -z "${verbose-}" ] || { echo "== $name"; grep heapwire: "$work/node.log" || true; }
+}
+
+export MALLOC_CONF=lg_prof_sample:16 # finer: the bytes are checked
+server=$(command -v redis-server)
+all=unshare,close_range,memfd_create,signalfd
+options="--listen none --linger 0"
+node=$work/node
+ours="$bin/heapwire-run --state-dir $node $options --"
+within="$bin/heapwire-run --state-dir $node $options --exe $server --"
+# shellcheck disable=SC2086
+{
+try plain $ours redis-server
+for how in errno kill; do
+    try "$how, outside" "$bin/confined" --$how $all $ours redis-server
+    try "$how of one, outside" "$bin/confined" --$how unshare \
+        $ours redis-server
+    try "$how, within" $within "$bin/confined" --$how $all redis-server
+done
+}
+
+# The whole tree is read-only but for a tmpfs, where the node's directory is.
+read_only='mount -o remount,ro,bind / && mount -t tmpfs -o mode=755 none "$0" &&
+    ! touch /etc/confined 2>/dev/null && cd "$0" && exec "$@"'
+client=inside
+# shellcheck disable=SC2086
+try "read-only" unshare -m sh -c "$read_only" "$work" $ours redis-server
+
+# Somebody without privileges.
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+client=$nobody
+chmod 711 "$work"
+mkdir -m 700 "$work/theirs"
+chown 65534 "$work/theirs"
+node=$work/theirs/node
+theirs="$bin/heapwire-run --state-dir $node $options --"
+hide='mount -t proc -o hidepid=invisible proc /proc && exec "$@"'
+# shellcheck disable=SC2086
+{
+try "a user namespace" $nobody unshare -Ur $theirs redis-server
+user=nobody
+try "hidepid" unshare -m sh -c "$hide" sh $nobody $theirs redis-server
+}
+finish_test
