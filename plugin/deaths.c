@@ -51,8 +51,8 @@ death_describe(const struct death *death, char *out, size_t size)
                  "it and is not its parent");
     else if (death->unknown)
         snprintf(out, size,
-                 "ended, and another took its place; how it ended is not "
-                 "known, for its parent is not heapwire-run");
+                 "ended; its exit status is not known, for heapwire-run was "
+                 "not its parent");
     else if (death->signalled)
         snprintf(out, size, "was killed by signal %d (SIG%s)", death->code,
                  name ? name : "?");

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -191,6 +192,16 @@ open_socket(const char *state_dir)
     return fd;
 }
 
+/* Or /proc is another pid namespace's, where our numbers mean others. */
+static bool
+proc_is_ours(void)
+{
+    char self[16] = "";
+    ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+    return n > 0 && strtol(self, NULL, 10) == getpid();
+}
+
 /* The pid that the agent tells is its own namespace's; this one is ours. */
 static pid_t
 peer_of(int fd)
@@ -198,7 +209,8 @@ peer_of(int fd)
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        !proc_is_ours())
         return 0;
     return peer.pid;
 }

@@ -188,6 +188,10 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     if (state == PROFILER_UNKNOWN)
         return;
     buffer_format(out, "database: %s (pid %d)\n", hello->exe, hello->pid);
+    if (status->peer == 0)
+        buffer_text(out, "out of sight: it is in another pid namespace, or "
+                         "hidden in /proc; what the kernel knows of it and its "
+                         "exit status are not known here\n");
     if (state == PROFILER_NO_JEMALLOC || state == PROFILER_UNUSABLE)
         return;
     buffer_format(out, "jemalloc: %s (%s)\n", hello->version, hello->mallctl);

@@ -33,6 +33,7 @@ enum {
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
     DEATHS_LOOKED_AT = 8,
+    ENDED_MS = 3 * SECOND_MS,  /* what comes back before was away, not gone */
     LIVED_MS = 10 * SECOND_MS, /* what ends earlier was no database */
     STACK_BYTES = 256 * 1024
 };
@@ -41,6 +42,7 @@ struct watch {
     struct controller *controller;
     struct history *history;
     const char *state_dir; /* or NULL */
+    bool keeps_ends;
     void (*log)(const char *line);
     pthread_t thread;
     bool runs;
@@ -364,22 +366,41 @@ is_told(const struct watch *w)
     return false;
 }
 
+/* The database seen last, at that time. */
 static void
-look_at_successor(struct watch *w, const struct history_sample *now,
-                  const struct node_status *status)
+keep_end(struct watch *w, int64_t at_ms)
 {
-    struct death death = {.at_ms = w->seen.at_ms,
+    struct death death = {.at_ms = at_ms,
                           .started_ms = w->seen.started_ms,
                           .pid = w->seen.pid,
                           .unknown = true};
     struct error err;
 
-    if (w->state_dir && took_its_place(&w->seen, now) && !is_told(w)) {
-        memcpy(death.program, w->exe, sizeof(death.program));
-        if (deaths_append(w->state_dir, &death, &err) != 0)
-            say(w, "that %s (pid %d) ended is not kept: %s", w->exe,
-                w->seen.pid, err.text);
-    }
+    if (!w->state_dir || is_told(w))
+        return;
+    memcpy(death.program, w->exe, sizeof(death.program));
+    if (deaths_append(w->state_dir, &death, &err) != 0)
+        say(w, "that %s (pid %d) ended is not kept: %s", w->exe, w->seen.pid,
+            err.text);
+}
+
+/* Where there is no heapwire-run, nobody else tells that it ended. */
+static void
+look_at_end(struct watch *w, const struct node_status *status)
+{
+    if (!w->keeps_ends || w->seen.pid == 0 || status->state != NODE_GONE ||
+        clock_wall_ms() - status->since_ms < ENDED_MS)
+        return;
+    keep_end(w, status->since_ms);
+    w->seen.pid = 0;
+}
+
+static void
+look_at_successor(struct watch *w, const struct history_sample *now,
+                  const struct node_status *status)
+{
+    if (took_its_place(&w->seen, now))
+        keep_end(w, w->seen.at_ms);
     w->seen = *now;
     snprintf(w->exe, sizeof(w->exe), "%s", status->hello.exe);
 }
@@ -400,6 +421,7 @@ look(struct watch *w)
         look_at_successor(w, &now, &status);
         history_add(w->history, &now);
     }
+    look_at_end(w, &status);
     look_at_marks(w, &now, there);
 }
 
@@ -462,6 +484,7 @@ watch_start(struct controller *controller, const struct watch_options *options,
     w->rules = options->rules;
     w->log = options->log;
     w->state_dir = options->state_dir;
+    w->keeps_ends = options->keeps_ends;
     w->history = history_open(options->state_dir, options->log);
     if (!w->history)
         error_memory(err, "the history of memory");

@@ -8,6 +8,7 @@
 #ifndef HW_WATCH_H
 #define HW_WATCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "marks.h"
@@ -22,6 +23,7 @@ struct watch_options {
     const char *state_dir;
     struct marks_rules rules;
     void (*log)(const char *line); /* NULL: nobody */
+    bool keeps_ends;               /* that are seen: no heapwire-run does */
 };
 
 /* The controller outlives it.  NULL with *err. */

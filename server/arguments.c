@@ -8,9 +8,10 @@
 enum {
     OPTION_CONFIG = 1000, /* above every enum config_key */
     OPTION_CHECK,
+    OPTION_WAIT,
     OPTION_HELP,
     OPTION_VERSION,
-    OPTIONS_EXTRA = 4
+    OPTIONS_EXTRA = 5
 };
 
 void
@@ -91,6 +92,12 @@ arguments_help(void)
         "  --symbols-keep-bytes N    bytes of them, all together (1G)\n"
         "  --symbols-memory N        what naming addresses may keep of debug\n"
         "                            information in memory (256M)\n"
+        "  --wait                    for a database that heapwire-run does "
+        "not\n"
+        "                            start: libheapwire.so is preloaded into "
+        "it,\n"
+        "                            HEAPWIRE_EXE and HEAPWIRE_STATE_DIR are "
+        "set\n"
         "  --check                   examine all of this, print it, and exit\n"
         "  --version, --help");
 }
@@ -102,6 +109,7 @@ fill_options(struct option *options)
     static const struct option extra[OPTIONS_EXTRA + 1] = {
         {"config", required_argument, NULL, OPTION_CONFIG},
         {"check", no_argument, NULL, OPTION_CHECK},
+        {"wait", no_argument, NULL, OPTION_WAIT},
         {"help", no_argument, NULL, OPTION_HELP},
         {"version", no_argument, NULL, OPTION_VERSION},
         {NULL, 0, NULL, 0},
@@ -129,6 +137,8 @@ arguments_parse(struct arguments *out, int argc, char **argv)
             out->config.values[option] = optarg;
         else if (option == OPTION_CONFIG)
             out->config.file = optarg;
+        else if (option == OPTION_WAIT)
+            out->wait = true;
         else if (option == OPTION_CHECK)
             out->check = true;
         else if (option == OPTION_HELP)

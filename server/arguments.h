@@ -10,6 +10,7 @@ struct arguments {
     struct config_arguments config;
     char **argv; /* as it came */
     bool check, help, version;
+    bool wait;
 };
 
 /* -1: wrong, and said so on stderr.  The strings borrow argv. */

@@ -390,7 +390,8 @@ start_watch(struct daemon *d, struct error *err)
 {
     struct watch_options options = {.state_dir = d->config.state_dir,
                                     .rules = d->config.marks,
-                                    .log = log_text};
+                                    .log = log_text,
+                                    .keeps_ends = d->supervised.line < 0};
 
     d->watch = watch_start(d->controller, &options, err);
     return d->watch ? 0 : -1;
@@ -544,6 +545,12 @@ daemon_run(const struct arguments *arguments)
     } else {
         daemon_say_note(&d->config);
         rc = start(d, &err);
+        if (rc == 0 && arguments->wait)
+            controller_set_absence(
+                d->controller,
+                "it is waited for one that has libheapwire.so preloaded, with "
+                "its executable as HEAPWIRE_EXE and this state directory as "
+                "HEAPWIRE_STATE_DIR in its environment");
         if (rc == 0)
             uv_run(&d->loop, UV_RUN_DEFAULT);
         else
