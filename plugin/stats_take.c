@@ -1,6 +1,7 @@
 /* stats_take.c - see stats_take.h. */
 #include "stats_take.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -10,6 +11,7 @@
 #include "errors.h"
 #include "node.h"
 #include "node_status.h"
+#include "process_children.h"
 #include "process_memory.h"
 #include "stats.h"
 #include "stats_allocators.h"
@@ -61,6 +63,24 @@ ask_allocators(struct node *node, struct stats *stats, struct error *err)
     return rc;
 }
 
+static void
+add_children(struct stats *stats, pid_t pid)
+{
+    struct process_children children;
+    char text[160];
+
+    process_children_read(pid, &children);
+    if (children.count == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "%zu %s of the same executable %s up to %.1f MB and %s not seen",
+             children.count, children.count == 1 ? "child" : "children",
+             children.count == 1 ? "holds" : "hold",
+             (double)children.bytes / (1 << 20),
+             children.count == 1 ? "is" : "are");
+    stats->children = arena_strndup(stats->arena, text, strlen(text));
+}
+
 /* The kernel's figures, of a process that is there but does not answer: NULL
  * where there are none, or no memory. */
 static struct stats *
@@ -78,6 +98,7 @@ without_agent(const struct node *node, const struct error *failure)
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
     stats->taken_ms = clock_wall_ms();
     process_memory_read(node->peer, stats);
+    add_children(stats, node->peer);
     if (stats->failure && stats->rss.known)
         return stats;
     stats_unref(stats);
@@ -107,8 +128,10 @@ add_kernel(struct stats *stats, const struct node *node)
     stats->taken_ms = clock_wall_ms();
     if (stats->named_count > 0)
         stats->allocator_ms = stats->taken_ms - age_of(stats);
-    if (node->peer != 0)
+    if (node->peer != 0) {
         process_memory_read(node->peer, stats);
+        add_children(stats, node->peer);
+    }
     if (!rss.known)
         return;
     stats->rss = rss;

@@ -211,6 +211,8 @@ add_note(const struct catalog_scope *scope, struct rowset *out)
     buffer_init(&note, NOTE_MAX);
     explain_allocator(scope->stats, &note);
     explain_rss(scope->stats, &note);
+    if (scope->stats->children)
+        say_text(&note, scope->stats->children);
     explain_cgroup(scope->stats, &note);
     explain_profile(scope, &note);
     out->failed |= note.failed;
