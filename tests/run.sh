@@ -159,7 +159,7 @@ done
 part grammar-asan env BUILD=build/asan timeout 400 sh tests/fuzz/grammar.sh 120
 
 export BUILD=build/release
-[ "$all" = yes ] && export FORKS=20000
+[ "$all" = yes ] && export FORKS=20000 ROUNDS=1000
 lane 600 tests/integration/readme.sh # it builds and installs
 # The longest ones first, so that none of them is left over for the end.
 long="prof_indexed addresses evidence tls evidence_container etcd protocol links
