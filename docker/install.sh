@@ -5,6 +5,7 @@
 # docker/install.sh runtime  what an installed heapwire needs to run
 # docker/install.sh build    what it is built with
 # docker/install.sh clients  what tests/integration/slow tries, besides
+# docker/install.sh servers  what linkages_servers.sh there runs
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
@@ -22,15 +23,17 @@ tests="check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libxml2-utils dwz systemd"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven chromium chromium-driver fonts-dejavu-core"
+servers="varnish bind9 postgresql python3-pip"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 
 case "${1:-all}" in
 runtime) packages="$runtime" ;;
 build) packages="$runtime $build" ;;
 clients) packages="$clients" ;;
+servers) packages="$servers" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [runtime | build | clients]" >&2
+    echo "usage: install.sh [runtime | build | clients | servers]" >&2
     exit 64
     ;;
 esac
