@@ -91,6 +91,11 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                 "%s=prof:true,prof_active:false, or under heapwire-run",
                 hello->exe, hello->pid, hello->version,
                 hello->malloc_conf_name);
+        else if (*status->note)
+            error_set(err, ER_UNKNOWN,
+                      "heap profiling cannot be switched on in %s (pid %d): "
+                      "jemalloc %s was started with opt.prof off; %s",
+                      hello->exe, hello->pid, hello->version, status->note);
         else if (hello->secure)
             error_set(err, ER_UNKNOWN,
                       "heap profiling is off in %s (pid %d): it runs with "

@@ -50,14 +50,8 @@
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"
-/* What heapwire-run found in files: "<build-id>,<address>,<prefix>,<variable>,
- * <how>" each, ';' between them.  build-id and address (of <prefix>mallctl, as
- * the file has it; 0: not found) in hex; a file without build-id: '-' and the
- * first 32 bytes of the function. */
-#define AGENT_ENV_JEMALLOC "HEAPWIRE_JEMALLOC"
-/* Which jemalloc, where there are several: the name of its mallctl, or its
- * object's path or base name. */
-#define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
+/* The process that the agent executed again for that. */
+#define AGENT_ENV_AGAIN "HEAPWIRE_AGAIN"
 
 /* What heapwire-run may call under its seccomp filters (confined.h). */
 #define AGENT_ENV_FILTERS "HEAPWIRE_FILTERS"

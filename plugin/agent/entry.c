@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "again.h"
 #include "milestone.h"
 #include "start.h"
 
@@ -114,8 +115,11 @@ is_database(char **envp)
 }
 
 static __attribute__((noinline)) void
-start_here(void)
+start_here(char **argv, char **envp)
 {
+    struct agent_start *start = agent_look_early();
+
+    agent_again(start, &start->jemalloc, argv, envp);
     host.pid = host.main_pid = getpid();
     errno = agent_start_early(after_fork);
     if (errno != 0)
@@ -125,7 +129,7 @@ start_here(void)
 static int
 main_with_agent(int argc, char **argv, char **envp)
 {
-    start_here();
+    start_here(argv, envp);
     milestone_tell(envp, AGENT_AT_MAIN);
     return host.main(argc, argv, envp);
 }

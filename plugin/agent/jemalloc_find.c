@@ -238,6 +238,14 @@ cannot_call(struct allocator *a, const char *why)
 }
 
 static void
+add_what_is_known(struct allocator *a, const struct known *known)
+{
+    a->own = !a->preloaded;
+    if (*known->variable)
+        snprintf(a->variable, sizeof(a->variable), "%s", known->variable);
+}
+
+static void
 add_known(struct allocators *all, const struct loaded_object *object,
           const struct known *known)
 {
@@ -246,16 +254,14 @@ add_known(struct allocators *all, const struct loaded_object *object,
 
     for (size_t i = 0; known->address && i < all->count; i++)
         if ((uintptr_t)all->list[i].mallctl == at) {
-            all->list[i].own = true;
+            add_what_is_known(&all->list[i], known);
             return;
         }
     a = begin(all, object, known->prefix);
     if (!a)
         return;
-    a->own = true;
+    add_what_is_known(a, known);
     snprintf(a->how, sizeof(a->how), "%s", known->how);
-    if (*known->variable)
-        snprintf(a->variable, sizeof(a->variable), "%s", known->variable);
     a->mallctl = (mallctl_fn *)at;
     if (known->address == 0)
         cannot_call(a, "where its mallctl lies was not found in the file: link "

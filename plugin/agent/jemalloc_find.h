@@ -29,7 +29,7 @@ struct allocator {
     char object[AGENT_PATH_MAX];
     char note[AGENT_TEXT_MAX]; /* why it cannot be called */
     bool in_program;           /* in the executable itself */
-    bool own;                  /* there, or in a file heapwire-run named */
+    bool own;                  /* there, or in a file that heapwire-run named */
     bool preloaded;
     bool exported;                  /* found by its name */
     bool serves_malloc, serves_new; /* of the process */

@@ -246,13 +246,18 @@ handle_forks(void (*on_fork)(void))
     return error;
 }
 
+struct agent_start *
+agent_look_early(void)
+{
+    agent_find_jemalloc(&own.start, &own.start.jemalloc);
+    return &own.start;
+}
+
 int
 agent_start_early(void (*on_fork)(void))
 {
-    int error;
+    int error = handle_forks(on_fork);
 
-    agent_find_jemalloc(&own.start, &own.start.jemalloc);
-    error = handle_forks(on_fork);
     return error != 0 || agent_wants_child() ? error : start_thread();
 }
 

@@ -15,9 +15,11 @@
  * usable state directory. */
 int agent_take_environment(char *const *envp);
 
-/* Starts the thread with the settings there are and the jemalloc that is found
- * now, unless a child is to be served; on_fork is called in the children of
- * this process. */
+/* Finds the jemalloc of the program that is about to start. */
+struct agent_start *agent_look_early(void);
+
+/* Starts the thread with that and the settings there are, unless a child is to
+ * be served; on_fork is called in the children of this process. */
 int agent_start_early(void (*on_fork)(void));
 
 /* The first thing in a fork's child. */

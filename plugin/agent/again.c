@@ -1,0 +1,236 @@
+/*
+ * again.c - see again.h.
+ *
+ * execve() keeps the process, its descriptors and its parent; what is lost is
+ * what the program's constructors did, and they do that again.  Twice is
+ * impossible: the process, by pid and start, is written down in its environment
+ * and, for programs that clear that, in the state directory.
+ */
+#include "again.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "again_conf.h"
+
+enum {
+    MARK_MAX = 64,
+    ADDED = 2, /* variables */
+    NAMED_MS = 100,
+    ENTRY_MAX = AGAIN_CONF_MAX + AGENT_NAME_MAX + 2
+};
+
+#define MARK_FILE "agent.again"
+
+struct plan {
+    const char *variable;
+    char mark[MARK_MAX]; /* this process */
+    char mark_file[AGENT_PATH_MAX + sizeof(MARK_FILE)];
+    char exe[AGENT_PATH_MAX];
+    char entry[ENTRY_MAX]; /* the variable, set */
+    char again[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
+};
+
+/* jemalloc's own thread, which its settings may have started already, is no
+ * loss. */
+static int
+others(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *task;
+    char path[300], name[32];
+    int count = 0;
+
+    if (!tasks)
+        return 1;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): of a stream of its own */
+    while ((task = readdir(tasks)) != NULL) {
+        if (task->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+        if (agent_read_small(path, name, sizeof(name)) < 0 ||
+            strcmp(name, "jemalloc_bg_thd\n") != 0)
+            count++;
+    }
+    closedir(tasks);
+    return count - 1;
+}
+
+/* That thread takes its name a little after it was born. */
+static bool
+alone(const struct allocator *a)
+{
+    const struct timespec step = {.tv_nsec = 1000000};
+    int left = 0;
+
+    if (jemalloc_read_bool(a->mallctl, "background_thread"))
+        left = NAMED_MS;
+    while (others() > 0) {
+        if (left-- <= 0)
+            return false;
+        nanosleep(&step, NULL);
+    }
+    return true;
+}
+
+static const char *
+value_of(char **envp, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (; *envp; envp++)
+        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
+            return *envp + size + 1;
+    return NULL;
+}
+
+/* What the program sets when it is built; jemalloc reads it just so. */
+static const char *
+compiled_conf(const struct allocator *a)
+{
+    int prefix = (int)(strlen(a->mallctl_name) - strlen("mallctl"));
+    char name[AGENT_NAME_MAX + sizeof("malloc_conf")];
+    const char *const *conf;
+
+    snprintf(name, sizeof(name), "%.*smalloc_conf", prefix, a->mallctl_name);
+    conf = (const char *const *)dlsym(RTLD_DEFAULT, name);
+    return conf ? *conf : NULL;
+}
+
+static bool
+already(const struct agent_start *start, const struct plan *plan)
+{
+    const char *mark = agent_setting(start, AGENT_ENV_AGAIN);
+    char text[MARK_MAX];
+
+    return (mark && strcmp(mark, plan->mark) == 0) ||
+           (agent_read_small(plan->mark_file, text, sizeof(text)) > 0 &&
+            strcmp(text, plan->mark) == 0);
+}
+
+static bool
+write_mark(const struct plan *plan)
+{
+    size_t size = strlen(plan->mark);
+    int fd = open(plan->mark_file,
+                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool done;
+
+    if (fd < 0)
+        return false;
+    done = write(fd, plan->mark, size) == (ssize_t)size;
+    return close(fd) == 0 && done;
+}
+
+/* The path must still lead to what runs. */
+static bool
+find_program(struct plan *plan)
+{
+    ssize_t n = readlink("/proc/self/exe", plan->exe, sizeof(plan->exe) - 1);
+    struct stat there, self;
+
+    plan->exe[n < 0 ? 0 : n] = '\0';
+    return n > 0 && stat(plan->exe, &there) == 0 &&
+           stat("/proc/self/exe", &self) == 0 && there.st_dev == self.st_dev &&
+           there.st_ino == self.st_ino;
+}
+
+static bool
+is_variable(const char *entry, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(entry, name, size) == 0 && entry[size] == '=';
+}
+
+/* NULL: no memory. */
+static char **
+environment(struct plan *plan, char **envp)
+{
+    size_t count = 0, used = 0;
+    char **copy;
+
+    while (envp[count])
+        count++;
+    copy = mmap(NULL, (count + ADDED + 1) * sizeof(*copy),
+                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return NULL;
+    for (; *envp; envp++)
+        if (!is_variable(*envp, plan->variable) &&
+            !is_variable(*envp, AGENT_ENV_AGAIN))
+            copy[used++] = *envp;
+    copy[used++] = plan->entry;
+    copy[used++] = plan->again;
+    copy[used] = NULL;
+    return copy;
+}
+
+/* False: there is nothing to gain. */
+static bool
+make_plan(struct plan *plan, const struct agent_start *start,
+          const struct allocator *a, char **envp)
+{
+    const char *wanted = agent_setting(start, AGENT_ENV_PROFILING);
+    const char *dir = agent_setting(start, AGENT_ENV_STATE);
+    struct agent_hello self;
+    int size;
+
+    if (!wanted || !dir || !a->config_prof || a->opt_prof || !*a->variable ||
+        getauxval(AT_SECURE) != 0)
+        return false;
+    plan->variable = a->variable;
+    size = snprintf(plan->entry, sizeof(plan->entry), "%s=", a->variable);
+    if (!again_conf_merge(plan->entry + size, wanted,
+                          value_of(envp, a->variable), compiled_conf(a)))
+        return false;
+    agent_identify(&self);
+    snprintf(plan->mark, sizeof(plan->mark), "%d.%llu", (int)self.pid,
+             (unsigned long long)self.start_ticks);
+    snprintf(plan->again, sizeof(plan->again), AGENT_ENV_AGAIN "=%s",
+             plan->mark);
+    snprintf(plan->mark_file, sizeof(plan->mark_file), "%s/" MARK_FILE, dir);
+    return self.start_ticks != 0;
+}
+
+void
+agent_again(const struct agent_start *start, struct jemalloc *jemalloc,
+            char **argv, char **envp)
+{
+    static struct plan plan;
+    struct allocators *all = &jemalloc->all;
+    char **copy;
+
+    if (all->chosen < 0 ||
+        !make_plan(&plan, start, &all->list[all->chosen], envp))
+        return;
+    if (already(start, &plan)) {
+        snprintf(all->why, sizeof(all->why),
+                 "it was executed again with %.150s, and opt.prof is false "
+                 "still",
+                 plan.entry);
+        return;
+    }
+    if (!alone(&all->list[all->chosen])) {
+        snprintf(all->why, sizeof(all->why),
+                 "it has threads before its main: it is not executed again "
+                 "with prof:true");
+        return;
+    }
+    copy = find_program(&plan) && write_mark(&plan) ? environment(&plan, envp)
+                                                    : NULL;
+    if (copy)
+        execve(plan.exe, argv, copy);
+    snprintf(all->why, sizeof(all->why),
+             "it cannot be executed again with prof:true: %.200s",
+             strerror(errno)); /* NOLINT(concurrency-mt-unsafe) */
+}

@@ -1,0 +1,66 @@
+/* again_conf.c - see again_conf.h. */
+#include "again_conf.h"
+
+#include <string.h>
+
+/* "key:value" pairs between commas. */
+static bool
+sets(const char *conf, const char *key, size_t size)
+{
+    while (conf && *conf) {
+        if (strncmp(conf, key, size) == 0 && conf[size] == ':')
+            return true;
+        conf += strcspn(conf, ",");
+        conf += *conf == ',';
+    }
+    return false;
+}
+
+static bool
+is_prof(const char *pair, size_t size)
+{
+    static const char prof[] = "prof:true";
+
+    return size == sizeof(prof) - 1 && memcmp(pair, prof, size) == 0;
+}
+
+static bool
+append(char out[AGAIN_CONF_MAX], size_t *used, const char *text, size_t size)
+{
+    size_t comma = *used > 0;
+
+    if (size + comma >= AGAIN_CONF_MAX - *used)
+        return false;
+    if (comma)
+        out[*used] = ',';
+    memcpy(out + *used + comma, text, size);
+    *used += size + comma;
+    out[*used] = '\0';
+    return true;
+}
+
+bool
+again_conf_merge(char out[AGAIN_CONF_MAX], const char *wanted,
+                 const char *present, const char *compiled)
+{
+    bool prof = false;
+    size_t used = 0;
+
+    out[0] = '\0';
+    while (*wanted) {
+        size_t size = strcspn(wanted, ",");
+        size_t key = strcspn(wanted, ":,");
+
+        if (size > 0 && !sets(present, wanted, key) &&
+            (is_prof(wanted, size) || !sets(compiled, wanted, key))) {
+            if (!append(out, &used, wanted, size))
+                return false;
+            prof = prof || is_prof(wanted, size);
+        }
+        wanted += size;
+        wanted += *wanted == ',';
+    }
+    if (present && *present && !append(out, &used, present, strlen(present)))
+        return false;
+    return prof;
+}
