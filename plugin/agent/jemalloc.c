@@ -32,8 +32,22 @@ void
 jemalloc_find(struct jemalloc *jemalloc, const char *known, const char *wanted)
 {
     memset(jemalloc, 0, sizeof(*jemalloc));
+    late_begin(&jemalloc->late);
     allocators_find(&jemalloc->all, known, wanted);
     use_chosen(jemalloc);
+}
+
+void
+jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
+                   const char *wanted)
+{
+    if (jemalloc->late.seen_count == 0)
+        jemalloc->all.chosen = -1;
+    if (!late_look(&jemalloc->late, &jemalloc->all, known, wanted) ||
+        jemalloc->mallctl)
+        return;
+    use_chosen(jemalloc);
+    jemalloc_hide_thread(jemalloc);
 }
 
 void
@@ -47,7 +61,7 @@ jemalloc_use(struct jemalloc *jemalloc, const struct jemalloc_given *given)
 void
 jemalloc_hide_thread(struct jemalloc *jemalloc)
 {
-    if (jemalloc->opt_prof)
+    if (jemalloc->mallctl && jemalloc->opt_prof)
         write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 

@@ -13,6 +13,7 @@
 
 #include "agent_protocol.h"
 #include "jemalloc_find.h"
+#include "jemalloc_late.h"
 
 enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
 
@@ -24,6 +25,7 @@ struct jemalloc_given {
 
 struct jemalloc {
     struct allocators all;
+    struct late late;
     mallctl_fn *mallctl; /* of the chosen one; NULL: none can be used */
     bool config_prof, opt_prof;
     int64_t active_since_ms; /* wall clock; 0 while inactive */
@@ -40,6 +42,11 @@ struct jemalloc {
  */
 void jemalloc_find(struct jemalloc *jemalloc, const char *known,
                    const char *wanted);
+
+/* In a program that runs: what was loaded since, or, with a zeroed struct, all
+ * that is loaded. */
+void jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
+                        const char *wanted);
 
 void jemalloc_use(struct jemalloc *jemalloc,
                   const struct jemalloc_given *given);

@@ -17,7 +17,7 @@ enum {
     PROBE_BYTES = 64,
     EPOCH_MIN_MS = 1000,
     OBJECTS_MAX = 1024,
-    PREFIXES_MAX = KNOWN_MAX + 8
+    PREFIXES_MAX = 2 * KNOWN_MAX + 8
 };
 
 /* Whoever exports a mallctl of another prefix is found in its file. */
@@ -237,30 +237,31 @@ cannot_call(struct allocator *a, const char *why)
     snprintf(a->note, sizeof(a->note), "%s", why);
 }
 
+/* told: by heapwire-run. */
 static void
-add_what_is_known(struct allocator *a, const struct known *known)
+add_what_is_known(struct allocator *a, const struct known *known, bool told)
 {
-    a->own = !a->preloaded;
+    a->own = a->own || (told && !a->preloaded);
     if (*known->variable)
         snprintf(a->variable, sizeof(a->variable), "%s", known->variable);
 }
 
 static void
 add_known(struct allocators *all, const struct loaded_object *object,
-          const struct known *known)
+          const struct known *known, bool told)
 {
     uintptr_t at = object->base + known->address;
     struct allocator *a;
 
     for (size_t i = 0; known->address && i < all->count; i++)
         if ((uintptr_t)all->list[i].mallctl == at) {
-            add_what_is_known(&all->list[i], known);
+            add_what_is_known(&all->list[i], known, told);
             return;
         }
     a = begin(all, object, known->prefix);
     if (!a)
         return;
-    add_what_is_known(a, known);
+    add_what_is_known(a, known, told);
     snprintf(a->how, sizeof(a->how), "%s", known->how);
     a->mallctl = (mallctl_fn *)at;
     if (known->address == 0)
@@ -332,6 +333,17 @@ say_names(struct allocators *all, const char *wanted)
                                  base_name(all->list[i].object));
 }
 
+/* A library's, in a program whose malloc is another. */
+static void
+say_partial(struct allocators *all, const struct allocator *a)
+{
+    if (!a->own && !a->serves_malloc)
+        snprintf(all->why, sizeof(all->why),
+                 "only what %.100s allocates is seen: the program's malloc is "
+                 "another",
+                 base_name(a->object));
+}
+
 static void
 say_uncallable(struct allocators *all, const struct allocator *a)
 {
@@ -345,11 +357,12 @@ say_uncallable(struct allocators *all, const struct allocator *a)
              prefix, a->mallctl_name, a->note);
 }
 
-static void
-choose(struct allocators *all, const char *wanted)
+void
+allocators_choose(struct allocators *all, const char *wanted)
 {
     const struct allocator *best = NULL;
 
+    wanted = wanted ? wanted : "";
     all->chosen = -1;
     all->why[0] = '\0';
     for (size_t i = 0; i < all->count; i++) {
@@ -366,8 +379,10 @@ choose(struct allocators *all, const char *wanted)
         say_names(all, wanted);
     else if (best && !best->mallctl)
         say_uncallable(all, best);
-    else if (best)
+    else if (best) {
         all->chosen = (int)(best - all->list);
+        say_partial(all, best);
+    }
 }
 
 /* ---- all that is loaded ---- */
@@ -406,20 +421,29 @@ prefixes_of(const struct known *known, size_t known_count,
     return count;
 }
 
-static void
-look_at(struct allocators *all, const struct loaded_object *object,
-        const struct known *known, size_t known_count)
+void
+allocators_look(struct allocators *all, const struct loaded_object *object,
+                void *handle, const struct known *known, size_t known_count,
+                size_t told)
 {
     const char *prefixes[PREFIXES_MAX];
     size_t count = prefixes_of(known, known_count, prefixes);
-    void *handle =
-        dlopen(*object->path ? object->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
 
     for (size_t i = 0; handle && i < count; i++)
         add_exported(all, object, handle, prefixes[i]);
     for (size_t i = 0; i < known_count; i++)
         if (is_of(&known[i], object))
-            add_known(all, object, &known[i]);
+            add_known(all, object, &known[i], i < told);
+}
+
+static void
+look_at(struct allocators *all, const struct loaded_object *object,
+        const struct known *known, size_t known_count)
+{
+    void *handle =
+        dlopen(*object->path ? object->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
+
+    allocators_look(all, object, handle, known, known_count, known_count);
     if (handle)
         dlclose(handle);
 }
@@ -472,5 +496,5 @@ allocators_find(struct allocators *all, const char *known_text,
     dl_iterate_phdr(take_object, &objects);
     for (size_t i = 0; i < objects.count; i++)
         look_at(all, &objects.list[i], known, known_count);
-    choose(all, wanted ? wanted : "");
+    allocators_choose(all, wanted);
 }

@@ -15,6 +15,9 @@
 
 #include "agent_protocol.h"
 
+struct known;
+struct loaded_object;
+
 typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
                        size_t new_size);
 
@@ -41,8 +44,9 @@ struct allocator {
 struct allocators {
     struct allocator list[ALLOCATORS_MAX];
     size_t count;
-    int chosen;               /* -1: none is the database's */
-    char why[AGENT_TEXT_MAX]; /* not, where there are some */
+    int chosen; /* -1: none is the database's */
+    char
+        why[AGENT_TEXT_MAX]; /* not, where there are some; or what is missing */
 };
 
 /* Looks at all that is loaded.  known is AGENT_ENV_JEMALLOC's text, wanted
@@ -50,6 +54,13 @@ struct allocators {
  * unloaded: on the main thread before main. */
 void allocators_find(struct allocators *all, const char *known,
                      const char *wanted);
+
+/* Adds those of one object, which handle, if there is one, keeps from being
+ * unloaded; the first told of what is known are heapwire-run's. */
+void allocators_look(struct allocators *all, const struct loaded_object *object,
+                     void *handle, const struct known *known,
+                     size_t known_count, size_t told);
+void allocators_choose(struct allocators *all, const char *wanted);
 
 /* The one that the program itself says it has; no symbol is looked up. */
 void allocators_give(struct allocators *all, mallctl_fn *mallctl,

@@ -45,8 +45,10 @@ enum {
 };
 
 struct agent {
+    const struct agent_start *start;
     struct channel channel;
     struct jemalloc jemalloc;
+    bool look_due; /* for objects that were loaded since */
     struct mapped_files files;
     struct beside beside;
     int wake; /* signalfd: readable when it is to end; -1: none */
@@ -109,6 +111,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
         agent->guard_ms = (int64_t)request->seconds * 1000;
     reply->value = (uint64_t)agent->unguarded_ms;
+    agent->look_due = true; /* once it is answered */
     agent_identify(&reply->hello);
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
@@ -537,6 +540,25 @@ wait_for(struct agent *agent, struct pollfd *polled, nfds_t count)
     return ready;
 }
 
+/* Not where the program has said which one it has; nor in a fork's child, where
+ * the loader may be locked for ever; nor again with descriptors among the
+ * host's. */
+static void
+look_late(struct agent *agent)
+{
+    const struct agent_start *start = agent->start;
+    bool first = agent->jemalloc.late.seen_count == 0;
+
+    agent->look_due = false;
+    if (start->given.mallctl || start->child || !(agent->own_table || first))
+        return;
+    jemalloc_find_late(&agent->jemalloc,
+                       agent_setting(start, AGENT_ENV_JEMALLOC),
+                       agent_setting(start, AGENT_ENV_ALLOCATOR));
+    if (agent->jemalloc.mallctl)
+        fork_watch(agent->jemalloc.mallctl);
+}
+
 /* Returns when it is to end, or when the listener is gone: closed by a host
  * whose table we share. */
 static void
@@ -567,6 +589,8 @@ serve(struct agent *agent)
         } else if (polled[2].revents && serve_one(agent) != 0) {
             channel_disconnect(channel);
         }
+        if (agent->look_due)
+            look_late(agent);
     }
 }
 
@@ -679,10 +703,13 @@ begin(struct agent *agent, const struct agent_start *start)
                       ? "unshare is not allowed here"
                       : "a seccomp filter may forbid unshare");
     agent_quiet();
-    if (start->late)
+    agent->start = start;
+    if (!start->late)
+        agent->jemalloc = start->jemalloc;
+    else if (start->given.mallctl)
         agent_find_jemalloc(start, &agent->jemalloc);
     else
-        agent->jemalloc = start->jemalloc;
+        look_late(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     if (agent->own_table) {
         null_stdio(true);

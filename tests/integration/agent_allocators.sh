@@ -107,14 +107,16 @@ own_up() {
     export JE_MALLOC_CONF
     host_up
 }
-# listed MALLCTL KEY: of heapwire's list
+# listed MALLCTL KEY: of heapwire's list; in $object
+object=
 listed() {
     agent allocators "$WORK/list" >/dev/null || fail "no list"
-    grep "mallctl=$1	" "$WORK/list" | tr '\t' '\n' | field "$2"
+    grep "$object.*mallctl=$1	" "$WORK/list" | tr '\t' '\n' | field "$2"
 }
+variable=JE_MALLOC_CONF own=je_mallctl # by its prefix
 # serves_own WHAT: that jemalloc alone is profiled, whatever else is loaded
 serves_own() {
-    expect "$1" "0 je_mallctl JE_MALLOC_CONF 1" \
+    expect "$1" "0 $own $variable 1" \
         "$(agent_field allocator) $(agent_field mallctl) $(agent_field conf) \
 $(agent_field opt_prof)"
     agent enable >/dev/null || fail "enable, $1"
@@ -122,10 +124,10 @@ $(agent_field opt_prof)"
     agent stats "$WORK/stats" >/dev/null || fail "statistics, $1"
     [ "$(sed -n 's/^stats.allocated //p' "$WORK/stats")" -gt 33000000 ] ||
         fail "$1: statistics of another jemalloc"
-    expect "$1: chosen" "1 1 1 1 1" "$(listed je_mallctl chosen) \
-$(listed je_mallctl callable) $(listed je_mallctl config_prof) \
-$(listed je_mallctl opt_prof) $(listed je_mallctl active)"
-    [ "$(listed je_mallctl allocated)" -gt 33000000 ] || fail "$1: bytes"
+    expect "$1: chosen" "1 1 1 1 1" "$(listed $own chosen) \
+$(listed $own callable) $(listed $own config_prof) \
+$(listed $own opt_prof) $(listed $own active)"
+    [ "$(listed $own allocated)" -gt 33000000 ] || fail "$1: bytes"
 }
 
 PRELOAD=$WORK/je.so
@@ -224,6 +226,90 @@ stripped, mallctl in libjemalloc.so.2" \
     "$(agent_field allocator) $(agent_field note)"
 host_down
 unset HEAPWIRE_ALLOCATOR HEAPWIRE_JEMALLOC JE_MALLOC_CONF
+forker=$WORK/forker
+
+# Loaded while the program runs: exported, hidden, and not to be found.
+cat >"$WORK/plugin.c" <<'END'
+#include <string.h>
+void *je_malloc(unsigned long);
+void *plugin_hold(unsigned long);
+void *plugin_hold(unsigned long size)
+{
+    return memset(je_malloc(size), 1, size);
+}
+END
+cat >"$WORK/loader.c" <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *(*hold)(unsigned long), *library;
+    char line[1024];
+
+    (void)argc, (void)argv;
+    puts("descriptors=");
+    fflush(stdout);
+    while (fgets(line, sizeof(line), stdin) && line[0] == '/') {
+        *__builtin_strchr(line, '\n') = 0;
+        library = dlopen(line, RTLD_NOW | RTLD_LOCAL);
+        hold = (void *(*)(unsigned long))dlsym(library, "plugin_hold");
+        hold(32 << 20);
+        puts("held");
+        fflush(stdout);
+    }
+    return 0;
+}
+END
+echo '{ global: plugin_hold; local: *; };' >"$WORK/plugin.map"
+cc -o "$WORK/loader" "$WORK/loader.c" -ldl &&
+    cc -shared -fPIC -o "$WORK/open.so" "$WORK/plugin.c" -Wl,--whole-archive \
+        "$WORK/je.a" -Wl,--no-whole-archive -lm &&
+    cc -shared -fPIC -Wl,--build-id=sha1 -o "$WORK/shut.so" "$WORK/plugin.c" \
+        -Wl,--whole-archive "$WORK/je.a" -Wl,--no-whole-archive -lm \
+        -Wl,--version-script="$WORK/plugin.map" && strip "$WORK/shut.so" ||
+    fail "no plugins"
+listed_object() { agent hello >/dev/null; agent allocators "$WORK/list" >/dev/null
+    grep -q "^object=$1	" "$WORK/list"; }
+forker=$WORK/loader
+variable=MALLOC_CONF # by its file, which objcopy left as it was
+# Debian's is not built to be loaded late: its thread data wants such room.
+export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384
+for plugin in open shut; do
+    object=$plugin.so
+    [ $plugin = open ] || own=mallctl # as its variable says, by the scan
+    PRELOAD=
+    host_up
+    refuses 1 "before it is loaded"
+    echo "$WORK/$plugin.so" >&9
+    eventually 5 file_has "$WORK/stdout" held || fail "not held"
+    eventually 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
+    serves_own "loaded later: $plugin"
+    expect "found, $plugin" "$([ $plugin = open ] && echo exported || echo scan)" \
+        "$(listed $own found)"
+    agent_field note | grep -q "^only what $plugin.so allocates is seen" ||
+        fail "$plugin: $(agent_field note)"
+    host_down
+    # What serves malloc stays the database's.
+    PRELOAD=$JEMALLOC
+    host_up
+    echo "$WORK/$plugin.so" >&9
+    eventually 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
+    expect "$plugin, beside the database's" "0 mallctl 0 1" \
+        "$(agent_field allocator) $(agent_field mallctl) \
+$(listed $own chosen) $(listed $own callable)"
+    host_down
+    # By name, once it is there.
+    export HEAPWIRE_ALLOCATOR=$plugin.so
+    host_up
+    expect "$plugin, before" "7" "$(agent_field allocator)"
+    echo "$WORK/$plugin.so" >&9
+    eventually 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
+    serves_own "$plugin, by name"
+    host_down
+    unset HEAPWIRE_ALLOCATOR
+done
+object=
+unset GLIBC_TUNABLES
 forker=$WORK/forker
 
 # told TEXT: one line that has it, the host runs, nobody serves

@@ -1,0 +1,191 @@
+/*
+ * jemalloc_late.c - see jemalloc_late.h.
+ *
+ * An object shows up before the loader has relocated it, and a function in it
+ * must not be called then; dlopen(RTLD_NOLOAD) answers when that is done, and
+ * keeps the object.  It is asked only about files that bring a jemalloc: giving
+ * back another one could end it on our thread.
+ */
+#include "jemalloc_late.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "errors.h"
+#include "jemalloc_known.h"
+#include "loaded_objects.h"
+#include "locate.h"
+
+enum { OBJECTS_MAX = 4096, ENTRY_MAX = 512 };
+
+struct wanted_object {
+    size_t index; /* counted down */
+    struct loaded_object object;
+    char path[AGENT_PATH_MAX];
+};
+
+static int
+take_count(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_adds;
+    return 1;
+}
+
+static int
+take_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct wanted_object *out = arg;
+
+    (void)size;
+    if (out->index-- > 0)
+        return 0;
+    out->object = (struct loaded_object){info->dlpi_addr, info->dlpi_phdr,
+                                         info->dlpi_phnum, out->path};
+    snprintf(out->path, sizeof(out->path), "%s", info->dlpi_name);
+    return 1;
+}
+
+/* By number: between two calls the loader is free to go on. */
+static bool
+object_at(size_t index, struct wanted_object *out)
+{
+    out->index = index;
+    return dl_iterate_phdr(take_one, out) != 0;
+}
+
+/* Of its place and name. */
+static uint64_t
+hash_of(const struct wanted_object *wanted)
+{
+    uint64_t hash = 14695981039346656037ULL ^ wanted->object.base;
+
+    for (const char *c = wanted->path; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
+    return hash;
+}
+
+static bool
+is_seen(const struct late *late, uint64_t hash)
+{
+    for (size_t i = 0; i < late->seen_count; i++)
+        if (late->seen[i] == hash)
+            return true;
+    return late->seen_count == LATE_SEEN_MAX;
+}
+
+static void
+note_seen(struct late *late, uint64_t hash)
+{
+    if (late->seen_count < LATE_SEEN_MAX)
+        late->seen[late->seen_count++] = hash;
+}
+
+void
+late_begin(struct late *late)
+{
+    struct wanted_object wanted;
+
+    memset(late, 0, sizeof(*late));
+    dl_iterate_phdr(take_count, &late->adds);
+    for (size_t i = 0; i < OBJECTS_MAX && object_at(i, &wanted); i++)
+        note_seen(late, hash_of(&wanted));
+}
+
+/* What its file says, as heapwire-run would have said it. */
+static size_t
+read_file(const char *path, struct known out[KNOWN_MAX])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char entry[ENTRY_MAX];
+    struct locate file = {.count = 0};
+    struct error unsaid;
+    size_t count = 0;
+
+    if (fd < 0)
+        return 0;
+    if (locate_read(&file, fd, path, &unsaid) != 0)
+        file.count = 0;
+    close(fd);
+    for (size_t i = 0; i < file.count && count < KNOWN_MAX; i++) {
+        const struct locate_jemalloc *j = &file.jemallocs[i];
+
+        snprintf(entry, sizeof(entry), "%s,%llx,%s,%s,%s", j->identity,
+                 (unsigned long long)j->mallctl, j->prefix, j->variable,
+                 locate_how_text(j->how));
+        count += known_parse(entry, &out[count]);
+    }
+    return count;
+}
+
+/* NULL: the loader is not done with it, or it is gone. */
+static void *
+hold(const struct wanted_object *wanted)
+{
+    void *handle =
+        dlopen(*wanted->path ? wanted->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
+    const struct link_map *map = NULL;
+
+    if (!handle)
+        return NULL;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map) == 0 && map &&
+        map->l_addr == wanted->object.base)
+        return handle;
+    dlclose(handle);
+    return NULL;
+}
+
+static void
+look_at(struct late *late, struct allocators *all,
+        const struct wanted_object *wanted, const char *known_text)
+{
+    struct known known[2 * KNOWN_MAX];
+    size_t told = known_text ? known_parse(known_text, known) : 0, count;
+    size_t before = all->count;
+    void *handle;
+
+    count = read_file(*wanted->path ? wanted->path : "/proc/self/exe",
+                      known + told);
+    if (count == 0) {
+        note_seen(late, hash_of(wanted));
+        return;
+    }
+    handle = hold(wanted);
+    if (!handle) {
+        late->again = true;
+        return;
+    }
+    note_seen(late, hash_of(wanted));
+    allocators_look(all, &wanted->object, handle, known, told + count, told);
+    if (all->count == before)
+        dlclose(handle);
+}
+
+bool
+late_look(struct late *late, struct allocators *all, const char *known,
+          const char *wanted)
+{
+    unsigned long long adds = late->adds;
+    struct wanted_object object;
+    size_t before = all->count;
+
+    dl_iterate_phdr(take_count, &adds);
+    if (adds == late->adds && !late->again)
+        return false;
+    late->adds = adds;
+    late->again = false;
+    for (size_t i = 0; i < OBJECTS_MAX && object_at(i, &object); i++)
+        if (!is_seen(late, hash_of(&object)))
+            look_at(late, all, &object, known);
+    if (all->count == before)
+        return false;
+    if (all->chosen < 0)
+        allocators_choose(all, wanted);
+    return true;
+}
