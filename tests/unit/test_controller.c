@@ -363,6 +363,7 @@ static const struct {
     enum agent_status allocator;
     enum job_kind kind;
     const char *says; /* NULL: it is allowed */
+    bool note;        /* the agent has words of its own */
 } allocators[] = {
     {AGENT_OK, JOB_ENABLE, NULL},
     {AGENT_PROF_OFF, JOB_GET_ACTIVE, NULL},
@@ -370,8 +371,9 @@ static const struct {
      "MALLOC_CONF=prof:true,prof_active:false in its environment"},
     {AGENT_PROF_OFF, JOB_PROFILE, "opt.prof off"},
     {AGENT_NO_PROF, JOB_ENABLE, "without --enable-prof"},
-    {AGENT_UNUSABLE, JOB_ENABLE, "not possible in /usr/bin/test (pid"},
-    {AGENT_UNUSABLE, JOB_GET_ACTIVE, "why it cannot be used"},
+    {AGENT_UNUSABLE, JOB_ENABLE, "not possible in /usr/bin/test (pid", true},
+    {AGENT_UNUSABLE, JOB_GET_ACTIVE, "why it cannot be used", true},
+    {AGENT_PROF_OFF, JOB_ENABLE, "opt.prof off; why it cannot be used", true},
     {AGENT_NO_JEMALLOC, JOB_GET_ACTIVE, "does not allocate through jemalloc"},
     {AGENT_NO_JEMALLOC, JOB_SNAPSHOT, "does not allocate through jemalloc"},
 };
@@ -390,7 +392,8 @@ START_TEST(what_jemalloc_cannot_do_is_said)
     pthread_mutex_lock(&agent.lock);
     agent.hello.allocator = allocators[_i].allocator;
     strcpy(agent.hello.malloc_conf_name, "MALLOC_CONF");
-    agent.note = "why it cannot be used";
+    if (allocators[_i].note)
+        agent.note = "why it cannot be used";
     pthread_mutex_unlock(&agent.lock);
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
