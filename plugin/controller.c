@@ -120,11 +120,33 @@ say_unguarded(const struct controller *c)
         c->oversight.log(line);
 }
 
+/* An agent that was loaded before an upgrade. */
+static void
+say_older(const struct controller *c)
+{
+    const struct agent_hello *hello = &c->node.status.hello;
+    char line[AGENT_PATH_MAX + 256];
+
+    snprintf(line, sizeof(line), "the agent in %s (pid %d) %s", hello->exe,
+             hello->pid, NODE_OLDER);
+    if (c->oversight.log)
+        c->oversight.log(line);
+}
+
 static void
 greet(struct controller *c)
 {
     int64_t unguarded_ms = c->node.status.unguarded_ms;
-    bool changed = node_refresh(&c->node);
+    char note[AGENT_TEXT_MAX];
+    bool changed;
+
+    memcpy(note, c->node.status.note, sizeof(note));
+    changed = node_refresh(&c->node);
+    if (c->node.status.state == NODE_ABSENT && *c->node.status.note &&
+        strcmp(note, c->node.status.note) != 0 && c->oversight.log)
+        c->oversight.log(c->node.status.note);
+    if (changed && !(c->node.status.knows & AGENT_KNOWS_ALLOCATORS))
+        say_older(c);
 
     if (c->node.status.unguarded_ms != 0 &&
         c->node.status.unguarded_ms != unguarded_ms)

@@ -72,7 +72,8 @@ struct node_status {
     bool attached;   /* it was started by somebody else */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
     /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or what is
-     * to be known of profiles; or "". */
+     * to be known of profiles; while NODE_ABSENT, why one that is there cannot
+     * be served; or "". */
     char note[AGENT_TEXT_MAX];
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
     int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */

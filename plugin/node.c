@@ -31,6 +31,7 @@ enum {
     STOPPED_MS = 4000, /* of a dump when the process is stopped */
     SLICE_MS = 250,
     DEATHS_LOOKED_AT = 4,
+    PATH_SHOWN = 80,
     ENDING_MS = 5000 /* that its parent has to tell how it ended */
 };
 
@@ -253,7 +254,8 @@ terminate_texts(struct agent_reply *reply)
     hello->malloc_conf_name[sizeof(hello->malloc_conf_name) - 1] = '\0';
 }
 
-/* 1: a reply; 0: none yet; -1: the connection is over or senseless. */
+/* 1: a reply; 0: none yet; -1: the connection is over or senseless; then
+ * answer->reply.protocol is what the other end speaks, where it said so. */
 static int
 receive(int fd, struct node_answer *answer)
 {
@@ -270,6 +272,7 @@ receive(int fd, struct node_answer *answer)
 
     for (int i = 0; i < AGENT_FDS_MAX; i++)
         answer->fds[i] = -1;
+    answer->reply.protocol = 0;
     size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -386,17 +389,56 @@ node_same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
            strcmp(a->boot_id, b->boot_id) == 0;
 }
 
+/* One that answers in another protocol, or hangs up, as the first ones do:
+ * their requests had another size. */
+static void
+say_foreign(struct node *node, uint32_t protocol)
+{
+    char link[64], exe[PATH_SHOWN] = "the database";
+    char *out = node->status.note;
+    size_t size = sizeof(node->status.note);
+    ssize_t n = -1;
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)node->peer);
+    if (node->peer != 0)
+        n = readlink(link, exe, sizeof(exe) - 1);
+    if (n > 0)
+        exe[n] = '\0';
+    if (node->status.state == NODE_GONE)
+        enter(node, NODE_ABSENT);
+    if (protocol > AGENT_PROTOCOL)
+        snprintf(out, size,
+                 "the agent in %s (pid %d) speaks protocol %u, of a newer "
+                 "heapwire, and this heapwired %d: restart heapwired",
+                 exe, (int)node->peer, protocol, AGENT_PROTOCOL);
+    else if (protocol != 0 && protocol != AGENT_PROTOCOL)
+        snprintf(out, size,
+                 "the agent in %s (pid %d) speaks protocol %u, of an older "
+                 "heapwire, and this heapwired %d: restart the database",
+                 exe, (int)node->peer, protocol, AGENT_PROTOCOL);
+    else
+        snprintf(out, size,
+                 "the agent in %s (pid %d) hangs up when it is greeted: it is "
+                 "of an older heapwire, or refuses this user; restart the "
+                 "database to load the new one",
+                 exe, (int)node->peer);
+}
+
 /* Greets; true when another incarnation answered. */
 static bool
 greet(struct node *node)
 {
     struct agent_request request = {
         .op = AGENT_HELLO, .number = 1, .seconds = node->guard_s};
-    struct node_answer answer;
+    bool served = node->status.state == NODE_CONNECTED;
+    struct node_answer answer = {.reply = {.protocol = 0}};
     bool changed;
 
-    if (exchange(node, &request, &answer, NULL) != 0)
+    if (exchange(node, &request, &answer, NULL) != 0) {
+        if (node->fd < 0 && !served && !stopping(node))
+            say_foreign(node, answer.reply.protocol);
         return false;
+    }
     node_answer_close(&answer);
     if (answer.reply.status != AGENT_OK) {
         disconnect(node);
@@ -421,6 +463,7 @@ node_refresh(struct node *node)
     if (node->fd < 0) {
         node->fd = open_socket(node->state_dir);
         if (node->fd < 0) {
+            node->status.note[0] = '\0';
             if (node->status.state == NODE_ABSENT && process_ended(node))
                 enter(node, NODE_GONE);
             look_for_ending(node);

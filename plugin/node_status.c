@@ -14,6 +14,11 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_CONNECTED:
         return 0;
     case NODE_ABSENT:
+        if (*status->note) {
+            error_set(err, ER_UNKNOWN, "no database is served: %s",
+                      status->note);
+            return -1;
+        }
         error_set(err, ER_UNKNOWN,
                   "no database with the heapwire agent is connected (waiting "
                   "since %s UTC); %s",

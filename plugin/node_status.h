@@ -10,6 +10,11 @@
 
 struct error;
 
+/* Of an agent that lacks what this heapwired knows. */
+#define NODE_OLDER                                                             \
+    "is of an older heapwire and is served with what it knows; restart the "   \
+    "database to load the new one"
+
 /* Why nothing can be asked of this node now; 0 when something can. */
 int node_status_check(const struct node_status *status, struct error *err);
 

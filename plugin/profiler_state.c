@@ -192,6 +192,8 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
         buffer_text(out, "out of sight: it is in another pid namespace, or "
                          "hidden in /proc; what the kernel knows of it and its "
                          "exit status are not known here\n");
+    if (!(status->knows & AGENT_KNOWS_ALLOCATORS))
+        buffer_text(out, "agent: it " NODE_OLDER "\n");
     if (state == PROFILER_NO_JEMALLOC || state == PROFILER_UNUSABLE)
         return;
     buffer_format(out, "jemalloc: %s (%s)\n", hello->version, hello->mallctl);

@@ -18,6 +18,7 @@
 #include "dump.h"
 #include "errors.h"
 #include "node.h"
+#include "node_status.h"
 #include "objects.h"
 #include "suite.h"
 
@@ -100,6 +101,36 @@ reply_to(uint64_t id)
 
     return reply;
 }
+
+static const struct {
+    uint32_t protocol; /* 0: it hangs up */
+    size_t size;
+    const char *says;
+} foreign[] = {
+    {1, sizeof(struct agent_reply) - 64, "speaks protocol 1, of an older"},
+    {1, sizeof(struct agent_reply), "speaks protocol 1, of an older"},
+    {AGENT_PROTOCOL + 1, sizeof(struct agent_reply) + 8, "of a newer heapwire"},
+    {0, 0, "hangs up when it is greeted: it is of an older heapwire"},
+};
+
+START_TEST(an_agent_of_another_release_is_named)
+{
+    struct agent_reply reply = reply_to(1);
+    struct error err = {0};
+
+    node.status.state = NODE_ABSENT;
+    reply.protocol = foreign[_i].protocol;
+    if (reply.protocol != 0)
+        say(&reply, foreign[_i].size, -1, 0);
+    else
+        ck_assert_int_eq(shutdown(agent, SHUT_RDWR), 0);
+    ck_assert(!node_refresh(&node));
+    ck_assert_int_eq(node_status_check(&node.status, &err), -1);
+    ck_assert_msg(strstr(err.text, foreign[_i].says) != NULL, "%s", err.text);
+    ck_assert_ptr_nonnull(strstr(err.text, "no database is served: the agent"));
+    ck_assert_ptr_nonnull(strstr(err.text, "test_node (pid "));
+}
+END_TEST
 
 static const struct {
     const char *what;
@@ -357,6 +388,8 @@ main(void)
     TCase *tc = tcase_create("node");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, an_agent_of_another_release_is_named, 0,
+                        sizeof(foreign) / sizeof(foreign[0]));
     tcase_add_loop_test(tc, nonsense_ends_the_connection_and_leaks_nothing, 0,
                         sizeof(nonsense) / sizeof(nonsense[0]));
     tcase_add_test(tc, texts_without_an_end_get_one);

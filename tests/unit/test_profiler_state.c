@@ -120,8 +120,13 @@ static const struct {
      "CPU time of the process, measured: 50.0 % of a CPU before, 51.0 % since "
      "it is active\nbudget: 1.00 % of a CPU\n",
      "guard"},
+    {{.state = NODE_CONNECTED},
+     "inactive",
+     "agent: it is of an older heapwire and is served with what it knows",
+     NULL},
     {{.state = NODE_CONNECTED,
-      .guard = {.switched_off_ms = 1000, .reason = "it cost too much"}},
+      .guard = {.switched_off_ms = 1000, .reason = "it cost too much"},
+      .knows = AGENT_KNOWS_ALLOCATORS},
      "inactive",
      "switched off by the overhead guard: 1970-01-01 00:00:01 UTC, because it "
      "cost too much\n",
