@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 all=no
 case "${1:-}" in
 '') ;;
---all) all=yes ;;
+--all) all=yes HEAPWIRE_TEST_ALL=1 ; export HEAPWIRE_TEST_ALL ;;
 *)
     echo "usage: sh tests/run.sh [--all]" >&2
     exit 64

@@ -174,7 +174,7 @@ options_parse(struct options *options, int argc, char **argv)
             options->dry_run = true;
         else if (which == FORCE)
             options->force = true;
-        else if (which < 0 /* getopt has said why */ ||
+        else if (which < 0 || which >= LONG_OPTIONS || /* getopt said why */
                  (which == ATTACH && !take_pid(options, optarg)))
             return OPTIONS_WRONG;
         else if (which < SETTINGS)
