@@ -42,6 +42,8 @@ FORMS = (
     Form("own-stripped", linkage=OWN, stripped=True, twin="own", how="scan",
          unnamed_leaf=True),
     script("starrocks"),
+    script("doris"),
+    script("plain"),
     Form("starrocks-static", linkage=STARROCKS + ", -static",
          words_on_stderr=STATIC),
     Form("starrocks-static-pie", linkage=STARROCKS + ", -static-pie",
