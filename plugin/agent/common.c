@@ -162,20 +162,26 @@ agent_read_small(const char *path, char *out, int size)
     return n < 0 ? -1 : used;
 }
 
-/* Field 22 of /proc/self/stat; the name in field 2 may hold anything. */
-static uint64_t
-start_ticks(void)
+/* The name in field 2 may hold anything. */
+uint64_t
+agent_stat_start(const char *text)
 {
     enum { FIELD_AFTER_NAME = 22 - 2 };
-    char text[1024];
-    const char *at;
+    const char *at = strrchr(text, ')');
 
-    if (agent_read_small("/proc/self/stat", text, sizeof(text)) < 0)
-        return 0;
-    at = strrchr(text, ')');
     for (int i = 0; at && i < FIELD_AFTER_NAME; i++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static uint64_t
+start_ticks(void)
+{
+    char text[1024];
+
+    return agent_read_small("/proc/self/stat", text, sizeof(text)) < 0
+               ? 0
+               : agent_stat_start(text);
 }
 
 void

@@ -7,8 +7,9 @@
 #include <sys/auxv.h>
 
 #include "agent.h"
+#include "unsampled.h"
 
-enum { RETRY_MS = 1000 };
+enum { RETRY_MS = 1000, UNSAMPLED_MS = 5000 };
 
 static int
 write_bool(mallctl_fn *mallctl, const char *name, bool value)
@@ -75,10 +76,33 @@ jemalloc_status(const struct jemalloc *jemalloc)
     return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
 }
 
-const char *
-jemalloc_note(const struct jemalloc *jemalloc)
+static void
+count_unsampled(struct jemalloc *jemalloc)
 {
-    return jemalloc->all.why;
+    int64_t now = agent_monotonic_ms();
+    unsigned all, count;
+
+    if (jemalloc->unsampled_ms != 0 &&
+        now - jemalloc->unsampled_ms < UNSAMPLED_MS)
+        return;
+    jemalloc->unsampled_ms = now;
+    count = unsampled_count(jemalloc->unsampled_then, &all);
+    jemalloc->unsampled[0] = '\0';
+    if (count > 0)
+        snprintf(jemalloc->unsampled, sizeof(jemalloc->unsampled),
+                 "%u of %u threads are not sampled: they were born while "
+                 "prof.thread_active_init was false; start the database with "
+                 "prof_thread_active_init:true to see them",
+                 count, all);
+}
+
+const char *
+jemalloc_note(struct jemalloc *jemalloc)
+{
+    if (*jemalloc->all.why || jemalloc->unsampled_then == 0)
+        return jemalloc->all.why;
+    count_unsampled(jemalloc);
+    return jemalloc->unsampled;
 }
 
 int
@@ -128,6 +152,10 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
     if (error != 0) {
         write_bool(mallctl, "prof.thread_active_init", init);
         return error;
+    }
+    if (active && !init && jemalloc->unsampled_then == 0) {
+        jemalloc->unsampled_then = unsampled_now();
+        jemalloc->unsampled_ms = 0;
     }
     jemalloc->changes += was != active;
     jemalloc->ours = active && (jemalloc->ours || !was);

@@ -32,6 +32,9 @@ struct jemalloc {
     int64_t until_ms;        /* monotonic: switch it off then; 0: do not */
     bool ours;               /* we switched it on, and it is on */
     uint32_t changes, resets;
+    uint64_t unsampled_then; /* threads of before are not sampled; 0: all are */
+    int64_t unsampled_ms;    /* monotonic: they were counted, into: */
+    char unsampled[AGENT_TEXT_MAX];
     int64_t epoch_ms; /* monotonic: statistics are as of then, and so are: */
     uint64_t rss, rss_file; /* bytes, the kernel's; 0: not known */
     uint64_t epoch;         /* its number: the program may refresh them, too */
@@ -57,7 +60,7 @@ void jemalloc_hide_thread(struct jemalloc *jemalloc);
 /* AGENT_OK when profiles can be had, or why not. */
 enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 /* In words, what the status alone does not tell; may be empty. */
-const char *jemalloc_note(const struct jemalloc *jemalloc);
+const char *jemalloc_note(struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);

@@ -375,7 +375,7 @@ static const struct operation {
 
 /* Why this process cannot do what an operation needs. */
 static enum agent_status
-missing(const struct agent *agent, enum needs needs, struct agent_reply *reply)
+missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
 {
     static const char *const texts[] = {
         [AGENT_OK] = "",

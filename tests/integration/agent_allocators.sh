@@ -59,6 +59,20 @@ expect "active from the start" "1 0" \
 [ "$(agent_field active_since)" -ge "$(agent_field started)" ] || fail "since"
 host_down
 
+# Threads that are never sampled are told, once somebody wants them sampled.
+CONF=prof:true,prof_active:false,prof_thread_active_init:false
+host_up
+expect "before enable" "" "$(agent_field note)"
+agent enable >/dev/null || fail "enable, threads"
+agent_field note | grep -q "^1 of 1 threads are not sampled: they were born" ||
+    fail "threads: $(agent_field note)"
+host_down
+CONF=prof:true,prof_active:false
+host_up
+agent enable >/dev/null || fail "enable, all threads"
+expect "all are sampled" "" "$(agent_field note)"
+host_down
+
 # A prefixed build, made from Debian's.
 cp "$(dirname "$JEMALLOC")/libjemalloc_pic.a" "$WORK/je.a"
 ar d "$WORK/je.a" jemalloc_cpp.pic.o
