@@ -337,8 +337,12 @@ def once(kind, look=None):
                 if line.startswith(("heapwire", "<jemalloc>"))]
         return answers, process.returncode, row, ours
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # heapwire-run ends what it has started
+        try:
+            process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         log.close()
         shutil.rmtree(directory, ignore_errors=True)
 
