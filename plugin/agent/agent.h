@@ -25,6 +25,9 @@ enum {
     SURVIVOR_STEP_MS = 100,
     SUCCESSOR_STEP_MS = 250,
     SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
+    /* What has forked more often is no daemon that is starting: each backend of
+     * PostgreSQL leaves the session, too. */
+    SURVIVOR_FORKS = 8,
     /* A child that is known by its name: how long until it has it. */
     NAMED_WAIT_MS = 10000,
     NAMED_STEP_MS = 100,

@@ -10,6 +10,8 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +39,7 @@ static struct {
     pid_t forked_pid;   /* this process, if fork() made it of the database */
     pid_t survivor_pid; /* the daemonising child that called setsid() */
     int64_t survivor_ms;
+    _Atomic unsigned forks; /* so many made this process's children */
 } host;
 
 static void
@@ -55,12 +58,18 @@ start_in_survivor(void)
     int saved = errno;
 
     if (host.forked_pid == getpid() && host.pid != getpid() &&
-        !agent_wants_child()) {
+        host.forks <= SURVIVOR_FORKS && !agent_wants_child()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
         start_in_child();
     }
     errno = saved;
+}
+
+static void
+before_fork(void)
+{
+    host.forks++;
 }
 
 /* The classic daemon forks again after setsid(); any other child (BGSAVE, a
@@ -121,6 +130,7 @@ start_here(char **argv, char **envp)
 
     agent_again(start, &start->jemalloc, argv, envp);
     host.pid = host.main_pid = getpid();
+    pthread_atfork(before_fork, NULL, NULL);
     errno = agent_start_early(after_fork);
     if (errno != 0)
         agent_say("cannot start a thread: %m; the database runs unprofiled");

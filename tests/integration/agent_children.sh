@@ -44,4 +44,18 @@ eventually 5 served $host || fail "the parent is not served"
 expect "agents in the children" "0 0 0" "$(agent_threads "$(worker 1)") \
 $(agent_threads "$(worker 2)") $(agent_threads "$(worker 3)")"
 ends
+
+# Children that leave the session as a daemon does, but too many to be one.
+(with_agent "$forker" "$forker" sessions 12) >"$WORK/workers" \
+    2>"$WORK/stderr" &
+host=$!
+started $host
+eventually 5 served $host || fail "the parent of sessions is not served"
+eventually 5 file_has "$WORK/workers" 12= || fail "no sessions"
+expect "agents in the tenth and twelfth child" "0 0" \
+    "$(agent_threads "$(worker 10)") $(agent_threads "$(worker 12)")"
+for number in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    kill "$(worker $number)"
+done
+wait $host || fail "the parent of sessions ended badly"
 exit 0

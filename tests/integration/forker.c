@@ -7,6 +7,8 @@
  *                     failed, slowest_us, mean_us.
  * forker workers COUNT  forks as many, which allocate until the parent ends;
  *                     prints NUMBER=PID of each; when one ends, another comes
+ * forker sessions COUNT  forks as many, which call setsid(), print the same and
+ *                     wait for a signal
  * forker vfork COUNT  makes COUNT children by vfork() that call setsid();
  * prints grown, the KiB of address space that this cost forker closeall closes
  * 3 to 1023, then waits for the end of its input forker sealed COMMAND
@@ -185,6 +187,25 @@ start_worker(int number)
     _exit(0);
 }
 
+/* As PostgreSQL's backends: each in a session of its own, at once. */
+static int
+run_sessions(long count)
+{
+    for (long i = 0; i < count; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            setsid();
+            printf("%ld=%d\n", i + 1, getpid());
+            fflush(stdout);
+            pause();
+        }
+    }
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}
+
 static _Noreturn void
 run_workers(long count)
 {
@@ -279,13 +300,16 @@ main(int argc, char **argv)
         return run_forks(strtol(argv[2], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "workers") == 0)
         run_workers(strtol(argv[2], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "sessions") == 0)
+        return run_sessions(strtol(argv[2], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "vfork") == 0)
         return run_vforks(strtol(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "closeall") == 0)
         return run_closeall();
     if (argc > 2 && strcmp(argv[1], "sealed") == 0)
         return run_sealed(argv + 2);
-    fprintf(stderr, "usage: forker fork COUNT | workers COUNT | vfork COUNT | "
+    fprintf(stderr, "usage: forker fork COUNT | workers COUNT | "
+                    "sessions COUNT | vfork COUNT | "
                     "closeall | sealed COMMAND\n");
     return 2;
 }
