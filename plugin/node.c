@@ -24,6 +24,7 @@
 #include "errors.h"
 #include "files.h"
 #include "node_status.h"
+#include "process_stat.h"
 
 enum {
     REPLY_MS = 4000,   /* of anything but a dump */
@@ -82,32 +83,13 @@ enter(struct node *node, enum node_state state)
 static char
 process_state(const struct node *node)
 {
-    unsigned long long start = 0;
-    char path[64], text[1024];
-    const char *paren;
-    FILE *file;
-    size_t size;
-    char state;
+    struct process_stat stat;
 
-    if (node->peer == 0)
+    if (node->peer == 0 || !process_stat_read(node->peer, &stat) ||
+        stat.state == 'Z' || stat.state == 'X' ||
+        stat.start_ticks != node->status.hello.start_ticks)
         return 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)node->peer);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    size = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[size] = '\0';
-    paren = strrchr(text, ')'); /* the name may hold anything */
-    if (!paren ||
-        sscanf(paren + 1,
-               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-               "%*s %*s %*s %*s %llu",
-               &state, &start) != 2)
-        return 0;
-    if (state == 'Z' || state == 'X' || start != node->status.hello.start_ticks)
-        return 0;
-    return state;
+    return stat.state;
 }
 
 static bool

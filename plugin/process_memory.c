@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "files.h"
+#include "process_stat.h"
 #include "reader.h"
 #include "stats.h"
 
@@ -359,28 +360,16 @@ process_memory_read(pid_t pid, struct stats *stats)
     read_shared(pid, stats);
 }
 
-/* "<pid> (<name>) <state> ...": utime and stime are the fields 14 and 15, in
- * ticks; the name may hold anything. */
 struct stats_figure
 process_cpu_ms(pid_t pid)
 {
     struct stats_figure figure = {false, 0};
-    unsigned long long user, system;
     long ticks = sysconf(_SC_CLK_TCK);
-    struct buffer file;
-    const char *text, *paren;
-    char path[64];
+    struct process_stat stat;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    text = read_text(&file, path);
-    paren = text ? strrchr(text, ')') : NULL;
-    if (paren && ticks > 0 &&
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-        sscanf(paren + 1,
-               " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &user,
-               &system) == 2)
-        figure = (struct stats_figure){true, (user + system) * 1000 /
-                                                 (unsigned long long)ticks};
-    buffer_fini(&file);
+    if (ticks > 0 && process_stat_read(pid, &stat))
+        figure =
+            (struct stats_figure){true, (stat.user_ticks + stat.system_ticks) *
+                                            1000 / (unsigned long long)ticks};
     return figure;
 }

@@ -90,9 +90,6 @@ void agent_shared_close_all(void);
 /* Who this process is: pid, uid, incarnation, executable. */
 void agent_identify(struct agent_hello *hello);
 
-/* Field 22 of what /proc/PID/stat has: when it started; 0: not such a text. */
-uint64_t agent_stat_start(const char *text);
-
 /* Reads at most size - 1 bytes of a small file and ends them with NUL; the
  * length, or -1. */
 int agent_read_small(const char *path, char *out, int size);

@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "process_stat.h"
 
 /*
  * Written by the agent's thread alone, read by a fork's child, where that
@@ -162,35 +163,14 @@ agent_read_small(const char *path, char *out, int size)
     return n < 0 ? -1 : used;
 }
 
-/* The name in field 2 may hold anything. */
-uint64_t
-agent_stat_start(const char *text)
-{
-    enum { FIELD_AFTER_NAME = 22 - 2 };
-    const char *at = strrchr(text, ')');
-
-    for (int i = 0; at && i < FIELD_AFTER_NAME; i++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
-static uint64_t
-start_ticks(void)
-{
-    char text[1024];
-
-    return agent_read_small("/proc/self/stat", text, sizeof(text)) < 0
-               ? 0
-               : agent_stat_start(text);
-}
-
 void
 agent_identify(struct agent_hello *hello)
 {
+    struct process_stat stat;
     ssize_t n;
 
     hello->pid = getpid();
-    hello->start_ticks = start_ticks();
+    hello->start_ticks = process_stat_read(0, &stat) ? stat.start_ticks : 0;
     if (agent_read_small("/proc/sys/kernel/random/boot_id", hello->boot_id,
                          sizeof(hello->boot_id)) > 0)
         hello->boot_id[strcspn(hello->boot_id, "\n")] = '\0';

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "process_stat.h"
 
 enum { LIST_BYTES = 4096, STAT_BYTES = 1024, TICK_NS = 1000000000 };
 
@@ -34,11 +35,12 @@ unsampled_now(void)
            (uint64_t)now.tv_nsec * per_second / TICK_NS;
 }
 
-/* Field 22 of its stat; 0: it is gone, or jemalloc's, or ours. */
+/* When it was; 0: it is gone, or jemalloc's, or ours. */
 static uint64_t
 born(const char *thread)
 {
     char path[64], text[STAT_BYTES];
+    struct process_stat stat;
 
     if (strtol(thread, NULL, 10) == syscall(SYS_gettid))
         return 0;
@@ -46,7 +48,7 @@ born(const char *thread)
     if (agent_read_small(path, text, sizeof(text)) < 0 ||
         strstr(text, "(jemalloc_bg_thd)"))
         return 0;
-    return agent_stat_start(text);
+    return process_stat_parse(text, &stat) ? stat.start_ticks : 0;
 }
 
 unsigned

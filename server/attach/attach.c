@@ -2,7 +2,6 @@
 #include "attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -27,7 +26,7 @@
 #include "files.h"
 #include "inject.h"
 #include "linger.h"
-#include "own_file.h"
+#include "process_look.h"
 #include "process_memory.h"
 #include "state_dir.h"
 #include "supervise.h"
@@ -65,30 +64,16 @@ block_signals(void)
 
 /* ---- an agent that is there already ---- */
 
-/* Which process serves in the state directory; 0: none. */
-static pid_t
-served_by(const char *state_dir)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
-    pid_t pid = 0;
-
-    if (fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK)
-        pid = whole.l_pid;
-    fd_close(fd);
-    return pid;
-}
-
 /* What was left behind by a heapwire-run that was killed is taken over. */
 static int
 check_agent(struct attach *attach, struct error *err)
 {
     const char *dir = attach->plan->state_dir;
-    pid_t pid = attach->target.pid;
+    pid_t pid = attach->target.pid, served;
 
     if (!attach->target.has_agent)
         return 0;
-    if (served_by(dir) != pid) {
+    if (!process_serves(dir, &served) || served != pid) {
         error_set(err, ER_WRONG_VALUE,
                   "process %d has an agent, and its state directory is not %s "
                   "(--node-id, --state-dir)",

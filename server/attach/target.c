@@ -8,7 +8,6 @@
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 
 #include "errors.h"
 #include "files.h"
+#include "process_stat.h"
 
 /* Of /proc/<pid>/status. */
 struct status {
@@ -50,29 +50,6 @@ read_status(pid_t pid, struct status *s)
     if (f)
         fclose(f);
     return s->tgid != 0 ? 0 : -1;
-}
-
-/* Field 22 of /proc/<pid>/stat; the name in field 2 may hold anything. */
-static uint64_t
-start_ticks(pid_t pid)
-{
-    enum { FIELD_AFTER_NAME = 22 - 2 };
-    char path[32], text[1024];
-    const char *at;
-    size_t n = 0;
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    f = fopen(path, "re");
-    if (f) {
-        n = fread(text, 1, sizeof(text) - 1, f);
-        fclose(f);
-    }
-    text[n] = '\0';
-    at = strrchr(text, ')');
-    for (int i = 0; at && i < FIELD_AFTER_NAME; i++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
 }
 
 static bool
@@ -177,6 +154,7 @@ refuse(const struct target *t, const char *why, struct error *err)
 int
 target_check(struct target *t, pid_t pid, bool force, struct error *err)
 {
+    struct process_stat stat;
     struct status s;
     const char *why;
     char path[32];
@@ -192,7 +170,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
         return -1;
     }
     t->uid = s.uid;
-    t->started_ticks = start_ticks(pid);
+    t->started_ticks = process_stat_read(pid, &stat) ? stat.start_ticks : 0;
     t->has_agent = target_has_agent(pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     n = readlink(path, t->exe, sizeof(t->exe) - 1);
@@ -222,10 +200,10 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
 bool
 target_is_there(const struct target *t)
 {
-    struct status s;
+    struct process_stat stat;
 
-    return read_status(t->pid, &s) == 0 && s.state != 'Z' && s.state != 'X' &&
-           start_ticks(t->pid) == t->started_ticks;
+    return process_stat_read(t->pid, &stat) && stat.state != 'Z' &&
+           stat.state != 'X' && stat.start_ticks == t->started_ticks;
 }
 
 int

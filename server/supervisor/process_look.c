@@ -4,42 +4,19 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent_protocol.h"
 #include "files.h"
-
-/* What the file of that process has, cut off at size; false: nothing. */
-static bool
-read_of(pid_t pid, const char *file_name, char *out, size_t size)
-{
-    char path[64];
-    size_t n;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", pid, file_name);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    n = fread(out, 1, size - 1, file);
-    fclose(file);
-    out[n] = '\0';
-    return n > 0;
-}
+#include "process_stat.h"
 
 pid_t
 process_parent(pid_t pid)
 {
-    char text[1024], *at;
+    struct process_stat stat;
 
-    if (!read_of(pid, "stat", text, sizeof(text)))
-        return -1;
-    at = strrchr(text, ')'); /* the name may hold anything */
-    if (!at || strlen(at) < 4)
-        return -1;
-    return (pid_t)strtol(at + 4, NULL, 10); /* ") S <parent>" */
+    return process_stat_read(pid, &stat) ? stat.parent : -1;
 }
 
 bool
@@ -57,24 +34,28 @@ process_runs(pid_t pid, const char *exe)
 bool
 process_is_traced(pid_t pid)
 {
-    static const char key[] = "\nTracerPid:";
-    char text[2048], *at;
+    char path[32], line[256];
+    int tracer = 0;
+    FILE *file;
 
-    if (!read_of(pid, "status", text, sizeof(text)))
-        return false;
-    at = strstr(text, key);
-    return at && strtol(at + strlen(key), NULL, 10) > 0;
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file) &&
+           /* NOLINTNEXTLINE(cert-err34-c): the kernel's own number */
+           sscanf(line, "TracerPid: %d", &tracer) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return tracer > 0;
 }
 
 bool
 process_is_stopped(pid_t pid)
 {
-    char text[1024], *at;
+    struct process_stat stat;
 
-    if (!read_of(pid, "stat", text, sizeof(text)))
-        return false;
-    at = strrchr(text, ')');
-    return at && strlen(at) > 2 && (at[2] == 'T' || at[2] == 't');
+    return process_stat_read(pid, &stat) &&
+           (stat.state == 'T' || stat.state == 't');
 }
 
 bool

@@ -1,0 +1,27 @@
+/*
+ * process_stat.h - /proc/<pid>/stat, read in one place.
+ *
+ * The agent's too: libc only, and no memory of its heap.
+ */
+#ifndef HW_PROCESS_STAT_H
+#define HW_PROCESS_STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_stat {
+    char state;
+    pid_t parent;
+    uint64_t user_ticks, system_ticks; /* of the CPU */
+    uint64_t start_ticks;              /* since boot: pid and this are one */
+};
+
+/* pid 0: this process.  False: there is none such, or it is out of sight. */
+bool process_stat_read(pid_t pid, struct process_stat *out);
+
+/* The text of one, which ends with NUL. */
+bool process_stat_parse(const char *text, struct process_stat *out);
+
+#endif
