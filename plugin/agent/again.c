@@ -82,17 +82,6 @@ alone(const struct allocator *a)
     return true;
 }
 
-static const char *
-value_of(char **envp, const char *name)
-{
-    size_t size = strlen(name);
-
-    for (; *envp; envp++)
-        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
-            return *envp + size + 1;
-    return NULL;
-}
-
 /* What the program sets when it is built; jemalloc reads it just so. */
 static const char *
 compiled_conf(const struct allocator *a)
@@ -117,14 +106,18 @@ already(const struct agent_start *start, const struct plan *plan)
             strcmp(text, plan->mark) == 0);
 }
 
+/* Into a new file: what is there may be a fifo, or another name that the
+ * directory's owner gave to a file of ours. */
 static bool
 write_mark(const struct plan *plan)
 {
     size_t size = strlen(plan->mark);
-    int fd = open(plan->mark_file,
-                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool done;
+    int fd;
 
+    unlink(plan->mark_file);
+    fd = open(plan->mark_file,
+              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     done = write(fd, plan->mark, size) == (ssize_t)size;
@@ -144,14 +137,6 @@ find_program(struct plan *plan)
            there.st_ino == self.st_ino;
 }
 
-static bool
-is_variable(const char *entry, const char *name)
-{
-    size_t size = strlen(name);
-
-    return strncmp(entry, name, size) == 0 && entry[size] == '=';
-}
-
 /* NULL: no memory. */
 static char **
 environment(struct plan *plan, char **envp)
@@ -166,8 +151,8 @@ environment(struct plan *plan, char **envp)
     if (copy == MAP_FAILED)
         return NULL;
     for (; *envp; envp++)
-        if (!is_variable(*envp, plan->variable) &&
-            !is_variable(*envp, AGENT_ENV_AGAIN))
+        if (!agent_env_value(*envp, plan->variable) &&
+            !agent_env_value(*envp, AGENT_ENV_AGAIN))
             copy[used++] = *envp;
     copy[used++] = plan->entry;
     copy[used++] = plan->again;
@@ -191,7 +176,7 @@ make_plan(struct plan *plan, const struct agent_start *start,
     plan->variable = a->variable;
     size = snprintf(plan->entry, sizeof(plan->entry), "%s=", a->variable);
     if (!again_conf_merge(plan->entry + size, wanted,
-                          value_of(envp, a->variable), compiled_conf(a)))
+                          agent_env(envp, a->variable), compiled_conf(a)))
         return false;
     agent_identify(&self);
     snprintf(plan->mark, sizeof(plan->mark), "%d.%llu", (int)self.pid,

@@ -90,6 +90,17 @@ void agent_shared_close_all(void);
 /* Who this process is: pid, uid, incarnation, executable. */
 void agent_identify(struct agent_hello *hello);
 
+/* The value of that variable in an environment, or of one entry of it; NULL:
+ * it is not that.  Before libc is ready, too. */
+const char *agent_env(char *const *envp, const char *name);
+const char *agent_env_value(const char *entry, const char *name);
+/* What it was when the program began, cut off at size: in one that runs,
+ * getenv() would race with its setenv().  False: it was not set. */
+bool agent_first_env(const char *name, char *out, size_t size);
+
+/* Whether this process runs the file of that path; NULL: no. */
+bool agent_is_executable(const char *path);
+
 /* Reads at most size - 1 bytes of a small file and ends them with NUL; the
  * length, or -1. */
 int agent_read_small(const char *path, char *out, int size);

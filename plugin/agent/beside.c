@@ -149,6 +149,7 @@ is_served(const struct beside *beside)
     if (fd < 0)
         return false;
     locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN); /* a child that was forked just now may have it, too */
     close(fd);
     return locked;
 }

@@ -142,10 +142,73 @@ agent_shared_close_all(void)
     recording = false;
 }
 
+const char *
+agent_env_value(const char *entry, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(entry, name, size) == 0 && entry[size] == '='
+               ? entry + size + 1
+               : NULL;
+}
+
+const char *
+agent_env(char *const *envp, const char *name)
+{
+    const char *value = NULL;
+
+    for (; envp && *envp && !value; envp++)
+        value = agent_env_value(*envp, name);
+    return value;
+}
+
+bool
+agent_is_executable(const char *path)
+{
+    char self[AGENT_PATH_MAX];
+    ssize_t n = path ? readlink("/proc/self/exe", self, sizeof(self)) : -1;
+
+    return n > 0 && (size_t)n == strlen(path) &&
+           memcmp(self, path, (size_t)n) == 0;
+}
+
+/* Byte by byte: a variable may be longer than any piece of it. */
+bool
+agent_first_env(const char *name, char *out, size_t size)
+{
+    int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+    enum { NAME, VALUE, OTHER, FOUND } at = NAME;
+    size_t matched = 0, used = 0;
+    char bytes[1024];
+    ssize_t n = 0;
+
+    while (fd >= 0 && at != FOUND &&
+           ((n = read(fd, bytes, sizeof(bytes))) > 0 ||
+            (n < 0 && errno == EINTR))) {
+        for (ssize_t i = 0; i < n && at != FOUND; i++) {
+            if (bytes[i] == '\0') {
+                at = at == VALUE ? FOUND : NAME;
+                matched = 0;
+            } else if (at == VALUE) {
+                if (used + 1 < size)
+                    out[used++] = bytes[i];
+            } else if (at == NAME && bytes[i] == name[matched]) {
+                matched++;
+            } else if (at == NAME) {
+                at = bytes[i] == '=' && !name[matched] ? VALUE : OTHER;
+            }
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    out[used] = '\0';
+    return at == FOUND;
+}
+
 int
 agent_read_small(const char *path, char *out, int size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), used = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), used = 0;
     ssize_t n = 0;
 
     if (fd < 0)

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,33 +88,12 @@ after_fork(void)
     errno = saved;
 }
 
-static const char *
-find_env(char **envp, const char *name)
-{
-    size_t size = strlen(name);
-
-    for (; *envp; envp++) {
-        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
-            return *envp + size + 1;
-    }
-    return NULL;
-}
-
 /* Whether this process is the one that heapwire-run named. */
 static __attribute__((noinline)) bool
 is_database(char **envp)
 {
-    const char *exe = find_env(envp, AGENT_ENV_EXE);
-    char self[AGENT_PATH_MAX];
-    ssize_t n;
-
-    if (!exe || !find_env(envp, AGENT_ENV_STATE))
-        return false;
-    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n < 0)
-        return false;
-    self[n] = '\0';
-    if (strcmp(self, exe) != 0)
+    if (!agent_env(envp, AGENT_ENV_STATE) ||
+        !agent_is_executable(agent_env(envp, AGENT_ENV_EXE)))
         return false;
     errno = agent_take_environment(envp);
     if (errno != 0)
@@ -162,7 +140,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
     start_fn *next = (start_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
 
     if (!next) {
-        /* Nobody is left who could run the program. */
+        /* Nothing is left that could run the program. */
         agent_say("libc has no __libc_start_main");
         _exit(127);
     }

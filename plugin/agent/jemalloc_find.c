@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@ enum {
     PROBE_BYTES = 64,
     EPOCH_MIN_MS = 1000,
     OBJECTS_MAX = 1024,
+    PRELOAD_MAX = 4096,
     PREFIXES_MAX = 2 * KNOWN_MAX + 8
 };
 
@@ -153,13 +153,14 @@ listed(const struct allocators *all, const void *mallctl)
 static bool
 is_preloaded(const char *path)
 {
-    const char *list = getenv("LD_PRELOAD"); /* NOLINT(concurrency-mt-unsafe) */
     const char *name = base_name(path);
     size_t size = strlen(name);
+    char text[PRELOAD_MAX], *list = text;
 
-    while (list && *list && size > 0) {
+    agent_first_env("LD_PRELOAD", text, sizeof(text));
+    while (*list && size > 0) {
         size_t entry = strcspn(list, ": ");
-        const char *end = list + entry;
+        char *end = list + entry;
 
         if (entry >= size && memcmp(end - size, name, size) == 0 &&
             (entry == size || end[-(ptrdiff_t)size - 1] == '/'))
@@ -201,12 +202,18 @@ static void
 add_exported(struct allocators *all, const struct loaded_object *object,
              void *handle, const char *prefix)
 {
-    struct allocator *a = begin(all, object, prefix);
-    void *address = a ? dlsym(handle, a->mallctl_name) : NULL;
+    char name[AGENT_NAME_MAX];
+    struct allocator *a;
+    void *address;
 
+    snprintf(name, sizeof(name), "%smallctl", prefix);
+    address = dlsym(handle, name);
     if (!address || listed(all, address) ||
         !object_holds(object, (uintptr_t)address, 1, PF_X))
         return; /* or a dependency's */
+    a = begin(all, object, prefix);
+    if (!a)
+        return;
     a->mallctl = (mallctl_fn *)address;
     a->exported = true;
     snprintf(a->how, sizeof(a->how), "exported");

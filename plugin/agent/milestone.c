@@ -10,48 +10,26 @@
 #include "milestone.h"
 
 #include <stddef.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent_protocol.h"
-
-static const char *
-value_of(char *const *envp, const char *name)
-{
-    size_t size = strlen(name);
-
-    for (; envp && *envp; envp++)
-        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
-            return *envp + size + 1;
-    return NULL;
-}
-
-static bool
-is_named(const char *exe)
-{
-    char self[AGENT_PATH_MAX];
-    ssize_t n = exe ? readlink("/proc/self/exe", self, sizeof(self)) : -1;
-
-    return n > 0 && (size_t)n == strlen(exe) &&
-           memcmp(self, exe, (size_t)n) == 0;
-}
+#include "agent.h"
 
 /* The variable: the socket's abstract name, a blank, and a secret that each
  * word begins with. */
 void
 milestone_tell(char *const *envp, enum agent_milestone milestone)
 {
-    const char *where = value_of(envp, AGENT_ENV_START);
+    const char *where = agent_env(envp, AGENT_ENV_START);
     const char *blank = where ? strchr(where, ' ') : NULL;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char word[AGENT_NAME_MAX];
     size_t name, secret;
     int fd;
 
-    if (!blank || !is_named(value_of(envp, AGENT_ENV_EXE)))
+    if (!blank || !agent_is_executable(agent_env(envp, AGENT_ENV_EXE)))
         return;
     name = (size_t)(blank - where);
     secret = strlen(blank + 1);

@@ -31,7 +31,6 @@ static struct {
     _Atomic uint32_t phase; /* enum phase, and a futex */
     int error;              /* why it ended while it was starting */
     atomic_bool stop;
-    _Atomic pid_t tid;
     bool fork_handled;
     struct agent_start start;
 } own;
@@ -60,7 +59,6 @@ agent_stopping(void)
 static void *
 run(void *arg)
 {
-    own.tid = (pid_t)syscall(SYS_gettid);
     own.error = agent_serve(arg);
     enter(ENDED);
     return NULL;
@@ -77,7 +75,6 @@ start_thread(void)
 
     own.phase = STARTING;
     own.stop = false;
-    own.tid = 0;
     own.error = 0;
     error = pthread_attr_init(&attr);
     if (error != 0)
@@ -338,8 +335,9 @@ stop(void)
     if (!running())
         return 0;
     own.stop = true;
-    if (own.tid != 0)
-        syscall(SYS_tgkill, getpid(), own.tid, AGENT_WAKE);
+    /* Not by its number: that may be another thread's by now, which the signal
+     * would end, and the program with it. */
+    pthread_kill(own.thread, AGENT_WAKE);
     return join();
 }
 

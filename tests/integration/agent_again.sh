@@ -162,10 +162,21 @@ mkdir "$STATE/agent.again.d" && rm -f "$STATE/agent.again" &&
     mv "$STATE/agent.again.d" "$STATE/agent.again"
 host_up
 births "nowhere to write it down" 1
-agent_field note | grep -q "cannot be executed again .*: Is a directory" ||
+agent_field note | grep -q "cannot be executed again .*: File exists" ||
     fail "nowhere: $(agent_field note)"
 host_down
 rmdir "$STATE/agent.again"
+# What the directory's owner put there is neither opened nor written to.
+mkfifo "$STATE/agent.again"
+host_up
+births "a fifo" 2
+host_down
+echo precious >"$STATE/other" && ln -f "$STATE/other" "$STATE/agent.again"
+host_up
+births "another file's name" 2
+expect "that file" precious "$(cat "$STATE/other")"
+host_down
+rm -f "$STATE/other"
 unset HEAPWIRE_PROFILING
 host_up
 births "not asked for" 1

@@ -5,7 +5,8 @@ lib=$BUILD/lib/libheapwire.so
 
 expect "libraries needed" "libc.so.6" \
     "$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')"
-expect "exported names" "__libc_start_main daemon setsid" \
+expect "exported names" "__libc_start_main daemon heapwire_borrowed \
+heapwire_start heapwire_stop heapwire_use setsid" \
     "$(nm -D --defined-only "$lib" | awk '{print $3}' | sort | xargs)"
 readelf -d "$lib" | grep -q NODELETE || fail "not marked nodelete"
 readelf -d "$lib" | grep -q STATIC_TLS && fail "uses static TLS"
