@@ -100,6 +100,13 @@ environment_set(struct environment *env, const char *name, const char *value,
     return 0;
 }
 
+/* A setting of the agent. */
+static bool
+is_agents(const char *entry)
+{
+    return strncmp(entry, AGENT_ENV_PREFIX, strlen(AGENT_ENV_PREFIX)) == 0;
+}
+
 /* Is it for the database alone? */
 static bool
 is_databases(const char *entry)
@@ -107,24 +114,36 @@ is_databases(const char *entry)
     size_t size = strcspn(entry, "="), tail = strlen(MALLOC_CONFS);
 
     return names(entry, PRELOAD) || names(entry, "LD_AUDIT") ||
-           strncmp(entry, AGENT_ENV_PREFIX, strlen(AGENT_ENV_PREFIX)) == 0 ||
+           is_agents(entry) ||
            (size >= tail &&
             strncmp(entry + size - tail, MALLOC_CONFS, tail) == 0);
 }
 
-void
-environment_clean(struct environment *env)
+static void
+drop(struct environment *env, bool (*unwanted)(const char *entry))
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < env->count; i++) {
-        if (is_databases(env->list[i]))
+        if (unwanted(env->list[i]))
             mem_free(env->list[i]);
         else
             env->list[kept++] = env->list[i];
     }
     env->count = kept;
     env->list[kept] = NULL;
+}
+
+void
+environment_clean(struct environment *env)
+{
+    drop(env, is_databases);
+}
+
+void
+environment_drop_agents(struct environment *env)
+{
+    drop(env, is_agents);
 }
 
 /* name becomes "<first><separator><second>"; an empty part has no separator. */

@@ -26,6 +26,9 @@ void environment_unset(struct environment *env, const char *name);
  * what the agent reads. */
 void environment_clean(struct environment *env);
 
+/* Takes out what an agent reads, whoever has set it. */
+void environment_drop_agents(struct environment *env);
+
 /* name becomes "<first>,<what it was>". */
 int environment_prepend(struct environment *env, const char *name,
                         const char *first, struct error *err);

@@ -219,12 +219,14 @@ set_unless(struct environment *env, const char *name,
                : 0;
 }
 
-/* What the agent needs, and nothing else. */
+/* What the agent needs, and nothing else: not what is meant for the agent of
+ * another database, by whose script we were started. */
 static int
 prepare_agent(struct run *run, struct environment *env, struct error *err)
 {
     const struct options *options = &run->options;
 
+    environment_drop_agents(env);
     if ((!allocators_static(&run->allocators) &&
          environment_preload(env, run->library, err) != 0) ||
         allocators_tell(&run->allocators, env, err) != 0 ||

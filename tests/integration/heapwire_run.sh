@@ -88,6 +88,15 @@ expect "options of jemalloc, of this one" "$ready,narenas:1 narenas:2" \
 expect "what the agent is told" "$ready, MALLOC_CONF exported" \
     "$(field HEAPWIRE_PROFILING <"$WORK/environ"), $(field HEAPWIRE_JEMALLOC \
         <"$WORK/environ" | cut -d, -f4,5 | tr , ' ')"
+# Whatever an agent may be told, by another heapwire-run further up.
+ours_of() { sed -n 's/^\(HEAPWIRE_[A-Z_]*\)=.*/\1/p' | sort | tr '\n' ' '; }
+told=$(ours_of <"$WORK/environ")
+names=$(sed -n 's/^#define AGENT_ENV_.*"\(HEAPWIRE_[A-Z_]*\)".*/\1=nonsense/p' \
+    "$(dirname "$0")/../../plugin/agent/agent_protocol.h")
+expect "told where others are told, too" "$told" \
+    "$(env $names $start -- env | ours_of)"
+env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&
+    fail "what another agent is told"
 MALLOC_CONF=prof_active:true $start -- env >"$WORK/environ"
 expect "the user's word" "prof:true,prof_stats:true,prof_active:true" \
     "$(field MALLOC_CONF <"$WORK/environ")"

@@ -112,6 +112,19 @@ START_TEST(cleaning_leaves_what_is_not_the_databases)
 }
 END_TEST
 
+START_TEST(settings_for_another_agent_are_dropped)
+{
+    size_t before = env.count;
+
+    ck_assert_int_eq(environment_set(&env, "HEAPWIRE_PROCESS", "x", &err), 0);
+    ck_assert_int_eq(environment_set(&env, "JEMALLOC_CONF", "x", &err), 0);
+    ck_assert_int_eq(environment_set(&env, "HEAPWIRE_NEW", "x", &err), 0);
+    environment_drop_agents(&env);
+    ck_assert_uint_eq(env.count, before + 1);
+    ck_assert_str_eq(environment_get(&env, "JEMALLOC_CONF"), "x");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -126,6 +139,7 @@ main(void)
     tcase_add_test(tcase, preloads_come_after_the_users);
     tcase_add_test(tcase, a_name_that_the_loader_would_split_is_refused);
     tcase_add_test(tcase, cleaning_leaves_what_is_not_the_databases);
+    tcase_add_test(tcase, settings_for_another_agent_are_dropped);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
