@@ -54,7 +54,6 @@ bit(int signal)
 
 enum stop {
     STOP_CALL,    /* at a system call */
-    STOP_STEP,    /* SIGTRAP after one instruction */
     STOP_EVENT,   /* by PTRACE_INTERRUPT */
     STOP_SIGNAL,  /* a signal is about to be delivered */
     STOP_STOPPED, /* the whole process is */
@@ -282,7 +281,10 @@ let_go(struct borrowed *b, int signal)
         int other;
 
         request(b, PTRACE_INTERRUPT, 0);
-        await_stop(b, clock_ms() + BORROW_STOP_MS, &other);
+        /* One that comes just now is the program's. */
+        if (await_stop(b, clock_ms() + BORROW_STOP_MS, &other) == STOP_SIGNAL &&
+            other != SIGTRAP)
+            signal = other;
     }
     if (b->stopped)
         request(b, PTRACE_DETACH, (uintptr_t)signal);
@@ -497,7 +499,6 @@ follow(struct borrowed *b)
             b->kept |= bit(signal);
             break;
         case STOP_EVENT:
-        case STOP_STEP:
             break;
         case STOP_EXEC:
             let_go(b, 0);

@@ -1,13 +1,13 @@
 /* notify_relay.c - see notify_relay.h. */
 #include "notify_relay.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "process_look.h"
+#include "word_socket.h"
 
 enum {
     MESSAGES_MAX = 64, /* at a time */
@@ -18,15 +18,13 @@ enum {
 int
 notify_relay_open(struct notify_relay *relay, const char *manager)
 {
-    struct sockaddr_un own = {.sun_family = AF_UNIX};
     const size_t path = offsetof(struct sockaddr_un, sun_path);
-    socklen_t size = sizeof(own);
-    const int on = 1;
     size_t length = manager ? strlen(manager) : 0;
+    char name[WORD_SOCKET_NAME];
 
     memset(relay, 0, sizeof(*relay));
     relay->fd = -1;
-    if (length < 2 || length >= sizeof(own.sun_path) ||
+    if (length < 2 || length >= sizeof(relay->manager.sun_path) ||
         (*manager != '/' && *manager != '@'))
         return -1;
     relay->manager.sun_family = AF_UNIX;
@@ -36,18 +34,10 @@ notify_relay_open(struct notify_relay *relay, const char *manager)
         relay->manager.sun_path[0] = '\0';
         relay->manager_size--;
     }
-    relay->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (relay->fd < 0 ||
-        bind(relay->fd, (struct sockaddr *)&own, sizeof(sa_family_t)) != 0 ||
-        getsockname(relay->fd, (struct sockaddr *)&own, &size) != 0 ||
-        setsockopt(relay->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
-        fcntl(relay->fd, F_SETOWN, getpid()) != 0 ||
-        fcntl(relay->fd, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) {
-        notify_relay_close(relay);
+    relay->fd = word_socket_open(name);
+    if (relay->fd < 0)
         return -1;
-    }
-    snprintf(relay->address, sizeof(relay->address), "@%.*s",
-             (int)(size - path - 1), own.sun_path + 1);
+    snprintf(relay->address, sizeof(relay->address), "@%s", name);
     return 0;
 }
 

@@ -2,14 +2,11 @@
 #include "start_watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,37 +16,15 @@
 #include "files.h"
 #include "process_look.h"
 #include "supervise.h"
+#include "word_socket.h"
 
 /* The kernel keeps no more than ten, where nobody has raised that. */
 enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
 
-/* The kernel chooses a name in the network namespace; SIGIO tells of words. */
-static int
-open_socket(struct start_watch *w)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const int on = 1;
-
-    if (fd < 0 ||
-        bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
-        fcntl(fd, F_SETOWN, getpid()) != 0 ||
-        fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) {
-        fd_close(fd);
-        return -1;
-    }
-    snprintf(w->address, sizeof(w->address), "%.*s %s",
-             (int)(size - offsetof(struct sockaddr_un, sun_path) - 1),
-             address.sun_path + 1, w->secret);
-    return fd;
-}
-
 int
 start_watch_open(struct start_watch *w)
 {
+    char name[WORD_SOCKET_NAME];
     unsigned char bytes[16];
 
     memset(w, 0, sizeof(*w));
@@ -59,8 +34,11 @@ start_watch_open(struct start_watch *w)
         return -1;
     for (size_t i = 0; i < sizeof(bytes); i++)
         snprintf(w->secret + 2 * i, 3, "%02x", bytes[i]);
-    w->fd = open_socket(w);
-    return w->fd < 0 ? -1 : 0;
+    w->fd = word_socket_open(name);
+    if (w->fd < 0)
+        return -1;
+    snprintf(w->address, sizeof(w->address), "%s %s", name, w->secret);
+    return 0;
 }
 
 void

@@ -28,6 +28,7 @@
 #include "process_memory.h"
 #include "start_watch.h"
 #include "state_dir_user.h"
+#include "word_socket.h"
 
 enum {
     SETTLE_MS = 1000, /* for what is left to become a daemon or end */
@@ -290,8 +291,9 @@ find_survivor(const struct supervisor *s)
     return 0;
 }
 
-/* Nothing of it has run; that it ended is kept, with the reason. */
-static int
+/* Nothing of it has run; that it ended is kept, with the reason.  Where it
+ * cannot be forked, there was no other. */
+static void
 start_again(struct supervisor *s, int status)
 {
     s->death.restarted = true;
@@ -302,7 +304,7 @@ start_again(struct supervisor *s, int status)
     s->ended = s->unsaved = false;
     fd_close(s->not_run);
     s->not_run = -1;
-    return start_database(s);
+    (void)start_database(s);
 }
 
 static void
@@ -314,9 +316,10 @@ database_ended(struct supervisor *s, int status)
     s->terminal = false;
     s->database = next;
     if (s->plan->start && !s->asked &&
-        start_watch_ended(s->plan->start, status) &&
-        start_again(s, status) == 0)
+        start_watch_ended(s->plan->start, status)) {
+        start_again(s, status);
         return;
+    }
     if (next != 0) {
         note_database(s, next);
         s->session = getsid(next);
@@ -481,6 +484,9 @@ supervise(const struct plan *plan)
     int lock = -1;
 
     block_signals(&s);
+    word_socket_wake(plan->notify->fd);
+    if (plan->start)
+        word_socket_wake(plan->start->fd);
     /* Orphans of the database come to us, whether or not we are PID 1. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (plan->heapwired)

@@ -92,6 +92,7 @@ contains "dry run" "nothing was touched" "$got"
 [ ! -e "$work/dry" ] || fault "a dry run has made a directory"
 ! grep -q libheapwire /proc/"$sleeper"/maps || fault "a dry run has loaded it"
 kill -STOP "$sleeper"
+wait_for 5 grep -q '^State:.T' "/proc/$sleeper/status"
 refused "is stopped" --attach "$sleeper"
 kill -CONT "$sleeper"
 strace -qq -f -e trace=none -p "$sleeper" 2>"$work/strace" &

@@ -135,6 +135,11 @@ runner=$!
 started $runner
 told() { grep -q 'did not reach its main in 1 s, with prof:true' "$WORK/err"; }
 eventually 5 told || fail "a script's database: $(cat "$WORK/err")"
-kill "$(pgrep -x -P "$(pgrep -P $runner -x script)" start_fault)"
+scripted() {
+    script=$(pgrep -P $runner -x script) &&
+        pgrep -x -P "$script" start_fault >"$WORK/scripted"
+}
+eventually 5 scripted || fail "no database under the script"
+kill "$(cat "$WORK/scripted")"
 wait $runner
 expect "the script goes on" 3 $?
