@@ -180,6 +180,14 @@ allocator_is_entry(const char *name)
 }
 
 bool
+allocator_is_symbol(const char *symbol)
+{
+    return starts_with(symbol, "operator new(") ||
+           starts_with(symbol, "operator new[](") ||
+           is_one_of(symbol, strlen(symbol), c_functions, COUNT(c_functions));
+}
+
+bool
 allocator_is_skipped_by_jeprof(const char *name)
 {
     if (strstr(name, "TCMalloc") || starts_with(name, "tcmalloc::"))

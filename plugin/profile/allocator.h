@@ -8,10 +8,11 @@
  *          the leaf, not counting those at the leaf that lie in jemalloc's own
  *          shared object.  An allocator frame is a function that everybody
  *          allocates by (malloc, operator new, Rust's alloc::alloc, ..., also
- *          with jemalloc's prefixes), or anything in that object.  Wrappers
- *          between two of them go too, so an operator new of the program's own
- *          is not where memory is charged to.  What lies farther away allocates
- *          for itself, whatever its callers are named.
+ *          with jemalloc's prefixes), or one that has such a symbol besides its
+ *          own name, or anything in that object.  Wrappers between two of them
+ *          go too, so an operator new of the program's own is not where memory
+ *          is charged to.  What lies farther away allocates for itself,
+ *          whatever its callers are named.
  * jeprof's Everything up to the rootmost function of its list goes, however
  *          far away it is; without such a name nothing goes.
  */
@@ -25,6 +26,8 @@ enum { ALLOCATOR_REACH = 16 };
 
 /* Names are short ones, or plain ones: see function_name.h. */
 bool allocator_is_entry(const char *name);
+/* An ELF symbol, as nm -C prints it: one of those that libraries call. */
+bool allocator_is_symbol(const char *symbol);
 bool allocator_is_skipped_by_jeprof(const char *name);
 
 /* What a location is to the allocator; small, for it is looked at for every

@@ -284,6 +284,8 @@ struct partition {
     bool jeprof_rule;
     const char *wrappers;
     struct buffer scratch;
+    const char *symbol; /* the last one, and what allocator.h says of it */
+    bool symbol_allocates;
 };
 
 /* What allocator.h and wrappers.h say of a short name, asked once. */
@@ -305,6 +307,17 @@ is_entry(struct partition *p, uint32_t short_name)
     return *entry == ENTRY;
 }
 
+/* Neighbours mostly have one. */
+static bool
+has_entry_symbol(struct partition *p, const struct location *location)
+{
+    if (location->symbol && location->symbol != p->symbol) {
+        p->symbol = location->symbol;
+        p->symbol_allocates = allocator_is_symbol(p->symbol);
+    }
+    return location->symbol && p->symbol_allocates;
+}
+
 static struct allocator_part
 part_of(struct partition *p, const struct location *location,
         const uint32_t *short_names)
@@ -317,6 +330,8 @@ part_of(struct partition *p, const struct location *location,
             part.frames = (uint16_t)count;
     } else if (location->in_allocator) {
         part.in_object = true;
+        part.frames = (uint16_t)count;
+    } else if (has_entry_symbol(p, location)) {
         part.frames = (uint16_t)count;
     } else {
         while (count > location->wrapped &&

@@ -10,7 +10,6 @@ STARROCKS = "static, prefix je, hooked malloc"
 SHARED = "shared, prefix je, hooked malloc"
 STATIC = "is static: the agent cannot be loaded into it"
 OWN = "static, prefix je_, libc's malloc"
-HOOKED = ("--allocator-frames", "my_*")
 SERVER = os.path.join(LINKED, "starrocks-strip-unneeded")
 
 
@@ -19,25 +18,23 @@ def script(kind):
                 linkage=STARROCKS, stripped=True, twin="starrocks", how="scan")
 
 
-def hooked(name, linkage=STARROCKS, **more):
-    return Form(name, linkage=linkage, options=HOOKED, **more)
-
-
 FORMS = (
-    hooked("starrocks", how="symtab"),
-    hooked("starrocks-rdynamic", STARROCKS + ", -rdynamic", how="exported"),
-    hooked("starrocks-strip-debug", stripped="debug", how="symtab"),
-    hooked("starrocks-strip-unneeded", stripped=True, twin="starrocks",
-           how="scan"),
-    hooked("starrocks-rdynamic-stripped", STARROCKS + ", -rdynamic",
-           stripped=True, how="exported"),
-    hooked("starrocks-split", STARROCKS + ", debug file", stripped=True,
-           how="debug"),
-    hooked("starrocks-shared", SHARED, how="exported"),
-    hooked("starrocks-shared-stripped", SHARED, stripped=True,
-           twin="starrocks-shared", how="exported"),
-    hooked("compiled-in", STARROCKS + ", malloc_conf", how="symtab",
-           lg_sample=18),
+    Form("starrocks", linkage=STARROCKS, how="symtab"),
+    Form("starrocks-rdynamic", linkage=STARROCKS + ", -rdynamic",
+         how="exported"),
+    Form("starrocks-strip-debug", linkage=STARROCKS, stripped="debug",
+         how="symtab"),
+    Form("starrocks-strip-unneeded", linkage=STARROCKS, stripped=True,
+         twin="starrocks", how="scan"),
+    Form("starrocks-rdynamic-stripped", linkage=STARROCKS + ", -rdynamic",
+         stripped=True, how="exported"),
+    Form("starrocks-split", linkage=STARROCKS + ", debug file", stripped=True,
+         how="debug"),
+    Form("starrocks-shared", linkage=SHARED, how="exported"),
+    Form("starrocks-shared-stripped", linkage=SHARED, stripped=True,
+         twin="starrocks-shared", how="exported"),
+    Form("compiled-in", linkage=STARROCKS + ", malloc_conf", how="symtab",
+         lg_sample=18),
     Form("own", linkage=OWN, symbol="je_mallctl", how="symtab"),
     Form("own-stripped", linkage=OWN, stripped=True, twin="own", how="scan",
          unnamed_leaf=True),

@@ -90,6 +90,30 @@ START_TEST(entries_are_known_by_name)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    bool is;
+} elf_symbols[] = {
+    {"malloc", true},
+    {"posix_memalign", true},
+    {"operator new(unsigned long)", true},
+    {"operator new[](unsigned long, std::nothrow_t const&)", true},
+    {"malloc_usable_size", false},
+    {"je_malloc", false}, /* who has it is called so */
+    {"db::malloc(unsigned long)", false},
+    {"operator delete(void*)", false},
+    {"free", false},
+    {"", false},
+};
+
+START_TEST(symbols_are_those_that_libraries_call)
+{
+    ck_assert_msg(allocator_is_symbol(elf_symbols[_i].name) ==
+                      elf_symbols[_i].is,
+                  "%s", elf_symbols[_i].name);
+}
+END_TEST
+
 /*
  * Stacks as letters, the leaf first: o lies in the allocator's object, e is an
  * entry, i has inlined an entry (one of two frames), everything else is code.
@@ -156,6 +180,8 @@ main(void)
 
     tcase_add_loop_test(tc, entries_are_known_by_name, 0,
                         sizeof(names) / sizeof(names[0]));
+    tcase_add_loop_test(tc, symbols_are_those_that_libraries_call, 0,
+                        sizeof(elf_symbols) / sizeof(elf_symbols[0]));
     tcase_add_loop_test(tc, the_allocators_end_is_cut_off, 0,
                         sizeof(stacks) / sizeof(stacks[0]));
     suite_add_tcase(suite, tc);

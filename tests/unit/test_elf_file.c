@@ -13,6 +13,7 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
+#include "object_symbols.h"
 #include "suite.h"
 #include "symbol_table.h"
 #include "unwind_table.h"
@@ -25,6 +26,14 @@ landmark(int x)
 {
     return x * 3 + (int)getauxval(AT_PAGESZ);
 }
+
+/* Has a second name, by which libraries would allocate. */
+static int
+take_pages(int x)
+{
+    return landmark(x) + 1;
+}
+int pvalloc(int x) __attribute__((alias("take_pages")));
 
 static uint64_t
 own_address(const struct elf_file *elf, int (*code)(int))
@@ -167,6 +176,33 @@ START_TEST(a_function_is_found_by_symbol_and_by_unwind_table)
 }
 END_TEST
 
+START_TEST(a_malloc_of_the_programs_own_is_known_as_one)
+{
+    static const struct span printed = {"take_pages", 10};
+    struct elf_file elf;
+    struct error err;
+    struct object_symbols *symbols;
+    const struct symbol *symbol;
+    uint64_t address;
+    int fd = open(self, O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(elf_init(&elf, fd, self, &err), 0);
+    ck_assert_int_eq(elf_load_sections(&elf, &err), 0);
+    symbols = object_symbols_new(&elf, NULL, &err);
+    ck_assert_ptr_nonnull(symbols);
+    address = own_address(&elf, take_pages);
+    symbol = object_symbols_at(symbols, address + 1, (struct span){"", 0});
+    ck_assert_ptr_nonnull(symbol);
+    ck_assert_str_eq(symbol->name, "pvalloc");
+    ck_assert_ptr_eq(object_symbols_at(symbols, address + 1, printed), symbol);
+    symbol = object_symbols_at(symbols, own_address(&elf, landmark), printed);
+    ck_assert_str_eq(symbol->name, "landmark");
+    object_symbols_free(symbols);
+    elf_fini(&elf);
+    fd_close(fd);
+}
+END_TEST
+
 /* With .eh_frame_hdr and without, for every function that has a symbol. */
 START_TEST(the_search_table_and_the_walk_agree)
 {
@@ -268,6 +304,7 @@ main(void)
     tcase_add_test(tc, a_shared_library_has_a_soname);
     tcase_add_loop_test(tc, what_is_no_elf_file_is_refused, 0, 3);
     tcase_add_test(tc, a_function_is_found_by_symbol_and_by_unwind_table);
+    tcase_add_test(tc, a_malloc_of_the_programs_own_is_known_as_one);
     tcase_add_test(tc, the_search_table_and_the_walk_agree);
     tcase_add_test(tc, a_cut_file_gives_fewer_facts);
     tcase_add_loop_test(tc, a_damaged_file_does_no_harm, 0, 200);

@@ -10,6 +10,8 @@ static const struct fixture_name names[] = {
     {0x1000, "malloc", false, NULL, 0},
     {0x2001, "ns::put(int)|ns::Map<int>::all()", false, NULL, 0},
     {0x3001, "main", false, NULL, 0},
+    {0x5001, "ns::inlined()|ns::hook(unsigned long)", false, "malloc", 0x5000},
+    {0x6001, "ns::hook2()", false, "ns::hook2()", 0x6000},
     {0x4001, "say \x1b[31m\nmore", false, NULL, 0},
     {0}};
 
@@ -43,6 +45,22 @@ START_TEST(lines_are_those_of_jeprof)
                "     3.0  75.0%  75.0%      4.0 100.0% main\n"
                "     1.0  25.0% 100.0%      1.0  25.0% ns::put (inline)\n"
                "     0.0   0.0% 100.0%      1.0  25.0% ns::Map::all\n");
+}
+END_TEST
+
+START_TEST(a_function_that_is_malloc_to_others_is_left_out)
+{
+    static const char hooked[] = "heap_v2/1\n"
+                                 "@ 0x1000 0x5001 0x3001\n"
+                                 "t*: 1: 1048576 [0: 0]\n"
+                                 "@ 0x1000 0x6001 0x3001\n"
+                                 "t*: 3: 3145728 [0: 0]\n"
+                                 "MAPPED_LIBRARIES:\n\n";
+
+    check_text(hooked, NULL, NULL,
+               "Total: 4.0 MB\n"
+               "     3.0  75.0%  75.0%      3.0  75.0% ns::hook2\n"
+               "     1.0  25.0% 100.0%      4.0 100.0% main\n");
 }
 END_TEST
 
@@ -234,6 +252,7 @@ main(void)
     TCase *tc = tcase_create("text");
 
     tcase_add_test(tc, lines_are_those_of_jeprof);
+    tcase_add_test(tc, a_function_that_is_malloc_to_others_is_left_out);
     tcase_add_loop_test(tc, what_is_measured_can_be_chosen, 0,
                         sizeof(measured) / sizeof(measured[0]));
     tcase_add_test(tc, what_was_not_counted_is_an_error);

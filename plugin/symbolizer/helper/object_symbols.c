@@ -105,7 +105,7 @@ object_symbols_at(const struct object_symbols *symbols, uint64_t address,
         if (!symbol || !reaches(symbols, symbol, address))
             return NULL;
     }
-    if (name.size)
+    if (name.size && !symbol->allocates)
         alias = symbol_table_alias(symbols->table, symbol, name);
     return alias ? alias : symbol;
 }

@@ -32,8 +32,8 @@ bool object_has_symbols(const struct elf_file *elf);
 /* Whether there is any. */
 bool object_symbols_any(const struct object_symbols *symbols);
 
-/* The symbol that address lies in, or NULL; of its aliases the one of that
- * name, if there is. */
+/* The symbol that address lies in, or NULL; of its aliases malloc or such, else
+ * the one of that name, if there is. */
 const struct symbol *object_symbols_at(const struct object_symbols *symbols,
                                        uint64_t address, struct span name);
 

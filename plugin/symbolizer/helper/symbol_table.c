@@ -27,6 +27,48 @@ struct symbol_table {
     size_t count;
 };
 
+static struct span
+span_of(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
+/* What libc's callers allocate by: C's, and C++'s operator new. */
+static bool
+is_allocators(const char *name)
+{
+    static const char *const all[] = {
+        "malloc",       "calloc",         "realloc",
+        "reallocarray", "posix_memalign", "aligned_alloc",
+        "memalign",     "valloc",         "pvalloc"};
+
+    if (name[0] == '_')
+        return strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (name[0] == all[i][0] &&
+            symbol_name_equal(span_of(name), span_of(all[i])))
+            return true;
+    return false;
+}
+
+/* A malloc of the program's own, which has a name besides: that it is one comes
+ * first. */
+static void
+put_allocators_first(struct symbol *aliases, size_t count)
+{
+    struct symbol found;
+
+    for (size_t i = 0; i < count && aliases[i].size >= aliases[0].size; i++) {
+        if (!aliases[i].function || !is_allocators(aliases[i].name))
+            continue;
+        found = aliases[i];
+        found.allocates = true;
+        memmove(aliases + 1, aliases, i * sizeof(*aliases));
+        aliases[0] = found;
+        return;
+    }
+}
+
 /* Binutils takes the widest while none reaches the address, so of aliases that
  * do: functions, then typed ones, then the narrowest, then the first. */
 static int
@@ -90,8 +132,10 @@ sort(struct symbol_table *table)
         for (next = i + 1; next < count && list[next].start == list[i].start;
              next++)
             continue;
-        if (next - i > 1)
+        if (next - i > 1) {
             qsort(list + i, next - i, sizeof(*list), compare);
+            put_allocators_first(list + i, next - i);
+        }
     }
     table->list = list;
     mem_free(other);
@@ -251,7 +295,7 @@ symbol_table_alias(const struct symbol_table *table,
 
     for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
          s++)
-        if (symbol_name_equal((struct span){s->name, strlen(s->name)}, name) &&
+        if (symbol_name_equal(span_of(s->name), name) &&
             (!widest || s->size > widest->size))
             widest = s;
     return widest;

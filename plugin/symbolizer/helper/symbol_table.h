@@ -22,6 +22,7 @@ struct symbol {
     uint64_t start, size; /* size 0: assembly that did not say */
     const char *name;     /* as in the file: mangled, maybe with a version */
     bool function, typed;
+    bool allocates; /* of aliases, that which is malloc or such */
     uint32_t order; /* in the file's table */
 };
 
@@ -32,7 +33,8 @@ struct symbol_table *symbol_table_new(const struct elf_file *elf, bool dynamic,
 void symbol_table_free(struct symbol_table *table); /* NULL is fine */
 size_t symbol_table_count(const struct symbol_table *table);
 
-/* The sized symbol that holds address, binutils' choice among aliases. */
+/* The sized symbol that holds address: of aliases the one that everybody
+ * allocates by (malloc, operator new), else binutils' choice. */
 const struct symbol *symbol_table_holding(const struct symbol_table *table,
                                           uint64_t address);
 

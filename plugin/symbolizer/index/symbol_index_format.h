@@ -15,7 +15,7 @@
  *
  * Header, INDEX_HEADER_SIZE bytes:
  *     8    "HWINDEX\n"
- *     u4   version: 2; another one is not read
+ *     u4   version: 3; another one is not read
  *     u4   bytes of the header
  *     u8   bytes of the file
  *     u1   bytes of the build-id, 64 for it, the rest zero, 7 zero
@@ -68,7 +68,7 @@
  *
  * Header:
  *     8    "HWINDEX\n"
- *     u4   version: 2, and INDEX_PACKED
+ *     u4   version: 3, and INDEX_PACKED
  *     u4   bytes of the header, at most INDEX_PACKED_HEADER_MAX
  *     u8   bytes of the file
  *     u1   bytes of the build-id, then these
@@ -102,7 +102,7 @@
 #define INDEX_MAGIC "HWINDEX\n"
 
 enum {
-    INDEX_VERSION = 2,
+    INDEX_VERSION = 3,      /* before: of aliases, malloc was not preferred */
     INDEX_PACKED = 1 << 16, /* of the version's bits: the packed form */
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
