@@ -70,6 +70,15 @@ check_directory(const char *path, const struct stat *st, bool roots_own,
     return 0;
 }
 
+bool
+state_dir_can_be_given(const char *path)
+{
+    struct error unsaid;
+    bool roots_own = false;
+
+    return check_parent(path, &roots_own, &unsaid) == 0 && roots_own;
+}
+
 int
 state_dir_check(const char *path, struct error *err)
 {

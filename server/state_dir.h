@@ -19,6 +19,10 @@ struct state_dir {
 /* Says what state_dir_open would refuse, and creates nothing. */
 int state_dir_check(const char *path, struct error *err);
 
+/* Whether root, once it has given it to another user, may take it back: where
+ * root alone can make directories. */
+bool state_dir_can_be_given(const char *path);
+
 /* Creates what is missing: for heapwire-run, whose database wants the directory
  * perhaps before heapwired has made it. */
 int state_dir_make(const char *path, struct error *err);

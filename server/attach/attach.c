@@ -125,7 +125,8 @@ attach_try(struct attach *attach, struct error *err)
     return 0;
 }
 
-/* The target's user must be able to use it: heapwired runs as that user. */
+/* The target's user must be able to use it: heapwired runs as that user, and
+ * takes it back as root when it is started again. */
 static int
 give_directory(const struct attach *attach, struct error *err)
 {
@@ -133,11 +134,19 @@ give_directory(const struct attach *attach, struct error *err)
     struct stat st;
 
     if (geteuid() == 0 && attach->target.uid != 0 && lstat(dir, &st) == 0 &&
-        S_ISDIR(st.st_mode) && st.st_uid == 0 &&
-        lchown(dir, attach->target.uid, (gid_t)-1) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", dir,
-                  (unsigned)attach->target.uid);
-        return -1;
+        S_ISDIR(st.st_mode) && st.st_uid == 0) {
+        if (!state_dir_can_be_given(dir)) {
+            error_set(err, ER_WRONG_VALUE,
+                      "root cannot give %s to uid %u: others than root can "
+                      "write to the directory that it lies in (--state-dir)",
+                      dir, (unsigned)attach->target.uid);
+            return -1;
+        }
+        if (lchown(dir, attach->target.uid, (gid_t)-1) != 0) {
+            error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", dir,
+                      (unsigned)attach->target.uid);
+            return -1;
+        }
     }
     return target_sees(&attach->target, dir, err);
 }
@@ -151,6 +160,8 @@ attach_start(struct attach *attach, struct error *err)
     block_signals();
     attach->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
     if (attach->pidfd < 0 || !target_is_there(t)) {
+        if (attach->pidfd >= 0)
+            errno = ESRCH;
         error_sys(err, ER_UNKNOWN, "cannot watch process %d", (int)t->pid);
         return -1;
     }

@@ -111,6 +111,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     cp -r "$bin/heapwire-run" "$bin/heapwired" "$work" # not ours to read
     got=$(setpriv --reuid 65534 --clear-groups "$bin/heapwire-run" \
         --attach "$sleeper" 2>&1) && fault "another user's was attached to"
+    # heapwired, started again, would not get a directory back from another
+    # user where others can make one.
+    mkdir -m 1777 "$work/shared"
+    setpriv --reuid 65534 --clear-groups sleep 60 &
+    other=$!
+    pids="$other $pids"
+    wait_for 5 sh -c "grep -q '^Uid:.65534' /proc/$other/status"
+    words="cannot give $work/shared/state to uid 65534"
+    contains "shared" "$words" "$(timeout 20 "$bin/heapwire-run" --listen none \
+        --state-dir "$work/shared/state" --attach "$other" 2>&1)"
+    ! grep -q libheapwire /proc/"$other"/maps || fault "shared: attached"
     case $got in
     *"belongs to uid 0"* | *"ermission denied"*) ;;
     *) fault "another user's: $got" ;;
