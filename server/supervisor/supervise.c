@@ -117,6 +117,21 @@ name_process(char **envp)
         }
 }
 
+/* Where there is no room for what we add, as we were started ourselves. */
+static void
+execute(const struct plan *plan, char *const *envp)
+{
+    name_process((char **)envp);
+    execve(plan->program, plan->argv, envp);
+    if (errno != E2BIG)
+        return;
+    fprintf(stderr,
+            "heapwire-run: the environment has no room for what the agent "
+            "needs: %m; the database runs without heapwire\n");
+    name_process(environ);
+    execve(plan->program, plan->argv, environ);
+}
+
 static void
 run_database(const struct supervisor *s, int not_run)
 {
@@ -130,8 +145,7 @@ run_database(const struct supervisor *s, int not_run)
         tcsetpgrp(STDIN_FILENO, getpgrp());
     sigaction(SIGXFSZ, &s->original_xfsz, NULL);
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
-    name_process((char **)envp);
-    execve(plan->program, plan->argv, envp);
+    execute(plan, envp);
     saved = errno;
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     (void)!write(not_run, &saved, sizeof(saved));

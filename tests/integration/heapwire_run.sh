@@ -97,6 +97,28 @@ expect "told where others are told, too" "$told" \
     "$(env $names $start -- env | ours_of)"
 env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&
     fail "what another agent is told"
+# Filled up to the last byte that the kernel takes, where there is no room for
+# ours: it runs nevertheless.
+cat >"$WORK/full.py" <<'END'
+import subprocess, sys
+
+def run(size):
+    env = {"A%02d" % i: "x" * min(100000, size - i * 100000)
+           for i in range((size + 99999) // 100000)}
+    try:
+        return subprocess.run(sys.argv[1:], env=env, capture_output=True)
+    except OSError:
+        return None
+
+low, high = 0, 8 << 20
+while high - low > 1:
+    middle = (low + high) // 2
+    low, high = (middle, high) if run(middle) else (low, middle)
+done = run(low)
+print(done.returncode, b"runs without heapwire" in done.stderr)
+END
+expect "a full environment" "0 True" \
+    "$(python3 "$WORK/full.py" $start -- /bin/true)"
 MALLOC_CONF=prof_active:true $start -- env >"$WORK/environ"
 expect "the user's word" "prof:true,prof_stats:true,prof_active:true" \
     "$(field MALLOC_CONF <"$WORK/environ")"
