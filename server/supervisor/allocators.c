@@ -154,6 +154,19 @@ find_file(struct allocators *a, const char *name)
     return NULL;
 }
 
+int
+allocators_name(struct allocators *a, const char *path, struct error *err)
+{
+    if (find_file(a, path))
+        return 0;
+    if (allocators_add(a, path, ALLOCATOR_NAMED, err) != 0)
+        return -1;
+    if (find_file(a, path))
+        return 0;
+    error_set(err, ER_WRONG_VALUE, "%s has no jemalloc", path);
+    return -1;
+}
+
 static int
 give(struct allocators *a, const char *path, const char *where,
      struct error *err)
@@ -400,7 +413,7 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
         [ALLOCATOR_LINKED] = "linked",
         [ALLOCATOR_USERS] = "in LD_PRELOAD",
         [ALLOCATOR_PRELOADED] = "preloaded by heapwire-run",
-        [ALLOCATOR_NAMED] = "given by mallctl",
+        [ALLOCATOR_NAMED] = "named by a setting",
     };
     const struct locate *file = &allocator->file;
     const char *value = environment_get(env, j->variable);

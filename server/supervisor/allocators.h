@@ -19,7 +19,7 @@ enum allocator_place {
     ALLOCATOR_LINKED,    /* in a shared library of it */
     ALLOCATOR_USERS,     /* in what the user preloads */
     ALLOCATOR_PRELOADED, /* in what we do */
-    ALLOCATOR_NAMED      /* by the setting mallctl: loaded later */
+    ALLOCATOR_NAMED      /* by allocator or mallctl: loaded later */
 };
 
 struct allocator {
@@ -48,6 +48,9 @@ void allocators_fini(struct allocators *a);
 /* Looks at one more file. */
 int allocators_add(struct allocators *a, const char *path,
                    enum allocator_place place, struct error *err);
+
+/* The setting allocator, where that is a path: -1 also where it brings none. */
+int allocators_name(struct allocators *a, const char *path, struct error *err);
 
 /* The setting mallctl, [FILE:]ADDRESS or [FILE:]SYMBOL. */
 int allocators_give(struct allocators *a, const char *program,

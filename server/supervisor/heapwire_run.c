@@ -155,6 +155,18 @@ has_own_allocator(const struct run *run)
            (preload && strstr(preload, "malloc"));
 }
 
+/* Whether the setting allocator leaves room for it: who names another, which is
+ * loaded later, wants no second one beside it. */
+static bool
+may_be_chosen(const struct run *run, const char *jemalloc)
+{
+    const char *wanted = run->options.value[SETTING_ALLOCATOR];
+
+    return !*wanted || strcmp(wanted, "auto") == 0 ||
+           strcmp(wanted, "mallctl") == 0 || strcmp(wanted, jemalloc) == 0 ||
+           strcmp(wanted, strrchr(jemalloc, '/') + 1) == 0;
+}
+
 /* The jemalloc to preload: a path, which may be found's; NULL: none. */
 static const char *
 choose_jemalloc(const struct run *run, char found[PATH_MAX])
@@ -173,7 +185,7 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
     if (profiling_is(run, "off") || has_own_allocator(run))
         return NULL;
     if (find_jemalloc(found))
-        return found;
+        return may_be_chosen(run, found) ? found : NULL;
     say("libjemalloc.so.2 is not installed",
         "; unless the database has jemalloc, there is nothing to profile");
     return NULL;
@@ -198,10 +210,14 @@ static int
 find_allocators(struct run *run, struct error *err)
 {
     const char *given = run->options.value[SETTING_MALLCTL];
+    const char *wanted = run->options.value[SETTING_ALLOCATOR];
     struct error why;
 
     if (allocators_find(&run->allocators, run->exe, &run->database, err) != 0)
         return -1;
+    if (strchr(wanted, '/') &&
+        allocators_name(&run->allocators, wanted, &why) != 0)
+        say(why.text, "; it is looked for in the database alone");
     if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
         say(why.text, "; the setting mallctl is not heeded");
     return 0;

@@ -46,7 +46,8 @@ static const struct {
                            "(prepared), or nothing is set"},
     [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
                            "which one, where there are several: its mallctl, "
-                           "or its file (auto)"},
+                           "or its file (auto); of a library that is loaded "
+                           "later the path, so that none is preloaded"},
     [SETTING_MALLCTL] = {"mallctl", "[FILE:]WHERE", "mallctl",
                          "symbol or address of mallctl, where it is not "
                          "found"},

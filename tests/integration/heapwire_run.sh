@@ -146,6 +146,20 @@ not found: .*; link it with -rdynamic, install its debug file, or set mallctl = 
 $start --mallctl /no/such:main -- true 2>"$WORK/err"
 file_has "$WORK/err" "no/such.*; the setting mallctl is not heeded" ||
     fail "$(cat "$WORK/err")"
+# One that is loaded later, by its path: no other is preloaded beside it.
+$start --allocator "$hosts/libhost_library.so" --explain -- true >"$WORK/out"
+expect "none is preloaded" "LD_PRELOAD  $ours" "$(grep ^LD_PRELOAD "$WORK/out")"
+grep -q "libhost_library.so (named by a setting): .*can profile" "$WORK/out" &&
+    grep -q "JE_MALLOC_CONF=prof:true" "$WORK/out" || fail "$(cat "$WORK/out")"
+expect "by its name" "$ours" "$($start --allocator libhost_library.so -- env |
+    field LD_PRELOAD)"
+expect "the preloaded by its name" "$ours:$JEMALLOC" \
+    "$($start --allocator "$(basename "$JEMALLOC")" -- env | field LD_PRELOAD)"
+for path in /no/such "$(command -v env)"; do
+    $start --allocator "$path" -- true 2>"$WORK/err" || fail "--allocator $path"
+    file_has "$WORK/err" "$path.*; it is looked for in the database alone" ||
+        fail "$(cat "$WORK/err")"
+done
 # --explain starts nothing.
 rm -rf "$WORK/nowhere"
 "$run" --listen none --state-dir "$WORK/nowhere" --explain -- redis-server \
