@@ -9,7 +9,7 @@
 #include "agent.h"
 #include "unsampled.h"
 
-enum { RETRY_MS = 1000, UNSAMPLED_MS = 5000 };
+enum { RETRY_MS = 1000, NOTE_MS = 5000 };
 
 static int
 write_bool(mallctl_fn *mallctl, const char *name, bool value)
@@ -76,33 +76,51 @@ jemalloc_status(const struct jemalloc *jemalloc)
     return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
 }
 
+/* What the program has on by itself while new threads are not to be sampled:
+ * none of those of now is. */
+static uint64_t
+unsampled_until(const struct jemalloc *jemalloc)
+{
+    mallctl_fn *mallctl = jemalloc->mallctl;
+
+    if (jemalloc->unsampled_then == 0 && jemalloc->opt_prof &&
+        jemalloc_read_bool(mallctl, "prof.active") &&
+        !jemalloc_read_bool(mallctl, "prof.thread_active_init"))
+        return unsampled_now();
+    return jemalloc->unsampled_then;
+}
+
 static void
 count_unsampled(struct jemalloc *jemalloc)
 {
     int64_t now = agent_monotonic_ms();
-    unsigned all, count;
+    const char *why = jemalloc->all.why;
+    unsigned all, count = 0;
+    uint64_t then;
 
-    if (jemalloc->unsampled_ms != 0 &&
-        now - jemalloc->unsampled_ms < UNSAMPLED_MS)
+    if (jemalloc->note_ms != 0 && now - jemalloc->note_ms < NOTE_MS)
         return;
-    jemalloc->unsampled_ms = now;
-    count = unsampled_count(jemalloc->unsampled_then, &all);
-    jemalloc->unsampled[0] = '\0';
+    jemalloc->note_ms = now;
+    then = unsampled_until(jemalloc);
+    if (then != 0)
+        count = unsampled_count(then, &all);
     if (count > 0)
-        snprintf(jemalloc->unsampled, sizeof(jemalloc->unsampled),
+        snprintf(jemalloc->note, sizeof(jemalloc->note),
                  "%u of %u threads are not sampled: they were born while "
                  "prof.thread_active_init was false; start the database with "
-                 "prof_thread_active_init:true to see them",
-                 count, all);
+                 "prof_thread_active_init:true%s%s",
+                 count, all, *why ? "; " : "", why);
+    else
+        jemalloc->note[0] = '\0';
 }
 
 const char *
 jemalloc_note(struct jemalloc *jemalloc)
 {
-    if (*jemalloc->all.why || jemalloc->unsampled_then == 0)
+    if (!jemalloc->mallctl)
         return jemalloc->all.why;
     count_unsampled(jemalloc);
-    return jemalloc->unsampled;
+    return *jemalloc->note ? jemalloc->note : jemalloc->all.why;
 }
 
 int
@@ -155,7 +173,7 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
     }
     if (active && !init && jemalloc->unsampled_then == 0) {
         jemalloc->unsampled_then = unsampled_now();
-        jemalloc->unsampled_ms = 0;
+        jemalloc->note_ms = 0;
     }
     jemalloc->changes += was != active;
     jemalloc->ours = active && (jemalloc->ours || !was);

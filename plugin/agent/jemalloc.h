@@ -33,8 +33,8 @@ struct jemalloc {
     bool ours;               /* we switched it on, and it is on */
     uint32_t changes, resets;
     uint64_t unsampled_then; /* threads of before are not sampled; 0: all are */
-    int64_t unsampled_ms;    /* monotonic: they were counted, into: */
-    char unsampled[AGENT_TEXT_MAX];
+    int64_t note_ms;         /* monotonic: they were counted, into: */
+    char note[AGENT_TEXT_MAX];
     int64_t epoch_ms; /* monotonic: statistics are as of then, and so are: */
     uint64_t rss, rss_file; /* bytes, the kernel's; 0: not known */
     uint64_t epoch;         /* its number: the program may refresh them, too */

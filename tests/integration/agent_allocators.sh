@@ -67,6 +67,12 @@ agent enable >/dev/null || fail "enable, threads"
 agent_field note | grep -q "^1 of 1 threads are not sampled: they were born" ||
     fail "threads: $(agent_field note)"
 host_down
+# So are those of a program that has profiling on by itself without them.
+CONF=prof:true,prof_active:true,prof_thread_active_init:false
+host_up
+agent_field note | grep -q "^1 of 1 threads are not sampled: they were born" ||
+    fail "threads, its own word: $(agent_field note)"
+host_down
 CONF=prof:true,prof_active:false
 host_up
 agent enable >/dev/null || fail "enable, all threads"
@@ -303,6 +309,16 @@ for plugin in open shut; do
     agent_field note | grep -q "^only what $plugin.so allocates is seen" ||
         fail "$plugin: $(agent_field note)"
     host_down
+    # Its threads besides: one note does not hide the other.
+    CONF=prof:true,prof_active:true,prof_thread_active_init:false
+    host_up
+    echo "$WORK/$plugin.so" >&9
+    eventually 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
+    agent_field note | grep "^1 of 1 threads are not sampled: " |
+        grep -q "; only what $plugin.so allocates is seen: .* another$" ||
+        fail "$plugin, threads: $(agent_field note)"
+    host_down
+    CONF=prof:true,prof_active:false
     # What serves malloc stays the database's.
     PRELOAD=$JEMALLOC
     host_up
