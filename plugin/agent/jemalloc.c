@@ -219,7 +219,10 @@ jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
 int
 jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
-    return jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
+    int error = jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
+
+    jemalloc->epoch_ms = 0; /* who asks now compares with the dump */
+    return error;
 }
 
 static uint32_t

@@ -3,7 +3,8 @@
  *
  * Only `epoch` is dear: it adds up every arena under a lock that the program's
  * own calls of mallctl want, too.  So it is at most one a second, whoever
- * asks, and never beside a dump, which is this thread's work as well.
+ * asks, and one after a dump, which is dearer; never beside a dump, which is
+ * this thread's work as well.
  */
 #include "statistics.h"
 

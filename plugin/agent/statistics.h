@@ -10,7 +10,7 @@
 struct jemalloc;
 
 /* Makes jemalloc's figures those of now, or leaves them as of at most a second
- * ago. */
+ * ago, and no dump since. */
 int statistics_refresh(struct jemalloc *jemalloc);
 
 /* Writes them to fd, as of now or at most a second ago, with how long ago that
