@@ -27,6 +27,7 @@
 #include "jobs.h"
 #include "memory.h"
 #include "node.h"
+#include "node_children.h"
 #include "node_jobs.h"
 #include "node_status.h"
 #include "objects.h"
@@ -142,6 +143,7 @@ greet(struct controller *c)
 
     memcpy(note, c->node.status.note, sizeof(note));
     changed = node_refresh(&c->node);
+    node_children_look(&c->node);
     if (c->node.status.state == NODE_ABSENT && *c->node.status.note &&
         strcmp(note, c->node.status.note) != 0 && c->oversight.log)
         c->oversight.log(c->node.status.note);
@@ -352,14 +354,16 @@ resolve(struct controller *c, struct job *job)
 {
     struct snapshot_memory memory;
     struct snapshot *snapshot;
+    char note[AGENT_TEXT_MAX];
     struct error err;
 
     memset(&err, 0, sizeof(err));
     snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer,
                                   &job->progress, &err);
+    memcpy(note, c->dump.note, sizeof(note));
     dump_fini(&c->dump);
     await_memory(c, &memory);
-    if (snapshot && dump_add_memory(snapshot, &memory, &err) != 0) {
+    if (snapshot && dump_add_memory(snapshot, note, &memory, &err) != 0) {
         snapshot_unref(snapshot);
         snapshot = NULL;
     }

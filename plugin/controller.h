@@ -49,7 +49,7 @@ enum node_state {
     NODE_GONE          /* the database ended */
 };
 
-enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384 };
+enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384, NODE_CHILDREN_MAX = 192 };
 
 struct node_status {
     enum node_state state;
@@ -75,6 +75,7 @@ struct node_status {
      * to be known of profiles; while NODE_ABSENT, why one that is there cannot
      * be served; or "". */
     char note[AGENT_TEXT_MAX];
+    char children[NODE_CHILDREN_MAX]; /* that nothing looks into; or "" */
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
     int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */
 };

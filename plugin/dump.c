@@ -21,7 +21,7 @@
 #include "stats_take.h"
 #include "symbolizer.h"
 
-enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 1024 };
+enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 2048 };
 
 void
 dump_fini(struct dump *dump)
@@ -96,6 +96,7 @@ dump_take(struct dump *dump, struct node *node, struct objects *objects,
     if (node_call(node, &request, &answer, err) != 0)
         return -1;
     dump->hello = node->status.hello;
+    memcpy(dump->note, node->status.note, sizeof(dump->note));
     dump->taken_ms = clock_wall_ms();
     if ((node_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
                          &dump->mapped_size) ||
@@ -208,8 +209,8 @@ out:
 
 /* In the profile itself: whoever shows it has the line at hand. */
 int
-dump_add_memory(struct snapshot *snapshot, const struct snapshot_memory *memory,
-                struct error *err)
+dump_add_memory(struct snapshot *snapshot, const char *note,
+                const struct snapshot_memory *memory, struct error *err)
 {
     struct profile *profile = snapshot->profile;
     struct buffer line;
@@ -218,7 +219,7 @@ dump_add_memory(struct snapshot *snapshot, const struct snapshot_memory *memory,
     snapshot->memory = *memory;
     buffer_init(&line, MEMORY_TEXT_MAX);
     reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
-                         &line);
+                         note, &line);
     if (line.data && !line.failed)
         profile->memory = arena_strndup(profile->arena, line.data, line.size);
     if (line.failed || !profile->memory) {

@@ -28,8 +28,9 @@ struct dump {
     struct buffer text, maps;
     void *mapped; /* the text in the agent's memory, or NULL: it is in text */
     size_t mapped_size;
-    struct agent_hello hello; /* the latest greeting before the dump */
-    int64_t taken_ms;         /* wall clock */
+    struct agent_hello hello;  /* the latest greeting before the dump */
+    char note[AGENT_TEXT_MAX]; /* likewise: what is to be known of profiles */
+    int64_t taken_ms;          /* wall clock */
 };
 
 /* Dumps, copies, and makes sure that objects has every mapped file. */
@@ -55,7 +56,8 @@ struct snapshot *dump_make_snapshot(const struct dump *dump,
                                     struct symbolizer *symbolizer,
                                     struct dump_progress *progress,
                                     struct error *err);
-int dump_add_memory(struct snapshot *snapshot,
+/* note: of the dump. */
+int dump_add_memory(struct snapshot *snapshot, const char *note,
                     const struct snapshot_memory *memory, struct error *err);
 
 #endif

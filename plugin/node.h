@@ -28,6 +28,9 @@ struct node {
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     uint32_t guard_s; /* of AGENT_HELLO */
+    /* node_children.h: whose were looked for, and when they are again. */
+    pid_t children_of;
+    uint64_t children_due_ms;
     struct node_status status;
     const bool *stop; /* atomic: the controller is ending */
 };

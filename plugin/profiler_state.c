@@ -172,6 +172,8 @@ void
 profiler_state_risks(const struct node_status *status, struct buffer *out)
 {
     write_risks(status, "", "; ", out);
+    if (status->state == NODE_CONNECTED && *status->children)
+        buffer_format(out, "%s%s", out->size ? "; " : "", status->children);
 }
 
 void
@@ -192,6 +194,8 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
         buffer_text(out, "out of sight: it is in another pid namespace, or "
                          "hidden in /proc; what the kernel knows of it and its "
                          "exit status are not known here\n");
+    if (*status->children)
+        buffer_format(out, "children: %s\n", status->children);
     if (!(status->knows & AGENT_KNOWS_ALLOCATORS))
         buffer_text(out, "agent: it " NODE_OLDER "\n");
     if (state == PROFILER_NO_JEMALLOC || state == PROFILER_UNUSABLE)

@@ -184,13 +184,15 @@ write_cgroup(const struct snapshot_memory *m, struct buffer *out)
 void
 reconciliation_write(const struct profile *profile,
                      const struct snapshot_memory *memory, const char *version,
-                     struct buffer *out)
+                     const char *note, struct buffer *out)
 {
     double pages = megabytes(risks_sample_bytes(version, profile->samples));
 
     write_profile(profile, out);
     if (memory->allocated.known)
         write_allocated(profile, memory, pages, out);
+    if (*note)
+        buffer_format(out, "; %s", note);
     write_allocator(memory, out);
     write_kernel(memory, out);
     write_cgroup(memory, out);

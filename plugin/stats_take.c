@@ -1,7 +1,6 @@
 /* stats_take.c - see stats_take.h. */
 #include "stats_take.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -10,8 +9,8 @@
 #include "dump.h"
 #include "errors.h"
 #include "node.h"
+#include "node_children.h"
 #include "node_status.h"
-#include "process_children.h"
 #include "process_memory.h"
 #include "stats.h"
 #include "stats_allocators.h"
@@ -64,27 +63,19 @@ ask_allocators(struct node *node, struct stats *stats, struct error *err)
 }
 
 static void
-add_children(struct stats *stats, pid_t pid)
+add_children(struct stats *stats, struct node *node)
 {
-    struct process_children children;
-    char text[160];
+    const char *text = node->status.children;
 
-    process_children_read(pid, &children);
-    if (children.count == 0)
-        return;
-    snprintf(text, sizeof(text),
-             "%zu %s of the same executable %s up to %.1f MB and %s not seen",
-             children.count, children.count == 1 ? "child" : "children",
-             children.count == 1 ? "holds" : "hold",
-             (double)children.bytes / (1 << 20),
-             children.count == 1 ? "is" : "are");
-    stats->children = arena_strndup(stats->arena, text, strlen(text));
+    node_children_look(node);
+    if (*text)
+        stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
 
 /* The kernel's figures, of a process that is there but does not answer: NULL
  * where there are none, or no memory. */
 static struct stats *
-without_agent(const struct node *node, const struct error *failure)
+without_agent(struct node *node, const struct error *failure)
 {
     struct stats *stats;
     struct error unsaid;
@@ -98,7 +89,7 @@ without_agent(const struct node *node, const struct error *failure)
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
     stats->taken_ms = clock_wall_ms();
     process_memory_read(node->peer, stats);
-    add_children(stats, node->peer);
+    add_children(stats, node);
     if (stats->failure && stats->rss.known)
         return stats;
     stats_unref(stats);
@@ -121,7 +112,7 @@ age_of(const struct stats *stats)
 
 /* The kernel's, beside the allocator's of the agent. */
 static void
-add_kernel(struct stats *stats, const struct node *node)
+add_kernel(struct stats *stats, struct node *node)
 {
     struct stats_figure rss = stats->rss, rss_file = stats->rss_file;
 
@@ -130,7 +121,7 @@ add_kernel(struct stats *stats, const struct node *node)
         stats->allocator_ms = stats->taken_ms - age_of(stats);
     if (node->peer != 0) {
         process_memory_read(node->peer, stats);
-        add_children(stats, node->peer);
+        add_children(stats, node);
     }
     if (!rss.known)
         return;

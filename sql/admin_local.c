@@ -5,15 +5,18 @@
 
 #include "admin.h"
 #include "arena.h"
+#include "controller.h"
 #include "errors.h"
 #include "memory.h"
 #include "script.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
+#include "warnings.h"
 
 struct local_cursor {
     struct sql_cursor cursor;
     const struct sql_node *node;
+    struct sql_session *session;
     const char *user;    /* the session's, which outlives the cursor */
     struct arena *arena; /* holds the script */
     struct script *script;
@@ -59,6 +62,18 @@ send_lines(struct local_cursor *c, struct rows *out)
     return STEP_MORE;
 }
 
+/* What a profile from now on will lack. */
+static void
+warn_of_profile(const struct local_cursor *c)
+{
+    struct node_status status;
+
+    controller_status(c->node->controller, &status);
+    if (status.state == NODE_CONNECTED && status.hello.allocator == AGENT_OK &&
+        *status.note)
+        warnings_add(c->session, ER_UNKNOWN, "%s", status.note);
+}
+
 /* DONE when there is something to send. */
 static enum step
 run(struct local_cursor *c, struct error *err)
@@ -73,6 +88,8 @@ run(struct local_cursor *c, struct error *err)
     if (step == STEP_WAIT)
         return sql_cursor_wait(&c->cursor, err);
     c->ran = true;
+    if (step == STEP_DONE && script_switches_on(c->script))
+        warn_of_profile(c);
     if (step == STEP_DONE)
         take_output(c);
     return step;
@@ -123,6 +140,7 @@ admin_open_local(const struct admin_task *task, struct error *err)
     }
     admin_cursor_init(&c->cursor, &local_ops, task);
     c->node = task->session->node;
+    c->session = task->session;
     c->user = task->session->who.user;
     c->arena = task->arena;
     c->script = task->script;

@@ -141,6 +141,7 @@ void script_free(struct script *script); /* NULL is fine */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
 bool script_is_slow(const struct script *script);
+bool script_switches_on(const struct script *script); /* by enable_prof() */
 /* Whether its output is no text but one value. */
 bool script_prints_bytes(const struct script *script);
 

@@ -8,6 +8,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "script_lexer.h"
+#include "script_methods.h"
 #include "privileges.h"
 #include "snapshot.h"
 #include "view_cache.h"
@@ -188,6 +189,15 @@ script_check(const struct script *script, uint32_t privileges,
         if (privilege_check(privileges, c->method.privilege, err) != 0)
             return -1;
     return 0;
+}
+
+bool
+script_switches_on(const struct script *script)
+{
+    for (const struct node *c = script->calls; c; c = c->next_call)
+        if (c->method.call == heapprof_enable)
+            return true;
+    return false;
 }
 
 bool

@@ -79,7 +79,7 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
         snapshot =
             dump_make_snapshot(dump, objects, symbolizer, &progress, err);
     symbolizer_free(symbolizer);
-    if (snapshot && dump_add_memory(snapshot, &memory, err) != 0) {
+    if (snapshot && dump_add_memory(snapshot, "", &memory, err) != 0) {
         snapshot_unref(snapshot);
         return NULL;
     }

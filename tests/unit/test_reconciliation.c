@@ -24,6 +24,7 @@ static const struct {
     const char *line;
     const char *version; /* NULL: whose samples take one page each */
     int64_t allocator_late_ms, rss_late_ms;
+    const char *note;
 } cases[] = {
     /* all there is */
     {100,
@@ -57,6 +58,16 @@ static const struct {
      "themselves, the rest allocated while profiling was off, which no sample "
      "sees (sampling alone: +-2.0 in 95% of cases)",
      "5.3.0-0-g54eaed1d"},
+    /* what samples cannot show */
+    {0,
+     0,
+     0,
+     SINCE_MS,
+     {.allocated = MB(64), .active = MB(65)},
+     "profile 0.0 MB (0 samples since 1970-01-01 00:00:01 UTC) of 64.0 MB "
+     "allocated: nothing is sampled; 7 of 12 threads are not sampled; active "
+     "65.0: 1.0 free parts of pages in use",
+     .note = "7 of 12 threads are not sampled"},
     /* less than the noise: not named */
     {100,
      400,
@@ -176,7 +187,7 @@ START_TEST(every_gap_is_told_with_what_explains_it)
     buffer_init(&line, 1024);
     reconciliation_write(&profile, &memory,
                          cases[_i].version ? cases[_i].version : "5.3.1",
-                         &line);
+                         cases[_i].note ? cases[_i].note : "", &line);
     ck_assert_str_eq(line.data, cases[_i].line);
     buffer_fini(&line);
 }

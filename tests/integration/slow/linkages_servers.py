@@ -33,6 +33,7 @@ class Server:
     names = ()
     linkage = ""
     states = ("inactive",)
+    words = ""  # of state()
     held = None  # by load(), as it knows, in bytes of the heap
 
     def __init__(self, directory):
@@ -104,6 +105,7 @@ class MariaDBByScript(MariaDB):
 
 class PostgreSQL(Server):
     linkage = "libjemalloc preloaded, forks"
+    words = "children of the same executable hold up to"
     exe = glob.glob("/usr/lib/postgresql/*/bin/postgres")[0]
 
     def prepare(self):
@@ -138,6 +140,7 @@ class PostgreSQL(Server):
 
 class Varnish(Server):
     linkage = "libjemalloc linked, one worker child"
+    words = "children: 1 child of the same executable holds up to"
     exe = "/usr/sbin/varnishd"
 
     def prepare(self):
@@ -168,6 +171,7 @@ class Varnish(Server):
 
 class VarnishWorker(Varnish):
     linkage = "libjemalloc linked, its worker child"
+    words = ""
     options = ("--process", "child")
     names = ("varnishd",)
 
@@ -286,10 +290,13 @@ class Polars(Server):
 
 class Chdb(Polars):
     linkage = "PyPI, dlopened: jemalloc of its own, prefix je_"
-    options = ("--jemalloc", "no")
+    # By its path, so that no libjemalloc is preloaded: chdb is killed by one.
+    options = ("--allocator", *glob.glob(os.path.join(
+        os.path.abspath(LINKED), "python", "chdb", "_chdb*.so")))
     # As ClickHouse has compiled in; but of its threads, born with
     # prof_thread_active_init:false, none is sampled.
     states = ("active",)
+    words = "threads are not sampled: they were born"
 
 
 def wait_for(what, seconds=3 * SECONDS):
@@ -386,6 +393,8 @@ def look(server, node):
         for how, symbol, path, size in found)
     words = [line for line in node.prof("state()").splitlines()
              if "child" in line or "thread" in line]
+    if not any(server.words in line for line in words or [""]):
+        fault(server, f"state() does not say: {server.words}")
     return [all_found, *words, top,
             f"{bytes_ / MB:.1f} of {held / MB:.1f}" if held else "",
             f"{before / MB:.1f}, then {after / MB:.1f}"]

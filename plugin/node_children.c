@@ -1,0 +1,42 @@
+/* node_children.c - see node_children.h. */
+#include "node_children.h"
+
+#include <stdio.h>
+
+#include "clock.h"
+#include "node.h"
+#include "process_children.h"
+
+enum { LOOK_MS = 5000, LOOK_SHARE = 100 };
+
+static void
+describe(const struct process_children *children, char *out, size_t size)
+{
+    bool one = children->count == 1;
+
+    out[0] = '\0';
+    if (children->count > 0)
+        snprintf(out, size,
+                 "%zu %s of the same executable %s up to %.1f MB and %s not "
+                 "seen; process = child (or a NAME) serves one of them instead",
+                 children->count, one ? "child" : "children",
+                 one ? "holds" : "hold", (double)children->bytes / (1 << 20),
+                 one ? "is" : "are");
+}
+
+void
+node_children_look(struct node *node)
+{
+    struct process_children children = {0};
+    uint64_t now = clock_ms(), took;
+
+    if (node->children_of == node->peer && now < node->children_due_ms)
+        return;
+    if (node->peer != 0)
+        process_children_read(node->peer, &children);
+    describe(&children, node->status.children, sizeof(node->status.children));
+    took = clock_ms() - now;
+    node->children_of = node->peer;
+    node->children_due_ms =
+        now + (took * LOOK_SHARE > LOOK_MS ? took * LOOK_SHARE : LOOK_MS);
+}
