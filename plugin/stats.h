@@ -65,7 +65,7 @@ struct stats {
     /* All of the database; NULL: its agent does not tell. */
     const struct stats_allocator *allocators;
     size_t allocator_count;
-    /* Forked by the database, and seen by nobody; NULL: there are none. */
+    /* Forked by the database, and not looked into; NULL: there are none. */
     const char *children;
     const char *failure; /* why the agent told nothing, or NULL */
     /* Why there are no figures of an allocator, where that is more than that

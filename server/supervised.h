@@ -13,7 +13,7 @@
  * One that the agent started (AGENT_ENV_STARTED) has no line: it lives as if
  * that had ended, and ends, too, when the agent writes into the file "linger".
  *
- * Without either variable nobody supervises, and none of this applies.
+ * Without either variable there is no supervisor, and none of this applies.
  */
 #ifndef HW_SUPERVISED_H
 #define HW_SUPERVISED_H

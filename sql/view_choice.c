@@ -187,24 +187,6 @@ choice_set(struct view_choice *choice, struct span name,
 
 /* ---- SQL's text ---- */
 
-static bool
-is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static struct span
-trimmed(struct span text)
-{
-    while (text.size > 0 && is_blank(*text.data)) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size > 0 && is_blank(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 /* Up to c, which is taken from text, too; found: it was there. */
 static struct span
 split(struct span *text, char c, bool *found)
@@ -217,7 +199,7 @@ split(struct span *text, char c, bool *found)
         part.size = (size_t)(at - text->data);
     text->data += part.size + (at != NULL);
     text->size -= part.size + (at != NULL);
-    return trimmed(part);
+    return span_trim(part);
 }
 
 static int
@@ -262,7 +244,7 @@ parse_one(struct view_choice *choice, struct span text, const char *whole,
                   "%s shows all there is: it takes no option but force", whole);
         return -1;
     }
-    value.text = trimmed(text);
+    value.text = span_trim(text);
     value.number = parse_number(value.text);
     if (word->kind == KIND_FLAG && has_value &&
         parse_flag(word, value.text, &value.flag, err) != 0)

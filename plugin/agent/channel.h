@@ -15,13 +15,13 @@
 struct channel {
     int directory, lock, listener, connection; /* -1: none */
     struct agent_file listener_file, connection_file;
-    pid_t holder; /* who serves, where CHANNEL_BUSY */
+    pid_t holder; /* the process that serves, where CHANNEL_BUSY */
 };
 
 enum channel_result {
     CHANNEL_OPEN,
     CHANNEL_BUSY,  /* another process serves this directory */
-    CHANNEL_FAILED /* told on stderr; errno says why */
+    CHANNEL_FAILED /* said on stderr; errno says why */
 };
 
 /* The channel must be all -1. */

@@ -1,7 +1,7 @@
 /*
  * fork.h - profiling in the children that the database forks.
  *
- * A child without an agent would sample for its whole life, and nobody could
+ * A child without an agent would sample for its whole life, and nothing could
  * read or stop it: there, prof.active is switched off.  One that an agent is to
  * serve gets it back.  Children of vfork() live in their parent's memory, and
  * are left alone.

@@ -196,3 +196,21 @@ span_compare_nocase(struct span s, const char *text)
         return text[i] == '\0' ? 0 : -1;
     return lower(s.data[i]) - lower(text[i]);
 }
+
+static bool
+is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+struct span
+span_trim(struct span s)
+{
+    while (s.size > 0 && is_blank(*s.data)) {
+        s.data++;
+        s.size--;
+    }
+    while (s.size > 0 && is_blank(s.data[s.size - 1]))
+        s.size--;
+    return s;
+}

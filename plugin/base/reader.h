@@ -47,5 +47,7 @@ bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
 /* Before (< 0), the same or behind (> 0), as if all were lower case. */
 int span_compare_nocase(struct span s, const char *text);
+/* Without the blanks, tabs and line ends around it. */
+struct span span_trim(struct span s);
 
 #endif

@@ -22,8 +22,9 @@ set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
 }
 
 static int
-set_attributes(posix_spawnattr_t *attributes)
+set_attributes(posix_spawnattr_t *attributes, bool session)
 {
+    short apart = session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     sigset_t all, none;
     int rc;
 
@@ -32,9 +33,9 @@ set_attributes(posix_spawnattr_t *attributes)
     if ((rc = posix_spawnattr_setsigdefault(attributes, &all)) ||
         (rc = posix_spawnattr_setsigmask(attributes, &none)))
         return rc;
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
-                                                    POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETPGROUP);
+    return posix_spawnattr_setflags(
+        attributes,
+        (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | apart));
 }
 
 int
@@ -52,7 +53,7 @@ spawn_apart(const struct spawn_apart *spawn, pid_t *pid)
         return rc;
     }
     if ((rc = set_descriptors(&actions, spawn->fds)) == 0 &&
-        (rc = set_attributes(&attributes)) == 0)
+        (rc = set_attributes(&attributes, spawn->session)) == 0)
         rc = posix_spawn(pid, spawn->program, &actions, &attributes,
                          spawn->argv, spawn->environment);
     posix_spawnattr_destroy(&attributes);

@@ -2,16 +2,19 @@
 #ifndef HW_SPAWN_APART_H
 #define HW_SPAWN_APART_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct spawn_apart {
     const char *program; /* a path */
     char *const *argv, *const *environment;
-    int fds[3]; /* its 0, 1 and 2; -1: /dev/null, to be written to */
+    int fds[3];   /* its 0, 1 and 2; -1: /dev/null, to be written to */
+    bool session; /* of its own, not a process group alone */
 };
 
-/* In a process group of its own; no signal handler, mask, descriptor or
- * variable of ours goes over.  An errno, 0 when it runs; the caller reaps. */
+/* In a process group, or a session, of its own; no signal handler, mask,
+ * descriptor or variable of ours goes over.  An errno, 0 when it runs; the
+ * caller reaps. */
 int spawn_apart(const struct spawn_apart *spawn, pid_t *pid);
 
 #endif

@@ -8,24 +8,6 @@
 #include "function_name.h"
 #include "names.h"
 
-static bool
-is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static struct span
-trim(struct span text)
-{
-    while (text.size > 0 && is_blank(*text.data)) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size > 0 && is_blank(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 /* The next one of *list, up to its comma, and what is behind. */
 static struct span
 next(const char **list)
@@ -71,7 +53,7 @@ wrappers_add(char *list, const char *value, struct error *err)
 
     memcpy(all, list, size);
     while (*value) {
-        struct span name = trim(next(&value));
+        struct span name = span_trim(next(&value));
 
         if (!is_allowed(name)) {
             error_set(err, ER_WRONG_VALUE,

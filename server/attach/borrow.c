@@ -203,7 +203,7 @@ has_signal(const struct borrowed *b)
     return (pending & ~b->mask) != 0;
 }
 
-/* A system call that was told of a signal where there was none: an epoll, or a
+/* A system call that ended as for a signal where there was none: an epoll, or a
  * wait for a socket that has a timeout. */
 static bool
 is_told_wrongly(const struct borrowed *b)
@@ -380,7 +380,7 @@ borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
     uint64_t top = b->regs.rsp - RED_ZONE;
 
     if (size > BORROW_TEXT_MAX || b->text - size < top - BORROW_TEXT_MAX) {
-        error_set(err, ER_UNKNOWN, "what is to be told it is too long");
+        error_set(err, ER_UNKNOWN, "what it is called with is too long");
         return -1;
     }
     b->text = (b->text - size) & ~(uint64_t)15;

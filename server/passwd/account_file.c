@@ -12,25 +12,13 @@ is_any(char c, const char *of)
     return c && strchr(of, c);
 }
 
-static struct span
-trim(struct span s)
-{
-    while (s.size && is_any(s.data[0], " \t\r")) {
-        s.data++;
-        s.size--;
-    }
-    while (s.size && is_any(s.data[s.size - 1], " \t\r"))
-        s.size--;
-    return s;
-}
-
 /* What stands before the first of the marks, trimmed; false without one. */
 static bool
 before(struct span line, const char *marks, struct span *out)
 {
     for (size_t i = 0; i < line.size; i++)
         if (is_any(line.data[i], marks)) {
-            *out = trim((struct span){line.data, i});
+            *out = span_trim((struct span){line.data, i});
             return true;
         }
     return false;
@@ -47,7 +35,7 @@ begins_account(struct span line, const char *name)
         return false;
     inside.data += 5;
     inside.size -= 5;
-    return span_is(trim(inside), name);
+    return span_is(span_trim(inside), name);
 }
 
 static int
@@ -102,7 +90,7 @@ account_file_change(struct span text, const struct account_change *change,
     int rc = 0;
 
     while (rc == 0 && reader_line(&r, &whole)) {
-        line = trim(whole);
+        line = span_trim(whole);
         if (line.size && line.data[0] == '[') {
             inside = begins_account(line, change->name);
             found = found || inside;

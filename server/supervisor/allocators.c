@@ -244,7 +244,7 @@ allocators_options(unsigned marks, const char *own, bool active,
     out[0] = '\0';
     if (!(marks & LOCATE_PROFILES))
         return;
-    /* Who asks for prof:true and no more wants it active, as it is then. */
+    /* A prof:true alone makes it active: that is meant, then. */
     if (says(own, "prof_active") || says(own, "prof") ||
         (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
         state = "";

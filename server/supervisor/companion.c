@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,10 +13,10 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "confined.h"
 #include "files.h"
 #include "linger.h"
 #include "process_look.h"
+#include "spawn_apart.h"
 #include "supervise.h"
 #include "supervised_env.h"
 
@@ -29,42 +28,20 @@ companion_init(struct companion *companion, const struct plan *plan)
     companion->line = -1;
 }
 
-/* A session of its own, no signal blocked or ignored, none of our descriptors
- * but stderr, and the line. */
+/* With nothing of ours but the line, and a stderr where there is one. */
 static int
 spawn(struct companion *companion, int line)
 {
     const struct plan *plan = companion->plan;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    int error;
+    bool says = !companion->quiet && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    const struct spawn_apart heapwired = {
+        .program = plan->heapwired,
+        .argv = plan->heapwired_argv,
+        .environment = plan->heapwired_envp,
+        .fds = {line, -1, says ? STDERR_FILENO : -1},
+        .session = true};
 
-    sigemptyset(&none);
-    sigfillset(&all);
-    error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    posix_spawn_file_actions_adddup2(&actions, line, STDIN_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null",
-                                     O_WRONLY, 0);
-    if (companion->quiet)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-                                         O_WRONLY, 0);
-    confined_add_closefrom(&actions, STDERR_FILENO + 1);
-    error = posix_spawnattr_init(&attr);
-    if (error == 0) {
-        posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-                                            POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
-        posix_spawnattr_setsigmask(&attr, &none);
-        posix_spawnattr_setsigdefault(&attr, &all);
-        error = posix_spawn(&companion->pid, plan->heapwired, &actions, &attr,
-                            plan->heapwired_argv, plan->heapwired_envp);
-        posix_spawnattr_destroy(&attr);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    return spawn_apart(&heapwired, &companion->pid);
 }
 
 /* As root it is to become the user of a database that left root before its

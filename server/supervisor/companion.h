@@ -50,7 +50,7 @@ struct companion {
      * heapwired: that one stays until it has ended. */
     bool begun, elder;
     pid_t elder_pid; /* 0: in another pid namespace */
-    uid_t uid;       /* the database's, and its pid: what is told; 0 */
+    uid_t uid;       /* the database's, and its pid: what is said; 0 */
     pid_t database;
     /* A predecessor that lingers is given way to until then; 0. */
     uint64_t predecessor_ms;

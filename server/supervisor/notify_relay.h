@@ -1,5 +1,5 @@
 /*
- * notify_relay.h - what the database tells systemd, told by heapwire-run.
+ * notify_relay.h - what the database says to systemd, said by heapwire-run.
  *
  * In a service of Type=notify systemd heeds its main process, which is
  * heapwire-run.  So the database gets another NOTIFY_SOCKET, of ours, and its

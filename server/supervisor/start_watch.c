@@ -18,7 +18,7 @@
 #include "supervise.h"
 #include "word_socket.h"
 
-/* The kernel keeps no more than ten, where nobody has raised that. */
+/* The kernel keeps no more than ten, where that was not raised. */
 enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
 
 int
@@ -68,7 +68,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 
 /* ---- words ---- */
 
-/* One word and who sent it; 0: there is none, or not of ours. */
+/* One word and its sender; 0: there is none, or not of ours. */
 static ssize_t
 receive(const struct start_watch *w, char *word, size_t size,
         struct ucred *sender)

@@ -35,7 +35,7 @@ struct start_watch {
     bool unsure;                 /* words may have been lost */
     bool hung;                   /* killed for that */
     bool again;                  /* it has been started again */
-    pid_t database;              /* what reached its main last; 0: nobody, */
+    pid_t database;              /* what reached its main last; 0: none, */
     uid_t uid;                   /* whose it is, */
     bool told;                   /* and that has been taken; */
     uint64_t arrived_ms;         /* when it did */

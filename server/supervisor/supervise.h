@@ -32,7 +32,7 @@ struct plan {
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;
     const char *state_dir; /* where its end is recorded */
-    uid_t user;            /* whom heapwired becomes; -1: it was not told */
+    uid_t user;            /* whom heapwired becomes; -1: not known */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
     uint64_t beat_ms;      /* between its signs of life; 0: none are awaited */
 };

@@ -90,6 +90,14 @@ START_TEST(lines_end_at_newline_or_end)
 }
 END_TEST
 
+START_TEST(what_is_around_a_text_is_trimmed)
+{
+    ck_assert(span_is(span_trim((struct span){" \ta b\r\n", 7}), "a b"));
+    ck_assert(span_is(span_trim((struct span){" \t\n", 3}), ""));
+    ck_assert(span_is(span_trim((struct span){"", 0}), ""));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -103,6 +111,7 @@ main(void)
     tcase_add_test(tc, lenenc_bytes_never_reach_past_the_end);
     tcase_add_test(tc, text_needs_its_nul);
     tcase_add_test(tc, lines_end_at_newline_or_end);
+    tcase_add_test(tc, what_is_around_a_text_is_trimmed);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
