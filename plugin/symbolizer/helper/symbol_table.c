@@ -43,7 +43,8 @@ is_allocators(const char *name)
         "memalign",     "valloc",         "pvalloc"};
 
     if (name[0] == '_')
-        return strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0;
+        return name[1] == 'Z' && name[2] == 'n' &&
+               (name[3] == 'w' || name[3] == 'a');
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (name[0] == all[i][0] &&
             symbol_name_equal(span_of(name), span_of(all[i])))
@@ -59,10 +60,9 @@ put_allocators_first(struct symbol *aliases, size_t count)
     struct symbol found;
 
     for (size_t i = 0; i < count && aliases[i].size >= aliases[0].size; i++) {
-        if (!aliases[i].function || !is_allocators(aliases[i].name))
+        if (!aliases[i].allocates)
             continue;
         found = aliases[i];
-        found.allocates = true;
         memmove(aliases + 1, aliases, i * sizeof(*aliases));
         aliases[0] = found;
         return;
@@ -170,6 +170,7 @@ take_symbol(struct reader *r, const struct elf_file *elf,
     if (s->size == 0 && !s->typed && ELF64_ST_BIND(info) == STB_LOCAL &&
         ELF64_ST_VISIBILITY(other) == STV_HIDDEN)
         return false;
+    s->allocates = s->function && is_allocators(s->name);
     return section < elf->section_count &&
            (elf->sections[section].flags & SHF_EXECINSTR);
 }

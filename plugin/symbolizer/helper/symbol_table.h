@@ -22,7 +22,7 @@ struct symbol {
     uint64_t start, size; /* size 0: assembly that did not say */
     const char *name;     /* as in the file: mangled, maybe with a version */
     bool function, typed;
-    bool allocates; /* of aliases, that which is malloc or such */
+    bool allocates; /* malloc or such */
     uint32_t order; /* in the file's table */
 };
 
