@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -88,13 +90,33 @@ after_fork(void)
     errno = saved;
 }
 
+/* The one that heapwire-run named, by the file that was executed; what it is to
+ * serve with is in /proc as well. */
+static bool
+lacks_proc(const char *exe)
+{
+    const char *file = (const char *)getauxval(AT_EXECFN);
+    struct stat named, own, proc;
+
+    return exe && file && stat("/proc/self", &proc) != 0 && errno == ENOENT &&
+           stat(exe, &named) == 0 && stat(file, &own) == 0 &&
+           named.st_dev == own.st_dev && named.st_ino == own.st_ino;
+}
+
 /* Whether this process is the one that heapwire-run named. */
 static __attribute__((noinline)) bool
 is_database(char **envp)
 {
-    if (!agent_env(envp, AGENT_ENV_STATE) ||
-        !agent_is_executable(agent_env(envp, AGENT_ENV_EXE)))
+    const char *exe = agent_env(envp, AGENT_ENV_EXE);
+
+    if (!agent_env(envp, AGENT_ENV_STATE))
         return false;
+    if (!agent_is_executable(exe)) {
+        if (lacks_proc(exe))
+            agent_say("no /proc in the database's mount namespace: the agent "
+                      "cannot work without; the database runs unprofiled");
+        return false;
+    }
     errno = agent_take_environment(envp);
     if (errno != 0)
         agent_say("cannot use the variables " AGENT_ENV_PREFIX "...: %m");

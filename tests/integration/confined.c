@@ -1,8 +1,7 @@
 /*
  * confined.c - starts a program as strict hosts do.
  *
- *     confined [--errno CALLS] [--kill CALLS] [--no-proc] [--chroot DIR]
- *              PROGRAM ARGUMENTS...
+ *     confined [--errno CALLS] [--kill CALLS] [--no-proc] PROGRAM ARGUMENTS...
  *
  * CALLS: names of the table, with commas between.  They answer EPERM, or kill
  * the process by SIGSYS.  --no-proc: in a mount namespace of its own, where

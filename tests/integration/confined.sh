@@ -73,6 +73,23 @@ for how in errno kill; do
 done
 }
 
+# Without /proc there is no agent, which is said once, and no harm.
+rm -rf "$node"
+port=$(free_port)
+# shellcheck disable=SC2086
+$within "$bin/confined" --no-proc redis-server --save '' --port "$port" \
+    --bind 127.0.0.1 >"$work/node.log" 2>&1 &
+run=$!
+pids="$run $pids"
+wait_for 10 redis-cli -p "$port" ping || fault "no /proc: it does not serve"
+same "no /proc: words" 1 \
+    "$(grep -c "^heapwire: no /proc in the database's mount namespace" \
+        "$work/node.log")"
+redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
+status=0
+wait "$run" || status=$?
+same "no /proc: its exit status" 0 "$status"
+
 # The whole tree is read-only but for a tmpfs, where the node's directory is.
 read_only='mount -o remount,ro,bind / && mount -t tmpfs -o mode=755 none "$0" &&
     ! touch /etc/confined 2>/dev/null && cd "$0" && exec "$@"'
