@@ -4,6 +4,7 @@ ends with, what heapwire says of it, against what it knows itself.
 check() prints the row of the table; faults are counted, not raised, so that a
 run tells of all of them.
 """
+import math
 import os
 import re
 import shutil
@@ -158,10 +159,11 @@ class Node:
 
 
 def within(form, what, held, said, error):
-    """In standard errors; one in 15,000 is more than four of them away."""
-    score = (said - held) / max(error, 1)
+    """In standard errors of what is held: those of too small an estimate are too
+    small.  One in 150,000 is more than four and a half of them away."""
+    score = (said - held) / max(error * math.sqrt(held / max(said, 1)), 1)
     scores.append(score)
-    if abs(score) > 4 or error > held / 3:
+    if abs(score) > 4.5 or error > held / 3:
         fault(form, f"{what}: holds {held}, heapwire says {said} ± {error}")
     return f"{said / MB:.1f}±{error / MB:.1f} of {held / MB:.0f}"
 
