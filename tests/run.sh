@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 all=no
 case "${1:-}" in
 '') ;;
---all) all=yes HEAPWIRE_TEST_ALL=1 ; export HEAPWIRE_TEST_ALL ;;
+--all) all=yes ;;
 *)
     echo "usage: sh tests/run.sh [--all]" >&2
     exit 64
@@ -147,8 +147,10 @@ part format format
 part floors floors
 part tidy tidy
 export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
+[ "$all" = no ] || export HEAPWIRE_TEST_ALL=1
 for preset in release asan tsan; do
     part "unit-$preset" units "$preset"
+    unset HEAPWIRE_TEST_ALL # once is enough
 done
 
 for preset in asan tsan; do
@@ -163,7 +165,7 @@ export BUILD=build/release
 lane 600 tests/integration/readme.sh # it builds and installs
 # The longest ones first, so that none of them is left over for the end.
 long="prof_indexed addresses evidence tls evidence_container etcd protocol links
-    prepared jeprof drills peers accounts control symbol_index"
+    prepared jeprof drills peers accounts control symbol_index linkages"
 # shellcheck disable=SC2046,SC2086
 side_by_side 600 $(printf 'tests/integration/%s.sh\n' $long) \
     tests/integration/*.sh

@@ -443,15 +443,17 @@ allocators_look(struct allocators *all, const struct loaded_object *object,
             add_known(all, object, &known[i], i < told);
 }
 
+/* What has a jemalloc stays loaded, for it may be called at any time. */
 static void
 look_at(struct allocators *all, const struct loaded_object *object,
         const struct known *known, size_t known_count)
 {
+    size_t before = all->count;
     void *handle =
         dlopen(*object->path ? object->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
 
     allocators_look(all, object, handle, known, known_count, known_count);
-    if (handle)
+    if (handle && all->count == before)
         dlclose(handle);
 }
 
