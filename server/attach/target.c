@@ -159,6 +159,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
     const char *why;
     char path[32];
     ssize_t n;
+    int unread;
 
     memset(t, 0, sizeof(*t));
     t->pid = pid;
@@ -174,10 +175,19 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
     t->has_agent = target_has_agent(pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     n = readlink(path, t->exe, sizeof(t->exe) - 1);
+    unread = errno;
     t->exe[n < 0 ? 0 : n] = '\0';
     why = judge_state(t, &s);
     if (why)
         return refuse(t, why, err);
+    if (n < 0 && (geteuid() == 0 || t->uid == geteuid())) {
+        errno = unread;
+        error_sys(err, ER_ACCESS_DENIED,
+                  "process %d may not be looked into (that needs "
+                  "CAP_SYS_PTRACE, in its container)",
+                  (int)pid);
+        return -1;
+    }
     if (n < 0 || (geteuid() != 0 && t->uid != geteuid())) {
         error_set(
             err, ER_ACCESS_DENIED,

@@ -115,6 +115,7 @@ allocators_add(struct allocators *a, const char *path,
                enum allocator_place place, struct error *err)
 {
     uint64_t began = clock_ms();
+    size_t before = a->count;
     int fd = file_open_regular(path), rc = -1;
 
     if (fd < 0)
@@ -122,6 +123,10 @@ allocators_add(struct allocators *a, const char *path,
     else
         rc = look(a, path, fd, place, err);
     fd_close(fd);
+    if (rc == 0 && place == ALLOCATOR_PRELOADED && a->count == before)
+        fprintf(stderr,
+                "heapwire-run: %s has no jemalloc; it is preloaded as it is\n",
+                path);
     a->took_ms += clock_ms() - began;
     return rc;
 }

@@ -45,7 +45,7 @@ int allocators_find(struct allocators *a, const char *program,
                     const struct environment *env, struct error *err);
 void allocators_fini(struct allocators *a);
 
-/* Looks at one more file. */
+/* Looks at one more file; one that is preloaded without a jemalloc is said. */
 int allocators_add(struct allocators *a, const char *path,
                    enum allocator_place place, struct error *err);
 

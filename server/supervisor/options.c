@@ -116,6 +116,18 @@ take_pid(struct options *options, const char *text)
     return false;
 }
 
+/* No value begins so: it was forgotten, and the next option is not it. */
+static bool
+take_value(struct options *options, int which, const char *text)
+{
+    options->given[which] = text;
+    if (strncmp(text, "--", 2) != 0)
+        return true;
+    fprintf(stderr, "heapwire-run: --%s wants %s, not '%s'\n",
+            table[which].name, table[which].argument, text);
+    return false;
+}
+
 /* A command, or a process. */
 static bool
 is_whole(const struct options *options, bool command)
@@ -126,6 +138,8 @@ is_whole(const struct options *options, bool command)
         wrong = "--dry-run and --force belong to --attach";
     else if (options->attach && command)
         wrong = "either a command or --attach";
+    else if (options->attach && options->explain)
+        wrong = "--explain is of a command; --dry-run looks at a process";
     else if (!options->attach && !command)
         wrong = "no command given";
     if (wrong)
@@ -176,10 +190,9 @@ options_parse(struct options *options, int argc, char **argv)
         else if (which == FORCE)
             options->force = true;
         else if (which < 0 || which >= LONG_OPTIONS || /* getopt said why */
-                 (which == ATTACH && !take_pid(options, optarg)))
+                 (which == ATTACH && !take_pid(options, optarg)) ||
+                 (which < SETTINGS && !take_value(options, which, optarg)))
             return OPTIONS_WRONG;
-        else if (which < SETTINGS)
-            options->given[which] = optarg;
     }
     if (!is_whole(options, optind < argc))
         return OPTIONS_WRONG;

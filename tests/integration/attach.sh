@@ -80,6 +80,7 @@ refused "is not there" --attach 2147483000
 refused "wants a process id" --attach 12x
 refused "either a command or --attach" --attach 1 -- true
 refused "belong to --attach" --dry-run -- true
+refused "--dry-run looks at a process" --explain --attach 1
 sleeps refused poll select accept # an epoll notices SIGSTOP
 for task in /proc/"$sleeper"/task/*; do
     thread=${task##*/}
@@ -126,6 +127,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     *"belongs to uid 0"* | *"ermission denied"*) ;;
     *) fault "another user's: $got" ;;
     esac
+    if less="setpriv --bounding-set=-sys_ptrace" && $less true 2>/dev/null; then
+        got=$($less "$bin/heapwire-run" --attach "$sleeper" 2>&1) &&
+            fault "attached to without CAP_SYS_PTRACE"
+        contains "no capability" "needs CAP_SYS_PTRACE" "$got"
+    fi
 fi
 well refused
 refused "thread of the kernel" --attach 2

@@ -160,6 +160,8 @@ for path in /no/such "$(command -v env)"; do
     file_has "$WORK/err" "$path.*; it is looked for in the database alone" ||
         fail "$(cat "$WORK/err")"
 done
+$start --explain --jemalloc /etc/passwd -- true 2>"$WORK/err" >"$WORK/out"
+file_has "$WORK/err" "/etc/passwd has no jemalloc" || fail "$(cat "$WORK/err")"
 # --explain starts nothing.
 rm -rf "$WORK/nowhere"
 "$run" --listen none --state-dir "$WORK/nowhere" --explain -- redis-server \
@@ -194,6 +196,9 @@ expect "not runnable" "126 1" "$? $(lines "$WORK/err")"
 expect "usage" 64 $?
 "$run" 2>"$WORK/err"
 expect "no command" 64 $?
+got=$("$run" --allocator --explain -- true 2>&1)
+expect "a forgotten value" \
+    "64 heapwire-run: --allocator wants auto|NAME, not '--explain'" "$? $got"
 "$run" --help | grep -q -- --state-dir || fail "help"
 pgrep -f "^$BUILD/bin/heapwired .*$STATE" && fail "heapwired outlives all"
 
