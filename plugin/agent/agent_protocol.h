@@ -21,7 +21,7 @@
  * heapwire_start(). */
 #define AGENT_ENV_PREFIX "HEAPWIRE_"
 /* How heapwire-run tells the preloaded agent where it belongs. */
-#define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's real path */
+#define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
 /* Where nothing else starts heapwired, the agent does: its path; and its
  * options but for --state-dir, one each, as often as there are any. */

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -165,11 +167,14 @@ agent_env(char *const *envp, const char *name)
 bool
 agent_is_executable(const char *path)
 {
-    char self[AGENT_PATH_MAX];
-    ssize_t n = path ? readlink("/proc/self/exe", self, sizeof(self)) : -1;
+    char self[AGENT_PATH_MAX], real[PATH_MAX];
+    ssize_t n = path ? readlink("/proc/self/exe", self, sizeof(self) - 1) : -1;
 
-    return n > 0 && (size_t)n == strlen(path) &&
-           memcmp(self, path, (size_t)n) == 0;
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    return strcmp(self, path) == 0 ||
+           (realpath(path, real) && strcmp(self, real) == 0);
 }
 
 /* Byte by byte: a variable may be longer than any piece of it. */

@@ -13,7 +13,7 @@ redis=$(realpath "$(command -v redis-server)")
 state=$work/node
 # preloaded COMMAND...: redis at its end, as a drop-in or an image would
 preloaded() {
-    env HEAPWIRE_EXE="$redis" HEAPWIRE_STATE_DIR="$state" \
+    env HEAPWIRE_EXE="$(command -v redis-server)" HEAPWIRE_STATE_DIR="$state" \
         LD_PRELOAD="$(realpath "$bin/../lib/libheapwire.so")" \
         MALLOC_CONF=prof:true,prof_active:false \
         "$@" redis-server --port 0 --unixsocket "$work/free/redis" --save '' \
