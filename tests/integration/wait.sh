@@ -47,8 +47,9 @@ serves() { # WHAT RSS
     same "$1: statistics" "1 1" "$(sql 'SELECT allocated > 0,
         (SELECT count(*) > 10 FROM heapwire.malloc_stats)
         FROM heapwire.memory' | xargs)"
+    # rss itself is the agent's where that has it.
     same "$1: the kernel's figures" "$2" \
-        "$(sql 'SELECT rss IS NOT NULL FROM heapwire.memory')"
+        "$(sql 'SELECT rss_shared IS NOT NULL FROM heapwire.memory')"
     pid=$(state_of | sed -n 's/^database: .*(pid \([0-9]*\))/\1/p')
     history() { # of this one
         [ "$(sql "SELECT (rss IS NOT NULL) = $1 AND pid = $pid
