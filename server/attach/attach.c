@@ -315,6 +315,7 @@ attach_stay(struct attach *attach)
     note_start(s);
     deaths_reserve(attach->plan->state_dir);
     companion_init(&s->companion, attach->plan);
+    s->companion.begun = true; /* what lives on there is what we attached to */
     companion_start(&s->companion);
     while (!is_over(s))
         wait_for_events(s, signals);
