@@ -14,6 +14,7 @@ fi
 attach() {
     target=$1
     shift
+    : >"$work/attach.log" # what the last one said is not what this one says
     "$bin/heapwire-run" --state-dir "$work/node" --listen none "$@" \
         --attach "$target" >"$work/attach.log" 2>&1 &
     run=$!
