@@ -522,7 +522,11 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
     const char *why = NULL;
 
     if (enter(b, function, first, second) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot make it call");
+        if (errno == ESRCH) /* killed; what is left of it may be there still */
+            error_set(err, ER_UNKNOWN, "thread %s (%d) has ended",
+                      b->sleeper.name, (int)b->sleeper.tid);
+        else
+            error_sys(err, ER_UNKNOWN, "cannot make it call");
         borrow_end(b);
         return -1;
     }
