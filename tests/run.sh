@@ -7,6 +7,7 @@
 # Prints a line per part and, last, how many passed and failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+export PYTHONPATH="$PWD/tests/integration/lib"
 
 all=no
 case "${1:-}" in

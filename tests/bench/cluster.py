@@ -43,7 +43,7 @@ import tempfile
 import time
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
+sys.path.insert(0, os.path.join(TOP, "tests", "integration", "lib"))
 from mysql_wire import Wire  # noqa: E402 (it is there only now)
 
 BIN = os.path.join(TOP, os.environ.get("BUILD", "build/release"), "bin")

@@ -18,7 +18,7 @@ import sys
 import time
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-sys.path.insert(0, "tests/integration")
+sys.path.insert(0, "tests/integration/lib")
 from mysql_wire import NATIVE, Refused, Wire, text_value  # noqa: E402
 from node_under_test import REAL, Node  # noqa: E402
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs whose start scripts set jemalloc's variable are executed again with
 # prof:true: once, with all else as it was.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 cat >"$WORK/host.c" <<'END'
 #include <fcntl.h>
 #include <pthread.h>

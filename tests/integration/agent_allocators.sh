@@ -1,7 +1,7 @@
 #!/bin/sh
 # Hosts without jemalloc, with one that does not serve, that cannot profile,
 # that has a prefix; and state directories that are of no use.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 forker=$WORK/forker
 cp "$BUILD/bin/forker" "$forker"
 mkfifo "$WORK/stdin"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # heapwire.h: start and stop by the program itself.  ROUNDS=10000 for long.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 rounds=${ROUNDS:-500}
 host=$BUILD/bin/api_host
 export LD_PRELOAD="$JEMALLOC"

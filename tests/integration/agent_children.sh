@@ -1,6 +1,6 @@
 #!/bin/sh
 # Servers whose work is done in forked children: process = child, or a name.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 forker=$BUILD/bin/forker
 PRELOAD=$JEMALLOC
 CONF=prof:true,prof_active:true

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Profiling that ends by itself and samples that are forgotten, in a real
 # redis-server with the agent in it; nobody is connected meanwhile.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 sock=$WORK/redis.sock
 cli() { redis-cli -s "$sock" "$@"; }
 

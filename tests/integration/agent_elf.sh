@@ -1,6 +1,6 @@
 #!/bin/sh
 # What the agent's file may and may not contain.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 lib=$BUILD/lib/libheapwire.so
 
 expect "libraries needed" "libc.so.6" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Hosts that fork, close everything, forbid unshare, delete their binary.
 # FORKS=20000 for the long form.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 forks=${FORKS:-2000}
 forker=$WORK/forker
 cp "$BUILD/bin/forker" "$forker"

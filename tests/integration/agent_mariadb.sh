@@ -1,6 +1,6 @@
 #!/bin/sh
 # mariadbd --user=mysql with libjemalloc preloaded, started by root.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 [ "$(id -u)" -eq 0 ] || { echo "skipped: needs root"; exit 0; }
 strace -o /dev/null true 2>/dev/null ||
     { echo "skipped: nothing can be traced here"; exit 0; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A real redis-server with the agent in it, without heapwired.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 sock=$WORK/redis.sock
 conf="--port 0 --unixsocket $sock --save --dir $WORK --enable-debug-command yes"
 cli() { redis-cli -s "$sock" "$@"; }

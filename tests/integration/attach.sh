@@ -1,6 +1,6 @@
 #!/bin/sh
 # attach.sh - heapwire-run --attach: databases that run already.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 lib=$bin/../lib/libheapwire.so
 rounds=${ROUNDS:-20}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # attach_mariadb.sh - heapwire-run --attach, by root, to a MariaDB that has
 # become another user and works.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 if [ ! -x "$bin/sleepers" ]; then
     echo "skipped: --attach is for x86-64"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # catalog.sh - what clients ask about databases, tables, columns and the
 # server, on their own and for their people, against a real redis.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 port=$(free_port)
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)

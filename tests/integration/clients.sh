@@ -2,7 +2,7 @@
 # clients.sh - the stock clients of clients/README.md against a loaded node.
 #
 # $CLIENTS names which (default: those that Debian's packages alone make).
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 here=tests/integration/clients
 port=$(free_port)

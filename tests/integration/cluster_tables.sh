@@ -2,7 +2,7 @@
 # cluster_tables.sh - tables and profiles of all nodes, over five redis nodes:
 # each node's rows are its own; a sum of profiles is the sum of the single
 # ones; who does not answer is a warning and is in no row.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 nodes="10001 10002 10003 10004 10005"
 

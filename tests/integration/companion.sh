@@ -1,7 +1,7 @@
 #!/bin/sh
 # companion.sh - the ways in which heapwired can go away, all of them at once:
 # it is back, the database never noticed, and profiling is guarded again.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # Each node is a redis under a heapwire-run of its own: $work/WAY.
 node_sql() { # WAY STATEMENT

@@ -2,7 +2,7 @@
 # confined.sh - databases in hosts that allow little: seccomp filters that answer
 # or kill, a user namespace, a read-only root, /proc that hides or is not there.
 # All of them are profiled, with names, or say why not; none is harmed.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # As whom and where the clients run: as the database does.
 client=

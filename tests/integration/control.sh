@@ -1,7 +1,7 @@
 #!/bin/sh
 # control.sh - profiling for a while, resets, the overhead guard, and every
 # state that the profiler can be in, told apart.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 c++ -O1 -g -fno-optimize-sibling-calls -pthread \
     -o "$work/load" tests/integration/control_load.cc
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # demo.sh - docker/demo.sh runs to its end and shows what it promises.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 KEYS=20000 sh docker/demo.sh >"$work/out" 2>&1 </dev/null || {
     fault "the demo failed"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The dialect of SELECT, statement by statement, beside a real MariaDB: see
 # dialect.py and dialect.sql.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 mkdir "$work/db"
 chmod 755 "$work"

@@ -2,7 +2,7 @@
 # drills.sh - what befalls a cluster: its network breaks, etcd goes, its nodes
 # are not what they should be.  Each drill is a program of its own, see there;
 # they mostly wait, and so run side by side.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # drill NAME COMMAND...: starts it.
 drill() {

@@ -2,7 +2,7 @@
 # evidence.sh - what is left of a database that died: its memory's history, the
 # snapshots that the node took by itself, how it ended; read from the heapwired
 # that lingers, and from the next one.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 samples() {
     sql "select count(*) from heapwire.memory_history ${1:-}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # evidence_cgroup.sh - a database that outgrows its cgroup's limit: snapshots at
 # the marks on the way, then the kernel's out-of-memory killer.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 limit=$((192 << 20))
 v1=/sys/fs/cgroup/memory/heapwire-test-$$

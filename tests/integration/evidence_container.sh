@@ -2,7 +2,7 @@
 # evidence_container.sh - heapwire-run as PID 1 of a container whose database
 # crashes, and the next container, which has the same state directory but cannot
 # see the first one's processes.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
     echo "skipped: no pid namespace can be made here"

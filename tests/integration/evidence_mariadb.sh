@@ -1,7 +1,7 @@
 #!/bin/sh
 # evidence_mariadb.sh - a database that starts as root and drops it: what is left
 # of it belongs to its user, and is found again by the next start, as root.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 install_mariadb
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # evidence_wrapper.sh - a wrapper that starts its database again when it dies:
 # heapwire-run does not see that, heapwired does.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 redis_port=$(free_port)
 cat >"$work/wrapper" <<END

@@ -1,6 +1,6 @@
 #!/bin/sh
 # faults.sh - what bad input and a bad node get: an answer, never a hang.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # expect_error WHAT CODE TEXT STATEMENT
 expect_error() {

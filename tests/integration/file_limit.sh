@@ -1,7 +1,7 @@
 #!/bin/sh
 # file_limit.sh - where files may not grow (ulimit -f), heapwired and
 # heapwire-run say so and go on; the database's own signals are its own.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 ulimit -f 16 # of 512 bytes
 start_redis

@@ -1,7 +1,7 @@
 #!/bin/sh
 # heap_tables.sh - heap profiles as tables, against the graph and jeprof, on a
 # real redis; and SELECTs that wait for a node which does not answer.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # At its end jemalloc writes a profile of its own, for jeprof.
 MALLOC_CONF="prof_final:true,prof_prefix:$work/final"

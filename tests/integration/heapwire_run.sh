@@ -1,7 +1,7 @@
 #!/bin/sh
 # heapwire-run with the real heapwired and real databases; what heapwired does
 # only when it is broken is done by a stand-in, at the end.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 run=$BUILD/bin/heapwire-run
 start="$run --listen none --state-dir $STATE"
 # What is said besides where heapwire is to be found.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # import_flood.sh - imports that stand for gigabytes, many at a time, where the
 # database and heapwired share a cgroup that has less: neither dies of them.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 limit=$((640 << 20))
 v1=/sys/fs/cgroup/memory/heapwire-test-$$

@@ -1,7 +1,7 @@
 #!/bin/sh
 # leak_hunt.sh - what grows, as a user finds it: two snapshots of a redis; and
 # of a server that was killed, the snapshots that the node took by itself.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # chain METHODS: of Profile, which begins with of("...").
 chain() {

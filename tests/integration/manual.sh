@@ -1,7 +1,7 @@
 #!/bin/sh
 # manual.sh - every statement of StarRocks' manual, as printed there, against
 # a real redis under load.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 start_redis
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # mariadb_node.sh - a database that starts as root and drops it, is killed, and
 # is started again by its wrapper: heapwired follows its uid and finds it again.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 install_mariadb
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # heapwire.so in Debian's mariadbd: INSTALL SONAME, UNINSTALL under load, with
 # jemalloc and without, beside a preloaded agent.  ROUNDS=1000 for long.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 [ "$(id -u)" -eq 0 ] || { echo "skipped: needs root"; exit 0; }
 rounds=${ROUNDS:-30}
 data=$WORK/data

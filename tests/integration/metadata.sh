@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every method of MariaDB Connector/J's DatabaseMetaData, on a node: see
 # clients/Metadata.java.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 printf '[node]\nlisten = 127.0.0.1:0\n' >"$work/ini"
 chmod 600 "$work/ini"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # nodes.sh - statements that ask other nodes: three heapwireds that know of a
 # fourth, which is not there.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 config=$work/heapwire.ini
 umask 077

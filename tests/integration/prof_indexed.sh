@@ -2,7 +2,7 @@
 # prof_indexed.sh - heapwire-prof reads symbol indexes itself: every form of a
 # profile is as without them, byte for byte, and whatever becomes of an index,
 # no name is wrong.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 prof=$bin/heapwire-prof
 

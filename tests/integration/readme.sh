@@ -5,7 +5,7 @@
 # with heapwire-run in the background, until the end.  cmake --install goes to
 # a DESTDIR of ours.  The two scripts under "Try it" are not run here: the
 # demo is demo.sh's, and tests/run.sh is what runs this.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 top=$PWD
 export PATH="$bin:$PATH"

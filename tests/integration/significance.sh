@@ -2,7 +2,7 @@
 # significance.sh - what heap_diff calls significant: nothing of a redis that is
 # busy and does not grow, in 99 of 100 differences; and a leak of 15 MB below a
 # function that has 500 MB for good.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # any NOW BASE: whether that difference has a significant function.
 any() {

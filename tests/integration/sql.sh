@@ -1,7 +1,7 @@
 #!/bin/sh
 # sql.sh - what stock clients send on their own, and what people ask beside the
 # manual, against a real redis.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 start_redis
 

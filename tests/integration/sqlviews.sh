@@ -2,7 +2,7 @@
 # sqlviews.sh - views as functions of SELECT, import and heap_diff, on a real
 # redis, through real clients: files that the command line writes are read by
 # jeprof and "go tool pprof".
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 export PPROF_TMPDIR="$work" HOME="$work" GOTOOLCHAIN=local
 start_redis

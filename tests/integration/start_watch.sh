@@ -1,7 +1,7 @@
 #!/bin/sh
 # start_watch.sh - databases that prof:true or a preload keeps from their main
 # are started again without, once; what has reached its main never is.
-. "$(dirname "$0")/agent.inc"
+. tests/integration/lib/agent.inc
 fault=$BUILD/bin/start_fault
 start="$BUILD/bin/heapwire-run --listen none --state-dir $STATE"
 places='^heapwire-run: socket '

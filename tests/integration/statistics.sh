@@ -1,7 +1,7 @@
 #!/bin/sh
 # statistics.sh - the allocator's statistics as tables, beside what redis, the
 # kernel and mariadb say of themselves.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # near WHAT A B PERCENT: neither is larger than the other by more.
 near() {

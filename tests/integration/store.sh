@@ -1,7 +1,7 @@
 #!/bin/sh
 # store.sh - snapshots of a real redis survive heapwired, the whole node, and
 # the binaries that named their frames.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 snapshots=$work/node/snapshots
 
@@ -119,6 +119,6 @@ same "memory keeps it" "$name" "$(listed)"
 stop_node
 
 check
-PYTHONPATH=tests/integration "$python" tests/integration/store_kill.py 20 ||
+"$python" tests/integration/store_kill.py 20 ||
     fault "killed at random moments"
 finish_test

@@ -1,7 +1,7 @@
 #!/bin/sh
 # symbol_index.sh - a node makes the symbol index of its database; names are
 # the same with it and without it, whatever becomes of its file.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # By file and line, which DWARF alone knows; of a heap that does not change.
 names() {

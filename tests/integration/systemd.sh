@@ -1,7 +1,7 @@
 #!/bin/sh
 # systemd.sh - services of Type=notify under heapwire-run: systemd heeds what its
 # main process says, which is heapwire-run.  And the drop-ins.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 notify="$python $PWD/tests/integration/notify.py"
 python_exe=$(realpath "$python")
 begin() { # ADDRESS COMMAND...

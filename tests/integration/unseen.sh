@@ -2,7 +2,7 @@
 # unseen.sh - what profiles and figures lack is said where it is asked for:
 # threads that are never sampled, children that nothing looks into; and the
 # figures beside a profile are not older than it.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 node=$work/node
 sql() { # the session's answers, without names

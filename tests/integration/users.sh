@@ -1,7 +1,7 @@
 #!/bin/sh
 # users.sh - entry points that change the user before they run the database:
 # heapwired goes after it, or it is said why it cannot, and what helps.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 [ "$(id -u)" = 0 ] || {
     echo "skipped: needs root"
     exit 0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # views.sh - profiles as a script's chain shows them, to real clients: every
 # form, wrong requests, a leak's top line, sharing, keeping, cancelling.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 # show CHAIN: prints Profile.CHAIN
 show() {
@@ -109,7 +109,7 @@ start_many() {
 }
 start_many
 check
-PYTHONPATH=tests/integration $python tests/integration/views.py \
+$python tests/integration/views.py \
     "$work/node/mysql.sock" || fault "views.py"
 contains "the audit log has what was shown" 'Profile.of' \
     "$(sql 'select statement from heapwire.audit_log')"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # wait.sh - heapwired --wait: a database that has the library preloaded without
 # heapwire-run, also in another pid namespace, and as another user.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 [ "$(id -u)" = 0 ] || {
     echo "skipped: needs root"
     exit 0

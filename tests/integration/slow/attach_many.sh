@@ -1,7 +1,7 @@
 #!/bin/sh
 # attach_many.sh - 10,000 attaches and detaches of a program that notices
 # everything, and 2,000 of Redis under a load that leaves it little sleep.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 lib=$bin/../lib/libheapwire.so
 rounds=${ROUNDS:-10000}

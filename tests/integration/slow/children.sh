@@ -1,7 +1,7 @@
 #!/bin/sh
 # Real servers that work in children: varnish's worker, one of PostgreSQL's
 # processes by its title.
-. "$(dirname "$0")/../agent.inc"
+. tests/integration/lib/agent.inc
 chmod 755 "$WORK"
 
 # run OPTIONS... -- COMMAND: under heapwire-run

@@ -1,7 +1,7 @@
 #!/bin/sh
 # hanging_symbolizer.sh - a symboliser that never answers costs the names, not
 # the statement: addresses come back before its 60 s are over, and say why.
-. tests/integration/lib.inc
+. tests/integration/lib/lib.inc
 
 lame_node 'exec sleep 100'
 dot=$(prof 'dump_dot_snapshot()' || true)

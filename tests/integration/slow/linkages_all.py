@@ -2,7 +2,6 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from linkage import LINKED, Form, run
 
 STATIC = "static, jemalloc "

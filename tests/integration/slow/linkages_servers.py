@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import pymysql
 from linkage import LINKED, MB, RUN, SECONDS, Node, allocated, fault, faults
 from ports import free_port

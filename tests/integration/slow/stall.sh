@@ -3,7 +3,7 @@
 # a little is not.
 set -eu
 PYTHON=${PYTHON:-/usr/bin/python3}
-PYTHONPATH=tests/integration exec "$PYTHON" - <<'EOF'
+PYTHONPATH=tests/integration/lib exec "$PYTHON" - <<'EOF'
 import time
 
 from mysql_wire import Wire

@@ -46,7 +46,7 @@ const [port, driver, ca] = process.argv.slice(2);
 })().catch(e => { console.log(e.message); process.exit(1); });
 JS
 PYTHON=${PYTHON:-/usr/bin/python3}
-PYTHONPATH=tests/integration WORK=$work exec "$PYTHON" - <<'EOF'
+PYTHONPATH=tests/integration/lib WORK=$work exec "$PYTHON" - <<'EOF'
 import os
 import subprocess
 
