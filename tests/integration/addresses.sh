@@ -9,7 +9,7 @@
 set -eu
 
 BUILD=${BUILD:-build/release}
-HERE=tests/integration
+HERE=tests/integration/programs
 SOURCE=$HERE/addresses
 TMP=$(mktemp -d)
 INSTALLED=

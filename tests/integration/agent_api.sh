@@ -153,7 +153,7 @@ server() {
     name=$WORK/$1
     shift
     g++ -O1 -g -DMALLCTL=mallctl -DPREFIX='""' $(pkg-config --cflags heapwire) \
-        tests/integration/api_server.cc -o "$name" "$@" \
+        tests/integration/programs/api_server.cc -o "$name" "$@" \
         $(pkg-config --libs heapwire) 2>"$WORK/link" || fail "$(cat "$WORK/link")"
     HEAPWIRE_STATE_DIR=$STATE MALLOC_CONF=$CONF "$name" <"$WORK/stdin" \
         >"$WORK/stdout" 2>"$WORK/stderr" &

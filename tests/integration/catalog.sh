@@ -11,7 +11,7 @@ socket=$work/node/mysql.sock
 
 # Statements of DBeaver, HeidiSQL, Workbench and others; SQLAlchemy.
 check
-"$python" tests/integration/catalog.py "$socket" || fault "catalog.py"
+"$python" tests/integration/programs/catalog.py "$socket" || fault "catalog.py"
 
 # tool NAME ARGUMENTS...: one of the stock client's companions.
 tool() {
@@ -47,7 +47,7 @@ contains "mysqldump" "INSERT INTO \`nodes\` VALUES
 
 # JDBC's metadata, through MariaDB's driver.
 jar=/usr/share/java/mariadb-java-client.jar
-javac -d "$work/java" tests/integration/Catalog.java
+javac -d "$work/java" tests/integration/programs/Catalog.java
 java -cp "$work/java:$jar" Catalog \
     "jdbc:mariadb://127.0.0.1:$port/heapwire?user=admin&password=$password" \
     >"$work/jdbc" 2>&1 || true

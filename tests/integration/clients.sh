@@ -1,10 +1,10 @@
 #!/bin/sh
-# clients.sh - the stock clients of clients/README.md against a loaded node.
+# clients.sh - the stock clients of programs/clients/README.md against a loaded node.
 #
 # $CLIENTS names which (default: those that Debian's packages alone make).
 . tests/integration/lib/lib.inc
 
-here=tests/integration/clients
+here=tests/integration/programs/clients
 port=$(free_port)
 : >"$work/heapwire.ini"
 chmod 600 "$work/heapwire.ini"

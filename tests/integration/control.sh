@@ -3,7 +3,7 @@
 # state that the profiler can be in, told apart.
 . tests/integration/lib/lib.inc
 c++ -O1 -g -fno-optimize-sibling-calls -pthread \
-    -o "$work/load" tests/integration/control_load.cc
+    -o "$work/load" tests/integration/programs/control_load.cc
 
 # one COLUMN: of heapwire.profiler
 one() {

@@ -30,7 +30,7 @@ pids="$! $pids"
 wait_for 30 mariadb --no-defaults -S "$work/db/db.sock" -u root -e 'SELECT 1'
 wait_for 10 sql 'SELECT 1'
 check
-"$python" tests/integration/dialect.py "$work/db/db.sock" \
-    "$work/node/mysql.sock" tests/integration/dialect.sql ||
+"$python" tests/integration/programs/dialect.py "$work/db/db.sock" \
+    "$work/node/mysql.sock" tests/integration/programs/dialect.sql ||
     fault "answers differ"
 finish_test

@@ -77,7 +77,7 @@ contains "an unknown name" "no snapshot named 'heap_none' is kept" \
 # ---- whoever reads all tables ----
 
 check
-"$python" tests/integration/keys.py "$socket" "$name" || fault "keys.py"
+"$python" tests/integration/programs/keys.py "$socket" "$name" || fault "keys.py"
 check
 mariadb-dump --no-defaults -S "$socket" -u root --no-create-info heapwire \
     >"$work/dump.sql" 2>"$work/dump.stderr" || fault "mariadb-dump"

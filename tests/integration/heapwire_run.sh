@@ -92,7 +92,7 @@ expect "what the agent is told" "$ready, MALLOC_CONF exported" \
 ours_of() { sed -n 's/^\(HEAPWIRE_[A-Z_]*\)=.*/\1/p' | sort | tr '\n' ' '; }
 told=$(ours_of <"$WORK/environ")
 names=$(sed -n 's/^#define AGENT_ENV_.*"\(HEAPWIRE_[A-Z_]*\)".*/\1=nonsense/p' \
-    "$(dirname "$0")/../../plugin/agent/agent_protocol.h")
+    plugin/agent/agent_protocol.h)
 expect "told where others are told, too" "$told" \
     "$(env $names $start -- env | ours_of)"
 env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&
@@ -415,7 +415,7 @@ wait $runner
 
 # With a terminal: Ctrl-C and Ctrl-Z reach the database, our shell goes on.
 if python3 -c 'import os; os.openpty()' 2>/dev/null; then
-    python3 "$(dirname "$0")/terminal.py" "$run" --listen none \
+    python3 tests/integration/programs/terminal.py "$run" --listen none \
         --state-dir "$STATE" || fail "terminal"
 else
     echo "skipped: with a terminal (there is no /dev/pts here)"

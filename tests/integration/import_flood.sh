@@ -48,7 +48,7 @@ highest() {
 }
 
 before=$(highest)
-codes=$($python tests/integration/import_flood.py "$work/node/mysql.sock" \
+codes=$($python tests/integration/programs/import_flood.py "$work/node/mysql.sock" \
     "$work/one.heapwire" 2>&1)
 after=$(highest)
 echo "heapwired: $before kB, then $after kB; answers: $codes"

@@ -31,7 +31,7 @@ check
 stop_node
 
 # A C++ server that leaks is killed while nobody looks.
-g++ -std=c++17 -O2 -g -o "$work/leaking_server" tests/integration/leaking_server.cc
+g++ -std=c++17 -O2 -g -o "$work/leaking_server" tests/integration/programs/leaking_server.cc
 rm -rf "$work/node"
 cat >"$work/conf" <<END
 [node]

@@ -5,7 +5,7 @@ import sys
 
 from linkage import LINKED, Form, run
 
-SCRIPT = os.path.abspath("tests/integration/linked/start_be.sh")
+SCRIPT = os.path.abspath("tests/integration/programs/linked/start_be.sh")
 STARROCKS = "static, prefix je, hooked malloc"
 SHARED = "shared, prefix je, hooked malloc"
 STATIC = "is static: the agent cannot be loaded into it"

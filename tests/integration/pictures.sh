@@ -12,7 +12,7 @@ set -eu
 top=$(pwd)
 build=${BUILD:-build/release}
 case $build in /*) ;; *) build=$top/$build ;; esac
-here=$top/tests/integration
+here=$top/tests/integration/programs
 prof=$build/bin/heapwire-prof
 dir=$(mktemp -d)
 redis=

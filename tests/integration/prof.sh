@@ -352,7 +352,7 @@ done
 # Forty sites of one template and forty inlined functions without a linkage name
 # are eighty rows, of a program that ran; jeprof's forms add the former up.
 echo 'int sites_entry(int n); int main(int c, char **) { return sites_entry(c); }' |
-    g++ -O2 -g -o "$dir/sites" -x c++ tests/integration/addresses/sites.cc - \
+    g++ -O2 -g -o "$dir/sites" -x c++ tests/integration/programs/addresses/sites.cc - \
         -ljemalloc
 MALLOC_CONF="prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$dir/sites" \
     "$dir/sites" || :

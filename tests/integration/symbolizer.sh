@@ -4,7 +4,7 @@
 set -eu
 
 BUILD=${BUILD:-build/release}
-HERE=tests/integration
+HERE=tests/integration/programs
 DRIVER="$BUILD/bin/symbolizer_driver"
 HELPER="$BUILD/bin/heapwire-symbolizer"
 PROF="$BUILD/bin/heapwire-prof"

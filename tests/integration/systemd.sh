@@ -2,7 +2,7 @@
 # systemd.sh - services of Type=notify under heapwire-run: systemd heeds what its
 # main process says, which is heapwire-run.  And the drop-ins.
 . tests/integration/lib/lib.inc
-notify="$python $PWD/tests/integration/notify.py"
+notify="$python $PWD/tests/integration/programs/notify.py"
 python_exe=$(realpath "$python")
 begin() { # ADDRESS COMMAND...
     address=$1

@@ -109,7 +109,7 @@ start_many() {
 }
 start_many
 check
-$python tests/integration/views.py \
+$python tests/integration/programs/views.py \
     "$work/node/mysql.sock" || fault "views.py"
 contains "the audit log has what was shown" 'Profile.of' \
     "$(sql 'select statement from heapwire.audit_log')"

@@ -3,7 +3,7 @@
 set -eu
 
 BUILD=${BUILD:-build/release}
-HERE=tests/integration
+HERE=tests/integration/programs
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
 trap 'exit 1' INT TERM

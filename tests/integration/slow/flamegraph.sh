@@ -7,7 +7,7 @@ set -eu
 top=$(pwd)
 build=${BUILD:-build/release}
 case $build in /*) ;; *) build=$top/$build ;; esac
-here=$top/tests/integration
+here=$top/tests/integration/programs
 picture=$build/bin/picture
 
 [ -x "$picture" ] || { echo "flamegraph.sh: $picture is missing" >&2; exit 1; }
@@ -17,7 +17,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 mkdir -p "${SHOTS:-$dir/shots}"
 
-"$here/slow/flamegraph_profiles.py" "$dir"
+"$here/flamegraph_profiles.py" "$dir"
 # Names of files are shown as they are.
 for one in ordinary hostile empty large; do
     options=--live
@@ -28,7 +28,7 @@ for one in ordinary hostile empty large; do
 done
 "$picture" /usr/bin/db "$dir/ordinary.heap" "$dir/ordinary.names" \
     --signed >"$dir/difference.svg"
-timeout 300 "$here/slow/flamegraph.py" "$dir/ordinary.svg" \
+timeout 300 "$here/flamegraph.py" "$dir/ordinary.svg" \
     "$dir/hostile.svg" "$dir/difference.svg" "$dir/empty.svg" \
     "$dir/large.svg" "${SHOTS:-$dir/shots}"
 echo "flamegraph.sh: ok"

@@ -3,6 +3,6 @@
 # with whatever cargo there is.
 set -eu
 
-here=tests/integration/linked
+here=tests/integration/programs/linked
 sh $here/build.sh all
 exec /usr/bin/python3 tests/integration/slow/linkages_all.py "$@"

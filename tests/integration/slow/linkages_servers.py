@@ -13,7 +13,7 @@ import pymysql
 from linkage import LINKED, MB, RUN, SECONDS, Node, allocated, fault, faults
 from ports import free_port
 
-EMBEDDED = os.path.abspath("tests/integration/linked/embedded.py")
+EMBEDDED = os.path.abspath("tests/integration/programs/linked/embedded.py")
 
 
 def client(*command, text=None):

@@ -5,7 +5,7 @@
 # build.sh all  also those of tests/integration/slow/linkages_all.py
 set -eu
 
-here=tests/integration/linked
+here=tests/integration/programs/linked
 out=build/linked
 mkdir -p "$out"
 je=$(sh $here/jemalloc.sh 5.3.0 je --enable-prof)

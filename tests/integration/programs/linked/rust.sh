@@ -5,7 +5,7 @@ set -eu
 
 PATH=$PATH:$HOME/.cargo/bin
 out=$PWD/build/linked
-cd tests/integration/linked/rust
+cd tests/integration/programs/linked/rust
 
 # server NAME PROFILE FEATURES
 server() {
