@@ -4,8 +4,8 @@
 # docker/install.sh          all of them
 # docker/install.sh runtime  what an installed heapwire needs to run
 # docker/install.sh build    what it is built with
-# docker/install.sh clients  what tests/integration/slow tries, besides
-# docker/install.sh servers  what linkages_servers.sh there runs
+# docker/install.sh clients  what tests/integration/cases/slow tries, besides
+# docker/install.sh servers  what linkages_servers.py there runs
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g

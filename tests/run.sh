@@ -8,6 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export PYTHONPATH="$PWD/tests/integration/lib"
+python=${PYTHON:-/usr/bin/python3} # Debian's: it has Debian's modules
 
 all=no
 case "${1:-}" in
@@ -69,7 +70,7 @@ side_by_side() {
     wait "$second" "$third"
     shift
     for script; do # of a lane that was killed
-        name=$(basename "$script" .sh)
+        name=$(name_of "$script")
         [ -e "$logs/$name.passed" ] || [ -e "$logs/$name.failed" ] ||
             ! [ -e "$script" ] || : >"$logs/$name.failed"
     done
@@ -81,22 +82,35 @@ side_by_side() {
 again_alone() {
     [ "$(count failed)" -le 3 ] || return 0
     for failed in "$logs"/*.failed; do
-        script=tests/integration/$(basename "$failed" .failed).sh
-        [ -e "$script" ] || continue
-        rm "$failed"
-        echo "again, alone:"
-        part "$(basename "$script" .sh)" timeout "$1" sh "$script"
+        for script in tests/integration/cases/"$(basename "$failed" .failed)".*; do
+            [ -e "$script" ] || continue
+            rm "$failed"
+            echo "again, alone:"
+            run_case "$1" "$script"
+        done
     done
 }
 
-# Who makes the directory runs the script.
+name_of() {
+    basename "${1%.*}"
+}
+
+# run_case SECONDS CASE
+run_case() {
+    case $2 in
+    *.py) part "$(name_of "$2")" timeout "$1" "$python" "$2" ;;
+    *) part "$(name_of "$2")" timeout "$1" sh "$2" ;;
+    esac
+}
+
+# The lane that makes the directory runs the case.
 lane() {
     seconds=$1
     shift
     for script; do
         [ -e "$script" ] || continue
-        mkdir "$logs/$(basename "$script" .sh)" 2>/dev/null || continue
-        part "$(basename "$script" .sh)" timeout "$seconds" sh "$script"
+        mkdir "$logs/$(name_of "$script")" 2>/dev/null || continue
+        run_case "$seconds" "$script"
     done
 }
 
@@ -156,23 +170,25 @@ done
 
 for preset in asan tsan; do
     part "storm-$preset" env BUILD="build/$preset" \
-        timeout 600 sh tests/integration/storm.sh
+        timeout 600 "$python" tests/integration/cases/storm.py
 done
 
-part grammar-asan env BUILD=build/asan timeout 400 sh tests/fuzz/grammar.sh 120
+part grammar-asan env BUILD=build/asan timeout 400 "$python" \
+    tests/fuzz/grammar.py 120
 
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000 ROUNDS=1000
-lane 600 tests/integration/readme.sh # it builds and installs
+lane 600 tests/integration/cases/readme.sh # it builds and installs
 # The longest ones first, so that none of them is left over for the end.
 long="prof_indexed addresses evidence tls evidence_container etcd protocol links
-    prepared jeprof drills peers accounts control symbol_index linkages"
+    prepared jeprof drills_etcd drills_partition drills_misfits peers accounts
+    control symbol_index linkages"
 # shellcheck disable=SC2046,SC2086
-side_by_side 600 $(printf 'tests/integration/%s.sh\n' $long) \
-    tests/integration/*.sh
+side_by_side 600 $(printf 'tests/integration/cases/%s.*\n' $long) \
+    tests/integration/cases/*.*
 again_alone 600
 if [ "$all" = yes ]; then
-    lane 1800 tests/integration/slow/*.sh # some of them measure
+    lane 1800 tests/integration/cases/slow/*.* # some of them measure
 fi
 
 failures=$(find "$logs" -name '*.failed' | sed 's,.*/\(.*\)\.failed$,\1,' | sort)

@@ -1,6 +1,6 @@
 """One statement on N nodes of this machine: time to the last row, memory.
 
-    cluster.sh [N...]          (10 100 1000)
+    python3 tests/bench/cluster.py [N...]          (10 100 1000)
 
 AGENTS=yes (the default): under each node is a stand-in for a database,
 "sleep infinity" with the real agent and jemalloc, and the statement asks

@@ -1,7 +1,7 @@
 """Statements that a grammar makes, with extreme arguments, for a whole node.
 
-    BUILD=build/asan sh tests/fuzz/grammar.sh SECONDS [SEED]
-    sh tests/fuzz/grammar.sh compare SOCKET-OF-MARIADB SECONDS [SEED]
+    BUILD=build/asan python3 tests/fuzz/grammar.py SECONDS [SEED]
+    python3 tests/fuzz/grammar.py compare SOCKET-OF-MARIADB SECONDS [SEED]
 
 The first form: each statement gets one well-formed answer within its limit, the
 node lives, and its sanitizers say nothing.  The second one compares expressions

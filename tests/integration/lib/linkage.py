@@ -23,6 +23,7 @@ MB = 1 << 20
 SECONDS = 10
 PAGES, INDEX = 64, 48  # MB
 
+
 def late(*_):
     raise TimeoutError("waited in vain")
 
@@ -313,6 +314,11 @@ def check(form):
     stripped = {True: "yes", False: "no"}.get(form.stripped, form.stripped)
     print(" | ".join([form.name, form.linkage, stripped, *cells, *ours]),
           flush=True)
+
+
+def build(*which):
+    subprocess.run(["sh", "tests/integration/programs/linked/build.sh", *which],
+                   check=True)
 
 
 def run(forms):

@@ -1,8 +1,8 @@
 #!/bin/sh
 # build.sh - the server of server.cc in the forms in which databases are linked.
 #
-# build.sh      those that tests/integration/linkages.py needs, in build/linked
-# build.sh all  also those of tests/integration/slow/linkages_all.py
+# build.sh      those that linkages.py needs, in build/linked
+# build.sh all  also those of slow/linkages_all.py
 set -eu
 
 here=tests/integration/programs/linked

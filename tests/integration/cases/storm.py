@@ -23,9 +23,8 @@ CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
 AGENT = os.path.join(BUILD, "lib", "libheapwire.so")
 # What a statement in the storm may say; anything else is a fault.
 EXPECTED = {1053, 1094, 1095, 1105, 1227, 1290, 1317, 3024}
-HERE = os.path.dirname(os.path.abspath(__file__))
 os.environ.setdefault("TSAN_OPTIONS", "suppressions=" +
-                      os.path.join(HERE, os.pardir, "tsan.supp"))
+                      os.path.abspath("tests/tsan.supp"))
 HEAP = "HeapProf.getInstance()"
 ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
            "SELECT n FROM c")

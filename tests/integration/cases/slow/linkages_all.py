@@ -1,9 +1,11 @@
-"""Databases as they are linked: every jemalloc, and Rust's."""
+"""Databases as they are linked: every jemalloc, and Rust's, with whatever cargo
+there is."""
 import os
 import sys
 
-from linkage import LINKED, Form, run
+from linkage import LINKED, Form, build, run
 
+build("all")
 STATIC = "static, jemalloc "
 RUST = "tikv-jemallocator 0.6"
 RUST_LIBRARY = "alloc::boxed::Box::new,alloc::vec::*,hashbrown::*,std::collections::*"

@@ -4,8 +4,8 @@
 # link-time optimisation, stripped, compressed and separate debug information,
 # symbol indexes.
 #
-# sh tests/integration/addresses.sh         all cases
-# sh tests/integration/addresses.sh CASE... only those
+# addresses.sh         all cases
+# addresses.sh CASE... only those
 set -eu
 
 BUILD=${BUILD:-build/release}

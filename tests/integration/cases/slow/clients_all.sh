@@ -4,4 +4,4 @@
 set -eu
 sh docker/install.sh clients
 CLIENTS='connectorj mysqlj go mysql2 mycli dbd_mariadb ruby sysbench' \
-    exec sh tests/integration/clients.sh
+    exec sh tests/integration/cases/clients.sh

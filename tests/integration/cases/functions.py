@@ -212,5 +212,4 @@ def test_names_and_faults_are_utf8():
             ask(c, statement)
 
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 run_tests(named(globals(), sys.argv[1:]))

@@ -119,6 +119,6 @@ same "memory keeps it" "$name" "$(listed)"
 stop_node
 
 check
-"$python" tests/integration/store_kill.py 20 ||
+"$python" tests/integration/cases/slow/store_kill.py 20 ||
     fault "killed at random moments"
 finish_test

@@ -9,7 +9,7 @@ import threading
 import time
 
 from etcd import Etcd, TTL, ask, entry
-from hosts import HERE, Hosts
+from hosts import HERE, Hosts, own_network
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import named, run_tests
@@ -300,5 +300,6 @@ def check_members_change_during_a_statement(c):
 
 
 if __name__ == "__main__":
+    own_network()
     with contextlib.ExitStack() as the_stack:
         run_tests(named(globals(), prefix="check_"), Cluster(the_stack))

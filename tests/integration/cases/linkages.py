@@ -3,7 +3,7 @@ and does what it does alone."""
 import os
 import sys
 
-from linkage import LINKED, Form, run
+from linkage import LINKED, Form, build, run
 
 SCRIPT = os.path.abspath("tests/integration/programs/linked/start_be.sh")
 STARROCKS = "static, prefix je, hooked malloc"
@@ -47,4 +47,5 @@ FORMS = (
          words_on_stderr=STATIC),
 )
 
+build()
 sys.exit(run(FORMS))

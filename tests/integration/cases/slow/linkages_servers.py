@@ -1,5 +1,5 @@
-"""Servers as packages have them, by their own scripts: with us they answer and
-end as alone, and their heap has names."""
+"""Servers as packages have them, by their own scripts, and databases in Python
+from PyPI: with us they answer and end as alone, and their heap has names."""
 import glob
 import os
 import re
@@ -14,6 +14,14 @@ from linkage import LINKED, MB, RUN, SECONDS, Node, allocated, fault, faults
 from ports import free_port
 
 EMBEDDED = os.path.abspath("tests/integration/programs/linked/embedded.py")
+
+
+def install():
+    subprocess.run(["sh", "docker/install.sh", "servers"], check=True)
+    libraries = os.path.join(LINKED, "python")
+    if not os.path.isdir(libraries):
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q",
+                        "--target", libraries, "chdb", "polars"], check=True)
 
 
 def client(*command, text=None):
@@ -412,6 +420,7 @@ def check(kind):
           flush=True)
 
 
+install()
 print("server | linkage | how found | names | profile MB of what it knows | "
       "allocated MB | said on stderr")
 for kind in (MariaDB, MariaDBByScript, PostgreSQL, Varnish, VarnishWorker, Named, JVM,

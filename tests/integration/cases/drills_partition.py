@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from hosts import Hosts
+from hosts import Hosts, own_network
 from mysql_wire import Refused, Wire
 from node_under_test import wait_for
 from peer_wire import Peer
@@ -272,6 +272,7 @@ def check_a_host_that_lost_its_power(c):
 
 
 if __name__ == "__main__":
+    own_network()
     with Cluster() as the_cluster:
         the_cluster.start()
         run_tests(named(globals(), prefix="check_"), the_cluster)

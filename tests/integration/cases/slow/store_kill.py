@@ -1,7 +1,7 @@
 """Kills heapwired at random moments while it keeps snapshots of a real redis:
 afterwards each is whole or absent, and none that was told of is missing.
 
-store_kill.py ROUNDS, from the top of the tree."""
+store_kill.py [ROUNDS], 200 of them by default."""
 import os
 import random
 import signal
@@ -14,7 +14,7 @@ import time
 from mysql_wire import Wire
 from node_under_test import BUILD, REAL, Node, wait_for
 
-ROUNDS = int(sys.argv[1])
+ROUNDS = int(sys.argv[1]) if sys.argv[1:] else 200
 KEEP = 32
 SNAPSHOT = ("ADMIN EXECUTE ON 10001 "
             "'System.print(HeapProf.getInstance().snapshot())'")

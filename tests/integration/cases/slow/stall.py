@@ -1,9 +1,5 @@
-#!/bin/sh
-# stall.sh - a client that takes nothing for a minute is let go, one that takes
-# a little is not.
-set -eu
-PYTHON=${PYTHON:-/usr/bin/python3}
-PYTHONPATH=tests/integration/lib exec "$PYTHON" - <<'EOF'
+"""A client that takes nothing for a minute is let go, one that takes a little is
+not."""
 import time
 
 from mysql_wire import Wire
@@ -27,4 +23,3 @@ with Node() as node:
     assert 59 < time.monotonic() - began < 65, time.monotonic() - began
     assert busy() == {str(slow.id).encode()}
     print("ok: let go after %.0f s" % (time.monotonic() - began))
-EOF
