@@ -77,8 +77,10 @@ heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
 {
     uint64_t a, b, change;
 
+    /* An address that is written in two ways has two indices. */
     while (common < stack->depth && common < last->depth &&
-           stack->addresses[common] == last->addresses[common])
+           (stack->addresses[common] == last->addresses[common] ||
+            list[stack->addresses[common]] == list[last->addresses[common]]))
         common++;
     if (common == last->depth)
         return common < stack->depth;
