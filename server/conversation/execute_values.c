@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clean_text.h"
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
@@ -145,46 +146,11 @@ read_time(struct reader *r, bool is_unsigned, struct value *out,
                          temporal_print_time);
 }
 
-/* The bytes of a character that starts with c: 0 when none does. */
-static size_t
-character_size(unsigned char c)
-{
-    if (c < 0x80)
-        return 1;
-    if (c >= 0xc2 && c < 0xe0)
-        return 2;
-    if (c >= 0xe0 && c < 0xf0)
-        return 3;
-    return c >= 0xf0 && c < 0xf5 ? 4 : 0;
-}
-
-/* Surrogates, overlong forms and what is past U+10FFFF are none. */
-static bool
-is_utf8(struct span s)
-{
-    const unsigned char *p = (const unsigned char *)s.data;
-    const unsigned char *end = p + s.size;
-    size_t size;
-
-    for (; p < end; p += size) {
-        size = character_size(*p);
-        if (size == 0 || size > (size_t)(end - p))
-            return false;
-        for (size_t i = 1; i < size; i++)
-            if ((p[i] & 0xc0) != 0x80)
-                return false;
-        if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-            (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-            return false;
-    }
-    return true;
-}
-
 static void
 set_bytes(struct value *out, struct span bytes)
 {
     set_text(out, bytes.size ? bytes.data : "", bytes.size);
-    if (!is_utf8(bytes))
+    if (!text_is_utf8(bytes))
         out->type = VALUE_BLOB;
 }
 
