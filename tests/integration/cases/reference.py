@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import pymysql
+
 from node_under_test import BUILD, REAL, Node
 from runner import named, run_tests
 
@@ -188,6 +190,32 @@ def test_sighup_takes_the_keys_that_say_so():
         same("Reloaded", documented, there)
 
 
+# ---- a node ----
+
+
+def connect(socket, user="root", password=""):
+    return pymysql.connect(unix_socket=socket, user=user, password=password,
+                           database="heapwire", read_timeout=60,
+                           autocommit=None)  # as it is
+
+
+def query(socket, text):
+    """Its rows, as texts."""
+    with contextlib.closing(connect(socket)) as c, c.cursor() as cursor:
+        cursor.execute(text)
+        return [tuple(map(str, row)) for row in cursor.fetchall()]
+
+
+def refused(connection, text):
+    """The code and text of its error; 0 and "" without one."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+            return 0, ""
+    except pymysql.Error as e:
+        return e.args
+
+
 # ---- every command, in a place of its own ----
 
 
@@ -268,22 +296,246 @@ def test_examples_of_the_pages_run():
     assert count > 15, count
 
 
-# ---- a node ----
+# ---- sql/REFERENCE.md ----
 
 
-def query(socket, text, user="root", password=None, database="heapwire"):
-    """Its rows; what the server says against it, as an assertion."""
-    done = mysql(socket, text, user, password, database)
-    assert done.returncode == 0, (text, done.stdout)
-    return [line.split("\t") for line in done.stdout.splitlines()]
+REFERENCE = "sql/REFERENCE.md"
+SETUP = """(umask 077; heapwire-passwd heapwire.ini admin --privileges all >admin.password)
+heapwire-run --config heapwire.ini -- redis-server --port 6390 --save '' \\
+    --enable-debug-command yes
+"""
 
 
-def mysql(socket, text, user="root", password=None, database="heapwire"):
-    command = ["mysql", "--no-defaults", "--skip-ssl", "--socket", socket,
-               "--user", user, "-N", "-B", "--raw", "-D", database,
-               "--execute", text]
-    environment = dict(os.environ, MYSQL_PWD=password or "")
-    return run(*command, env=environment)
+def part(title):
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)",
+                      read(REFERENCE), re.M | re.S)
+    assert found, title
+    return found.group(1)
+
+
+def rows(text):
+    """Of the tables of Markdown in text: lists of cells."""
+    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines()
+             if line.startswith("| ")]
+    return [[c.strip().replace("\\|", "|") for c in cells]
+            for cells in lines if not cells[0].strip().startswith("---")]
+
+
+def quoted(text):
+    return re.findall(r"`([^`]+)`", text)
+
+
+def sources(pattern):
+    """What pattern, a regular expression, finds in the sources of sql/."""
+    found = []
+    for path in glob.glob("sql/**/*.c", recursive=True):
+        found += re.findall(pattern, read(path), re.M)
+    assert found, pattern
+    return found
+
+
+def tables_of(text):
+    """Of a table's name, its rows and the text before them."""
+    return {m.group(1): (rows(m.group(2))[1:], m.group(2))
+            for m in re.finditer(r"^### `(\w+)`\n(.*?)(?=^###|\Z)", text,
+                                 re.M | re.S)}
+
+
+def test_tables_and_columns():
+    documented = tables_of(part("Tables"))
+    sums = dict(quoted(f"{a} {b}") for a, b in
+                rows(part("Tables").partition("### Tables of all nodes")[2])[1:])
+    with Node(REAL) as n:
+        there = {}
+        for table, column, kind in query(n.socket, """SELECT table_name,
+                column_name, column_type FROM information_schema.columns
+                WHERE table_schema = 'heapwire' ORDER BY 1, ordinal_position"""):
+            there.setdefault(table, []).append((column, kind))
+        same("tables", list(documented) + list(sums), there)
+        for table, (columns, _) in documented.items():
+            told = [(quoted(name)[0], kind) for name, kind, _ in columns]
+            assert told == there[table], (table, told, there[table])
+        for table, of in sums.items():
+            assert there[table] == [("node_id", "bigint unsigned")] + [
+                c for c in there[of] if c[0] != "node_id"], (table, of)
+        schema = [name for name, in query(n.socket, """SELECT table_name
+            FROM information_schema.tables
+            WHERE table_schema = 'information_schema'""")]
+        same("information_schema", re.findall(
+            r"\b[A-Z][A-Z_]{4,}\b", part("Tables").partition(
+                "### Others")[2]), schema)
+
+
+def test_statements_and_shows():
+    text = part("Statements")
+    words = {word for cell, *_ in rows(text)[1:]
+             for code in quoted(cell) for word in code.split()[:1]}
+    same("statements", words,
+         set(sources(r'^    \{"([A-Z]+)",\s+(?:parse_|ER_)')))
+    shows = text.partition("`SHOW` has:")[2].partition(".\n")[0]
+    same("SHOW", quoted(shows.replace("\n", " ")),
+         [s.replace(" ( * )", "(*)") for s in
+          sources(r'^    \{"([A-Z()* ]+)", "\w+",\s+SHOW_')])
+
+
+def methods_of(socket, expression):
+    """What an unknown method's error lists: names, with how many arguments."""
+    with contextlib.closing(connect(socket)) as c:
+        _, said = refused(
+            c, f"ADMIN EXECUTE ON 10001 '{expression}.nonsense()'")
+    found = re.search(r"no method 'nonsense' .*; it has (.*)", said)
+    assert found, said
+    return found.group(1)
+
+
+def test_methods():
+    with Node(REAL) as n:
+        for name, expressions in (
+                ("System", ["System"]),
+                ("HeapProf", ["HeapProf", "HeapProf.getInstance()"]),
+                ("Profile", ["Profile", 'Profile.of("a")'])):
+            there = {m for e in expressions
+                     for m in re.findall(r"(\w+)\(", methods_of(n.socket, e))}
+            same(name, {m for cell, *_ in rows(part("Scripts"))[1:]
+                        for m in re.findall(rf"`{name}\.(\w+)\(", cell)},
+                 there)
+
+
+def test_functions_and_forms():
+    told = [f for _, cell in rows(part("SQL functions"))[1:]
+            for f in quoted(cell)]
+    there = sources(r'^    \{"([a-z]\w*)",\s*(?:-?\d+,\s*(?:\w+),|RETURNS_)')
+    same("functions", told, {f for f in there if not f.startswith("hw_")})
+    with Node(REAL) as n, contextlib.closing(connect(n.socket)) as c:
+        for function in told:
+            assert refused(c, f"SELECT {function}()")[0] != 1305, function
+        forms = [name for name, in query(n.socket, """SELECT routine_name
+            FROM information_schema.routines
+            WHERE routine_type = 'FUNCTION'""")]
+        same("forms", [quoted(form)[0] for form, *_ in
+                       rows(part("Views of a snapshot").partition(
+                           "| option ")[0])[1:]], forms)
+        options = [o for cell, *_ in rows("| option " + part(
+            "Views of a snapshot").partition("| option ")[2])[1:]
+                   for o in quoted(cell)]
+        _, said = refused(c, "SELECT top('now', NULL, 'nonsense')")
+        same("options", options,
+             re.findall(r"\w+", re.search(r"there are (.*)", said).group(1)
+                        .replace(" and ", ", ")))
+
+
+def test_privileges():
+    """Of one table or method each: with what is documented, and without."""
+    told = {quoted(p)[0] for p, _ in rows(part("Privileges"))[1:]}
+    needed = {f"SELECT 1 FROM {table} LIMIT 0":
+              re.search(r"Privilege:\s(.*)\.", text).group(1)
+              for table, (_, text) in tables_of(part("Tables")).items()}
+    values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5",
+              "measure": '"inuse_space"', "what": '"lines"', "f": "0.5",
+              "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1"}
+    for cell, _, privilege in rows(part("Scripts"))[1:]:
+        for call in quoted(cell):
+            name, method, arguments = re.fullmatch(
+                r"(\w+)\.(\w+)\((.*)\)", call).groups()
+            arguments = ", ".join(values[a.strip()] for a in
+                                  arguments.split(",") if a)
+            of = {"HeapProf": "HeapProf.getInstance()",
+                  "Profile": 'Profile.of("a")'}.get(name, name)
+            if method in ("getInstance", "of", "now"):
+                of = name
+            needed[f"ADMIN EXECUTE ON 10001 '{of}.{method}({arguments})'"] = \
+                privilege
+    needed["SHOW BACKENDS"] = "`status`"
+    needed["CALL heapwire.import_snapshot('a', 'b')"] = "`control`"
+    needed["ADMIN EXECUTE ON ALL 'System.print(1)'"] = "none"
+    users = {",".join(sorted(told - {p})): p for p in told}
+    with Node(REAL, users=[(f"not_{p}", b"pw", rest)
+                           for rest, p in users.items()] +
+              [(f"only_{p}", b"pw", p) for p in told]) as n:
+        for p in told:
+            for user in f"not_{p}", f"only_{p}":
+                with contextlib.closing(connect(n.socket, user, "pw")) as c:
+                    for statement, privilege in needed.items():
+                        wanted = quoted(privilege)
+                        assert set(wanted) <= told, privilege
+                        may = p not in wanted if user == f"not_{p}" else \
+                            wanted in ([], [p])
+                        code, said = refused(c, statement)
+                        assert (code != 1227) == may, \
+                            (statement, user, privilege, code, said)
+
+
+def test_variables():
+    text = part("Variables")
+    table = rows(text)[1:]
+    other = quoted(text.partition("they change nothing:")[2])
+    with Node(REAL) as n:
+        there = dict(query(n.socket, "SHOW VARIABLES"))
+        same("variables", [quoted(v)[0] for v, *_ in table] + other, there)
+        for name, default, _ in table:
+            value = there[quoted(name)[0]]
+            assert re.search(rf"\b{value}$", default), (name, default, value)
+
+
+def test_errors():
+    header = read(glob.glob("plugin/**/errors.h", recursive=True)[0])
+    states = dict(re.findall(r'\{(ER_\w+), "(\w+)"\}', read(glob.glob(
+        "plugin/**/errors.c", recursive=True)[0])))
+    there = {(code, states.get(name, "HY000")) for name, code in
+             re.findall(r"(ER_\w+) = (\d+)", header)}
+    same("errors", {(code, state) for code, state, _ in
+                    rows(part("Errors"))[1:]}, there)
+
+
+def constants():
+    found = {}
+    for kind in "hc":  # a header's counts
+        for path in glob.glob(f"[ps][lqe]*/**/*.{kind}", recursive=True):
+            for name, value in re.findall(
+                    r"\b([A-Z][A-Z0-9_]+) =\s+([^,}/;]+)", read(path)):
+                found.setdefault(name, value.strip())
+    return found
+
+
+def value_of(name, known):
+    expression = re.sub(r"[A-Z][A-Z0-9_]+",
+                        lambda m: str(value_of(m.group(), known)), known[name])
+    assert re.fullmatch(r"[\d()*+<\- ]+", expression), (name, expression)
+    return eval(expression)  # of digits and operators
+
+
+def test_limits():
+    known = constants()
+    for what, figure, name in rows(part("Limits"))[1:]:
+        name = quoted(name)[0]
+        value, _, unit = figure.partition(" ")
+        factor = {"": 1, "s": 1000, "KB": 1 << 10, "MB": 1 << 20}[unit]
+        assert name in known, f"{what}: {name} is not in the code"
+        assert int(value) * factor == value_of(name, known), (what, figure)
+
+
+def test_blocks_of_the_reference_run():
+    if os.geteuid() != 0:
+        print("skipped: its blocks need root, for namespaces of their own")
+        return
+    text = read(REFERENCE)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+    assert {kind for kind, _ in blocks} == {"sql", "sh"}
+    script = [script_of([SETUP])]
+    for i, (kind, block) in enumerate(blocks):
+        script.append(script_of(
+            [block] if kind == "sh" else
+            ["mysql --socket /run/heapwire/10001/mysql.sock --user root "
+             f"-D heapwire <<'SQL' >out 2>&1 || {{ cat out; exit 1; }}\n"
+             f"{block}SQL\n"
+             # What a script meets on a node of a list is a row.
+             "test -s out\nif grep ERROR out; then exit 1; fi\n"]))
+        if "enable_prof(" in block or "snapshot(" in block:
+            script.append(f"redis-cli -p 6390 debug populate 90000 {i}\n")
+    with installed() as (_, shell):
+        done = shell("".join(script))
+        assert done.returncode == 0, done.stdout
+        assert "zmalloc" in done.stdout, done.stdout
 
 
 if __name__ == "__main__":
