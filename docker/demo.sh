@@ -1,10 +1,13 @@
 #!/bin/sh
-# demo.sh - the main job, end to end: a real Redis with heapwire beside it, and
-# every statement of the manual through the stock MySQL command line.
+# demo.sh - the main job, end to end: installs what it needs, builds the
+# programs, starts a Redis with heapwire beside it, and asks it through the
+# stock MySQL command line.
 #
-# Writes heap.dot, and heap.svg where graphviz is installed, to this directory.
-# With a terminal the node stays up until Ctrl-C.
+# Writes heap.html (a flame graph to click through), heap.dot and, where
+# graphviz is installed, heap.svg to the current directory.  In a terminal the
+# node stays up until Ctrl-C; without one it ends with the demo.
 set -eu
+out=$PWD
 cd "$(dirname "$0")/.."
 
 step() {
@@ -12,11 +15,11 @@ step() {
 }
 
 step "packages"
-sh docker/install.sh
+sh docker/install.sh demo
 
 step "build"
 cmake --preset release >/dev/null
-cmake --build --preset release | tail -n 1
+cmake --build --preset programs | tail -n 1
 
 bin=$PWD/build/release/bin
 work=$(mktemp -d)
@@ -29,6 +32,7 @@ finish() {
     if [ -n "$run" ]; then
         kill "$run" 2>/dev/null || true
         wait "$run" 2>/dev/null || true
+        echo "The node is gone."
     fi
     rm -rf "$work"
 }
@@ -36,32 +40,22 @@ trap finish EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT TERM
 
-free_port() {
-    python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
-
-step "a user for TCP, and a node: redis-server under heapwire-run"
-redis_port=$(free_port)
-admin_port=$(free_port)
-password=$("$bin/heapwire-passwd" "$work/heapwire.ini" admin \
-    --privileges status,profile,control)
+step "an account for TCP, and a node: redis-server under heapwire-run"
+password=$("$bin/heapwire-passwd" "$work/heapwire.ini" admin --privileges all)
 "$bin/heapwire-run" --config "$work/heapwire.ini" --state-dir "$node" \
-    --listen "127.0.0.1:$admin_port" -- \
-    redis-server --port "$redis_port" --bind 127.0.0.1 --save '' \
+    --listen 127.0.0.1:0 --allocator-frames 'zmalloc*, zrealloc*, zcalloc*' -- \
+    redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
     --dir "$work" --daemonize no >"$work/redis.log" 2>&1 &
 run=$!
 
-mysql_socket() {
-    mariadb --no-defaults --socket "$node/mysql.sock" --user root "$@"
+query() {
+    mariadb --no-defaults --socket "$node/mysql.sock" --user root heapwire "$@"
 }
 
-ready="ADMIN EXECUTE ON 10001 'HeapProf.getInstance().has_enable()'"
+heap='HeapProf.getInstance()'
 waited=0
-until redis-cli -p "$redis_port" ping >/dev/null 2>&1 &&
-    mysql_socket -e "$ready" >/dev/null 2>&1; do
+until redis-cli -s "$work/redis.sock" ping >/dev/null 2>&1 &&
+    query -e "ADMIN EXECUTE ON 10001 '$heap.has_enable()'" >/dev/null 2>&1; do
     waited=$((waited + 1))
     if [ "$waited" -gt 100 ] || ! kill -0 "$run" 2>/dev/null; then
         cat "$work/redis.log" "$node/heapwired.log" >&2 2>/dev/null || true
@@ -71,16 +65,19 @@ until redis-cli -p "$redis_port" ping >/dev/null 2>&1 &&
     sleep 0.1
 done
 
-# say STATEMENT: shows it, its answer (long ones cut) and the time it took.
+# say STATEMENT [OPTION...]: shows it, its answer (a long one cut) and the time
+# it took.
 say() {
-    printf '\nmysql> %s;\n' "$1"
+    statement=$1
+    shift
+    printf '\nmysql> %s;\n' "$statement"
     start=$(date +%s%N)
-    mysql_socket -t -e "$1" >"$work/answer"
+    query "$@" -e "$statement" >"$work/answer"
     took=$((($(date +%s%N) - start) / 1000000))
     lines=$(wc -l <"$work/answer")
-    if [ "$lines" -gt 40 ]; then
-        { head -n 14 "$work/answer"
-        echo "… $((lines - 16)) more lines …"
+    if [ "$lines" -gt 45 ]; then
+        { head -n 8 "$work/answer"
+        echo "… $((lines - 10)) more lines …"
         tail -n 2 "$work/answer"; } | cut -c 1-150
     else
         cut -c 1-150 "$work/answer"
@@ -88,41 +85,76 @@ say() {
     echo "($took ms, client and all)"
 }
 
-heap='HeapProf.getInstance()'
-step "the statements of the manual"
-say "SHOW BACKENDS"
-say "SELECT id, role, alive, since, version, state FROM heapwire.nodes"
-say "ADMIN EXECUTE ON 10001 'System.print($heap.has_enable())'"
-say "ADMIN EXECUTE ON 10001 'System.print($heap.enable_prof())'"
-say "ADMIN EXECUTE ON 10001 'System.print($heap.has_enable())'"
+# admin CALL: a statement of StarRocks' manual.
+admin() {
+    say "ADMIN EXECUTE ON 10001 'System.print($heap.$1)'" -t
+}
 
-step "load: $keys keys by redis-benchmark"
-redis-benchmark -p "$redis_port" -n "$keys" -r "$keys" -d 200 -P 16 -q \
-    -t set,lpush,hset | tr "\r" "\n" | grep "requests per second"
+# load COMMANDS: by redis-benchmark.
+load() {
+    redis-benchmark -s "$work/redis.sock" -n "$keys" -r "$keys" -d 200 -P 16 -q \
+        -t "$1" | tr '\r' '\n' | grep 'requests per second'
+}
 
-say "ADMIN EXECUTE ON 10001 'System.print($heap.dump_dot_snapshot())'"
-say "ADMIN EXECUTE ON 10001 'System.print($heap.snapshot())'"
-name=$(sed -n 's/^| *\(heap_[a-z0-9_]*\).*/\1/p' "$work/answer")
-say "ADMIN EXECUTE ON 10001 'System.print($heap.to_dot_format(\"$name\"))'"
+step "profiling on"
+say "SELECT id, role, alive, since, version FROM nodes" -t
+admin 'enable_prof()'
 
-step "heap.dot"
-mysql_socket -N -B --raw -e \
-    "ADMIN EXECUTE ON 10001 'System.print($heap.dump_dot_snapshot())'" >heap.dot
-wc -l heap.dot
+step "load: $keys keys, a snapshot, and $keys hash fields"
+load set,lpush
+admin 'snapshot("before")'
+load hset
+admin 'snapshot("after")'
+
+step "which functions hold the memory"
+echo "(redis-check-rdb is the server: Debian's redis-server is a link to it)"
+say "SELECT top('after', NULL, 10)" -N --raw
+
+step "along which calls"
+say "SELECT tree('after')" -N --raw
+
+step "what grew between the snapshots"
+say "SELECT function, flat_bytes AS grown, flat_error, significant
+    FROM heap_diff WHERE snapshot = 'after' AND base = 'before'
+    ORDER BY grown DESC LIMIT 3" -t
+
+step "all of the memory, and what explains it"
+say "SELECT allocated, active, resident, rss, cgroup_limit FROM memory" -t
+say "SELECT REPLACE(note, '; ', ';\n') AS note FROM memory" -N --raw
+
+step "graphs"
+admin 'dump_dot_snapshot()'
+admin 'to_dot_format("after")'
+{
+    echo '<!doctype html><meta charset="utf-8"><title>heapwire</title>'
+    query -N --raw -e "SELECT flamegraph('after')" | sed 1d # not its <?xml ?>
+} >"$out/heap.html"
+query -N --raw -e "SELECT dot('after')" >"$out/heap.dot"
+files="heap.html heap.dot"
 if command -v dot >/dev/null; then
-    dot -Tsvg heap.dot >heap.svg
-    ls -l heap.svg
+    dot -Tsvg "$out/heap.dot" >"$out/heap.svg"
+    files="$files heap.svg"
 fi
+# shellcheck disable=SC2086
+(cd "$out" && ls -l $files)
 
-say "ADMIN EXECUTE ON 10001 'System.print($heap.disable_prof())'"
-say "ADMIN EXECUTE ON 10001 'System.print($heap.has_enable())'"
+step "profiling off"
+admin 'disable_prof()'
+admin 'has_enable()'
 
-step "connect yourself"
-cat <<EOF
-mysql --socket $node/mysql.sock --user root
-mysql --host 127.0.0.1 --port $admin_port --user admin --password='$password'
+step "the node"
+if [ -t 0 ]; then
+    port=$(query -N -e "SHOW VARIABLES LIKE 'port'" | cut -f 2)
+    cat <<EOF
+It stays up until Ctrl-C.  Connect from another terminal:
+
+mysql --socket $node/mysql.sock --user root heapwire
+mysql --host 127.0.0.1 --port $port --user admin --password='$password' heapwire
+
+heap.html opens in a browser.
 EOF
-if [ -t 0 ] && [ -t 1 ]; then
-    echo "The node stays up until Ctrl-C."
     wait "$run"
+else
+    echo "It ends here, for there is no terminal to stop it from:" \
+        "run the demo in one to connect to it."
 fi

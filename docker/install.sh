@@ -1,20 +1,23 @@
 #!/bin/sh
-# install.sh - every Debian 12 package that building, testing and the demo need.
+# install.sh - the Debian 12 packages that each purpose needs.  Where they are
+# installed already, it does nothing.
 #
-# docker/install.sh          all of them
-# docker/install.sh runtime  what an installed heapwire needs to run
-# docker/install.sh build    what it is built with
+# docker/install.sh          all that building, the demo and tests/run.sh need
+# docker/install.sh build    to build and install heapwire
+# docker/install.sh demo     docker/demo.sh: build, a Redis and a client
+# docker/install.sh runtime  to run an installed heapwire
 # docker/install.sh clients  what tests/integration/cases/slow tries, besides
 # docker/install.sh servers  what linkages_servers.py there runs
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
     libzstd1 libdeflate0 libmariadb3 libcurl4 libcjson1"
-build="build-essential cmake ninja-build pkg-config binutils-dev libiberty-dev
+build="gcc libc6-dev cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
     libpcre2-dev libdeflate-dev default-libmysqlclient-dev
     libcurl4-openssl-dev libcjson-dev"
-tests="check clang clang-format clang-tidy libclang-rt-14-dev git llvm
+demo="redis-server redis-tools mariadb-client-core"
+tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
@@ -29,21 +32,26 @@ command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 case "${1:-all}" in
 runtime) packages="$runtime" ;;
 build) packages="$runtime $build" ;;
+demo) packages="$runtime $build $demo" ;;
 clients) packages="$clients" ;;
 servers) packages="$servers" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [runtime | build | clients | servers]" >&2
+    echo "usage: install.sh [build | demo | runtime | clients | servers]" >&2
     exit 64
     ;;
 esac
 
+# Missing are those that dpkg does not list as installed.
+# shellcheck disable=SC2086
+installed=" $(dpkg-query -W -f '${Package}=${db:Status-Status}\n' $packages \
+    2>/dev/null | sed -n 's/=installed$//p' | tr '\n' ' ')"
 missing=
 for package in $packages; do
-    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
-        grep -q 'install ok installed'; then
-        missing="$missing $package"
-    fi
+    case "$installed" in
+    *" $package "*) ;;
+    *) missing="$missing $package" ;;
+    esac
 done
 [ -n "$missing" ] || exit 0
 
