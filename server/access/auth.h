@@ -3,7 +3,7 @@
  *
  * We keep SHA1(SHA1(password)) and SHA256(SHA256(password)): with these the
  * fast way of both plugins always succeeds or fails at once, so no password
- * ever travels (clients.md sections 0.2 and 3).  Comparisons are constant-time.
+ * ever travels (wire/PROTOCOL.md).  Comparisons are constant-time.
  */
 #ifndef HW_AUTH_H
 #define HW_AUTH_H

@@ -1,8 +1,7 @@
 /*
  * command.c - see command.h.
  *
- * One row per state and command; numbers and replies as in clients.md
- * section 6.
+ * One row per state and command; numbers and replies as in wire/PROTOCOL.md.
  */
 #include "command.h"
 

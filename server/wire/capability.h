@@ -27,7 +27,7 @@ enum capability {
     CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: heard, never offered */
 };
 
-/* What the greeting offers: clients.md section 0.4. */
+/* What the greeting offers; PROTOCOL.md says why. */
 enum {
     CAPABILITIES_OFFERED =
         CAPABILITY_LONG_PASSWORD | CAPABILITY_FOUND_ROWS |

@@ -2,7 +2,7 @@
  * handshake.h - the packets of a login: greeting, response, switch.
  *
  * Pure: bytes in, values out.  Responses are read leniently, as clients lay
- * them out by their own flags or by ours (clients.md section 2.2).
+ * them out by their own flags or by ours (PROTOCOL.md, "Capabilities").
  */
 #ifndef HW_HANDSHAKE_H
 #define HW_HANDSHAKE_H

@@ -2,7 +2,7 @@
  * packet.h - MySQL's framing: bytes to packets and packets to bytes.
  *
  * A packet is a 24-bit length, a sequence id, and the payload; a payload of
- * 0xffffff bytes goes on in the next one (clients.md section 6).  No sockets
+ * 0xffffff bytes goes on in the next one (PROTOCOL.md, "Packets").  No sockets
  * here.  Not thread-safe: one reader belongs to one session.
  */
 #ifndef HW_PACKET_H

@@ -35,7 +35,7 @@ struct declaration {
     uint32_t bytes_per_character;
 };
 
-/* How each type is told: clients.md section 4, end. */
+/* How clients see each type: PROTOCOL.md, "Values and types". */
 static const struct declaration declarations[] = {
     [COLUMN_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
     [COLUMN_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},

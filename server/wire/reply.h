@@ -2,7 +2,7 @@
  * reply.h - what goes back to a client: OK, ERR, EOF, columns, rows.
  *
  * Everything is appended to one capped buffer; the session sends it.  Layouts:
- * clients.md sections 4 and 6.
+ * PROTOCOL.md.
  */
 #ifndef HW_REPLY_H
 #define HW_REPLY_H

@@ -514,6 +514,36 @@ def test_limits():
         assert int(value) * factor == value_of(name, known), (what, figure)
 
 
+def test_the_protocol_is_the_one_that_is_spoken():
+    text = read("server/wire/PROTOCOL.md")
+    header = read("server/wire/capability.h")
+    offered = header.partition("CAPABILITIES_OFFERED =")[2].partition("}")[0]
+    table = text.partition("| offered | why |")[2].partition("\n\n")[0]
+    same("capabilities", [c for cell, _ in rows(table)
+                          for c in cell.split(", ")],
+         re.findall(r"CAPABILITY_(\w+)", offered))
+    commands = read("server/conversation/command.c")
+    there = {f"{int(code, 16):02x} {name}" for name, code in
+             re.findall(r"(COM_\w+) = (0x\w+)", commands)}
+    same("commands", [c for cell, _ in rows(text.partition(
+        "| command | reply |")[2].partition("\n\n")[0])[:-1]
+                      for c in cell.split(", ")], there)
+
+
+def test_every_document_that_is_cited_is_there():
+    """By its name, from the folder of the file that cites it or the top's."""
+    for path in run("git", "ls-files").stdout.splitlines():
+        if "/corpus" in path or not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        for cited in set(re.findall(
+                r"(?<![\w$./-])[\w./-]*\b[A-Za-z-]+\.md\b", text)):
+            places = [os.path.join(os.path.dirname(path), up, cited)
+                      for up in ("", "..")] + [cited]
+            assert any(map(os.path.exists, places)), (path, cited)
+
+
 def test_blocks_of_the_reference_run():
     if os.geteuid() != 0:
         print("skipped: its blocks need root, for namespaces of their own")
