@@ -141,7 +141,8 @@ static bool texts_read; /* the sections keep some room for those */
 static void
 close_sections(size_t memory)
 {
-    ck_assert(dwarf_room_take(sections, memory - (texts_read ? TEXTS : 0)));
+    ck_assert(dwarf_room_take(dwarf_sections_room(sections),
+                              memory - (texts_read ? TEXTS : 0)));
     texts_read = false;
     dwarf_sections_free(sections);
     section_file_fini(&file);

@@ -23,11 +23,13 @@ grow(const struct abbrev_table *t, void **array, size_t *capacity, size_t size)
     size_t wanted = *capacity ? *capacity * 2 : CAPACITY_FIRST;
     void *grown;
 
-    if (!dwarf_room_take(t->sections, (wanted - *capacity) * size))
+    if (!dwarf_room_take(dwarf_sections_room(t->sections),
+                         (wanted - *capacity) * size))
         return false;
     grown = mem_realloc(*array, wanted * size);
     if (!grown) {
-        dwarf_room_give(t->sections, (wanted - *capacity) * size);
+        dwarf_room_give(dwarf_sections_room(t->sections),
+                        (wanted - *capacity) * size);
         return false;
     }
     *array = grown;
@@ -336,7 +338,7 @@ abbrev_cache_fini(struct abbrev_cache *cache)
         mem_free(t->steps);
         mem_free(t->passes);
         if (t->sections)
-            dwarf_room_give(t->sections,
+            dwarf_room_give(dwarf_sections_room(t->sections),
                             t->capacity * sizeof(*t->list) +
                                 t->attr_capacity * sizeof(*t->attrs) +
                                 t->step_capacity * sizeof(*t->steps) +

@@ -124,7 +124,7 @@ charge_answers(struct worker *w, size_t step)
 
     if (used <= step)
         return true;
-    if (!dwarf_room_take(w->work->dwarf->sections, used))
+    if (!dwarf_room_take(dwarf_sections_room(w->work->dwarf->sections), used))
         return false;
     w->kept->charged += used;
     return true;
@@ -218,7 +218,7 @@ static void
 do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
-    size_t refused = dwarf_room_refused(dwarf->sections);
+    size_t refused = dwarf_room_refused(dwarf_sections_room(dwarf->sections));
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
     size_t at = 0;
@@ -253,7 +253,7 @@ do_job(struct worker *w, const struct job *job)
     (void)charge_answers(w, 0);
     /* Names, lines or ranges may be missing: by another thread's lack of room,
      * too, but then all of it is about to end. */
-    if (dwarf_room_refused(dwarf->sections) != refused)
+    if (dwarf_room_refused(dwarf_sections_room(dwarf->sections)) != refused)
         answer_none(w, job, DWARF_NO_ROOM);
 }
 
@@ -566,6 +566,6 @@ dwarf_figures_of(const struct dwarf *dwarf)
 {
     struct dwarf_figures figures = dwarf->figures;
 
-    figures.peak_bytes = dwarf_room_peak(dwarf->sections);
+    figures.peak_bytes = dwarf_room_peak(dwarf_sections_room(dwarf->sections));
     return figures;
 }

@@ -49,7 +49,7 @@ no_room(struct error *err)
 static bool
 charge(struct dwarf_units *units, size_t size)
 {
-    if (!dwarf_room_take(units->sections, size))
+    if (!dwarf_room_take(dwarf_sections_room(units->sections), size))
         return false;
     units->charged += size;
     return true;
@@ -58,7 +58,7 @@ charge(struct dwarf_units *units, size_t size)
 static void
 discharge(struct dwarf_units *units, size_t size)
 {
-    dwarf_room_give(units->sections, size);
+    dwarf_room_give(dwarf_sections_room(units->sections), size);
     units->charged -= size;
 }
 
@@ -245,7 +245,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     if (!c.mentioned)
         goto out;
     rc = unit_aranges_read(units->sections, put_arange, &c);
-    refused = dwarf_room_refused(units->sections);
+    refused = dwarf_room_refused(dwarf_sections_room(units->sections));
     for (size_t i = 0; rc == 0 && i < units->count; i++) {
         unit = units->list[i];
         if (c.mentioned[i] || !may_have_code(&unit))
@@ -256,7 +256,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
     /* Whose code is whose has to be known of all. */
-    if (dwarf_room_refused(units->sections) != refused)
+    if (dwarf_room_refused(dwarf_sections_room(units->sections)) != refused)
         rc = -1;
 out:
     mem_free(c.mentioned);
@@ -331,7 +331,7 @@ dwarf_units_free(struct dwarf_units *units)
 {
     if (!units)
         return;
-    dwarf_room_give(units->sections, units->charged);
+    dwarf_room_give(dwarf_sections_room(units->sections), units->charged);
     pthread_mutex_destroy(&units->lock);
     mem_free(units->list);
     mem_free(units->ends);

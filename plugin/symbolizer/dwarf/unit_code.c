@@ -80,17 +80,17 @@ hold_window(struct walk *w, size_t size, bool must)
 
     if (size <= s->window_capacity)
         return 0;
-    dwarf_room_give(w->sections, s->window_capacity);
+    dwarf_room_give(dwarf_sections_room(w->sections), s->window_capacity);
     mem_free(s->window);
     s->window = NULL;
     s->window_capacity = 0;
     s->names.near_size = 0;
-    if (must ? !dwarf_room_take(w->sections, size)
-             : !dwarf_room_try(w->sections, size))
+    if (must ? !dwarf_room_take(dwarf_sections_room(w->sections), size)
+             : !dwarf_room_try(dwarf_sections_room(w->sections), size))
         return -1;
     s->window = mem_alloc(size);
     if (!s->window) {
-        dwarf_room_give(w->sections, size);
+        dwarf_room_give(dwarf_sections_room(w->sections), size);
         return -1;
     }
     s->window_capacity = size;
@@ -178,12 +178,13 @@ more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
 
     if (count < *capacity)
         return 0;
-    if (count >= max ||
-        !dwarf_room_take(w->sections, (wanted - *capacity) * size))
+    if (count >= max || !dwarf_room_take(dwarf_sections_room(w->sections),
+                                         (wanted - *capacity) * size))
         return give_up(w, DWARF_NO_ROOM, "the functions");
     grown = mem_realloc(*array, wanted * size);
     if (!grown) {
-        dwarf_room_give(w->sections, (wanted - *capacity) * size);
+        dwarf_room_give(dwarf_sections_room(w->sections),
+                        (wanted - *capacity) * size);
         return give_up(w, DWARF_NO_ROOM, "the functions");
     }
     *array = grown;
@@ -502,7 +503,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     if (code->range_count == 0)
         return 0;
     sections = w.sections = dwarf_units_sections(code->scratch->units);
-    if (!dwarf_room_take(sections, size))
+    if (!dwarf_room_take(dwarf_sections_room(sections), size))
         return give_up(&w, DWARF_NO_ROOM, "the functions");
     ranges = mem_zalloc(code->range_count, sizeof(*ranges));
     for (size_t i = 0; ranges && i < code->range_count; i++) {
@@ -531,7 +532,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
 out:
     mem_free(ranges);
     mem_free(map);
-    dwarf_room_give(sections, size);
+    dwarf_room_give(dwarf_sections_room(sections), size);
     return rc;
 }
 
@@ -543,9 +544,11 @@ unit_code_fini(struct unit_code *code)
 
     if (s) {
         sections = dwarf_units_sections(s->units);
-        dwarf_room_give(sections, s->window_capacity);
-        dwarf_room_give(sections, s->node_capacity * sizeof(*code->nodes));
-        dwarf_room_give(sections, s->range_capacity * sizeof(*code->ranges));
+        dwarf_room_give(dwarf_sections_room(sections), s->window_capacity);
+        dwarf_room_give(dwarf_sections_room(sections),
+                        s->node_capacity * sizeof(*code->nodes));
+        dwarf_room_give(dwarf_sections_room(sections),
+                        s->range_capacity * sizeof(*code->ranges));
         name_reader_fini(&s->names);
         abbrev_cache_fini(&s->abbrevs);
         mem_free(s->window);

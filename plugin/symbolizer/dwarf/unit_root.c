@@ -181,7 +181,7 @@ void
 unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                struct info_window *w, bool texts, struct unit_root *root)
 {
-    size_t refused = dwarf_room_refused(sections);
+    size_t refused = dwarf_room_refused(dwarf_sections_room(sections));
     struct values v;
     const uint8_t *bytes;
 
@@ -192,8 +192,9 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
         return;
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
-        unit->why = dwarf_room_refused(sections) == refused ? DWARF_DAMAGED
-                                                            : DWARF_NO_ROOM;
+        unit->why = dwarf_room_refused(dwarf_sections_room(sections)) == refused
+                        ? DWARF_DAMAGED
+                        : DWARF_NO_ROOM;
         return;
     }
     unit->str_offsets_base = base_of(unit, &v.str_offsets_base, 8);

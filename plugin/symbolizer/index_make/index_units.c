@@ -279,7 +279,7 @@ static void
 read_unit(struct worker *w, size_t i)
 {
     struct index_units *all = w->all;
-    size_t refused = dwarf_room_refused(all->sections);
+    size_t refused = dwarf_room_refused(dwarf_sections_room(all->sections));
     const struct dwarf_unit *unit = dwarf_units_get(all->units, i);
     bool known = unit->why == DWARF_KNOWN, ok = true;
 
@@ -293,7 +293,8 @@ read_unit(struct worker *w, size_t i)
     if (known) {
         read_lines(w, unit);
         /* What has no room for all of its names and lines is left out. */
-        known = dwarf_room_refused(all->sections) == refused;
+        known =
+            dwarf_room_refused(dwarf_sections_room(all->sections)) == refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
         ok = w->numbers && (w->files || !w->lines);
     }

@@ -184,8 +184,9 @@ write_all(const struct symbol_index_source *source,
           struct symbol_index_figures *figures, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
-    struct index_room room = {take_room, give_room, sections};
-    size_t refusals = dwarf_room_refused(sections) + mem_failures();
+    struct dwarf_room *memory = dwarf_sections_room(sections);
+    struct index_room room = {take_room, give_room, memory};
+    size_t refusals = dwarf_room_refused(memory) + mem_failures();
     struct writing w = {source, index_builder_new(&room), {0}};
     int rc = -1;
 
@@ -199,7 +200,7 @@ write_all(const struct symbol_index_source *source,
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(dwarf_room_refused(sections) + mem_failures() - refusals,
+        check_memory(dwarf_room_refused(memory) + mem_failures() - refusals,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,

@@ -34,7 +34,8 @@ add_name(struct line_header *h, struct line_names *names, struct line_name name)
         struct line_name *list;
 
         if (names->count >= LINE_FILES_MAX ||
-            !dwarf_room_take(h->sections, more * sizeof(*list)))
+            !dwarf_room_take(dwarf_sections_room(h->sections),
+                             more * sizeof(*list)))
             return false;
         h->room += more * sizeof(*list);
         list =
@@ -259,7 +260,7 @@ load(struct line_header *h, uint64_t offset, struct error *err)
         h->program = 12;
     }
     size = size > left - h->program ? left : size + h->program;
-    if (!dwarf_room_take(h->sections, size)) {
+    if (!dwarf_room_take(dwarf_sections_room(h->sections), size)) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "no room for a line table of %llu bytes",
                   (unsigned long long)size);
@@ -338,7 +339,7 @@ void
 line_header_fini(struct line_header *h)
 {
     if (h->sections)
-        dwarf_room_give(h->sections, h->room);
+        dwarf_room_give(dwarf_sections_room(h->sections), h->room);
     mem_free(h->unit);
     mem_free(h->directories.list);
     mem_free(h->files.list);
@@ -369,7 +370,7 @@ line_header_settle(struct line_header *h)
         return; /* could not be made smaller */
     if (!end)
         mem_free(h->unit);
-    dwarf_room_give(h->sections, h->unit_size - end);
+    dwarf_room_give(dwarf_sections_room(h->sections), h->unit_size - end);
     h->room -= h->unit_size - end;
     h->unit = unit;
     h->unit_size = end;

@@ -74,11 +74,13 @@ grow(struct machine *m, size_t capacity)
     struct line_row *rows;
 
     if (capacity > LINE_ROWS_MAX ||
-        !dwarf_room_take(m->header->sections, more * sizeof(*rows)))
+        !dwarf_room_take(dwarf_sections_room(m->header->sections),
+                         more * sizeof(*rows)))
         return false;
     rows = mem_realloc(table->rows, capacity * sizeof(*rows));
     if (!rows) {
-        dwarf_room_give(m->header->sections, more * sizeof(*rows));
+        dwarf_room_give(dwarf_sections_room(m->header->sections),
+                        more * sizeof(*rows));
         m->no_memory = true;
         return false;
     }
@@ -172,11 +174,11 @@ sort_rows(struct machine *m)
     size_t bytes = count * sizeof(struct ordered_row);
     struct ordered_row *list;
 
-    if (!dwarf_room_take(m->header->sections, bytes))
+    if (!dwarf_room_take(dwarf_sections_room(m->header->sections), bytes))
         return false;
     list = mem_alloc(bytes);
     if (!list) {
-        dwarf_room_give(m->header->sections, bytes);
+        dwarf_room_give(dwarf_sections_room(m->header->sections), bytes);
         m->no_memory = true;
         return false;
     }
@@ -191,7 +193,7 @@ sort_rows(struct machine *m)
     }
     table->count = m->first + kept;
     mem_free(list);
-    dwarf_room_give(m->header->sections, bytes);
+    dwarf_room_give(dwarf_sections_room(m->header->sections), bytes);
     return true;
 }
 
@@ -204,12 +206,12 @@ keep_sequence(struct machine *m, uint64_t high)
 
     if (m->sequence_count == capacity) {
         capacity += capacity / 2 + 16;
-        if (!dwarf_room_take(m->header->sections,
+        if (!dwarf_room_take(dwarf_sections_room(m->header->sections),
                              (capacity - m->sequence_capacity) * sizeof(*list)))
             return false;
         list = mem_realloc(m->sequences, capacity * sizeof(*list));
         if (!list) {
-            dwarf_room_give(m->header->sections,
+            dwarf_room_give(dwarf_sections_room(m->header->sections),
                             (capacity - m->sequence_capacity) * sizeof(*list));
             m->no_memory = true;
             return false;
@@ -476,12 +478,14 @@ assemble(struct machine *m, struct error *err)
             line_sequences_sort(m->sequences, m->sequence_count);
         capacity = line_sequences_rows(m->sequences, m->sequence_count);
         out = NULL;
-        if (dwarf_room_take(sections, capacity * sizeof(*out)))
+        if (dwarf_room_take(dwarf_sections_room(sections),
+                            capacity * sizeof(*out)))
             out = mem_alloc(capacity * sizeof(*out));
         else
             capacity = 0;
         if (!out) {
-            dwarf_room_give(sections, capacity * sizeof(*out));
+            dwarf_room_give(dwarf_sections_room(sections),
+                            capacity * sizeof(*out));
             error_memory(err, "a line table");
             return -1;
         }
@@ -490,7 +494,8 @@ assemble(struct machine *m, struct error *err)
         line_sequences_join(m->sequences, m->sequence_count, table->rows, out);
     if (out != table->rows) {
         mem_free(table->rows);
-        dwarf_room_give(sections, table->capacity * sizeof(*out));
+        dwarf_room_give(dwarf_sections_room(sections),
+                        table->capacity * sizeof(*out));
     }
     table->rows = out;
     table->capacity = capacity;
@@ -517,6 +522,7 @@ line_program_run(struct line_table *table, struct error *err)
     else
         rc = assemble(&m, err);
     mem_free(m.sequences);
-    dwarf_room_give(h->sections, m.sequence_capacity * sizeof(*m.sequences));
+    dwarf_room_give(dwarf_sections_room(h->sections),
+                    m.sequence_capacity * sizeof(*m.sequences));
     return rc;
 }

@@ -1,12 +1,9 @@
 /* dwarf_room.c - see dwarf_room.h. */
 #include "dwarf_room.h"
 
-#include "dwarf_sections.h"
-
 bool
-dwarf_room_try(struct dwarf_sections *sections, size_t size)
+dwarf_room_try(struct dwarf_room *room, size_t size)
 {
-    struct dwarf_room *room = dwarf_sections_room(sections);
     size_t used, peak;
 
     used = atomic_load_explicit(&room->used, memory_order_relaxed);
@@ -26,38 +23,34 @@ dwarf_room_try(struct dwarf_sections *sections, size_t size)
 }
 
 bool
-dwarf_room_take(struct dwarf_sections *sections, size_t size)
+dwarf_room_take(struct dwarf_room *room, size_t size)
 {
-    if (dwarf_room_try(sections, size))
+    if (dwarf_room_try(room, size))
         return true;
-    dwarf_room_refuse(sections);
+    dwarf_room_refuse(room);
     return false;
 }
 
 void
-dwarf_room_give(struct dwarf_sections *sections, size_t size)
+dwarf_room_give(struct dwarf_room *room, size_t size)
 {
-    atomic_fetch_sub_explicit(&dwarf_sections_room(sections)->used, size,
-                              memory_order_relaxed);
+    atomic_fetch_sub_explicit(&room->used, size, memory_order_relaxed);
 }
 
 void
-dwarf_room_refuse(struct dwarf_sections *sections)
+dwarf_room_refuse(struct dwarf_room *room)
 {
-    atomic_fetch_add_explicit(&dwarf_sections_room(sections)->refused, 1,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&room->refused, 1, memory_order_relaxed);
 }
 
 size_t
-dwarf_room_refused(struct dwarf_sections *sections)
+dwarf_room_refused(struct dwarf_room *room)
 {
-    return atomic_load_explicit(&dwarf_sections_room(sections)->refused,
-                                memory_order_relaxed);
+    return atomic_load_explicit(&room->refused, memory_order_relaxed);
 }
 
 size_t
-dwarf_room_peak(struct dwarf_sections *sections)
+dwarf_room_peak(struct dwarf_room *room)
 {
-    return atomic_load_explicit(&dwarf_sections_room(sections)->peak,
-                                memory_order_relaxed);
+    return atomic_load_explicit(&room->peak, memory_order_relaxed);
 }

@@ -219,7 +219,7 @@ static int
 no_room(struct dwarf_sections *sections, enum dwarf_section which,
         struct error *err)
 {
-    dwarf_room_refuse(sections);
+    dwarf_room_refuse(&sections->room);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
               section_names[which], sections->room.max);
@@ -262,11 +262,11 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
         while (next <= last && !is_loaded(s, next))
             next++;
         end = next << s->block_bits < s->size ? next << s->block_bits : s->size;
-        if (!dwarf_room_take(sections, end - start))
+        if (!dwarf_room_take(&sections->room, end - start))
             return no_room(sections, which, err);
         if (elf_read_at(sections->elf, s->stored + start, end - start,
                         area + start) != 0) {
-            dwarf_room_give(sections, end - start);
+            dwarf_room_give(&sections->room, end - start);
             error_set(err, ER_UNKNOWN,
                       "cannot read .%s: the file was cut or replaced",
                       section_names[which]);
@@ -317,19 +317,19 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     uint8_t *area = NULL;
 
     s->tried = true;
-    s->no_room = !dwarf_room_take(sections, s->size);
+    s->no_room = !dwarf_room_take(&sections->room, s->size);
     if (s->no_room)
         return;
-    s->no_room = !dwarf_room_take(sections, INFLATE_STREAM_BYTES);
+    s->no_room = !dwarf_room_take(&sections->room, INFLATE_STREAM_BYTES);
     if (!s->no_room) {
         s->stream = inflate_stream_new(&from);
         area = s->stream ? reserve(s->size, false) : NULL;
         s->no_room = !area;
         if (!area)
-            dwarf_room_give(sections, INFLATE_STREAM_BYTES);
+            dwarf_room_give(&sections->room, INFLATE_STREAM_BYTES);
     }
     if (!area)
-        dwarf_room_give(sections, s->size);
+        dwarf_room_give(&sections->room, s->size);
     atomic_store_explicit(&s->area, area, memory_order_release);
 }
 
@@ -372,20 +372,20 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         return 0;
     if (!s->tried) {
         s->tried = true;
-        room = dwarf_room_take(sections, s->size);
-        if (room && dwarf_room_take(sections, extra)) {
+        room = dwarf_room_take(&sections->room, s->size);
+        if (room && dwarf_room_take(&sections->room, extra)) {
             area = reserve(s->size, true);
             s->no_room = !area;
             if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
                 (void)munmap(area, s->size);
                 area = NULL;
             }
-            dwarf_room_give(sections, extra);
+            dwarf_room_give(&sections->room, extra);
         } else {
             s->no_room = true;
         }
         if (room && !area)
-            dwarf_room_give(sections, s->size);
+            dwarf_room_give(&sections->room, s->size);
         atomic_store_explicit(&s->area, area, memory_order_release);
         if (area)
             atomic_store_explicit(&s->ready, s->size, memory_order_release);
@@ -472,7 +472,8 @@ short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
     nul = memchr(bytes, 0, size);
     if (!nul)
         return false;
-    kept = kept_texts_put(&s->texts, sections, bytes, (size_t)(nul - bytes));
+    kept = kept_texts_put(&s->texts, &sections->room, bytes,
+                          (size_t)(nul - bytes));
     if (!kept)
         return false;
     atomic_fetch_add_explicit(&s->copied, 1, memory_order_relaxed);

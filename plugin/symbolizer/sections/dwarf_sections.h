@@ -52,7 +52,7 @@ void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 const struct elf_file *
 dwarf_sections_file(const struct dwarf_sections *sections);
 
-/* For dwarf_room.h alone. */
+/* What the sections and their users count together. */
 struct dwarf_room *dwarf_sections_room(struct dwarf_sections *sections);
 
 /* As a reader sees it, inflated; 0: not there. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "dwarf_room.h"
-#include "dwarf_sections.h"
 #include "memory.h"
 
 enum { BLOCK = 1 << 16 /* bytes of texts allocated at once */ };
@@ -34,18 +33,17 @@ kept_texts_fini(struct kept_texts *texts)
 
 /* Under lock: one with size bytes free, or NULL. */
 static struct kept_block *
-block_for(struct kept_texts *texts, struct dwarf_sections *sections,
-          size_t size)
+block_for(struct kept_texts *texts, struct dwarf_room *room, size_t size)
 {
     struct kept_block *b = texts->last;
 
     if (b && size <= BLOCK - b->used)
         return b;
-    if (size > BLOCK || !dwarf_room_try(sections, sizeof(*b)))
+    if (size > BLOCK || !dwarf_room_try(room, sizeof(*b)))
         return NULL;
     b = mem_alloc(sizeof(*b));
     if (!b) {
-        dwarf_room_give(sections, sizeof(*b));
+        dwarf_room_give(room, sizeof(*b));
         return NULL;
     }
     b->next = texts->last;
@@ -55,14 +53,14 @@ block_for(struct kept_texts *texts, struct dwarf_sections *sections,
 }
 
 const char *
-kept_texts_put(struct kept_texts *texts, struct dwarf_sections *sections,
+kept_texts_put(struct kept_texts *texts, struct dwarf_room *room,
                const char *text, size_t size)
 {
     struct kept_block *b;
     char *copy = NULL;
 
     pthread_mutex_lock(&texts->lock);
-    b = block_for(texts, sections, size);
+    b = block_for(texts, room, size);
     if (b) {
         copy = b->bytes + b->used;
         b->used += size;

@@ -1,6 +1,5 @@
 /*
- * kept_texts.h - copies of short texts that last: several threads put them,
- * each for a moment.
+ * kept_texts.h - lasting copies of short texts.  Callable from any thread.
  */
 #ifndef HW_KEPT_TEXTS_H
 #define HW_KEPT_TEXTS_H
@@ -8,7 +7,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-struct dwarf_sections;
+struct dwarf_room;
 struct kept_block;
 
 struct kept_texts {
@@ -19,9 +18,8 @@ struct kept_texts {
 void kept_texts_init(struct kept_texts *texts);
 void kept_texts_fini(struct kept_texts *texts);
 
-/* With room of the sections'; NULL: there is none. */
-const char *kept_texts_put(struct kept_texts *texts,
-                           struct dwarf_sections *sections, const char *text,
-                           size_t size);
+/* The copy takes room; NULL: too little is left. */
+const char *kept_texts_put(struct kept_texts *texts, struct dwarf_room *room,
+                           const char *text, size_t size);
 
 #endif
