@@ -26,7 +26,7 @@ roll(uint32_t sides)
 static struct mapping list[MAPPINGS];
 static const struct mappings maps = {list, MAPPINGS};
 static uint64_t addresses[ADDRESSES];
-static struct item items[ADDRESSES];
+static struct resolve_item items[ADDRESSES];
 
 /* Few files, so that some are mapped twice, and where they were already. */
 static void
@@ -59,7 +59,7 @@ make_addresses(void)
 
 /* As the header has it, one after the other. */
 static bool
-is_before(const struct item *a, const struct item *b)
+is_before(const struct resolve_item *a, const struct resolve_item *b)
 {
     const struct mapping *m = a->mapping, *n = b->mapping;
 
@@ -80,7 +80,7 @@ START_TEST(items_are_in_the_order_of_their_places_in_files)
     unsigned mixed = 0;
 
     for (uint32_t seed = 1; seed < 60; seed++) {
-        struct job job = {.request = &request, .items = items};
+        struct resolve_job job = {.request = &request, .items = items};
         size_t count;
 
         dice = seed;
@@ -89,7 +89,7 @@ START_TEST(items_are_in_the_order_of_their_places_in_files)
         job.names = names_new(1 << 20);
         ck_assert_ptr_nonnull(job.names);
         memset(items, 0, sizeof(items));
-        count = job_sort_out(&job);
+        count = resolve_items_sort(&job);
         ck_assert(!job.no_memory);
         ck_assert_uint_eq(count + names_count(job.names), ADDRESSES);
         for (size_t i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ START_TEST(items_are_in_the_order_of_their_places_in_files)
             if (i > 0) {
                 ck_assert(is_before(&items[i - 1], &items[i]));
                 mixed += items[i - 1].address > items[i].address &&
-                         mapping_same_file(items[i - 1].mapping, m);
+                         resolve_same_file(items[i - 1].mapping, m);
             }
         }
         names_free(job.names);
@@ -116,7 +116,7 @@ START_TEST(without_memory_it_says_so)
 {
     const struct resolve_request request = {
         .maps = &maps, .addresses = addresses, .count = ADDRESSES};
-    struct job job = {.request = &request, .items = items};
+    struct resolve_job job = {.request = &request, .items = items};
 
     dice = 5;
     make_mappings();
@@ -125,7 +125,7 @@ START_TEST(without_memory_it_says_so)
     names_expect(job.names, ADDRESSES);
     allocations = 0;
     failing = 1;
-    job_sort_out(&job);
+    resolve_items_sort(&job);
     failing = 0;
     ck_assert(job.no_memory);
     names_free(job.names);

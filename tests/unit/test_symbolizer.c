@@ -295,8 +295,8 @@ static const struct {
     {"refuse_and_remark", true, 0, "damaged",
      "libx.so.1: 12 units are unknown; damaged"},
     {"sick_of_indexes", true, 0,
-     "its symbol index is of no use: the symboliser ended with status 6",
-     "libx.so.1: its symbol index is of no use: the symb"},
+     "its symbol index is unusable: the symboliser ended with status 6",
+     "libx.so.1: its symbol index is unusable: the symb"},
     {"slow_with_indexes", true, 0, NULL, ""},
     {"dwarf", false, 0, NULL, "symbol names only"},
 };

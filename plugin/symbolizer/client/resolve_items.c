@@ -1,10 +1,10 @@
 /*
- * resolve_items.c - which file each address lies in: addresses outside files
- * are named at once, the others become items, in the order of their places in
- * files.  See resolve_job.h.
+ * resolve_items.c - finds the file that each address lies in.  See
+ * resolve_job.h.
  *
- * Addresses ascend, so those of one mapping are in order already: mappings are
- * sorted, and nearly always nothing else.
+ * It names addresses outside files at once; the others become items, in the
+ * order of their places in files.  Addresses ascend, so those of one mapping
+ * are in order already: nearly always, only the mappings need sorting.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +27,10 @@ struct runs {
 
 enum { ROOM_FIRST = 64 };
 
-bool
-mapping_same_file(const struct mapping *a, const struct mapping *b)
-{
-    return a->device == b->device && a->inode == b->inode &&
-           strcmp(a->path, b->path) == 0;
-}
-
 static int
 compare_items(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct resolve_item *x = a, *y = b;
     const struct mapping *m = x->mapping, *n = y->mapping;
     int order;
 
@@ -54,21 +47,21 @@ compare_items(const void *a, const void *b)
 }
 
 /* The i-th of a run. */
-static struct item
+static struct resolve_item
 item_of(const struct run *run, size_t i)
 {
     const struct mapping *m = run->mapping;
     uint64_t address = run->addresses[i];
 
-    return (struct item){.address = address,
-                         .offset = address - m->start + m->offset,
-                         .mapping = m};
+    return (struct resolve_item){.address = address,
+                                 .offset = address - m->start + m->offset,
+                                 .mapping = m};
 }
 
 static int
 compare_runs(const void *a, const void *b)
 {
-    const struct item x = item_of(a, 0), y = item_of(b, 0);
+    const struct resolve_item x = item_of(a, 0), y = item_of(b, 0);
 
     return compare_items(&x, &y);
 }
@@ -105,7 +98,7 @@ lies_in(const struct mapping *m, uint64_t address)
 
 /* False: no memory. */
 static bool
-find_runs(struct job *job, struct runs *runs)
+find_runs(struct resolve_job *job, struct runs *runs)
 {
     const struct resolve_request *request = job->request;
     const struct mapping *m = NULL;
@@ -117,10 +110,11 @@ find_runs(struct job *job, struct runs *runs)
         if (!lies_in(m, address))
             m = mappings_find(request->maps, address);
         if (!m || (m->inode == 0 && m->path[0] != '[')) {
-            job_add_plain(job, address, "", address, false);
+            resolve_answers_plain(job, address, "", address, false);
         } else if (m->inode == 0) {
-            job_set_module(module, m->path);
-            job_add_plain(job, address, module, address - m->start, false);
+            resolve_set_module(module, m->path);
+            resolve_answers_plain(job, address, module, address - m->start,
+                                  false);
         } else if (!add_to_runs(runs, m, &request->addresses[i])) {
             return false;
         }
@@ -128,12 +122,12 @@ find_runs(struct job *job, struct runs *runs)
     return true;
 }
 
-/* A file that is mapped twice may have runs that go past each other. */
+/* Runs of a file that is mapped twice may overlap. */
 size_t
-job_sort_out(struct job *job)
+resolve_items_sort(struct resolve_job *job)
 {
     struct runs runs = {NULL, 0, 0};
-    struct item *items = job->items;
+    struct resolve_item *items = job->items;
     size_t count = 0;
     bool sorted = true;
 

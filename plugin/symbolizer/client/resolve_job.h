@@ -1,6 +1,7 @@
 /*
- * resolve_job.h - what the parts of symbolizer.c share: one symbolizer_resolve
- * under way, and the object at hand.
+ * resolve_job.h - one symbolizer_resolve under way, and the object at hand.
+ *
+ * What symbolizer.c and the resolve_*.c files below it share.
  */
 #ifndef HW_RESOLVE_JOB_H
 #define HW_RESOLVE_JOB_H
@@ -23,16 +24,16 @@ enum {
     NAMES_BYTES_MAX = 512 << 20 /* of one answer */
 };
 
-/* Of a request: addresses, and the mappings that they lie in. */
+/* Hash of a request: its addresses, and the mappings that they lie in. */
 struct resolve_print {
     uint64_t hash[2];
 };
 
-/* The last answer, which is as good as it gets. */
+/* The last answer; set only if asking again could not better it. */
 struct resolve_kept {
     struct names *names; /* NULL: none */
     struct resolve_print print;
-    uint64_t keys;    /* as job's */
+    uint64_t keys;    /* as the job's */
     uint64_t changes; /* of the cache then */
 };
 
@@ -47,28 +48,28 @@ struct symbolizer {
 };
 
 /* An address and its place in a file; mapping NULL: in none. */
-struct item {
+struct resolve_item {
     uint64_t address, offset;
     const struct mapping *mapping;
-    bool named; /* with its module, as the helper answered */
+    bool named; /* an answer gave its names and module */
 };
 
 /* One symbolizer_resolve under way. */
-struct job {
+struct resolve_job {
     struct symbolizer *s;
     const struct resolve_request *request;
     struct names *names;
-    struct item *items;
-    uint64_t *offsets;  /* those to be asked for, object by object */
+    struct resolve_item *items;
+    uint64_t *offsets;  /* those to ask for, object by object */
     size_t *first;      /* item of each offset, in its object */
     const char **texts; /* the helper's, clean, of the object at hand */
     uint32_t text_count, text_room;
-    uint64_t until; /* when all of it has to be done */
+    uint64_t until; /* the deadline of the whole job */
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */
     char *program_path;            /* absolute; libc's malloc */
     bool cancelled, no_memory;
-    bool unsteady; /* another answer may come next time */
+    bool unsteady; /* asking again may give another answer */
     struct resolve_print print;
     uint64_t keys; /* a sum over the objects' */
     char note[NOTE_BYTES];
@@ -76,84 +77,93 @@ struct job {
 };
 
 /* The items of one file. */
-struct object {
-    struct job *job;
+struct resolve_object {
+    struct resolve_job *job;
     const struct mapping *mapping;
     const char *path;
-    struct item *items;
+    struct resolve_item *items;
     size_t count;
     struct elf_file elf;
     struct cache_key key;
     char module[MODULE_MAX];
-    const char *module_text; /* names' own; NULL: not asked for as yet */
+    const char *module_text; /* its copy in names; NULL: not made yet */
     bool in_allocator;
-    char trouble[NOTE_BYTES];        /* before anything was asked; "" */
-    int index_fd;                    /* -1: none */
-    char refused[CACHE_WHY_MAX];     /* why the index is of no use; "": it is */
+    char trouble[NOTE_BYTES];    /* found before anything was asked; "" */
+    int index_fd;                /* -1: none */
+    char refused[CACHE_WHY_MAX]; /* why the index is useless; "": it is not */
     char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
-    uint64_t *asked;                 /* what is still to be answered */
+    uint64_t *asked;                 /* offsets still without an answer */
     size_t *asked_first;
     size_t asked_count;
 };
 
-/* The first complaint is told, the others are counted. */
-void job_complain(struct job *job, const char *what, const char *why);
-/* Shown as an offset in module, or "" as an address. */
-void job_add_plain(struct job *job, uint64_t address, const char *module,
-                   uint64_t offset, bool in_allocator);
-void job_set_module(char *module, const char *path);
+/* ---- resolve_job.c ---- */
 
-/* Opens the file, and sets where to look for its split debug file; -1: it
- * cannot be had. */
-int object_open(struct object *object);
+/* Adds to the note: it shows the first complaint and counts the others. */
+void resolve_complain(struct resolve_job *job, const char *what,
+                      const char *why);
+/* The clean file name of path. */
+void resolve_set_module(char *module, const char *path);
+bool resolve_same_file(const struct mapping *a, const struct mapping *b);
+
+/* Opens the object's file and sets its path, near which a split debug file is
+ * looked for; -1: it cannot be opened. */
+int resolve_open(struct resolve_object *object);
+/* The caller's index comes before the one beside the object.  Either may hold
+ * anything: its reader compares the build-id. */
+void resolve_open_index(struct resolve_object *object);
 
 /* ---- resolve_items.c: which file each address lies in ---- */
 
-/* Addresses outside files are named; how many items the others are, of one file
- * after the other, and in their order. */
-size_t job_sort_out(struct job *job);
-bool mapping_same_file(const struct mapping *a, const struct mapping *b);
+/* Names the addresses outside files.  Answers how many items the others are:
+ * file by file, each file's ascending. */
+size_t resolve_items_sort(struct resolve_job *job);
 
-/* ---- resolve_kept.c: the last answer, for who asks the same again ---- */
+/* ---- resolve_kept.c: the last answer, for a repeated request ---- */
 
 /* A reference, or NULL. */
-struct names *resolve_kept_find(struct job *job);
-/* Of each object, before the answer is kept: which file it is. */
-void resolve_kept_note(struct job *job, const struct cache_key *key);
-void resolve_kept_set(struct job *job);
+struct names *resolve_kept_find(struct resolve_job *job);
+/* Adds an object's key to the job's.  To be called for each object before
+ * resolve_kept_set. */
+void resolve_kept_note(struct resolve_job *job, const struct cache_key *key);
+void resolve_kept_set(struct resolve_job *job);
 
-/* ---- object_answers.c: what the cache or the helper knows becomes names ----
+/* ---- resolve_answers.c: answers of the cache or the helper become names ----
  */
 
-/* A location of the cache, which does not change meanwhile. */
-void object_add_cached(struct object *object, const struct item *item,
-                       const struct location *known);
-/* The next offset's answer, whose texts are names' own; the function of a frame
- * that is alone may be "": it starts at symbol_start.  False: no memory. */
-bool object_add_answer(struct object *object, const struct location *answer);
-/* helper_question's text, answer and refused. */
-bool object_take_text(void *arg, struct span text);
-bool object_take_answer(void *arg, const struct wire_reply *reply);
-void object_take_refusal(void *arg, struct span why);
-/* Where everything lies, and a name for whatever is still without one. */
-void object_add_offsets(struct object *object);
+/* Names address by its offset in module; by itself if module is "". */
+void resolve_answers_plain(struct resolve_job *job, uint64_t address,
+                           const char *module, uint64_t offset,
+                           bool in_allocator);
+/* known belongs to the cache, which must not change meanwhile. */
+void resolve_answers_cached(struct resolve_object *object,
+                            const struct resolve_item *item,
+                            const struct location *known);
+/* The answer for the next asked offset; its texts belong to names.  A lone
+ * frame may have the function "": then it starts at symbol_start.  False: no
+ * memory. */
+bool resolve_answers_add(struct resolve_object *object,
+                         const struct location *answer);
+/* The callbacks text, answer and refused of struct helper_question. */
+bool resolve_answers_take_text(void *arg, struct span text);
+bool resolve_answers_take(void *arg, const struct wire_reply *reply);
+void resolve_answers_take_refusal(void *arg, struct span why);
+/* Sets each item's module, and names those without a name by their offset. */
+void resolve_answers_offsets(struct resolve_object *object);
 
-/* ---- object_indexed.c: what an index says, read by this process ---- */
+/* ---- resolve_indexed.c: answers of an index, read by this process ---- */
 
-/* Takes what the object's index answers from what is asked, where indexes may
- * be read here. */
-void object_take_indexed(struct object *object);
+/* Takes from the asked offsets those that the object's index knows.  Without
+ * effect unless symbolizer_options.here is set. */
+void resolve_indexed(struct resolve_object *object);
 
-/* ---- object_question.c: what is not known is asked for ---- */
+/* ---- resolve_question.c: the question to the helper ---- */
 
-/* Takes from the cache what is there, and lists the rest, which is asked for.
- */
-void object_look_up(struct object *object);
-/* The question for it, if there is one, is on its way, maybe since long; false:
- * nor may the next object's be. */
-bool object_ask_ahead(struct object *object);
-void object_ask(struct object *object);
-/* Ours before the one beside it. */
-void object_open_index(struct object *object);
+/* Names what the cache knows, and lists the other offsets as asked. */
+void resolve_question_look_up(struct resolve_object *object);
+/* Sends the object's question if it has one that is not sent yet; false: it
+ * cannot be sent ahead, nor can the next object's. */
+bool resolve_question_ask_ahead(struct resolve_object *object);
+void resolve_question_ask(struct resolve_object *object);
 
 #endif

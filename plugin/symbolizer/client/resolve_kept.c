@@ -1,8 +1,9 @@
 /*
- * resolve_kept.c - the last answer, for who asks the same again.
+ * resolve_kept.c - keeps the last answer for a repeated request.  See
+ * resolve_job.h.
  *
- * A node's dumps have the same addresses in the same files for as long as no
- * new code of it runs.  See resolve_job.h.
+ * A node's dumps have the same addresses in the same files until it runs code
+ * that it did not run before.
  */
 #include <string.h>
 #include <sys/types.h>
@@ -27,7 +28,7 @@ add_bytes(struct resolve_print *print, const void *bytes, size_t size)
         print->hash[i] = hash_bytes(print->hash[i], bytes, size);
 }
 
-/* What of a mapping decides on names; NULL: none. */
+/* The facts of a mapping that names depend on; NULL: none. */
 static void
 add_mapping(struct resolve_print *print, const struct mapping *m)
 {
@@ -48,9 +49,9 @@ add_mapping(struct resolve_print *print, const struct mapping *m)
         add_bytes(print, m->path, strlen(m->path));
 }
 
-/* Ascending addresses meet each mapping once. */
+/* Addresses ascend, so each mapping comes once. */
 static struct resolve_print
-print_of(const struct job *job)
+print_of(const struct resolve_job *job)
 {
     const struct resolve_request *request = job->request;
     struct resolve_print print = {
@@ -74,13 +75,14 @@ print_of(const struct job *job)
     return print;
 }
 
-/* Nothing came to light that would make its names better, or say why not. */
+/* Whether asking again could not better the object's names. */
 static bool
-is_as_before(struct job *job, const struct mapping *mapping)
+is_as_before(struct resolve_job *job, const struct mapping *mapping)
 {
-    struct object object = {.job = job, .index_fd = -1, .mapping = mapping};
+    struct resolve_object object = {
+        .job = job, .index_fd = -1, .mapping = mapping};
     struct error unsaid;
-    int fd = object_open(&object);
+    int fd = resolve_open(&object);
     bool same = false;
 
     if (fd < 0)
@@ -90,7 +92,7 @@ is_as_before(struct job *job, const struct mapping *mapping)
         resolve_kept_note(job, &object.key);
         same = symbol_cache_degraded(job->s->cache, &object.key) == NULL;
         if (same && symbol_cache_is_poor(job->s->cache, &object.key)) {
-            object_open_index(&object);
+            resolve_open_index(&object);
             same = object.index_fd < 0;
         }
     }
@@ -101,7 +103,7 @@ is_as_before(struct job *job, const struct mapping *mapping)
 }
 
 static bool
-files_are_as_before(struct job *job)
+files_are_as_before(struct resolve_job *job)
 {
     const struct resolve_request *request = job->request;
     const struct mapping *files[FILES_MAX], *last = NULL, *m;
@@ -114,7 +116,7 @@ files_are_as_before(struct job *job)
         last = m = mappings_find(request->maps, request->addresses[i]);
         if (!m || m->inode == 0)
             continue;
-        for (k = 0; k < count && !mapping_same_file(files[k], m); k++)
+        for (k = 0; k < count && !resolve_same_file(files[k], m); k++)
             continue;
         if (k < count)
             continue;
@@ -126,7 +128,7 @@ files_are_as_before(struct job *job)
 }
 
 struct names *
-resolve_kept_find(struct job *job)
+resolve_kept_find(struct resolve_job *job)
 {
     struct symbolizer *s = job->s;
     struct resolve_kept *kept = &s->kept;
@@ -148,14 +150,14 @@ resolve_kept_find(struct job *job)
 }
 
 void
-resolve_kept_note(struct job *job, const struct cache_key *key)
+resolve_kept_note(struct resolve_job *job, const struct cache_key *key)
 {
     job->keys +=
         hash_bytes(hash_seed(job->s), (const char *)key->bytes, key->size);
 }
 
 void
-resolve_kept_set(struct job *job)
+resolve_kept_set(struct resolve_job *job)
 {
     struct symbolizer *s = job->s;
     struct resolve_kept *kept = &s->kept;

@@ -103,28 +103,9 @@ symbolizer_cancel(struct symbolizer *s)
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-int
-object_open(struct object *object)
-{
-    const struct job *job = object->job;
-    const struct mapping *mapping = object->mapping;
-
-    object->path = mapping->path;
-    if (job->program && mapping_same_file(job->program, mapping)) {
-        object->path = job->program_path;
-        return fcntl(job->program_fd, F_DUPFD_CLOEXEC, 0);
-    }
-    if (job->request->open_object)
-        return job->request->open_object(job->request->arg, mapping);
-    /* What lies at a deleted file's path now is another one. */
-    return mapping->deleted || mapping->path[0] != '/'
-               ? -1
-               : file_open_regular(mapping->path);
-}
-
 /* jemalloc as a library; an executable with jemalloc in it is the program. */
 static bool
-is_allocator(const struct object *object)
+is_allocator(const struct resolve_object *object)
 {
     static const char library[] = "libjemalloc";
     const struct resolve_request *request = object->job->request;
@@ -135,34 +116,34 @@ is_allocator(const struct object *object)
         return true;
     m = mappings_find(request->maps, request->allocator_address);
     return request->allocator_address && m && object->elf.has_soname &&
-           mapping_same_file(m, object->mapping);
+           resolve_same_file(m, object->mapping);
 }
 
 /* The items from `from` on, as many as are of one file, and what there is to be
  * asked of them; without any, the object is of none. */
 static void
-prepare_object(struct object *object, struct job *job, size_t from,
-               size_t count)
+prepare_object(struct resolve_object *object, struct resolve_job *job,
+               size_t from, size_t count)
 {
     struct error err = {0};
     int fd;
 
-    *object = (struct object){.job = job,
-                              .index_fd = -1,
-                              .elf = {.fd = -1},
-                              .items = job->items + from,
-                              .asked = job->offsets + from,
-                              .asked_first = job->first + from};
+    *object = (struct resolve_object){.job = job,
+                                      .index_fd = -1,
+                                      .elf = {.fd = -1},
+                                      .items = job->items + from,
+                                      .asked = job->offsets + from,
+                                      .asked_first = job->first + from};
     if (from == count)
         return;
     object->mapping = object->items[0].mapping;
     while (from + object->count < count &&
-           mapping_same_file(object->items[object->count].mapping,
+           resolve_same_file(object->items[object->count].mapping,
                              object->mapping))
         object->count++;
-    fd = object_open(object);
+    fd = resolve_open(object);
 
-    job_set_module(object->module, object->mapping->path);
+    resolve_set_module(object->module, object->mapping->path);
     if (fd < 0) {
         snprintf(object->trouble, sizeof(object->trouble),
                  "the file cannot be opened");
@@ -177,27 +158,27 @@ prepare_object(struct object *object, struct job *job, size_t from,
         object->key = cache_key_of(&object->elf);
         resolve_kept_note(job, &object->key);
         if (symbol_cache_is_poor(job->s->cache, &object->key)) {
-            object_open_index(object);
+            resolve_open_index(object);
             if (object->index_fd >= 0)
                 symbol_cache_renew(job->s->cache, &object->key);
         }
-        object_look_up(object);
+        resolve_question_look_up(object);
         if (object->asked_count > 0 && !job->cancelled)
-            object_open_index(object);
-        object_take_indexed(object);
+            resolve_open_index(object);
+        resolve_indexed(object);
     }
 }
 
 static void
-finish_object(struct object *object)
+finish_object(struct resolve_object *object)
 {
     int fd = object->elf.fd;
 
     if (object->trouble[0])
-        job_complain(object->job, object->module, object->trouble);
+        resolve_complain(object->job, object->module, object->trouble);
     if (fd >= 0)
-        object_ask(object);
-    object_add_offsets(object);
+        resolve_question_ask(object);
+    resolve_answers_offsets(object);
     elf_fini(&object->elf);
     fd_close(object->index_fd);
     fd_close(fd);
@@ -205,7 +186,7 @@ finish_object(struct object *object)
 
 /* Offline: the BINARY's place in the profile. */
 static void
-find_program(struct job *job)
+find_program(struct resolve_job *job)
 {
     const char *path = job->request->program;
     struct elf_file elf = {0};
@@ -228,38 +209,38 @@ find_program(struct job *job)
                   "is not the program of this profile: no mapping has the "
                   "place and size of its code");
     if (err.text[0])
-        job_complain(job, path, err.text);
+        resolve_complain(job, path, err.text);
     elf_fini(&elf);
 }
 
 /* While the helper answers for one object, the next one's question is made. */
 static void
-resolve_all(struct job *job)
+resolve_all(struct resolve_job *job)
 {
-    size_t count = job_sort_out(job);
-    struct object objects[2];
+    size_t count = resolve_items_sort(job);
+    struct resolve_object objects[2];
     bool ahead;
 
     prepare_object(&objects[0], job, 0, count);
     for (size_t i = 0, done = 0; done < count; i = 1 - i) {
-        struct object *object = &objects[i], *next = &objects[1 - i];
+        struct resolve_object *object = &objects[i], *next = &objects[1 - i];
 
         done += object->count;
-        ahead = object_ask_ahead(object);
+        ahead = resolve_question_ask_ahead(object);
         prepare_object(next, job, done, count);
         if (ahead)
-            object_ask_ahead(next);
+            resolve_question_ask_ahead(next);
         finish_object(object);
     }
 }
 
 static void
-write_note(struct job *job)
+write_note(struct resolve_job *job)
 {
     char note[NOTE_BYTES], clean[NOTE_BYTES];
 
     if (job->cancelled)
-        job_complain(job, "cancelled", "the rest is shown as offsets");
+        resolve_complain(job, "cancelled", "the rest is shown as offsets");
     if (job->more_notes)
         snprintf(note, sizeof(note), "%.180s (and %zu more)", job->note,
                  job->more_notes);
@@ -273,10 +254,10 @@ int
 symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
                    struct names **out, struct error *err)
 {
-    struct job job = {.s = s,
-                      .request = request,
-                      .until = clock_ms() + s->deadline_ms,
-                      .program_fd = -1};
+    struct resolve_job job = {.s = s,
+                              .request = request,
+                              .until = clock_ms() + s->deadline_ms,
+                              .program_fd = -1};
     int rc = -1;
 
     job.names = resolve_kept_find(&job);

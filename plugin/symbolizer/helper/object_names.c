@@ -65,7 +65,7 @@ open_index(struct object_names *object, int fd)
         return;
     if (there)
         error_set(&why, ER_UNKNOWN,
-                  "its symbol index is of no use: it has symbols only, and "
+                  "its symbol index is unusable: it has symbols only, and "
                   "there is %s",
                   there);
     symbol_index_close(object->index);

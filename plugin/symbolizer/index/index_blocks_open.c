@@ -50,7 +50,7 @@ index_blocks_read(const struct index_blocks *blocks, void *data, size_t size,
 static int
 damaged(struct error *err, const char *what)
 {
-    error_set(err, ER_UNKNOWN, "its symbol index is of no use: %s", what);
+    error_set(err, ER_UNKNOWN, "its symbol index is unusable: %s", what);
     return -1;
 }
 

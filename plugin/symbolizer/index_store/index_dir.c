@@ -152,7 +152,7 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
         return fd;
     }
     if (odd)
-        error_set(err, ER_UNKNOWN, "%s/%s is of no use: %s", dir->path, file,
+        error_set(err, ER_UNKNOWN, "%s/%s is unusable: %s", dir->path, file,
                   odd);
     fd_close(fd);
     return -1;

@@ -248,7 +248,7 @@ echo x >"$index"
 chmod 606 "$index"
 unused "mapped.hwindex is passed over: anybody may write to it"
 cp "$dir/symbols/$id.hwindex" "$index"
-unused "is of no use"
+unused "is unusable"
 mapped=$(readelf -n "$dir/mapped" | sed -n 's/.*Build ID: //p')
 mkfifo "$dir/symbols/$mapped.hwindex"
 unused "$mapped.hwindex is passed over: it is not a regular file" \

@@ -253,7 +253,7 @@ for spoil in 'truncate -s -20' 'truncate -s 300' 'truncate -s 0' \
     cp*) cp "$here/libsymbols.so.hwindex" "$here/program.hwindex" ;;
     *) $spoil "$here/program.hwindex" ;;
     esac
-    spoiled "$spoil" "program: its symbol index is of no use"
+    spoiled "$spoil" "program: its symbol index is unusable"
 done
 # Some blocks of it: the helper reads what else knows them.
 beside "$work/indexes"
@@ -322,7 +322,7 @@ check
 for place in . .debug; do
     mkdir -p "$here/$place"
     cp "$work/late.debug" "$here/$place/late.debug"
-    spoiled "a debug file in $place" "its symbol index is of no use: it has \
+    spoiled "a debug file in $place" "its symbol index is unusable: it has \
 symbols only, and there is debug information"
     rm "$here/$place/late.debug"
 done
@@ -338,7 +338,7 @@ printf '%s\n' '#!/bin/sh' 'set -e' 'mount -t tmpfs none /usr/lib/debug' \
 printf '#!/bin/sh\nexec unshare -m sh "%s" "$@"\n' "$work/mount" >"$prof"
 chmod +x "$prof"
 if [ -d /usr/lib/debug ] && "$prof" --version >/dev/null 2>&1; then
-    spoiled "a debug file by build-id" "its symbol index is of no use: it has \
+    spoiled "a debug file by build-id" "its symbol index is unusable: it has \
 symbols only, and there is debug information"
 else
     echo "skipped: a debug file by build-id (no mounts of our own)"

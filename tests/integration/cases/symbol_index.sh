@@ -281,7 +281,7 @@ contains "a name that was stripped" nobody \
 truncate -s -1 "$sym/fuller/exported.hwindex"
 same "and that nobody knows then" 0 \
     "$(answers "$sym/fuller/exported" "$work/addresses" | grep -c nobody || true)"
-contains "it is refused" "its symbol index is of no use" "$(cat "$work/remarks")"
+contains "it is refused" "its symbol index is unusable" "$(cat "$work/remarks")"
 
 # Found by build-id, too.
 "$bin/heapwire-prof" --index --symbols="$sym/indexes" "$sym/exported" \
@@ -321,7 +321,7 @@ for strip in "strip -g" strip; do
     cmp "$work/alone" "$work/with" || fault "$strip: the debug file is hidden"
     check
     grep -q 'main.cc:[0-9]' "$work/with" || fault "$strip: there are no lines"
-    contains "$strip: it is told" "its symbol index is of no use: it has \
+    contains "$strip: it is told" "its symbol index is unusable: it has \
 symbols only, and there is debug information" "$(cat "$work/remarks")"
     index_of "$sym/with/late"
     same "$strip: the index has it now" "0 " "$index_status $index_said"
@@ -353,7 +353,7 @@ for made in before after; do
     check
     ! cmp -s "$work/with" "$work/exported" ||
         fault "made $made: the later symbols are hidden"
-    contains "made $made: it is told" "its symbol index is of no use: it has \
+    contains "made $made: it is told" "its symbol index is unusable: it has \
 symbols only, and there is a debug file with symbols" "$(cat "$work/remarks")"
     index_of "$sym/with/poor"
     contains "made anew" "$only" "$index_said"

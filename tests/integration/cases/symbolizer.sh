@@ -160,7 +160,7 @@ cp "$TMP/five" "$TMP/index/mended"
 cp "$TMP/index/four.hwindex" "$TMP/index/mended.hwindex"
 [ "$(name "$TMP/index/mended" "$plain")" = plain ] || fail "another's index"
 echo "$plain" | "$DRIVER" "$HELPER" "$TMP/index/mended" 2>&1 >/dev/null |
-    grep -q "its symbol index is of no use" || fail "another's index: no note"
+    grep -q "its symbol index is unusable" || fail "another's index: no note"
 python3 - "$TMP" "$DRIVER" "$HELPER" <<'END'
 import random
 import subprocess

@@ -1,5 +1,5 @@
 /*
- * object_indexed.c - what an object's symbol index says of its addresses, read
+ * resolve_indexed.c - what an object's symbol index says of its addresses, read
  * by this process: for one that nobody relies on.
  *
  * Several threads look up a part of the addresses each.  Answers are made of
@@ -54,7 +54,7 @@ struct part {
 };
 
 struct indexed {
-    struct object *object;
+    struct resolve_object *object;
     uint64_t *addresses; /* of what is asked, as the file has them */
     struct part parts[PARTS_MAX];
     uint32_t part_count;
@@ -130,7 +130,7 @@ keep(const struct indexed *all, const char *text, uint32_t number)
 
 /* NULL: it is of no use, about which the helper has its say. */
 static struct symbol_index *
-open_index(const struct object *object)
+open_index(const struct resolve_object *object)
 {
     struct error unsaid;
 
@@ -276,14 +276,14 @@ take(struct indexed *all, struct part *part, uint32_t i,
         if (!answer.symbol)
             return -1;
     }
-    return object_add_answer(all->object, &answer) ? 1 : -1;
+    return resolve_answers_add(all->object, &answer) ? 1 : -1;
 }
 
 /* What is not known stays asked. */
 static void
 answer_all(struct indexed *all, struct addr2line_names *names)
 {
-    struct object *object = all->object;
+    struct resolve_object *object = all->object;
     uint64_t *asked = object->asked, address;
     size_t *first = object->asked_first, left = 0, at = 0;
     size_t count = object->asked_count;
@@ -328,7 +328,7 @@ fini(struct indexed *all)
 }
 
 void
-object_take_indexed(struct object *object)
+resolve_indexed(struct resolve_object *object)
 {
     struct indexed all = {.object = object};
     struct addr2line_names *names = NULL;

@@ -1,9 +1,8 @@
 /*
- * object_answers.c - what the cache or the helper knows of an object's
- * addresses becomes names.  See resolve_job.h.
+ * resolve_answers.c - turns answers of the cache or the helper into names.  See
+ * resolve_job.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clean_text.h"
@@ -15,25 +14,15 @@
 
 enum { TEXTS_FIRST = 1024 };
 
-/* The first complaint is told, the others are counted. */
-void
-job_complain(struct job *job, const char *what, const char *why)
-{
-    if (job->note[0])
-        job->more_notes++;
-    else
-        snprintf(job->note, sizeof(job->note), "%.90s: %s", what, why);
-}
-
 static void
-count_named(const struct job *job)
+count_named(const struct resolve_job *job)
 {
     if (job->request->named)
         __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
 }
 
 static void
-add(struct job *job, uint64_t address, const struct frame *frames,
+add(struct resolve_job *job, uint64_t address, const struct frame *frames,
     uint32_t count, bool in_allocator)
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
@@ -42,8 +31,8 @@ add(struct job *job, uint64_t address, const struct frame *frames,
 }
 
 void
-job_add_plain(struct job *job, uint64_t address, const char *module,
-              uint64_t offset, bool in_allocator)
+resolve_answers_plain(struct resolve_job *job, uint64_t address,
+                      const char *module, uint64_t offset, bool in_allocator)
 {
     char text[MODULE_MAX + 24];
     struct frame frame = {text, "", 0};
@@ -53,22 +42,13 @@ job_add_plain(struct job *job, uint64_t address, const char *module,
     add(job, address, &frame, 1, in_allocator);
 }
 
-void
-job_set_module(char *module, const char *path)
-{
-    struct span text = {mapping_basename(path), 0};
-
-    text.size = strnlen(text.data, MODULE_MAX - 1);
-    clean_text(text, module);
-}
-
-/* A cached name that starts with '+' is an offset: its module may be called
- * otherwise in the next process. */
+/* A cached name that starts with '+' is an offset: in the next process the
+ * module may have another name. */
 static void
-add_known(struct object *object, const struct item *item,
+add_known(struct resolve_object *object, const struct resolve_item *item,
           const struct location *known)
 {
-    struct job *job = object->job;
+    struct resolve_job *job = object->job;
     char text[MODULE_MAX + 24];
     struct frame frame = known->frames[0];
     const struct frame *frames = known->frames;
@@ -85,11 +65,10 @@ add_known(struct object *object, const struct item *item,
         job->no_memory = true;
 }
 
-/* helper_question.text */
 bool
-object_take_text(void *arg, struct span text)
+resolve_answers_take_text(void *arg, struct span text)
 {
-    struct job *job = ((struct object *)arg)->job;
+    struct resolve_job *job = ((struct resolve_object *)arg)->job;
     uint32_t room = job->text_room ? job->text_room * 2 : TEXTS_FIRST;
     char clean[WIRE_NAME_MAX + 1];
     const char **grown;
@@ -112,9 +91,9 @@ object_take_text(void *arg, struct span text)
     return true;
 }
 
-/* NULL: there is none such. */
+/* NULL: the number is invalid. */
 static const char *
-text_of(const struct job *job, uint32_t number)
+text_of(const struct resolve_job *job, uint32_t number)
 {
     if (number == 0)
         return "";
@@ -122,17 +101,17 @@ text_of(const struct job *job, uint32_t number)
 }
 
 static const char *
-text_kept(struct job *job, const char *text)
+text_kept(struct resolve_job *job, const char *text)
 {
     return names_text(job->names, (struct span){text, strlen(text)});
 }
 
-/* The answer's place in this process; its texts are names' own. */
+/* Sets the answer's address and module in this process. */
 static bool
-add_answer(struct object *object, struct item *item,
+add_answer(struct resolve_object *object, struct resolve_item *item,
            const struct location *answer)
 {
-    struct job *job = object->job;
+    struct resolve_job *job = object->job;
     struct location location = *answer;
     struct frame frame = answer->frames[0];
     char text[MODULE_MAX + 24];
@@ -157,14 +136,14 @@ add_answer(struct object *object, struct item *item,
     return !job->no_memory;
 }
 
-/* A location of the cache, which does not change meanwhile. */
 void
-object_add_cached(struct object *object, const struct item *item,
-                  const struct location *known)
+resolve_answers_cached(struct resolve_object *object,
+                       const struct resolve_item *item,
+                       const struct location *known)
 {
-    struct job *job = object->job;
+    struct resolve_job *job = object->job;
 
-    if (known->frames[0].function[0] == '+') { /* its module has to be said */
+    if (known->frames[0].function[0] == '+') { /* needs its module */
         add_known(object, item, known);
         return;
     }
@@ -175,13 +154,14 @@ object_add_cached(struct object *object, const struct item *item,
 }
 
 bool
-object_add_answer(struct object *object, const struct location *answer)
+resolve_answers_add(struct resolve_object *object,
+                    const struct location *answer)
 {
-    struct job *job = object->job;
+    struct resolve_job *job = object->job;
     struct location named = *answer;
     struct frame frame = answer->frames[0];
-    struct item *item = object->items + object->asked_first[0];
-    struct item *end = object->items + object->count;
+    struct resolve_item *item = object->items + object->asked_first[0];
+    struct resolve_item *end = object->items + object->count;
     char start[24];
 
     if (frame.function[0] == '\0') {
@@ -204,12 +184,11 @@ object_add_answer(struct object *object, const struct location *answer)
     return true;
 }
 
-/* helper_question.answer: the next offset's. */
 bool
-object_take_answer(void *arg, const struct wire_reply *reply)
+resolve_answers_take(void *arg, const struct wire_reply *reply)
 {
-    struct object *object = arg;
-    const struct job *job = object->job;
+    struct resolve_object *object = arg;
+    const struct resolve_job *job = object->job;
     struct frame frames[NAMES_INLINE_MAX];
     struct location answer = {.frames = frames,
                               .frame_count = reply->frame_count,
@@ -226,14 +205,13 @@ object_take_answer(void *arg, const struct wire_reply *reply)
     }
     if (reply->symbol && !(answer.symbol = text_of(job, reply->symbol)))
         return false;
-    return object_add_answer(object, &answer);
+    return resolve_answers_add(object, &answer);
 }
 
-/* helper_question.refused */
 void
-object_take_refusal(void *arg, struct span why)
+resolve_answers_take_refusal(void *arg, struct span why)
 {
-    struct object *object = arg;
+    struct resolve_object *object = arg;
 
     if (why.size > sizeof(object->refused) - 1)
         why.size = sizeof(object->refused) - 1;
@@ -242,12 +220,11 @@ object_take_refusal(void *arg, struct span why)
         snprintf(object->refused, sizeof(object->refused), "it is damaged");
 }
 
-/* Where everything lies, and a name for whatever is still without one. */
 void
-object_add_offsets(struct object *object)
+resolve_answers_offsets(struct resolve_object *object)
 {
-    const struct item *items = object->items;
-    struct job *job = object->job;
+    const struct resolve_item *items = object->items;
+    struct resolve_job *job = object->job;
     uint64_t address;
 
     for (size_t i = 0; i < object->count; i++) {
@@ -256,8 +233,8 @@ object_add_offsets(struct object *object)
         if (!elf_address_of(&object->elf, items[i].offset, &address))
             address = items[i].offset;
         if (!names_find(job->names, items[i].address))
-            job_add_plain(job, items[i].address, object->module, address,
-                          object->in_allocator);
+            resolve_answers_plain(job, items[i].address, object->module,
+                                  address, object->in_allocator);
         if (names_set_module(job->names, items[i].address, object->module,
                              address) != 0)
             job->no_memory = true;

@@ -1,5 +1,5 @@
 /*
- * test_object_indexed.c - names of an index that is read here are those that
+ * test_resolve_indexed.c - names of an index that is read here are those that
  * the helper reads from it, whatever is in it, on however many cores.
  */
 #include <string.h>
@@ -232,7 +232,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("object_indexed");
+    Suite *suite = suite_create("resolve_indexed");
     TCase *names = tcase_create("names");
 
     tcase_add_checked_fixture(names, set_up, tear_down);

@@ -1,6 +1,6 @@
 /*
- * object_question.c - asks for the names of an object's addresses that the
- * cache does not know: with its index, its DWARF, its symbols.  See
+ * resolve_question.c - asks the helper about the addresses that the cache does
+ * not know: with the object's index, then its DWARF, then its symbols.  See
  * resolve_job.h.
  */
 #include <stdio.h>
@@ -10,15 +10,14 @@
 #include "errors.h"
 #include "files.h"
 #include "helper.h"
-#include "index_files.h"
 #include "names.h"
 #include "resolve_job.h"
 #include "symbolizer_wire.h"
 
-/* Each question may take half of the time that is left, so that one object
- * which needs for ever does not cost the others their names. */
+/* Each question may take half of the time left, so that one endless object does
+ * not cost the others their names. */
 static struct helper_question
-question_of(struct object *object, bool symbols_only)
+question_of(struct resolve_object *object, bool symbols_only)
 {
     uint64_t now = clock_ms();
     uint64_t left = object->job->until > now ? object->job->until - now : 0;
@@ -32,15 +31,15 @@ question_of(struct object *object, bool symbols_only)
         .deadline_ms = (uint32_t)(left / 2),
         .symbols_only = symbols_only,
         .no_lines = object->job->s->no_lines,
-        .text = object_take_text,
-        .answer = object_take_answer,
-        .refused = object_take_refusal,
+        .text = resolve_answers_take_text,
+        .answer = resolve_answers_take,
+        .refused = resolve_answers_take_refusal,
         .arg = object,
     };
 }
 
 static enum helper_result
-ask(struct object *object, bool symbols_only, struct error *err)
+ask(struct resolve_object *object, bool symbols_only, struct error *err)
 {
     const struct helper_question question = question_of(object, symbols_only);
 
@@ -48,28 +47,9 @@ ask(struct object *object, bool symbols_only, struct error *err)
     return helper_ask(object->job->s->helper, &question, err);
 }
 
-/* Ours before the one beside it, which may be anything: who reads it looks at
- * its build-id. */
-void
-object_open_index(struct object *object)
-{
-    const struct symbolizer_indexes *indexes = &object->job->s->indexes;
-    struct error ours = {0}, beside = {0};
-
-    if (object->index_fd >= 0)
-        return;
-    if (indexes->open)
-        object->index_fd = indexes->open(indexes->arg, &object->elf, &ours);
-    if (object->index_fd < 0)
-        object->index_fd =
-            index_file_open(&object->elf, NULL, object->path, &beside);
-    snprintf(object->passed_over, sizeof(object->passed_over), "%.*s",
-             CACHE_WHY_MAX - 1, ours.text[0] ? ours.text : beside.text);
-}
-
-/* Why the object goes without an index that is there; NULL: it does not. */
+/* Why an existing index is not used; NULL: it is used, or there is none. */
 static const char *
-unused_index(const struct object *object)
+unused_index(const struct resolve_object *object)
 {
     if (object->refused[0])
         return object->refused;
@@ -77,9 +57,9 @@ unused_index(const struct object *object)
                                                           : NULL;
 }
 
-/* For who keeps indexes. */
+/* Reports to the keeper of indexes. */
 static void
-tell_asked(const struct object *object, uint64_t began, bool indexed)
+report_asked(const struct resolve_object *object, uint64_t began, bool indexed)
 {
     const struct symbolizer_indexes *indexes = &object->job->s->indexes;
     struct symbolizer_asked asked = {.elf = &object->elf,
@@ -93,9 +73,9 @@ tell_asked(const struct object *object, uint64_t began, bool indexed)
         indexes->asked(indexes->arg, &asked);
 }
 
-/* For the times when all names come from the cache. */
+/* Repeated later, when all names come from the cache. */
 static void
-set_remark(struct object *object, const char *complaint, bool indexed)
+set_remark(struct resolve_object *object, const char *complaint, bool indexed)
 {
     char remark[CACHE_WHY_MAX];
 
@@ -105,33 +85,33 @@ set_remark(struct object *object, const char *complaint, bool indexed)
 }
 
 static void
-drop_index(struct object *object)
+drop_index(struct resolve_object *object)
 {
     fd_close(object->index_fd);
     object->index_fd = -1;
 }
 
 static bool
-has_failed(const struct object *object, enum helper_result result)
+has_failed(const struct resolve_object *object, enum helper_result result)
 {
     return (result == HELPER_FAILED || result == HELPER_LATE) &&
            object->asked_count > 0;
 }
 
-/* With an index, then with DWARF, then without. */
+/* With the index, then with DWARF, then with symbols only. */
 static enum helper_result
-ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
-            struct error *err)
+ask_in_turn(struct resolve_object *object, bool degraded,
+            char why[CACHE_WHY_MAX], struct error *err)
 {
     enum helper_result result = ask(object, degraded, err);
 
-    /* One that was in use when the helper failed may be why; but not why it
-     * took long. */
+    /* An index in use may be why the helper failed, but not why it took long.
+     */
     if (has_failed(object, result) && object->index_fd >= 0 &&
         !object->refused[0]) {
         if (result == HELPER_FAILED)
             snprintf(object->refused, sizeof(object->refused),
-                     "its symbol index is of no use: %.*s", CACHE_WHY_MAX - 64,
+                     "its symbol index is unusable: %.*s", CACHE_WHY_MAX - 64,
                      err->text);
         drop_index(object);
         result = ask(object, degraded, err);
@@ -149,10 +129,9 @@ ask_in_turn(struct object *object, bool degraded, char why[CACHE_WHY_MAX],
     return result;
 }
 
-/* Once of an object: of its names, if there is anything to be said, and of its
- * index. */
+/* One complaint per object: about its names, and about its index. */
 static void
-complain(const struct object *object, const char *names)
+complain(const struct resolve_object *object, const char *names)
 {
     const char *index =
         object->refused[0] ? object->refused : object->passed_over;
@@ -161,20 +140,20 @@ complain(const struct object *object, const char *names)
     snprintf(text, sizeof(text), "%.*s%s%s", CACHE_WHY_MAX, names,
              *names && *index ? "; " : "", index);
     if (*text)
-        job_complain(object->job, object->module, text);
+        resolve_complain(object->job, object->module, text);
 }
 
 static bool
-is_asked(const struct object *object)
+is_asked(const struct resolve_object *object)
 {
     return object->elf.fd >= 0 && object->asked_count > 0 &&
            !object->job->cancelled;
 }
 
 bool
-object_ask_ahead(struct object *object)
+resolve_question_ask_ahead(struct resolve_object *object)
 {
-    const struct job *job = object->job;
+    const struct resolve_job *job = object->job;
     struct helper_question question;
 
     if (!is_asked(object))
@@ -184,10 +163,9 @@ object_ask_ahead(struct object *object)
     return helper_ask_ahead(job->s->helper, &question);
 }
 
-/* An object whose DWARF failed lately is not tried with it again for a
- * while. */
+/* An object whose DWARF failed recently is asked without it for a while. */
 void
-object_ask(struct object *object)
+resolve_question_ask(struct resolve_object *object)
 {
     struct symbol_cache *cache = object->job->s->cache;
     const char *degraded = symbol_cache_degraded(cache, &object->key);
@@ -199,14 +177,14 @@ object_ask(struct object *object)
 
     snprintf(remark, sizeof(remark), "%s",
              symbol_cache_remark(cache, &object->key));
-    if (degraded) /* the cache may be emptied on the way */
+    if (degraded) /* the cache may be emptied meanwhile */
         snprintf(why, sizeof(why), "%s", degraded);
     if (is_asked(object)) {
         result = ask_in_turn(object, degraded != NULL, why, &err);
         indexed = object->index_fd >= 0 && !object->refused[0];
         if (result == HELPER_DONE || result == HELPER_FAILED ||
             result == HELPER_LATE)
-            tell_asked(object, began, indexed);
+            report_asked(object, began, indexed);
         if (result == HELPER_DONE && err.text[0] && object->asked_count == 0)
             set_remark(object, err.text, indexed);
     }
@@ -222,21 +200,20 @@ object_ask(struct object *object)
         complain(object, remark);
 }
 
-/* Takes from the cache what is there, and lists the rest. */
 void
-object_look_up(struct object *object)
+resolve_question_look_up(struct resolve_object *object)
 {
-    struct job *job = object->job;
+    struct resolve_job *job = object->job;
     const struct location *known;
     size_t count = 0;
 
-    names_forget_other(job->names); /* the cache may be another by now */
+    names_forget_other(job->names); /* the cache may have been emptied */
     for (size_t i = 0; i < object->count; i++) {
-        const struct item *item = &object->items[i];
+        const struct resolve_item *item = &object->items[i];
 
         known = symbol_cache_find(job->s->cache, &object->key, item->offset);
         if (known) {
-            object_add_cached(object, item, known);
+            resolve_answers_cached(object, item, known);
         } else if (count == 0 || object->asked[count - 1] != item->offset) {
             object->asked[count] = item->offset;
             object->asked_first[count++] = i;

@@ -1,5 +1,5 @@
 /*
- * test_object_indexed_faults.c - what an index that is read here costs when it
+ * test_resolve_indexed_faults.c - what an index that is read here costs when it
  * is damaged, when memory runs out, and when it takes too long: names, and no
  * wrong ones.
  */
@@ -199,7 +199,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("object_indexed_faults");
+    Suite *suite = suite_create("resolve_indexed_faults");
     TCase *faults = tcase_create("faults");
 
     tcase_add_checked_fixture(faults, set_up, tear_down);
