@@ -82,12 +82,12 @@ DIFFERS = (
 
 
 def functions():
-    """Of name, the arguments: all that the tables of sql/ have."""
+    """Of name, the arguments: all that the tables of sql/functions/ have."""
     row = re.compile(r'^    \{"(\w+)",\s*(\d+),\s*(\w+),\s*(?:call|step)_',
                      re.M)
     builtin = re.compile(r'^    \{"(\w+)",\s*RETURNS_', re.M)
     found = {}
-    for path in glob.glob("sql/select_*.c"):
+    for path in glob.glob("sql/functions/*.c"):
         with open(path, encoding="utf-8") as f:
             text = f.read()
         found.update((name, (1, 2)) for name in builtin.findall(text))

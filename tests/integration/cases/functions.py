@@ -1,6 +1,6 @@
 """What a session may reach through functions: nothing but their answers.
 
-The functions are those of the tables in sql/select_*.c: a new one is tried as
+The functions are those of the tables in sql/functions/: a new one is tried as
 soon as it has its row.  Arguments name single tests.
 """
 import glob
@@ -54,7 +54,7 @@ def functions():
     """Of name, how many arguments to try."""
     row = re.compile(r'^    \{"(\w+)",\s*(\d+),\s*(\w+),', re.M)
     found = dict(SQLITES, **GONE)
-    for path in glob.glob("sql/select_*.c"):
+    for path in glob.glob("sql/functions/*.c"):
         with open(path, encoding="utf-8") as f:
             for name, least, most in row.findall(f.read()):
                 most = int(most) if most.isdigit() else max(2, int(least))

@@ -326,7 +326,7 @@ def inspector(path):
 def tables_in_comments():
     """(database, table) to [(column, type, nullable)] of the sources."""
     found = {}
-    for path in glob.glob("sql/*.c"):
+    for path in glob.glob("sql/**/*.c", recursive=True):
         with open(path, encoding="utf-8") as source:
             comment = source.read().partition("*/")[0]
         lines = [re.sub(r"--.*", "", line.lstrip(" *"))
