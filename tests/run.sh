@@ -1,28 +1,35 @@
 #!/bin/sh
-# run.sh - every test, from packages to verdict, on a fresh Debian 12.
+# run.sh - the tests.
 #
-# sh tests/run.sh         the core set, as CI runs it
-# sh tests/run.sh --all   also the long ones
+# sh tests/run.sh          the core set, as CI runs it: from packages to verdict
+#                          on a fresh Debian 12
+# sh tests/run.sh --all    also the long ones
+# sh tests/run.sh quick    build, unit tests and three cases
+# sh tests/run.sh NAME...  the unit suite tests/unit/.../test_NAME.c, the fuzz
+#                          target fuzz_NAME.c and the case
+#                          tests/integration/cases/NAME.*: each that there is
 #
-# Prints a line per part and, last, how many passed and failed.
+# quick and NAMEs run in the build BUILD (build/release), which is brought up to
+# date first.  A NAME may be the path of its file, and then means that alone.
+#
+# Prints a line per part and, last, how many passed and failed.  Each part runs
+# once: what fails has failed.  Exit status: 0 all passed, 1 some failed, 64
+# usage.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export PYTHONPATH="$PWD/tests/integration/lib"
 python=${PYTHON:-/usr/bin/python3} # Debian's: it has Debian's modules
-
-all=no
-case "${1:-}" in
-'') ;;
---all) all=yes ;;
-*)
-    echo "usage: sh tests/run.sh [--all]" >&2
-    exit 64
-    ;;
-esac
+cases=tests/integration/cases
+export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM # the other lane ends when it finds no directory
+
+usage() {
+    sed -n '/^# sh tests/,/^#$/s/^#\( \|$\)//p' tests/run.sh >&2
+    exit 64
+}
 
 # important LOG: the lines that name a fault, wherever they are, and the end.
 important() {
@@ -42,7 +49,6 @@ part() {
     verdict=ok
     if "$@" >"$log" 2>&1 </dev/null; then
         : >"$logs/$name.passed"
-        grep -A 20 '^again, alone:' "$log" | sed 's/^/    /'
         skipped=$(grep -m 1 '^skipped:' "$log")
         [ -z "$skipped" ] || verdict="ok, but $skipped:"
     else
@@ -60,42 +66,11 @@ count() {
     find "$logs" -name "*.$1" | wc -l
 }
 
-# side_by_side SECONDS SCRIPT...: three at a time, for most of them wait.
-side_by_side() {
-    lane "$@" &
-    second=$!
-    lane "$@" &
-    third=$!
-    lane "$@"
-    wait "$second" "$third"
-    shift
-    for script; do # of a lane that was killed
-        name=$(name_of "$script")
-        [ -e "$logs/$name.passed" ] || [ -e "$logs/$name.failed" ] ||
-            ! [ -e "$script" ] || : >"$logs/$name.failed"
-    done
-}
-
-# again_alone SECONDS: scripts side by side take each other's processor, and
-# some test what happens in time.  A few that failed so count by how they do
-# alone; both is told.
-again_alone() {
-    [ "$(count failed)" -le 3 ] || return 0
-    for failed in "$logs"/*.failed; do
-        for script in tests/integration/cases/"$(basename "$failed" .failed)".*; do
-            [ -e "$script" ] || continue
-            rm "$failed"
-            echo "again, alone:"
-            run_case "$1" "$script"
-        done
-    done
-}
-
 name_of() {
     basename "${1%.*}"
 }
 
-# run_case SECONDS CASE
+# run_case SECONDS FILE
 run_case() {
     case $2 in
     *.py) part "$(name_of "$2")" timeout "$1" "$python" "$2" ;;
@@ -107,15 +82,31 @@ run_case() {
 lane() {
     seconds=$1
     shift
-    for script; do
-        [ -e "$script" ] || continue
-        mkdir "$logs/$(name_of "$script")" 2>/dev/null || continue
-        run_case "$seconds" "$script"
+    for file; do
+        [ -e "$file" ] || continue
+        mkdir "$logs/$(name_of "$file")" 2>/dev/null || continue
+        run_case "$seconds" "$file"
+    done
+}
+
+# side_by_side SECONDS FILE...: three at a time, for most of them wait.
+side_by_side() {
+    lane "$@" &
+    second=$!
+    lane "$@" &
+    third=$!
+    lane "$@"
+    wait "$second" "$third"
+    shift
+    for file; do # of a lane that was killed
+        name=$(name_of "$file")
+        [ -e "$logs/$name.passed" ] || [ -e "$logs/$name.failed" ] ||
+            ! [ -e "$file" ] || : >"$logs/$name.failed"
     done
 }
 
 build() {
-    cmake --preset "$1" && cmake --build --preset "$1"
+    cmake --preset "$1" && cmake --build --preset "$@"
 }
 
 format() {
@@ -133,26 +124,127 @@ tidy() {
             --extra-arg=-Xclang --extra-arg=max-nodes=$states
 }
 
-# units PRESET: three suites at a time, for one of them waits most of its time,
-# take each other's processor, too.  A few that failed are tried once alone, and
-# both is told; what a sanitizer found stays found.
+# units PRESET: three suites at a time, for some of them wait.
 units() {
-    found=$logs/$1.units
-    ctest --preset "$1" -j 3 --no-tests=error >"$found" 2>&1
-    rc=$?
-    cat "$found"
-    [ "$rc" -ne 0 ] || return 0
-    ! grep -qE 'Sanitizer|runtime error:' "$found" || return "$rc"
-    [ "$(wc -l <"build/$1/Testing/Temporary/LastTestsFailed.log")" -le 3 ] ||
-        return "$rc"
-    echo "again, alone:"
-    ctest --preset "$1" --rerun-failed
+    ctest --preset "$1" -j 3 --no-tests=error
 }
 
 # No folder may include a header from a floor above it.
 floors() {
     sh tests/floors.sh
 }
+
+verdict() {
+    failures=$(find "$logs" -name '*.failed' |
+        sed 's,.*/\(.*\)\.failed$,\1,' | sort)
+    # shellcheck disable=SC2086
+    [ -z "$failures" ] || echo failed: $failures
+    echo "$(count passed) passed, $(count failed) failed"
+    [ -z "$failures" ]
+    exit
+}
+
+# ---- some of them, for whoever works on them ----
+
+# Whatever can be named, one a line: file names.
+all_files() {
+    find tests/unit -name 'test_*.c'
+    find tests/fuzz -name 'fuzz_*.c'
+    find "$cases" -name '*.sh' -o -name '*.py'
+}
+
+# files_of NAME: those it stands for.
+files_of() {
+    all_files | grep -xF "$1" && return
+    all_files | grep -E "/((test|fuzz)_)?$1\.(c|sh|py)\$"
+}
+
+# near NAME: what it may have been meant to be.
+near() {
+    all_files | sed -E 's,.*/((test|fuzz)_)?,,; s,\.[a-z]+$,,' | sort -u |
+        "$python" -c 'import difflib, sys
+name, names = sys.argv[1], sys.stdin.read().split()
+near = difflib.get_close_matches(name, names, 6, 0.6)
+near += [n for n in names if (name in n or n in name) and n not in near]
+print(", ".join(near[:12]) or "nothing")' "$1"
+}
+
+# The ctest names of the suites among files, and the cases.
+suites_in() {
+    for file; do
+        case $file in
+        tests/unit/*) name_of "$file" | sed 's/^test_/unit_/' ;;
+        tests/fuzz/*) name_of "$file" ;;
+        esac
+    done
+}
+cases_in() {
+    for file; do
+        case $file in "$cases"/*) echo "$file" ;; esac
+    done
+}
+
+# these FILE...: in the one build; nothing runs where it fails.
+these() {
+    BUILD=${BUILD:-build/release}
+    export BUILD
+    preset=$(basename "$BUILD")
+    suites=$(suites_in "$@")
+    files=$(cases_in "$@")
+    targets=
+    # A case may need any program.
+    [ -n "$files" ] || [ -z "$suites" ] ||
+        targets="--target $(echo "$suites" | sed 's/^unit_/test_/')"
+    # shellcheck disable=SC2086
+    part build build "$preset" $targets
+    [ "$(count failed)" = 0 ] || verdict
+    for suite in $suites; do
+        part "$suite" ctest --preset "$preset" -R "^$suite\$" --no-tests=error
+    done
+    # shellcheck disable=SC2086
+    lane 1800 $files
+    verdict
+}
+
+# The agent alone in a database, a node as people ask it, and five nodes.
+quick() {
+    BUILD=${BUILD:-build/release}
+    export BUILD
+    preset=$(basename "$BUILD")
+    part build build "$preset"
+    [ "$(count failed)" = 0 ] || verdict
+    part units units "$preset"
+    side_by_side 600 $cases/agent_redis.sh $cases/sql.sh $cases/cluster.py
+    verdict
+}
+
+all=no
+case "${1:-}" in
+'') ;;
+--all)
+    all=yes
+    [ $# = 1 ] || usage
+    ;;
+quick)
+    [ $# = 1 ] || usage
+    quick
+    ;;
+-*) usage ;;
+*)
+    chosen=
+    for wanted; do
+        found=$(files_of "$wanted") || {
+            echo "run.sh: there is no test $wanted; near it: $(near "$wanted")" >&2
+            exit 64
+        }
+        chosen="$chosen $found"
+    done
+    # shellcheck disable=SC2086
+    these $chosen
+    ;;
+esac
+
+# ---- all of them ----
 
 part packages sh docker/install.sh
 for preset in release clang asan tsan; do
@@ -161,7 +253,6 @@ done
 part format format
 part floors floors
 part tidy tidy
-export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
 [ "$all" = no ] || export HEAPWIRE_TEST_ALL=1
 for preset in release asan tsan; do
     part "unit-$preset" units "$preset"
@@ -170,7 +261,7 @@ done
 
 for preset in asan tsan; do
     part "storm-$preset" env BUILD="build/$preset" \
-        timeout 600 "$python" tests/integration/cases/storm.py
+        timeout 600 "$python" $cases/storm.py
 done
 
 part grammar-asan env BUILD=build/asan timeout 400 "$python" \
@@ -178,21 +269,17 @@ part grammar-asan env BUILD=build/asan timeout 400 "$python" \
 
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000 ROUNDS=1000
-lane 600 tests/integration/cases/readme.sh # it builds and installs
+# By themselves: readme.sh builds and installs; the others test what happens in
+# time, or measure, and others would take the processors from them.
+# shellcheck disable=SC2046
+lane 600 $(printf "$cases/%s.*\n" readme ALONE)
 # The longest ones first, so that none of them is left over for the end.
 long="prof_indexed addresses evidence tls evidence_container etcd protocol links
     prepared jeprof drills_etcd drills_partition drills_misfits peers accounts
     control symbol_index linkages"
 # shellcheck disable=SC2046,SC2086
-side_by_side 600 $(printf 'tests/integration/cases/%s.*\n' $long) \
-    tests/integration/cases/*.*
-again_alone 600
+side_by_side 600 $(printf "$cases/%s.*\n" $long) $cases/*.*
 if [ "$all" = yes ]; then
-    lane 1800 tests/integration/cases/slow/*.* # some of them measure
+    lane 1800 $cases/slow/*.* # some of them measure
 fi
-
-failures=$(find "$logs" -name '*.failed' | sed 's,.*/\(.*\)\.failed$,\1,' | sort)
-# shellcheck disable=SC2086
-[ -z "$failures" ] || echo failed: $failures
-echo "$(count passed) passed, $(count failed) failed"
-[ -z "$failures" ]
+verdict
