@@ -97,6 +97,8 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
         return 0;
     if (use == INDEX_USE_FUNCTION && s->short_names)
         text = shorten(part, text);
+    if (part->scratch.failed)
+        return -1;
     if (texts_add(names_texts(part->names), text.data, text.size, number) != 0)
         return -1;
     *number = *number << PART_BITS | (uint32_t)(part - part->all->parts);
