@@ -3,45 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "errors.h"
 #include "memory.h"
-
-int
-privileges_parse(const char *text, uint32_t *out, struct error *err)
-{
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } names[] = {{"status", PRIVILEGE_STATUS},   {"profile", PRIVILEGE_PROFILE},
-                 {"control", PRIVILEGE_CONTROL}, {"cluster", PRIVILEGE_CLUSTER},
-                 {"admin", PRIVILEGE_ADMIN},     {"all", PRIVILEGE_ALL}};
-    uint32_t bits = 0;
-
-    while (*text) {
-        size_t size = strcspn(text, ", "), i;
-
-        for (i = 0; i < 6; i++)
-            if (strlen(names[i].name) == size &&
-                strncmp(text, names[i].name, size) == 0)
-                break;
-        if (i == 6) {
-            error_set(err, ER_WRONG_VALUE, "unknown privilege '%.*s'",
-                      (int)size, text);
-            return -1;
-        }
-        bits |= names[i].bit;
-        text += size;
-        text += strspn(text, ", ");
-    }
-    if (!bits) {
-        error_set(err, ER_WRONG_VALUE, "no privilege is named");
-        return -1;
-    }
-    *out = bits;
-    return 0;
-}
 
 struct sql_session *
 sql_session_new(const struct sql_node *node, const struct sql_identity *who,
