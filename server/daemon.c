@@ -36,6 +36,7 @@
 #include "memory.h"
 #include "oom_score.h"
 #include "server.h"
+#include "sql.h"
 #include "state_dir.h"
 #include "state_dir_user.h"
 #include "store.h"
@@ -536,6 +537,7 @@ daemon_run(const struct arguments *arguments)
     supervised_init(&d->supervised);
     oom_score_raise();
     workers_prepare();
+    sql_start();
     d->keeper = keeper_start(arguments->argv, &err);
     if (d->keeper && keeper_load(d->keeper, "", &d->config, &faults) != 0) {
         daemon_say_faults(&faults);

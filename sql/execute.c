@@ -1,20 +1,28 @@
 /* execute.c - sql_open: parse, check, open; and the smallest statements. */
-#include "execute.h"
+#include "sql.h"
 
 #include <string.h>
 
+#include "admin.h"
 #include "arena.h"
 #include "catalog.h"
+#include "commands.h"
 #include "errors.h"
+#include "opening.h"
 #include "privileges.h"
+#include "select_cursor.h"
 #include "select_plan.h"
 #include "select_query.h"
 #include "sql_cursor.h"
+#include "sql_prepared.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 
-/* Columns of names and labels, each at most REWRITE_LABEL_MAX bytes or so. */
-enum { DESCRIPTION_BYTES_MAX = 1024 * 1024 };
+enum {
+    /* Columns of names and labels, each REWRITE_LABEL_MAX bytes or less. */
+    DESCRIPTION_BYTES_MAX = 1024 * 1024,
+    STATEMENT_BYTES_MAX = 24 * 1024 * 1024 /* of its arena */
+};
 
 static struct cursor *
 use_open(struct opening *o, struct error *err)
@@ -127,12 +135,6 @@ static const struct {
     [STATEMENT_DEALLOCATE] = {0, deallocate_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
-
-const struct value *
-opening_parameters(const struct opening *opening)
-{
-    return opening->parameters ? opening->parameters->values : NULL;
-}
 
 /* Another node's session runs what is forwarded, and that alone: whoever broke
  * into a node has no more there than its callers have. */

@@ -9,6 +9,8 @@
 
 #include "sql.h"
 
+struct opening;
+
 enum {
     SQL_PREPARED_MAX = 32,                    /* of one session */
     SQL_PREPARED_TEXT_MAX = 64 * 1024,        /* bytes */
@@ -21,6 +23,9 @@ struct sql_prepared {
     size_t size;
     char text[];
 };
+
+struct cursor *prepare_open(struct opening *opening, struct error *err);
+struct cursor *deallocate_open(struct opening *opening, struct error *err);
 
 void sql_prepared_free(struct sql_prepared *list);
 

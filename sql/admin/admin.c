@@ -9,7 +9,7 @@
 #include "admin.h"
 #include "arena.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "memory.h"
 #include "peers.h"
 #include "privileges.h"

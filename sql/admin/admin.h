@@ -17,6 +17,7 @@
 
 struct arena;
 struct error;
+struct opening;
 struct peer_fanout;
 struct script;
 struct sql_cursor;
@@ -31,6 +32,11 @@ enum {
     ADMIN_SLOW_PARALLEL = 2, /* nodes at a time, unless told */
     ADMIN_TAKES = 64         /* blocks and ends in one step */
 };
+
+/* ADMIN EXECUTE. */
+struct cursor *admin_open(struct opening *opening, struct error *err);
+/* ADMIN FORWARD: for another node's session. */
+struct cursor *forward_open(struct opening *opening, struct error *err);
 
 struct admin_task {
     struct sql_session *session; /* outlives the cursor */

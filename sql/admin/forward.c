@@ -7,12 +7,14 @@
  */
 #include <string.h>
 
+#include "admin.h"
 #include "arena.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "memory.h"
 #include "peers.h"
 #include "privileges.h"
+#include "select_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 

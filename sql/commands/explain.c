@@ -2,11 +2,13 @@
  * explain.c - EXPLAIN SELECT: the tables in the order in which they are read,
  * as SQLite tells it, in MySQL's columns, or as one text of JSON or of lines.
  */
+#include "commands.h"
+
 #include <string.h>
 
-#include "catalog_tables.h"
+#include "catalog.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "rowset.h"
 #include "schema_types.h"
 #include "select_query.h"
@@ -29,7 +31,7 @@ static const struct catalog_column columns[] = {
     {"filtered", &type_percent}, {"Extra", &type_256},
 };
 
-const struct catalog_table table_show_explain = {
+static const struct catalog_table plan_table = {
     CATALOG_HIDDEN,           "explain", "",
     CATALOG_COLUMNS(columns), 0,         catalog_nothing};
 
@@ -37,7 +39,7 @@ static const struct catalog_column text_columns[] = {
     {"EXPLAIN", &type_mediumtext},
 };
 
-const struct catalog_table table_show_explain_text = {
+static const struct catalog_table text_table = {
     CATALOG_HIDDEN, "explain_text", "", CATALOG_COLUMNS(text_columns), 0,
     catalog_nothing};
 
@@ -203,14 +205,14 @@ open_text(const struct rowset *plan, enum explain_format format,
         make_json(plan, &text);
     else
         make_tree(plan, &text);
-    rowset_init(&rows, table_show_explain_text.column_count);
+    rowset_init(&rows, text_table.column_count);
     if (text.failed)
         rows.failed = true;
     else
         rowset_bytes(&rows, text.data, text.size);
     buffer_fini(&text);
     if (rowset_done(&rows, err) == 0)
-        return sql_cursor_rows(&table_show_explain_text, &rows, NULL, err);
+        return sql_cursor_rows(&text_table, &rows, NULL, err);
     rowset_fini(&rows);
     return NULL;
 }
@@ -231,11 +233,11 @@ explain_open(struct opening *o, struct error *err)
 
     if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    rowset_init(&rows, table_show_explain.column_count);
+    rowset_init(&rows, plan_table.column_count);
     rc = read_plan(&query, &rows, err);
     query_close(&query);
     if (rc == 0 && format == EXPLAIN_TABLE)
-        return sql_cursor_rows(&table_show_explain, &rows, NULL, err);
+        return sql_cursor_rows(&plan_table, &rows, NULL, err);
     if (rc == 0)
         cursor = open_text(&rows, format, err);
     rowset_fini(&rows);

@@ -4,13 +4,15 @@
  * The bytes are what export() gave, or a heap profile that jemalloc wrote.
  * Decoding them and writing the file is a worker's.
  */
+#include "commands.h"
+
 #include <string.h>
 
 #include "arena.h"
 #include "controller.h"
 #include "decode_room.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "memory.h"
 #include "profile.h"
 #include "snapshot.h"

@@ -3,12 +3,14 @@
  * engine has nothing to do, per table.  mysqlcheck asks for a database's tables
  * in one statement.
  */
+#include "commands.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog_tables.h"
+#include "catalog.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "privileges.h"
 #include "rowset.h"
 #include "schema_types.h"
@@ -25,7 +27,7 @@ static const struct catalog_column columns[] = {
     {"Msg_text", &type_mediumtext},
 };
 
-const struct catalog_table table_show_maintenance = {
+static const struct catalog_table maintenance = {
     CATALOG_HIDDEN, "maintenance", "", CATALOG_COLUMNS(columns), 0,
     catalog_nothing};
 
@@ -57,13 +59,13 @@ maintain_open(struct opening *o, struct error *err)
 {
     struct rowset rows;
 
-    rowset_init(&rows, table_show_maintenance.column_count);
+    rowset_init(&rows, maintenance.column_count);
     for (const struct named_table *t = o->statement->maintain.tables; t;
          t = t->next)
         if (add_table(o, t, &rows, err) != 0)
             goto fail;
     if (rowset_done(&rows, err) == 0)
-        return sql_cursor_rows(&table_show_maintenance, &rows, NULL, err);
+        return sql_cursor_rows(&maintenance, &rows, NULL, err);
 fail:
     rowset_fini(&rows);
     return NULL;

@@ -1,10 +1,12 @@
 /*
  * set.c - SET: all values are worked out and checked before any is stored.
  */
+#include "commands.h"
+
 #include <string.h>
 
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"

@@ -1,15 +1,17 @@
 /* show.c - SHOW: a table of the catalog, whole or filtered. */
+#include "commands.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "like.h"
 #include "peer_survey.h"
 #include "privileges.h"
 #include "rowset.h"
-#include "select_query.h"
+#include "select_cursor.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "catalog_tables.h"
 #include "errors.h"
 #include "sql_session.h"
 
@@ -29,149 +28,27 @@ static const char *const databases[] = {"heapwire", "information_schema",
 
 enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 3 };
 
-const struct catalog_table *const catalog_tables[] = {
-    &table_allocators,
-    &table_audit_log,
-    &table_cluster_allocators,
-    &table_cluster_heap_functions,
-    &table_cluster_malloc_stats,
-    &table_cluster_memory,
-    &table_cluster_profiler,
-    &table_cluster_snapshots,
-    &table_deaths,
-    &table_heap_diff,
-    &table_heap_frames,
-    &table_heap_functions,
-    &table_heap_stacks,
-    &table_malloc_arenas,
-    &table_malloc_bins,
-    &table_malloc_stats,
-    &table_mappings,
-    &table_memory,
-    &table_memory_history,
-    &table_nodes,
-    &table_profiler,
-    &table_sessions,
-    &table_settings,
-    &table_snapshots,
-    &table_symbol_indexes,
-    &table_users,
-    /* information_schema, by name */
-    &table_administrable_roles,
-    &table_applicable_roles,
-    &table_charsets,
-    &table_check_constraints,
-    &table_collations,
-    &table_applicability,
-    &table_schema_columns,
-    &table_columns_extensions,
-    &table_column_privileges,
-    &table_column_statistics,
-    &table_enabled_roles,
-    &table_engines,
-    &table_events,
-    &table_files,
-    &table_innodb_cmp,
-    &table_innodb_cmpmem,
-    &table_innodb_metrics,
-    &table_innodb_tables,
-    &table_innodb_trx,
-    &table_keywords,
-    &table_key_column_usage,
-    &table_optimizer_trace,
-    &table_parameters,
-    &table_partitions,
-    &table_plugins,
-    &table_processlist,
-    &table_profiling,
-    &table_referential_constraints,
-    &table_resource_groups,
-    &table_routines,
-    &table_schemata,
-    &table_schemata_extensions,
-    &table_schema_privileges,
-    &table_statistics,
-    &table_geometry_columns,
-    &table_schema_tables,
-    &table_tablespaces,
-    &table_tables_extensions,
-    &table_table_constraints,
-    &table_table_privileges,
-    &table_triggers,
-    &table_user_attributes,
-    &table_user_privileges,
-    &table_views,
-    &table_view_routine_usage,
-    &table_view_table_usage,
-    /* mysql */
-    &table_columns_priv,
-    &table_mysql_db,
-    &table_tables_priv,
-    &table_mysql_user,
-    /* of SHOW */
-    &table_performance_appliers,
-    &table_performance_digests,
-    &table_performance_file_events,
-    &table_performance_files,
-    &table_performance_global_status,
-    &table_performance_global_variables,
-    &table_performance_index_io,
-    &table_performance_locks,
-    &table_performance_member_stats,
-    &table_performance_members,
-    &table_performance_memory,
-    &table_performance_status,
-    &table_performance_table_io,
-    &table_performance_variables,
-    &table_performance_waits,
-    &table_show_backends,
-    &table_show_binary_logs,
-    &table_show_charsets,
-    &table_show_collations,
-    &table_show_columns,
-    &table_show_compute_nodes,
-    &table_show_create_database,
-    &table_show_create_function,
-    &table_show_create_procedure,
-    &table_show_create_table,
-    &table_show_create_view,
-    &table_show_databases,
-    &table_show_engine_status,
-    &table_show_engines,
-    &table_show_error_count,
-    &table_show_errors,
-    &table_show_events,
-    &table_show_explain,
-    &table_show_explain_text,
-    &table_show_full_columns,
-    &table_show_full_tables,
-    &table_show_functions,
-    &table_show_grants,
-    &table_show_help,
-    &table_show_help_topic,
-    &table_show_index,
-    &table_show_maintenance,
-    &table_show_master_status,
-    &table_show_open_tables,
-    &table_show_plugins,
-    &table_show_privileges,
-    &table_show_procedures,
-    &table_show_processlist,
-    &table_show_profiles,
-    &table_show_replica_status,
-    &table_show_replicas,
-    &table_show_slave_status,
-    &table_show_status,
-    &table_show_table_status,
-    &table_show_tables,
-    &table_show_triggers,
-    &table_show_variables,
-    &table_show_warning_count,
-    &table_show_warnings,
-};
+static const struct catalog_table *const *tables;
+static size_t table_count;
 
-const size_t catalog_table_count =
-    sizeof(catalog_tables) / sizeof(catalog_tables[0]);
+void
+catalog_start(const struct catalog_table *const *all, size_t count)
+{
+    tables = all;
+    table_count = count;
+}
+
+size_t
+catalog_count(void)
+{
+    return table_count;
+}
+
+const struct catalog_table *
+catalog_at(size_t i)
+{
+    return tables[i];
+}
 
 uint16_t
 catalog_flags(const struct catalog_table *table, size_t i)
@@ -196,7 +73,7 @@ catalog_index(const struct catalog_table *table)
 {
     size_t i = 0;
 
-    while (catalog_tables[i] != table)
+    while (tables[i] != table)
         i++;
     return i;
 }
@@ -278,10 +155,10 @@ catalog_unknown_database(struct span name, struct error *err)
 const struct catalog_table *
 catalog_table(const char *database, struct span name, struct error *err)
 {
-    for (size_t i = 0; i < catalog_table_count; i++)
-        if (strcmp(catalog_tables[i]->database, database) == 0 &&
-            span_is_nocase(name, catalog_tables[i]->name))
-            return catalog_tables[i];
+    for (size_t i = 0; i < table_count; i++)
+        if (strcmp(tables[i]->database, database) == 0 &&
+            span_is_nocase(name, tables[i]->name))
+            return tables[i];
     error_set(err, ER_NO_SUCH_TABLE, "Table '%s.%.*s' doesn't exist", database,
               shown(name), name.data);
     return NULL;

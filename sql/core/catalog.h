@@ -114,8 +114,10 @@ struct catalog_table {
         "node_id", &type_ubigint, "The node whose row it is", CATALOG_SET      \
     }
 
-extern const struct catalog_table *const catalog_tables[];
-extern const size_t catalog_table_count;
+/* Once, before any thread: all tables, which stay.  See sql_start.c. */
+void catalog_start(const struct catalog_table *const *tables, size_t count);
+size_t catalog_count(void);
+const struct catalog_table *catalog_at(size_t i);
 
 /* enum column_flag, of its i-th column.  What other nodes say may be anything:
  * of all nodes' rows only the node is sure. */
@@ -123,10 +125,13 @@ uint16_t catalog_flags(const struct catalog_table *table, size_t i);
 /* Whether it has a primary key. */
 bool catalog_has_key(const struct catalog_table *table);
 
-/* A table's place among catalog_tables. */
+/* A table's place: catalog_at() it is the table. */
 size_t catalog_index(const struct catalog_table *table);
 
 enum { CATALOG_TABLES_MAX = 192 };
+
+/* produce() of a table that is always empty. */
+void catalog_nothing(const struct catalog_scope *scope, struct rowset *out);
 
 /* Tables, by their places. */
 struct table_set {

@@ -145,6 +145,9 @@ struct sql_node {
 /* What the greeting names and SELECT VERSION() answers. */
 #define SQL_SERVER_VERSION "8.0.36-heapwire-" HW_VERSION
 
+/* Once, before any thread and before any session: the tables are known. */
+void sql_start(void);
+
 /* node outlives the session; who is copied.  NULL: out of memory. */
 struct sql_session *sql_session_new(const struct sql_node *node,
                                     const struct sql_identity *who,

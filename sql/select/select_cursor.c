@@ -6,13 +6,15 @@
  * One that assigns variables begins there, for it may do so once, and one that
  * does more than to take or release a lock.
  */
+#include "select_cursor.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "arena.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "memory.h"
 #include "infer.h"
 #include "select_into.h"

@@ -396,7 +396,7 @@ forget_tables(struct handle *handle)
 
     if (table_set_has_all(&none, &handle->produced))
         return;
-    for (size_t i = 0; i < catalog_table_count; i++)
+    for (size_t i = 0; i < catalog_count(); i++)
         if (table_set_has(&handle->produced, i))
             rowset_fini(&handle->tables[i]);
     handle->produced = none;

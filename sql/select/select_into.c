@@ -6,7 +6,7 @@
 
 #include "cursor.h"
 #include "errors.h"
-#include "execute.h"
+#include "opening.h"
 #include "memory.h"
 #include "rewrite.h"
 #include "sql_session.h"

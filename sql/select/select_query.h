@@ -8,8 +8,6 @@
 #include "rewrite.h"
 #include "select_handle.h"
 
-struct cursor;
-struct opening;
 struct select_plan;
 struct value;
 
@@ -42,12 +40,6 @@ void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */
 int query_fail(const struct query *query, int rc, struct error *err);
-
-/* A row of table's where condition holds: SHOW ... WHERE. */
-struct cursor *select_open_where(struct opening *opening,
-                                 const struct catalog_table *table,
-                                 const struct catalog_scope *scope,
-                                 struct error *err);
 
 /* Whether select_evaluate would find all names. */
 int select_check(const struct rewrite *rewrite, struct error *err);

@@ -97,9 +97,9 @@ vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
     int rc;
 
     (void)message;
-    if (index >= catalog_table_count)
+    if (index >= catalog_count())
         return SQLITE_ERROR;
-    rc = declare(db, catalog_tables[index]);
+    rc = declare(db, catalog_at(index));
     if (rc != SQLITE_OK)
         return rc;
     vtab = mem_zalloc(1, sizeof(*vtab));
@@ -240,7 +240,7 @@ static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct catalog_table *table =
-        catalog_tables[((const struct vtab *)base)->index];
+        catalog_at(((const struct vtab *)base)->index);
 
     if (table->walk) {
         plan_walk(table->walk, info);
@@ -292,7 +292,7 @@ vtab_close(sqlite3_vtab_cursor *base)
 static int
 make_rows(struct handle *handle, size_t index)
 {
-    const struct catalog_table *table = catalog_tables[index];
+    const struct catalog_table *table = catalog_at(index);
     struct rowset *rows = &handle->tables[index];
     int rc = select_need(handle, table->needs);
 
@@ -494,7 +494,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 {
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
     const struct vtab *vtab = (const struct vtab *)base->pVtab;
-    const struct catalog_table *table = catalog_tables[vtab->index];
+    const struct catalog_table *table = catalog_at(vtab->index);
     struct handle *handle = vtab->handle;
     int rc;
 
@@ -521,7 +521,7 @@ is_of_nodes(const sqlite3_vtab_cursor *cursor)
 {
     const struct vtab *vtab = (const struct vtab *)cursor->pVtab;
 
-    return catalog_tables[vtab->index]->of != NULL;
+    return catalog_at(vtab->index)->of != NULL;
 }
 
 static int
@@ -636,7 +636,7 @@ handle_add_databases(struct handle *handle)
     int rc = -1;
 
     buffer_init(&sql, DECLARATION_MAX);
-    if (catalog_table_count > CATALOG_TABLES_MAX ||
+    if (catalog_count() > CATALOG_TABLES_MAX ||
         sqlite3_create_module_v2(handle->db, "hw_table", &module, handle,
                                  NULL) != SQLITE_OK)
         goto out;
@@ -658,9 +658,9 @@ add_table(struct handle *handle, size_t index)
     int rc;
 
     buffer_init(&sql, DECLARATION_MAX);
-    buffer_format(
-        &sql, "CREATE VIRTUAL TABLE \"%s\".\"%s\" USING hw_table(%zu)",
-        catalog_tables[index]->database, catalog_tables[index]->name, index);
+    buffer_format(&sql,
+                  "CREATE VIRTUAL TABLE \"%s\".\"%s\" USING hw_table(%zu)",
+                  catalog_at(index)->database, catalog_at(index)->name, index);
     rc = execute(handle->db, &sql);
     buffer_fini(&sql);
     return rc;
@@ -674,7 +674,7 @@ handle_add_tables(struct handle *handle)
 
     if (table_set_has_all(&handle->created, &handle->readable))
         return 0; /* as a rule */
-    for (size_t i = 0; rc == 0 && i < catalog_table_count; i++) {
+    for (size_t i = 0; rc == 0 && i < catalog_count(); i++) {
         if (!table_set_has(&handle->readable, i) ||
             table_set_has(&handle->created, i))
             continue;

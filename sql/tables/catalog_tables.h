@@ -11,9 +11,6 @@ struct sql_session_row;
 size_t sessions_list(const struct sql_session *session,
                      struct sql_session_row **out);
 
-/* produce() of a table that is always empty. */
-void catalog_nothing(const struct catalog_scope *scope, struct rowset *out);
-
 /* tables_node.c */
 extern const struct catalog_table table_cluster_profiler;
 extern const struct catalog_table table_profiler;
@@ -136,13 +133,6 @@ extern const struct catalog_table table_show_errors;
 extern const struct catalog_table table_show_warnings;
 extern const struct catalog_table table_show_warning_count;
 extern const struct catalog_table table_show_error_count;
-
-/* maintain.c */
-extern const struct catalog_table table_show_maintenance;
-
-/* explain.c */
-extern const struct catalog_table table_show_explain;
-extern const struct catalog_table table_show_explain_text;
 
 /* tables_show_replica.c */
 extern const struct catalog_table table_show_replica_status;

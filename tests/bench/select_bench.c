@@ -86,6 +86,7 @@ main(int argc, char **argv)
     struct sql_peers alone = loopback_peers(&node);
     struct sql_session *session;
 
+    sql_start();
     node.controller = scripted_reset();
     node.peers = &alone;
     session = sql_session_new(&node, &who, 7);

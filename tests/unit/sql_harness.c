@@ -108,6 +108,7 @@ harness_init(struct harness *h, uint32_t privileges)
 {
     struct sql_identity who = {"admin", "localhost", privileges};
 
+    sql_start();
     memset(h, 0, sizeof(*h));
     h->node.id = HARNESS_SELF;
     snprintf(h->node.address, sizeof(h->node.address), "127.0.0.1");

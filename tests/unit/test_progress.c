@@ -99,6 +99,7 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
     struct error err;
     pthread_t looker;
 
+    sql_start();
     sem_init(&woken, 0, 0);
     agent_start(&agent);
     peers = loopback_peers(&node);

@@ -129,11 +129,11 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
 static void
 produce_columns(const struct catalog_scope *scope, struct rowset *out)
 {
-    for (size_t i = 0; i < catalog_table_count; i++)
-        for (size_t c = 0; catalog_visible(scope->session, catalog_tables[i]) &&
-                           c < catalog_tables[i]->column_count;
+    for (size_t i = 0; i < catalog_count(); i++)
+        for (size_t c = 0; catalog_visible(scope->session, catalog_at(i)) &&
+                           c < catalog_at(i)->column_count;
              c++)
-            add_column(out, catalog_tables[i], c);
+            add_column(out, catalog_at(i), c);
 }
 
 static const struct catalog_column columns[] = {

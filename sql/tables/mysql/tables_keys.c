@@ -24,9 +24,9 @@ each_visible(const struct catalog_scope *scope, struct rowset *out,
              void (*add)(const struct catalog_table *table, const char *column,
                          int64_t n, struct rowset *out))
 {
-    for (size_t i = 0; i < catalog_table_count; i++)
-        if (catalog_visible(scope->session, catalog_tables[i]))
-            each_column(catalog_tables[i], out, add);
+    for (size_t i = 0; i < catalog_count(); i++)
+        if (catalog_visible(scope->session, catalog_at(i)))
+            each_column(catalog_at(i), out, add);
 }
 
 /* Collation to Expression: the same in STATISTICS and SHOW INDEX. */

@@ -149,8 +149,8 @@ add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
 static void
 produce_tables(const struct catalog_scope *scope, struct rowset *out)
 {
-    for (size_t i = 0; i < catalog_table_count; i++) {
-        const struct catalog_table *table = catalog_tables[i];
+    for (size_t i = 0; i < catalog_count(); i++) {
+        const struct catalog_table *table = catalog_at(i);
 
         if (!catalog_visible(scope->session, table))
             continue;
@@ -201,12 +201,12 @@ is_shown(const struct catalog_scope *scope, const struct catalog_table *table)
 static void
 produce_show_tables(const struct catalog_scope *scope, struct rowset *out)
 {
-    for (size_t i = 0; i < catalog_table_count; i++) {
-        if (!is_shown(scope, catalog_tables[i]))
+    for (size_t i = 0; i < catalog_count(); i++) {
+        if (!is_shown(scope, catalog_at(i)))
             continue;
-        rowset_text(out, catalog_tables[i]->name);
+        rowset_text(out, catalog_at(i)->name);
         if (scope->full)
-            rowset_text(out, type_of(catalog_tables[i]));
+            rowset_text(out, type_of(catalog_at(i)));
     }
 }
 
@@ -222,10 +222,10 @@ const struct catalog_table table_show_full_tables = {
 static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
 {
-    for (size_t i = 0; i < catalog_table_count; i++)
-        if (is_shown(scope, catalog_tables[i])) {
-            rowset_text(out, catalog_tables[i]->name);
-            add_facts(scope, catalog_tables[i], out);
+    for (size_t i = 0; i < catalog_count(); i++)
+        if (is_shown(scope, catalog_at(i))) {
+            rowset_text(out, catalog_at(i)->name);
+            add_facts(scope, catalog_at(i), out);
         }
 }
 

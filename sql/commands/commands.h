@@ -1,0 +1,16 @@
+/* commands.h - opens the statements that are neither SELECT nor ADMIN. */
+#ifndef HW_COMMANDS_H
+#define HW_COMMANDS_H
+
+struct cursor;
+struct error;
+struct opening;
+
+struct cursor *show_open(struct opening *opening, struct error *err);
+struct cursor *set_open(struct opening *opening, struct error *err);
+struct cursor *explain_open(struct opening *opening, struct error *err);
+struct cursor *import_open(struct opening *opening, struct error *err);
+/* CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE. */
+struct cursor *maintain_open(struct opening *opening, struct error *err);
+
+#endif
