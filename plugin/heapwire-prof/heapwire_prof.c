@@ -320,7 +320,7 @@ load_all(const struct prof_command *command, struct reading *reading,
         return 0;
     if (load(reading, command->base, &base, err) == 0 &&
         (command->force || check_comparable(command, now, &base, err) == 0)) {
-        *difference = profile_diff(now->profile, base.profile, err);
+        *difference = diff_make(now->profile, base.profile, err);
         rc = *difference ? 0 : -1;
     }
     loaded_fini(&base);

@@ -33,7 +33,7 @@ int graphviz_render(const struct graphviz_run *run, const char *source,
 /* Where dot is; NULL: nowhere. */
 const char *graphviz_program(void);
 
-/* The call graph as SVG (dot_picture.h).  As profile_dot fails, or when there
+/* The call graph as SVG (dot_picture.h).  As dot_write fails, or when there
  * is no dot. */
 int graphviz_svg(const struct profile *profile,
                  const struct view_options *options, struct buffer *out,

@@ -13,15 +13,15 @@
 #include "tree.h"
 
 const struct view_form view_forms[] = {
-    {"dot", false, true, false, false, false, profile_dot},
-    {"text", false, true, false, false, false, profile_text},
-    {"top", false, true, false, true, false, profile_top},
-    {"tree", false, true, false, true, false, profile_tree},
-    {"collapsed", false, true, false, true, false, profile_collapsed},
-    {"flamegraph", true, true, false, true, true, profile_flamegraph},
+    {"dot", false, true, false, false, false, dot_write},
+    {"text", false, true, false, false, false, text_write},
+    {"top", false, true, false, true, false, text_write_top},
+    {"tree", false, true, false, true, false, tree_write},
+    {"collapsed", false, true, false, true, false, collapsed_write},
+    {"flamegraph", true, true, false, true, true, flamegraph_write},
     {"svg", true, true, false, true, true, graphviz_svg},
-    {"pprof", true, true, true, true, false, profile_pprof},
-    {"raw", false, false, false, false, false, profile_raw},
+    {"pprof", true, true, true, true, false, pprof_write},
+    {"raw", false, false, false, false, false, raw_write},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

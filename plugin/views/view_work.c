@@ -184,8 +184,7 @@ compare(struct view_work *work, const struct snapshot *now,
     if (enter(work, VIEW_COMPARING, err) != 0 ||
         (!work->request.force && snapshot_comparable(now, base, err) != 0))
         return NULL;
-    return profile_diff_until(now->profile, base->profile, &work->cancelled,
-                              err);
+    return diff_make_until(now->profile, base->profile, &work->cancelled, err);
 }
 
 static int

@@ -68,8 +68,8 @@ profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
         return snapshot->profile;
     if (!heap->force && snapshot_comparable(snapshot, base, err) != 0)
         return NULL;
-    *owned = profile_diff_until(snapshot->profile, base->profile,
-                                heap->ask.cancelled, err);
+    *owned = diff_make_until(snapshot->profile, base->profile,
+                             heap->ask.cancelled, err);
     return *owned;
 }
 

@@ -258,8 +258,8 @@ compare(struct handle *handle, struct select_pin *pin)
     if (make_room(handle) != SQLITE_OK ||
         snapshot_comparable(now, base, &handle->failure) != 0)
         return SQLITE_ERROR;
-    pin->difference = profile_diff_until(now->profile, base->profile,
-                                         handle->cancelled, &handle->failure);
+    pin->difference = diff_make_until(now->profile, base->profile,
+                                      handle->cancelled, &handle->failure);
     if (!pin->difference)
         return SQLITE_ERROR;
     hold(&handle->wait->pins, pin, snapshot_ref(pin->of->snapshot),

@@ -155,7 +155,7 @@ main(int argc, char **argv)
             goto fail;
         stacks = (unsigned)profile->stack_count;
         t[2] = now_ms() - (sum - t[1]);
-        if (profile_dot(profile, NULL, &out, &err) != 0)
+        if (dot_write(profile, NULL, &out, &err) != 0)
             goto fail;
         t[3] = now_ms() - (sum - t[1]);
         for (int i = 0; i < 3; i++)

@@ -221,8 +221,8 @@ ticket_progress(struct ticket *ticket, struct job_progress *out)
 
 /* In the renderer's place: these tests are not about graphs. */
 int
-profile_dot(const struct profile *profile, const struct view_options *options,
-            struct buffer *out, struct error *err)
+dot_write(const struct profile *profile, const struct view_options *options,
+          struct buffer *out, struct error *err)
 {
     (void)profile;
     (void)err;

@@ -13,7 +13,7 @@ collapsed_of(const char *text, const struct fixture_name *names)
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_collapsed(profile, NULL, &out, &err) == 0, "%s",
+    ck_assert_msg(collapsed_write(profile, NULL, &out, &err) == 0, "%s",
                   err.text);
     profile_free(profile);
     return out;
@@ -100,7 +100,7 @@ START_TEST(one_who_asked_to_stop_is_obeyed)
 
     options.cancelled = &cancelled;
     buffer_init(&out, 1000);
-    ck_assert_int_eq(profile_collapsed(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(collapsed_write(profile, &options, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
     buffer_fini(&out);
     profile_free(profile);
@@ -117,7 +117,7 @@ START_TEST(what_was_not_counted_cannot_be_shown)
 
     options.measure = MEASURE_ALLOC_SPACE;
     buffer_init(&out, 1000);
-    ck_assert_int_eq(profile_collapsed(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(collapsed_write(profile, &options, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "prof_accum"));
     buffer_fini(&out);
     profile_free(profile);
@@ -132,7 +132,7 @@ START_TEST(the_outputs_ceiling_is_an_error)
     struct buffer out;
 
     buffer_init(&out, 3);
-    ck_assert_int_eq(profile_collapsed(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(collapsed_write(profile, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "larger than 3 bytes"));
     buffer_fini(&out);
     profile_free(profile);

@@ -45,7 +45,7 @@ static struct profile *
 difference_of(struct profile *now, struct profile *base)
 {
     struct error err = {0};
-    struct profile *diff = profile_diff(now, base, &err);
+    struct profile *diff = diff_make(now, base, &err);
 
     ck_assert_msg(diff != NULL, "%s", err.text);
     profile_free(now);
@@ -68,7 +68,7 @@ check(struct profile *profile, const struct view_options *options,
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_text(profile, options, &out, &err) == 0, "%s",
+    ck_assert_msg(text_write(profile, options, &out, &err) == 0, "%s",
                   err.text);
     ck_assert_str_eq(out.data, expected);
     buffer_fini(&out);
@@ -117,7 +117,7 @@ START_TEST(each_measure_has_a_difference)
 
     options.measure = measured[_i].measure;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(diff, &options, &out, &err), 0);
+    ck_assert_int_eq(text_write(diff, &options, &out, &err), 0);
     ck_assert_msg(
         strncmp(out.data, measured[_i].first, strlen(measured[_i].first)) == 0,
         "%s", out.data);
@@ -214,10 +214,10 @@ START_TEST(a_cancelled_one_stops)
     struct error err = {0};
     struct profile *difference;
 
-    ck_assert_ptr_null(profile_diff_until(now, now, &cancelled, &err));
+    ck_assert_ptr_null(diff_make_until(now, now, &cancelled, &err));
     ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
     cancelled = false;
-    difference = profile_diff_until(now, now, &cancelled, &err);
+    difference = diff_make_until(now, now, &cancelled, &err);
     ck_assert_ptr_nonnull(difference);
     profile_free(difference);
     profile_free(now);
@@ -233,7 +233,7 @@ START_TEST(what_shrank_is_drawn)
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_dot(diff, NULL, &out, &err), 0);
+    ck_assert_int_eq(dot_write(diff, NULL, &out, &err), 0);
     ck_assert_ptr_nonnull(strstr(out.data, "Total MB: -5.0\\l"));
     ck_assert_ptr_nonnull(strstr(out.data, "abs(MB)\\l"));
     ck_assert_ptr_nonnull(
@@ -306,7 +306,7 @@ START_TEST(every_allocation_may_fail)
     for (failing = 1; !diff; failing++) {
         memset(&err, 0, sizeof(err));
         allocations = 0;
-        diff = profile_diff(now, base, &err);
+        diff = diff_make(now, base, &err);
         if (!diff)
             ck_assert_int_eq(err.code, ER_OUT_OF_MEMORY);
         ck_assert_uint_lt(failing, 1000);

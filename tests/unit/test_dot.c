@@ -14,7 +14,7 @@ dot_of(const char *text, const struct fixture_name *names,
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_dot(profile, NULL, &out, &err) == 0, "%s", err.text);
+    ck_assert_msg(dot_write(profile, NULL, &out, &err) == 0, "%s", err.text);
     profile_free(profile);
     return out;
 }
@@ -149,14 +149,14 @@ START_TEST(the_line_on_memory_is_in_the_legend_in_its_parts)
 
     buffer_init(&out, 1 << 20);
     profile->memory = "profile 1.0 MB; active \"2\\\n\xff\"; RSS 3.0; ";
-    ck_assert_int_eq(profile_dot(profile, NULL, &out, &err), 0);
+    ck_assert_int_eq(dot_write(profile, NULL, &out, &err), 0);
     ck_assert_msg(strstr(out.data, "\\lprofile 1.0 MB\\lactive \\\"2\\\\??\\\""
                                    "\\lRSS 3.0; \\l") != NULL,
                   "%s", out.data);
     buffer_clear(&out);
     profile->memory = "resident 18.9: 2.9 metadata (3.0) and free pages not "
                       "given back yet; RSS";
-    ck_assert_int_eq(profile_dot(profile, NULL, &out, &err), 0);
+    ck_assert_int_eq(dot_write(profile, NULL, &out, &err), 0);
     ck_assert_msg(strstr(out.data,
                          "\\lresident 18.9: 2.9 metadata (3.0) and free pages"
                          "\\l    not given back yet\\lRSS\\l") != NULL,
@@ -174,7 +174,7 @@ START_TEST(the_outputs_ceiling_is_an_error)
     struct buffer out;
 
     buffer_init(&out, 100);
-    ck_assert_int_eq(profile_dot(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(dot_write(profile, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "larger than 100 bytes"));
     buffer_fini(&out);
     profile_free(profile);

@@ -38,7 +38,7 @@ names_of(const struct view_options *options, char *out, size_t size)
     size_t used = 0;
 
     buffer_init(&text, 1 << 20);
-    ck_assert_msg(profile_text(profile, options, &text, &err) == 0, "%s",
+    ck_assert_msg(text_write(profile, options, &text, &err) == 0, "%s",
                   err.text);
     out[0] = '\0';
     for (rest = text.data; (line = strsep(&rest, "\n")) && *line;)
@@ -115,7 +115,7 @@ START_TEST(a_graph_in_which_nothing_matches_says_so)
 
     options.focus = "no such";
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_dot(profile, &options, &out, &err), 0);
+    ck_assert_int_eq(dot_write(profile, &options, &out, &err), 0);
     ck_assert_ptr_nonnull(strstr(out.data, "Total MB: 7.0\\l"));
     ck_assert_ptr_nonnull(strstr(out.data, "Focusing on: 0.0\\l"));
     ck_assert_ptr_nonnull(strstr(out.data, "no stack matches\\l"));
@@ -144,13 +144,13 @@ START_TEST(malformed_expressions_are_errors)
 
     options.focus = bad[_i].pattern;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(text_write(profile, &options, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_REGEX);
     ck_assert_msg(
         strncmp(err.text, bad[_i].complaint, strlen(bad[_i].complaint)) == 0,
         "%s", err.text);
     ck_assert_uint_eq(out.size, 0);
-    ck_assert_int_eq(profile_dot(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(dot_write(profile, &options, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_REGEX);
     profile_free(profile);
 }

@@ -14,7 +14,7 @@ flamegraph_of(struct profile *profile, const struct view_options *options)
     struct buffer out;
 
     buffer_init(&out, 32 << 20);
-    ck_assert_msg(profile_flamegraph(profile, options, &out, &err) == 0, "%s",
+    ck_assert_msg(flamegraph_write(profile, options, &out, &err) == 0, "%s",
                   err.text);
     profile_free(profile);
     return out;
@@ -317,7 +317,7 @@ START_TEST(the_outputs_ceiling_is_an_error)
     struct buffer out;
 
     buffer_init(&out, 5000);
-    ck_assert_int_eq(profile_flamegraph(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(flamegraph_write(profile, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "larger than 5000 bytes"));
     buffer_fini(&out);
     profile_free(profile);

@@ -163,7 +163,7 @@ START_TEST(places_of_one_build_are_one_wherever_it_is_mapped)
     ck_assert_uint_eq(sum->samples, 10);
     ck_assert_double_eq(sum->stacks[1].bytes, 5.0 * MIB);
     ck_assert_uint_eq(sum->stacks[1].in_use.objects, 5);
-    check(sum, profile_collapsed,
+    check(sum, collapsed_write,
           "main;store 5242880\nmain 3145728\nmain;parse 2097152\n");
 }
 END_TEST
@@ -177,7 +177,7 @@ START_TEST(each_node_says_what_is_the_allocators)
     for (size_t i = 0; i < a->location_count; i++)
         if (strcmp(a->locations[i].frames[0].function, "store") == 0)
             ((struct location *)a->locations)[i].wrapped = 1;
-    check(sum_of(a, b, false, ""), profile_collapsed,
+    check(sum_of(a, b, false, ""), collapsed_write,
           "main 7340032\nmain;parse 2097152\nmain;store 1048576\n");
 }
 END_TEST
@@ -195,7 +195,7 @@ START_TEST(a_function_of_two_builds_is_one)
     for (size_t i = 0; i < sum->location_count; i++)
         ck_assert_ptr_nonnull(
             profile_module_find(sum, sum->locations[i].address));
-    check(sum, profile_collapsed,
+    check(sum, collapsed_write,
           "main;store 5242880\nmain 3145728\nmain;parse 2097152\n");
 }
 END_TEST
@@ -220,7 +220,7 @@ START_TEST(functions_of_one_name_stay_apart_in_all_builds)
 
     check(sum_of(process(both, old, 0x10000, "ab"),
                  process(moved, new, 0x10000, "cd"), false, ""),
-          profile_text,
+          text_write,
           "In use by node: 1 12.0 MB (80.0%), 2 3.0 MB (20.0%)\n"
           "Total: 15.0 MB\n"
           "    10.0  66.7%  66.7%     10.0  66.7% init@2000\n"
@@ -243,7 +243,7 @@ START_TEST(functions_of_one_build_are_matched_by_what_all_nodes_saw)
 
     check(sum_of(process(one, old, 0x10000, "ab"),
                  process(both, old, 0x20000, "ab"), false, ""),
-          profile_text,
+          text_write,
           "In use by node: 2 9.0 MB (69.2%), 1 4.0 MB (30.8%)\n"
           "Total: 13.0 MB\n"
           "     8.0  61.5%  61.5%      8.0  61.5% init@2000\n"
@@ -256,7 +256,7 @@ START_TEST(each_nodes_stacks_may_stand_on_its_frame)
     struct profile *sum = usual(true);
 
     ck_assert_uint_eq(sum->stack_count, 4);
-    check(sum, profile_collapsed,
+    check(sum, collapsed_write,
           "node 1;main;store 4194304\nnode 2;main 3145728\n"
           "node 1;main;parse 2097152\nnode 2;main;store 1048576\n");
 }
@@ -267,8 +267,8 @@ START_TEST(differences_are_added)
     struct error err = {0};
     struct profile *a = process(first, one_build, 0x550000, "abcd");
     struct profile *b = process(second, one_build, 0x7f0000, "abcd");
-    struct profile *grew = profile_diff(b, a, &err);
-    struct profile *same = profile_diff(b, a, &err), *sum;
+    struct profile *grew = diff_make(b, a, &err);
+    struct profile *same = diff_make(b, a, &err), *sum;
 
     profile_free(a);
     profile_free(b);
@@ -276,7 +276,7 @@ START_TEST(differences_are_added)
     ck_assert(sum->difference);
     ck_assert_double_eq(sum->bytes, -4.0 * MIB);
     ck_assert_str_eq(sum->memory, "Grew by node: 1 -2.0 MB, 2 -2.0 MB");
-    check(sum, profile_collapsed,
+    check(sum, collapsed_write,
           "main 6291456\nmain;store -6291456\nmain;parse -4194304\n");
 }
 END_TEST
@@ -337,7 +337,7 @@ START_TEST(what_lies_nowhere_keeps_its_name)
     b->module_count = 1;
     sum = sum_of(a, b, false, "");
     ck_assert_uint_eq(sum->module_count, 0);
-    check(sum, profile_collapsed, "jit_b 40\njit_b;jit_a 20\n");
+    check(sum, collapsed_write, "jit_b 40\njit_b;jit_a 20\n");
 }
 END_TEST
 
@@ -352,7 +352,7 @@ START_TEST(the_node_that_knows_more_names_it)
 
     check(sum_of(process(text, bare, 0, "ab"),
                  process(text, one_build, 0, "ab"), false, ""),
-          profile_collapsed, "parse 20\n");
+          collapsed_write, "parse 20\n");
 }
 END_TEST
 
@@ -363,7 +363,7 @@ START_TEST(jemallocs_text_cannot_hold_it)
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_raw(sum, NULL, &out, &err), -1);
+    ck_assert_int_eq(raw_write(sum, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "a sum of nodes"));
     buffer_fini(&out);
     profile_free(sum);

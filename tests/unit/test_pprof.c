@@ -106,7 +106,7 @@ pprof_of(struct profile *profile, const struct view_options *options)
     struct decoded d;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_pprof(profile, options, &out, &err) == 0, "%s",
+    ck_assert_msg(pprof_write(profile, options, &out, &err) == 0, "%s",
                   err.text);
     d = decode_all(&out);
     buffer_fini(&out);

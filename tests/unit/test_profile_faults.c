@@ -46,10 +46,10 @@ static const struct way {
     bool difference; /* of it and itself */
     unsigned least;  /* allocations */
 } ways[] = {
-    {profile_dot, NULL, false, 30},
-    {profile_dot, &lines, false, 40},
-    {profile_text, &lines, false, 40},
-    {profile_text, NULL, true, 50},
+    {dot_write, NULL, false, 30},
+    {dot_write, &lines, false, 40},
+    {text_write, &lines, false, 40},
+    {text_write, NULL, true, 50},
 };
 
 /* What the library's users do, in one function that takes bytes: a fuzzer's
@@ -84,7 +84,7 @@ render(const char *text, size_t size, const struct way *way, struct buffer *out,
     }
     profile = profile_new(dump, names, "/usr/bin/my db", NULL, err);
     if (profile && way->difference)
-        difference = profile_diff(profile, profile, err);
+        difference = diff_make(profile, profile, err);
     if (profile && (difference || !way->difference))
         rc = way->render(difference ? difference : profile, way->options, out,
                          err);

@@ -31,7 +31,7 @@ START_TEST(the_text_comes_back)
     profile->modules = modules;
     profile->module_count = 2;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), 0);
+    ck_assert_int_eq(raw_write(profile, NULL, &out, &err), 0);
     ck_assert_str_eq(out.data, text);
     buffer_fini(&out);
     profile_free(profile);
@@ -46,7 +46,7 @@ START_TEST(a_difference_is_refused)
 
     fixture_make_signed(profile);
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(raw_write(profile, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "jeprof --base"));
     ck_assert_uint_eq(out.size, 0);
     buffer_fini(&out);
@@ -61,7 +61,7 @@ START_TEST(the_outputs_ceiling_is_an_error)
     struct buffer out;
 
     buffer_init(&out, 30);
-    ck_assert_int_eq(profile_raw(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(raw_write(profile, NULL, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "larger than 30 bytes"));
     buffer_fini(&out);
     profile_free(profile);

@@ -171,7 +171,7 @@ significant_runs(const struct site *sites, size_t count, unsigned runs,
             counts[i] = run_site(&sites[i]);
         base = profile_of(sites, counts, count, false, accumulated);
         now = profile_of(sites, counts, count, true, accumulated);
-        diff = profile_diff(now, base, &err);
+        diff = diff_make(now, base, &err);
         functions = diff ? functions_new(diff, NULL, &err) : NULL;
         ck_assert_ptr_nonnull(functions);
         for (uint32_t i = 0; i < functions->count; i++) {

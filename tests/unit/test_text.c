@@ -31,7 +31,7 @@ check_text(const char *dump, const struct view_options *options,
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_text(profile, options, &out, &err) == 0, "%s",
+    ck_assert_msg(text_write(profile, options, &out, &err) == 0, "%s",
                   err.text);
     ck_assert_str_eq(out.data ? out.data : "", expected);
     buffer_fini(&out);
@@ -89,7 +89,7 @@ START_TEST(what_is_measured_can_be_chosen)
     options.measure = measured[_i].measure;
     options.show_bytes = measured[_i].show_bytes;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(profile, &options, &out, &err), 0);
+    ck_assert_int_eq(text_write(profile, &options, &out, &err), 0);
     ck_assert_msg(
         strncmp(out.data, measured[_i].first, strlen(measured[_i].first)) == 0,
         "%s", out.data);
@@ -108,7 +108,7 @@ START_TEST(what_was_not_counted_is_an_error)
 
     options.measure = MEASURE_ALLOC_SPACE;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(text_write(profile, &options, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_UNKNOWN);
     ck_assert_ptr_nonnull(strstr(err.text, "prof_accum:true"));
     ck_assert_uint_eq(out.size, 0);
@@ -125,7 +125,7 @@ START_TEST(top_is_the_first_lines)
 
     options.nodecount = 1;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_top(profile, &options, &out, &err), 0);
+    ck_assert_int_eq(text_write_top(profile, &options, &out, &err), 0);
     ck_assert_str_eq(out.data, "Total: 4.0 MB\n"
                                "     3.0  75.0%  75.0%      4.0 100.0% main\n");
     buffer_fini(&out);
@@ -158,7 +158,7 @@ START_TEST(top_fits_a_terminal)
                       "explains 97.3% of allocated, jemalloc's own metadata "
                       "4.1 MB, files and stacks 13.6 MB";
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_top(profile, NULL, &out, &err), 0);
+    ck_assert_int_eq(text_write_top(profile, NULL, &out, &err), 0);
     ck_assert_ptr_nonnull(strstr(out.data, "\xe2\x80\xa6"));
     ck_assert_ptr_nonnull(strstr(out.data, "::operator[]\n"));
     ck_assert_ptr_nonnull(strstr(out.data, "std::map<std::string"));
@@ -206,7 +206,7 @@ START_TEST(what_the_memory_is_comes_first)
     profile->origin.live = true;
     profile->truncated = true;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(profile, NULL, &out, &err), 0);
+    ck_assert_int_eq(text_write(profile, NULL, &out, &err), 0);
     ck_assert_ptr_eq(strstr(out.data, "RSS 12 MB\nThe profile was cut off\n"
                                       "libx has no ? names\nTotal: 4.0 MB\n"),
                      out.data);
@@ -222,7 +222,7 @@ START_TEST(the_ceiling_is_an_error)
     struct buffer out;
 
     buffer_init(&out, 40);
-    ck_assert_int_eq(profile_text(profile, NULL, &out, &err), -1);
+    ck_assert_int_eq(text_write(profile, NULL, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_OUT_OF_MEMORY);
     buffer_fini(&out);
     profile_free(profile);
@@ -239,7 +239,7 @@ START_TEST(cancelling_ends_it)
 
     options.cancelled = &yes;
     buffer_init(&out, 1 << 20);
-    ck_assert_int_eq(profile_text(profile, &options, &out, &err), -1);
+    ck_assert_int_eq(text_write(profile, &options, &out, &err), -1);
     ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
     profile_free(profile);
 }

@@ -29,7 +29,7 @@ tree_of(struct profile *profile, const struct view_options *options)
     struct buffer out;
 
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(profile_tree(profile, options, &out, &err) == 0, "%s",
+    ck_assert_msg(tree_write(profile, options, &out, &err) == 0, "%s",
                   err.text);
     profile_free(profile);
     return out;

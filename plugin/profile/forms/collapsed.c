@@ -81,9 +81,9 @@ add_lines(struct buffer *out, const struct call_tree *tree, uint32_t *leaves,
 }
 
 int
-profile_collapsed(const struct profile *profile,
-                  const struct view_options *options, struct buffer *out,
-                  struct error *err)
+collapsed_write(const struct profile *profile,
+                const struct view_options *options, struct buffer *out,
+                struct error *err)
 {
     struct call_tree *tree =
         call_tree_new(profile, options, CALL_TREE_FULL, CALL_TREE_BY_NAME, err);

@@ -17,9 +17,9 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Appends a line per stack.  As profile_dot fails. */
-int profile_collapsed(const struct profile *profile,
-                      const struct view_options *options, struct buffer *out,
-                      struct error *err);
+/* Appends a line per stack.  As dot_write fails. */
+int collapsed_write(const struct profile *profile,
+                    const struct view_options *options, struct buffer *out,
+                    struct error *err);
 
 #endif

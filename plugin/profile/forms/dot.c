@@ -213,8 +213,8 @@ add_edge(struct buffer *out, const struct graph *graph,
 }
 
 int
-profile_dot(const struct profile *profile, const struct view_options *options,
-            struct buffer *out, struct error *err)
+dot_write(const struct profile *profile, const struct view_options *options,
+          struct buffer *out, struct error *err)
 {
     struct view_options jeprofs = options ? *options : view_defaults;
     struct graph *graph;

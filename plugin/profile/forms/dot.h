@@ -16,8 +16,7 @@ enum { DOT_NAME_MAX = 1024 }; /* longer names end in "..." */
 /* Appends the graph, one line per node and edge, to out.  options NULL:
  * view_defaults.  A profile without samples gives a graph without nodes whose
  * legend says so.  -1 with *err without memory or past out's ceiling. */
-int profile_dot(const struct profile *profile,
-                const struct view_options *options, struct buffer *out,
-                struct error *err);
+int dot_write(const struct profile *profile, const struct view_options *options,
+              struct buffer *out, struct error *err);
 
 #endif

@@ -12,7 +12,6 @@
 #include "figures.h"
 #include "graph.h"
 #include "headline.h"
-#include "measured.h"
 #include "profile.h"
 #include "shown_name.h"
 #include "view_options.h"
@@ -106,9 +105,9 @@ take_name(struct painter *p, const struct graph_node *node)
 static void
 add_share(struct painter *p, struct buffer *out, double value)
 {
-    char text[MEASURED_TEXT], part[FIGURE_TEXT];
+    char text[FIGURE_TEXT], part[FIGURE_TEXT];
 
-    measured_text(value, p->options, p->profile->difference, text);
+    figure_text(value, p->options, p->profile->difference, text);
     buffer_format(out, "%s, %s", text,
                   figure_percent(value, p->graph->focus, part));
 }
@@ -160,9 +159,9 @@ add_edge(struct painter *p, const struct graph_edge *edge)
 {
     bool inlined = strstr(p->graph->nodes[edge->callee].name, "(inline)");
     double part = share_of(p, edge->value);
-    char text[MEASURED_TEXT];
+    char text[FIGURE_TEXT];
 
-    measured_text(edge->value, p->options, p->profile->difference, text);
+    figure_text(edge->value, p->options, p->profile->difference, text);
     buffer_format(
         p->out, "N%u -> N%u [label=\"%s\",weight=%d,penwidth=%.2f%s];\n",
         edge->caller + 1, edge->callee + 1, text, 1 + (int)(100 * part),
@@ -173,7 +172,7 @@ static void
 add_head(struct painter *p)
 {
     struct buffer *out = p->out;
-    char text[MEASURED_TEXT], why[EMPTINESS_TEXT];
+    char text[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
     buffer_text(out,
                 "digraph heap {\n"
@@ -192,9 +191,9 @@ add_head(struct painter *p)
                         "\"of\": with what it called");
     add_legend(p, "Arrows: what was asked for through that call; dashed: the "
                   "function was inlined");
-    measured_text(p->graph->node_limit, p->options, false, text);
+    figure_text(p->graph->node_limit, p->options, false, text);
     buffer_format(out, "Left out: functions of at most %s", text);
-    measured_text(p->graph->edge_limit, p->options, false, text);
+    figure_text(p->graph->edge_limit, p->options, false, text);
     buffer_format(out, ", calls of at most %s\\l", text);
     add_legend(p, emptiness_text(p->profile, p->options,
                                  p->graph->node_count > 0, why));

@@ -11,13 +11,13 @@
 #include "call_tree.h"
 #include "emptiness.h"
 #include "errors.h"
-#include "flamegraph_colors.h"
 #include "flamegraph_script.h"
 #include "headline.h"
-#include "measured.h"
+#include "figures.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "significance.h"
 #include "view_options.h"
 #include "xml_text.h"
 
@@ -35,7 +35,8 @@ enum {
     PAD = 3,
     NOTE_COLUMNS = 100,
     NOTES_MAX = 8,
-    TITLE_BYTES = 100
+    TITLE_BYTES = 100,
+    COLOR_TEXT = sizeof("#rrggbb")
 };
 
 static const double narrowest = 0.1;   /* a frame */
@@ -53,6 +54,71 @@ struct drawing {
     uint32_t drawn, dropped, deepest;
     int top; /* of the highest frame */
 };
+
+/* ---- colors ---- */
+
+static uint32_t
+hash_name(const char *name)
+{
+    uint32_t h = 2166136261U; /* FNV-1a: the same picture every time */
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 16777619U;
+    return h ^ h >> 15;
+}
+
+/* hue in degrees, saturation and lightness from 0 to 1. */
+static void
+color_text(double hue, double saturation, double lightness, char *out)
+{
+    double rgb[3];
+
+    for (int i = 0; i < 3; i++) {
+        double k = fmod((i == 0 ? 0 : i == 1 ? 8 : 4) + hue / 30, 12);
+        double a = saturation * fmin(lightness, 1 - lightness);
+
+        rgb[i] = lightness - a * fmax(-1, fmin(fmin(k - 3, 9 - k), 1));
+    }
+    snprintf(out, COLOR_TEXT, "#%02x%02x%02x",
+             (unsigned)lround(rgb[0] * 255) & 0xff,
+             (unsigned)lround(rgb[1] * 255) & 0xff,
+             (unsigned)lround(rgb[2] * 255) & 0xff);
+}
+
+/* A difference that may be chance. */
+static bool
+is_noise(const struct call_tree *tree, const struct call_tree_node *node)
+{
+    return node->variance > 0 &&
+           !significance_is(node->total, node->variance, tree->errors);
+}
+
+/* Equal names have equal colors.  In a difference the color says in which
+ * direction it changed, and how much of the total. */
+static void
+color_of(const struct profile *profile, const struct call_tree *tree,
+         uint32_t i, char out[COLOR_TEXT])
+{
+    const struct call_tree_node *node = &tree->nodes[i];
+    uint32_t h = hash_name(node->name);
+    double part;
+
+    if (profile->difference) {
+        if (node->total == 0 || is_noise(tree, node)) {
+            color_text(0, 0, 0.91, out);
+            return;
+        }
+        part = sqrt(fabs(node->total) / tree->heaviest);
+        color_text(node->total > 0 ? 8 : 215, 0.85, 0.93 - 0.3 * part, out);
+    } else if (i == 0 || *node->name == '(') {
+        color_text(0, 0, 0.85, out);
+    } else { /* greens: brendangregg's for memory */
+        color_text(80 + h % 75, 0.42 + (h >> 8) % 100 / 500.0,
+                   0.66 + (h >> 16) % 100 / 900.0, out);
+    }
+}
+
+/* ---- frames ---- */
 
 static bool
 is_drawn(const struct drawing *d, const struct call_tree_node *node)
@@ -208,7 +274,7 @@ add_head(struct drawing *d)
     buffer_format(out, "Width: %s%s%s",
                   d->profile->difference ? "how much changed, in " : "",
                   measure_is_space(d->options.measure) ? "bytes " : "",
-                  measured_name(d->options.measure));
+                  figure_name(d->options.measure));
     if (d->profile->difference)
         buffer_text(out, "; red grew, blue shrank, grey is within noise");
     if (d->dropped)
@@ -225,9 +291,9 @@ add_figures(struct drawing *d, const struct call_tree_node *node)
 {
     const struct call_tree_node *root = &d->tree->nodes[0];
     bool difference = d->profile->difference;
-    char text[MEASURED_TEXT];
+    char text[FIGURE_TEXT];
 
-    measured_text(node->total, &d->options, difference, text);
+    figure_text(node->total, &d->options, difference, text);
     buffer_text(d->out, text);
     if (measure_is_space(d->options.measure) && fabs(node->total) >= 1024 &&
         !d->options.show_bytes)
@@ -235,18 +301,18 @@ add_figures(struct drawing *d, const struct call_tree_node *node)
     if (!difference) {
         buffer_format(d->out, ", %.2f%%", node->total * 100 / root->total);
         if (node->child && node->self >= 0.5) {
-            measured_text(node->self, &d->options, false, text);
+            figure_text(node->self, &d->options, false, text);
             buffer_format(d->out, "\nitself %s", text);
         }
         return;
     }
     if (node->changed > fabs(node->total)) {
-        measured_text(node->changed, &d->options, false, text);
+        figure_text(node->changed, &d->options, false, text);
         buffer_format(d->out, ", %s changed", text);
     }
     buffer_format(d->out, "\n%.2f%% of what changed",
                   node->changed * 100 / root->changed);
-    if (flamegraph_is_noise(d->tree, node))
+    if (is_noise(d->tree, node))
         buffer_text(d->out, ", within sampling noise");
 }
 
@@ -277,7 +343,7 @@ add_frame(struct drawing *d, uint32_t i)
     double x = MARGIN + d->x[i] * scale;
     double width = fmax(node->changed * scale - gap, narrowest);
     int y = d->top + (int)(d->deepest - node->depth) * ROW + FRAME;
-    char color[FLAMEGRAPH_COLOR];
+    char color[COLOR_TEXT];
 
     buffer_clear(&d->name);
     shown_name(i == 0 ? "all" : node->name, FLAMEGRAPH_NAME_MAX, &d->name);
@@ -290,7 +356,7 @@ add_frame(struct drawing *d, uint32_t i)
     xml_text(d->name.data, d->name.size, d->out);
     buffer_char(d->out, '\n');
     add_figures(d, node);
-    flamegraph_color(d->profile, d->tree, i, color);
+    color_of(d->profile, d->tree, i, color);
     buffer_format(d->out,
                   "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
                   "height=\"%d\" rx=\"1\" fill=\"%s\"/>",
@@ -322,9 +388,9 @@ draw(struct drawing *d, struct error *err)
 }
 
 int
-profile_flamegraph(const struct profile *profile,
-                   const struct view_options *options, struct buffer *out,
-                   struct error *err)
+flamegraph_write(const struct profile *profile,
+                 const struct view_options *options, struct buffer *out,
+                 struct error *err)
 {
     struct drawing d = {.profile = profile, .out = out};
     int rc = -1;

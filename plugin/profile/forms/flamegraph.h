@@ -23,9 +23,9 @@ enum {
     FLAMEGRAPH_DEPTH_MAX = 1000    /* deeper frames go */
 };
 
-/* Appends the file.  As profile_dot fails. */
-int profile_flamegraph(const struct profile *profile,
-                       const struct view_options *options, struct buffer *out,
-                       struct error *err);
+/* Appends the file.  As dot_write fails. */
+int flamegraph_write(const struct profile *profile,
+                     const struct view_options *options, struct buffer *out,
+                     struct error *err);
 
 #endif

@@ -452,8 +452,8 @@ write_all(struct writer *w)
 }
 
 int
-profile_pprof(const struct profile *profile, const struct view_options *options,
-              struct buffer *out, struct error *err)
+pprof_write(const struct profile *profile, const struct view_options *options,
+            struct buffer *out, struct error *err)
 {
     struct error why = {0};
     struct writer w = {.profile = profile, .err = &why};

@@ -18,9 +18,9 @@ struct view_options;
 
 enum { PPROF_NAME_MAX = 16384 }; /* longer names are cut */
 
-/* Appends the file.  As profile_dot fails. */
-int profile_pprof(const struct profile *profile,
-                  const struct view_options *options, struct buffer *out,
-                  struct error *err);
+/* Appends the file.  As dot_write fails. */
+int pprof_write(const struct profile *profile,
+                const struct view_options *options, struct buffer *out,
+                struct error *err);
 
 #endif

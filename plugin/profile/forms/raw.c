@@ -72,8 +72,8 @@ add_modules(struct buffer *out, const struct profile *profile)
 }
 
 int
-profile_raw(const struct profile *profile, const struct view_options *options,
-            struct buffer *out, struct error *err)
+raw_write(const struct profile *profile, const struct view_options *options,
+          struct buffer *out, struct error *err)
 {
     struct profile_sampled in_use = {0}, ever = {0};
 

@@ -12,10 +12,9 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Appends the text.  As profile_dot fails; of the options only cancelled
+/* Appends the text.  As dot_write fails; of the options only cancelled
  * counts. */
-int profile_raw(const struct profile *profile,
-                const struct view_options *options, struct buffer *out,
-                struct error *err);
+int raw_write(const struct profile *profile, const struct view_options *options,
+              struct buffer *out, struct error *err);
 
 #endif

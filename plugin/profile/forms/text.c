@@ -245,8 +245,8 @@ render(const struct profile *profile, const struct view_options *options,
 }
 
 int
-profile_text(const struct profile *profile, const struct view_options *options,
-             struct buffer *out, struct error *err)
+text_write(const struct profile *profile, const struct view_options *options,
+           struct buffer *out, struct error *err)
 {
     struct view_options jeprofs = options ? *options : view_defaults;
 
@@ -255,8 +255,9 @@ profile_text(const struct profile *profile, const struct view_options *options,
 }
 
 int
-profile_top(const struct profile *profile, const struct view_options *options,
-            struct buffer *out, struct error *err)
+text_write_top(const struct profile *profile,
+               const struct view_options *options, struct buffer *out,
+               struct error *err)
 {
     return render(profile, options,
                   options ? options->nodecount : view_defaults.nodecount, true,

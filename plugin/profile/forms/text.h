@@ -31,11 +31,11 @@ enum {
 };
 
 /* All functions; or the first options->nodecount.  -1 with *err. */
-int profile_text(const struct profile *profile,
-                 const struct view_options *options, struct buffer *out,
-                 struct error *err);
-int profile_top(const struct profile *profile,
-                const struct view_options *options, struct buffer *out,
-                struct error *err);
+int text_write(const struct profile *profile,
+               const struct view_options *options, struct buffer *out,
+               struct error *err);
+int text_write_top(const struct profile *profile,
+                   const struct view_options *options, struct buffer *out,
+                   struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "emptiness.h"
 #include "errors.h"
 #include "headline.h"
-#include "measured.h"
+#include "figures.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
@@ -85,10 +85,10 @@ add_figures(struct printer *p, double value, bool noise)
 {
     double all = p->profile->difference ? p->tree->nodes[0].changed
                                         : p->tree->nodes[0].total;
-    char text[MEASURED_TEXT];
+    char text[FIGURE_TEXT];
 
     if (measure_is_space(p->options.measure))
-        measured_text(value, &p->options, p->profile->difference, text);
+        figure_text(value, &p->options, p->profile->difference, text);
     else
         snprintf(text, sizeof(text), p->profile->difference ? "%+.0f" : "%.0f",
                  value);
@@ -285,8 +285,8 @@ print(struct printer *p, struct error *err)
 }
 
 int
-profile_tree(const struct profile *profile, const struct view_options *options,
-             struct buffer *out, struct error *err)
+tree_write(const struct profile *profile, const struct view_options *options,
+           struct buffer *out, struct error *err)
 {
     struct printer p = {.profile = profile, .out = out};
     int rc;

@@ -24,9 +24,9 @@ enum {
     TREE_BRANCHES_MAX = 24 /* within one another; what is deeper is folded */
 };
 
-/* Appends the lines.  As profile_dot fails. */
-int profile_tree(const struct profile *profile,
-                 const struct view_options *options, struct buffer *out,
-                 struct error *err);
+/* Appends the lines.  As dot_write fails. */
+int tree_write(const struct profile *profile,
+               const struct view_options *options, struct buffer *out,
+               struct error *err);
 
 #endif

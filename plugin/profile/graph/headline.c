@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "mappings.h"
-#include "measured.h"
+#include "figures.h"
 #include "profile.h"
 #include "shown_name.h"
 
@@ -12,18 +12,18 @@ void
 headline_add(struct buffer *out, const struct profile *profile,
              const struct view_options *options, size_t max)
 {
-    char since[CLOCK_TEXT], text[MEASURED_TEXT];
+    char since[CLOCK_TEXT], text[FIGURE_TEXT];
 
     shown_name(mapping_basename(profile->program), max, out);
     if (profile->origin.live) {
         clock_text(profile->origin.taken_ms, since, sizeof(since));
         buffer_format(out, ", %s UTC", since);
     }
-    measured_text(profile_total(profile, options->measure), options,
-                  profile->difference, text);
+    figure_text(profile_total(profile, options->measure), options,
+                profile->difference, text);
     buffer_format(out, ": %s ", text);
     if (measure_is_space(options->measure))
-        buffer_text(out, measured_name(options->measure));
+        buffer_text(out, figure_name(options->measure));
     else /* "3 objects" say so themselves */
         buffer_text(out, options->measure == MEASURE_INUSE_OBJECTS
                              ? "in use"

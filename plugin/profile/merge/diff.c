@@ -475,8 +475,8 @@ side_fini(struct side *side)
 }
 
 struct profile *
-profile_diff_until(const struct profile *now, const struct profile *base,
-                   const atomic_bool *cancelled, struct error *err)
+diff_make_until(const struct profile *now, const struct profile *base,
+                const atomic_bool *cancelled, struct error *err)
 {
     struct differ d = {
         .cancelled = cancelled, .now = {now, 1}, .base = {base, -1}};
@@ -501,8 +501,8 @@ profile_diff_until(const struct profile *now, const struct profile *base,
 }
 
 struct profile *
-profile_diff(const struct profile *now, const struct profile *base,
-             struct error *err)
+diff_make(const struct profile *now, const struct profile *base,
+          struct error *err)
 {
-    return profile_diff_until(now, base, NULL, err);
+    return diff_make_until(now, base, NULL, err);
 }

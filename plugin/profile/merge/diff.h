@@ -25,13 +25,13 @@ struct profile;
  * is as in now.  Needs neither of them any more.  NULL with *err without
  * memory.
  */
-struct profile *profile_diff(const struct profile *now,
-                             const struct profile *base, struct error *err);
+struct profile *diff_make(const struct profile *now, const struct profile *base,
+                          struct error *err);
 /* The same, until *cancelled (or NULL) is set: NULL with ER_QUERY_INTERRUPTED
  * then. */
-struct profile *profile_diff_until(const struct profile *now,
-                                   const struct profile *base,
-                                   const atomic_bool *cancelled,
-                                   struct error *err);
+struct profile *diff_make_until(const struct profile *now,
+                                const struct profile *base,
+                                const atomic_bool *cancelled,
+                                struct error *err);
 
 #endif

@@ -64,7 +64,7 @@ struct profile {
     uint64_t rate;    /* mean bytes between two samples */
     bool truncated;   /* the dump was cut off */
     bool accumulated; /* the dump counted what was ever allocated */
-    bool difference;  /* made by profile_diff, or the sum of such */
+    bool difference;  /* made by diff_make, or the sum of such */
     size_t nodes;     /* that it is the sum of (merge.h); 0: it is none */
     const struct profile_module *modules; /* executable ones, ascending */
     size_t module_count;

@@ -75,8 +75,8 @@ find_by_link(const struct elf_file *elf, const char *path, char out[PATH_MAX])
 }
 
 bool
-debug_file_find(const struct elf_file *elf, const char *path,
-                char out[PATH_MAX])
+debug_beside_find(const struct elf_file *elf, const char *path,
+                  char out[PATH_MAX])
 {
     return find_by_id(elf, out) || find_by_link(elf, path, out);
 }
@@ -88,5 +88,5 @@ debug_beside(struct elf_file *elf, const char *path)
     struct error unsaid;
 
     return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
-           debug_file_find(elf, path, unused);
+           debug_beside_find(elf, path, unused);
 }

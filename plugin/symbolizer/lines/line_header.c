@@ -5,10 +5,10 @@
 
 #include "buffer.h"
 #include "dwarf_codes.h"
+#include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
-#include "leb128.h"
 #include "memory.h"
 
 enum { GUESS = 4096 }; /* most units are not longer: one read */

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
-#include "leb128.h"
 #include "line_sequences.h"
 #include "memory.h"
 

@@ -138,7 +138,7 @@ static struct profile *
 subtract(const struct profile *now, const struct profile *base)
 {
     struct error err;
-    struct profile *difference = profile_diff(now, base, &err);
+    struct profile *difference = diff_make(now, base, &err);
 
     if (difference)
         return difference;

@@ -90,8 +90,7 @@ show(char **argv, const struct wants *wants, struct error *err)
                           "own metadata 4.1 MB, files and stacks 13.6 MB";
     if (profile && wants->is_signed)
         make_signed(profile);
-    if (!profile ||
-        profile_flamegraph(profile, &wants->options, &out, err) != 0)
+    if (!profile || flamegraph_write(profile, &wants->options, &out, err) != 0)
         goto out;
     rc = fwrite(out.data, 1, out.size, stdout) == out.size ? 0 : -1;
 out:

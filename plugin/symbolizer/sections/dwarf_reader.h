@@ -1,6 +1,6 @@
 /*
- * dwarf_reader.h - what DWARF adds to the bounded reader: numbers whose size
- * the file says, and passing over values.
+ * dwarf_reader.h - DWARF's numbers through the bounded reader: LEB128, those
+ * whose size the file gives, and skipping values.
  *
  * Inline, for a unit has millions of them.
  */
@@ -9,8 +9,49 @@
 
 #include <string.h>
 
-#include "leb128.h"
 #include "reader.h"
+
+/* Bits past the 64th are dropped. */
+static inline uint64_t
+reader_uleb(struct reader *r)
+{
+    uint64_t value = 0;
+
+    if (__builtin_expect(r->pos < r->end && *r->pos < 0x80, 1))
+        return *r->pos++;
+    for (unsigned shift = 0; r->pos < r->end; shift += shift < 64 ? 7 : 0) {
+        uint8_t byte = *r->pos++;
+
+        if (shift < 64)
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return value;
+    }
+    r->failed = true;
+    return 0;
+}
+
+static inline int64_t
+reader_sleb(struct reader *r)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; r->pos < r->end;) {
+        uint8_t byte = *r->pos++;
+
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        if (!(byte & 0x80)) {
+            if (shift < 64 && (byte & 0x40))
+                value |= UINT64_MAX << shift;
+            return (int64_t)value;
+        }
+    }
+    r->failed = true;
+    return 0;
+}
 
 static inline bool
 dwarf_need(struct reader *r, uint64_t size)
