@@ -194,13 +194,13 @@ enum {
     STACKS_BYTES,
     STACKS_OBJECTS,
     STACKS_FUNCTION,
-    STACKS_FOLDED
+    STACKS_COLLAPSED
 };
 
 /* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
  * name (Rust's [u8; 4]) would part it. */
 static void
-set_folded(struct heap_place *place, struct value *out)
+set_collapsed(struct heap_place *place, struct value *out)
 {
     struct buffer *text = &place->text;
 
@@ -246,9 +246,9 @@ stacks_cell(struct heap_place *place, size_t column, struct value *out)
         if (place->frame_count > 0)
             cell_text(out, frame_name(place, 0));
         break;
-    case STACKS_FOLDED:
+    case STACKS_COLLAPSED:
         if (place->frame_count > 0)
-            set_folded(place, out);
+            set_collapsed(place, out);
         break;
     default:
         break;
@@ -266,9 +266,10 @@ static const struct catalog_column stacks[] = {
     [STACKS_FUNCTION] = {"function", &type_text,
                          "The leaf, which allocates; NULL where all frames "
                          "are the allocator's"},
-    [STACKS_FOLDED] = {"folded", &type_longtext,
-                       "All functions, the root first, as flamegraph.pl reads "
-                       "them"},
+    [STACKS_COLLAPSED] =
+        {"folded", &type_longtext,
+         "The collapsed stack: its functions, the root first, as "
+         "flamegraph.pl reads it"},
 };
 
 static const struct heap_walk stacks_walk = {HEAP_STACKS, 20000, 1,

@@ -132,34 +132,34 @@ add_line(struct printer *p, const struct call_tree_node *node, size_t branches,
 }
 
 /* What is not shown by lines of their own. */
-struct folded {
+struct rest {
     uint32_t count;
     double total, changed;
 };
 
 static uint32_t
-look_below(const struct printer *p, uint32_t at, struct folded *folded,
+look_below(const struct printer *p, uint32_t at, struct rest *rest,
            uint32_t *only)
 {
     const struct call_tree_node *nodes = p->tree->nodes;
     uint32_t kept = 0;
 
-    *folded = (struct folded){0};
+    *rest = (struct rest){0};
     for (uint32_t i = nodes[at].child; i; i = nodes[i].next) {
         if (p->kept[i]) {
             *only = i;
             kept++;
             continue;
         }
-        folded->count++;
-        folded->total += nodes[i].total;
-        folded->changed += nodes[i].changed;
+        rest->count++;
+        rest->total += nodes[i].total;
+        rest->changed += nodes[i].changed;
     }
     return kept;
 }
 
 static void add_branches(struct printer *p, uint32_t at, uint32_t kept,
-                         const struct folded *folded, size_t branches);
+                         const struct rest *rest, size_t branches);
 
 /* What is below node `at`, whose line is written.  Goes deeper only where the
  * tree branches. */
@@ -167,20 +167,20 @@ static void
 add_below(struct printer *p, uint32_t at, size_t branches)
 {
     const struct call_tree_node *nodes = p->tree->nodes;
-    struct folded folded;
+    struct rest rest;
     uint32_t only = 0, kept;
 
     for (;;) {
-        kept = look_below(p, at, &folded, &only);
-        if (folded.changed <= p->limit)
-            folded.count = 0; /* the headline speaks of them */
-        if (kept != 1 || folded.count || fabs(nodes[at].self) > p->limit)
+        kept = look_below(p, at, &rest, &only);
+        if (rest.changed <= p->limit)
+            rest.count = 0; /* the headline speaks of them */
+        if (kept != 1 || rest.count || fabs(nodes[at].self) > p->limit)
             break;
         add_line(p, &nodes[only], branches, "");
         at = only;
     }
     if (kept > 0)
-        add_branches(p, at, kept, &folded, branches);
+        add_branches(p, at, kept, &rest, branches);
 }
 
 static void
@@ -199,7 +199,7 @@ add_special(struct printer *p, double value, const char *mark,
 
 static void
 add_branches(struct printer *p, uint32_t at, uint32_t kept,
-             const struct folded *folded, size_t branches)
+             const struct rest *rest, size_t branches)
 {
     const struct call_tree_node *nodes = p->tree->nodes;
     size_t end = strlen(p->indent);
@@ -218,7 +218,7 @@ add_branches(struct printer *p, uint32_t at, uint32_t kept,
 
         if (!p->kept[i])
             continue;
-        final = --kept == 0 && folded->count == 0;
+        final = --kept == 0 && rest->count == 0;
         add_line(p, &nodes[i], branches, top ? "" : final ? last : here);
         if (!top)
             snprintf(p->indent + end, sizeof(p->indent) - end, "%s",
@@ -226,8 +226,8 @@ add_branches(struct printer *p, uint32_t at, uint32_t kept,
         add_below(p, i, branches + !top);
         p->indent[end] = '\0';
     }
-    if (folded->count)
-        add_special(p, folded->total, top ? "" : last, "more", folded->count);
+    if (rest->count)
+        add_special(p, rest->total, top ? "" : last, "more", rest->count);
 }
 
 static void
@@ -266,16 +266,16 @@ add_head(struct printer *p, bool shown)
 static int
 print(struct printer *p, struct error *err)
 {
-    struct folded folded;
+    struct rest rest;
     uint32_t only, kept;
 
     if (choose(p) != 0) {
         error_memory(err, "the tree");
         return -1;
     }
-    kept = look_below(p, 0, &folded, &only);
+    kept = look_below(p, 0, &rest, &only);
     add_head(p, kept > 0);
-    add_branches(p, 0, kept, &folded, 0);
+    add_branches(p, 0, kept, &rest, 0);
     if (!p->out->failed)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,

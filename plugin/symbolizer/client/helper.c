@@ -45,7 +45,7 @@ struct helper {
     size_t next_failure;
     char last_failure[WIRE_COMPLAINT_MAX];
     bool late; /* the question at hand has failed by its deadline */
-    struct sent ahead[AHEAD_MAX];
+    struct helper_sent ahead[AHEAD_MAX];
     size_t ahead_count;
     struct buffer in, out;
 };
@@ -280,7 +280,7 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
 }
 
 static ssize_t
-send_some(struct helper *h, const struct exchange *x, size_t done)
+send_some(struct helper *h, const struct helper_exchange *x, size_t done)
 {
     union {
         struct cmsghdr align;
@@ -346,7 +346,7 @@ explain_death(struct helper *h, struct error *err)
 
 /* As await: 1 when all is sent. */
 static int
-send_question(struct helper *h, const struct exchange *x, uint64_t until,
+send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
               struct error *err)
 {
     size_t done = 0;
@@ -396,26 +396,26 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
 
 /* Every whole message that is there; nothing may follow the last, unless there
  * is another question. */
-static enum take
-take_replies(struct helper *h, struct exchange *x, struct error *err)
+static enum helper_take
+take_replies(struct helper *h, struct helper_exchange *x, struct error *err)
 {
     enum wire_framing framing = WIRE_READY;
-    enum take result = TAKE_MORE;
+    enum helper_take result = HELPER_TAKE_MORE;
     struct span payload;
     size_t used = 0;
 
-    while (result == TAKE_MORE) {
+    while (result == HELPER_TAKE_MORE) {
         framing = wire_next(h->in.data + used, h->in.size - used,
                             WIRE_REPLY_MAX, &payload);
         if (framing != WIRE_READY)
             break;
-        result = exchange_take(x, payload, err);
+        result = helper_exchange_take(x, payload, err);
         used += WIRE_HEAD + payload.size;
     }
-    if (framing == WIRE_BAD ||
-        (result == TAKE_DONE && used < h->in.size && h->ahead_count == 0))
-        result = TAKE_GARBAGE;
-    if (result == TAKE_GARBAGE)
+    if (framing == WIRE_BAD || (result == HELPER_TAKE_DONE &&
+                                used < h->in.size && h->ahead_count == 0))
+        result = HELPER_TAKE_GARBAGE;
+    if (result == HELPER_TAKE_GARBAGE)
         error_set(err, ER_UNKNOWN, "the symboliser answered garbage");
     buffer_drop_front(&h->in, used);
     return result;
@@ -444,10 +444,10 @@ ready_to_start(struct helper *h, struct error *err)
 
 /* Sends what is in h->out, if it is not there yet, and takes the replies. */
 static enum helper_result
-converse(struct helper *h, struct exchange *x, uint64_t until,
+converse(struct helper *h, struct helper_exchange *x, uint64_t until,
          struct error *err)
 {
-    enum take taken = TAKE_MORE;
+    enum helper_take taken = HELPER_TAKE_MORE;
     int ready;
 
     if (h->out.failed) {
@@ -457,18 +457,18 @@ converse(struct helper *h, struct exchange *x, uint64_t until,
     ready = x->sent ? 1 : send_question(h, x, until, err);
     if (x->sent) /* some came with those before them */
         taken = take_replies(h, x, err);
-    while (ready > 0 && taken == TAKE_MORE) {
+    while (ready > 0 && taken == HELPER_TAKE_MORE) {
         ready = receive_some(h, until, err);
         if (ready > 0)
             taken = take_replies(h, x, err);
     }
-    if (taken == TAKE_DONE)
+    if (taken == HELPER_TAKE_DONE)
         return HELPER_DONE;
     if (ready == 0) {
         helper_end(h);
         return HELPER_CANCELLED;
     }
-    if (taken == TAKE_REFUSED) { /* not the helper's failure */
+    if (taken == HELPER_TAKE_REFUSED) { /* not the helper's failure */
         helper_end(h);
         return HELPER_FAILED;
     }
@@ -488,20 +488,20 @@ static void
 put_question(struct helper *h, const struct helper_question *question)
 {
     buffer_clear(&h->out);
-    wire_put_request(&h->out, question->path, sent_of(question).flags,
+    wire_put_request(&h->out, question->path, helper_sent_of(question).flags,
                      question->offsets, question->count);
 }
 
 bool
 helper_ask_ahead(struct helper *h, const struct helper_question *question)
 {
-    const struct sent sent = sent_of(question);
-    const struct exchange x = exchange_of(question);
+    const struct helper_sent sent = helper_sent_of(question);
+    const struct helper_exchange x = helper_exchange_of(question);
     struct error later;
     ssize_t n;
 
     for (size_t i = 0; i < h->ahead_count; i++)
-        if (sent_is(&h->ahead[i], &sent))
+        if (helper_sent_is(&h->ahead[i], &sent))
             return true;
     if (h->ahead_count == AHEAD_MAX || question->count > AHEAD_ADDRESSES ||
         ready_to_start(h, &later) != 0 || start(h, &later) != 0)
@@ -523,11 +523,11 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
 static bool
 take_sent(struct helper *h, const struct helper_question *question)
 {
-    const struct sent sent = sent_of(question);
+    const struct helper_sent sent = helper_sent_of(question);
 
     if (h->ahead_count == 0)
         return false;
-    if (!sent_is(&h->ahead[0], &sent)) {
+    if (!helper_sent_is(&h->ahead[0], &sent)) {
         helper_end(h);
         return false;
     }
@@ -541,7 +541,7 @@ helper_ask(struct helper *h, const struct helper_question *question,
            struct error *err)
 {
     uint64_t until = clock_ms() + question->deadline_ms;
-    struct exchange x = exchange_of(question);
+    struct helper_exchange x = helper_exchange_of(question);
 
     x.sent = take_sent(h, question);
     if (ready_to_start(h, err) != 0)
@@ -558,7 +558,7 @@ helper_make_index(struct helper *h, const struct helper_index *index,
                   struct error *err)
 {
     uint64_t until = clock_ms() + index->deadline_ms;
-    struct exchange x = {
+    struct helper_exchange x = {
         .index = index, .fds = {index->object_fd, -1}, .fd_count = 1};
 
     if (ready_to_start(h, err) != 0)

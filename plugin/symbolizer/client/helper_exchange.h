@@ -13,17 +13,17 @@
 struct error;
 
 /* Which question it is; its descriptors are open for as long. */
-struct sent {
+struct helper_sent {
     int object_fd, index_fd;
     uint32_t count;
     unsigned flags;
 };
 
-struct sent sent_of(const struct helper_question *question);
-bool sent_is(const struct sent *a, const struct sent *b);
+struct helper_sent helper_sent_of(const struct helper_question *question);
+bool helper_sent_is(const struct helper_sent *a, const struct helper_sent *b);
 
 /* What is asked: addresses, or else an index. */
-struct exchange {
+struct helper_exchange {
     const struct helper_question *question; /* NULL: an index is asked for */
     const struct helper_index *index;
     int fds[2]; /* the object's, and its index's */
@@ -34,12 +34,18 @@ struct exchange {
     bool parts;   /* of the one that is made came */
 };
 
-enum take { TAKE_MORE, TAKE_DONE, TAKE_GARBAGE, TAKE_REFUSED };
+enum helper_take {
+    HELPER_TAKE_MORE,
+    HELPER_TAKE_DONE,
+    HELPER_TAKE_GARBAGE,
+    HELPER_TAKE_REFUSED
+};
 
-struct exchange exchange_of(const struct helper_question *question);
-/* One reply; *err with TAKE_REFUSED, and what the helper says of the end with
- * TAKE_DONE. */
-enum take exchange_take(struct exchange *x, struct span payload,
-                        struct error *err);
+struct helper_exchange
+helper_exchange_of(const struct helper_question *question);
+/* One reply; *err with HELPER_TAKE_REFUSED, and what the helper says of the end
+ * with HELPER_TAKE_DONE. */
+enum helper_take helper_exchange_take(struct helper_exchange *x,
+                                      struct span payload, struct error *err);
 
 #endif
