@@ -8,7 +8,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Also with jemalloc's prefixes before and "_default" after. */
+/* Also with jemalloc's prefixes before them, and "_default" behind. */
 static const char *const c_functions[] = {
     "malloc",         "calloc",        "realloc",  "reallocarray",
     "posix_memalign", "aligned_alloc", "memalign", "valloc",
@@ -17,12 +17,12 @@ static const char *const c_functions[] = {
 
 static const char *const prefixes[] = {"_rjem_je_", "_rjem_", "je_", "je"};
 
-/* jemalloc's alone begin so. */
+/* Prefixes of jemalloc's own functions. */
 static const char *const own_names[] = {"_rjem_", "je_", "prof_backtrace"};
 
-/* Rust's library, and what makes jemalloc its allocator. */
+/* Rust's library, and the crates that make jemalloc its allocator. */
 static const char *const rust_paths[] = {
-    "alloc::alloc::",   "alloc::boxed::box_new", /* was exchange_malloc */
+    "alloc::alloc::",   "alloc::boxed::box_new", /* formerly exchange_malloc */
     "alloc::raw_vec::", "core::alloc::",         "hashbrown::raw::alloc::",
     "std::alloc::",     "std::sys::alloc::",     "tikv_jemallocator::",
     "jemallocator::",
@@ -46,7 +46,7 @@ static const char *const other_functions[] = {
     "__rg_realloc",
 };
 
-/* What jeprof skips in heap profiles, each also with a '_' before it. */
+/* The functions that jeprof skips in heap profiles, also with a leading '_'. */
 static const char *const jeprof_skips[] = {
     "calloc",
     "cfree",
@@ -111,7 +111,7 @@ starts_with(const char *name, const char *start)
     return name[0] == start[0] && strncmp(name, start, strlen(start)) == 0;
 }
 
-/* name, up to size, is one of the list. */
+/* Whether the first size bytes of name are one of the list. */
 static bool
 is_one_of(const char *name, size_t size, const char *const *list, size_t count)
 {
@@ -122,7 +122,8 @@ is_one_of(const char *name, size_t size, const char *const *list, size_t count)
     return false;
 }
 
-/* Without what compilers append: "malloc.part.0", "malloc [clone .cold]". */
+/* The size without compilers' suffixes: "malloc.part.0", "malloc [clone
+ * .cold]". */
 static size_t
 plain_size(const char *name)
 {
@@ -131,7 +132,7 @@ plain_size(const char *name)
     return clone ? (size_t)(clone - name) : strcspn(name, ".");
 }
 
-/* More than any of the list. */
+/* Whether a name of the list, and more, begins name. */
 static bool
 starts_with_any(const char *name, const char *const *list, size_t count)
 {
@@ -158,7 +159,7 @@ allocator_is_entry(const char *name)
     size_t size;
 
     if (starts_with(name, "_Znw") || starts_with(name, "_Zna"))
-        return true; /* operator new, not demangled */
+        return true; /* operator new, mangled */
     if (starts_with_any(name, own_names, COUNT(own_names)) || is_rusts(name))
         return true;
     if (starts_with(name, rust))

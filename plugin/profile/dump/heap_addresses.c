@@ -75,8 +75,8 @@ struct numbered {
     uint32_t old;
 };
 
-/* By one digit after the other, the last first; a digit that all share costs a
- * look.  The result is in list or in other. */
+/* Radix sort, the lowest digit first; a digit that all numbers share is
+ * skipped.  The result is in list or in other. */
 static struct numbered *
 sort_numbered(struct numbered *list, struct numbered *other, size_t count)
 {
@@ -112,7 +112,7 @@ heap_addresses_sort(struct heap_addresses *addresses)
     struct numbered *lists;
     uint32_t *now;
 
-    mem_free(addresses->slots); /* there is room for the lists then */
+    mem_free(addresses->slots); /* makes room for the lists */
     addresses->slots = NULL;
     if (!arena_hold(addresses->holder,
                     count * (2 * sizeof(*lists) + sizeof(*now))))

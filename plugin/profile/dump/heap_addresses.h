@@ -1,10 +1,10 @@
 /*
  * heap_addresses.h - the distinct addresses of a heap profile's text, found by
- * how they are written.
+ * their spelling.
  *
- * Thousands of them are repeated in hundreds of thousands of places, so each
- * is made a number once only.  One that is written in more than one way has
- * more than one index until they are sorted.
+ * A text repeats thousands of addresses in hundreds of thousands of places;
+ * each spelling is converted to a number only once.  An address with several
+ * spellings has several indices until the list is sorted.
  */
 #ifndef HW_HEAP_ADDRESSES_H
 #define HW_HEAP_ADDRESSES_H
@@ -16,7 +16,8 @@
 #include "hash.h"
 #include "heap_text.h"
 
-/* With the text itself: to find one is to touch one place of memory. */
+/* The slot holds the spelling itself, so a look-up reads one place in memory.
+ */
 struct heap_address_slot {
     struct heap_text_word word;
     uint32_t number; /* 1 + index; 0: free */
@@ -25,25 +26,26 @@ struct heap_address_slot {
 struct arena;
 
 struct heap_addresses {
-    uint64_t *list; /* in the order of their first use */
+    uint64_t *list; /* in the order of first use */
     size_t count, room, max;
     struct heap_address_slot *slots; /* by hash; twice the room */
     uint64_t seed;
     struct arena *holder;
 };
 
-/* Refuses more than max.  All of it counts as holder's.  -1: no memory. */
+/* Refuses more than max.  Counts all memory as holder's.  -1: no memory. */
 int heap_addresses_init(struct heap_addresses *addresses, size_t max,
                         struct arena *holder);
 void heap_addresses_fini(struct heap_addresses *addresses);
 
-/* A new one.  -1: no memory, or more than max, which count is then. */
+/* Adds an address that is not there yet.  -1: no memory, or count is max. */
 int heap_addresses_add(struct heap_addresses *addresses,
                        const struct heap_text_word *word, uint64_t address,
                        uint32_t *index);
 
-/* Sorts the list and leaves each once; none is found or added then.  Answers
- * where each index is now, which the caller frees; NULL: no memory. */
+/* Sorts the list and removes duplicates; nothing can be found or added
+ * afterwards.  Returns each old index's new one, to be freed by the caller;
+ * NULL: no memory. */
 uint32_t *heap_addresses_sort(struct heap_addresses *addresses);
 
 static inline struct heap_address_slot *
@@ -62,7 +64,7 @@ heap_addresses_expect(const struct heap_addresses *addresses,
     __builtin_prefetch(heap_addresses_place(addresses, word));
 }
 
-/* Its slot, or the free one for it. */
+/* The spelling's slot, or the free slot where it belongs. */
 static inline struct heap_address_slot *
 heap_addresses_slot(const struct heap_addresses *addresses,
                     const struct heap_text_word *word)

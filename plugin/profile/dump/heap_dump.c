@@ -1,9 +1,9 @@
 /*
  * heap_dump.c - see heap_dump.h.
  *
- * One pass over the text.  Stacks hold the addresses' indices.  jemalloc sorts
- * stacks from the leaf on, and all come from few roots: what a line has in
- * common with the one before, at either end, is not read again.
+ * One pass over the text.  Stacks hold indices of addresses.  jemalloc sorts
+ * stacks from the leaf on, and all stacks have few roots: addresses that a line
+ * shares with the line before, at either end, are not parsed again.
  */
 #include "heap_dump.h"
 
@@ -28,18 +28,18 @@ struct parser {
     size_t line; /* for messages */
     struct heap_lines lines;
 
-    /* The stack that counts belong to, none before the first '@', and whether
-     * it has some already. */
+    /* The stack that counts belong to; false before the first '@'.  counted: it
+     * has counts already. */
     bool in_stack, counted;
     uint32_t *stack;
     uint32_t depth;
 
-    /* Where the last stack's addresses end in its line, which lines keep; the
-     * other one is the next stack's. */
+    /* Where each address of the last stack ends in its line, which lines keep;
+     * and the same for the stack being read. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned turn;
-    /* The coming stack's: here, as room on the stack would be zeroed for each
-     * line. */
+    /* Of the stack being read.  Not a local: it would be zeroed for each line.
+     */
     struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
     uint32_t indices[HEAP_DUMP_DEPTH_MAX];
 
@@ -54,8 +54,8 @@ fail(struct parser *p, const char *what)
     return -1;
 }
 
-/* A stack's first address has a mark, for it is another one than the same text
- * further on: no call returns to it. */
+/* A stack's first address is marked: no call returns to it, so it differs from
+ * the same text further on. */
 static int
 add_address(struct parser *p, struct heap_text_word word, uint32_t *index)
 {
@@ -76,7 +76,7 @@ add_address(struct parser *p, struct heap_text_word word, uint32_t *index)
     return -1;
 }
 
-/* The lines. */
+/* How many bytes two lines have in common at their starts. */
 
 static size_t
 common_size(struct span a, struct span b)
@@ -95,7 +95,7 @@ common_size(struct span a, struct span b)
     return i;
 }
 
-/* Of two ends, each no shorter than size. */
+/* Likewise at their ends; each has at least size bytes. */
 static size_t
 common_tail(const char *a_end, const char *b_end, size_t size)
 {
@@ -113,7 +113,8 @@ common_tail(const char *a_end, const char *b_end, size_t size)
     return i;
 }
 
-/* How many addresses are the last stack's, with what ends them. */
+/* Copies the addresses at the start that the last stack has too, and their
+ * ends; returns how many. */
 static uint32_t
 take_common(const struct parser *p, struct reader *r, struct span line)
 {
@@ -128,8 +129,8 @@ take_common(const struct parser *p, struct reader *r, struct span line)
     return depth;
 }
 
-/* From which address on the last stack has the rest of r, too, each with the
- * blank before it; r ends there then. */
+/* From which address on the last stack ends like the rest of r, each address
+ * with the blank before it; shortens r by that. */
 static uint32_t
 leave_common(const struct parser *p, struct reader *r)
 {
@@ -147,7 +148,8 @@ leave_common(const struct parser *p, struct reader *r)
     return from;
 }
 
-/* The last stack's addresses from there on, behind depth of this one. */
+/* Appends the last stack's addresses from there on to the depth addresses of
+ * this one. */
 static uint32_t
 add_common(struct parser *p, uint32_t *indices, uint32_t depth, uint32_t from,
            size_t size)
@@ -163,7 +165,7 @@ add_common(struct parser *p, uint32_t *indices, uint32_t depth, uint32_t from,
     return depth;
 }
 
-/* Whatever else may be an address. */
+/* Addresses in any other spelling. */
 static int
 parse_unusual(struct parser *p, struct reader *r, struct heap_text_word *word)
 {
@@ -176,8 +178,9 @@ parse_unusual(struct parser *p, struct reader *r, struct heap_text_word *word)
     return 0;
 }
 
-/* Splits text, which is of line, into up to room words, which come from memory
- * while the rest is split.  How many, or -1.  Apart, for all registers. */
+/* Splits text, a part of line, into at most room words, and prefetches their
+ * slots meanwhile.  Returns how many, or -1.  Not inlined, so that it has all
+ * registers. */
 static __attribute__((noinline)) int
 split(struct parser *p, const struct reader *text, const char *line,
       struct heap_text_word *words, uint32_t *ends, uint32_t room)
@@ -191,7 +194,7 @@ split(struct parser *p, const struct reader *text, const char *line,
         if (n == room)
             return fail(p, "a stack is too deep");
         if (!heap_text_usual_word(&r, seen, &words[n])) {
-            rest = r; /* that r stays in registers */
+            rest = r; /* lets r stay in registers */
             if (parse_unusual(p, &rest, &words[n]) != 0)
                 return -1;
             r.pos = rest.pos;
@@ -232,14 +235,14 @@ parse_stack(struct parser *p, struct reader r)
     if (depth > 0) {
         memcpy(indices, p->stack, depth * sizeof(*indices));
         memcpy(p->ends[!p->turn], p->ends[p->turn], depth * sizeof(**p->ends));
-        from = leave_common(p, &r); /* not the first, which is another */
+        from = leave_common(p, &r); /* not the first: it is marked */
     }
     if (parse_addresses(p, &r, line.data, indices, &depth) != 0)
         return -1;
     if (p->depth - from > HEAP_DUMP_DEPTH_MAX - depth)
         return fail(p, "a stack is too deep");
     depth = add_common(p, indices, depth, from, line.size);
-    /* Never nothing: stacks are told apart by their pointer. */
+    /* Allocates even for depth 0: stacks are told apart by their pointer. */
     copy = depth
                ? arena_copy(p->stacks->indices, indices, depth * sizeof(*copy))
                : arena_copy(p->stacks->indices, &none, sizeof(none));
@@ -285,7 +288,8 @@ add_stack(struct parser *p, const struct heap_stack *counts)
     return 0;
 }
 
-/* "t*: 3: 96 [0: 0]" after the 't'; newer jemallocs add a thread's name. */
+/* "t*: 3: 96 [0: 0]" after the 't'; newer versions of jemalloc add a thread's
+ * name. */
 static int
 parse_counts(struct parser *p, struct reader r)
 {
@@ -293,7 +297,7 @@ parse_counts(struct parser *p, struct reader r)
     struct heap_stack counts = {0};
 
     if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
-        return 0; /* some other word with a t */
+        return 0; /* another word with a t */
     if (!all_threads)
         heap_text_decimal(&r);
     heap_text_expect(&r, ':');
@@ -323,7 +327,7 @@ parse_maps(struct parser *p)
     if (heap_lines_rest(&p->lines, &text, p->err) != 0)
         return -1;
     p->dump->has_maps = true;
-    /* Whole lines only: nothing there yet means cut off. */
+    /* Only whole lines come: an empty text was cut off. */
     p->dump->truncated |= text.size == 0;
     return mappings_parse(p->dump->arena, text.data, text.size, &p->dump->maps,
                           NULL, p->err);
@@ -405,7 +409,7 @@ parse_all(struct parser *p, bool part)
     if (parse_body(p) != 0)
         return -1;
     p->dump->truncated |= heap_lines_cut(&p->lines);
-    heap_lines_fini(&p->lines); /* there is room for what is sorted */
+    heap_lines_fini(&p->lines); /* makes room for sorting */
     return sort_addresses(p);
 }
 

@@ -7,12 +7,12 @@
  *       t*: ...         this stack, all threads
  *       t3: ...         this stack, thread 3
  *     MAPPED_LIBRARIES:
- *     <what /proc/self/maps said>
+ *     <the text of /proc/self/maps>
  *
- * Keeps the sums over threads.  What was ever allocated is counted with
- * opt.prof_accum only and 0 otherwise.  Lines of no known form are
- * skipped, as jeprof does; known ones with impossible numbers are errors.
- * Counts are as sampled: profile.h estimates the truth from them.
+ * Keeps the sums over threads.  The totals "ever" are counted with
+ * opt.prof_accum only, and 0 otherwise.  Lines of unknown form are skipped, as
+ * jeprof does; known ones with impossible numbers are errors.  Counts are of
+ * samples: profile.h estimates the real ones.
  */
 #ifndef HW_HEAP_DUMP_H
 #define HW_HEAP_DUMP_H
@@ -31,41 +31,41 @@ struct heap_source; /* heap_lines.h */
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,        /* addresses of one stack */
-    HEAP_DUMP_STACKS_MAX = 1 << 20,    /* jemalloc users have thousands */
+    HEAP_DUMP_STACKS_MAX = 1 << 20,    /* real programs have thousands */
     HEAP_DUMP_ADDRESSES_MAX = 1 << 22, /* distinct ones */
-    HEAP_DUMP_PARTS = 2                /* at most, each read by itself */
+    HEAP_DUMP_PARTS = 2                /* a dump may be read in two parts */
 };
 
 struct heap_dump {
     uint64_t rate; /* mean bytes between two samples */
-    /* In the dump's order; one stack may occur more than once, but for those
-     * that jemalloc sorted.  A profile takes them (profile.h). */
+    /* In the dump's order.  A stack may repeat unless jemalloc sorted them.
+     * profile_new takes them over. */
     struct heap_stacks parts[HEAP_DUMP_PARTS];
     size_t stack_count; /* in all */
     bool sorted;
-    /* What must be named: ascending, distinct.  Every address but the first
-     * of a stack is less by one than in the text, for it is where a call
-     * returns to and the call is what has a name (jeprof's rule). */
+    /* The addresses to be named: ascending, distinct.  All but a stack's first
+     * are one less than in the text: the text has return addresses, and the
+     * call itself has the name (jeprof's rule). */
     uint64_t *addresses;
     size_t address_count;
-    struct mappings maps; /* empty when the dump was cut before them */
-    bool has_maps;        /* the text came as far as their line */
-    bool truncated;       /* cut off: what was whole is here */
+    struct mappings maps; /* empty if the dump was cut before them */
+    bool has_maps;        /* the text reached their heading */
+    bool truncated;       /* cut off; the whole lines before are here */
     struct arena *arena;
 };
 
-/* Parses text, which need not outlive the call.  NULL with *err. */
+/* Parses text, which may be freed afterwards.  NULL with *err. */
 struct heap_dump *heap_dump_parse(const char *text, size_t size,
                                   struct error *err);
-/* Likewise; what it, and the profile that takes its stacks, have of memory is
- * meter's. */
+/* Likewise; meter counts the memory of the dump, and of the profile that takes
+ * its stacks. */
 struct heap_dump *heap_dump_parse_counted(const char *text, size_t size,
                                           const struct arena_meter *meter,
                                           struct error *err);
-/* Likewise what source gives, of which little is in memory at a time. */
+/* Likewise, from source, keeping little of the text in memory. */
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);
-/* Likewise, but it begins with a stack's line: a dump's second part. */
+/* Likewise, of a dump's second part, which begins with a stack's line. */
 struct heap_dump *heap_dump_read_part(const struct heap_source *source,
                                       struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */

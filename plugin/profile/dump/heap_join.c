@@ -7,7 +7,7 @@
 #include "heap_dump.h"
 #include "memory.h"
 
-/* Where each part's addresses are in the list of both. */
+/* By address in each part: its index in the common list. */
 struct joined {
     uint64_t *list;
     size_t count;
@@ -39,7 +39,7 @@ join_addresses(struct joined *joined, struct heap_dump *const parts[2])
     return joined->count <= HEAP_DUMP_ADDRESSES_MAX ? 0 : -1;
 }
 
-/* The last stack of a part, or its first one, in the numbers of all. */
+/* The last or the first stack of a part, with common indices. */
 static struct heap_stack
 stack_at(const struct heap_stacks *part, bool last,
          uint32_t indices[HEAP_DUMP_DEPTH_MAX])

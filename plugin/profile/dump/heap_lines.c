@@ -6,7 +6,7 @@
 #include "errors.h"
 
 enum {
-    PIECE_BYTES = 256 << 10, /* what a core has at hand */
+    PIECE_BYTES = 256 << 10, /* fits a core's cache */
     WINDOW_MAX = 1 << 30
 };
 
@@ -27,7 +27,7 @@ heap_lines_fini(struct heap_lines *lines)
     buffer_fini(&lines->window);
 }
 
-/* The kept line goes first, for it was before what is left. */
+/* The kept line goes first: it precedes what is left. */
 static void
 move_to_front(struct heap_lines *lines)
 {

@@ -1,8 +1,8 @@
 /*
- * heap_lines.h - the lines of a text that is whole, or read piece by piece.
+ * heap_lines.h - the lines of a text that is in memory, or read in pieces.
  *
- * Of pieces only what is still needed stays in memory: the line at hand, and
- * one more that who reads them keeps.
+ * Of a text in pieces, memory holds the current line and at most one earlier
+ * line that the reader keeps.
  */
 #ifndef HW_HEAP_LINES_H
 #define HW_HEAP_LINES_H
@@ -16,35 +16,35 @@
 
 struct error;
 
-/* Where pieces come from: up to room bytes at to; 0 at the end, -1 with *err.
- */
+/* The source of pieces: reads up to room bytes to `to`; 0 at the end, -1 with
+ * *err. */
 struct heap_source {
     ssize_t (*read)(void *arg, char *to, size_t room, struct error *err);
     void *arg;
 };
 
 struct heap_lines {
-    const char *pos, *end;            /* what is there and was not taken yet */
-    const struct heap_source *source; /* NULL: there is no more */
-    struct buffer window;             /* of the source's pieces */
-    struct span kept; /* a line that was taken: it moves with the window */
+    const char *pos, *end;            /* available and not taken yet */
+    const struct heap_source *source; /* NULL: no more pieces */
+    struct buffer window;             /* the source's pieces */
+    struct span kept; /* a line taken earlier: it moves with the window */
 };
 
-/* Either text, or what source gives, which is borrowed. */
+/* Reads either text, or source, which is borrowed. */
 void heap_lines_init(struct heap_lines *lines, struct span text,
                      const struct heap_source *source);
 void heap_lines_fini(struct heap_lines *lines);
 
-/* 1: the next whole line, without its '\n', valid until the next one; 0: there
- * is none, and what is left at pos was cut off; -1 with *err. */
+/* 1: the next whole line, without its '\n', valid until the next call; 0: none,
+ * and the bytes left at pos are a cut line; -1 with *err. */
 int heap_lines_next(struct heap_lines *lines, struct span *line,
                     struct error *err);
 
-/* All that is left, of whole lines.  -1 with *err. */
+/* All whole lines that are left.  -1 with *err. */
 int heap_lines_rest(struct heap_lines *lines, struct span *rest,
                     struct error *err);
 
-/* Whether what was not taken ends within a line. */
+/* Whether the text ends within a line. */
 bool heap_lines_cut(const struct heap_lines *lines);
 
 #endif

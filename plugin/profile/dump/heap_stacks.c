@@ -62,7 +62,7 @@ heap_stacks_place(struct heap_stacks *stacks)
             const struct heap_stack *stack = &piece->stacks[i];
             uint32_t *indices = stack->addresses;
 
-            /* Counts repeated under one '@' share its indices. */
+            /* Counts repeated under one '@' share the stack's indices. */
             for (uint32_t k = 0; k < stack->depth && indices != before; k++)
                 indices[k] = places[indices[k]];
             before = indices;
@@ -77,7 +77,7 @@ heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
 {
     uint64_t a, b, change;
 
-    /* An address that is written in two ways has two indices. */
+    /* An address with two spellings has two indices. */
     while (common < stack->depth && common < last->depth &&
            (stack->addresses[common] == last->addresses[common] ||
             list[stack->addresses[common]] == list[last->addresses[common]]))
@@ -86,7 +86,7 @@ heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
         return common < stack->depth;
     if (common == stack->depth)
         return false;
-    change = common > 0; /* as it is in the text again */
+    change = common > 0; /* the text has it again */
     a = list[stack->addresses[common]] + change;
     b = list[last->addresses[common]] + change;
     return __builtin_bswap64(a) > __builtin_bswap64(b);

@@ -1,8 +1,8 @@
 /*
- * heap_stacks.h - the stacks of a heap profile's text, or of one part of it.
+ * heap_stacks.h - the stacks of a heap profile's text, or of a part of it.
  *
- * They stay where they are as more come: what two threads read, each a part,
- * is one dump with nothing copied.
+ * Stacks never move, so two parts that two threads have read make one dump
+ * without copying.
  */
 #ifndef HW_HEAP_STACKS_H
 #define HW_HEAP_STACKS_H
@@ -13,11 +13,11 @@
 
 struct arena;
 
-/* A piece that is given back has room for an arena's block, of 64 kB. */
+/* Sized so that a freed piece fits an arena's block of 64 kB. */
 enum { HEAP_STACKS_PIECE = 1400 };
 
 struct heap_stack {
-    uint32_t *addresses;     /* indices, see below; leaf first */
+    uint32_t *addresses;     /* indices, see places; leaf first */
     uint32_t depth;          /* may be 0: the unwinder found nothing */
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
@@ -31,9 +31,10 @@ struct heap_piece {
 
 struct heap_stacks {
     struct heap_piece *first, *last;
-    struct arena *indices; /* what stacks point to: see heap_join.h */
-    /* While a text is read its addresses are numbered as they come.  Where each
-     * is in the dump's list; NULL: the stacks have those numbers already. */
+    struct arena
+        *indices; /* the memory of the stacks' addresses: see heap_join.h */
+    /* Reading numbers addresses as they come.  By that number: the index in the
+     * dump's list.  NULL: the stacks have indices of the list already. */
     uint32_t *places;
     size_t place_count;
 };
@@ -42,15 +43,15 @@ struct heap_stacks {
 int heap_stacks_init(struct heap_stacks *stacks, size_t limit_bytes);
 void heap_stacks_fini(struct heap_stacks *stacks); /* zeroed is fine */
 
-/* A new one at the end, which is not set.  NULL: no memory. */
+/* Appends a stack, not initialized.  NULL: no memory. */
 struct heap_stack *heap_stacks_add(struct heap_stacks *stacks);
 
-/* The stacks' indices are those into the dump's list from now on. */
+/* Replaces the stacks' numbers by indices into the dump's list. */
 void heap_stacks_place(struct heap_stacks *stacks);
 
-/* Whether a stack, which begins with at least common addresses of the last one,
- * is behind it by jemalloc's order: of the bytes in its memory.  Where all are,
- * no two are the same.  Both are indices into list. */
+/* Whether stack follows last in jemalloc's order, which compares the bytes in
+ * memory.  Both begin with at least common equal addresses, as indices into
+ * list.  If all stacks follow the one before, no two are equal. */
 bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
                           const struct heap_stack *last, uint32_t common);
 

@@ -1,8 +1,8 @@
 /*
- * heap_text.h - the numbers of a heap profile's text, fast: nearly all of it is
- * addresses.
+ * heap_text.h - fast parsing of a heap profile's numbers: nearly all of them
+ * are addresses.
  *
- * Within one line; what is not there fails the reader.
+ * Works within one line; anything unexpected fails the reader.
  */
 #ifndef HW_HEAP_TEXT_H
 #define HW_HEAP_TEXT_H
@@ -16,7 +16,7 @@
 
 enum {
     HEAP_TEXT_EIGHT = sizeof(uint64_t),
-    HEAP_TEXT_SAFE_DIGITS = 18 /* decimal ones that cannot be too many */
+    HEAP_TEXT_SAFE_DIGITS = 18 /* so many decimal digits cannot overflow */
 };
 
 static inline void
@@ -73,14 +73,14 @@ static const uint8_t heap_text_hex_digits[256] = {
     ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* Up to sixteen bytes of text, the first ones lowest, and zeros behind. */
+/* Up to sixteen bytes of text: the first is the lowest; zeros follow. */
 struct heap_text_word {
     uint64_t text[2];
 };
 
 static const uint64_t heap_text_ones = 0x0101010101010101ULL;
 
-/* No text's: sets the last byte's highest bit. */
+/* Occurs in no text: the last byte's highest bit. */
 static const uint64_t heap_text_mark = 1ULL << 63;
 
 static inline uint64_t
@@ -92,18 +92,19 @@ heap_text_load_eight(const uint8_t *at)
     return le64toh(text);
 }
 
-/* Of the bytes up to a blank or control character all bits; or of all. */
+/* All bits of the bytes before the first blank or control character. */
 static inline uint64_t
 heap_text_up_to_blank(uint64_t text)
 {
-    /* Exact up to the first: only a blank borrows from what is behind it. */
+    /* Exact up to the first blank, the only one to borrow from bytes behind it.
+     */
     uint64_t blanks =
         (text - heap_text_ones * '!') & ~text & heap_text_ones << 7;
 
     return ((blanks & -blanks) >> 7) - 1;
 }
 
-/* How many bytes such a mask has. */
+/* How many bytes such a mask covers. */
 static inline unsigned
 heap_text_mask_size(uint64_t mask)
 {
@@ -111,9 +112,9 @@ heap_text_mask_size(uint64_t mask)
 }
 
 /*
- * What is between 0x and a blank or the end: it may be an address.  False for
- * what looks otherwise.  Bytes up to end, which is r's or behind it, may be
- * looked at.
+ * Reads the word between 0x and a blank or the end, which may be an address.
+ * False for another spelling.  May read bytes up to end, which is r's end or
+ * behind it.
  */
 static inline bool
 heap_text_usual_word(struct reader *r, const uint8_t *end,
@@ -143,7 +144,7 @@ heap_text_usual_word(struct reader *r, const uint8_t *end,
     return true;
 }
 
-/* Another way to write an address. */
+/* The usual spelling of an address. */
 static inline struct heap_text_word
 heap_text_word_of(uint64_t address)
 {
@@ -156,7 +157,7 @@ heap_text_word_of(uint64_t address)
     return word;
 }
 
-/* The number that a word's digits are; false: they are none. */
+/* The number that a word spells; false: it is not one. */
 static inline bool
 heap_text_word_value(const struct heap_text_word *word, uint64_t *value)
 {

@@ -8,7 +8,7 @@
 #include "function_name.h"
 #include "names.h"
 
-/* The next one of *list, up to its comma, and what is behind. */
+/* Takes the next name off *list, with its comma. */
 static struct span
 next(const char **list)
 {
@@ -32,7 +32,7 @@ count(const char *list)
     return n;
 }
 
-/* Printable, and a '*' only behind something, at its end. */
+/* Printable; a '*' only at the end, and not alone. */
 static bool
 is_allowed(struct span name)
 {
@@ -81,7 +81,7 @@ wrappers_add(char *list, const char *value, struct error *err)
     return 0;
 }
 
-/* Without what compilers append: "f.part.0", "f [clone .cold]". */
+/* Without compilers' suffixes: "f.part.0", "f [clone .cold]". */
 static struct span
 without_suffix(struct span name)
 {

@@ -1,10 +1,9 @@
 /*
- * wrappers.h - functions that a user counts among the allocator's: a program's
- * own malloc (zmalloc_usable, my_malloc).
+ * wrappers.h - a program's own allocation functions (zmalloc_usable,
+ * my_malloc), which the user counts as the allocator's.
  *
- * A list is one text: "my_malloc,db::Pool::*".  Names are those that the form
- * text shows (function_name.h), whole; with a '*' at its end one stands for all
- * that begin so.
+ * A list is one text: "my_malloc,db::Pool::*".  Names are whole, as the form
+ * text shows them (function_name.h); a '*' at the end stands for any ending.
  */
 #ifndef HW_WRAPPERS_H
 #define HW_WRAPPERS_H
@@ -23,17 +22,17 @@ enum {
     WRAPPERS_TEXT_BYTES = 1024 /* of a list, with the NUL */
 };
 
-/* Adds the names of value, with commas between and blanks around, to list,
- * which has WRAPPERS_TEXT_BYTES.  -1 with what is allowed in *err, and list is
- * as it was. */
+/* Adds the names of value, separated by commas and blanks, to list, which has
+ * WRAPPERS_TEXT_BYTES.  On -1 *err says what is allowed, and list is unchanged.
+ */
 int wrappers_add(char *list, const char *value, struct error *err);
 
-/* Whether name, a short or a plain one, is in list (NULL: none is).  scratch is
- * written to. */
+/* Whether list (NULL: empty) has name, a short or plain one.  Writes to
+ * scratch. */
 bool wrappers_have(const char *list, struct span name, struct buffer *scratch);
 
-/* How many frames of location, innermost first, list, or its node's (see
- * names.h), says are the allocator's. */
+/* How many frames of location, innermost first, are the allocator's by list, or
+ * by the list of its own node (see names.h). */
 uint16_t wrappers_count(const char *list, const struct location *location,
                         struct buffer *scratch);
 

@@ -53,7 +53,7 @@ compare_self(const void *a, const void *b, void *arg)
 
     if (x != y)
         return x > y ? -1 : 1;
-    return i < k ? -1 : i > k; /* as the dump had them */
+    return i < k ? -1 : i > k; /* in the dump's order */
 }
 
 static int

@@ -14,11 +14,11 @@
 #include "view_options.h"
 
 enum {
-    WEIGHT_MAX = 100000, /* graphviz crashed on larger ones */
-    LEGEND_COLUMNS = 50  /* of a line of ours: it is large print */
+    WEIGHT_MAX = 100000, /* graphviz crashes on larger ones */
+    LEGEND_COLUMNS = 50  /* of our own lines: the print is large */
 };
 
-/* The size of the UTF-8 character at s, or 0 when it is none. */
+/* The size of the UTF-8 character at s, or 0 if it is invalid. */
 static size_t
 character(const char *s, size_t left)
 {
@@ -38,11 +38,11 @@ character(const char *s, size_t left)
             return 0;
     if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
         (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-        return 0; /* too long a form, a surrogate, or past the last */
+        return 0; /* overlong, a surrogate, or past U+10FFFF */
     return size;
 }
 
-/* One character of a name; '?' for what no label may hold. */
+/* One character of a name; '?' if a label cannot hold it. */
 static void
 add_character(struct buffer *out, const char *s, size_t size)
 {
@@ -61,7 +61,7 @@ is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Where a name is cut: between characters, of at most four bytes each. */
+/* Where to cut a name: between characters, of at most four bytes each. */
 static const char *
 end_of(const char *name)
 {
@@ -73,7 +73,7 @@ end_of(const char *name)
     return end;
 }
 
-/* Text within quotes; in a label, blanks and :: begin new lines. */
+/* Text within quotes; in a label, a blank or "::" begins a new line. */
 static void
 add_name(struct buffer *out, const char *name, bool label)
 {
@@ -108,14 +108,14 @@ add_legend(struct buffer *out, const char *line)
     buffer_text(out, "\\l");
 }
 
-/* How far it is to the next blank, or the end. */
+/* The distance to the next blank, or to the end. */
 static size_t
 word_size(const char *text)
 {
     return strcspn(text, " ");
 }
 
-/* A line for each of its parts, and more for a long one. */
+/* A line per part of the memory's text; more for a long one. */
 static void
 add_memory(struct buffer *out, const char *memory)
 {

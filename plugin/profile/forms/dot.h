@@ -1,7 +1,7 @@
 /*
  * dot.h - a profile as a DOT graph, as "jeprof --dot" writes it.
  *
- * Always valid DOT, whatever symbols are called.
+ * The output is valid DOT whatever the symbols' names are.
  */
 #ifndef HW_DOT_H
 #define HW_DOT_H

@@ -50,7 +50,7 @@ add_quoted(struct buffer *out, const char *text, size_t size)
     }
 }
 
-/* Up to where a line of a name goes: behind a "::", a comma or a blank. */
+/* The end of a name's line: behind a "::", a comma or a blank. */
 static size_t
 line_of_name(const char *text, size_t size)
 {
@@ -244,7 +244,7 @@ dot_picture(const struct profile *profile, const struct graph *graph,
 
 /* ---- titles ---- */
 
-/* "N12" at *at, of a node that there is: its number. */
+/* Parses "N12" at *at into the number of an existing node. */
 static bool
 take_node(const struct graph *graph, const char **at, uint32_t *number)
 {
@@ -279,7 +279,7 @@ add_name(struct painter *p, uint32_t i)
         xml_text(p->name.data, p->name.size, p->out);
 }
 
-/* In place of what stands within <title>; false: that is none of ours. */
+/* Replaces the content of a <title>; false: it is not one of ours. */
 static bool
 add_title(struct painter *p, const char *id)
 {

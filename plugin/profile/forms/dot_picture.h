@@ -1,8 +1,8 @@
 /*
- * dot_picture.h - a call graph for graphviz to draw and people to look at.
+ * dot_picture.h - a call graph that graphviz draws for people.
  *
- * Boxes are as large and as coloured as what their functions allocated
- * themselves.  dot.h writes jeprof's graph instead.
+ * A box's size and color show how much its function allocated itself.  dot.h
+ * writes jeprof's graph instead.
  */
 #ifndef HW_DOT_PICTURE_H
 #define HW_DOT_PICTURE_H
@@ -14,12 +14,13 @@ struct graph;
 struct profile;
 struct view_options;
 
-/* Appends graph's DOT source to out; valid whatever functions are called. */
+/* Appends graph's DOT source to out; valid whatever the functions' names are.
+ */
 void dot_picture(const struct profile *profile, const struct graph *graph,
                  const struct view_options *options, struct buffer *out);
 
-/* Appends the SVG that graphviz made of it, with titles that say what a box or
- * an arrow is: its whole name and its figures. */
+/* Appends graphviz's SVG of it, with titles that give the whole name and the
+ * figures of each box and arrow. */
 void dot_picture_titled(const struct profile *profile,
                         const struct graph *graph,
                         const struct view_options *options, const char *svg,

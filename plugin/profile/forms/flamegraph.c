@@ -21,7 +21,7 @@
 #include "view_options.h"
 #include "xml_text.h"
 
-/* In pixels; the script and the style know them too. */
+/* In pixels; the script and the style use the same numbers. */
 enum {
     WIDTH = 1200,
     MARGIN = 10,
@@ -39,7 +39,7 @@ enum {
     COLOR_TEXT = sizeof("#rrggbb")
 };
 
-static const double narrowest = 0.1;   /* a frame */
+static const double narrowest = 0.1;   /* frame to be drawn */
 static const double char_width = 7.25; /* of the monospaced font at 12 px */
 static const double gap = 0.5;         /* between two frames */
 
@@ -49,7 +49,7 @@ struct drawing {
     struct call_tree *tree;
     struct buffer *out;
     struct buffer name, figures; /* of the frame at hand, clean */
-    double *x;                   /* per node: where it begins, in weight */
+    double *x;                   /* per node: its left edge, in weight */
     double least;                /* weight of the narrowest frame drawn */
     uint32_t drawn, dropped, deepest;
     int top; /* of the highest frame */
@@ -112,7 +112,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
         color_text(node->total > 0 ? 8 : 215, 0.85, 0.93 - 0.3 * part, out);
     } else if (i == 0 || *node->name == '(') {
         color_text(0, 0, 0.85, out);
-    } else { /* greens: brendangregg's for memory */
+    } else { /* green: brendangregg.com's color for memory */
         color_text(80 + h % 75, 0.42 + (h >> 8) % 100 / 500.0,
                    0.66 + (h >> 16) % 100 / 900.0, out);
     }
@@ -127,7 +127,7 @@ is_drawn(const struct drawing *d, const struct call_tree_node *node)
            node->depth <= FLAMEGRAPH_DEPTH_MAX;
 }
 
-/* A child is never wider than its parent, so what stays is a tree. */
+/* A child is never wider than its parent, so the kept nodes are a tree. */
 static void
 choose(struct drawing *d)
 {
@@ -147,7 +147,7 @@ choose(struct drawing *d)
         if (d->drawn <= FLAMEGRAPH_FRAMES_MAX)
             break;
     }
-    /* Of nothing, only the root is not drawn. */
+    /* With a total of 0, only the root is not drawn. */
     d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->drawn : 0;
 }
 
@@ -213,7 +213,7 @@ height_of(const struct drawing *d, int bar)
     return bar + BAR + (int)(d->deepest + 1) * ROW + FOOT;
 }
 
-/* The height is known only after the notes: they are drawn first, apart. */
+/* The notes decide the height, so they are drawn first, into a buffer. */
 static void
 add_notes(struct drawing *d, int *y)
 {
@@ -285,7 +285,7 @@ add_head(struct drawing *d)
     buffer_fini(&notes);
 }
 
-/* What is shown of a frame beside its name. */
+/* The text of a frame beside its name. */
 static void
 add_figures(struct drawing *d, const struct call_tree_node *node)
 {

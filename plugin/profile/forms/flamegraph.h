@@ -1,13 +1,13 @@
 /*
  * flamegraph.h - a profile as a flame graph: one SVG with its script in it.
  *
- * https://www.brendangregg.com/flamegraphs.html: a frame's width is what it
- * and all it called weigh, callers lie below, the root ("all") at the bottom,
- * siblings by name.  In a difference the width is how much changed, whichever
- * way; red grew, blue shrank, grey may be chance (significance.h).
+ * https://www.brendangregg.com/flamegraphs.html: a frame's width is the weight
+ * of the function and all it called; callers lie below, the root ("all") at the
+ * bottom, siblings by name.  In a difference the width is the size of the
+ * change; red grew, blue shrank, grey may be chance (significance.h).
  *
- * Needs nothing from outside, shows all without its script, and is safe to
- * open whatever functions are called.
+ * The file needs nothing from outside, shows everything without its script too,
+ * and is safe to open whatever the functions' names are.
  */
 #ifndef HW_FLAMEGRAPH_H
 #define HW_FLAMEGRAPH_H
@@ -19,11 +19,11 @@ struct view_options;
 
 enum {
     FLAMEGRAPH_NAME_MAX = 400,     /* bytes; longer names end in "…" */
-    FLAMEGRAPH_FRAMES_MAX = 20000, /* the narrowest go */
-    FLAMEGRAPH_DEPTH_MAX = 1000    /* deeper frames go */
+    FLAMEGRAPH_FRAMES_MAX = 20000, /* the narrowest are left out */
+    FLAMEGRAPH_DEPTH_MAX = 1000    /* deeper frames are left out */
 };
 
-/* Appends the file.  As dot_write fails. */
+/* Appends the file.  Fails as dot_write does. */
 int flamegraph_write(const struct profile *profile,
                      const struct view_options *options, struct buffer *out,
                      struct error *err);

@@ -1,4 +1,4 @@
-/* flamegraph_script.h - flamegraph.js, as the build embeds it. */
+/* flamegraph_script.h - flamegraph.js, embedded by the build. */
 #ifndef HW_FLAMEGRAPH_SCRIPT_H
 #define HW_FLAMEGRAPH_SCRIPT_H
 

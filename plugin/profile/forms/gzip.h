@@ -1,4 +1,4 @@
-/* gzip.h - bytes packed as a gzip file. */
+/* gzip.h - compresses bytes into a gzip file. */
 #ifndef HW_GZIP_H
 #define HW_GZIP_H
 

@@ -1,9 +1,9 @@
 /*
  * pprof.c - see pprof.h.
  *
- * Readers match locations by number, so they may come after the samples: one
- * walk over the stacks writes samples and notes what they use, and the tables
- * follow.
+ * Readers find locations by number, so these may follow the samples: one walk
+ * over the stacks writes the samples and notes the locations used; the tables
+ * come after it.
  */
 #include "pprof.h"
 
@@ -25,7 +25,7 @@
 
 enum {
     PPROF_MEMORY_MAX = 1 << 30,
-    PPROF_BYTES_MAX = 512 << 20, /* before they are packed */
+    PPROF_BYTES_MAX = 512 << 20, /* before compression */
     SAMPLE_TYPES = 4
 };
 
@@ -68,7 +68,7 @@ enum {
     FUNCTION_FILE = 4
 };
 
-/* The order is that of the values; a row's place is its enum measure's. */
+/* In the order of the values; each row belongs to the enum measure it names. */
 static const struct {
     enum measure measure;
     const char *type, *unit;
@@ -92,9 +92,9 @@ struct writer {
     struct stack_frame *frames;
     struct texts *strings; /* number 0 is "" */
 
-    /* Locations of the file: one of the profile's from a frame on, for the
-     * allocator may end among its frames.  Its id is 1 + that frame's number
-     * among those of all locations. */
+    /* Locations of the file: a location of the profile from one frame on,
+     * because the allocator may end among its frames.  The id is 1 + that
+     * frame's number among the frames of all locations. */
     bool *used;
 
     struct function_key *functions; /* their ids are 1 + the index */
@@ -182,7 +182,7 @@ add_comment(struct writer *w, const char *comment)
     return 0;
 }
 
-/* Beyond int64 there is nothing to be told. */
+/* Clamped to int64. */
 static int64_t
 rounded(double value)
 {
@@ -221,7 +221,7 @@ add_sample(struct writer *w, const struct profile_stack *stack)
         uint32_t location = w->frames[i].location, id;
 
         if (i > 0 && w->frames[i].frame > 0 && location == last)
-            continue; /* of the same location as the frame before */
+            continue; /* the same location as the frame before */
         last = location;
         id = w->names.symbols.first[location] + w->frames[i].frame;
         w->used[id] = true;
@@ -248,7 +248,7 @@ add_samples(struct writer *w)
     return 0;
 }
 
-/* Symbols are resolved: readers need not look for the files. */
+/* Says that symbols are resolved, so that readers do not look for the files. */
 static int
 add_mapping(struct writer *w, size_t id, const struct profile_module *module)
 {
@@ -272,7 +272,7 @@ add_mapping(struct writer *w, size_t id, const struct profile_module *module)
     return 0;
 }
 
-/* Without any, pprof would make one up and try to read its file. */
+/* Without any mapping, pprof would invent one and try to read its file. */
 static int
 add_mappings(struct writer *w)
 {
@@ -322,7 +322,7 @@ function_of(struct writer *w, const struct function_key *key, uint32_t *id)
     return 0;
 }
 
-/* The graph's name without what pprof itself says of inlined ones. */
+/* The graph's name without "(inline)", which pprof adds itself. */
 static int
 add_function_name(struct writer *w, uint32_t frame, bool inlined,
                   const char *full, uint32_t *number)
@@ -460,7 +460,8 @@ pprof_write(const struct profile *profile, const struct view_options *options,
     int rc = -1;
 
     w.options = options ? *options : view_defaults;
-    w.options.granularity = GRANULARITY_FUNCTIONS; /* pprof has its own */
+    w.options.granularity =
+        GRANULARITY_FUNCTIONS; /* pprof has its own granularities */
     buffer_init(&w.out, PPROF_BYTES_MAX);
     buffer_init(&w.message, PPROF_BYTES_MAX);
     buffer_init(&w.inner, PPROF_BYTES_MAX);

@@ -1,5 +1,5 @@
 /*
- * protobuf.h - writing protocol buffers: fields one after another.
+ * protobuf.h - writes protocol buffers, field by field.
  *
  * https://protobuf.dev/programming-guides/encoding/
  */
@@ -13,11 +13,11 @@ struct buffer;
 
 void protobuf_varint(struct buffer *out, uint64_t v);
 
-/* A field that is 0 is not written: that is what its absence means. */
+/* Omits a field that is 0: its absence means 0. */
 void protobuf_number(struct buffer *out, uint32_t field, uint64_t v);
 void protobuf_signed(struct buffer *out, uint32_t field, int64_t v); /* int64 */
 
-/* Strings, messages within, and packed numbers. */
+/* Strings, embedded messages, and packed numbers. */
 void protobuf_bytes(struct buffer *out, uint32_t field, const void *data,
                     size_t size);
 

@@ -29,7 +29,7 @@ add_sampled(struct profile_sampled *to, const struct profile_sampled *more)
     to->bytes += more->bytes;
 }
 
-/* Of callers, where the call returns to: see heap_dump.h. */
+/* Callers have return addresses: see heap_dump.h. */
 static void
 add_stack(struct buffer *out, const struct profile *profile,
           const struct profile_stack *stack)
@@ -43,7 +43,7 @@ add_stack(struct buffer *out, const struct profile *profile,
     add_counts(out, &stack->in_use, &stack->ever);
 }
 
-/* The kernel's are not known; but equal ones are one file, and 0 is none. */
+/* The kernel's inodes are not known: equal files get equal numbers, not 0. */
 static size_t
 inode_of(const struct profile *profile, size_t i)
 {

@@ -1,8 +1,8 @@
 /*
- * raw.h - a profile as jemalloc's text again: what jeprof reads (heap_dump.h).
+ * raw.h - a profile as jemalloc's text (heap_dump.h), which jeprof reads.
  *
- * As sampled, all threads in one, with the mappings that hold code.  A
- * difference has no samples of its own: an error.
+ * It has the samples of all threads as one, and the mappings with code.  A
+ * difference has no samples of its own, so it gives an error.
  */
 #ifndef HW_RAW_H
 #define HW_RAW_H
@@ -12,8 +12,8 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Appends the text.  As dot_write fails; of the options only cancelled
- * counts. */
+/* Appends the text.  Fails as dot_write does; the only option it obeys is
+ * cancelled. */
 int raw_write(const struct profile *profile, const struct view_options *options,
               struct buffer *out, struct error *err);
 

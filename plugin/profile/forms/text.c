@@ -21,7 +21,7 @@
 enum {
     TEXT_MEMORY_MAX = 1 << 30,
     REMARK_BYTES = 16 << 10,
-    FIGURE_COLUMNS = 41 /* before a name, where they are no wider */
+    FIGURE_COLUMNS = 41 /* before a name, unless they are wider */
 };
 
 /* A report while it is written. */
@@ -60,7 +60,7 @@ compare_growth(const void *a, const void *b)
     return x->cumulative < y->cumulative ? 1 : -1;
 }
 
-/* As functions' (functions.h): without memory nothing is significant. */
+/* As in functions.h: without memory nothing is significant. */
 static double
 errors_of(const struct weights *weights)
 {
@@ -110,7 +110,7 @@ add_name(struct buffer *out, const char *name)
         buffer_text(out, "...");
 }
 
-/* Lines that a terminal shows as such. */
+/* A remark, broken into lines. */
 static void
 add_remark(struct report *r, const char *text)
 {
@@ -137,7 +137,7 @@ add_short_name(struct report *r, const char *name, size_t columns)
         shown_middle(r->scratch.data, r->scratch.size, columns, r->out);
 }
 
-/* Whether numbers have standard errors to be compared with. */
+/* Whether the numbers have standard errors to compare with. */
 static bool
 has_noise(const struct report *r)
 {
@@ -155,7 +155,7 @@ add_head(struct report *r)
     add_remark(r, profile->memory);
     if (profile->truncated)
         add_remark(r, "The profile was cut off");
-    if (profile->origin.live) /* heapwire-prof says it on stderr */
+    if (profile->origin.live) /* heapwire-prof prints it on stderr */
         add_remark(r, profile->note);
     if (total != 0)
         buffer_format(r->out, "Total: %s %s\n",

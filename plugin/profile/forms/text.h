@@ -5,17 +5,17 @@
  *         80.1  69.8%  69.8%     80.1  69.8% grow
  *          ...
  *
- * The columns are what a function allocated itself (most first), its part of
- * the total, the sum of the parts so far, what it and all it called allocated,
- * its part, and the name: whole, or, in top, cut in the middle ("…") so that
- * the line is no wider than a terminal.  What the profile says of itself
- * (memory, that it was cut off, what has no names, why it is empty) stands
- * before; a whole one in a file says nothing.
+ * The columns: what a function allocated itself (the largest first), its part
+ * of the total, the sum of the parts so far; what it and all it called
+ * allocated, and its part; the name.  text shows whole names; top cuts them in
+ * the middle ("…") to a terminal's width.  Remarks about the profile (memory,
+ * cut off, without names, why it is empty) come first; a whole profile from a
+ * file has none.
  *
- * With options->by_growth, what grew equally itself is ordered by what it and
- * all it called grew.  Of a difference of bytes in use, two columns more mark
- * with a '~' what may be chance (significance.h):
- * perhaps other objects happened to be sampled, and nothing grew.
+ * With options->by_growth, functions that grew equally are ordered by what they
+ * and all they called grew.  In a difference of bytes in use, two more columns
+ * mark figures that may be chance (significance.h) with a '~': perhaps only the
+ * sampled objects differ.
  */
 #ifndef HW_TEXT_H
 #define HW_TEXT_H
@@ -27,10 +27,10 @@ struct view_options;
 
 enum {
     TEXT_NAME_MAX = 1024, /* longer names end in "..." */
-    TEXT_COLUMNS = 100    /* of what stands before, and of top's lines */
+    TEXT_COLUMNS = 100    /* of the remarks, and of top's lines */
 };
 
-/* All functions; or the first options->nodecount.  -1 with *err. */
+/* text: all functions; top: the first options->nodecount.  -1 with *err. */
 int text_write(const struct profile *profile,
                const struct view_options *options, struct buffer *out,
                struct error *err);

@@ -23,7 +23,7 @@
 enum {
     NAME_BYTES = 4 * TREE_COLUMNS,
     FIGURES = 22, /* columns of "   34.7 MB 100.0%  ~ " */
-    STEP = 3,     /* of an indentation */
+    STEP = 3,     /* of one indentation */
     STEP_BYTES = 8,
     NOTE_BYTES = 600,
     NOTE_COLUMNS = 100
@@ -41,7 +41,7 @@ struct printer {
     struct buffer *out;
     struct buffer name;
     bool *kept;    /* per node */
-    double *below; /* per node: how much of it is shown by no kept child */
+    double *below; /* per node: the part of it that no kept child shows */
     double limit;
     char indent[TREE_BRANCHES_MAX * STEP_BYTES]; /* of the line at hand */
 };
@@ -57,7 +57,8 @@ compare_weight(const void *a, const void *b, void *arg)
     return i < k ? -1 : i > k;
 }
 
-/* The heaviest: each with its callers, for they weigh no less. */
+/* Keeps the heaviest nodes; their callers weigh no less, so they are kept too.
+ */
 static int
 choose(struct printer *p)
 {
@@ -131,7 +132,7 @@ add_line(struct printer *p, const struct call_tree_node *node, size_t branches,
     buffer_char(p->out, '\n');
 }
 
-/* What is not shown by lines of their own. */
+/* The children without lines of their own. */
 struct rest {
     uint32_t count;
     double total, changed;
@@ -161,8 +162,8 @@ look_below(const struct printer *p, uint32_t at, struct rest *rest,
 static void add_branches(struct printer *p, uint32_t at, uint32_t kept,
                          const struct rest *rest, size_t branches);
 
-/* What is below node `at`, whose line is written.  Goes deeper only where the
- * tree branches. */
+/* Adds the lines below node `at`, whose own line is written.  Recurses only
+ * where the tree branches. */
 static void
 add_below(struct printer *p, uint32_t at, size_t branches)
 {
@@ -173,7 +174,7 @@ add_below(struct printer *p, uint32_t at, size_t branches)
     for (;;) {
         kept = look_below(p, at, &rest, &only);
         if (rest.changed <= p->limit)
-            rest.count = 0; /* the headline speaks of them */
+            rest.count = 0; /* the headline mentions them */
         if (kept != 1 || rest.count || fabs(nodes[at].self) > p->limit)
             break;
         add_line(p, &nodes[only], branches, "");

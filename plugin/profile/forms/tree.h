@@ -8,8 +8,9 @@
  *        3.2 MB   9.2%  ├─ serve
  *      300.2 KB   0.8%  └─ … 3 more
  *
- * Bytes and percent are cumulative.  Only a branch is indented: what has one
- * callee goes on below it.  nodecount and nodefraction choose what is shown.
+ * Bytes and percent are cumulative.  Only branches are indented: a single
+ * callee follows below its caller.  nodecount and nodefraction choose what is
+ * shown.
  */
 #ifndef HW_TREE_H
 #define HW_TREE_H
@@ -21,10 +22,10 @@ struct view_options;
 
 enum {
     TREE_COLUMNS = 160,    /* of a line; names are cut to it */
-    TREE_BRANCHES_MAX = 24 /* within one another; what is deeper is folded */
+    TREE_BRANCHES_MAX = 24 /* nested; deeper ones are one line */
 };
 
-/* Appends the lines.  As dot_write fails. */
+/* Appends the lines.  Fails as dot_write does. */
 int tree_write(const struct profile *profile,
                const struct view_options *options, struct buffer *out,
                struct error *err);

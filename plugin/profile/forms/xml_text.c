@@ -25,7 +25,7 @@ entity(char c)
     }
 }
 
-/* U+FFFE and U+FFFF: well-formed UTF-8 that no XML may hold. */
+/* U+FFFE and U+FFFF: well-formed UTF-8, but not allowed in XML. */
 static bool
 is_noncharacter(const char *s, size_t left)
 {

@@ -1,4 +1,4 @@
-/* xml_text.h - text within XML. */
+/* xml_text.h - text for XML. */
 #ifndef HW_XML_TEXT_H
 #define HW_XML_TEXT_H
 
@@ -6,8 +6,8 @@
 
 struct buffer;
 
-/* Appends clean UTF-8 (shown_name.h) so that it is text and nothing else, in
- * an element as in an attribute. */
+/* Appends clean UTF-8 (shown_name.h), escaped for an element or an attribute.
+ */
 void xml_text(const char *text, size_t size, struct buffer *out);
 
 #endif

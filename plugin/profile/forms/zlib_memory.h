@@ -1,4 +1,4 @@
-/* zlib_memory.h - zlib takes its memory where we do (memory.h). */
+/* zlib_memory.h - makes zlib allocate as we do (memory.h). */
 #ifndef HW_ZLIB_MEMORY_H
 #define HW_ZLIB_MEMORY_H
 

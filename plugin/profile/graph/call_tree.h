@@ -1,7 +1,7 @@
 /*
- * call_tree.h - a profile as a tree: the stacks joined where they begin alike.
+ * call_tree.h - a profile as a tree: stacks share their common beginnings.
  *
- * What collapsed stacks, tree and flame graph are drawn from.  Equal profiles
+ * Collapsed stacks, tree and flame graph are drawn from it.  Equal profiles
  * give equal trees.
  */
 #ifndef HW_CALL_TREE_H
@@ -17,15 +17,15 @@ struct view_options;
 
 enum call_tree_names {
     CALL_TREE_SHORT, /* as in the call graph */
-    /* As symbols are, with arguments and "[inline]" after inlined ones:
-     * "jeprof --collapsed".  Of functions only: other granularities have the
-     * graph's names. */
+    /* The symbols' names, with arguments, and "[inline]" after inlined ones, as
+     * "jeprof --collapsed" has them.  For functions only: other granularities
+     * have the graph's names. */
     CALL_TREE_FULL
 };
 
-/* Siblings in which order. */
+/* The order of siblings. */
 enum call_tree_order {
-    CALL_TREE_HEAVIEST, /* or what grew most, where the options say so */
+    CALL_TREE_HEAVIEST, /* or the most grown, if the options say so */
     CALL_TREE_BY_NAME
 };
 
@@ -33,9 +33,9 @@ struct call_tree_node {
     const char *name;             /* never ""; the root's is "" */
     uint32_t parent, child, next; /* the first child, next sibling; 0: none */
     uint32_t depth;               /* the root's is 0 */
-    double self, total;           /* of a difference signed */
-    double changed;  /* sum of the sizes of what is below, signs apart */
-    double variance; /* of total, of bytes in use; otherwise 0 */
+    double self, total;           /* signed in a difference */
+    double changed;  /* the sum of all sizes below, without signs */
+    double variance; /* of total, for bytes in use; otherwise 0 */
 };
 
 struct call_tree {
@@ -43,16 +43,16 @@ struct call_tree {
     struct call_tree_node *nodes;
     uint32_t count;
     double heaviest; /* the largest size of any node's total */
-    double errors;   /* by which a total of a difference is significant */
+    double errors;   /* standard errors from which a change is significant */
     struct arena *arena;
 };
 
-/* A stack of which no frame is left is called this. */
+/* The name of a stack that has no frame left. */
 extern const char call_tree_nameless[];
 
-/* Options NULL: view_defaults.  Needs the profile no more.  NULL with *err
- * without memory, past the ceiling, cancelled, or where the measure was not
- * counted. */
+/* options NULL: view_defaults.  The profile may be freed afterwards.  NULL with
+ * *err: no memory, past the ceiling, cancelled, or the measure was not counted.
+ */
 struct call_tree *call_tree_new(const struct profile *profile,
                                 const struct view_options *options,
                                 enum call_tree_names names,

@@ -17,33 +17,34 @@
 enum {
     EDGES_FIRST = 1024, /* a power of two */
     EDGES_MAX = 1 << 24,
-    TABLE_NODES_MAX = 256 /* whose edges are looked up without a hash */
+    TABLE_NODES_MAX = 256 /* up to so many, edges are looked up in a table */
 };
 
-/* Of a location: which nodes (from 1; 0: none) its frames are, where the
- * allocator's own do not hide some. */
+/* Which nodes (from 1; 0: none) a location's frames are, unless the allocator
+ * hides some. */
 struct passage {
     uint32_t inner, outer; /* the innermost frame's, and the outermost's */
     bool shown;            /* it has frames */
     bool calls;            /* some call each other */
 };
 
-/* Of one whose frames call each other: the stacks that all of them are in. */
+/* Of a location whose frames call each other: the stacks with all its frames.
+ */
 struct met {
     double value;
     bool any;
 };
 
-/* What is only looked at while stacks are. */
+/* Read-only during the walk over stacks. */
 struct weighing {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
     const struct calls_among *among;
-    struct passage *passages; /* per location; NULL: names are the stacks' */
+    struct passage *passages; /* per location; NULL: names come per stack */
 };
 
-/* What half of the stacks are added to, or all. */
+/* The sums of one half of the stacks, or of all. */
 struct sums {
     alignas(STACK_HALVES_APART) const struct weighing *w;
     struct graph_edge *edges;
@@ -112,7 +113,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
     return 0;
 }
 
-/* Names of frames that follow each other, after one of *callee. */
+/* Adds the calls between successive names, the first of them after *callee. */
 static int
 add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
           uint32_t *callee)
@@ -129,8 +130,8 @@ add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
 }
 
 /*
- * Where names are those of the locations: few frames are nodes that stay, and
- * the calls within a location are added once, at the end.
+ * For names that come per location: few frames are kept nodes, and the calls
+ * within a location are added once, at the end.
  */
 static int
 add_located(struct sums *s, const struct profile_stack *stack, double value)
@@ -208,7 +209,7 @@ make_passages(struct weighing *w)
     return 0;
 }
 
-/* The table is for few nodes, as they nearly always are. */
+/* The table is for few nodes, which is the usual case. */
 static int
 sums_init(struct sums *s)
 {
@@ -288,8 +289,9 @@ add_sums(struct sums *to, const struct sums *from)
     return 0;
 }
 
-/* Past 8 TB, as is soon allocated in all, what values add up to depends on the
- * order.  So many stacks are always halved, even by one thread. */
+/* Beyond 8 TB, which the bytes ever allocated soon reach, a sum depends on its
+ * order.  So this many stacks are always added in two halves, even by one
+ * thread. */
 static int
 add_all(struct sums *s, struct error *err)
 {

@@ -1,6 +1,4 @@
-/*
- * calls.h - what the calls among a graph's nodes weigh.
- */
+/* calls.h - the weights of the calls between a graph's nodes. */
 #ifndef HW_CALLS_H
 #define HW_CALLS_H
 
@@ -17,12 +15,12 @@ struct calls_among {
 };
 
 struct calls {
-    struct graph_edge *edges; /* distinct, as they were met */
+    struct graph_edge
+        *edges; /* distinct, in the order of their first occurrence */
     uint32_t count;
 };
 
-/* -1 without memory, past the ceiling or cancelled; *err may lack that it is
- * memory. */
+/* -1: no memory, past the ceiling or cancelled; *err may not mention memory. */
 int calls_weigh(struct calls *calls, struct weights *weights,
                 const struct calls_among *among,
                 const struct view_options *options, struct error *err);

@@ -1,6 +1,4 @@
-/*
- * emptiness.h - why a report is empty: jeprof says nothing then.
- */
+/* emptiness.h - explains an empty report, for which jeprof prints nothing. */
 #ifndef HW_EMPTINESS_H
 #define HW_EMPTINESS_H
 
@@ -11,9 +9,9 @@ struct view_options;
 
 enum { EMPTINESS_TEXT = 128 };
 
-/* Why profile shows nothing, in a few words: nothing was sampled, or (shown
- * false: no function was left to show) nothing matches.  "": it shows
- * something.  Returns out. */
+/* Why profile shows nothing, in a few words: nothing was sampled, or (shown is
+ * false: no function was left) nothing matches.  "": it shows something.
+ * Returns out. */
 const char *emptiness_text(const struct profile *profile,
                            const struct view_options *options, bool shown,
                            char out[EMPTINESS_TEXT]);

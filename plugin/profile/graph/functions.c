@@ -30,7 +30,7 @@ functions_stack(struct functions *functions, size_t i, struct stack_frame *out)
     struct stack_names *names = &functions->names;
     size_t count, kept = 0;
 
-    /* It was named when the functions were made: it cannot fail now. */
+    /* Cannot fail: functions_new has named this stack already. */
     if (stack_names_get(names, &names->profile->stacks[i], out, &count) != 0)
         return 0;
     for (size_t k = 0; k < count; k++)
@@ -193,7 +193,7 @@ functions_free(struct functions *functions)
     mem_free(functions);
 }
 
-/* Of by_name[i] against a name that has no end of its own. */
+/* Compares by_name[i] with a name that is not NUL-terminated. */
 static int
 compare_to(const struct functions *functions, uint32_t i, const char *name,
            size_t size)
@@ -204,7 +204,7 @@ compare_to(const struct functions *functions, uint32_t i, const char *name,
     return difference ? difference : mine[size] != '\0';
 }
 
-/* The first whose comparison with name is at least `least`. */
+/* The first that compares with name as at least `least`. */
 static uint32_t
 bound(const struct functions *functions, const char *name, size_t size,
       int least)

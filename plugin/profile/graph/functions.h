@@ -1,9 +1,9 @@
 /*
- * functions.h - a profile by function: what each allocated, alone and with
- * whatever it called.
+ * functions.h - a profile by function: what each allocated, by itself and with
+ * all it called.
  *
- * The weights of "jeprof --functions" (see graph.h), of all functions, in bytes
- * and in objects.  A function that recurs counts once per stack; the
+ * Has the weights of "jeprof --functions" (see graph.h), for all functions, in
+ * bytes and in objects.  A recursive function counts once per stack; the
  * allocator's own frames are left out.
  */
 #ifndef HW_FUNCTIONS_H
@@ -15,19 +15,20 @@ struct error;
 
 struct function {
     const char *name;   /* as in the graph */
-    const char *module; /* where it was met first; "" unknown */
+    const char *module; /* of its first occurrence; "" unknown */
     double flat_bytes, flat_objects;
     double cumulative_bytes, cumulative_objects;
-    /* Of the bytes, as struct profile_stack's. */
+    /* Of the bytes, as in struct profile_stack. */
     double flat_variance, cumulative_variance;
 };
 
 struct functions {
     const struct function *list; /* the heaviest (cumulative) first */
-    const uint32_t *by_name;     /* indices of list, ascending without case */
+    const uint32_t *by_name; /* indices of list, ascending regardless of case */
     uint32_t count;
-    double bytes, objects;    /* of the stacks that have any frame left */
-    double errors;            /* by which a cumulative change is significant */
+    double bytes, objects; /* of the stacks that have a frame left */
+    double errors;         /* standard errors from which a cumulative change is
+                              significant */
     struct stack_names names; /* of all frames */
     struct arena *arena;
 };
@@ -39,12 +40,12 @@ struct functions *functions_new(const struct profile *profile,
                                 struct error *err);
 void functions_free(struct functions *functions); /* NULL is fine */
 
-/* The frames of stack i, leaf first, none without a name; out has room for
+/* The frames of stack i, leaf first, without nameless ones; out has room for
  * names.longest.  Returns how many. */
 size_t functions_stack(struct functions *functions, size_t i,
                        struct stack_frame *out);
 
-/* by_name's range of the functions called name, whatever their case. */
+/* The range of by_name with the functions named name, regardless of case. */
 void functions_find(const struct functions *functions, const char *name,
                     size_t size, uint32_t *first, uint32_t *end);
 

@@ -1,8 +1,8 @@
 /*
  * graph.c - see graph.h.
  *
- * Two walks over the stacks: the first weighs functions, then the nodes that
- * stay are chosen, and the second weighs the calls among them (calls.c).
+ * Walks over the stacks twice: the first walk weighs functions; then it chooses
+ * nodes; the second walk weighs the calls between them (calls.c).
  */
 #include "graph.h"
 
@@ -25,7 +25,7 @@ struct builder {
     struct view_options options;
     struct graph *graph;
     struct weights weights;
-    uint32_t *nodes; /* per text: 1 + its index, once it is known to stay */
+    uint32_t *nodes; /* per text: 1 + its index if it is kept */
     struct calls calls;
     struct error *err;
 };
@@ -41,7 +41,7 @@ compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
 
-    /* Of a difference, what shrank much matters as what grew does. */
+    /* In a difference, a large decrease matters like a large growth. */
     if (fabs(x->weight) != fabs(y->weight))
         return fabs(x->weight) < fabs(y->weight) ? 1 : -1;
     return strcmp(x->name, y->name);
@@ -104,8 +104,8 @@ compare_edges(const void *a, const void *b, void *arg)
     return order ? order : strcmp(nodes[x->callee].name, nodes[y->callee].name);
 }
 
-/* The first edge into a node stays whatever its weight, so that the node can
- * be reached; then the fraction decides, then the degrees. */
+/* The first edge into a node is kept whatever its weight, so that the node is
+ * reachable; the fraction decides on the others, then the degrees. */
 static int
 choose_edges(struct builder *b)
 {

@@ -1,8 +1,9 @@
 /*
- * graph.h - a profile as a call graph: who allocates, and who called.
+ * graph.h - a profile as a call graph: which functions allocate, and their
+ * callers.
  *
- * The nodes, edges, weights and drop rules of "jeprof --functions".  Ties are
- * broken by name, so equal profiles give equal graphs.
+ * Has the nodes, edges, weights and drop rules of "jeprof --functions".  Ties
+ * are broken by name, so equal profiles give equal graphs.
  */
 #ifndef HW_GRAPH_H
 #define HW_GRAPH_H
@@ -16,11 +17,11 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Values are of the measure that was asked for; of a difference signed. */
+/* Values are of the options' measure; signed in a difference. */
 struct graph_node {
-    const char *name;  /* as symbols.h has it */
-    double flat;       /* allocated by it */
-    double cumulative; /* by it and whatever it called */
+    const char *name;  /* as in symbols.h */
+    double flat;       /* allocated by itself */
+    double cumulative; /* by itself and all it called */
 };
 
 struct graph_edge {
@@ -34,14 +35,14 @@ struct graph {
     const struct graph_edge *edges; /* the heaviest first */
     size_t edge_count;
     double total;                  /* of the profile */
-    double focus;                  /* of the stacks that have any frame left */
+    double focus;                  /* of the stacks that have a frame left */
     double node_limit, edge_limit; /* dropped at or below */
     struct arena *arena;
 };
 
-/* options NULL: view_defaults.  The graph does not need the profile any
- * more.  NULL with *err without memory, past the ceiling, cancelled, or for a
- * measure that the profile lacks. */
+/* options NULL: view_defaults.  The profile may be freed afterwards.  NULL with
+ * *err: no memory, past the ceiling, cancelled, or the profile lacks the
+ * measure. */
 struct graph *graph_new(const struct profile *profile,
                         const struct view_options *options, struct error *err);
 void graph_free(struct graph *graph); /* NULL is fine */

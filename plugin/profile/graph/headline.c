@@ -24,7 +24,7 @@ headline_add(struct buffer *out, const struct profile *profile,
     buffer_format(out, ": %s ", text);
     if (measure_is_space(options->measure))
         buffer_text(out, figure_name(options->measure));
-    else /* "3 objects" say so themselves */
+    else /* "3 objects" includes its unit */
         buffer_text(out, options->measure == MEASURE_INUSE_OBJECTS
                              ? "in use"
                              : "allocated");

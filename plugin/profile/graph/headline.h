@@ -1,4 +1,4 @@
-/* headline.h - what a profile is of, in a line. */
+/* headline.h - describes a profile in a line. */
 #ifndef HW_HEADLINE_H
 #define HW_HEADLINE_H
 
@@ -8,8 +8,8 @@ struct buffer;
 struct profile;
 struct view_options;
 
-/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use"; the program
- * takes at most max bytes.  Clean (shown_name.h). */
+/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", clean
+ * (shown_name.h); the program takes at most max bytes. */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
 

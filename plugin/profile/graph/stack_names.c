@@ -14,8 +14,8 @@
 enum { NAME_BYTES_MAX = 16 << 20 };
 
 /*
- * jeprof's: callbacks meet in one Run that calls everything and makes the
- * graph unreadable; one Run per function called keeps them apart.
+ * As jeprof: callbacks meet in one Run that calls everything, which makes the
+ * graph unreadable; one Run per called function keeps them apart.
  */
 static int
 run_name(struct stack_names *names, size_t callee, struct stack_frame *frame)
@@ -36,7 +36,7 @@ run_name(struct stack_names *names, size_t callee, struct stack_frame *frame)
                      &frame->name);
 }
 
-/* Without a filter: what the marks of its frames are goes to *marks. */
+/* Without a filter.  *marks gets the marks of its frames. */
 static int
 get_frames(struct stack_names *names, const struct profile_stack *stack,
            struct stack_frame *out, size_t *count, unsigned *marks)
@@ -123,7 +123,7 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
     return 0;
 }
 
-/* Also finds out how many frames a stack may have. */
+/* Also sets the maximum of frames in a stack. */
 static int
 show_frames(struct stack_names *names)
 {
@@ -137,7 +137,7 @@ show_frames(struct stack_names *names)
     for (size_t i = 0; i < profile->location_count; i++) {
         uint32_t count = first[i + 1] - first[i];
 
-        /* The kernel's half: no code of the process lies there. */
+        /* The kernel's half: the process has no code there. */
         if (profile->locations[i].address > INT64_MAX)
             count = 0;
         names->shown[i] = (struct shown_frames){first[i], count};
@@ -151,7 +151,7 @@ show_frames(struct stack_names *names)
     return names->frames ? 0 : -1;
 }
 
-/* Makes the names of all Runs, so that no stack adds one later. */
+/* Makes the names of all Runs in advance, so that no stack adds one. */
 static int
 name_runs(struct stack_names *names)
 {
@@ -173,7 +173,7 @@ has_measure(const struct profile *profile, enum measure measure)
            profile->accumulated || profile->stack_count == 0;
 }
 
-/* Those that are kept, or some made in arena. */
+/* Takes the kept symbols, or makes some in arena. */
 static int
 take_symbols(struct stack_names *names, const struct view_options *options,
              struct arena *arena, bool share)

@@ -1,8 +1,8 @@
 /*
  * stack_names.h - the named frames of a stack, without the allocator's.
  *
- * What call graph, function table and flame graph agree upon.  The same stacks
- * in the same order give the same names.
+ * Call graph, function table and flame graph share it.  The same stacks in the
+ * same order give the same names.
  */
 #ifndef HW_STACK_NAMES_H
 #define HW_STACK_NAMES_H
@@ -30,7 +30,7 @@ struct stack_frame {
     uint32_t frame;    /* of the location */
 };
 
-/* What a location shows: numbers in the texts, innermost first. */
+/* The names that a location shows: numbers in the texts, innermost first. */
 struct shown_frames {
     uint32_t first, count; /* of symbols.names */
 };
@@ -38,52 +38,53 @@ struct shown_frames {
 struct stack_names {
     const struct profile *profile; /* borrowed */
     struct texts *texts;
-    struct symbols_kept *kept; /* whose the texts and symbols are; NULL */
+    struct symbols_kept *kept; /* owns texts and symbols; NULL */
     bool owns_kept;
     struct symbols symbols;
     struct shown_frames *shown; /* per location */
     struct filter filter;
     enum granularity granularity;
-    uint32_t *runs; /* per location, the last for none: the number of the Run
-                       that calls it, from 1 */
+    uint32_t *runs; /* per location, and last for "none": the number, from 1, of
+                       the Run that calls it */
     uint32_t run_count;
     struct buffer scratch;
     uint32_t reach;             /* of allocator.h */
-    uint32_t texts_max;         /* no stack makes them more */
-    size_t longest;             /* no stack has more frames */
+    uint32_t texts_max;         /* a bound on the number of texts */
+    size_t longest;             /* a bound on the frames of a stack */
     struct stack_frame *frames; /* room for them */
     bool hidden;                /* the last stack is not in focus */
 };
 
 /* options NULL: view_defaults.  Names live in arena.  -1 with *err (no memory,
- * a bad focus or ignore, a measure that the profile lacks, cancelled): fini it
- * nevertheless. */
+ * a bad focus or ignore, a measure that the profile lacks, cancelled):
+ * stack_names_fini is still needed. */
 int stack_names_init(struct stack_names *names, const struct profile *profile,
                      const struct view_options *options, struct arena *arena,
                      struct error *err);
-/* Likewise for who adds no texts, and keeps none: they may be the profile's. */
+/* Likewise, for callers that neither add nor keep texts: texts may be the
+ * profile's. */
 int stack_names_share(struct stack_names *names, const struct profile *profile,
                       const struct view_options *options, struct arena *arena,
                       struct error *err);
 void stack_names_fini(struct stack_names *names); /* the texts stay in arena */
 
 /*
- * The frames of a stack, leaf first: at most names->longest, and none of a
- * stack that is not in focus, which is hidden then.  -1 without memory; a stack
- * that was named once needs none any more.
+ * The frames of a stack, leaf first: at most names->longest; none of a stack
+ * that is not in focus, which sets hidden.  -1 without memory, of which a
+ * repeated stack needs none.
  */
 int stack_names_get(struct stack_names *names,
                     const struct profile_stack *stack, struct stack_frame *out,
                     size_t *count);
 
-/* Likewise, for who needs but the frames' names. */
+/* Likewise, the frames' names only. */
 int stack_names_list(struct stack_names *names,
                      const struct profile_stack *stack, uint32_t *out,
                      size_t *count);
 
 /*
- * Whether every stack shows what its locations show, from a cut on: then a
- * walk may look at names->shown itself.
+ * Whether every stack shows the names of its locations, from a cut on: then a
+ * walk may read names->shown itself.
  */
 bool stack_names_are_located(const struct stack_names *names);
 struct allocator_cut stack_names_cut(const struct stack_names *names,

@@ -11,27 +11,28 @@
 #include "texts.h"
 #include "view_options.h"
 
-/* Of a name while stacks are weighed: what each frame adds to, together. */
+/* The sums of a name: cumulative, and where it was last seen.  Kept together,
+ * for each frame adds to both. */
 struct sum {
     double value, variance; /* cumulative */
-    uint32_t seen;          /* 1 + the stack that it was last met in */
+    uint32_t seen;          /* 1 + the stack of its last occurrence */
 };
 
-/* Of a name, as the innermost of stacks. */
+/* The sums of a name as the innermost of stacks. */
 struct flat {
     double value, variance;
 };
 
-/* What weighing only looks at. */
+/* Read-only while stacks are weighed. */
 struct weighing {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
-    uint32_t nameless; /* the text "", what no name was left of: not weighed */
-    bool located;      /* stacks show what their locations show */
+    uint32_t nameless; /* the text "": not weighed */
+    bool located;      /* stacks show the names of their locations */
 };
 
-/* What half of the stacks are added to. */
+/* The sums of one half of the stacks. */
 struct half {
     alignas(STACK_HALVES_APART) const struct weighing *w;
     struct sum *sums;   /* per text */
@@ -39,8 +40,8 @@ struct half {
     double focus;
 };
 
-/* What one stack adds; of a name its first frame alone: recursion counts
- * once. */
+/* What one stack adds.  Of a repeated name only the first counts: recursion
+ * counts once. */
 struct share {
     double value, variance;
     uint32_t mark;
@@ -94,7 +95,7 @@ add_names(struct half *half, const uint32_t *names, size_t count,
     }
 }
 
-/* Where names are those of the locations. */
+/* For names that come per location. */
 static void
 add_located(struct half *half, const struct profile_stack *stack,
             struct share *share)
@@ -154,7 +155,7 @@ add_stacks(void *arg, size_t first, size_t end, struct error *err)
     return 0;
 }
 
-/* Half has nothing afterwards. */
+/* Adds half to the weights and frees it. */
 static void
 take_half(struct half *half)
 {
@@ -179,8 +180,8 @@ take_half(struct half *half)
 }
 
 /*
- * Variances are no whole numbers: what they add up to depends on the order.
- * So halves are always added up by themselves first, even by one thread.
+ * Variances are not whole numbers, so their sum depends on its order: each half
+ * is always added up by itself first, even by one thread.
  */
 static int
 weigh_halves(struct half *first, struct half *second, struct error *err)

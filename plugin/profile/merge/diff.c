@@ -1,8 +1,7 @@
 /*
  * diff.c - see diff.h.
  *
- * What makes two frames or two stacks the same is written as bytes, a key, and
- * sets of keys number them.
+ * A key (bytes) says what makes frames or stacks equal; sets number the keys.
  */
 #include "diff.h"
 
@@ -21,22 +20,22 @@
 
 enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20, CANCEL_EVERY = 256 };
 
-/* One of the two. */
+/* One of the two profiles. */
 struct side {
     const struct profile *profile;
     double sign;
-    bool *moved;       /* per module: the other's is another build */
-    uint32_t *classes; /* per location: number of its key, then its index */
+    bool *moved;       /* per module: the other side has another build */
+    uint32_t *classes; /* per location: its key's number, later its index */
 };
 
-/* The locations of equal keys. */
+/* The locations of one key. */
 struct class
 {
-    const struct location *location; /* now's, where it has one */
+    const struct location *location; /* now's, if it has one */
     uint32_t number;
 };
 
-/* Of a stack, on one side, as sampled. */
+/* The samples of a stack on one side. */
 struct seen {
     double objects, bytes, ever;
     double variance; /* if all of it were new */
@@ -83,7 +82,7 @@ number_module(struct differ *d, struct texts *texts,
     return number_key(d, texts, number);
 }
 
-/* A module has moved when the other side knows it, but not that build. */
+/* A module has moved if the other side has it, but not this build. */
 static int
 find_moved(struct differ *d, struct side *side, const struct profile *other)
 {
@@ -130,7 +129,7 @@ is_moved(const struct side *side, uint64_t address)
 
 /* ---- locations ---- */
 
-/* Looked at now and then, as i counts up. */
+/* Checked now and then, as i counts up. */
 static bool
 must_stop(struct differ *d, size_t i)
 {
@@ -196,7 +195,7 @@ renumber(struct side *side, const uint32_t *index)
         side->classes[i] = index[side->classes[i]];
 }
 
-/* One location per class, ascending by address as everywhere. */
+/* One location per class, ascending by address. */
 static int
 merge_locations(struct differ *d)
 {
@@ -249,12 +248,12 @@ add_counts(struct profile_stack *to, const struct profile_stack *from,
 }
 
 /*
- * Of so many sampled objects, which had a chance to be and stand for each
- * bytes.
+ * The variance of so many sampled objects, given their chance to be sampled and
+ * the bytes that each stands for.
  *
- * One that is nearly always sampled has nearly no variance, but once in a while
- * it is missed, and that is far more than its standard errors: the tail of so
- * uneven a coin is that of a normal law with this much more (Kearns and Saul).
+ * An object that is nearly always sampled has nearly no variance, but if it is
+ * missed once, that is far more than its standard errors: the tail of so uneven
+ * a coin is that of a normal law with this much more (Kearns and Saul).
  */
 static double
 variance_of(const struct profile_stack *stack, uint64_t rate)
@@ -315,16 +314,16 @@ add_stacks(struct differ *d, const struct side *side)
 }
 
 /*
- * What lives in both was sampled in both or in neither, and is no noise: the
- * variance is that of what came and what went.  How much that was is known
+ * Objects alive on both sides were sampled in both or in neither: they are no
+ * noise.  The variance is that of the objects that came and went.  Their number
  *
- * - from what was ever sampled, where the dumps count it: what came is at most
- *   the growth of that, and what went is that less the growth in use; and one
- *   more may have come or gone that was not sampled;
- * - else not: all of it may have been exchanged, if anything has changed.  Of
- *   what has not, none was: that misses a stack of which as much came as went,
- *   a fifth of the variance of those with two samples, less of larger ones, so
- *   the others get that in addition.
+ * - follows from the samples ever taken, if the dumps count them: at most their
+ *   growth came, and that less the growth in use went; one more may have come
+ *   or gone without being sampled;
+ * - else is not known: if anything changed, all of it may have been exchanged;
+ *   if nothing changed, nothing was.  That misses a stack of which as much came
+ *   as went, which is a fifth of the variance of stacks with two samples, and
+ *   less of larger ones: the others get that much in addition.
  */
 static double
 exchanged(double samples)
@@ -341,7 +340,7 @@ counts_came(const struct differ *d)
         const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
         double came = now->ever - base->ever;
 
-        /* Another process's, or of before a reset; they are rounded. */
+        /* Another process's, or from before a reset; both are rounded. */
         if (came < -1 || came < now->objects - base->objects - 1)
             return false;
     }

@@ -1,15 +1,14 @@
 /*
- * diff.h - what grew and what shrank from one profile to another: a profile.
+ * diff.h - the growth from one profile to another, as a profile.
  *
- * Stacks are the same when their frames are, and frames are the same
+ * Stacks are equal if their frames are.  Frames are equal
  *
- * - at the same place of a module, if its build-id says that it is the same
- *   build, or is not known;
- * - else where the functions, and the files that they come from, have the same
- *   names.  Lines do not count: they move from build to build.
+ * - at the same place of a module, if the build-ids are equal or not known;
+ * - else if functions and source files have the same names.  Lines do not
+ *   count: they move from build to build.
  *
- * So addresses do not matter, which differ from process to process.  Whether
- * the two may be compared is snapshot_comparable's to say.
+ * So addresses, which differ from process to process, do not matter.
+ * snapshot_comparable says whether two profiles may be compared at all.
  */
 #ifndef HW_DIFF_H
 #define HW_DIFF_H
@@ -20,15 +19,15 @@ struct error;
 struct profile;
 
 /*
- * Now less base: estimates are signed, variances are of what came and went in
- * between, as far as the dumps tell that, counts of samples 0.  Everything else
- * is as in now.  Needs neither of them any more.  NULL with *err without
- * memory.
+ * Now less base.  Estimates are signed; variances are of the objects that came
+ * and went between the two, as far as the dumps tell; counts of samples are 0;
+ * everything else is now's.  Both may be freed afterwards.  NULL with *err
+ * without memory.
  */
 struct profile *diff_make(const struct profile *now, const struct profile *base,
                           struct error *err);
-/* The same, until *cancelled (or NULL) is set: NULL with ER_QUERY_INTERRUPTED
- * then. */
+/* The same, until *cancelled (or NULL) is set: then NULL with
+ * ER_QUERY_INTERRUPTED. */
 struct profile *diff_make_until(const struct profile *now,
                                 const struct profile *base,
                                 const atomic_bool *cancelled,

@@ -1,8 +1,8 @@
 /*
  * merge.c - see merge.h.
  *
- * What makes two locations or two stacks the same is written as bytes, a key,
- * and sets of keys number them, as in diff.c.
+ * As in diff.c, a key (bytes) says what makes locations or stacks equal; sets
+ * number the keys.
  */
 #include "merge.h"
 
@@ -27,7 +27,7 @@ enum {
 
 /* ---- locations ---- */
 
-/* How much is known of one: another node may know more of the same. */
+/* How much is known of a location: another node may know more of it. */
 static int
 knowledge(const struct location *location)
 {
@@ -48,7 +48,7 @@ copy_names(struct merge *m, const struct location *from,
     return 0;
 }
 
-/* The key is there; place is what it says. */
+/* merge->key holds the location's key, and place the rest. */
 static int
 add_location(struct merge *m, const struct location *from,
              const struct merge_location *place, uint32_t *number)
@@ -84,10 +84,10 @@ add_node(struct merge *m, uint64_t node, uint32_t *number)
 
     snprintf(name, sizeof(name), "node %" PRIu64, node);
     buffer_clear(&m->key);
-    buffer_add(&m->key, name, strlen(name)); /* others have NULs */
+    buffer_add(&m->key, name, strlen(name)); /* other keys have NULs */
     if (add_location(m, &root, &place, number) != 0)
         return -1;
-    texts_forget_places(m->texts); /* name was one */
+    texts_forget_places(m->texts); /* name is on the stack */
     return 0;
 }
 
@@ -97,8 +97,8 @@ must_stop(const atomic_bool *cancelled, size_t i)
     return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
 }
 
-/* What one node counts among the allocator's another need not: such a place is
- * one of its own, without the address. */
+/* One node may count a place as the allocator's and another not: such a place
+ * is one of its own, without the address. */
 static void
 keep_apart(struct merge *m, const struct location *from,
            struct merge_location *place)
@@ -109,7 +109,8 @@ keep_apart(struct merge *m, const struct location *from,
     place->placed = false;
 }
 
-/* *stopped: it was cancelled.  numbers: of each location, in the sum. */
+/* *stopped: it was cancelled.  numbers gets each location's number in the sum.
+ */
 static int
 add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
               const atomic_bool *cancelled, bool *stopped)
@@ -152,7 +153,7 @@ add_counts(struct profile_stack *to, const struct profile_stack *from)
     add_saturated(&to->ever.bytes, from->ever.bytes);
 }
 
-/* Of the locations in merge->key. */
+/* The stack of the locations in merge->key. */
 static struct profile_stack *
 find_stack(struct merge *m)
 {
@@ -281,7 +282,7 @@ compare_addresses(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Above all modules, where they collide with nothing. */
+/* Above all modules, where nothing collides. */
 static void
 make_up_addresses(struct merge *m)
 {

@@ -1,9 +1,9 @@
 /*
- * merge_place.c - which locations of several processes are the same, and at
- * what address the sum has them.  See merge_sum.h.
+ * merge_place.c - finds equal locations of several processes, and their address
+ * in the sum.  See merge_sum.h.
  *
- * Of a file whose build is known it is the place in the file that counts.  The
- * first to bring a mapping keeps its addresses where they are free.
+ * In a file with a build-id, the place in the file counts.  The first node that
+ * has a mapping keeps its addresses if they are free.
  */
 #include "merge_sum.h"
 
@@ -17,7 +17,8 @@
 
 enum { PAGE = 4096 };
 
-/* What is larger or higher is no program's: another node says so. */
+/* No program's module is larger or higher: such a number of another node is
+ * wrong. */
 #define SIZE_MAX_OF_MODULE (UINT64_C(1) << 40)
 #define HIGHEST_ADDRESS    (UINT64_C(1) << 56)
 
@@ -40,7 +41,7 @@ is_free(const struct merge *m, uint64_t start, uint64_t end)
     return true;
 }
 
-/* Its texts are not those of the sum yet. */
+/* Its texts still belong to the other profile. */
 static int
 add_module(struct merge *m, const struct profile_module *from)
 {
@@ -66,7 +67,7 @@ add_module(struct merge *m, const struct profile_module *from)
     return 0;
 }
 
-/* One whose build is not known is its process's own. */
+/* A module without a build-id belongs to its process alone. */
 static void
 key_build(struct merge *m, size_t part, const struct profile_module *module)
 {
@@ -77,7 +78,7 @@ key_build(struct merge *m, size_t part, const struct profile_module *module)
         buffer_u64(&m->key, part);
 }
 
-/* *index, or SIZE_MAX: there is no place for it. */
+/* *index is SIZE_MAX if the module gets no place. */
 static int
 place_module(struct merge *m, size_t part, const struct profile_module *module,
              size_t *index)
@@ -144,7 +145,7 @@ merge_place(struct merge *m, const struct profile *profile, size_t part,
     if (module && location->address <= INT64_MAX)
         return place_mapped(m, part, module, location, out);
     buffer_clear(&m->key);
-    key_text(m, ""); /* no file's */
+    key_text(m, ""); /* of no file */
     out->build = UINT32_MAX;
     buffer_u64(&m->key, location->address);
     out->placed = location->address > INT64_MAX; /* the kernel's half */

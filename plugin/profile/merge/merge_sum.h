@@ -1,5 +1,6 @@
 /*
- * merge_sum.h - a sum while it grows: what merge.c and its helpers share.
+ * merge_sum.h - a sum under way: what merge.c and the merge_*.c files below it
+ * share.
  */
 #ifndef HW_MERGE_SUM_H
 #define HW_MERGE_SUM_H
@@ -23,9 +24,9 @@ struct merge_share {
 };
 
 struct merge_location {
-    struct location location; /* with the address that it has in the sum, */
-    bool placed;              /* or it gets one at the end */
-    uint32_t build;           /* equal: of the same one */
+    struct location location; /* with its address in the sum, */
+    bool placed;              /* unless it gets one at the end */
+    uint32_t build;           /* equal for places of one build */
     uint32_t final;           /* its index, at the end */
 };
 
@@ -43,22 +44,22 @@ struct merge {
     size_t stack_count, stack_room;
     struct profile_module *modules; /* where they are in the sum; likewise */
     size_t module_count, module_room;
-    uint64_t top; /* nothing is above */
+    uint64_t top; /* above all modules so far */
     struct merge_share *shares;
     size_t share_count, share_room;
     struct texts *notes, *programs; /* each once */
-    bool counts_ever;               /* each that has stacks does */
+    bool counts_ever;               /* each profile with stacks does */
     bool mixed_rates;
 };
 
-/* One more item's room in a list that grows; NULL without memory. */
+/* Room for one more item in a growing list; NULL without memory. */
 void *merge_room(void **list, size_t *room, size_t count, size_t item);
 /* The number of merge->key; -1 without memory. */
 int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 
 /*
- * merge_place.c: where a location of the part-th profile is in the sum.  It
- * gives its key to merge->key, and *placed with the address if it lies in a
+ * merge_place.c: the place of a location of the part-th profile in the sum.
+ * Writes its key to merge->key; sets placed and the address if it lies in a
  * module.  -1 without memory.
  */
 int merge_place(struct merge *merge, const struct profile *profile, size_t part,
@@ -68,7 +69,7 @@ int merge_place(struct merge *merge, const struct profile *profile, size_t part,
  * symbol_start.  -1 without memory. */
 int merge_symbols(struct merge *merge);
 
-/* merge_words.c: what the sum says of itself. */
+/* merge_words.c: the texts of the sum. */
 void merge_write_shares(struct merge *merge, struct buffer *out);
 void merge_write_note(const struct merge *merge, const char *missing,
                       struct buffer *out);

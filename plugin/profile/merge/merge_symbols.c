@@ -1,12 +1,11 @@
 /*
- * merge_symbols.c - which functions of one name are the same in two builds.
- * See merge_sum.h.
+ * merge_symbols.c - matches functions of one name between builds.  See
+ * merge_sum.h.
  *
- * Within a build it is the value of its symbol that tells a function from
- * others of its name, and views show that where they must.  Another build has
- * other values.  So the n-th function of a name, by value, of a module and a
- * source file is taken to be the n-th in every build, and has the value of the
- * first build that came.
+ * Within a build, the value of its symbol tells a function from others of its
+ * name, and views show it where they must.  Another build has other values.  So
+ * the n-th function of a name (by value, in one module and source file) counts
+ * as the n-th of every build, and gets the value of the first build that came.
  */
 #include "merge_sum.h"
 
@@ -22,7 +21,7 @@ struct sorted {
     uint32_t build;
 };
 
-/* Of the same functions, one after the other. */
+/* Equal functions become neighbors. */
 static int
 compare_functions(const struct sorted *a, const struct sorted *b)
 {
@@ -47,7 +46,7 @@ compare(const void *x, const void *y)
     return i < k ? -1 : i > k;
 }
 
-/* Of one name, from first to end; starts has room for all. */
+/* The functions of one name, from first to end; starts has room for all. */
 static void
 match(struct sorted *first, const struct sorted *end, uint64_t *starts)
 {

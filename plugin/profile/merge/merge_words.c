@@ -1,4 +1,4 @@
-/* merge_words.c - what a sum says of its nodes.  See merge_sum.h. */
+/* merge_words.c - writes the texts of a sum.  See merge_sum.h. */
 #include "merge_sum.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ compare_shares(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Of a difference a part of the whole says nothing. */
+/* In a difference, a part of the whole means nothing. */
 static void
 write_share(const struct merge *m, double bytes, struct buffer *out)
 {

@@ -15,7 +15,7 @@
 
 enum { PLACE_MAX = 1 << 20 };
 
-/* One pattern while it is matched against all. */
+/* One pattern, to be matched with everything. */
 struct matcher {
     const struct profile *profile;
     const struct symbols *symbols;

@@ -1,5 +1,6 @@
-/* pattern.c - see pattern.h.  Interpreted: compiled matches have no limits
- * that hold as well. */
+/* pattern.c - see pattern.h.
+ *
+ * Patterns are interpreted: compiled ones would not obey all limits. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "pattern.h"
 
@@ -16,7 +17,7 @@
 enum {
     HEAP_KB = 16384,
     DEPTH_MAX = 20000,
-    LOOKS = 64 /* items of the pattern between two looks at the clock */
+    LOOKS = 64 /* items of the pattern between two checks of the clock */
 };
 
 struct pattern {
@@ -75,8 +76,8 @@ is_cancelled(const struct pattern *pattern)
     return pattern->cancelled && atomic_load(pattern->cancelled);
 }
 
-/* At each item of the pattern: PCRE2 counts steps from each place anew where a
- * match may start, and one may look at all of the text. */
+/* Called at each item of the pattern.  PCRE2 counts steps anew from each place
+ * where a match may start, and each may read the whole text. */
 static int
 look(pcre2_callout_block *at, void *arg)
 {

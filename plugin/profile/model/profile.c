@@ -32,7 +32,8 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
         return 1;
     ratio = (double)bytes / (double)count / (double)rate;
     chance = 1 - exp(-ratio);
-    return 1 / (chance > 0 ? chance : ratio); /* tiny ones round to 0 */
+    return 1 /
+           (chance > 0 ? chance : ratio); /* a tiny chance is rounded to 0 */
 }
 
 const struct profile_module *
@@ -131,11 +132,11 @@ location_copy(struct arena *arena, struct texts *texts,
 
 /* ---- stacks ---- */
 
-/* While stacks are taken. */
+/* The stacks of a dump being taken over. */
 struct taking {
     struct profile *profile;
     struct profile_stack *list;
-    uint32_t *slots; /* 1 + place in list, by hash; NULL: no two are the same */
+    uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
     size_t mask;
 };
 
@@ -190,9 +191,9 @@ add_sampled(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
 }
 
 /*
- * Each of the n objects that were sampled had the chance p = 1/scale to be,
- * and stands for w = scale * its bytes.  Such a sum has the variance
- * n * w * w * (1 - p), estimated from the sample itself.
+ * Each of the n sampled objects had the chance p = 1/scale, and stands for w =
+ * scale * its bytes.  Such a sum has the variance n * w * w * (1 - p),
+ * estimated from the sample itself.
  */
 static double
 variance_of(uint64_t objects, uint64_t bytes, double scale)
@@ -206,9 +207,8 @@ variance_of(uint64_t objects, uint64_t bytes, double scale)
 }
 
 /*
- * An estimate, in 1/1024s.  Sums of such are exact up to 8 TB, whatever their
- * order, so that what is equal compares equal, and what did not change differs
- * by 0.
+ * An estimate, in 1/1024s.  Sums of these are exact up to 8 TB in any order, so
+ * equal values compare equal, and an unchanged one differs by 0.
  */
 static double
 estimate(uint64_t sampled, double scale)
@@ -232,7 +232,7 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
     add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
 }
 
-/* A part's are given back at once: there is room for the rest. */
+/* Frees a part at once, which makes room for the rest. */
 static int
 take_part(struct taking *t, struct heap_stacks *part, uint64_t rate)
 {
@@ -287,7 +287,7 @@ out:
 
 /* ---- locations ---- */
 
-/* What names lack. */
+/* For an address without a name. */
 static int
 name_location(struct arena *arena, uint64_t address, struct location *to)
 {
@@ -304,7 +304,7 @@ name_location(struct arena *arena, uint64_t address, struct location *to)
     return frame->function ? 0 : -1;
 }
 
-/* With what they point to in names. */
+/* The locations point into names. */
 static int
 list_locations(struct profile *profile, const struct heap_dump *dump,
                const struct names *names)

@@ -52,7 +52,7 @@ shown_name(const char *name, size_t max, struct buffer *out)
         buffer_text(out, ellipsis);
 }
 
-/* Of well-formed UTF-8. */
+/* The character at s, in well-formed UTF-8. */
 static uint32_t
 character(const char *s, size_t left, size_t *size)
 {

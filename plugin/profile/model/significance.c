@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of any of them, by chance. */
+/* That any of them differs, by chance. */
 #define RISK 0.01
 
 static int

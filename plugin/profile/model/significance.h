@@ -1,10 +1,9 @@
 /*
- * significance.h - which changes chance alone does not explain.
+ * significance.h - separates significant changes from chance.
  *
- * Whoever looks at a hundred functions finds five that are two standard errors
- * off, by chance.  So the more there are to look at, the further off one must
- * be: of a hundred differences of a program that does not grow one shows any.
- * Pure.
+ * Among a hundred functions, five are two standard errors off by chance.  So
+ * the more functions there are, the more errors are required: of a hundred
+ * differences of a program that does not grow, one shows a change.
  */
 #ifndef HW_SIGNIFICANCE_H
 #define HW_SIGNIFICANCE_H
@@ -16,9 +15,9 @@ struct change {
     double value, variance;
 };
 
-/* Standard errors that one of these must be away from none.  Those that are
- * the same (a function that has one caller) count once, and what did not change
- * does not.  Sorts the list. */
+/* How many standard errors make a change of the list significant.  Equal
+ * changes (a function with one caller) count once, unchanged ones not at all.
+ * Sorts the list. */
 double significance_errors(struct change *list, size_t count);
 
 bool significance_is(double value, double variance, double errors);

@@ -15,7 +15,7 @@
 
 enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 
-/* A frame while names are being made. */
+/* A frame while its names are made. */
 struct draft {
     uint32_t short_name; /* number in the texts */
     uint32_t full_name;  /* and in the full names */
@@ -26,9 +26,10 @@ struct maker {
     enum granularity granularity;
     bool jeprof_names;
     struct texts *texts;
-    struct texts *full; /* full names, which are long: only to number them */
+    struct texts *full; /* full names, which are long: only for their numbers */
     struct buffer scratch;
-    /* Per frame: the parts of its draft, until names are those of the texts. */
+    /* Per frame: the two numbers of its draft; names become those of the texts
+     * at the end. */
     uint32_t *short_names, *names;
     uint32_t *shortened; /* of a full name: 1 + its short name, once known */
     uint32_t shortened_room;
@@ -63,8 +64,8 @@ grow_shortened(struct maker *m)
     return 0;
 }
 
-/* Both the name's number and its short name's; thousands of frames share
- * hundreds of names. */
+/* Adds the name and its short name, and gives both numbers; thousands of frames
+ * share hundreds of names. */
 static int
 shorten(struct maker *m, const char *name, struct draft *draft)
 {
@@ -102,7 +103,7 @@ tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
     return add_scratch(m, m->full, number);
 }
 
-/* Mostly the first byte tells that a symbol is no inlined frame's. */
+/* Usually the first byte shows that a symbol is not an inlined frame's. */
 static bool
 begins(const char *symbol, const struct maker *m, uint32_t short_name)
 {
@@ -114,9 +115,9 @@ begins(const char *symbol, const struct maker *m, uint32_t short_name)
 }
 
 /*
- * jeprof prefers the symbol that nm shows at the address, tagged with where it
- * starts, if the frame's short name is how that symbol begins: even an inlined
- * frame's.  We tag an outermost one that is called as that symbol is.
+ * jeprof prefers the symbol that nm shows at the address, tagged with its
+ * start, if it begins with the frame's short name: even for an inlined frame.
+ * We tag an outermost frame that has the symbol's name.
  */
 static int
 draft_frame(struct maker *m, const struct location *location, uint32_t i,
@@ -148,7 +149,7 @@ is_tagged(const char *name)
     return digits > 0 && strcmp(open + 1 + digits, ">") == 0;
 }
 
-/* What is within the "<...>" at the end of a full name, without zeros. */
+/* The content of the "<...>" at the end of a full name, without zeros. */
 static const char *
 tag_of(const char *name, size_t *size)
 {
@@ -259,7 +260,7 @@ name_function(struct maker *m, const struct draft *draft, bool inlined,
     return 0;
 }
 
-/* What a Run is called depends on the stack: see stack_names.c. */
+/* A Run's name depends on the stack: see stack_names.c. */
 static int
 name_frame(struct maker *m, const struct location *location, uint32_t i,
            const struct draft *draft, uint32_t *name, bool *run)
@@ -284,11 +285,11 @@ struct partition {
     bool jeprof_rule;
     const char *wrappers;
     struct buffer scratch;
-    const char *symbol; /* the last one, and what allocator.h says of it */
+    const char *symbol; /* the last one, and allocator.h's answer for it */
     bool symbol_allocates;
 };
 
-/* What allocator.h and wrappers.h say of a short name, asked once. */
+/* The answer of allocator.h and wrappers.h for a short name, asked once. */
 static bool
 is_entry(struct partition *p, uint32_t short_name)
 {
@@ -307,7 +308,7 @@ is_entry(struct partition *p, uint32_t short_name)
     return *entry == ENTRY;
 }
 
-/* Neighbours mostly have one. */
+/* Neighbors usually have the same symbol. */
 static bool
 has_entry_symbol(struct partition *p, const struct location *location)
 {
@@ -343,7 +344,7 @@ part_of(struct partition *p, const struct location *location,
     return part;
 }
 
-/* The nodes of a sum have said each what goes of their own. */
+/* In a sum, each node has said which of its own frames are the allocator's. */
 int
 symbols_part(const struct profile *profile, const struct view_options *options,
              struct arena *arena, struct texts *texts, struct symbols *symbols)
@@ -381,8 +382,8 @@ count_frames(const struct profile *profile, uint32_t *first)
 }
 
 /*
- * Addresses ascend, so that most have the same symbol and outer frames as the
- * one before.  Whether that has the same frame as many from the outermost.
+ * Addresses ascend, so most have the symbol and outer frames of the one before.
+ * Answers whether that one has the same frame, counted from the outermost.
  */
 static bool
 is_as_before(const struct location *location, uint32_t frame)
@@ -446,7 +447,7 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     buffer_init(&m.scratch, NAME_BYTES_MAX);
     if (!first || count_frames(profile, first) != 0)
         goto out;
-    /* The texts of names are stored once each. */
+    /* Borrows the texts of names instead of storing them twice. */
     m.full = texts_new_borrowing(arena, profile->names != NULL);
     m.names = arena_alloc(arena, first[locations] * sizeof(*m.names));
     m.short_names =

@@ -1,10 +1,10 @@
 /*
- * symbols.h - what the frames of a profile are called in a graph.
+ * symbols.h - the names of a profile's frames in a graph.
  *
- * jeprof's naming: short function names (or, unless jeprof_names, those with
- * their template arguments), "(inline)" after inlined ones, and "name@address"
- * where functions of one short name have different symbols; at the granularity
- * that was asked for (granularity.h).
+ * As jeprof names them: short function names (or, unless jeprof_names, those
+ * with template arguments), "(inline)" after inlined ones, and "name@address"
+ * for functions of one short name with different symbols; at the options'
+ * granularity (granularity.h).
  */
 #ifndef HW_SYMBOLS_H
 #define HW_SYMBOLS_H
@@ -26,17 +26,16 @@ struct symbols {
     const uint32_t *short_names; /* the function alone, likewise */
     const bool *runs;            /* per frame: named after its callee instead */
     bool has_runs;               /* any of them is */
-    /* Per location, by the rule that was asked for. */
+    /* Per location, by the options' rule. */
     const struct allocator_part *parts;
 };
 
-/* Names all frames of profile; everything lives in arena and texts.  -1
- * without memory. */
+/* Names all frames of profile, in arena and texts.  -1 without memory. */
 int symbols_make(const struct profile *profile,
                  const struct view_options *options, struct arena *arena,
                  struct texts *texts, struct symbols *out);
 
-/* Says anew what of them is the allocator's, by other options.  -1 without
+/* Recomputes which frames are the allocator's, by other options.  -1 without
  * memory. */
 int symbols_part(const struct profile *profile,
                  const struct view_options *options, struct arena *arena,

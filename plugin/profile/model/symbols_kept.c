@@ -20,7 +20,7 @@ struct symbols_kept {
     struct symbols symbols;
     uint64_t *addresses; /* the locations' */
     size_t count;
-    const char *wrappers; /* by which they know what is the allocator's */
+    const char *wrappers; /* by which the allocator's frames were chosen */
 };
 
 void
@@ -80,7 +80,7 @@ is_of(const struct symbols_kept *kept, const struct profile *profile)
     return true;
 }
 
-/* A Run's name is added later, by the stack that it is in. */
+/* A Run's name is added later, for the stack that it is in. */
 int
 symbols_kept_get(const struct profile *profile,
                  const struct view_options *options, struct symbols_kept **kept,

@@ -60,7 +60,7 @@ measure_is_space(enum measure measure)
 bool
 view_cancelled(const struct view_options *options, size_t i, struct error *err)
 {
-    /* The flag alone matters: nothing else is read because of it. */
+    /* Only the flag itself matters, so relaxed order is enough. */
     if (i % CANCEL_EVERY != 0 || !options->cancelled ||
         !atomic_load_explicit(options->cancelled, memory_order_relaxed))
         return false;

@@ -1,8 +1,8 @@
 /*
- * view_options.h - what of a profile to show, and how much: jeprof's options.
+ * view_options.h - what to show of a profile, and how much: jeprof's options.
  *
- * Every renderer has the same form: it appends to out and fails with *err,
- * without memory, past out's ceiling or when cancelled.
+ * All forms work alike: they append to out and fail with *err without memory,
+ * past out's ceiling or when cancelled.
  */
 #ifndef HW_VIEW_OPTIONS_H
 #define HW_VIEW_OPTIONS_H
@@ -35,20 +35,22 @@ struct view_options {
     double nodefraction;   /* drop nodes of at most this part of the total */
     double edgefraction;   /* drop edges of at most this part of the total */
     uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
-    bool allocator_frames; /* keep them, as jeprof does: see allocator.h */
-    const char *wrappers;  /* whose frames go, too: see wrappers.h; NULL */
-    bool jeprof_names;     /* functions without template arguments: dot, text */
-    bool show_bytes;       /* whole bytes in place of megabytes */
-    bool by_growth;        /* of a difference: what grew most comes first */
-    /* Regular expressions (PCRE2) that some frame of a stack must match, and
-     * that none may; NULL: any. */
+    bool allocator_frames; /* keep the allocator's frames, as jeprof does: see
+                              allocator.h */
+    const char
+        *wrappers;     /* whose frames are left out too: see wrappers.h; NULL */
+    bool jeprof_names; /* functions without template arguments: dot, text */
+    bool show_bytes;   /* whole bytes in place of megabytes */
+    bool by_growth;    /* in a difference: the most grown comes first */
+    /* Regular expressions (PCRE2): some frame of a stack must match focus, none
+     * may match ignore; NULL: any. */
     const char *focus, *ignore;
     const atomic_bool *cancelled; /* or NULL */
-    /* Another core may help: in a process that does nothing else. */
+    /* May use another core: in a process with no other work. */
     bool may_thread;
 };
 
-/* in use bytes by function, 80, .005, .001, 8: jeprof's */
+/* jeprof's: in use bytes by function, 80, .005, .001, 8 */
 extern const struct view_options view_defaults;
 
 /* jeprof's words: "inuse_space", ...; "functions", ... */
@@ -56,14 +58,14 @@ enum { MEASURE_COUNT = 4, GRANULARITY_COUNT = 4 };
 extern const char *const measure_words[MEASURE_COUNT];
 extern const char *const granularity_words[GRANULARITY_COUNT];
 
-/* By them.  false: unknown. */
+/* By jeprof's words.  False: unknown. */
 bool measure_parse(const char *word, enum measure *out);
 bool granularity_parse(const char *word, enum granularity *out);
 
 /* Whether it counts bytes. */
 bool measure_is_space(enum measure measure);
 
-/* Whether to stop, looked at now and then as i counts up; fills *err. */
+/* Whether to stop; checks now and then, as i counts up.  Fills *err. */
 bool view_cancelled(const struct view_options *options, size_t i,
                     struct error *err);
 
