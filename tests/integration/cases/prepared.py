@@ -1,6 +1,6 @@
 """Prepared statements, cursors and progress, down to the bytes.
 
-Runs on the heapwired that is linked with tests/unit/fake_sql.c, and real clients
+Runs on the heapwired that is linked with tests/unit/lib/fake_sql.c, and real clients
 on the real one.  Arguments name single tests.
 """
 import os

@@ -1,6 +1,6 @@
 """The MySQL protocol as heapwired speaks it, down to the bytes.
 
-All tests run on the heapwired that is linked with tests/unit/fake_sql.c, whose
+All tests run on the heapwired that is linked with tests/unit/lib/fake_sql.c, whose
 statements wait, block, fail and grow as told; those marked @both run on the
 real one, too.  Arguments name single tests.
 """

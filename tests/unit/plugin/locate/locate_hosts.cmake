@@ -1,5 +1,5 @@
 # The programs that test_locate looks at; each, and what strip leaves of it.
-set(locate_dir ${CMAKE_CURRENT_BINARY_DIR}/locate)
+set(locate_dir ${hw_test_hosts})
 file(MAKE_DIRECTORY ${locate_dir})
 find_program(LOCATE_STRIP NAMES strip REQUIRED)
 find_program(LOCATE_OBJCOPY NAMES objcopy REQUIRED)
@@ -28,7 +28,7 @@ function(locate_host name prefix variable options)
     else()
         set(code -fPIE)
     endif()
-    add_executable(host_${name} locate_host.c)
+    add_executable(host_${name} locate/locate_host.c)
     target_compile_definitions(host_${name} PRIVATE _GNU_SOURCE
         HOST_PREFIX=${prefix} HOST_VARIABLE="${variable}"
         HOST_OPTIONS="${options}")
@@ -39,7 +39,7 @@ function(locate_host name prefix variable options)
     if(name STREQUAL cloned)
         target_compile_definitions(host_${name} PRIVATE HOST_CLONES)
     else()
-        target_sources(host_${name} PRIVATE locate_host_api.c)
+        target_sources(host_${name} PRIVATE locate/locate_host_api.c)
     endif()
     locate_strip(host_${name})
 endfunction()
@@ -58,10 +58,10 @@ locate_host(renamed zz_ JE_MALLOC_CONF none -pie)
 locate_host(no_id je_ JE_MALLOC_CONF none -pie -Wl,--build-id=none)
 
 # Two in one program.
-add_executable(host_two locate_real.c)
+add_executable(host_two locate/locate_real.c)
 foreach(prefix je_ _rjem_)
     string(TOUPPER ${prefix} upper)
-    add_library(host_part_${prefix} OBJECT locate_host.c locate_host_api.c)
+    add_library(host_part_${prefix} OBJECT locate/locate_host.c locate/locate_host_api.c)
     target_compile_definitions(host_part_${prefix} PRIVATE _GNU_SOURCE
         main=${prefix}main HOST_PREFIX=${prefix} HOST_OPTIONS="none"
         HOST_VARIABLE="${upper}MALLOC_CONF")
@@ -72,13 +72,13 @@ target_link_options(host_two PRIVATE -Wl,--build-id)
 locate_strip(host_two)
 
 # One in a library that a program links, and finds beside itself.
-add_library(host_library SHARED locate_host.c locate_host_api.c)
+add_library(host_library SHARED locate/locate_host.c locate/locate_host_api.c)
 target_compile_definitions(host_library PRIVATE _GNU_SOURCE main=host_main
     HOST_PREFIX=je_ HOST_VARIABLE="JE_MALLOC_CONF" HOST_OPTIONS="none")
 target_compile_options(host_library PRIVATE -O2)
 set_target_properties(host_library PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${locate_dir})
-add_executable(host_user locate_real.c)
+add_executable(host_user locate/locate_real.c)
 target_link_options(host_user PRIVATE -Wl,--no-as-needed)
 target_link_libraries(host_user PRIVATE host_library)
 set_target_properties(host_user PROPERTIES
@@ -87,13 +87,13 @@ set_target_properties(host_user PROPERTIES
 add_dependencies(test_locate host_user)
 
 # With Debian's jemalloc: the real thing.  The static one ends in prof:true.
-add_executable(host_real locate_real.c)
+add_executable(host_real locate/locate_real.c)
 target_compile_definitions(host_real PRIVATE _GNU_SOURCE)
 target_link_options(host_real PRIVATE -Wl,--build-id)
 target_link_libraries(host_real PRIVATE ${LOCATE_JEMALLOC} m)
 locate_strip(host_real)
 
-add_executable(host_real_static locate_real.c)
+add_executable(host_real_static locate/locate_real.c)
 target_compile_definitions(host_real_static PRIVATE _GNU_SOURCE)
 target_link_options(host_real_static PRIVATE -static)
 target_link_libraries(host_real_static PRIVATE ${LOCATE_JEMALLOC} stdc++ m)
