@@ -269,7 +269,7 @@ part grammar-asan env BUILD=build/asan timeout 400 "$python" \
 
 export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000 ROUNDS=1000
-# By themselves: readme.sh builds and installs; the others test what happens in
+# By themselves: readme.py builds and installs; the others test what happens in
 # time, or measure, and others would take the processors from them.
 # shellcheck disable=SC2046
 lane 600 $(printf "$cases/%s.*\n" readme ALONE)
