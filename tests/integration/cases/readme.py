@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+import pymysql
+import pyodbc
+
 from node_under_test import wait_for
 
 TOP = os.getcwd()
@@ -134,6 +137,25 @@ class Reader:
             good, got = getattr(self, language)(block)
             self.check(good, f"README.md says:\n{block}{got}")
 
+    def clients(self):
+        """Those that need no compiler, with what "Connect" says of each."""
+        with open(self.work + "/admin.password", encoding="ascii") as f:
+            password = f.read().strip()
+        ways = {name: way.replace("…", password, 1) for name, way in
+                re.findall(r"^\| (\w+).* \| `(.*?)`", README, re.M)}
+        asks = "SELECT user FROM heapwire.sessions WHERE id = CONNECTION_ID()"
+        got = run(["sh", "-c", f"mysql --no-defaults {ways['mysql']} "
+                   f"-N -e '{asks}'"], cwd=self.work)[1]
+        self.check(got == "admin\n", ways["mysql"], got)
+        for name, connection in (
+                ("Python", lambda: eval(ways["Python"].replace(
+                    password, repr(password)), {"pymysql": pymysql})),
+                ("ODBC", lambda: pyodbc.connect(ways["ODBC"]))):
+            cursor = connection().cursor()
+            cursor.execute(asks)
+            got = [tuple(row) for row in cursor.fetchall()]
+            self.check(got == [("admin",)], ways[name], got)
+
     def files(self):
         for name in ("bin/heapwire-run", "bin/heapwire-passwd",
                      "bin/heapwire-prof", "lib/heapwire/heapwired",
@@ -180,6 +202,7 @@ def main():
     try:
         at = [text for _, text in BLOCKS].index(DEATH)
         reader.read(BLOCKS[:at] + BLOCKS[at + 2:])
+        reader.clients()
         reader.kill_redis()
         reader.read(BLOCKS[at:at + 2])  # what is asked of a dead database
         reader.files()
