@@ -6,66 +6,18 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ini.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "errors.h"
-#include "files.h"
 #include "reader.h"
 #include "sql.h"
 #include "users.h"
 
 enum { LINE_MAX_BYTES = 190 }; /* inih cuts at 200 without a word */
-
-/* Faults */
-
-void
-config_faults_init(struct config_faults *faults)
-{
-    faults->count = 0;
-    buffer_init(&faults->text, (size_t)CONFIG_FAULTS_MAX * 2048);
-}
-
-void
-config_faults_fini(struct config_faults *faults)
-{
-    buffer_fini(&faults->text);
-}
-
-/* where: "file:12", "--listen", or "" */
-static void
-add_fault(struct config_faults *faults, const char *where, const char *what)
-{
-    if (faults->count++ >= CONFIG_FAULTS_MAX)
-        return;
-    if (*where)
-        buffer_format(&faults->text, "%s: ", where);
-    buffer_format(&faults->text, "%s\n", what);
-}
-
-void
-config_fault(struct config_faults *faults, const char *name, unsigned line,
-             const char *format, ...)
-{
-    char where[CONFIG_PATH_MAX + 16], what[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
-    va_end(args);
-    if (line > 0)
-        snprintf(where, sizeof(where), "%s:%u", name, line);
-    else
-        snprintf(where, sizeof(where), "%s", name);
-    add_fault(faults, where, what);
-}
 
 /* The file */
 
@@ -373,50 +325,16 @@ config_parse(struct config *config, const char *name, const char *text,
     if (!config->users)
         config->users = users_new(&err);
     if (!config->users) {
-        add_fault(faults, name, err.text);
+        config_add_fault(faults, name, err.text);
         return -1;
     }
     p.text = reader_of(text, size);
     if (ini_parse_stream(next_line, &p, on_key, &p) != 0)
-        add_fault(faults, name, "not a file of sections and keys");
+        config_add_fault(faults, name, "not a file of sections and keys");
     end_user(&p);
     end_peer(&p);
     config_peers_check(&config->cluster, name, faults);
     return faults->count == before ? 0 : -1;
-}
-
-int
-config_read_file(const char *path, struct buffer *out, mode_t *mode,
-                 struct error *err)
-{
-    int fd, rc = -1;
-    struct stat st;
-
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && errno == ELOOP) {
-        error_set(err, ER_WRONG_VALUE, "is a symbolic link, not a file");
-        return -1;
-    }
-    if (fd < 0) {
-        error_sys(err, ER_WRONG_VALUE, "cannot be opened");
-        return -1;
-    }
-    if (fstat(fd, &st) != 0)
-        error_sys(err, ER_WRONG_VALUE, "cannot be examined");
-    else if (!S_ISREG(st.st_mode))
-        error_set(err, ER_WRONG_VALUE, "is not a regular file");
-    else if (st.st_uid != 0 && st.st_uid != geteuid())
-        error_set(err, ER_WRONG_VALUE,
-                  "belongs to uid %u (root or uid %u must own it)",
-                  (unsigned)st.st_uid, (unsigned)geteuid());
-    else if (st.st_mode & (S_IWGRP | S_IWOTH))
-        error_set(err, ER_WRONG_VALUE, "can be written by others (chmod 600)");
-    else
-        rc = fd_read_all(fd, out, path, err);
-    if (rc == 0)
-        *mode = st.st_mode & 07777;
-    fd_close(fd);
-    return rc;
 }
 
 /* Verifiers have no salt: a file that holds users is nobody else's to read. */
@@ -429,33 +347,22 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
 
     buffer_init(&text, CONFIG_FILE_MAX);
     if (config_read_file(path, &text, &mode, &err) != 0) {
-        add_fault(faults, path, err.text);
+        config_add_fault(faults, path, err.text);
     } else {
         config_parse(config, path, text.data, text.size, faults);
         if (users_count(config->users) > 0 && mode & (S_IRWXG | S_IRWXO))
-            add_fault(faults, path,
-                      "holds users and can be read by others (chmod 600)");
+            config_add_fault(
+                faults, path,
+                "holds users and can be read by others (chmod 600)");
         if ((*config->cluster.secret || *config->cluster.etcd.password) &&
             mode & (S_IRWXG | S_IRWXO))
-            add_fault(faults, path,
-                      "holds a secret of the cluster and can be read by "
-                      "others (chmod 600)");
+            config_add_fault(faults, path,
+                             "holds a secret of the cluster and can be read by "
+                             "others (chmod 600)");
     }
     if (text.data)
         explicit_bzero(text.data, text.capacity);
     buffer_fini(&text);
-}
-
-void
-config_address_text(const struct config_address *address, char *out,
-                    size_t size)
-{
-    if (address->none)
-        snprintf(out, size, "none");
-    else if (strchr(address->text, ':'))
-        snprintf(out, size, "[%s]:%u", address->text, address->port);
-    else
-        snprintf(out, size, "%s:%u", address->text, address->port);
 }
 
 int
@@ -468,7 +375,7 @@ config_load(struct config *config, const struct config_arguments *args,
     setting_defaults(config);
     config->users = users_new(&err);
     if (!config->users)
-        add_fault(faults, "", err.text);
+        config_add_fault(faults, "", err.text);
     else if (args->file)
         load_file(config, args->file, faults);
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
@@ -476,23 +383,16 @@ config_load(struct config *config, const struct config_arguments *args,
             setting_apply(config, i, args->values[i], &err) == 0)
             continue;
         snprintf(where, sizeof(where), "--%s", setting_option(i));
-        add_fault(faults, where, err.text);
+        config_add_fault(faults, where, err.text);
     }
     config_cluster_complete(config, args->file ? args->file : "", faults);
     if (!*config->tls_cert != !*config->tls_key)
-        add_fault(
+        config_add_fault(
             faults, *config->tls_cert ? "tls_cert" : "tls_key",
             "needs the other one, too (tls_cert and tls_key, or neither)");
     if (setting_complete(config, &err) != 0)
-        add_fault(faults, "the default paths", err.text);
+        config_add_fault(faults, "the default paths", err.text);
     return faults->count ? -1 : 0;
-}
-
-bool
-config_requires_tls(const struct config *config)
-{
-    return config->require_tls ||
-           (!config->listen.none && !address_is_loopback(config->listen.text));
 }
 
 void

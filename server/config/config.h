@@ -15,6 +15,7 @@
 
 #include "buffer.h"
 #include "config_cluster.h"
+#include "config_file.h"
 #include "errors.h"
 #include "marks.h"
 #include "setting.h"
@@ -27,7 +28,6 @@ enum {
     CONFIG_SOCKET_MAX = 107,           /* sun_path less its NUL */
     CONFIG_STATE_MAX = 90,             /* leaves room for the sockets' names */
     CONFIG_FILE_MAX = 4 * 1024 * 1024, /* PEERS_MAX sections, and more */
-    CONFIG_FAULTS_MAX = 50,
     CONFIG_DEFAULT_ID = 10001,
     CONFIG_DEFAULT_PORT = 9036,
     CONFIG_DEFAULT_TIMEOUT_S = 60,
@@ -114,19 +114,6 @@ struct config {
     struct users *users; /* owned; see config_fini */
 };
 
-/* Fault lines, newest last. */
-struct config_faults {
-    struct buffer text;
-    unsigned count;
-};
-
-void config_faults_init(struct config_faults *faults);
-void config_faults_fini(struct config_faults *faults);
-/* line 0: of the file called name as a whole. */
-void config_fault(struct config_faults *faults, const char *name, unsigned line,
-                  const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
 /* What the command line gave; NULL where it was silent. */
 struct config_arguments {
     const char *file;
@@ -141,11 +128,6 @@ int config_load(struct config *config, const struct config_arguments *args,
 int config_parse(struct config *config, const char *name, const char *text,
                  size_t size, struct config_faults *faults);
 void config_fini(struct config *config); /* zeroed is fine */
-
-/* Opens and vets the file: regular, ours or root's, closed to others' writing.
- * *mode gets its permission bits. */
-int config_read_file(const char *path, struct buffer *out, mode_t *mode,
-                     struct error *err);
 
 /* What leaves the machine does so encrypted, whether it was asked for or
  * not. */

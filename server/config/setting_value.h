@@ -1,5 +1,5 @@
 /*
- * setting_value.h - how values of settings are read, and those of the
+ * setting_value.h - reads the values of settings; and the settings of the
  * database's start, of [snapshots] and of [cluster].
  *
  * For setting.c, config_cluster.c and their parts; others include setting.h.

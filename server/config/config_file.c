@@ -1,0 +1,89 @@
+/*
+ * config_file.c - see config_file.h.
+ */
+#include "config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+
+void
+config_faults_init(struct config_faults *faults)
+{
+    faults->count = 0;
+    buffer_init(&faults->text, (size_t)CONFIG_FAULTS_MAX * 2048);
+}
+
+void
+config_faults_fini(struct config_faults *faults)
+{
+    buffer_fini(&faults->text);
+}
+
+void
+config_add_fault(struct config_faults *faults, const char *where,
+                 const char *what)
+{
+    if (faults->count++ >= CONFIG_FAULTS_MAX)
+        return;
+    if (*where)
+        buffer_format(&faults->text, "%s: ", where);
+    buffer_format(&faults->text, "%s\n", what);
+}
+
+void
+config_fault(struct config_faults *faults, const char *name, unsigned line,
+             const char *format, ...)
+{
+    char where[CONFIG_FAULT_BYTES + 16], what[CONFIG_FAULT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (line > 0)
+        snprintf(where, sizeof(where), "%s:%u", name, line);
+    else
+        snprintf(where, sizeof(where), "%s", name);
+    config_add_fault(faults, where, what);
+}
+
+int
+config_read_file(const char *path, struct buffer *out, mode_t *mode,
+                 struct error *err)
+{
+    int fd, rc = -1;
+    struct stat st;
+
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ELOOP) {
+        error_set(err, ER_WRONG_VALUE, "is a symbolic link, not a file");
+        return -1;
+    }
+    if (fd < 0) {
+        error_sys(err, ER_WRONG_VALUE, "cannot be opened");
+        return -1;
+    }
+    if (fstat(fd, &st) != 0)
+        error_sys(err, ER_WRONG_VALUE, "cannot be examined");
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, ER_WRONG_VALUE, "is not a regular file");
+    else if (st.st_uid != 0 && st.st_uid != geteuid())
+        error_set(err, ER_WRONG_VALUE,
+                  "belongs to uid %u (root or uid %u must own it)",
+                  (unsigned)st.st_uid, (unsigned)geteuid());
+    else if (st.st_mode & (S_IWGRP | S_IWOTH))
+        error_set(err, ER_WRONG_VALUE, "can be written by others (chmod 600)");
+    else
+        rc = fd_read_all(fd, out, path, err);
+    if (rc == 0)
+        *mode = st.st_mode & 07777;
+    fd_close(fd);
+    return rc;
+}
