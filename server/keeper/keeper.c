@@ -25,6 +25,7 @@
 #include "memory.h"
 
 struct keeper {
+    struct keeper_signer signer; /* first */
     char **argv;
     pthread_mutex_t lock; /* of what follows: one question at a time */
     int fd;               /* -1: there is none */
@@ -401,6 +402,33 @@ say(bool is_fault, struct span note)
         log_line("%.*s", (int)note.size, note.data);
 }
 
+static int
+sign(struct keeper_signer *signer, uint32_t number, int padding,
+     struct span digest, uint8_t *out, size_t *size, struct error *err)
+{
+    struct keeper *k = (struct keeper *)signer; /* its first member */
+    struct question q;
+    struct span made;
+    int rc = -1;
+
+    question_init(&q, KEEPER_SIGN);
+    buffer_u32(&q.asked, number);
+    buffer_u8(&q.asked, (uint8_t)padding);
+    buffer_add(&q.asked, digest.data, digest.size);
+    if (ask(k, &q, KEEPER_ANSWER_MS, err) == 0) {
+        made = reader_rest(&q.given);
+        if (made.size > 0 && made.size <= *size) {
+            memcpy(out, made.data, made.size);
+            *size = made.size;
+            rc = 0;
+        } else {
+            malformed(err);
+        }
+    }
+    question_fini(&q);
+    return rc;
+}
+
 int
 keeper_certificate(struct keeper *k, const char *state_dir,
                    struct certificate *out, struct error *err)
@@ -424,7 +452,8 @@ keeper_certificate(struct keeper *k, const char *state_dir,
         goto out;
     }
     say(is_fault, note);
-    c.key = keeper_key_new(k, number, X509_get0_pubkey(c.leaf), err);
+    k->signer.sign = sign;
+    c.key = keeper_key_new(&k->signer, number, X509_get0_pubkey(c.leaf), err);
     if (!c.key)
         goto out;
     *out = c;
@@ -432,32 +461,6 @@ keeper_certificate(struct keeper *k, const char *state_dir,
     rc = 0;
 out:
     certificate_fini(&c);
-    question_fini(&q);
-    return rc;
-}
-
-int
-keeper_sign(struct keeper *k, uint32_t number, int padding, struct span digest,
-            uint8_t *out, size_t *size, struct error *err)
-{
-    struct question q;
-    struct span made;
-    int rc = -1;
-
-    question_init(&q, KEEPER_SIGN);
-    buffer_u32(&q.asked, number);
-    buffer_u8(&q.asked, (uint8_t)padding);
-    buffer_add(&q.asked, digest.data, digest.size);
-    if (ask(k, &q, KEEPER_ANSWER_MS, err) == 0) {
-        made = reader_rest(&q.given);
-        if (made.size > 0 && made.size <= *size) {
-            memcpy(out, made.data, made.size);
-            *size = made.size;
-            rc = 0;
-        } else {
-            malformed(err);
-        }
-    }
     question_fini(&q);
     return rc;
 }

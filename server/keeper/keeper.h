@@ -72,10 +72,4 @@ uint32_t keeper_key_number(const struct keeper *keeper);
 int keeper_etcd_password(struct keeper *keeper, char *out, size_t size,
                          struct error *err);
 
-/* With the key of the certificate that had this number: padding is one of
- * RSA's, or 0.  *size: its room, then what was written. */
-int keeper_sign(struct keeper *keeper, uint32_t number, int padding,
-                struct span digest, uint8_t *out, size_t *size,
-                struct error *err);
-
 #endif

@@ -15,25 +15,24 @@
 #include <openssl/rsa.h>
 
 #include "errors.h"
-#include "keeper.h"
 #include "log.h"
 
 /* Made once, for good. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static RSA_METHOD *rsa_method;
 static EC_KEY_METHOD *ec_method;
-/* Where a key has its keeper, and its certificate's number. */
-static int rsa_keeper, rsa_number, ec_keeper, ec_number;
+/* Where a key has its signer, and its certificate's number. */
+static int rsa_signer, rsa_number, ec_signer, ec_number;
 
 static int
-sign(struct keeper *keeper, const void *number, int padding, const void *digest,
-     int digest_size, uint8_t *out, size_t *size)
+sign(struct keeper_signer *signer, const void *number, int padding,
+     const void *digest, int digest_size, uint8_t *out, size_t *size)
 {
     struct span span = {digest, (size_t)digest_size};
     struct error err;
 
-    if (keeper_sign(keeper, (uint32_t)(uintptr_t)number, padding, span, out,
-                    size, &err) == 0)
+    if (signer->sign(signer, (uint32_t)(uintptr_t)number, padding, span, out,
+                     size, &err) == 0)
         return 0;
     log_stranger("a TLS handshake failed: %s", err.text);
     return -1;
@@ -45,7 +44,7 @@ rsa_sign(int size, const unsigned char *digest, unsigned char *out, RSA *rsa,
 {
     size_t written = (size_t)RSA_size(rsa);
 
-    return sign(RSA_get_ex_data(rsa, rsa_keeper),
+    return sign(RSA_get_ex_data(rsa, rsa_signer),
                 RSA_get_ex_data(rsa, rsa_number), padding, digest, size, out,
                 &written) == 0
                ? (int)written
@@ -62,7 +61,7 @@ ec_sign(int type, const unsigned char *digest, int digest_size,
     (void)type;
     (void)kinv;
     (void)r;
-    if (sign(EC_KEY_get_ex_data(ec, ec_keeper),
+    if (sign(EC_KEY_get_ex_data(ec, ec_signer),
              EC_KEY_get_ex_data(ec, ec_number), 0, digest, digest_size, out,
              &written) != 0)
         return 0;
@@ -73,9 +72,9 @@ ec_sign(int type, const unsigned char *digest, int digest_size,
 static void
 make_methods(void)
 {
-    rsa_keeper = RSA_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    rsa_signer = RSA_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     rsa_number = RSA_get_ex_new_index(0, NULL, NULL, NULL, NULL);
-    ec_keeper = EC_KEY_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    ec_signer = EC_KEY_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     ec_number = EC_KEY_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     rsa_method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
     ec_method = EC_KEY_METHOD_new(EC_KEY_OpenSSL());
@@ -86,13 +85,14 @@ make_methods(void)
 }
 
 static bool
-assign_rsa(EVP_PKEY *out, EVP_PKEY *public, struct keeper *keeper, void *number)
+assign_rsa(EVP_PKEY *out, EVP_PKEY *public, struct keeper_signer *signer,
+           void *number)
 {
     const RSA *from = EVP_PKEY_get0_RSA(public);
     RSA *rsa = from ? RSAPublicKey_dup(from) : NULL;
 
     if (rsa && RSA_set_method(rsa, rsa_method) == 1 &&
-        RSA_set_ex_data(rsa, rsa_keeper, keeper) == 1 &&
+        RSA_set_ex_data(rsa, rsa_signer, signer) == 1 &&
         RSA_set_ex_data(rsa, rsa_number, number) == 1 &&
         EVP_PKEY_assign_RSA(out, rsa) == 1)
         return true;
@@ -101,13 +101,14 @@ assign_rsa(EVP_PKEY *out, EVP_PKEY *public, struct keeper *keeper, void *number)
 }
 
 static bool
-assign_ec(EVP_PKEY *out, EVP_PKEY *public, struct keeper *keeper, void *number)
+assign_ec(EVP_PKEY *out, EVP_PKEY *public, struct keeper_signer *signer,
+          void *number)
 {
     const EC_KEY *from = EVP_PKEY_get0_EC_KEY(public);
     EC_KEY *ec = from ? EC_KEY_dup(from) : NULL;
 
     if (ec && EC_KEY_set_method(ec, ec_method) == 1 &&
-        EC_KEY_set_ex_data(ec, ec_keeper, keeper) == 1 &&
+        EC_KEY_set_ex_data(ec, ec_signer, signer) == 1 &&
         EC_KEY_set_ex_data(ec, ec_number, number) == 1 &&
         EVP_PKEY_assign_EC_KEY(out, ec) == 1)
         return true;
@@ -116,7 +117,7 @@ assign_ec(EVP_PKEY *out, EVP_PKEY *public, struct keeper *keeper, void *number)
 }
 
 EVP_PKEY *
-keeper_key_new(struct keeper *keeper, uint32_t number, EVP_PKEY *public,
+keeper_key_new(struct keeper_signer *signer, uint32_t number, EVP_PKEY *public,
                struct error *err)
 {
     EVP_PKEY *key = EVP_PKEY_new();
@@ -125,8 +126,8 @@ keeper_key_new(struct keeper *keeper, uint32_t number, EVP_PKEY *public,
     pthread_once(&once, make_methods);
     if (key && rsa_method && ec_method &&
         (EVP_PKEY_get_base_id(public) == EVP_PKEY_RSA
-             ? assign_rsa(key, public, keeper, n)
-             : assign_ec(key, public, keeper, n)))
+             ? assign_rsa(key, public, signer, n)
+             : assign_ec(key, public, signer, n)))
         return key;
     EVP_PKEY_free(key);
     error_set(err, ER_UNKNOWN, "OpenSSL takes no key that another process has");

@@ -6,14 +6,25 @@
 #ifndef HW_KEEPER_KEY_H
 #define HW_KEEPER_KEY_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <openssl/types.h>
 
-struct error;
-struct keeper;
+#include "reader.h"
 
-/* Of the certificate of that number, whose public key is given.  NULL with
- * *err. */
-EVP_PKEY *keeper_key_new(struct keeper *keeper, uint32_t number,
+struct error;
+
+struct keeper_signer {
+    /* With the key of the certificate of that number; padding is one of RSA's,
+     * or 0.  *size: its room, then what was written.  -1 with *err. */
+    int (*sign)(struct keeper_signer *signer, uint32_t number, int padding,
+                struct span digest, uint8_t *out, size_t *size,
+                struct error *err);
+};
+
+/* Of the certificate of that number, whose public key is given; the signer is
+ * borrowed for the key's life.  NULL with *err. */
+EVP_PKEY *keeper_key_new(struct keeper_signer *signer, uint32_t number,
                          EVP_PKEY *public, struct error *err);
+
 #endif

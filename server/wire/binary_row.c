@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reply.h"
+#include "text_value.h"
 #include "temporal.h"
 
 enum {
@@ -129,7 +129,7 @@ static void
 put_text(struct buffer *out, const struct column *column, const struct value *v)
 {
     (void)column;
-    reply_put_text(out, v);
+    text_value_put(out, v);
 }
 
 /* Temporal values are texts; an integer or a double is none. */

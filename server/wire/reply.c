@@ -11,6 +11,7 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
+#include "text_value.h"
 #include "real_text.h"
 
 enum {
@@ -293,53 +294,6 @@ reply_fields(struct reply *r, const struct cursor *cursor)
     reply_end(r);
 }
 
-/* MySQL knows neither infinities nor NaN. */
-static void
-put_double(struct buffer *out, double real)
-{
-    char text[REAL_TEXT];
-
-    if (isfinite(real))
-        buffer_lenenc_bytes(out, text, real_text(real, text));
-    else
-        buffer_u8(out, HEADER_NULL);
-}
-
-/* Most values are integers, and printf takes ten times as long. */
-static void
-put_integer(struct buffer *out, int64_t integer)
-{
-    char text[24], *end = text + sizeof(text), *at = end;
-    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
-
-    do
-        *--at = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (integer < 0)
-        *--at = '-';
-    buffer_lenenc_bytes(out, at, (size_t)(end - at));
-}
-
-void
-reply_put_text(struct buffer *out, const struct value *value)
-{
-    switch (value->type) {
-    case VALUE_NULL:
-        buffer_u8(out, HEADER_NULL);
-        break;
-    case VALUE_INT:
-        put_integer(out, value->integer);
-        break;
-    case VALUE_DOUBLE:
-        put_double(out, value->real);
-        break;
-    case VALUE_TEXT:
-    case VALUE_BLOB:
-        buffer_lenenc_bytes(out, value->data, value->size);
-        break;
-    }
-}
-
 /* -1 with *err: the row is taken back. */
 static int
 end_row(struct reply *r, size_t mark, bool broken, struct error *err)
@@ -366,7 +320,7 @@ reply_row(struct reply *r, const struct value *values, size_t count,
     size_t mark = packet_begin(&r->out);
 
     for (size_t i = 0; i < count; i++)
-        reply_put_text(&r->out, &values[i]);
+        text_value_put(&r->out, &values[i]);
     return end_row(r, mark, broken, err);
 }
 

@@ -59,7 +59,5 @@ int reply_row(struct reply *r, const struct value *values, size_t count,
 int reply_binary_row(struct reply *r, const struct column *columns,
                      const struct value *values, size_t count,
                      struct error *err);
-/* A value as text rows have it. */
-void reply_put_text(struct buffer *out, const struct value *value);
 
 #endif
