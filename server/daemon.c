@@ -19,6 +19,7 @@
 #include "certificate_files.h"
 #include "clock.h"
 #include "cluster.h"
+#include "command.h"
 #include "config.h"
 #include "controller.h"
 #include "daemon_check.h"
@@ -418,8 +419,8 @@ start_server(struct daemon *d, struct error *err)
                sizeof(d->config.listen.text));
         node.port = d->config.listen.port;
     }
-    if (server_init(&d->server, &d->loop, &node, d->config.max_connections,
-                    err) != 0)
+    if (server_init(&d->server, &d->loop, &node, &conversation,
+                    d->config.max_connections, err) != 0)
         return -1;
     d->server_open = true;
     d->server.keeper = d->keeper;

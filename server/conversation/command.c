@@ -297,8 +297,8 @@ refuse_compressed(struct session *s)
     session_fail(s, &err);
 }
 
-void
-command_run(struct session *s, struct span packet)
+static void
+run_packet(struct session *s, struct span packet)
 {
     struct span body = packet;
     int command = COM_ANY;
@@ -323,3 +323,37 @@ command_run(struct session *s, struct span packet)
         }
     run_unknown(s);
 }
+
+static void
+on_closed(struct session *s)
+{
+    login_given_up(s);
+    statement_abandon(s);
+}
+
+static bool
+is_outdated(const struct session *s)
+{
+    return peer_session_is_outdated(s->peer);
+}
+
+/* Prepared statements may have cursors, which use both of the others. */
+static void
+free_kept(struct session *s)
+{
+    prepared_drop_all(s);
+    sql_session_free(s->sql);
+    peer_session_free(s->peer);
+}
+
+const struct conversation conversation = {
+    .greet = login_begin,
+    .on_packet = run_packet,
+    .on_room = statement_resume,
+    .on_closed = on_closed,
+    .on_tick = statement_tick,
+    .cancel = statement_cancel,
+    .unsent = statement_unsent,
+    .is_outdated = is_outdated,
+    .free = free_kept,
+};

@@ -2,11 +2,9 @@
 #ifndef HW_COMMAND_H
 #define HW_COMMAND_H
 
-#include "reader.h"
+struct conversation;
 
-struct session;
-
-/* One packet, whole and in order; the payload is borrowed for the call. */
-void command_run(struct session *session, struct span packet);
+/* What server_init is given: logins, commands and statements. */
+extern const struct conversation conversation;
 
 #endif

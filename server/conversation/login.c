@@ -14,6 +14,7 @@
 #include "peer_login.h"
 #include "peer_proof.h"
 #include "prepared_commands.h"
+#include "server_room.h"
 #include "session.h"
 #include "tls_stream.h"
 #include "users.h"

@@ -25,6 +25,33 @@ enum {
     PROGRESS_MS = 500  /* a statement this old tells how far it is */
 };
 
+static void
+drop_packet(struct statement *st)
+{
+    mem_free(st->packet);
+    st->packet = NULL;
+    st->session->server->held -= st->held;
+    st->held = 0;
+}
+
+/* What only the opening needs. */
+void
+statement_drop_opening(struct statement *st)
+{
+    if (!st->opening)
+        return;
+    st->opening = false;
+    if (st->described)
+        sql_description_fini(&st->description);
+    cursor_free(st->opened);
+    st->opened = NULL;
+    if (!st->prepared)
+        return;
+    execute_values_fini(&st->values);
+    prepared_drop_long(st->prepared);
+    drop_packet(st);
+}
+
 void
 statement_free(struct statement *st)
 {
@@ -34,7 +61,7 @@ statement_free(struct statement *st)
     }
     statement_drop_opening(st);
     pump_fini(&st->pump);
-    statement_drop_packet(st);     /* the cursor was the last to read it, */
+    drop_packet(st);               /* the cursor was the last to read it, */
     sql_indirect_fini(&st->meant); /* or this */
     chunk_fini(&st->chunk);
     if (st->fd >= 0)
@@ -416,7 +443,7 @@ statement_ready(void *arg)
         return;
     }
     if (st->opening)
-        statement_opened(st);
+        st->on_opened(st);
     else
         statement_pull(st);
     session_turn(s);

@@ -10,14 +10,11 @@
 #include <stdint.h>
 
 #include "reader.h"
+#include "session.h"
 
 struct prepared;
-struct session;
 struct sql_description;
 struct statement;
-
-/* Why a statement is cut short; the first reason counts. */
-enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
 /* From SESSION_READY.  Texts and packets are copied: the statement has its own
  * until it ends. */

@@ -107,32 +107,6 @@ limit_time(struct statement *st, const struct cursor *cursor)
     st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
-void
-statement_drop_opening(struct statement *st)
-{
-    if (!st->opening)
-        return;
-    st->opening = false;
-    if (st->described)
-        sql_description_fini(&st->description);
-    cursor_free(st->opened);
-    st->opened = NULL;
-    if (!st->prepared)
-        return;
-    execute_values_fini(&st->values);
-    prepared_drop_long(st->prepared);
-    statement_drop_packet(st);
-}
-
-void
-statement_drop_packet(struct statement *st)
-{
-    mem_free(st->packet);
-    st->packet = NULL;
-    st->session->server->held -= st->held;
-    st->held = 0;
-}
-
 /* True: it has a cursor.  False: it has failed, and the client knows. */
 static bool
 begin(struct statement *st)
@@ -155,8 +129,8 @@ begin(struct statement *st)
     return true;
 }
 
-void
-statement_opened(struct statement *st)
+static void
+opened(struct statement *st)
 {
     if (st->session->peer)
         peer_session_audit(st->session->peer, &st->audit);
@@ -192,10 +166,11 @@ static void
 open_statement(struct statement *st, const char *command)
 {
     st->opening = true;
+    st->on_opened = opened;
     statement_enter(st, command, st->text);
     if (is_brief(st)) {
         open_text(st);
-        statement_opened(st);
+        opened(st);
     } else {
         pump_open(&st->pump);
     }

@@ -53,7 +53,8 @@ struct statement {
 
     /* While it is opened, which may be a worker's: */
     bool opening;
-    struct sql_indirect meant;    /* by the text of COM_QUERY */
+    void (*on_opened)(struct statement *st); /* then, on the loop */
+    struct sql_indirect meant;               /* by the text of COM_QUERY */
     struct execute_values values; /* borrow the packet and long data; the
                                      worker's */
     statement_described *told;    /* NULL: it is not just described */
@@ -76,11 +77,8 @@ void statement_fail(struct statement *st);
 /* The reply is complete: error NULL for success.  Frees it. */
 void statement_finish(struct statement *st, const struct error *error);
 
-/* The worker has opened it. */
-void statement_opened(struct statement *st);
 void statement_free(struct statement *st);
 /* Gives back what only the opening needs; fine if there is none. */
 void statement_drop_opening(struct statement *st);
-void statement_drop_packet(struct statement *st);
 
 #endif

@@ -15,21 +15,9 @@
 #include "errors.h"
 #include "host.h"
 #include "log.h"
-#include "peer_login.h"
+#include "server_room.h"
 #include "session.h"
 #include "users.h"
-
-static void
-stop_now(struct server *server)
-{
-    if (server->stopped)
-        return;
-    server->stopped = true;
-    uv_close((uv_handle_t *)&server->tick, NULL);
-    trim_close(&server->trim);
-    watchdog_close(&server->watchdog);
-    wakes_close(&server->wakes);
-}
 
 static bool
 is_resting(const struct server *server)
@@ -37,23 +25,6 @@ is_resting(const struct server *server)
     return server->running == 0 && !server->stopping &&
            server->logins[TRANSPORT_LOCAL].count == 0 &&
            server->logins[TRANSPORT_TCP].count == 0;
-}
-
-static void on_tick(uv_timer_t *tick);
-
-static void
-set_pace(struct server *server, uint64_t ms)
-{
-    if (server->pace_ms != ms)
-        uv_timer_start(&server->tick, on_tick, ms, ms);
-    server->pace_ms = ms;
-}
-
-void
-server_hurry(struct server *server)
-{
-    if (server->pace_ms == SERVER_RESTING_MS)
-        set_pace(server, SERVER_TICK_MS);
 }
 
 /* Closing one may free it, but none other: next is safe to keep. */
@@ -64,7 +35,8 @@ on_tick(uv_timer_t *tick)
     uint64_t now_ms = clock_ms();
     struct session *next;
 
-    set_pace(server, is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
+    server_set_pace(server,
+                    is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next;
         if (server->stopping && now_ms >= server->stop_deadline_ms)
@@ -116,10 +88,12 @@ set_limits(struct server *server, size_t wanted)
 
 int
 server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
-            uint32_t max_connections, struct error *err)
+            const struct conversation *conversation, uint32_t max_connections,
+            struct error *err)
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
+    server->conversation = conversation;
     set_limits(server, max_connections);
     workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
@@ -128,6 +102,8 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     watchdog_init(&server->watchdog, loop);
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
+    uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
+    uv_timer_stop(&server->tick); /* server_set_pace goes on with it */
     wake_init(&server->killed, &server->wakes, on_killed);
     wake_init(&server->logins_more, &server->wakes, session_read_logins);
     pthread_mutex_init(&server->lock, NULL);
@@ -234,7 +210,7 @@ server_set_identity(struct server *server, const struct peer_identity *identity)
     server->generation++;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next; /* closing one frees no other */
-        if (peer_session_is_outdated(s->peer))
+        if (server->conversation->is_outdated(s))
             session_kill(s, KILL_SESSION);
     }
 }
@@ -246,24 +222,6 @@ server_set_tls(struct server *server, SSL_CTX *context)
     server->tls = context;
 }
 
-/* Of few connections a part, so that some are left for TCP. */
-static size_t
-local_reserve(const struct server *server)
-{
-    return server->max / 4 < SERVER_LOCAL_RESERVE ? server->max / 4
-                                                  : SERVER_LOCAL_RESERVE;
-}
-
-/* For one more of users. */
-static bool
-has_room(const struct server *server, enum transport transport)
-{
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
-
-    return server->count - server->peers - server->spares + reserve <
-           server->max;
-}
-
 bool
 server_make_room(struct server *server, enum transport transport)
 {
@@ -272,7 +230,7 @@ server_make_room(struct server *server, enum transport transport)
     if (server->stopping)
         return false;
     if (logins->count < SERVER_LOGINS_MAX &&
-        (has_room(server, transport) || server->spares < SERVER_SPARES))
+        (server_has_room(server, transport) || server->spares < SERVER_SPARES))
         return true;
     if (!logins->first)
         return false;
@@ -280,45 +238,6 @@ server_make_room(struct server *server, enum transport transport)
                  logins->first->entry.id);
     session_close(logins->first);
     return true;
-}
-
-/* It is spare no more. */
-static void
-settle(struct server *server, struct session *s)
-{
-    server->spares -= s->spare;
-    s->spare = false;
-}
-
-int
-server_note_user(struct server *server, struct session *s, struct error *err)
-{
-    if (s->spare && !has_room(server, s->transport)) {
-        error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
-        return -1;
-    }
-    settle(server, s);
-    return 0;
-}
-
-void
-server_note_login(struct server *server, struct session *s, bool begins)
-{
-    struct server_logins *logins = &server->logins[s->transport];
-
-    if (begins) {
-        s->login_next = NULL;
-        s->login_previous = logins->last;
-        *(logins->last ? &logins->last->login_next : &logins->first) = s;
-        logins->last = s;
-        logins->count++;
-        return;
-    }
-    *(s->login_previous ? &s->login_previous->login_next : &logins->first) =
-        s->login_next;
-    *(s->login_next ? &s->login_next->login_previous : &logins->last) =
-        s->login_previous;
-    logins->count--;
 }
 
 /* Of those that wait, the one that has waited longest; the list begins with the
@@ -350,42 +269,10 @@ server_note_peer(struct server *server, struct session *s, struct error *err)
         }
         session_close(idle);
     }
-    settle(server, s);
+    server_settle(server, s);
     s->noted_peer = true;
     server->peers++;
     return 0;
-}
-
-void
-server_add(struct server *server, struct session *s)
-{
-    s->previous = NULL;
-    s->next = server->sessions;
-    if (s->next)
-        s->next->previous = s;
-    server->sessions = s;
-    s->spare = !has_room(server, s->transport);
-    server->spares += s->spare;
-    server->count++;
-    set_pace(server, SERVER_TICK_MS);
-}
-
-void
-server_remove(struct server *server, struct session *s)
-{
-    *(s->previous ? &s->previous->next : &server->sessions) = s->next;
-    if (s->next)
-        s->next->previous = s->previous;
-    server->count--;
-    server->peers -= s->noted_peer;
-    settle(server, s);
-    trim_note(&server->trim);
-    if (server->count > 0)
-        return;
-    uv_timer_stop(&server->tick);
-    server->pace_ms = 0;
-    if (server->stopping)
-        stop_now(server);
 }
 
 void
@@ -403,7 +290,7 @@ server_stop(struct server *server)
         session_say_farewell(s);
     }
     if (server->count == 0)
-        stop_now(server);
+        server_stop_now(server);
 }
 
 void

@@ -23,6 +23,7 @@
 #include "workers.h"
 
 struct config;
+struct conversation;
 struct error;
 struct keeper;
 struct session;
@@ -54,6 +55,7 @@ struct server_logins {
 
 struct server {
     uv_loop_t *loop;
+    const struct conversation *conversation; /* session.h */
     struct wakes wakes;
     struct wake killed; /* somebody was: look for whom */
     struct registry registry;
@@ -95,8 +97,9 @@ struct server {
 
 /* node's host is filled in here; the rest is the caller's. */
 int server_init(struct server *server, uv_loop_t *loop,
-                const struct sql_node *node, uint32_t max_connections,
-                struct error *err);
+                const struct sql_node *node,
+                const struct conversation *conversation,
+                uint32_t max_connections, struct error *err);
 /* Whose name heapwired's own user may log in by.  Asks the system, which may
  * take its time: at the start, and when heapwired became somebody else. */
 void server_learn_name(struct server *server);
@@ -115,27 +118,14 @@ void server_set_tls(struct server *server, SSL_CTX *context);
 /* The settings that may change while it runs, and those that are shown. */
 void server_set_settings(struct server *server, const struct config *config);
 
-/* Somebody logs in, or something runs, as it may not have before. */
-void server_hurry(struct server *server);
-
 /* May one more come in?  Where there is no room, whoever has been longest
  * about logging in has to go. */
 bool server_make_room(struct server *server, enum transport transport);
-/* The session begins or ends to log in. */
-void server_note_login(struct server *server, struct session *session,
-                       bool begins);
-/* It has proven that it is a user's; -1 with *err where there is room for other
- * nodes alone. */
-int server_note_user(struct server *server, struct session *session,
-                     struct error *err);
 /* It has proven that it is another node's, and counts as one.  Where there is
  * no room, the one that has rested longest has to go; -1 with *err: none
  * rests. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
-void server_add(struct server *server, struct session *session);
-void server_remove(struct server *server, struct session *session);
-
 /* Says farewell to every session; the loop ends when all are gone. */
 void server_stop(struct server *server);
 void server_fini(struct server *server); /* after the loop has ended */

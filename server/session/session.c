@@ -5,14 +5,10 @@
 
 #include "capability.h"
 #include "clock.h"
-#include "command.h"
 #include "errors.h"
 #include "log.h"
-#include "login.h"
 #include "memory.h"
-#include "peer_login.h"
-#include "prepared_commands.h"
-#include "statement.h"
+#include "server_room.h"
 #include "tls_stream.h"
 
 enum {
@@ -59,9 +55,7 @@ session_released(struct session *s)
 {
     if (s->statement || !s->handle_closed)
         return;
-    prepared_drop_all(s);
-    sql_session_free(s->sql);
-    peer_session_free(s->peer);
+    s->server->conversation->free(s);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     s->server->held -= s->held;
@@ -88,14 +82,13 @@ session_close(struct session *s)
     if (s->state == SESSION_CLOSED)
         return;
     session_enter(s, SESSION_CLOSED);
-    login_given_up(s);
     if (!s->quit)
         registry_note(s->sql ? &s->server->registry.lost_clients
                              : &s->server->registry.failed_logins,
                       1);
     wake_forget(&s->more);
     uv_close(&s->io.handle, on_closed);
-    statement_abandon(s);
+    s->server->conversation->on_closed(s);
 }
 
 void
@@ -160,7 +153,7 @@ on_written(uv_write_t *write, int status)
         session_close(s);
         return;
     }
-    statement_resume(s);
+    s->server->conversation->on_room(s);
     session_turn(s);
 }
 
@@ -405,7 +398,7 @@ take_packet(struct session *s, struct span payload)
 
     s->reply.sequence = s->in.sequence;
     s->since_ms = uv_now(s->server->loop);
-    command_run(s, payload);
+    s->server->conversation->on_packet(s, payload);
     packet_done(&s->in,
                 session_is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
@@ -545,7 +538,7 @@ count_held(struct session *s, size_t held)
 static void
 count_owed(struct session *s)
 {
-    size_t owed = session_unsent(s) + statement_unsent(s);
+    size_t owed = session_unsent(s) + s->server->conversation->unsent(s);
 
     s->server->owed += owed - s->owed;
     s->owed = owed;

@@ -2,9 +2,10 @@
  * session.h - one client: its socket, its state, what goes in and out.
  *
  * All on the loop.  The state changes in session_enter only; what a packet
- * means in which state is command.c's table.  Every event ends in
- * session_turn, which alone writes, so that nothing is freed under the feet of
- * a handler.
+ * means in which state is the conversation's.  Every event ends in
+ * session_turn, which frees nothing under the feet of a handler.  It alone
+ * writes, except for the long result of a statement: while session_unsent is 0,
+ * a worker may write to a duplicate of the socket (conversation/chunk.h).
  */
 #ifndef HW_SESSION_H
 #define HW_SESSION_H
@@ -95,6 +96,28 @@ struct session {
     struct statement *statement;    /* that runs */
     struct prepared_list *prepared; /* NULL: none so far */
     struct peer_session *peer;      /* another node's; or NULL */
+};
+
+/* Why a statement is cut short; the first reason counts. */
+enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
+
+/* What a session carries: logins, commands, statements.  The session calls it,
+ * on the loop, and knows nothing of it. */
+struct conversation {
+    void (*greet)(struct session *session);
+    /* One packet, whole and in order; the payload is borrowed for the call. */
+    void (*on_packet)(struct session *session, struct span packet);
+    void (*on_room)(struct session *session); /* what was to be sent is sent */
+    void (*on_closed)(struct session *session); /* what runs must end, soon */
+    void (*on_tick)(struct session *session, uint64_t now_ms);
+    /* Ends the statement that runs; fine if there is none. */
+    void (*cancel)(struct session *session, enum statement_end why);
+    /* Bytes of a reply that wait for room. */
+    size_t (*unsent)(const struct session *session);
+    /* Another node's session, by a key that is no longer the server's. */
+    bool (*is_outdated)(const struct session *session);
+    /* All that it keeps in a session that is closed. */
+    void (*free)(struct session *session);
 };
 
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */

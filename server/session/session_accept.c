@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "login.h"
 #include "memory.h"
+#include "server_room.h"
 #include "session.h"
 
 static void
@@ -81,7 +81,7 @@ session_accept(struct server *server, int fd, enum transport transport)
     reply_init(&s->reply);
     registry_add(&server->registry, &s->entry, host);
     server_add(server, s);
-    login_begin(s);
+    server->conversation->greet(s);
     session_turn(s);
     return 0;
 }

@@ -2,7 +2,6 @@
 #include "clock.h"
 #include "errors.h"
 #include "session.h"
-#include "statement.h"
 
 void
 session_kill(struct session *s, enum registry_kill kill)
@@ -10,7 +9,7 @@ session_kill(struct session *s, enum registry_kill kill)
     if (kill == KILL_SESSION)
         session_close(s);
     else if (kill == KILL_QUERY)
-        statement_cancel(s, END_KILLED);
+        s->server->conversation->cancel(s, END_KILLED);
 }
 
 /* An idle client is told nothing, as by MySQL: it would take an error that
@@ -20,7 +19,7 @@ void
 session_say_farewell(struct session *s)
 {
     if (s->state == SESSION_RUNNING) {
-        statement_cancel(s, END_SHUTDOWN);
+        s->server->conversation->cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
         session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
         session_turn(s);
@@ -76,5 +75,5 @@ session_tick(struct session *s, uint64_t now_ms)
         session_turn(s);
         return;
     }
-    statement_tick(s, now_ms);
+    s->server->conversation->on_tick(s, now_ms);
 }

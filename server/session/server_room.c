@@ -1,0 +1,121 @@
+/* server_room.c - see server_room.h. */
+#include "server_room.h"
+
+#include "errors.h"
+#include "session.h"
+
+void
+server_stop_now(struct server *server)
+{
+    if (server->stopped)
+        return;
+    server->stopped = true;
+    uv_close((uv_handle_t *)&server->tick, NULL);
+    trim_close(&server->trim);
+    watchdog_close(&server->watchdog);
+    wakes_close(&server->wakes);
+}
+
+void
+server_set_pace(struct server *server, uint64_t ms)
+{
+    if (server->pace_ms != ms) {
+        uv_timer_set_repeat(&server->tick, ms);
+        uv_timer_again(&server->tick);
+    }
+    server->pace_ms = ms;
+}
+
+void
+server_hurry(struct server *server)
+{
+    if (server->pace_ms == SERVER_RESTING_MS)
+        server_set_pace(server, SERVER_TICK_MS);
+}
+
+/* Of few connections a part, so that some are left for TCP. */
+static size_t
+local_reserve(const struct server *server)
+{
+    return server->max / 4 < SERVER_LOCAL_RESERVE ? server->max / 4
+                                                  : SERVER_LOCAL_RESERVE;
+}
+
+bool
+server_has_room(const struct server *server, enum transport transport)
+{
+    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
+
+    return server->count - server->peers - server->spares + reserve <
+           server->max;
+}
+
+void
+server_settle(struct server *server, struct session *s)
+{
+    server->spares -= s->spare;
+    s->spare = false;
+}
+
+int
+server_note_user(struct server *server, struct session *s, struct error *err)
+{
+    if (s->spare && !server_has_room(server, s->transport)) {
+        error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
+        return -1;
+    }
+    server_settle(server, s);
+    return 0;
+}
+
+void
+server_note_login(struct server *server, struct session *s, bool begins)
+{
+    struct server_logins *logins = &server->logins[s->transport];
+
+    if (begins) {
+        s->login_next = NULL;
+        s->login_previous = logins->last;
+        *(logins->last ? &logins->last->login_next : &logins->first) = s;
+        logins->last = s;
+        logins->count++;
+        return;
+    }
+    *(s->login_previous ? &s->login_previous->login_next : &logins->first) =
+        s->login_next;
+    *(s->login_next ? &s->login_next->login_previous : &logins->last) =
+        s->login_previous;
+    logins->count--;
+}
+
+void
+server_add(struct server *server, struct session *s)
+{
+    s->previous = NULL;
+    s->next = server->sessions;
+    if (s->next)
+        s->next->previous = s;
+    server->sessions = s;
+    s->spare = !server_has_room(server, s->transport);
+    server->spares += s->spare;
+    server->count++;
+    server_set_pace(server, SERVER_TICK_MS);
+}
+
+void
+server_remove(struct server *server, struct session *s)
+{
+    *(s->previous ? &s->previous->next : &server->sessions) = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    server->count--;
+    server->peers -= s->noted_peer;
+    server_settle(server, s);
+    trim_note(&server->trim);
+    if (server->count > 0)
+        return;
+    uv_timer_stop(&server->tick);
+    server->pace_ms = 0;
+    if (server->stopping)
+        server_stop_now(server);
+}

@@ -1,0 +1,38 @@
+/*
+ * server_room.h - how many sessions a server has, of which kind, and the pace
+ * of its tick.
+ *
+ * On the loop.  The session calls these; server.h's functions call the session.
+ */
+#ifndef HW_SERVER_ROOM_H
+#define HW_SERVER_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server.h"
+
+/* Is there room for one more user's session? */
+bool server_has_room(const struct server *server, enum transport transport);
+/* The session is spare no more. */
+void server_settle(struct server *server, struct session *session);
+
+/* The session begins or ends to log in. */
+void server_note_login(struct server *server, struct session *session,
+                       bool begins);
+/* The session has proven to be a user's; -1 with *err where there is room for
+ * other nodes alone. */
+int server_note_user(struct server *server, struct session *session,
+                     struct error *err);
+void server_add(struct server *server, struct session *session);
+/* The last one of a server that stops lets the loop end. */
+void server_remove(struct server *server, struct session *session);
+
+/* Milliseconds between two ticks. */
+void server_set_pace(struct server *server, uint64_t ms);
+/* Shortens them: a login or a statement has begun. */
+void server_hurry(struct server *server);
+/* Closes what keeps the loop from ending. */
+void server_stop_now(struct server *server);
+
+#endif
