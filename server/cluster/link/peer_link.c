@@ -125,15 +125,6 @@ drive_soon(struct peer_link *l)
     uv_timer_start(&l->timer, on_timer, 0, 0);
 }
 
-void
-peer_link_note_byte(struct peer_link *l)
-{
-    if (l->heard || l->state == PEER_LINK_CONNECTING)
-        return;
-    l->heard = true;
-    l->heard_ns = uv_hrtime();
-}
-
 static void
 on_poll(uv_poll_t *poll, int status, int events)
 {

@@ -165,6 +165,15 @@ is_starved(struct peer_link *l)
     return l->starved;
 }
 
+void
+peer_link_note_byte(struct peer_link *l)
+{
+    if (l->heard || l->state == PEER_LINK_CONNECTING)
+        return;
+    l->heard = true;
+    l->heard_ns = uv_hrtime();
+}
+
 static void
 count(struct peer_link *l, size_t bytes)
 {
