@@ -4,10 +4,11 @@
 Files must not call each other round about, headers must not include each
 other so, and folders must do neither.  What a folder uses is named in its
 CMakeLists.txt, no more and no less, and never lies on a floor above: server ->
-sql -> plugin.  Calls are read from the objects of a build ($BUILD, else
+sql -> plugin.  Tests define no function of theirs, but by hw_wrap().  Calls are read from the objects of a build ($BUILD, else
 build/release).  With FOLDER: prints what it uses, and by which calls.
 """
 import collections
+import functools
 import json
 import os
 import re
@@ -19,9 +20,9 @@ LINES = 600  # of a file
 FILES = 25  # of a folder
 
 
-def product():
+def sources(*folders):
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard",
-                             *FLOORS], check=True, text=True,
+                             *folders], check=True, text=True,
                             capture_output=True).stdout.split()
     return [f for f in listed if f.endswith((".c", ".h")) and os.path.exists(f)]
 
@@ -39,6 +40,7 @@ def objects(build, files):
     return found
 
 
+@functools.lru_cache(maxsize=None)
 def symbols(path):
     """What an object defines for others, and what it wants of them."""
     out = subprocess.run(["nm", path], check=True, text=True,
@@ -46,6 +48,16 @@ def symbols(path):
     lines = [line.split() for line in out.splitlines()]
     return ({line[2] for line in lines if len(line) == 3 and line[1] in "TDBRVWC"},
             {line[1] for line in lines if len(line) == 2 and line[0] == "U"})
+
+
+def check_fakes(product, tests):
+    """That no test defines a function of the product: a fake's is wrapped."""
+    ours = {}
+    for source, path in product.items():
+        ours.update(dict.fromkeys(symbols(path)[0] - {"main"}, source))
+    for source, path in sorted(tests.items()):
+        for name in sorted(symbols(path)[0] & ours.keys()):
+            fault(f"{source} defines {name} of {ours[name]}: see hw_wrap()")
 
 
 def calls(found):
@@ -156,8 +168,10 @@ def floor(folder):
 def main():
     sys.setrecursionlimit(10000)
     os.chdir(os.path.join(os.path.dirname(__file__), ".."))
-    files = product()
-    called = calls(objects(os.environ.get("BUILD", "build/release"), set(files)))
+    files, tests = sources(*FLOORS), sources("tests")
+    build = os.environ.get("BUILD", "build/release")
+    found = objects(build, set(files))
+    called = calls(found)
     included = includes(files)
 
     folders = collections.defaultdict(lambda: collections.defaultdict(set))
@@ -185,6 +199,7 @@ def main():
     for circle in circles(folders):
         fault(f"folders use each other round about: {' '.join(circle)}")
 
+    check_fakes(found, objects(build, set(tests)))
     of, named = targets()
     for folder, others in sorted(folders.items()):
         allowed = {of[target] for target in named[folder] if target in of}
