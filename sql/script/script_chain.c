@@ -10,48 +10,6 @@
 #include "arena.h"
 #include "errors.h"
 
-enum { SHOWN = 64 /* bytes of a wrong word in its error */ };
-
-static int
-shown(struct span text)
-{
-    return (int)(text.size < SHOWN ? text.size : SHOWN);
-}
-
-enum step
-script_blame(struct script_call *call, size_t i)
-{
-    call->blamed = i + 1;
-    return STEP_FAIL;
-}
-
-int
-script_check_name(struct span name, struct error *err)
-{
-    if (snapshot_is_name(name.data, name.size))
-        return 0;
-    error_set(err, ER_UNKNOWN,
-              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
-              "snapshot() returns one",
-              shown(name), name.data, SNAPSHOT_NAME_MAX);
-    return -1;
-}
-
-int
-script_snapshot_name(struct script_call *call, size_t i,
-                     char out[SNAPSHOT_NAME_MAX + 1], struct error *err)
-{
-    struct span given = call->arguments[i].text;
-
-    if (script_check_name(given, err) != 0) {
-        script_blame(call, i);
-        return -1;
-    }
-    memcpy(out, given.data, given.size);
-    out[given.size] = '\0';
-    return 0;
-}
-
 /* A copy of the receiver's, or of the defaults; it is the call's result. */
 static struct chain *
 new_chain(struct script_call *call, struct error *err)
@@ -114,17 +72,6 @@ chain_base(struct script_call *call, struct error *err)
 }
 
 /* ---- options ---- */
-
-int
-script_count(struct script_call *call, size_t i, double least, double most,
-             uint32_t *out, struct error *err)
-{
-    if (choice_count(call->method->name, call->arguments[i].number, least, most,
-                     out, err) == 0)
-        return 0;
-    script_blame(call, i);
-    return -1;
-}
 
 /* The method's name is the option's word. */
 enum step

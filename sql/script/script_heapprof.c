@@ -14,22 +14,6 @@
 
 enum { STATE_TEXT_MAX = 16384 };
 
-void
-script_return_instance(struct script_call *call, const void *state)
-{
-    call->result.type = SCRIPT_INSTANCE;
-    call->result.class_name = call->method->class_name;
-    call->result.state = state;
-}
-
-void
-script_return_text(struct script_call *call, const char *data, size_t size)
-{
-    call->result.type = SCRIPT_STRING;
-    call->result.text.data = data;
-    call->result.text.size = size;
-}
-
 enum step
 heapprof_instance(struct script_call *call, struct error *err)
 {
