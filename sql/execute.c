@@ -1,14 +1,18 @@
-/* execute.c - sql_open: parse, check, open; and the smallest statements. */
+/* execute.c - sql_open: parse, check, open; and the small statements. */
 #include "sql.h"
 
 #include <string.h>
 
 #include "admin.h"
 #include "arena.h"
+#include "brief.h"
 #include "catalog.h"
 #include "commands.h"
 #include "errors.h"
+#include "forward.h"
 #include "opening.h"
+#include "parse_statement.h"
+#include "prepared_text.h"
 #include "privileges.h"
 #include "select_cursor.h"
 #include "select_plan.h"
@@ -20,8 +24,7 @@
 
 enum {
     /* Columns of names and labels, each REWRITE_LABEL_MAX bytes or less. */
-    DESCRIPTION_BYTES_MAX = 1024 * 1024,
-    STATEMENT_BYTES_MAX = 24 * 1024 * 1024 /* of its arena */
+    DESCRIPTION_BYTES_MAX = 1024 * 1024
 };
 
 static struct cursor *
@@ -112,6 +115,60 @@ end_open(struct opening *o, struct error *err)
     return sql_cursor_ok(err);
 }
 
+/* It must be a statement that can be described, and stand for itself. */
+static int
+check_text(struct sql_session *session, struct span text, struct error *err)
+{
+    struct sql_description description;
+
+    if (sql_describe(session, text, &description, err) != 0)
+        return -1;
+    sql_description_fini(&description);
+    return 0;
+}
+
+static struct cursor *
+refuse_prepared(struct error *err)
+{
+    error_set(err, ER_UNSUPPORTED_PS,
+              "This command is not supported in the prepared statement "
+              "protocol yet");
+    return NULL;
+}
+
+static struct cursor *
+prepare_open(struct opening *o, struct error *err)
+{
+    struct cursor *ok;
+
+    if (o->describing)
+        return refuse_prepared(err);
+    if (check_text(o->session, o->statement->prepare.text, err) != 0)
+        return NULL;
+    ok = sql_cursor_ok(err);
+    if (ok && prepared_text_keep(o->session, o->statement->prepare.name,
+                                 o->statement->prepare.text, err) == 0)
+        return ok;
+    cursor_free(ok);
+    return NULL;
+}
+
+static struct cursor *
+deallocate_open(struct opening *o, struct error *err)
+{
+    struct span name = o->statement->prepare.name;
+    struct cursor *ok;
+
+    if (o->describing)
+        return refuse_prepared(err);
+    ok = sql_cursor_ok(err);
+    if (!ok || prepared_text_drop(o->session, name))
+        return ok;
+    cursor_free(ok);
+    sql_unknown_prepared(name, "DEALLOCATE PREPARE", err);
+    return NULL;
+}
+
 /* Every kind of statement and the privilege without which it is not opened;
  * tables and methods have theirs in their own definitions. */
 static const struct {
@@ -185,114 +242,6 @@ keeps_warnings(const struct opening *o)
     return false;
 }
 
-/* ---- what takes little ---- */
-
-static bool
-is_lock_word(const struct token *token)
-{
-    return token_is(token, "get_lock") || token_is(token, "release_lock") ||
-           token_is(token, "release_all_locks");
-}
-
-/* Behind the name of a function: nothing that comes after its call can make
- * the statement begin anew, on a worker. */
-static bool
-ends_with_call(struct lexer lexer)
-{
-    struct token token = lexer_next(&lexer);
-
-    if (!token_is_operator(&token, "("))
-        return false;
-    do {
-        token = lexer_next(&lexer);
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
-            token_is_operator(&token, "("))
-            return false;
-    } while (!token_is_operator(&token, ")"));
-    token = lexer_next(&lexer);
-    if (token_is(&token, "as")) {
-        lexer_next(&lexer);
-        token = lexer_next(&lexer);
-    }
-    return token.kind == TOKEN_END || token_is_operator(&token, ";");
-}
-
-/* One row of a few expressions, with so many SELECTs: whatever loops, or is
- * compiled to more than it says, needs one of these words, or another.  A lock
- * is taken or released once; but it can be while all workers wait for it. */
-static bool
-is_one_row(const struct fragment *fragment, size_t selects)
-{
-    static const char *const words[] = {"from", "with",   "over",
-                                        "into", "values", "table"};
-    struct lexer lexer = fragment->lexer;
-
-    for (;;) {
-        struct token token = lexer_next(&lexer);
-
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
-            return true;
-        if (token_is(&token, "select") && selects-- == 0)
-            return false;
-        if (is_lock_word(&token) && !ends_with_call(lexer))
-            return false;
-        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-            if (token_is(&token, words[i]))
-                return false;
-    }
-}
-
-/* A literal or a variable, with a sign perhaps. */
-static bool
-is_value(const struct fragment *fragment)
-{
-    struct lexer lexer = fragment->lexer;
-    size_t tokens = 0;
-
-    while (tokens <= 2) {
-        struct token token = lexer_next(&lexer);
-
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
-            token.text.data >= fragment->end)
-            return true;
-        tokens++;
-    }
-    return false;
-}
-
-static bool
-has_expression(const struct assignment *a)
-{
-    while (a && (a->kind != VALUE_IS_EXPRESSION || is_value(&a->expression)))
-        a = a->next;
-    return a != NULL;
-}
-
-static bool
-is_brief(const struct statement *statement)
-{
-    switch (statement->kind) {
-    case STATEMENT_SELECT:
-        return is_one_row(&statement->select, 1);
-    case STATEMENT_DO:
-        return is_one_row(&statement->select, 0);
-    case STATEMENT_SET:
-        return !has_expression(statement->set);
-    case STATEMENT_KILL:
-        return !statement->kill.is_expression;
-    case STATEMENT_SHOW:
-        return !statement->show.has_where;
-    case STATEMENT_ADMIN_EXECUTE:
-    case STATEMENT_USE:
-    case STATEMENT_BEGIN:
-    case STATEMENT_END:
-    case STATEMENT_NOTHING:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Takes o->arena, which the cursor may keep. */
 static struct cursor *
 open_statement(struct opening *o, struct span text, enum parameter_use use,
@@ -314,7 +263,7 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
             0 &&
         privilege_check(o->session->who.privileges,
                         statements[statement.kind].privilege, err) == 0) {
-        o->brief = text.size <= SQL_BRIEF_MAX && is_brief(&statement);
+        o->brief = text.size <= SQL_BRIEF_MAX && brief_statement(&statement);
         cursor = statements[statement.kind].open(o, err);
     }
     if (cursor)
@@ -351,24 +300,6 @@ sql_open(struct sql_session *session, struct span text,
     return open_statement(&opening, text,
                           parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
                           &count, err);
-}
-
-bool
-sql_is_brief(struct span text)
-{
-    struct parsing how = {.use = PARAMETERS_ABSENT};
-    struct statement statement;
-    struct error refused; /* as it will be again, soon */
-    bool brief = false;
-
-    if (text.size > SQL_BRIEF_MAX)
-        return false;
-    how.arena = arena_new(STATEMENT_BYTES_MAX);
-    if (how.arena)
-        brief = statement_parse(text, &how, &statement, &refused) != 0 ||
-                is_brief(&statement);
-    arena_free(how.arena);
-    return brief;
 }
 
 /* ---- describing ---- */

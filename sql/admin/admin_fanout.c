@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "admin.h"
+#include "admin_task.h"
 #include "arena.h"
 #include "buffer.h"
 #include "errors.h"

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "admin.h"
+#include "admin_task.h"
 #include "arena.h"
 #include "controller.h"
 #include "errors.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "admin.h"
+#include "admin_task.h"
 #include "arena.h"
 #include "errors.h"
 #include "memory.h"

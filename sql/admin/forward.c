@@ -5,6 +5,8 @@
  * rows and errors are the answer.  It is forwarded once: it may ask no further
  * node.
  */
+#include "forward.h"
+
 #include <string.h>
 
 #include "admin.h"
@@ -13,6 +15,7 @@
 #include "opening.h"
 #include "memory.h"
 #include "peers.h"
+#include "parse_statement.h"
 #include "privileges.h"
 #include "select_cursor.h"
 #include "sql_session.h"

@@ -1,4 +1,8 @@
-/* schema_types.h - the types that only MySQL's own tables have; nn: NOT NULL */
+/*
+ * schema_types.h - the types that only MySQL's own tables have; nn: NOT NULL.
+ *
+ * catalog.c defines them.
+ */
 #ifndef HW_SCHEMA_TYPES_H
 #define HW_SCHEMA_TYPES_H
 

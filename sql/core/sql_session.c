@@ -8,7 +8,7 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
-#include "sql_prepared.h"
+#include "prepared_text.h"
 #include "sql_statement.h"
 #include "user_locks.h"
 #include "variables.h"
@@ -43,7 +43,7 @@ sql_session_free(struct sql_session *session)
         return;
     user_locks_release(session->connection_id);
     session_value_free(session->values);
-    sql_prepared_free(session->prepared);
+    prepared_texts_free(session->prepared);
     warnings_clear(session);
     mem_free(session);
 }
@@ -54,7 +54,7 @@ sql_session_reset(struct sql_session *session)
     user_locks_release(session->connection_id);
     session_value_free(session->values);
     session->values = NULL;
-    sql_prepared_free(session->prepared);
+    prepared_texts_free(session->prepared);
     session->prepared = NULL;
     warnings_clear(session);
     session->autocommit = true;

@@ -21,7 +21,7 @@ enum {
     SESSION_VALUE_MAX = 4096  /* bytes of one */
 };
 
-struct sql_prepared;
+struct prepared_text;
 struct statement;
 struct variable;
 
@@ -49,8 +49,8 @@ struct sql_session {
     uint32_t parallel;    /* heapwire_parallel; 0: none */
     uint64_t found_rows;  /* that the last SELECT or SHOW gave */
     struct warnings warnings;
-    struct session_value *values;  /* NULL while nothing was changed */
-    struct sql_prepared *prepared; /* by SQL's PREPARE; NULL: none */
+    struct session_value *values;   /* NULL while nothing was changed */
+    struct prepared_text *prepared; /* by SQL's PREPARE; NULL: none */
 };
 
 /* The session's own value of variable, or the user variable name; or NULL. */

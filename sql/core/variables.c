@@ -1,11 +1,15 @@
 /* variables.c - see variables.h.  Which ones: what clients ask for. */
 #include "variables.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "sql_session.h"
 
 #define SQL_MODE                                                               \
@@ -248,3 +252,292 @@ const struct variable variables[] = {
 };
 
 const size_t variable_count = sizeof(variables) / sizeof(variables[0]);
+
+/* ---- their values ---- */
+
+enum { SHOWN = 64 }; /* bytes of a name or value in an error */
+
+static int
+shown(struct span text)
+{
+    return (int)(text.size < SHOWN ? text.size : SHOWN);
+}
+
+const struct variable *
+variable_find(struct span name, struct error *err)
+{
+    size_t low = 0, high = variable_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct variable *v = &variables[middle];
+        struct span other = {v->same_as, v->same_as ? strlen(v->same_as) : 0};
+        int order = span_compare_nocase(name, v->name);
+
+        if (order == 0)
+            return v->same_as ? variable_find(other, err) : v;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    error_set(err, ER_UNKNOWN_VARIABLE, "Unknown system variable '%.*s'",
+              shown(name), name.data);
+    return NULL;
+}
+
+static void
+set_text(struct value *out, const char *text)
+{
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
+}
+
+/* A number past 63 bits (the usual "no limit") stays text. */
+static void
+set_number(struct value *out, const char *text)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (errno || *end) {
+        set_text(out, text);
+        return;
+    }
+    out->type = VALUE_INT;
+    out->integer = number;
+}
+
+void
+variable_get(const struct sql_session *session, const struct variable *variable,
+             enum variable_scope scope, char room[VARIABLE_ROOM],
+             struct value *out)
+{
+    struct span none = {"", 0};
+    const struct session_value *own =
+        scope == SCOPE_GLOBAL ? NULL
+                              : session_value_find(session, variable, none);
+    const char *text = variable->value;
+
+    memset(out, 0, sizeof(*out));
+    if (own) {
+        *out = own->value;
+        return;
+    }
+    if (variable->compute) {
+        variable->compute(session, room, VARIABLE_ROOM);
+        text = room;
+    }
+    if (variable->type == VARIABLE_TEXT)
+        set_text(out, text);
+    else
+        set_number(out, text);
+}
+
+static int
+refuse(const struct variable *variable, struct span value, struct error *err)
+{
+    error_set(err, ER_WRONG_VALUE,
+              "Variable '%s' can't be set to the value of '%.*s'",
+              variable->name, shown(value), value.data);
+    return -1;
+}
+
+int
+variable_refuse(const char *name, struct span value, uint64_t least,
+                uint64_t most, struct error *err)
+{
+    error_set(err, ER_WRONG_VALUE,
+              "Variable '%s' can't be set to the value of '%.*s'; it takes "
+              "%" PRIu64 " to %" PRIu64,
+              name, shown(value), value.data, least, most);
+    return -1;
+}
+
+static int
+refuse_type(const struct variable *variable, struct error *err)
+{
+    error_set(err, ER_WRONG_TYPE_FOR_VARIABLE,
+              "Incorrect argument type to variable '%s'", variable->name);
+    return -1;
+}
+
+static int
+accept_bool(const struct variable *variable, const struct value *given,
+            struct value *out, struct error *err)
+{
+    static const struct {
+        const char *word;
+        int64_t truth;
+    } words[] = {{"ON", 1},    {"OFF", 0}, {"TRUE", 1},
+                 {"FALSE", 0}, {"1", 1},   {"0", 0}};
+    struct span text = {given->data, given->size};
+    char number[32];
+
+    if (given->type != VALUE_INT && given->type != VALUE_TEXT)
+        return refuse_type(variable, err);
+    if (given->type == VALUE_INT) {
+        text.size = (size_t)snprintf(number, sizeof(number), "%lld",
+                                     (long long)given->integer);
+        text.data = number;
+    }
+    out->type = VALUE_INT;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (span_is_nocase(text, words[i].word)) {
+            out->integer = words[i].truth;
+            return 0;
+        }
+    return refuse(variable, text, err);
+}
+
+static bool
+all_digits(const struct value *given)
+{
+    for (size_t i = 0; i < given->size; i++)
+        if (given->data[i] < '0' || given->data[i] > '9')
+            return false;
+    return given->size > 0;
+}
+
+/* A number, and one that the variable may have. */
+static int
+accept_range(const struct variable *variable, struct value *value,
+             struct error *err)
+{
+    char digits[32];
+
+    if (value->type == VALUE_TEXT)
+        snprintf(digits, sizeof(digits), "%.*s",
+                 (int)(value->size < 20 ? value->size : 20), value->data);
+    else
+        snprintf(digits, sizeof(digits), "%" PRId64, value->integer);
+    if (value->type == VALUE_TEXT) {
+        value->type = VALUE_INT;
+        value->integer = strtoll(digits, NULL, 10);
+    }
+    if (value->integer >= variable->least && value->integer <= variable->most)
+        return 0;
+    return variable_refuse(
+        variable->name, (struct span){digits, strlen(digits)},
+        (uint64_t)variable->least, (uint64_t)variable->most, err);
+}
+
+static int
+accept_int(const struct variable *variable, const struct value *given,
+           struct value *out, struct error *err)
+{
+    *out = *given;
+    if (given->type == VALUE_INT)
+        return 0;
+    if (given->type == VALUE_DOUBLE && given->real >= 9e18) {
+        set_text(out, "18446744073709551615"); /* past SQLite's integers */
+        return 0;
+    }
+    if (given->type == VALUE_TEXT && all_digits(given))
+        return 0;
+    return refuse_type(variable, err);
+}
+
+/* Whether list, words between commas, has word. */
+static bool
+has_word(struct span list, const char *word)
+{
+    while (list.size > 0) {
+        const char *comma = memchr(list.data, ',', list.size);
+        struct span first = {list.data,
+                             comma ? (size_t)(comma - list.data) : list.size};
+        size_t step = first.size + (comma ? 1 : 0);
+
+        while (first.size > 0 && *first.data == ' ') {
+            first.data++;
+            first.size--;
+        }
+        if (span_is_nocase(first, word))
+            return true;
+        list.data += step;
+        list.size -= step;
+    }
+    return false;
+}
+
+/* Modes that would change how the rest of the session is to be read. */
+static bool
+changes_reading(const struct variable *variable, struct span value)
+{
+    return strcmp(variable->name, "sql_mode") == 0 &&
+           (has_word(value, "ANSI") || has_word(value, "NO_BACKSLASH_ESCAPES"));
+}
+
+static int
+accept_text(const struct variable *variable, const struct value *given,
+            struct value *out, struct error *err)
+{
+    struct span text = {given->data, given->size};
+
+    *out = *given;
+    if (given->type == VALUE_NULL)
+        return variable->access == ACCESS_NULL
+                   ? 0
+                   : refuse(variable, (struct span){"NULL", 4}, err);
+    if (given->type == VALUE_INT && given->integer == 0) {
+        set_text(out, ""); /* the empty set, as in SET sql_mode = 0 */
+        return 0;
+    }
+    if (given->type != VALUE_TEXT)
+        return refuse_type(variable, err);
+    return changes_reading(variable, text) ? refuse(variable, text, err) : 0;
+}
+
+int
+variable_accept(const struct variable *variable, const struct value *given,
+                struct value *out, struct error *err)
+{
+    memset(out, 0, sizeof(*out));
+    if (variable->access == ACCESS_READ) {
+        error_set(err, ER_VARIABLE_READ_ONLY,
+                  "Variable '%s' is a read only variable", variable->name);
+        return -1;
+    }
+    if (!given && !variable->value && variable->type == VARIABLE_INT)
+        return 0; /* NULL: what is computed, see session_value_apply */
+    if (!given && !variable->value) { /* autocommit's default */
+        out->type = VALUE_INT;
+        out->integer = 1;
+        return 0;
+    }
+    if (!given) {
+        if (variable->type == VARIABLE_TEXT)
+            set_text(out, variable->value);
+        else
+            set_number(out, variable->value);
+        return 0;
+    }
+    switch (variable->type) {
+    case VARIABLE_BOOL:
+        return accept_bool(variable, given, out, err);
+    case VARIABLE_INT:
+        if (accept_int(variable, given, out, err) != 0)
+            return -1;
+        return variable->most ? accept_range(variable, out, err) : 0;
+    case VARIABLE_TEXT:
+        break;
+    }
+    return accept_text(variable, given, out, err);
+}
+
+bool
+variable_sql_mode(const struct sql_session *session, const char *word)
+{
+    struct span name = {"sql_mode", 8};
+    const struct variable *variable = variable_find(name, NULL);
+    char room[VARIABLE_ROOM];
+    struct value value;
+    struct span text;
+
+    variable_get(session, variable, SCOPE_SESSION, room, &value);
+    text = (struct span){value.data, value.size};
+    return value.type == VALUE_TEXT && has_word(text, word);
+}

@@ -79,8 +79,7 @@ parse_set_statement(struct parser *p, struct statement *out)
     } while (parser_accept_operator(p, ","));
     if (parser_expect(p, "FOR") != 0)
         return -1;
-    return token_is(&p->token, "SET") ? parser_fail(p)
-                                      : parser_statement(p, out);
+    return token_is(&p->token, "SET") ? parser_fail(p) : p->any(p, out);
 }
 
 /* name(number) name(number) ... */

@@ -1,8 +1,14 @@
-/* parser.h - what the parts of the parser share: one token ahead. */
+/*
+ * parser.h - the parser's tools, and its statements.
+ *
+ * parser.c and parser_parameter.c are the tools: one token ahead.  Each
+ * statement has its parse_ function above them; parse_statement.c has the table
+ * of all.
+ */
 #ifndef HW_PARSER_H
 #define HW_PARSER_H
 
-#include "sql_statement.h"
+#include "parse_statement.h"
 
 struct parser {
     struct lexer lexer;
@@ -14,6 +20,8 @@ struct parser {
     struct arena *arena;
     size_t parameters; /* ? consumed so far */
     struct error *err;
+    /* Any statement, from its first word on: SET STATEMENT holds one. */
+    int (*any)(struct parser *p, struct statement *out);
 };
 
 void parser_advance(struct parser *p);
@@ -38,9 +46,9 @@ int parser_decode(struct parser *p, struct span *out);
 int parser_string(struct parser *p, struct span *out, bool *unknown);
 /* Bytes: x'...', 0x..., a string, with _binary before it or not, or a ?. */
 int parser_bytes(struct parser *p, struct span *out);
-/* Decimal digits, or a ? for them. */
-/* Nothing but digits, that fit. */
+/* Whether text is nothing but digits, of a number that fits. */
 bool parser_digits(struct span text, uint64_t *out);
+/* Decimal digits, or a ? for them. */
 int parser_number(struct parser *p, uint64_t *out, bool *unknown);
 
 /* At the end: as many values as ?. */
@@ -50,8 +58,6 @@ int parser_count_parameters(struct parser *p);
  * outside parentheses.  At least one. */
 int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 
-/* Any statement, from its first word on. */
-int parser_statement(struct parser *p, struct statement *out);
 /* SET STATEMENT name = number [, ...] FOR statement, behind STATEMENT. */
 int parse_set_statement(struct parser *p, struct statement *out);
 /* A hint between what was consumed and the token; none is fine. */

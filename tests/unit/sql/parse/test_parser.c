@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "sql_statement.h"
+#include "parse_statement.h"
 #include "suite.h"
 
 static struct arena *arena;

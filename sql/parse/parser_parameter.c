@@ -1,4 +1,4 @@
-/* parse_parameter.c - a ? or @name where the parser itself wants the value. */
+/* parser_parameter.c - a ? or @name whose value the parser itself needs. */
 #include "parser.h"
 
 #include <inttypes.h>
@@ -116,6 +116,14 @@ parser_string(struct parser *p, struct span *out, bool *unknown)
     if (unknown)
         *unknown = !value;
     return value ? value_text(p, value, out) : 0;
+}
+
+int
+parser_name_or_string(struct parser *p, struct span *out)
+{
+    if (p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_PARAMETER)
+        return parser_string(p, out, NULL);
+    return parser_name(p, out);
 }
 
 static unsigned

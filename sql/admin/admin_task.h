@@ -1,0 +1,77 @@
+/*
+ * admin_task.h - ADMIN EXECUTE with its script parsed and its nodes resolved.
+ *
+ * Three cursors run a task: on this node alone, on one other node, whose lines
+ * are passed on as they come, and on many nodes, with a row for each.
+ */
+#ifndef HW_ADMIN_TASK_H
+#define HW_ADMIN_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cursor.h"
+#include "reader.h"
+#include "waker.h"
+
+struct arena;
+struct error;
+struct peer_fanout;
+struct script;
+struct sql_cursor;
+struct sql_session;
+
+enum {
+    ADMIN_CELL_MAX = 8 * 1024 * 1024,  /* bytes of one node's in a list, */
+    ADMIN_LIST_MAX = 64 * 1024 * 1024, /* and of all nodes' */
+    ADMIN_CELL_NOTE = 100,             /* and what says that it was cut */
+    ADMIN_ID_TEXT = 21,                /* digits of an id, and a NUL */
+    ADMIN_GRACE_MS = 2000,   /* for rows that say that the time is up */
+    ADMIN_SLOW_PARALLEL = 2, /* nodes at a time, unless told */
+    ADMIN_TAKES = 64         /* blocks and ends in one step */
+};
+
+struct admin_task {
+    struct sql_session *session; /* outlives the cursor */
+    struct arena *arena; /* the cursor's, with text and ids, once opened */
+    struct script *script;
+    struct span text; /* of the script */
+    bool list;
+    bool bytes; /* the script's output is one value, not lines */
+    bool slow;
+    const uint64_t *ids; /* ascending and distinct; one, if it is no list */
+    size_t id_count;
+    unsigned timeout_ms;
+    unsigned parallel; /* nodes at a time; 0: all */
+    struct waker waker;
+};
+
+/* What all have in common; cursor is zeroed. */
+void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
+                       const struct admin_task *task);
+
+/* Each takes script and arena.  NULL with *err, and they are still the
+ * caller's. */
+struct cursor *admin_open_local(const struct admin_task *task,
+                                struct error *err);
+struct cursor *admin_open_remote(const struct admin_task *task,
+                                 struct error *err);
+struct cursor *admin_open_fanout(const struct admin_task *task,
+                                 struct error *err);
+
+/* A row of a list: texts are borrowed. */
+struct admin_row {
+    const char *id;      /* digits */
+    const char *failure; /* NULL: it is OK, and */
+    struct span output;
+    bool bytes;
+};
+
+void admin_put_row(const struct admin_row *row, struct value out[3]);
+void admin_put_text(struct value *out, const char *text, size_t size);
+
+/* Puts the script to the nodes.  NULL with *err. */
+struct peer_fanout *admin_ask(const struct admin_task *task, struct error *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* forward.h - opens ADMIN FORWARD: for another node's session alone. */
+#ifndef HW_FORWARD_H
+#define HW_FORWARD_H
+
+struct cursor;
+struct error;
+struct opening;
+
+struct cursor *forward_open(struct opening *opening, struct error *err);
+
+#endif

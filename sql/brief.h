@@ -1,0 +1,15 @@
+/*
+ * brief.h - which statements take so little that the event loop opens them.
+ *
+ * By their words alone; see sql_is_brief.
+ */
+#ifndef HW_BRIEF_H
+#define HW_BRIEF_H
+
+#include <stdbool.h>
+
+struct statement;
+
+bool brief_statement(const struct statement *statement);
+
+#endif

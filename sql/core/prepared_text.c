@@ -1,0 +1,124 @@
+/* prepared_text.c - see prepared_text.h. */
+#include "prepared_text.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "errors.h"
+#include "memory.h"
+#include "sql_session.h"
+
+static atomic_size_t kept; /* bytes of all sessions' */
+
+static size_t
+size_of(const struct prepared_text *prepared)
+{
+    return sizeof(*prepared) + prepared->size + 1;
+}
+
+/* Zeroed but for its size, or NULL with *err. */
+static struct prepared_text *
+text_new(size_t text, struct error *err)
+{
+    struct prepared_text *new = mem_zalloc(1, sizeof(*new) + text + 1);
+
+    if (!new) {
+        error_memory(err, "a prepared statement");
+        return NULL;
+    }
+    new->size = text;
+    if (atomic_fetch_add(&kept, size_of(new)) + size_of(new) <=
+        PREPARED_TEXTS_BYTES_MAX)
+        return new;
+    atomic_fetch_sub(&kept, size_of(new));
+    mem_free(new);
+    error_set(err, ER_TOO_MANY_PREPARED,
+              "Can't prepare more than %d bytes of statements as SQL text in "
+              "all sessions together; DEALLOCATE PREPARE some",
+              PREPARED_TEXTS_BYTES_MAX);
+    return NULL;
+}
+
+static void
+text_free(struct prepared_text *prepared)
+{
+    atomic_fetch_sub(&kept, size_of(prepared));
+    mem_free(prepared);
+}
+
+void
+prepared_texts_free(struct prepared_text *list)
+{
+    while (list) {
+        struct prepared_text *next = list->next;
+
+        text_free(list);
+        list = next;
+    }
+}
+
+/* Where the statement called name is linked in; *it NULL: there is none. */
+static struct prepared_text **
+find(struct sql_session *session, struct span name)
+{
+    struct prepared_text **at = &session->prepared;
+
+    while (*at && !span_is_nocase(name, (*at)->name))
+        at = &(*at)->next;
+    return at;
+}
+
+static void
+drop(struct prepared_text **at)
+{
+    struct prepared_text *old = *at;
+
+    if (!old)
+        return;
+    *at = old->next;
+    text_free(old);
+}
+
+int
+prepared_text_keep(struct sql_session *session, struct span name,
+                   struct span text, struct error *err)
+{
+    struct prepared_text *new, **old = find(session, name);
+    size_t count = 0;
+
+    for (const struct prepared_text *p = session->prepared; p; p = p->next)
+        count++;
+    if (count - (*old != NULL) >= PREPARED_TEXTS_MAX ||
+        text.size > PREPARED_TEXT_BYTES_MAX || name.size > SQL_NAME_MAX) {
+        error_set(err, ER_TOO_MANY_PREPARED,
+                  "Can't prepare more than %d statements of %d bytes each as "
+                  "SQL text; DEALLOCATE PREPARE one",
+                  PREPARED_TEXTS_MAX, PREPARED_TEXT_BYTES_MAX);
+        return -1;
+    }
+    new = text_new(text.size, err);
+    if (!new)
+        return -1;
+    memcpy(new->name, name.data, name.size);
+    memcpy(new->text, text.data, text.size);
+    drop(old);
+    new->next = session->prepared;
+    session->prepared = new;
+    return 0;
+}
+
+const struct prepared_text *
+prepared_text_find(struct sql_session *session, struct span name)
+{
+    return *find(session, name);
+}
+
+bool
+prepared_text_drop(struct sql_session *session, struct span name)
+{
+    struct prepared_text **at = find(session, name);
+    bool found = *at != NULL;
+
+    drop(at);
+    return found;
+}

@@ -1,0 +1,35 @@
+/*
+ * prepared_text.h - the texts that a session has prepared, by name.
+ *
+ * For PREPARE, EXECUTE and DEALLOCATE PREPARE as SQL text.  What
+ * COM_STMT_PREPARE prepares is the server's.
+ */
+#ifndef HW_PREPARED_TEXT_H
+#define HW_PREPARED_TEXT_H
+
+#include "sql.h"
+
+enum {
+    PREPARED_TEXTS_MAX = 32, /* of one session */
+    PREPARED_TEXT_BYTES_MAX = 64 * 1024,
+    PREPARED_TEXTS_BYTES_MAX = 16 * 1024 * 1024 /* in all sessions together */
+};
+
+struct prepared_text {
+    struct prepared_text *next;
+    char name[SQL_NAME_MAX + 1];
+    size_t size;
+    char text[];
+};
+
+/* In place of an older one of that name.  -1 with 1461 past a ceiling. */
+int prepared_text_keep(struct sql_session *session, struct span name,
+                       struct span text, struct error *err);
+/* NULL: none has that name. */
+const struct prepared_text *prepared_text_find(struct sql_session *session,
+                                               struct span name);
+/* False: none has that name. */
+bool prepared_text_drop(struct sql_session *session, struct span name);
+void prepared_texts_free(struct prepared_text *list);
+
+#endif

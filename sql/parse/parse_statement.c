@@ -1,0 +1,151 @@
+/* parse_statement.c - the table of all statements, and the small ones. */
+#include "parse_statement.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "parser.h"
+
+static int
+parse_select(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_SELECT;
+    parse_select_hint(p, out);
+    return parser_fragment(p, false, &out->select);
+}
+
+static int
+parse_do(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_DO;
+    parser_advance(p);
+    return parser_fragment(p, false, &out->select);
+}
+
+static int
+parse_use(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_USE;
+    parser_advance(p);
+    return parser_name(p, &out->use);
+}
+
+/* A number, or a ? for one, alone needs no working out. */
+static bool
+at_id(const struct parser *p)
+{
+    struct lexer ahead = p->lexer;
+    struct token next = lexer_next(&ahead);
+
+    return (p->token.kind == TOKEN_INTEGER ||
+            p->token.kind == TOKEN_PARAMETER) &&
+           (next.kind == TOKEN_END || token_is_operator(&next, ";"));
+}
+
+static int
+parse_id(struct parser *p, uint32_t *out)
+{
+    uint64_t id;
+
+    if (p->token.kind == TOKEN_INTEGER) {
+        if (!parser_digits(p->token.text, &id))
+            id = UINT64_MAX; /* nobody's */
+        parser_advance(p);
+    } else if (parser_number(p, &id, NULL) != 0) {
+        return -1;
+    }
+    *out = id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
+    return 0;
+}
+
+static int
+parse_kill(struct parser *p, struct statement *out)
+{
+    out->kind = STATEMENT_KILL;
+    parser_advance(p);
+    out->kill.query_only = parser_accept(p, "QUERY");
+    if (!out->kill.query_only)
+        parser_accept(p, "CONNECTION");
+    out->kill.is_expression = !at_id(p);
+    return out->kill.is_expression
+               ? parser_fragment(p, false, &out->kill.expression)
+               : parse_id(p, &out->kill.id);
+}
+
+static const struct {
+    const char *word;
+    int (*parse)(struct parser *p, struct statement *out);
+} statements[] = {
+    {"ADMIN", parse_admin},
+    {"SELECT", parse_select},
+    {"WITH", parse_select},
+    {"TABLE", parse_select},
+    {"VALUES", parse_select},
+    {"SHOW", parse_show},
+    {"DESC", parse_describe},
+    {"DESCRIBE", parse_describe},
+    {"EXPLAIN", parse_describe},
+    {"SET", parse_set},
+    {"USE", parse_use},
+    {"KILL", parse_kill},
+    {"DO", parse_do},
+    {"BEGIN", parse_transaction},
+    {"START", parse_transaction},
+    {"COMMIT", parse_transaction},
+    {"ROLLBACK", parse_transaction},
+    {"SAVEPOINT", parse_savepoint},
+    {"RELEASE", parse_savepoint},
+    {"INSERT", parse_change},
+    {"UPDATE", parse_change},
+    {"DELETE", parse_change},
+    {"REPLACE", parse_change},
+    {"CREATE", parse_change},
+    {"ALTER", parse_change},
+    {"TRUNCATE", parse_change},
+    {"RENAME", parse_change},
+    {"LOAD", parse_change},
+    {"GRANT", parse_change},
+    {"REVOKE", parse_change},
+    {"INSTALL", parse_change},
+    {"UNINSTALL", parse_change},
+};
+
+static int
+parse_any(struct parser *p, struct statement *out)
+{
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        if (token_is(&p->token, statements[i].word))
+            return statements[i].parse(p, out);
+    if (token_is_operator(&p->token, "(")) /* (SELECT 1) UNION (SELECT 2) */
+        return parse_select(p, out);
+    return parse_other(p, out);
+}
+
+int
+statement_parse(struct span text, const struct parsing *how,
+                struct statement *out, struct error *err)
+{
+    struct parser p = {.lexer = lexer_of(text),
+                       .source = text,
+                       .how = how,
+                       .arena = how->arena,
+                       .any = parse_any,
+                       .err = err};
+
+    memset(out, 0, sizeof(*out));
+    out->source = text;
+    p.token.text.data = text.data;
+    parser_advance(&p);
+    parser_accept_operator(&p, ";");
+    if (p.token.kind == TOKEN_END) {
+        error_set(err, ER_EMPTY_QUERY, "Query was empty");
+        return -1;
+    }
+    if (parse_any(&p, out) != 0)
+        return -1;
+    parser_accept_operator(&p, ";");
+    if (p.token.kind != TOKEN_END)
+        return parser_fail(&p);
+    out->parameters = p.parameters;
+    return parser_count_parameters(&p);
+}
