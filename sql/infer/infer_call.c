@@ -26,10 +26,10 @@ infer_case(struct inference *p)
         if (!inference_accept(p, "THEN"))
             p->lost = true;
         else
-            out = infer_widened(out, infer_expression(p));
+            out = result_type_widened(out, infer_expression(p));
     }
     if (!p->lost && inference_accept(p, "ELSE"))
-        out = infer_widened(out, infer_expression(p));
+        out = result_type_widened(out, infer_expression(p));
     if (!inference_accept(p, "END"))
         p->lost = true;
     return out;
@@ -160,11 +160,11 @@ find_digits(const struct inference *p, struct arguments *out)
 static struct result_type
 rounded(const struct arguments *a)
 {
-    if (infer_is_integer(a->first))
+    if (result_type_is_integer(a->first))
         return of(COLUMN_BIGINT);
-    if (!infer_is_exact(a->first) || (a->count > 1 && !a->has_digits))
+    if (!result_type_is_exact(a->first) || (a->count > 1 && !a->has_digits))
         return of(COLUMN_DOUBLE);
-    return infer_decimal(a->count > 1 ? a->digits : 0);
+    return result_type_decimal(a->count > 1 ? a->digits : 0);
 }
 
 /* From behind "(" on, as far as they are understood. */
@@ -195,8 +195,8 @@ arguments(struct inference *p)
         if (out.count++ == 0)
             out.first = type;
         else
-            out.behind_first = infer_widened(out.behind_first, type);
-        out.all = infer_widened(out.all, type);
+            out.behind_first = result_type_widened(out.behind_first, type);
+        out.all = result_type_widened(out.all, type);
         out.last = type;
     } while (!p->lost && inference_accept_operator(p, ","));
     return out;
@@ -255,16 +255,17 @@ returned(enum function_type type, const struct arguments *a)
     case RETURNS_READ:
         return read_with(a->format);
     case RETURNS_NUMBER:
-        return infer_is_integer(a->all) ? of(COLUMN_BIGINT)
-               : infer_is_exact(a->all) ? a->all
-                                        : of(COLUMN_DOUBLE);
+        return result_type_is_integer(a->all) ? of(COLUMN_BIGINT)
+               : result_type_is_exact(a->all) ? a->all
+                                              : of(COLUMN_DOUBLE);
     case RETURNS_ROUNDED:
         return rounded(a);
     case RETURNS_WHOLE:
-        return of(infer_is_exact(a->first) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+        return of(result_type_is_exact(a->first) ? COLUMN_BIGINT
+                                                 : COLUMN_DOUBLE);
     case RETURNS_AVERAGE:
-        return infer_is_exact(a->first)
-                   ? infer_decimal(a->first.decimals + QUOTIENT_DECIMALS)
+        return result_type_is_exact(a->first)
+                   ? result_type_decimal(a->first.decimals + QUOTIENT_DECIMALS)
                    : of(COLUMN_DOUBLE);
     case RETURNS_TEXT:
         break;

@@ -8,10 +8,7 @@
 enum {
     INFERENCE_DEPTH_MAX = 1000, /* calls within calls; then it is lost */
     DECIMALS_MAX = 30,          /* of a DECIMAL */
-    /* Ours are SQLite's doubles, and these their digits: what has more behind
-     * the point, or is written with more, is DOUBLE. */
-    EXACT_DIGITS_MAX = 15,
-    QUOTIENT_DECIMALS = 4 /* that "/" and AVG add */
+    QUOTIENT_DECIMALS = 4       /* that "/" and AVG add */
 };
 
 struct piece { /* a token, read once */
@@ -60,6 +57,7 @@ struct assigned {
 
 struct inference {
     const struct rewrite *job;
+    struct result_type (*expression)(struct inference *); /* infer_operators */
     struct piece *pieces; /* the last one is TOKEN_END */
     size_t at, count;
     struct sources *sources;
@@ -71,8 +69,7 @@ struct inference {
     bool no_memory; /* sticks */
 };
 
-/* infer.c */
-struct result_type unknown_type(void);
+/* inference.c */
 const struct piece *inference_here(const struct inference *p);
 bool inference_is(const struct inference *p, const char *word);
 bool inference_is_operator(const struct inference *p, const char *text);
@@ -85,15 +82,13 @@ bool inference_at_name(const struct inference *p);
 void inference_skip(struct inference *p); /* a token, or parentheses */
 struct span inference_name(struct inference *p, const struct token *token);
 void *inference_alloc(struct inference *p, size_t size);
+/* infer_operators, for what an expression consists of: each may contain the
+ * other. */
+struct result_type infer_expression(struct inference *p);
 
 /* infer_expression.c: the expression here; afterwards the place is behind it,
  * or p->lost. */
-struct result_type infer_expression(struct inference *p);
-struct result_type infer_widened(struct result_type a, struct result_type b);
-bool infer_is_integer(struct result_type t);
-/* What arithmetic makes a DECIMAL of. */
-bool infer_is_exact(struct result_type t);
-struct result_type infer_decimal(size_t decimals);
+struct result_type infer_operators(struct inference *p);
 
 /* infer_call.c: from their first word on.  An interval that is added to from,
  * or taken from it. */

@@ -67,7 +67,7 @@ note(struct inference *p, struct span name, struct result_type type)
     struct assigned *a = find(p, name);
 
     if (a) {
-        a->type = infer_widened(a->type, type);
+        a->type = result_type_widened(a->type, type);
         return;
     }
     if (p->assigned_count == SESSION_VALUES_MAX)
@@ -104,5 +104,5 @@ infer_user_variable(struct inference *p)
     out = setting ? infer_value(&setting->value) : result_type_of(COLUMN_TEXT);
     if (!assigned || assigned->type.type == COLUMN_NULL)
         return out;
-    return setting ? infer_widened(out, assigned->type) : assigned->type;
+    return setting ? result_type_widened(out, assigned->type) : assigned->type;
 }

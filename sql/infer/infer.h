@@ -8,20 +8,8 @@
 #ifndef HW_INFER_H
 #define HW_INFER_H
 
-#include "cursor.h"
+#include "result_type.h"
 #include "rewrite.h"
-
-struct result_type {
-    enum column_type type;
-    uint32_t width;
-    uint16_t flags;
-    uint8_t decimals;
-    bool past;    /* an integer that may be past 63 bits */
-    bool unknown; /* text for want of a better one */
-};
-
-/* Of a column that says nothing else. */
-struct result_type result_type_of(enum column_type type);
 
 /*
  * The types of the columns that names has the labels of.  -1 without memory

@@ -73,7 +73,7 @@ infer_column(const struct inference *p, const struct span *table,
                     return column.type;
             }
         }
-    return unknown_type();
+    return result_type_unknown();
 }
 
 /* ---- FROM ---- */
@@ -283,7 +283,7 @@ item(struct inference *p, struct shape *shape, size_t end)
     name = label(p, first);
     accept_alias(p, &name);
     if (p->at < end && !inference_is_operator(p, ","))
-        type = unknown_type();
+        type = result_type_unknown();
     while (p->at < end && !inference_is_operator(p, ","))
         inference_skip(p);
     add_column(p, shape, name, type);
@@ -344,7 +344,7 @@ widen(struct shape *shape, const struct shape *other)
 {
     for (size_t i = 0; i < shape->count && i < other->count; i++)
         shape->columns[i].type =
-            infer_widened(shape->columns[i].type, other->columns[i].type);
+            result_type_widened(shape->columns[i].type, other->columns[i].type);
 }
 
 /* SELECT, or one in parentheses, of a compound. */

@@ -13,80 +13,6 @@ of(enum column_type type)
     return result_type_of(type);
 }
 
-bool
-infer_is_integer(struct result_type t)
-{
-    return t.type == COLUMN_TINYINT || t.type == COLUMN_INT ||
-           t.type == COLUMN_BIGINT || t.type == COLUMN_NULL;
-}
-
-/* Without decimals it may be an unsigned one, which fits no double. */
-bool
-infer_is_exact(struct result_type t)
-{
-    return infer_is_integer(t) || (t.type == COLUMN_DECIMAL && t.decimals > 0);
-}
-
-struct result_type
-infer_decimal(size_t decimals)
-{
-    struct result_type out = of(COLUMN_DECIMAL);
-
-    if (decimals > EXACT_DIGITS_MAX)
-        return of(COLUMN_DOUBLE);
-    out.decimals = (uint8_t)decimals;
-    return out;
-}
-
-static bool
-is_number(struct result_type t)
-{
-    return infer_is_integer(t) || t.type == COLUMN_DOUBLE ||
-           t.type == COLUMN_DECIMAL;
-}
-
-static bool
-is_day(struct result_type t)
-{
-    return t.type == COLUMN_DATE || t.type == COLUMN_DATETIME ||
-           t.type == COLUMN_TIMESTAMP;
-}
-
-struct result_type
-infer_widened(struct result_type a, struct result_type b)
-{
-    struct result_type out = a;
-
-    out.unknown = a.unknown && b.unknown;
-    if (a.type == COLUMN_NULL)
-        return b;
-    if (b.type == COLUMN_NULL)
-        return a;
-    out.width = a.width > b.width ? a.width : b.width;
-    out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
-    out.flags = a.flags & b.flags;
-    if (a.past != b.past && infer_is_integer(a) && infer_is_integer(b))
-        return of(COLUMN_DECIMAL); /* more than either */
-    if (a.type == b.type)
-        return out;
-    if (infer_is_integer(a) && infer_is_integer(b))
-        return of(COLUMN_BIGINT);
-    if (infer_is_exact(a) && infer_is_exact(b))
-        return infer_decimal(out.decimals);
-    if (is_number(a) && is_number(b))
-        return of(COLUMN_DOUBLE);
-    if (is_day(a) && is_day(b))
-        return of(COLUMN_DATETIME);
-    out.flags = 0;
-    out.decimals = 0;
-    out.type = COLUMN_TEXT;
-    if (a.type == COLUMN_LONGTEXT || b.type == COLUMN_LONGTEXT)
-        out.type = COLUMN_LONGTEXT;
-    if (a.type == COLUMN_BLOB || b.type == COLUMN_BLOB)
-        out.type = COLUMN_BLOB;
-    return out;
-}
-
 /* ---- operands ---- */
 
 static struct result_type
@@ -139,7 +65,7 @@ decimal(const struct token *token)
         memchr(token->text.data, 'e', token->text.size) ||
         memchr(token->text.data, 'E', token->text.size))
         return of(COLUMN_DOUBLE);
-    return infer_decimal((size_t)(end - point - 1));
+    return result_type_decimal((size_t)(end - point - 1));
 }
 
 /* 'a' 'b' is one. */
@@ -391,9 +317,9 @@ unary(struct inference *p)
         return of(COLUMN_BLOB);
     if (negated && out.past)
         return of(COLUMN_DECIMAL);
-    if (!negated || infer_is_exact(out))
-        return infer_is_integer(out) && negated ? of(COLUMN_BIGINT) : out;
-    return of(infer_is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
+    if (!negated || result_type_is_exact(out))
+        return result_type_is_integer(out) && negated ? of(COLUMN_BIGINT) : out;
+    return of(result_type_is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
 }
 
 /* A sum has the decimals of the longer, a product those of both, a quotient
@@ -405,16 +331,16 @@ calculated(const struct operation *op, struct result_type left,
     size_t more =
         left.decimals > right.decimals ? left.decimals : right.decimals;
 
-    if (!infer_is_exact(left) || !infer_is_exact(right))
+    if (!result_type_is_exact(left) || !result_type_is_exact(right))
         return of(COLUMN_DOUBLE);
     if (op->class == OPERATOR_DIVIDE)
-        return infer_decimal(left.decimals + QUOTIENT_DECIMALS);
-    if (infer_is_integer(left) && infer_is_integer(right))
+        return result_type_decimal(left.decimals + QUOTIENT_DECIMALS);
+    if (result_type_is_integer(left) && result_type_is_integer(right))
         return left.past || (right.past && *op->text != '%')
                    ? unsigned_type()
                    : of(COLUMN_BIGINT);
-    return infer_decimal(op->text[0] == '*' ? left.decimals + right.decimals
-                                            : more);
+    return result_type_decimal(
+        op->text[0] == '*' ? left.decimals + right.decimals : more);
 }
 
 static struct result_type
@@ -482,7 +408,7 @@ infix(struct inference *p, unsigned binds)
 }
 
 struct result_type
-infer_expression(struct inference *p)
+infer_operators(struct inference *p)
 {
     return infix(p, 1);
 }

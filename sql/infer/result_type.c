@@ -1,0 +1,102 @@
+/* result_type.c - see result_type.h. */
+#include "result_type.h"
+
+struct result_type
+result_type_of(enum column_type type)
+{
+    static const uint32_t widths[] = {
+        [COLUMN_TEXT] = 1024,   [COLUMN_LONGTEXT] = 65535,
+        [COLUMN_TINYINT] = 1,   [COLUMN_BLOB] = 65535,
+        [COLUMN_INT] = 11,      [COLUMN_BIGINT] = 20,
+        [COLUMN_DOUBLE] = 22,   [COLUMN_DECIMAL] = 22,
+        [COLUMN_DATE] = 10,     [COLUMN_TIME] = 10,
+        [COLUMN_DATETIME] = 19, [COLUMN_TIMESTAMP] = 19};
+    struct result_type out = {.type = type, .width = widths[type]};
+
+    return out;
+}
+
+struct result_type
+result_type_unknown(void)
+{
+    struct result_type out = result_type_of(COLUMN_TEXT);
+
+    out.unknown = true;
+    return out;
+}
+
+bool
+result_type_is_integer(struct result_type t)
+{
+    return t.type == COLUMN_TINYINT || t.type == COLUMN_INT ||
+           t.type == COLUMN_BIGINT || t.type == COLUMN_NULL;
+}
+
+/* Without decimals it may be an unsigned one, which fits no double. */
+bool
+result_type_is_exact(struct result_type t)
+{
+    return result_type_is_integer(t) ||
+           (t.type == COLUMN_DECIMAL && t.decimals > 0);
+}
+
+struct result_type
+result_type_decimal(size_t decimals)
+{
+    struct result_type out = result_type_of(COLUMN_DECIMAL);
+
+    if (decimals > EXACT_DIGITS_MAX)
+        return result_type_of(COLUMN_DOUBLE);
+    out.decimals = (uint8_t)decimals;
+    return out;
+}
+
+static bool
+is_number(struct result_type t)
+{
+    return result_type_is_integer(t) || t.type == COLUMN_DOUBLE ||
+           t.type == COLUMN_DECIMAL;
+}
+
+static bool
+is_day(struct result_type t)
+{
+    return t.type == COLUMN_DATE || t.type == COLUMN_DATETIME ||
+           t.type == COLUMN_TIMESTAMP;
+}
+
+struct result_type
+result_type_widened(struct result_type a, struct result_type b)
+{
+    struct result_type out = a;
+
+    out.unknown = a.unknown && b.unknown;
+    if (a.type == COLUMN_NULL)
+        return b;
+    if (b.type == COLUMN_NULL)
+        return a;
+    out.width = a.width > b.width ? a.width : b.width;
+    out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
+    out.flags = a.flags & b.flags;
+    if (a.past != b.past && result_type_is_integer(a) &&
+        result_type_is_integer(b))
+        return result_type_of(COLUMN_DECIMAL); /* more than either */
+    if (a.type == b.type)
+        return out;
+    if (result_type_is_integer(a) && result_type_is_integer(b))
+        return result_type_of(COLUMN_BIGINT);
+    if (result_type_is_exact(a) && result_type_is_exact(b))
+        return result_type_decimal(out.decimals);
+    if (is_number(a) && is_number(b))
+        return result_type_of(COLUMN_DOUBLE);
+    if (is_day(a) && is_day(b))
+        return result_type_of(COLUMN_DATETIME);
+    out.flags = 0;
+    out.decimals = 0;
+    out.type = COLUMN_TEXT;
+    if (a.type == COLUMN_LONGTEXT || b.type == COLUMN_LONGTEXT)
+        out.type = COLUMN_LONGTEXT;
+    if (a.type == COLUMN_BLOB || b.type == COLUMN_BLOB)
+        out.type = COLUMN_BLOB;
+    return out;
+}
