@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "peers.h"
 #include "privileges.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "select_wait.h"
 #include "sql_session.h"
 #include "sql_statement.h"

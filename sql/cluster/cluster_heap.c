@@ -15,7 +15,7 @@
 #include "merge.h"
 #include "peers.h"
 #include "profile.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "select_wait.h"
 #include "snapshot.h"
 #include "snapshot_file.h"

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "peers.h"
 #include "rowset.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "snapshot.h"
 
 enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };

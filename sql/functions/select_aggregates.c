@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "select_functions.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "function_value.h"
+#include "function.h"
+#include "function_lists.h"
 
 enum {
     GROUP_ROWS_MAX = 100000,

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_functions.h"
-#include "select_kind.h"
+#include "kind.h"
+#include "function_value.h"
+#include "function_lists.h"
 
 enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };
 

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "select_handle.h"
-#include "select_kind.h"
+#include "handle.h"
+#include "kind.h"
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "select_moment.h"
 #include "utf8.h"
 
@@ -85,7 +88,7 @@ cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
 
     if (n < 0)
         limit = pow(10, (double)(length < 0 ? PRECISION : length));
-    real = function_round(real, (int)decimals);
+    real = kind_round(real, (int)decimals);
     if (fabs(real) >= limit)
         real = copysign(limit - step, real);
     else if (sqlite3_value_type(value) == SQLITE_INTEGER) {
@@ -93,7 +96,7 @@ cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
         sqlite3_result_subtype(c, (unsigned)(KIND_EXACT + decimals));
         return;
     }
-    if (decimals == 0 && function_whole(real, &whole))
+    if (decimals == 0 && kind_whole(real, &whole))
         sqlite3_result_int64(c, whole);
     else
         kind_exact(c, real, (int)decimals);

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "select_moment.h"
 
 /* ---- parts ---- */

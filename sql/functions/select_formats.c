@@ -4,7 +4,10 @@
 #include <strings.h>
 
 #include "buffer.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "select_moment.h"
 
 static const char *const months[] = {

@@ -8,9 +8,10 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "select_functions.h"
-#include "select_handle.h"
-#include "select_kind.h"
+#include "handle.h"
+#include "kind.h"
+#include "function_value.h"
+#include "function_lists.h"
 
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
 

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_kind.h"
+#include "kind.h"
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "select_moment.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "select_functions.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "function_value.h"
+#include "function.h"
+#include "function_lists.h"
 #include "utf8.h"
 
 static void

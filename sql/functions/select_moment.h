@@ -2,7 +2,10 @@
 #ifndef HW_SELECT_MOMENT_H
 #define HW_SELECT_MOMENT_H
 
-#include "select_functions.h"
+#include <stdbool.h>
+
+#include <sqlite3.h>
+
 #include "moment.h"
 
 /* A date or moment; false for NULL and for what is none. */

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_functions.h"
-#include "select_handle.h"
-#include "select_kind.h"
+#include "handle.h"
+#include "kind.h"
+#include "function_value.h"
+#include "function_lists.h"
 
 enum {
     DECIMALS_MAX = 30,
@@ -55,7 +56,7 @@ whole(sqlite3_context *c, double value)
 {
     int64_t integer;
 
-    if (function_whole(value, &integer))
+    if (kind_whole(value, &integer))
         sqlite3_result_int64(c, integer);
     else
         sqlite3_result_double(c, value);
@@ -94,20 +95,6 @@ decimals(int argc, sqlite3_value **argv)
                                : (int)n;
 }
 
-double
-function_round(double x, int places)
-{
-    double scale = pow(10, places < 0 ? -places : places), scaled, rounded;
-    char text[40];
-
-    scaled = places >= 0 ? x * scale : x / scale;
-    if (!isfinite(scaled) || fabs(scaled) > 1e15)
-        return x;
-    snprintf(text, sizeof(text), "%.15g", scaled);
-    rounded = round(strtod(text, NULL));
-    return places >= 0 ? rounded / scale : rounded * scale;
-}
-
 static void
 return_rounded(sqlite3_context *c, sqlite3_value *from, double y, int places)
 {
@@ -131,7 +118,7 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
         return;
     }
-    y = function_round(function_real(argv[0]), places);
+    y = kind_round(function_real(argv[0]), places);
     if (kind_decimals(argv[0]) < 0 && places == 0)
         y = rint(function_real(argv[0])); /* a double's, to the even one */
     return_rounded(c, argv[0], y, places);
@@ -184,7 +171,7 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     (void)argc;
     places = places < 0 ? 0 : places;
-    snprintf(digits, sizeof(digits), "%.*f", places, function_round(x, places));
+    snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));
     if (*p == '-')
         text[at++] = *p++;
     whole_size = strcspn(p, ".");

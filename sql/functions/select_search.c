@@ -7,8 +7,10 @@
 
 #include "buffer.h"
 #include "like.h"
-#include "select_functions.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "function_value.h"
+#include "function.h"
+#include "function_lists.h"
 #include "utf8.h"
 
 enum {

@@ -5,14 +5,12 @@
 #include <time.h>
 
 #include "clock.h"
-#include "select_functions.h"
-#include "select_handle.h"
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
 #include "sql_session.h"
 #include "variables.h"
-
-enum {
-    NAP_MS = 20 /* between two looks at whether it was cancelled */
-};
 
 static struct handle *
 handle_of(sqlite3_context *c)
@@ -196,33 +194,6 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 /* ---- waiting ---- */
-
-bool
-function_stopped(sqlite3_context *c)
-{
-    const struct handle *handle = handle_of(c);
-
-    return handle->exhausted || handle_is_cancelled(handle);
-}
-
-/* On a worker only: a statement that began on the loop starts anew, as one
- * that used up what it may do there. */
-bool
-function_nap(sqlite3_context *c, uint64_t until_ms)
-{
-    uint64_t now = clock_ms(), left = until_ms > now ? until_ms - now : 0;
-    uint64_t nap = left < NAP_MS ? left : NAP_MS;
-    struct timespec time = {0, (long)nap * 1000000};
-
-    if (left == 0)
-        return false;
-    if (function_leave_loop(c) || function_stopped(c)) {
-        sqlite3_result_error_code(c, SQLITE_INTERRUPT);
-        return false;
-    }
-    nanosleep(&time, NULL);
-    return true;
-}
 
 static void
 call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)

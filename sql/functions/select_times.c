@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_handle.h"
-#include "select_kind.h"
+#include "handle.h"
+#include "kind.h"
+#include "function.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "select_moment.h"
 #include "variables.h"
 

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "inference.h"
-#include "select_functions.h"
+#include "function.h"
+#include "function_table.h"
 #include "select_moment.h"
 #include "view_cache.h"
 
@@ -292,7 +293,7 @@ infer_call(struct inference *p)
     bool bytes = false;
     size_t end;
 
-    function_find(name, &type);
+    function_table_find(name, &type);
     p->at++;
     if (inference_is_operator(p, "(")) {
         end = inference_here(p)->match;

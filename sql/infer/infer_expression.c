@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "inference.h"
-#include "select_functions.h"
+#include "function_table.h"
 #include "variables.h"
 
 static struct result_type

@@ -3,7 +3,7 @@
 #define HW_REWRITER_H
 
 #include "rewrite.h"
-#include "select_slots.h"
+#include "slots.h"
 
 enum clause {
     CLAUSE_NONE, /* an expression, or not in a SELECT */
@@ -144,7 +144,7 @@ struct rewriter {
     enum special special_follows;
     size_t cte_count;
     size_t parameters;  /* so far */
-    unsigned slots;     /* likewise: see select_slots.h */
+    unsigned slots;     /* likewise: see slots.h */
     struct mark *marks; /* where tokens are in sql; only to locate a fault */
     size_t mark_count, mark_capacity;
     bool marking, ansi_quotes;

@@ -5,7 +5,7 @@
 
 #include "errors.h"
 #include "moment.h"
-#include "select_kind.h"
+#include "kind.h"
 #include "sql_session.h"
 #include "variables.h"
 

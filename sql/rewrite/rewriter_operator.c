@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "sql_session.h"
 #include "variables.h"
 

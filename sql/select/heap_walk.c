@@ -7,7 +7,7 @@
 #include "functions.h"
 #include "memory.h"
 #include "profile.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "select_pins.h"
 #include "snapshot.h"
 

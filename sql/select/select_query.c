@@ -7,7 +7,9 @@
 #include "arena.h"
 #include "cursor.h"
 #include "errors.h"
+#include "handle_pool.h"
 #include "select_plan.h"
+#include "select_vtab.h"
 #include "sql_session.h"
 
 /* A name as SQLite quotes it. */
@@ -119,7 +121,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
     query->handle->names_now = query->rewritten.names_now;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));
-    if (handle_add_tables(query->handle) != 0) {
+    if (select_vtab_create(query->handle) != 0) {
         error_memory(err, "a SELECT");
         goto fail;
     }

@@ -6,7 +6,7 @@
 
 #include "buffer.h"
 #include "rewrite.h"
-#include "select_handle.h"
+#include "handle.h"
 
 struct select_plan;
 struct value;

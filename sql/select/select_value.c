@@ -10,8 +10,8 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "select_functions.h"
-#include "select_kind.h"
+#include "kind.h"
+#include "function_value.h"
 
 /* Made here: what the arena has. */
 static int
@@ -72,8 +72,7 @@ add_integer(sqlite3_stmt *statement, int i, const struct column *column,
             goto out_of_range;
         return 0;
     }
-    if (function_whole(rint(sqlite3_column_double(statement, i)),
-                       &out->integer))
+    if (kind_whole(rint(sqlite3_column_double(statement, i)), &out->integer))
         return 0;
 out_of_range:
     error_set(err, ER_DATA_OUT_OF_RANGE,
@@ -104,8 +103,7 @@ real_digits(char *text, size_t room, double x, int decimals)
     int sure = whole < KIND_DIGITS_MAX ? KIND_DIGITS_MAX - whole : 0;
 
     if (decimals <= sure)
-        return snprintf(text, room, "%.*f", decimals,
-                        function_round(x, decimals));
+        return snprintf(text, room, "%.*f", decimals, kind_round(x, decimals));
     return snprintf(text, room, "%.*f%s%0*d", sure, x, sure ? "" : ".",
                     decimals - sure, 0);
 }

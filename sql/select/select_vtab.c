@@ -4,15 +4,19 @@
  * One module for all: its argument is the table's place in the catalog.  A
  * table is produced once per statement, so all its readers see one moment.
  */
+#include "select_vtab.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "cluster_rows.h"
 #include "errors.h"
+#include "function_table.h"
 #include "heap_walk.h"
 #include "memory.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "handle_lock.h"
 #include "select_wait.h"
 #include "warnings.h"
 
@@ -87,7 +91,7 @@ declare(sqlite3 *db, const struct catalog_table *table)
     return rc;
 }
 
-/* argv[3] is the index, as handle_add_tables wrote it. */
+/* argv[3] is the index, as select_vtab_create wrote it. */
 static int
 vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
              sqlite3_vtab **out, char **message)
@@ -133,7 +137,7 @@ vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
                    void **arg)
 {
     if (argc != 2 || strcmp(name, "hw_eq") != 0 ||
-        !handle_function(((struct vtab *)base)->handle, name, call, arg))
+        !function_table_get(((struct vtab *)base)->handle, name, call, arg))
         return 0;
     return SQLITE_INDEX_CONSTRAINT_FUNCTION;
 }
@@ -629,7 +633,7 @@ execute(sqlite3 *db, struct buffer *sql)
 }
 
 int
-handle_add_databases(struct handle *handle)
+select_vtab_attach(struct handle *handle)
 {
     struct buffer sql;
     const char *database;
@@ -667,7 +671,7 @@ add_table(struct handle *handle, size_t index)
 }
 
 int
-handle_add_tables(struct handle *handle)
+select_vtab_create(struct handle *handle)
 {
     bool open = false;
     int rc = 0;

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #include "catalog.h"
-#include "select_handle.h"
+#include "handle.h"
 #include "select_pins.h"
 #include "select_views.h"
 #include "waker.h"

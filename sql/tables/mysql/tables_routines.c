@@ -11,7 +11,7 @@
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"
-#include "select_functions.h"
+#include "function_table.h"
 #include "select_views.h"
 
 static const struct catalog_column routines[] = {

@@ -13,7 +13,7 @@
 #include "fake_peers.h"
 #include "profile_fixture.h"
 #include "scripted_controller.h"
-#include "select_handle.h"
+#include "handle_pool.h"
 #include "select_plan.h"
 #include "snapshot.h"
 #include "sql_harness.h"

@@ -9,8 +9,10 @@
 
 #include <sqlite3.h>
 
-#include "select_functions.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "handle_pool.h"
+#include "function.h"
+#include "function_table.h"
 #include "sql_harness.h"
 #include "suite.h"
 #include "view_cache.h"

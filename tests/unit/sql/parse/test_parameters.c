@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select_handle.h"
+#include "handle.h"
 #include "sql_harness.h"
 #include "suite.h"
 

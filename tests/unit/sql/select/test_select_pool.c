@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "select_handle.h"
+#include "handle.h"
+#include "handle_pool.h"
+#include "select_vtab.h"
 #include "sql_harness.h"
 #include "suite.h"
 
@@ -136,7 +138,7 @@ START_TEST(a_kept_statement_reads_what_this_one_may)
         ck_assert_ptr_nonnull(handle);
         if (i == 0)
             table_set_add(&handle->readable, catalog_index(nodes));
-        ck_assert_int_eq(handle_add_tables(handle), 0);
+        ck_assert_int_eq(select_vtab_create(handle), 0);
         ck_assert_int_eq(
             handle_prepare(handle, sql, sizeof(sql) - 1, &statement),
             SQLITE_OK);

@@ -1,5 +1,5 @@
-/* select_handle.c - see select_handle.h.  pool.lock guards pool alone. */
-#include "select_handle.h"
+/* handle_pool.c - see handle_pool.h.  pool.lock guards pool alone. */
+#include "handle_pool.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -7,15 +7,12 @@
 
 #include "clock.h"
 #include "errors.h"
+#include "function_table.h"
+#include "handle.h"
+#include "handle_lock.h"
 #include "memory.h"
-#include "rewrite.h"
+#include "select_vtab.h"
 #include "sql_session.h"
-#include "sql.h"
-
-enum {
-    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
-    LOOK_BYTES = 64    /* that a function works on in their time */
-};
 
 static struct {
     pthread_mutex_t lock;
@@ -25,141 +22,6 @@ static struct {
                       HANDLES_SPARE]; /* of those that are taken; NULL: free */
     size_t places; /* of users, that were ever taken at once */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void
-handle_allow(struct handle *handle, uint64_t operations)
-{
-    handle->looks = operations / PROGRESS_OPS;
-    handle->exhausted = false;
-    sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
-                  operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
-}
-
-bool
-handle_leave_loop(struct handle *handle)
-{
-    if (handle->looks > 0)
-        handle->exhausted = true;
-    return handle->exhausted;
-}
-
-bool
-handle_is_cancelled(const struct handle *handle)
-{
-    return handle->cancelled &&
-           atomic_load_explicit(handle->cancelled, memory_order_relaxed);
-}
-
-bool
-handle_charge(struct handle *handle, size_t bytes)
-{
-    uint64_t looks = bytes / LOOK_BYTES;
-
-    if (handle->looks > 0 && looks >= handle->looks)
-        handle->exhausted = true;
-    else if (handle->looks > 0)
-        handle->looks -= looks;
-    return handle->exhausted || handle_is_cancelled(handle);
-}
-
-/* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
- * the cancelling thread could meet the handle's next one. */
-static int
-progress(void *arg)
-{
-    struct handle *handle = arg;
-
-    if (handle->looks > 0 && --handle->looks == 0)
-        handle->exhausted = true;
-    return handle->exhausted || handle_is_cancelled(handle);
-}
-
-/* Reading tables of ours and calling functions of the list: nothing else. */
-static int
-authorize(void *arg, int action, const char *first, const char *second,
-          const char *database, const char *trigger)
-{
-    (void)arg;
-    (void)first;
-    (void)trigger;
-    switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
-    case SQLITE_READ: /* main has SQLite's own alone; NULL: no table */
-        return database && (strcmp(database, "main") == 0 ||
-                            strcmp(database, "temp") == 0)
-                   ? SQLITE_DENY
-                   : SQLITE_OK;
-    case SQLITE_FUNCTION:
-        return handle_allows_function(second) ? SQLITE_OK : SQLITE_DENY;
-    default:
-        return SQLITE_DENY;
-    }
-}
-
-static void
-limit(sqlite3 *db)
-{
-    static const struct {
-        int id, value;
-    } limits[] = {
-        {SQLITE_LIMIT_LENGTH, SELECT_VALUE_MAX},
-        {SQLITE_LIMIT_SQL_LENGTH, REWRITE_OUTPUT_MAX},
-        {SQLITE_LIMIT_COLUMN, CURSOR_COLUMNS_MAX},
-        {SQLITE_LIMIT_EXPR_DEPTH, SELECT_DEPTH_MAX},
-        {SQLITE_LIMIT_COMPOUND_SELECT, SELECT_COMPOUNDS_MAX},
-        {SQLITE_LIMIT_VARIABLE_NUMBER, SQL_PARAMETERS_MAX},
-        {SQLITE_LIMIT_TRIGGER_DEPTH, 0},
-        {SQLITE_LIMIT_WORKER_THREADS, 0},
-    };
-
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-        sqlite3_limit(db, limits[i].id, limits[i].value);
-}
-
-int
-handle_lock(struct handle *handle, bool on)
-{
-    int rc;
-
-    sqlite3_set_authorizer(handle->db, NULL, NULL);
-    rc = sqlite3_exec(handle->db,
-                      on ? "PRAGMA query_only=ON" : "PRAGMA query_only=OFF",
-                      NULL, NULL, NULL);
-    if (on)
-        sqlite3_set_authorizer(handle->db, authorize, handle);
-    return rc == SQLITE_OK ? 0 : -1;
-}
-
-/* Temporary tables in memory, nothing written, no extensions, and a name in
- * double quotes is never a string. */
-static int
-lock_down(struct handle *handle)
-{
-    static const struct {
-        int id, on;
-    } configs[] = {
-        {SQLITE_DBCONFIG_DEFENSIVE, 1},
-        {SQLITE_DBCONFIG_DQS_DML, 0},
-        {SQLITE_DBCONFIG_DQS_DDL, 0},
-        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
-        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-    };
-    sqlite3 *db = handle->db;
-
-    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++)
-        if (sqlite3_db_config(db, configs[i].id, configs[i].on, NULL) !=
-            SQLITE_OK)
-            return -1;
-    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL) !=
-        SQLITE_OK)
-        return -1;
-    limit(db);
-    sqlite3_progress_handler(db, PROGRESS_OPS, progress, handle);
-    return handle_lock(handle, true);
-}
 
 /* ---- statements ---- */
 
@@ -276,8 +138,8 @@ handle_new(struct error *err)
         return NULL;
     }
     if (sqlite3_open_v2(":memory:", &handle->db, flags, NULL) == SQLITE_OK &&
-        handle_add_functions(handle) == 0 &&
-        handle_add_databases(handle) == 0 && lock_down(handle) == 0)
+        function_table_add(handle) == 0 && select_vtab_attach(handle) == 0 &&
+        handle_lock_down(handle) == 0)
         return handle;
     if (!handle->db || sqlite3_errcode(handle->db) == SQLITE_NOMEM)
         error_memory(err, "a SELECT");

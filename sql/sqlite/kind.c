@@ -1,13 +1,11 @@
-/* select_kind.c - see select_kind.h. */
-#include "select_kind.h"
+/* kind.c - see kind.h. */
+#include "kind.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "select_functions.h"
 
 enum kind
 kind_of(sqlite3_value *value)
@@ -19,6 +17,19 @@ kind_of(sqlite3_value *value)
                     kind % (KIND_QUOTIENT - KIND_EXACT) <= KIND_DECIMALS_MAX)
                ? (enum kind)kind
                : KIND_PLAIN;
+}
+
+struct span
+kind_bytes(sqlite3_value *value)
+{
+    const unsigned char *text = sqlite3_value_text(value);
+    struct span span = {"", 0};
+
+    if (text) {
+        span.data = (const char *)text;
+        span.size = (size_t)sqlite3_value_bytes(value);
+    }
+    return span;
 }
 
 bool
@@ -73,7 +84,7 @@ kind_real(sqlite3_value *value, double *out)
 
     switch (kind_of(value)) {
     case KIND_HEX: /* the first byte is the highest */
-        bytes = function_argument(value);
+        bytes = kind_bytes(value);
         *out = 0;
         for (size_t i = 0; i < bytes.size; i++)
             *out = *out * 256 + (unsigned char)bytes.data[i];
@@ -82,7 +93,7 @@ kind_real(sqlite3_value *value, double *out)
     case KIND_TIME:
     case KIND_DATETIME:
     case KIND_MOMENT_TEXT:
-        *out = moment_real(function_argument(value));
+        *out = moment_real(kind_bytes(value));
         return true;
     default:
         return false;
@@ -98,7 +109,7 @@ kind_reads_moment(sqlite3_value *value, double *out)
 
     if (sqlite3_value_type(value) != SQLITE_TEXT)
         return false;
-    text = function_argument(value);
+    text = kind_bytes(value);
     if (text.size < sizeof("10:00:00") - 1 || text.size >= MOMENT_TEXT ||
         !moment_parse_time(text, &t) || moment_text(&t, again) != text.size ||
         memcmp(text.data, again, text.size) != 0)
@@ -121,6 +132,29 @@ kind_text(sqlite3_value *value, char out[KIND_TEXT])
     if (decimals < 0)
         return real_text(real, out);
     return (size_t)snprintf(out, KIND_TEXT, "%.*f", decimals, real);
+}
+
+double
+kind_round(double x, int places)
+{
+    double scale = pow(10, places < 0 ? -places : places), scaled, rounded;
+    char text[40];
+
+    scaled = places >= 0 ? x * scale : x / scale;
+    if (!isfinite(scaled) || fabs(scaled) > 1e15)
+        return x;
+    snprintf(text, sizeof(text), "%.15g", scaled);
+    rounded = round(strtod(text, NULL));
+    return places >= 0 ? rounded / scale : rounded * scale;
+}
+
+bool
+kind_whole(double x, int64_t *out)
+{
+    if (!(x >= -0x1p63 && x < 0x1p63)) /* NaN, too */
+        return false;
+    *out = (int64_t)x;
+    return true;
 }
 
 /* A double has the digits for it. */
@@ -161,6 +195,6 @@ kind_exact(sqlite3_context *c, double x, int decimals)
         sqlite3_result_double(c, x);
         return;
     }
-    snprintf(text, sizeof(text), "%.*f", decimals, function_round(x, decimals));
+    snprintf(text, sizeof(text), "%.*f", decimals, kind_round(x, decimals));
     result(c, text, (unsigned)(KIND_EXACT + decimals));
 }

@@ -1,10 +1,12 @@
-/* select_slots.c - see select_slots.h. */
-#include "select_slots.h"
-
+/*
+ * function_slots.c - functions that keep a value for the next call (slots.h).
+ */
 #include <string.h>
 
-#include "select_functions.h"
-#include "select_handle.h"
+#include "handle.h"
+#include "function_value.h"
+#include "function.h"
+#include "function_lists.h"
 
 static struct slot *
 slot_of(sqlite3_context *c, sqlite3_value *number)
@@ -25,21 +27,6 @@ keep(sqlite3_context *c, sqlite3_value **place, sqlite3_value *value)
     if (!*place)
         sqlite3_result_error_nomem(c);
     return *place;
-}
-
-static void
-clear(struct slot *slot)
-{
-    sqlite3_value_free(slot->low);
-    sqlite3_value_free(slot->high);
-    memset(slot, 0, sizeof(*slot));
-}
-
-void
-slots_free(struct slots *slots)
-{
-    while (slots->used > 0)
-        clear(&slots->slots[--slots->used]);
 }
 
 /* ---- CASE ---- */
@@ -84,7 +71,7 @@ step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (!bounds->slot)
-        clear(slot);
+        slot_clear(slot);
     bounds->slot = slot;
     bounds->number = sqlite3_value_int(argv[0]);
     if (sqlite3_value_type(argv[1]) == SQLITE_NULL)

@@ -1,17 +1,18 @@
 /*
- * select_kind.h - what a value is in MySQL where SQLite's type does not say it.
+ * kind.h - what a value is in MySQL where SQLite's type does not say it.
  *
  * SQLite's subtype of a value has it.  It is lost where a value becomes a row's
  * of a derived table, and in SQLite's own functions.
  */
-#ifndef HW_SELECT_KIND_H
-#define HW_SELECT_KIND_H
+#ifndef HW_KIND_H
+#define HW_KIND_H
 
 #include <stdbool.h>
 
 #include <sqlite3.h>
 
 #include "moment.h"
+#include "reader.h"
 #include "real_text.h"
 
 enum kind {
@@ -33,6 +34,8 @@ enum {
 };
 
 enum kind kind_of(sqlite3_value *value);
+/* As SQLite writes it; empty for NULL. */
+struct span kind_bytes(sqlite3_value *value);
 bool kind_is_moment(enum kind kind); /* KIND_MOMENT_TEXT is none */
 bool kind_is_integer(sqlite3_value *value);
 /* Of a number that is exact; -1: it is a double, or no number. */
@@ -46,6 +49,11 @@ bool kind_reads_moment(sqlite3_value *value, double *out);
 /* Of a number. */
 size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 
+/* To places behind the point: half away from zero of the digits that people
+ * see, not of its binary neighbour. */
+double kind_round(double x, int places);
+/* x without what is behind the point; false: no integer holds it. */
+bool kind_whole(double x, int64_t *out);
 /* x, rounded to the decimals: so equal ones are the same double. */
 void kind_exact(sqlite3_context *c, double x, int decimals);
 /* x, rounded to KIND_DIGITS_MAX in all. */

@@ -1,13 +1,13 @@
 /*
- * select_handle.h - SQLite connections over the catalog, borrowed per SELECT.
+ * handle.h - SQLite connections over the catalog, borrowed per SELECT.
  *
  * Each is an empty in-memory database with those of our virtual tables that
  * were asked for, read-only, with every limit lowered.  A handle belongs to one
  * statement at a time; a few idle ones are kept.  Acquire and release from any
  * thread.
  */
-#ifndef HW_SELECT_HANDLE_H
-#define HW_SELECT_HANDLE_H
+#ifndef HW_HANDLE_H
+#define HW_HANDLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "errors.h"
 #include "rowset.h"
 #include "select_memory.h"
-#include "select_slots.h"
+#include "slots.h"
 
 struct select_wait;
 
@@ -74,26 +74,6 @@ struct handle {
     struct rowset tables[CATALOG_TABLES_MAX]; /* each made once */
 };
 
-/* 1105 when too many are taken, by all or by the scope's user. */
-struct handle *handle_acquire(const struct catalog_scope *scope,
-                              struct error *err);
-/* After its statements were put back.  NULL is fine. */
-void handle_release(struct handle *handle);
-
-/*
- * The statement of sql, prepared now or kept since an earlier one read so.
- * Whose it was does not matter: it has nothing of a session in it, and what it
- * may read is looked up each time it runs, in handle->readable.  Returns
- * SQLite's code.
- */
-int handle_prepare(struct handle *handle, const char *sql, size_t size,
-                   sqlite3_stmt **out);
-void handle_put(struct handle *handle,
-                sqlite3_stmt *statement); /* NULL: fine */
-
-/* Forgets what idle handles have kept. */
-void handle_forget(void);
-
 /*
  * On the loop: lets the statement do about so many operations of SQLite's
  * machine, then stops it; 0: any number, on a worker.
@@ -105,20 +85,8 @@ void handle_allow(struct handle *handle, uint64_t operations);
 bool handle_charge(struct handle *handle, size_t bytes);
 /* True: the statement is on the loop, and has stopped. */
 bool handle_leave_loop(struct handle *handle);
+/* Has SQLite ask, while it runs, whether to go on. */
+void handle_watch(struct handle *handle);
 bool handle_is_cancelled(const struct handle *handle);
-
-/* Off: tables may be made.  -1 when SQLite refuses. */
-int handle_lock(struct handle *handle, bool on);
-
-/* select_vtab.c, select_functions.c: -1 when SQLite refuses. */
-int handle_add_databases(struct handle *handle);
-/* Those of handle->readable that it has not yet. */
-int handle_add_tables(struct handle *handle);
-int handle_add_functions(struct handle *handle);
-bool handle_allows_function(const char *name);
-/* One of ours, as SQLite calls it. */
-bool handle_function(const struct handle *handle, const char *name,
-                     void (**call)(sqlite3_context *, int, sqlite3_value **),
-                     void **arg);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * select_slots.h - what one call of a statement keeps for the next ones.
+ * slots.h - what one call of a statement keeps for the next ones.
  *
  * CASE x WHEN y is CASE hw_case(0, x) WHEN hw_when(0, y): it compares as MySQL
  * does, and reads no more than SQLite does.  x > ALL (SELECT y) is
  * hw_quantified(x, (SELECT hw_bounds(1, y)), ...): the smallest and the largest
  * y answer for all.
  */
-#ifndef HW_SELECT_SLOTS_H
-#define HW_SELECT_SLOTS_H
+#ifndef HW_SLOTS_H
+#define HW_SLOTS_H
 
 #include <stdbool.h>
 
@@ -25,6 +25,7 @@ struct slots {
     unsigned used; /* what lies behind is zero */
 };
 
+void slot_clear(struct slot *slot);
 void slots_free(struct slots *slots);
 
 #endif
