@@ -12,7 +12,7 @@
 #include "peers.h"
 #include "privileges.h"
 #include "handle.h"
-#include "select_wait.h"
+#include "select_need.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 #include "warnings.h"
@@ -282,7 +282,7 @@ cluster_find(struct handle *handle, const struct buffer *key,
 
     *out = NULL;
     if (!handle->wait)
-        return select_cannot_wait(handle);
+        return select_need_refuse(handle);
     if (key->failed) {
         error_memory(&handle->failure, "a question to the cluster");
         return fail(handle);

@@ -16,7 +16,7 @@
 #include "peers.h"
 #include "profile.h"
 #include "handle.h"
-#include "select_wait.h"
+#include "select_need.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "sql_session.h"

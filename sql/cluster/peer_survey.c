@@ -34,16 +34,6 @@ struct peer_survey {
     struct peer_say *says; /* likewise */
 };
 
-bool
-peer_survey_possible(const struct sql_session *session)
-{
-    const struct sql_peers *peers = session->node->peers;
-
-    return !session->forwarded &&
-           (session->who.privileges & PRIVILEGE_CLUSTER) &&
-           peers->list(peers->arg, NULL, 0) > 1;
-}
-
 /* ---- asking ---- */
 
 static int

@@ -27,9 +27,6 @@ struct peer_say {
 
 struct peer_survey;
 
-/* Whether there is anybody whom the session may ask. */
-bool peer_survey_possible(const struct sql_session *session);
-
 /* Asks.  NULL with *err. */
 struct peer_survey *peer_survey_new(const struct sql_session *session,
                                     struct waker waker, struct error *err);

@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "opening.h"
 #include "like.h"
-#include "peer_survey.h"
+#include "peers.h"
 #include "privileges.h"
 #include "rowset.h"
 #include "select_cursor.h"
@@ -231,7 +231,7 @@ show_open(struct opening *o, struct error *err)
     scope.label = label_of(show, &scope, label);
     if (show->has_where)
         return select_open_where(o, table, &scope, err);
-    if (table->needs == NEED_PEERS && peer_survey_possible(o->session))
+    if (table->needs == NEED_PEERS && peers_can_ask(o->session))
         return open_waiting(o, table, &scope, err);
     if ((table->needs & ~(unsigned)NEED_PEERS) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,

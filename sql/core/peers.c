@@ -17,3 +17,13 @@ peers_list(const struct sql_session *session, struct peer_row **out)
     count = peers->list(peers->arg, rows, room);
     return count < room ? count : room; /* some may have come or gone */
 }
+
+bool
+peers_can_ask(const struct sql_session *session)
+{
+    const struct sql_peers *peers = session->node->peers;
+
+    return !session->forwarded &&
+           (session->who.privileges & PRIVILEGE_CLUSTER) &&
+           peers->list(peers->arg, NULL, 0) > 1;
+}

@@ -122,6 +122,8 @@ struct sql_peers {
 /* All members, as they are known.  The caller frees *out; NULL without memory.
  */
 size_t peers_list(const struct sql_session *session, struct peer_row **out);
+/* Whether the cluster has another node, and the session may ask it. */
+bool peers_can_ask(const struct sql_session *session);
 
 /* ---- the other end: a session in which another node asks ---- */
 

@@ -12,7 +12,7 @@
 #include "handle.h"
 #include "function_value.h"
 #include "function.h"
-#include "select_wait.h"
+#include "select_need.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "view.h"
@@ -167,7 +167,7 @@ is_sum(const struct wish *wish)
 static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
 {
-    struct select_views *views = &handle->wait->views;
+    struct select_views *views = handle->wait->views;
     struct view_request request = {.owner = handle->scope.session->who.user,
                                    .name = wish->name,
                                    .base = *wish->base ? wish->base : NULL,
@@ -186,7 +186,7 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
         request.snapshot = sum.snapshot;
         request.name = request.base = NULL; /* it has its difference */
     } else if (is_now(wish->name)) {
-        rc = select_fresh(handle, &request.snapshot);
+        rc = select_need_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
@@ -331,7 +331,7 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
                         PRIVILEGE_PROFILE, &handle->failure) != 0 ||
         take(wish, argc, argv, &handle->failure) != 0)
         return SQLITE_ERROR;
-    *out = find(&handle->wait->views, &wish->key);
+    *out = find(handle->wait->views, &wish->key);
     return *out ? SQLITE_OK : begin(handle, wish, out);
 }
 
@@ -381,7 +381,7 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (handle->wait && function_leave_loop(c))
         return;
     rc = handle->wait ? find_or_begin(handle, &wish, argc, argv, &view)
-                      : select_cannot_wait(handle);
+                      : select_need_refuse(handle);
     if (rc == SQLITE_OK && view)
         give(c, wish.form, view);
     else

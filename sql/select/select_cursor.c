@@ -14,15 +14,17 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "opening.h"
-#include "memory.h"
 #include "infer.h"
+#include "memory.h"
+#include "opening.h"
 #include "select_into.h"
+#include "select_pins.h"
 #include "select_plan.h"
 #include "select_query.h"
 #include "select_value.h"
-#include "sql_cursor.h"
+#include "select_views.h"
 #include "select_wait.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 #include "variables.h"
 
@@ -47,6 +49,8 @@ struct select_cursor {
     struct arena *batch; /* values of the last step */
     uint64_t rows_left;  /* sql_select_limit */
     struct select_wait wait;
+    struct select_pins pins;
+    struct select_views views;
     struct sql_session *session; /* whose FOUND_ROWS() it is; or NULL */
     uint64_t given;              /* rows */
     uint64_t again; /* of those, to be passed over: it began anew */
@@ -74,7 +78,7 @@ static enum step
 stop(struct select_cursor *c, struct error *err)
 {
     if (c->query.handle->acted ||
-        (c->query.rewritten.assigns && c->wait.views.ticket)) {
+        (c->query.rewritten.assigns && c->views.ticket)) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a SELECT that assigns variables, or takes or releases "
                   "locks, cannot wait for a view or the node: it would do so "
@@ -348,7 +352,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.timed = query->rewrite.form == REWRITE_SELECT;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
-    select_wait_init(&c->wait, o->session->node, o->waker);
+    select_wait_init(&c->wait, &c->pins, &c->views, o->session->node, o->waker);
     c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
     if (query->rewrite.form != REWRITE_EXPRESSIONS)

@@ -12,9 +12,11 @@
 #include "emptiness.h"
 #include "errors.h"
 #include "functions.h"
+#include "handle.h"
 #include "memory.h"
 #include "profile.h"
-#include "select_wait.h"
+#include "select_need.h"
+#include "select_views.h"
 #include "store.h"
 #include "view_cache.h"
 #include "view_options.h"
@@ -81,7 +83,7 @@ select_pins_take(struct select_pins *pins, struct snapshot *fresh)
 static int
 make_room(struct handle *handle)
 {
-    struct select_pins *pins = &handle->wait->pins;
+    struct select_pins *pins = handle->wait->pins;
     struct select_pin *oldest = NULL;
 
     if (pins->held < SELECT_SNAPSHOTS_HELD - 1)
@@ -126,7 +128,7 @@ find(struct select_pins *pins, const char *label, const char *base)
 static struct select_pin *
 add(struct handle *handle, const char *label, const char *base)
 {
-    struct select_pins *pins = &handle->wait->pins;
+    struct select_pins *pins = handle->wait->pins;
     struct select_pin *pin;
 
     if (pins->count == SELECT_SNAPSHOTS_MAX) {
@@ -199,7 +201,7 @@ read_kept(struct handle *handle, struct select_pin *pin)
                   pin->name);
         return SQLITE_ERROR;
     }
-    hold(&handle->wait->pins, pin, snapshot, snapshot->profile);
+    hold(handle->wait->pins, pin, snapshot, snapshot->profile);
     return SQLITE_OK;
 }
 
@@ -208,7 +210,7 @@ static int
 pin_cluster(struct handle *handle, const char *name, const char *base,
             struct select_pin **out)
 {
-    struct select_pin *pin = find(&handle->wait->pins, name, base);
+    struct select_pin *pin = find(handle->wait->pins, name, base);
     struct cluster_sum sum;
     int rc;
 
@@ -223,7 +225,7 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
     *out = pin = add(handle, sum.name, sum.base);
     if (!pin)
         return SQLITE_ERROR;
-    hold(&handle->wait->pins, pin, snapshot_ref(sum.snapshot),
+    hold(handle->wait->pins, pin, snapshot_ref(sum.snapshot),
          sum.snapshot->profile);
     return SQLITE_OK;
 }
@@ -239,7 +241,7 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
         if (rc != SQLITE_OK)
             return rc;
     }
-    pin = find(&handle->wait->pins, name, NULL);
+    pin = find(handle->wait->pins, name, NULL);
     if (!pin)
         pin = find_kept(handle, name);
     *out = pin;
@@ -262,7 +264,7 @@ compare(struct handle *handle, struct select_pin *pin)
                                       handle->cancelled, &handle->failure);
     if (!pin->difference)
         return SQLITE_ERROR;
-    hold(&handle->wait->pins, pin, snapshot_ref(pin->of->snapshot),
+    hold(handle->wait->pins, pin, snapshot_ref(pin->of->snapshot),
          pin->difference);
     return SQLITE_OK;
 }
@@ -272,7 +274,7 @@ static int
 pin_difference(struct handle *handle, const char *name, const char *base_name,
                struct select_pin **out)
 {
-    struct select_pin *pin = find(&handle->wait->pins, name, base_name);
+    struct select_pin *pin = find(handle->wait->pins, name, base_name);
     struct select_pin *now = NULL, *base = NULL;
     int rc;
 
@@ -327,8 +329,8 @@ make_functions(struct handle *handle, const struct select_pin *pin)
     char wrappers[WRAPPERS_TEXT_BYTES] = "";
     struct view_options options = view_defaults;
 
-    if (handle->wait->views.cache)
-        view_cache_get_wrappers(handle->wait->views.cache, wrappers);
+    if (handle->wait->views->cache)
+        view_cache_get_wrappers(handle->wait->views->cache, wrappers);
     options.wrappers = wrappers;
     return functions_new(pin->profile, &options, &handle->failure);
 }
@@ -341,7 +343,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
     int rc;
 
     if (!handle->wait)
-        return select_cannot_wait(handle);
+        return select_need_refuse(handle);
     if (!name)
         name = SNAPSHOT_NOW;
     if (cluster_name_is(name) || (base && cluster_name_is(base)))
@@ -358,7 +360,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
         return rc;
     tell_empty(handle, pin);
     pin->readers++;
-    pin->used = ++handle->wait->pins.uses;
+    pin->used = ++handle->wait->pins->uses;
     *out = pin;
     return SQLITE_OK;
 }
@@ -374,7 +376,7 @@ select_unpin(struct select_pin *pin)
 static int
 list(struct handle *handle)
 {
-    struct select_pins *pins = &handle->wait->pins;
+    struct select_pins *pins = handle->wait->pins;
     struct store_entry *entries;
     size_t count;
     int rc = SQLITE_OK;
@@ -443,7 +445,7 @@ select_pin_next(struct handle *handle, size_t *at, const char *base,
     *out = NULL;
     if (!handle->wait || (base && cluster_name_is(base)))
         return select_pin(handle, NULL, base, out); /* which says why not */
-    pins = &handle->wait->pins;
+    pins = handle->wait->pins;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
     while (rc == SQLITE_OK && *at <= pins->count) {
         size_t number = (*at)++;

@@ -17,7 +17,8 @@
 #include "memory.h"
 #include "handle.h"
 #include "handle_lock.h"
-#include "select_wait.h"
+#include "select_need.h"
+#include "select_pins.h"
 #include "warnings.h"
 
 enum {
@@ -330,12 +331,12 @@ key_of(sqlite3_value *from)
 static int
 no_base(struct handle *handle)
 {
-    if (handle->wait && !handle->wait->pins.no_base)
+    if (handle->wait && !handle->wait->pins->no_base)
         warnings_add(handle->session, ER_WRONG_ARGUMENTS,
                      "heap_diff compares with a snapshot that must be named: "
                      "add WHERE base = '...'");
     if (handle->wait)
-        handle->wait->pins.no_base = true;
+        handle->wait->pins->no_base = true;
     return SQLITE_OK;
 }
 

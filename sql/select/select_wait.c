@@ -2,14 +2,15 @@
 #include "select_wait.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "catalog.h"
 #include "cluster_ask.h"
 #include "controller.h"
 #include "errors.h"
-#include "node_status.h"
 #include "peer_survey.h"
+#include "select_pins.h"
+#include "select_views.h"
 #include "sql_session.h"
 #include "stats.h"
 
@@ -18,14 +19,18 @@ enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 static atomic_int waiters; /* a count, and no more */
 
 void
-select_wait_init(struct select_wait *wait, const struct sql_node *node,
+select_wait_init(struct select_wait *wait, struct select_pins *pins,
+                 struct select_views *views, const struct sql_node *node,
                  struct waker waker)
 {
     memset(wait, 0, sizeof(*wait));
+    memset(pins, 0, sizeof(*pins));
     pthread_mutex_init(&wait->lock, NULL);
     wait->controller = node->controller;
     wait->waker = waker;
-    wait->views = (struct select_views){
+    wait->pins = pins;
+    wait->views = views;
+    *views = (struct select_views){
         .cache = node->views, .waker = waker, .lock = &wait->lock};
 }
 
@@ -73,7 +78,7 @@ select_wait_end(struct select_wait *wait)
     end_waiting(wait);
     set_ticket(wait, &wait->snapshot_ticket, NULL);
     set_ticket(wait, &wait->stats_ticket, NULL);
-    select_pins_end(&wait->pins);
+    select_pins_end(wait->pins);
     if (wait->stats)
         stats_unref(wait->stats);
     wait->stats = NULL;
@@ -88,7 +93,7 @@ select_wait_end(struct select_wait *wait)
     atomic_store(&wait->asked, 0);
     atomic_store(&wait->answered, 0);
     wait->fetched = wait->wanted = 0;
-    select_views_end(&wait->views);
+    select_views_end(wait->views);
 }
 
 void
@@ -110,7 +115,7 @@ is_asking(const struct select_wait *wait)
 bool
 select_wait_stopped(const struct select_wait *wait)
 {
-    return wait->wanted != 0 || is_asking(wait) || wait->views.ticket;
+    return wait->wanted != 0 || is_asking(wait) || wait->views->ticket;
 }
 
 /* Submits at the first look: an answer may be there at once. */
@@ -148,7 +153,7 @@ look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
 
     if (state == TICKET_DONE) {
         scope->snapshot = result.snapshot;
-        select_pins_take(&wait->pins, result.snapshot);
+        select_pins_take(wait->pins, result.snapshot);
         wait->fetched |= NEED_FRESH;
         wait->wanted &= ~(unsigned)NEED_FRESH;
     } else if (state == TICKET_FAILED && !(wait->wanted & NEED_SNAPSHOT)) {
@@ -217,7 +222,7 @@ select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
     if ((wait->wanted & NEED_FRESH) &&
         look_for_snapshot(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
-    view = select_views_step(&wait->views, err);
+    view = select_views_step(wait->views, err);
     if (view == STEP_FAIL)
         return STEP_FAIL;
     if (wait->wanted || asked == STEP_WAIT || view == STEP_WAIT)
@@ -251,75 +256,9 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
     pthread_mutex_lock(&wait->lock);
     ticket = wait->snapshot_ticket ? wait->snapshot_ticket : wait->stats_ticket;
     known = ticket ? ticket_progress(ticket, &job)
-                   : select_views_progress(&wait->views, &job);
+                   : select_views_progress(wait->views, &job);
     pthread_mutex_unlock(&wait->lock);
     if (known)
         *out = (struct progress){job.stage, job.stages, job.percent, job.text};
     return known;
-}
-
-/* ---- for tables ---- */
-
-/* SET and KILL work their expressions out at once. */
-int
-select_cannot_wait(struct handle *handle)
-{
-    handle->failed = true;
-    error_set(&handle->failure, ER_NOT_SUPPORTED,
-              "what waits for the node, or for a view, can be read by SELECT "
-              "alone");
-    return SQLITE_ERROR;
-}
-
-/* NEED_TOTAL is for those who may take a snapshot, of a profiler that is on:
- * nobody is to wait for an empty one. */
-static bool
-has_total(struct handle *handle)
-{
-    const char *why = "";
-    struct node_status status;
-    struct error absent;
-
-    controller_status(handle->wait->controller, &status);
-    if (node_status_check(&status, &absent) != 0)
-        why = absent.text;
-    else if (!status.hello.active)
-        why = "profiling is not active";
-    else if (!(handle->scope.session->who.privileges & PRIVILEGE_PROFILE))
-        why = "this account may not take profiles";
-    snprintf(handle->scope.no_total, sizeof(handle->scope.no_total), "%s", why);
-    return !*why;
-}
-
-int
-select_need(struct handle *handle, unsigned needs)
-{
-    struct select_wait *wait = handle->wait;
-
-    if ((needs & NEED_PEERS) &&
-        (!wait || !peer_survey_possible(handle->scope.session)))
-        needs &= ~(unsigned)NEED_PEERS; /* then as they are known */
-    if (needs == 0)
-        return SQLITE_OK;
-    if (!wait)
-        return select_cannot_wait(handle);
-    needs &= ~wait->fetched;
-    if ((needs & NEED_TOTAL) && !has_total(handle)) {
-        wait->fetched |= NEED_TOTAL;
-        needs &= ~(unsigned)NEED_TOTAL;
-    }
-    if (needs == 0)
-        return SQLITE_OK;
-    wait->wanted |= needs;
-    return SQLITE_ABORT;
-}
-
-int
-select_fresh(struct handle *handle, struct snapshot **out)
-{
-    int rc = select_need(handle, NEED_SNAPSHOT);
-
-    if (rc == SQLITE_OK)
-        *out = handle->wait->pins.fresh.snapshot;
-    return rc;
 }

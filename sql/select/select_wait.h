@@ -10,21 +10,18 @@
 #ifndef HW_SELECT_WAIT_H
 #define HW_SELECT_WAIT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 
-#include "catalog.h"
-#include "handle.h"
-#include "select_pins.h"
-#include "select_views.h"
+#include "cursor.h"
+#include "select_need.h"
 #include "waker.h"
 
-struct cluster_ask;
-struct controller;
-struct peer_survey;
+struct catalog_scope;
+struct error;
 struct progress;
+struct select_pins;
+struct select_views;
 struct sql_node;
-struct ticket;
 
 enum {
     /* SELECTs that wait at once: each holds a handle, and others must find one
@@ -32,23 +29,9 @@ enum {
     SELECT_WAITERS_MAX = 32
 };
 
-struct select_wait {
-    struct controller *controller;
-    struct waker waker;
-    unsigned fetched; /* enum catalog_need, already answered */
-    unsigned wanted;  /* asked for by the table that stopped the statement */
-    bool counted;     /* among those who wait */
-    pthread_mutex_t lock; /* of the tickets: progress may look at any time */
-    struct ticket *snapshot_ticket, *stats_ticket;
-    struct stats *stats; /* a reference, or NULL */
-    struct peer_survey *survey;
-    struct cluster_ask *asks;      /* the last first */
-    atomic_size_t asked, answered; /* nodes, of all asks; progress looks */
-    struct select_pins pins;
-    struct select_views views;
-};
-
-void select_wait_init(struct select_wait *wait, const struct sql_node *node,
+/* pins and views are the statement's own, and last as long as wait does. */
+void select_wait_init(struct select_wait *wait, struct select_pins *pins,
+                      struct select_views *views, const struct sql_node *node,
                       struct waker waker);
 /* Gives up what is awaited and what was fetched; the statement is over. */
 void select_wait_end(struct select_wait *wait);
@@ -61,16 +44,5 @@ enum step select_wait_step(struct select_wait *wait,
                            struct catalog_scope *scope, struct error *err);
 /* cursor_ops.progress */
 bool select_wait_progress(struct select_wait *wait, struct progress *out);
-
-/*
- * For tables and functions, SQLite's codes.  OK: it is there.  Another: xFilter
- * returns it; the statement stopped, or handle->failure says why it cannot be
- * had.
- */
-int select_need(struct handle *handle, unsigned needs);
-/* The fresh one, borrowed. */
-int select_fresh(struct handle *handle, struct snapshot **out);
-/* ERROR, where handle->wait is NULL. */
-int select_cannot_wait(struct handle *handle);
 
 #endif

@@ -18,7 +18,7 @@
 #include "functions.h"
 #include "heap_cell.h"
 #include "heap_walk.h"
-#include "select_wait.h"
+#include "select_pins.h"
 #include "significance.h"
 #include "sql.h"
 
