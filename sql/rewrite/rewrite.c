@@ -11,36 +11,6 @@
 #include "sql_session.h"
 #include "variables.h"
 
-struct level *
-rewriter_top(struct rewriter *r)
-{
-    return &r->levels[r->depth];
-}
-
-void
-rewriter_advance(struct rewriter *r)
-{
-    r->previous = r->token;
-    r->token = r->ahead;
-    r->ahead = lexer_next(&r->lexer);
-    if (r->ahead.kind == TOKEN_STRING && r->ahead.text.data[0] == '"' &&
-        r->ansi_quotes)
-        r->ahead.kind = TOKEN_QUOTED;
-    if (r->ahead.text.data >= r->job->fragment->end) {
-        r->ahead.kind = TOKEN_END;
-        r->ahead.text.size = 0;
-    }
-}
-
-const char *
-rewriter_where(const struct rewriter *r)
-{
-    for (size_t i = r->depth + 1; i > 0; i--)
-        if (r->levels[i - 1].where)
-            return r->levels[i - 1].where;
-    return "field list";
-}
-
 /* A SELECT in parentheses where a query stands: SQLite has no such thing. */
 static bool
 opens_query(struct rewriter *r, const struct level *outer)

@@ -158,18 +158,18 @@ struct rewriter {
     struct span ctes[REWRITE_CTES_MAX];
 };
 
-/* rewrite.c */
+/* rewriter.c */
 struct level *rewriter_top(struct rewriter *r);       /* the innermost */
 void rewriter_advance(struct rewriter *r);            /* the next token */
 const char *rewriter_where(const struct rewriter *r); /* as in struct level */
+bool rewriter_is_name(const struct token *token);     /* no keyword */
+bool rewriter_may_name(const struct token *token);    /* keywords, too */
 
 /* rewriter_word.c: the token, a word. */
 int rewriter_word(struct rewriter *r);
 
 /* rewriter_name.c: the token, a word that is no keyword or in backquotes. */
 int rewriter_name(struct rewriter *r);
-bool rewriter_is_name(const struct token *token);  /* no keyword */
-bool rewriter_may_name(const struct token *token); /* keywords, too */
 
 /* rewriter_operator.c */
 bool rewriter_wants_operand(struct rewriter *r);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "errors.h"
-#include "moment.h"
 #include "kind.h"
+#include "moment.h"
 #include "sql_session.h"
 #include "variables.h"
 

@@ -4,8 +4,8 @@
  * Clients find columns by label: an expression without an alias has its source
  * text for a name, as typed; a column its own name; a string its value.
  */
-#include "rewriter.h"
 #include "rewrite_words.h"
+#include "rewriter.h"
 
 void
 rewriter_label_note(struct level *level, const struct token *token)

@@ -11,12 +11,6 @@
 #include "sql.h"
 #include "sql_session.h"
 
-bool
-rewriter_may_name(const struct token *token)
-{
-    return token->kind == TOKEN_WORD || token->kind == TOKEN_QUOTED;
-}
-
 /* ---- tables ---- */
 
 static bool
@@ -78,15 +72,6 @@ define_cte(struct rewriter *r)
     r->ctes[r->cte_count++] = name;
     rewriter_emit_identifier(r, name);
     return 0;
-}
-
-bool
-rewriter_is_name(const struct token *token)
-{
-    const char *out;
-
-    return token->kind == TOKEN_WORD &&
-           rewrite_word(token->text, &out) == WORD_NAME;
 }
 
 /* A function's name: its parenthesis is next. */
