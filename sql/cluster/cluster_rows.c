@@ -11,10 +11,10 @@
 #include "clean_text.h"
 #include "cluster_ask.h"
 #include "errors.h"
+#include "handle.h"
 #include "memory.h"
 #include "peers.h"
 #include "rowset.h"
-#include "handle.h"
 #include "snapshot.h"
 
 enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };

@@ -3,10 +3,11 @@
  */
 #include <string.h>
 
-#include "handle.h"
-#include "function_value.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
+#include "slots.h"
 
 static struct slot *
 slot_of(sqlite3_context *c, sqlite3_value *number)

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
 #include "function_lists.h"
 #include "function_value.h"
 #include "handle.h"
+#include "memory.h"
 #include "select_views.h"
 
 enum { TABLE_COUNT = 17 };

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind.h"
-#include "function_value.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "kind.h"
 
 enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };
 

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "handle.h"
-#include "kind.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_moment.h"
 #include "function_value.h"
-#include "select_moment.h"
+#include "handle.h"
+#include "kind.h"
 #include "utf8.h"
 
 enum { PRECISION = 10 /* of a DECIMAL that says none */ };
@@ -123,10 +123,10 @@ cast_date(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 
     (void)length;
     (void)n;
-    if (!moment_argument(value, &t))
+    if (!function_moment(value, &t))
         return;
     t.kind = MOMENT_DATE;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -136,11 +136,11 @@ cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
     struct moment t;
 
     (void)n;
-    if (!moment_argument(value, &t))
+    if (!function_moment(value, &t))
         return;
     t.kind = MOMENT_DATETIME;
     t.digits = digits(length);
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -149,11 +149,11 @@ cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     struct moment t;
 
     (void)n;
-    if (!moment_time_argument(value, &t))
+    if (!function_moment_or_time(value, &t))
         return;
     t.kind = MOMENT_TIME;
     t.digits = digits(length);
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "handle.h"
-#include "function_value.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
 
 /* ---- comparisons ---- */
 

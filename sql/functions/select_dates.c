@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "function.h"
+#include "function_formats.h"
 #include "function_lists.h"
+#include "function_moment.h"
 #include "function_value.h"
-#include "select_moment.h"
 
 /* ---- parts ---- */
 
@@ -17,82 +18,17 @@
         struct moment t;                                                       \
                                                                                \
         (void)argc;                                                            \
-        if (moment_argument(argv[0], &t))                                      \
+        if (function_moment(argv[0], &t))                                      \
             sqlite3_result_int64(c, (expression));                             \
     }
-
-static struct moment
-first_of_year(int year)
-{
-    struct moment t = {MOMENT_DATE, year, 1, 1, 0, 0};
-
-    return t;
-}
-
-int
-moment_weekday(const struct moment *t)
-{
-    int day = (int)((moment_days(t) + 6) % 7);
-
-    return day < 0 ? day + 7 : day;
-}
-
-static int
-day_of_year(const struct moment *t)
-{
-    struct moment first = first_of_year(t->year);
-
-    return (int)(moment_days(t) - moment_days(&first)) + 1;
-}
-
-/*
- * Mode's bits: 1: weeks begin on Monday; 2: 1 to 53, days of the year before's
- * last week count there; 4: the first week is the first whole one (or, when
- * weeks begin on Monday, turned round).
- */
-int
-moment_week(const struct moment *t, int mode, int *year)
-{
-    bool monday = mode & 1, over = mode & 2;
-    bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
-    struct moment first = first_of_year(t->year);
-    int start = (moment_weekday(&first) + (monday ? 6 : 0)) % 7;
-    int day = day_of_year(t) - 1, begins, week;
-
-    /* the day of the year on which its first week begins; may be negative */
-    if (whole)
-        begins = start == 0 ? 0 : 7 - start;
-    else
-        begins = start <= 3 ? -start : 7 - start;
-    *year = t->year;
-    if (day < begins) {
-        struct moment last = {MOMENT_DATE, t->year - 1, 12, 31, 0, 0};
-
-        if (!over)
-            return 0;
-        return moment_week(&last, mode, year);
-    }
-    week = (day - begins) / 7 + 1;
-    if (over && week > 52) {
-        struct moment next = first_of_year(t->year + 1);
-        int next_start = (moment_weekday(&next) + (monday ? 6 : 0)) % 7;
-        int left = (int)(moment_days(&next) - moment_days(t));
-
-        if (!whole && next_start <= 3 && left <= next_start) {
-            *year = t->year + 1;
-            return 1;
-        }
-    }
-    return week;
-}
 
 PART(year, t.year)
 PART(month, t.month)
 PART(day, t.day)
 PART(quarter, (t.month + 2) / 3)
-PART(dayofyear, day_of_year(&t))
-PART(dayofweek, moment_weekday(&t) + 1)
-PART(weekday, (moment_weekday(&t) + 6) % 7)
+PART(dayofyear, function_moment_day_of_year(&t))
+PART(dayofweek, function_moment_weekday(&t) + 1)
+PART(weekday, (function_moment_weekday(&t) + 6) % 7)
 PART(to_days, moment_days(&t))
 
 static int
@@ -107,8 +43,9 @@ call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int year;
 
-    if (moment_argument(argv[0], &t))
-        sqlite3_result_int(c, moment_week(&t, mode_of(argc, argv, 0), &year));
+    if (function_moment(argv[0], &t))
+        sqlite3_result_int(
+            c, function_moment_week(&t, mode_of(argc, argv, 0), &year));
 }
 
 static void
@@ -118,8 +55,8 @@ call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
     int year;
 
     (void)argc;
-    if (moment_argument(argv[0], &t))
-        sqlite3_result_int(c, moment_week(&t, 3, &year));
+    if (function_moment(argv[0], &t))
+        sqlite3_result_int(c, function_moment_week(&t, 3, &year));
 }
 
 static void
@@ -128,9 +65,9 @@ call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int year, week;
 
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
-    week = moment_week(&t, mode_of(argc, argv, 0) | 2, &year);
+    week = function_moment_week(&t, mode_of(argc, argv, 0) | 2, &year);
     sqlite3_result_int(c, year * 100 + week);
 }
 
@@ -141,9 +78,9 @@ call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
     const char *name;
 
     (void)argc;
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
-    name = moment_day_name(moment_weekday(&t));
+    name = function_format_day(function_moment_weekday(&t));
     function_text(c, name, strlen(name));
 }
 
@@ -154,9 +91,9 @@ call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
     const char *name;
 
     (void)argc;
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
-    name = moment_month_name(t.month - 1);
+    name = function_format_month(t.month - 1);
     function_text(c, name, strlen(name));
 }
 
@@ -168,10 +105,10 @@ call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
     t.kind = MOMENT_DATE;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 /* TIMESTAMP(date [, time]) */
@@ -180,16 +117,16 @@ call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct moment t, time;
 
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
     t.kind = MOMENT_DATETIME;
     if (argc > 1) {
-        if (!moment_time_argument(argv[1], &time))
+        if (!function_moment_or_time(argv[1], &time))
             return;
         t.digits = t.digits > time.digits ? t.digits : time.digits;
         moment_set_micros(&t, moment_micros(&t) + time.micros);
     }
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -198,11 +135,11 @@ call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!moment_argument(argv[0], &t))
+    if (!function_moment(argv[0], &t))
         return;
     t.kind = MOMENT_DATE;
     t.day = (int)moment_month_days(t.year, t.month);
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -213,7 +150,7 @@ return_days(sqlite3_context *c, int64_t days)
     if (days < 366 || days > 3652424)
         return;
     moment_set_days(&t, days);
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -227,14 +164,14 @@ static void
 call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
-    struct moment first;
+    struct moment first = {MOMENT_DATE, 0, 1, 1, 0, 0};
 
     if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
         year > MOMENT_YEAR_MAX)
         return;
-    first = first_of_year((int)(year < 70    ? year + 2000
-                                : year < 100 ? year + 1900
-                                             : year));
+    first.year = (int)(year < 70    ? year + 2000
+                       : year < 100 ? year + 1900
+                                    : year);
     return_days(c, moment_days(&first) + day - 1);
 }
 
@@ -244,7 +181,7 @@ call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment to, from;
 
     (void)argc;
-    if (moment_argument(argv[0], &to) && moment_argument(argv[1], &from))
+    if (function_moment(argv[0], &to) && function_moment(argv[1], &from))
         sqlite3_result_int64(c, moment_days(&to) - moment_days(&from));
 }
 

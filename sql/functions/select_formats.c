@@ -4,11 +4,12 @@
 #include <strings.h>
 
 #include "buffer.h"
-#include "handle.h"
 #include "function.h"
+#include "function_formats.h"
 #include "function_lists.h"
+#include "function_moment.h"
 #include "function_value.h"
-#include "select_moment.h"
+#include "handle.h"
 
 static const char *const months[] = {
     "January", "February", "March",     "April",   "May",      "June",
@@ -17,13 +18,13 @@ static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                    "Thursday", "Friday", "Saturday"};
 
 const char *
-moment_month_name(int month)
+function_format_month(int month)
 {
     return months[month];
 }
 
 const char *
-moment_day_name(int day)
+function_format_day(int day)
 {
     return days[day];
 }
@@ -40,7 +41,6 @@ static struct parts
 parts_of(const struct moment *t)
 {
     int64_t micros = moment_size(t), seconds = micros / MOMENT_SECOND;
-    struct moment first = {MOMENT_DATE, t->year, 1, 1, 0, 0};
     struct parts p = {.t = t,
                       .hour = seconds / 3600,
                       .minute = seconds / 60 % 60,
@@ -48,8 +48,8 @@ parts_of(const struct moment *t)
                       .micro = micros % MOMENT_SECOND};
 
     if (t->kind != MOMENT_TIME) {
-        p.weekday = moment_weekday(t);
-        p.day_of_year = (int)(moment_days(t) - moment_days(&first)) + 1;
+        p.weekday = function_moment_weekday(t);
+        p.day_of_year = function_moment_day_of_year(t);
     }
     return p;
 }
@@ -76,7 +76,7 @@ add_week(struct buffer *out, const struct moment *t, char c)
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (modes[i].c == c) {
-            week = moment_week(t, modes[i].mode, &year);
+            week = function_moment_week(t, modes[i].mode, &year);
             if (c == 'X' || c == 'x')
                 buffer_format(out, "%04d", year);
             else
@@ -186,7 +186,8 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 }
 
 void
-moment_format(sqlite3_context *c, const struct moment *t, struct span format)
+function_format_moment(sqlite3_context *c, const struct moment *t,
+                       struct span format)
 {
     struct parts p = parts_of(t);
     struct buffer out;
@@ -216,8 +217,8 @@ call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (!function_any_null(2, argv) && function_argument(argv[1]).size > 0 &&
-        moment_argument(argv[0], &t))
-        moment_format(c, &t, function_argument(argv[1]));
+        function_moment(argv[0], &t))
+        function_format_moment(c, &t, function_argument(argv[1]));
 }
 
 static void
@@ -226,10 +227,10 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_any_null(2, argv) || !moment_time_argument(argv[0], &t))
+    if (function_any_null(2, argv) || !function_moment_or_time(argv[0], &t))
         return;
     t.kind = MOMENT_TIME;
-    moment_format(c, &t, function_argument(argv[1]));
+    function_format_moment(c, &t, function_argument(argv[1]));
 }
 
 /* ---- reading ---- */
@@ -245,13 +246,13 @@ struct reading {
 };
 
 bool
-moment_reads_date(char c)
+function_format_reads_date(char c)
 {
     return c && strchr("YymcMbdeDWawjUuVvXx", c);
 }
 
 bool
-moment_reads_time(char c)
+function_format_reads_time(char c)
 {
     return c && strchr("HkhIlisSfprT", c);
 }
@@ -345,8 +346,8 @@ read_part(struct reading *r, char c)
     static const struct span clock = {"%H:%i:%S", 8},
                              clock12 = {"%h:%i:%S %p", 11};
 
-    r->has_date = r->has_date || moment_reads_date(c);
-    r->has_time = r->has_time || moment_reads_time(c);
+    r->has_date = r->has_date || function_format_reads_date(c);
+    r->has_time = r->has_time || function_format_reads_time(c);
     switch (c) {
     case 'Y':
         return digits(r, 4, &r->year);
@@ -464,7 +465,7 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     t.micros =
         ((int64_t)(r.hour * 60 + r.minute) * 60 + r.second) * MOMENT_SECOND +
         r.micro;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 const struct function format_functions[] = {

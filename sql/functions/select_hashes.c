@@ -8,10 +8,10 @@
 #include <zlib.h>
 
 #include "buffer.h"
+#include "function_lists.h"
+#include "function_value.h"
 #include "handle.h"
 #include "kind.h"
-#include "function_value.h"
-#include "function_lists.h"
 
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kind.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_moment.h"
 #include "function_value.h"
-#include "select_moment.h"
+#include "kind.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
 
@@ -175,7 +175,7 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
     struct span text = function_argument(value);
     size_t i = 0;
 
-    if (moment_argument(value, out))
+    if (function_moment(value, out))
         return true;
     while (i < text.size && text.data[i] == ' ')
         i++;
@@ -184,7 +184,7 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
         i++;
     if (i == text.size ? !bare : !strchr(bare ? ": ." : ":", text.data[i]))
         return false;
-    return moment_time_argument(value, out);
+    return function_moment_or_time(value, out);
 }
 
 static void
@@ -211,7 +211,7 @@ add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
     moment_set_micros(&t, moment_micros(&t) + sign * amount.micros);
     if (t.kind != MOMENT_TIME && (t.year < 1 || t.year > MOMENT_YEAR_MAX))
         return;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
     if (!kind_is_moment(kind_of(to)))
         sqlite3_result_subtype(c, KIND_MOMENT_TEXT);
 }
@@ -272,7 +272,7 @@ call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "unknown unit of TIMESTAMPDIFF", -1);
         return;
     }
-    if (!moment_argument(argv[1], &from) || !moment_argument(argv[2], &to))
+    if (!function_moment(argv[1], &from) || !function_moment(argv[2], &to))
         return;
     if (unit->months)
         sqlite3_result_int64(c, months_between(&from, &to) / unit->months);
@@ -333,7 +333,7 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     field = plain[unit - units];
     if (field == 'w')
-        value = moment_week(&t, 0, &year);
+        value = function_moment_week(&t, 0, &year);
     else if (field == 'q')
         value = (t.month + 2) / 3;
     else

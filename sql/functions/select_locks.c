@@ -3,10 +3,10 @@
 
 #include "clock.h"
 #include "errors.h"
-#include "handle.h"
-#include "function_value.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
 #include "sql_session.h"
 #include "user_locks.h"
 

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
-#include "kind.h"
-#include "function_value.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "kind.h"
 
 enum {
     DECIMALS_MAX = 30,

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "like.h"
-#include "handle.h"
-#include "function_value.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
+#include "like.h"
 #include "utf8.h"
 
 enum {

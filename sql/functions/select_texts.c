@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "handle.h"
-#include "function_value.h"
 #include "function.h"
 #include "function_lists.h"
+#include "function_value.h"
+#include "handle.h"
 #include "utf8.h"
 
 /* ---- joining ---- */

@@ -4,42 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function.h"
+#include "function_formats.h"
+#include "function_lists.h"
+#include "function_moment.h"
+#include "function_value.h"
 #include "handle.h"
 #include "kind.h"
-#include "function.h"
-#include "function_lists.h"
-#include "function_value.h"
-#include "select_moment.h"
 #include "variables.h"
 
 #define UNIX_EPOCH INT64_C(719528) /* its TO_DAYS */
-
-bool
-moment_argument(sqlite3_value *value, struct moment *out)
-{
-    return sqlite3_value_type(value) != SQLITE_NULL &&
-           moment_parse(function_argument(value), out);
-}
-
-bool
-moment_time_argument(sqlite3_value *value, struct moment *out)
-{
-    return sqlite3_value_type(value) != SQLITE_NULL &&
-           moment_parse_time(function_argument(value), out);
-}
-
-void
-moment_result(sqlite3_context *c, const struct moment *t)
-{
-    char text[MOMENT_TEXT];
-
-    if (t->kind != MOMENT_TIME && (t->year < 0 || t->year > MOMENT_YEAR_MAX))
-        return;
-    function_text(c, text, moment_text(t, text));
-    sqlite3_result_subtype(c, t->kind == MOMENT_DATE   ? KIND_DATE
-                              : t->kind == MOMENT_TIME ? KIND_TIME
-                                                       : KIND_DATETIME);
-}
 
 static struct moment
 from_unix(int64_t micros, unsigned digits)
@@ -50,8 +24,8 @@ from_unix(int64_t micros, unsigned digits)
     return t;
 }
 
-struct moment
-moment_now(sqlite3_context *c, unsigned digits)
+static struct moment
+now(sqlite3_context *c, unsigned digits)
 {
     const struct handle *handle = function_handle(c);
 
@@ -69,29 +43,29 @@ digits_of(int argc, sqlite3_value **argv)
 static void
 call_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = moment_now(c, digits_of(argc, argv));
+    struct moment t = now(c, digits_of(argc, argv));
 
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
 call_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = moment_now(c, 0);
+    struct moment t = now(c, 0);
 
     (void)argc;
     (void)argv;
     t.kind = MOMENT_DATE;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
 call_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = moment_now(c, digits_of(argc, argv));
+    struct moment t = now(c, digits_of(argc, argv));
 
     t.kind = MOMENT_TIME;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 /* ---- seconds since 1970 ---- */
@@ -117,7 +91,7 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        !moment_argument(argv[0], &t))
+        !function_moment(argv[0], &t))
         return;
     micros = moment_micros(&t) - UNIX_EPOCH * MOMENT_DAY;
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
@@ -145,9 +119,9 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     t = from_unix(llround(seconds * 1e6), digits_shown(argv[0]));
     if (argc > 1)
-        moment_format(c, &t, function_argument(argv[1]));
+        function_format_moment(c, &t, function_argument(argv[1]));
     else
-        moment_result(c, &t);
+        function_moment_result(c, &t);
 }
 
 /* ---- times ---- */
@@ -158,10 +132,10 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!moment_time_argument(argv[0], &t))
+    if (!function_moment_or_time(argv[0], &t))
         return;
     t.kind = MOMENT_TIME;
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -170,13 +144,13 @@ call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment to, from, t = {.kind = MOMENT_TIME};
 
     (void)argc;
-    if (!moment_time_argument(argv[0], &to) ||
-        !moment_time_argument(argv[1], &from) ||
+    if (!function_moment_or_time(argv[0], &to) ||
+        !function_moment_or_time(argv[1], &from) ||
         (to.kind == MOMENT_TIME) != (from.kind == MOMENT_TIME))
         return;
     t.digits = to.digits > from.digits ? to.digits : from.digits;
     moment_set_micros(&t, moment_micros(&to) - moment_micros(&from));
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -191,7 +165,7 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
         seconds = seconds > 0 ? 1e9 : -1e9;
     t.digits = digits_shown(argv[0]);
     moment_set_micros(&t, llround(seconds * 1e6));
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 static void
@@ -200,7 +174,7 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (moment_time_argument(argv[0], &t))
+    if (function_moment_or_time(argv[0], &t))
         sqlite3_result_int64(c, t.micros / MOMENT_SECOND);
 }
 
@@ -210,7 +184,7 @@ call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (moment_time_argument(argv[0], &t))
+    if (function_moment_or_time(argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 3600);
 }
 
@@ -220,7 +194,7 @@ call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (moment_time_argument(argv[0], &t))
+    if (function_moment_or_time(argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 60 % 60);
 }
 
@@ -230,7 +204,7 @@ call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (moment_time_argument(argv[0], &t))
+    if (function_moment_or_time(argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND % 60);
 }
 
@@ -240,7 +214,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (moment_time_argument(argv[0], &t))
+    if (function_moment_or_time(argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) % MOMENT_SECOND);
 }
 
@@ -274,13 +248,13 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int64_t from, to;
 
-    if (function_any_null(argc, argv) || !moment_argument(argv[0], &t) ||
+    if (function_any_null(argc, argv) || !function_moment(argv[0], &t) ||
         !offset(function_argument(argv[1]), &from) ||
         !offset(function_argument(argv[2]), &to))
         return;
     t.kind = MOMENT_DATETIME;
     moment_set_micros(&t, moment_micros(&t) - from + to);
-    moment_result(c, &t);
+    function_moment_result(c, &t);
 }
 
 const struct function time_functions[] = {

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference.h"
 #include "function.h"
+#include "function_formats.h"
 #include "function_table.h"
-#include "select_moment.h"
+#include "inference.h"
 #include "view_cache.h"
 
 static struct result_type
@@ -212,8 +212,8 @@ read_with(struct span format)
     for (size_t i = 0; i + 1 < format.size; i++)
         if (format.data[i] == '%') {
             i++;
-            date = date || moment_reads_date(format.data[i]);
-            time = time || moment_reads_time(format.data[i]);
+            date = date || function_format_reads_date(format.data[i]);
+            time = time || function_format_reads_time(format.data[i]);
         }
     return of(!time ? COLUMN_DATE : date ? COLUMN_DATETIME : COLUMN_TIME);
 }

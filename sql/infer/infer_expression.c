@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference.h"
 #include "function_table.h"
+#include "inference.h"
 #include "variables.h"
 
 static struct result_type

@@ -5,9 +5,9 @@
 
 #include "cursor.h"
 #include "functions.h"
+#include "handle.h"
 #include "memory.h"
 #include "profile.h"
-#include "handle.h"
 #include "select_pins.h"
 #include "snapshot.h"
 

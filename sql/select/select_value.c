@@ -11,7 +11,6 @@
 #include "arena.h"
 #include "errors.h"
 #include "kind.h"
-#include "function_value.h"
 
 /* Made here: what the arena has. */
 static int

@@ -32,8 +32,8 @@
 
 #include "catalog_tables.h"
 #include "functions.h"
-#include "heap_cell.h"
 #include "handle.h"
+#include "heap_cell.h"
 #include "heap_walk.h"
 #include "profile.h"
 #include "select_pins.h"

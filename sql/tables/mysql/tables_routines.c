@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "catalog_tables.h"
+#include "function_table.h"
 #include "rowset.h"
 #include "schema_types.h"
-#include "function_table.h"
 #include "select_views.h"
 
 static const struct catalog_column routines[] = {
