@@ -164,6 +164,10 @@ void rewriter_advance(struct rewriter *r);            /* the next token */
 const char *rewriter_where(const struct rewriter *r); /* as in struct level */
 bool rewriter_is_name(const struct token *token);     /* no keyword */
 bool rewriter_may_name(const struct token *token);    /* keywords, too */
+bool rewriter_wants_operand(struct rewriter *r);
+/* An operand begins here, unless one is there. */
+void rewriter_operand(struct rewriter *r, enum operand_kind kind);
+void rewriter_insert(struct rewriter *r, size_t at, const char *text);
 
 /* rewriter_word.c: the token, a word. */
 int rewriter_word(struct rewriter *r);
@@ -172,10 +176,6 @@ int rewriter_word(struct rewriter *r);
 int rewriter_name(struct rewriter *r);
 
 /* rewriter_operator.c */
-bool rewriter_wants_operand(struct rewriter *r);
-/* An operand begins here, unless one is there. */
-void rewriter_operand(struct rewriter *r, enum operand_kind kind);
-void rewriter_insert(struct rewriter *r, size_t at, const char *text);
 void rewriter_expression_end(struct rewriter *r);
 /* The token, when it is an operator (*known). */
 int rewriter_operator(struct rewriter *r, bool *known);

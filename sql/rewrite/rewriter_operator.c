@@ -126,47 +126,6 @@ static const struct operator intervals[] = {
     {"-", BINDS_SUM, SHAPE_INTERVAL, NULL, " date_sub("},
 };
 
-/* ---- operands ---- */
-
-bool
-rewriter_wants_operand(struct rewriter *r)
-{
-    return rewriter_top(r)->operand.kind == OPERAND_NONE;
-}
-
-void
-rewriter_operand(struct rewriter *r, enum operand_kind kind)
-{
-    struct level *level = rewriter_top(r);
-
-    if (level->operand.kind != OPERAND_NONE)
-        return;
-    level->operand.kind = kind;
-    level->operand.start = r->sql->size;
-    level->operand.depth = 1;
-}
-
-/* Puts text at `at`; what stands there moves on. */
-void
-rewriter_insert(struct rewriter *r, size_t at, const char *text)
-{
-    size_t size = strlen(text);
-    char *end;
-
-    if (at > r->sql->size) { /* no such place: the statement fails */
-        r->sql->failed = true;
-        return;
-    }
-    end = buffer_reserve(r->sql, size);
-    if (!end)
-        return;
-    memmove(r->sql->data + at + size, r->sql->data + at, r->sql->size - at);
-    memcpy(r->sql->data + at, text, size);
-    buffer_claim(r->sql, size);
-    for (size_t i = r->mark_count; i > 0 && r->marks[i - 1].offset >= at; i--)
-        r->marks[i - 1].offset += size;
-}
-
 static bool
 is_text(enum operand_kind kind)
 {

@@ -19,25 +19,12 @@
 #include "memory.h"
 #include "select_need.h"
 #include "select_pins.h"
+#include "select_vtab_plan.h"
 #include "warnings.h"
 
 enum {
     DECLARATION_MAX = 8192,
-    ROWS_GUESS = 100, /* of a table that is made */
-    /* Any plan that knows the snapshot's name beforehand must be cheaper. */
-    UNNAMED_COST = 1000000000,
     NODES_MAX = 1024 /* that a statement names; past these all are asked */
-};
-
-/* How xFilter finds its rows; the values come in this order. */
-enum {
-    BY_SNAPSHOT = 1,
-    BY_BASE = 2,
-    BY_KEY = 4,
-    BY_NODE = 8,
-    READS_SNAPSHOT =
-        16,             /* no value: the statement has to do with its column, */
-    NAMES_SNAPSHOT = 32 /* and a condition is about it that gives no name */
 };
 
 struct vtab {
@@ -123,14 +110,6 @@ vtab_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-static bool
-is_equality(unsigned op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_EQ ||
-           op == SQLITE_INDEX_CONSTRAINT_IS ||
-           op == SQLITE_INDEX_CONSTRAINT_FUNCTION;
-}
-
 /* hw_eq(column, x) is an equality, too. */
 static int
 vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
@@ -143,118 +122,10 @@ vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
     return SQLITE_INDEX_CONSTRAINT_FUNCTION;
 }
 
-/* What the statement has to do with the column of snapshots, but =. */
-static int
-use_of(int column, const sqlite3_index_info *info)
-{
-    int use = info->colUsed & (sqlite3_uint64)1 << column ? READS_SNAPSHOT : 0;
-
-    for (int i = 0; i < info->nConstraint; i++)
-        if (info->aConstraint[i].iColumn == column &&
-            info->aConstraint[i].op < SQLITE_INDEX_CONSTRAINT_LIMIT &&
-            !is_equality(info->aConstraint[i].op))
-            use |= NAMES_SNAPSHOT;
-    return use;
-}
-
-/*
- * The names and the key are looked up; SQLite checks them again.  Without a
- * name the fresh snapshot is read, or all: so where any term tells the name, be
- * it from another table or in each half of an OR, that plan must win.
- */
-static void
-plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
-{
-    static const int plain[] = {BY_SNAPSHOT, BY_KEY},
-                     compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
-    const int *bits = walk->compares ? compares : plain;
-    int columns = walk->compares ? 3 : 2, at[3] = {-1, -1, -1}, values = 0;
-
-    for (int i = 0; i < info->nConstraint; i++) {
-        int column = info->aConstraint[i].iColumn;
-
-        if (info->aConstraint[i].usable && column >= 0 && column < columns &&
-            is_equality(info->aConstraint[i].op))
-            at[column] = i;
-    }
-    for (int column = 0; column < columns; column++)
-        if (at[column] >= 0) {
-            info->aConstraintUsage[at[column]].argvIndex = ++values;
-            info->idxNum |= bits[column];
-        }
-    info->idxNum |= use_of(0, info);
-    info->estimatedRows =
-        info->idxNum & BY_KEY ? walk->rows_of_key : walk->rows;
-    info->estimatedCost = (double)info->estimatedRows + 1;
-    for (int column = 0; column < columns; column++)
-        if (at[column] < 0 && bits[column] != BY_KEY)
-            info->estimatedCost *= UNNAMED_COST;
-}
-
-/*
- * Only nodes that the statement itself names are asked alone: those that come
- * from another table's rows would be asked one after the other, and one that
- * does not answer would be a failure then.
- */
-static bool
-names_nodes(sqlite3_index_info *info, int i)
-{
-    sqlite3_value *value;
-
-    if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != 0 ||
-        (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ &&
-         info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_FUNCTION))
-        return false;
-    if (sqlite3_vtab_in(info, i, -1)) /* all of a list at once */
-        return sqlite3_vtab_in(info, i, 1) != 0;
-    return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
-}
-
-/* Who is asked, and for which snapshot. */
-static void
-plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
-{
-    int snapshot = -1, node = -1, values = 0;
-
-    for (int i = 0; i < info->nConstraint; i++) {
-        if (node < 0 && names_nodes(info, i))
-            node = i;
-        else if (of->walk && info->aConstraint[i].usable &&
-                 info->aConstraint[i].iColumn == 1 &&
-                 is_equality(info->aConstraint[i].op))
-            snapshot = i;
-    }
-    info->estimatedRows = ROWS_GUESS;
-    info->estimatedCost = ROWS_GUESS;
-    info->idxNum = use_of(1, info);
-    if (snapshot >= 0) {
-        info->aConstraintUsage[snapshot].argvIndex = ++values;
-        info->idxNum |= BY_SNAPSHOT;
-    } else if (of->walk) {
-        info->estimatedCost *= UNNAMED_COST;
-    }
-    if (node >= 0) {
-        info->aConstraintUsage[node].argvIndex = ++values;
-        info->idxNum |= BY_NODE;
-    } else {
-        info->estimatedCost *= ROWS_GUESS;
-    }
-}
-
 static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct catalog_table *table =
-        catalog_at(((const struct vtab *)base)->index);
-
-    if (table->walk) {
-        plan_walk(table->walk, info);
-    } else if (table->of) {
-        plan_nodes(table->of, info);
-    } else {
-        info->estimatedCost = ROWS_GUESS;
-        info->estimatedRows = ROWS_GUESS;
-    }
+    select_vtab_plan(catalog_at(((const struct vtab *)base)->index), info);
     return SQLITE_OK;
 }
 
