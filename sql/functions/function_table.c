@@ -7,9 +7,9 @@
 
 #include "function_lists.h"
 #include "function_value.h"
+#include "function_views.h"
 #include "handle.h"
 #include "memory.h"
-#include "select_views.h"
 
 enum { TABLE_COUNT = 17 };
 
@@ -29,7 +29,7 @@ function_table(size_t i)
                   "and the views");
     if (i < TABLE_COUNT - 1)
         return tables[i];
-    return i < TABLE_COUNT ? view_functions() : NULL;
+    return i < TABLE_COUNT ? function_views_list() : NULL;
 }
 
 /* SQLite's own that mean in MySQL what they mean there. */

@@ -172,7 +172,7 @@ is_native(struct rewriter *r, const struct operator* op, enum operand_kind left,
     return true;
 }
 
-/* The last argument of the functions of select_compare.c: COMPARE_... */
+/* The last argument of the functions of function_compare.c: COMPARE_... */
 static const char *
 how_compared(enum operand_kind left, enum operand_kind right)
 {

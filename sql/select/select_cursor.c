@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "function_views.h"
 #include "infer.h"
 #include "memory.h"
 #include "opening.h"
@@ -22,7 +23,6 @@
 #include "select_plan.h"
 #include "select_query.h"
 #include "select_value.h"
-#include "select_views.h"
 #include "select_wait.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -50,7 +50,7 @@ struct select_cursor {
     uint64_t rows_left;  /* sql_select_limit */
     struct select_wait wait;
     struct select_pins pins;
-    struct select_views views;
+    struct function_views views;
     struct sql_session *session; /* whose FOUND_ROWS() it is; or NULL */
     uint64_t given;              /* rows */
     uint64_t again; /* of those, to be passed over: it began anew */

@@ -6,8 +6,8 @@
 
 #include "cursor.h"
 #include "errors.h"
-#include "opening.h"
 #include "memory.h"
+#include "opening.h"
 #include "rewrite.h"
 #include "sql_session.h"
 

@@ -8,9 +8,9 @@
 #include "cluster_ask.h"
 #include "controller.h"
 #include "errors.h"
+#include "function_views.h"
 #include "peer_survey.h"
 #include "select_pins.h"
-#include "select_views.h"
 #include "sql_session.h"
 #include "stats.h"
 
@@ -20,7 +20,7 @@ static atomic_int waiters; /* a count, and no more */
 
 void
 select_wait_init(struct select_wait *wait, struct select_pins *pins,
-                 struct select_views *views, const struct sql_node *node,
+                 struct function_views *views, const struct sql_node *node,
                  struct waker waker)
 {
     memset(wait, 0, sizeof(*wait));
@@ -30,7 +30,7 @@ select_wait_init(struct select_wait *wait, struct select_pins *pins,
     wait->waker = waker;
     wait->pins = pins;
     wait->views = views;
-    *views = (struct select_views){
+    *views = (struct function_views){
         .cache = node->views, .waker = waker, .lock = &wait->lock};
 }
 
@@ -93,7 +93,7 @@ select_wait_end(struct select_wait *wait)
     atomic_store(&wait->asked, 0);
     atomic_store(&wait->answered, 0);
     wait->fetched = wait->wanted = 0;
-    select_views_end(wait->views);
+    function_views_end(wait->views);
 }
 
 void
@@ -222,7 +222,7 @@ select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
     if ((wait->wanted & NEED_FRESH) &&
         look_for_snapshot(wait, scope, err) == TICKET_FAILED)
         return STEP_FAIL;
-    view = select_views_step(wait->views, err);
+    view = function_views_step(wait->views, err);
     if (view == STEP_FAIL)
         return STEP_FAIL;
     if (wait->wanted || asked == STEP_WAIT || view == STEP_WAIT)
@@ -256,7 +256,7 @@ select_wait_progress(struct select_wait *wait, struct progress *out)
     pthread_mutex_lock(&wait->lock);
     ticket = wait->snapshot_ticket ? wait->snapshot_ticket : wait->stats_ticket;
     known = ticket ? ticket_progress(ticket, &job)
-                   : select_views_progress(wait->views, &job);
+                   : function_views_progress(wait->views, &job);
     pthread_mutex_unlock(&wait->lock);
     if (known)
         *out = (struct progress){job.stage, job.stages, job.percent, job.text};

@@ -20,7 +20,7 @@ struct catalog_scope;
 struct error;
 struct progress;
 struct select_pins;
-struct select_views;
+struct function_views;
 struct sql_node;
 
 enum {
@@ -31,7 +31,7 @@ enum {
 
 /* pins and views are the statement's own, and last as long as wait does. */
 void select_wait_init(struct select_wait *wait, struct select_pins *pins,
-                      struct select_views *views, const struct sql_node *node,
+                      struct function_views *views, const struct sql_node *node,
                       struct waker waker);
 /* Gives up what is awaited and what was fetched; the statement is over. */
 void select_wait_end(struct select_wait *wait);

@@ -19,7 +19,7 @@ struct controller;
 struct handle;
 struct peer_survey;
 struct select_pins;
-struct select_views;
+struct function_views;
 struct snapshot;
 struct stats;
 struct ticket;
@@ -38,7 +38,7 @@ struct select_wait {
     struct cluster_ask *asks;      /* the last first */
     atomic_size_t asked, answered; /* nodes, of all asks; progress looks */
     struct select_pins *pins;
-    struct select_views *views;
+    struct function_views *views;
 };
 
 /*

@@ -10,9 +10,9 @@
 
 #include "catalog_tables.h"
 #include "function_table.h"
+#include "function_views.h"
 #include "rowset.h"
 #include "schema_types.h"
-#include "select_views.h"
 
 static const struct catalog_column routines[] = {
     {"SPECIFIC_NAME", &type_name_nn},
@@ -125,7 +125,7 @@ produce_routines(const struct catalog_scope *scope, struct rowset *out)
                               function_comment};
 
     (void)scope;
-    for (const struct function *f = view_functions(); f->name; f++) {
+    for (const struct function *f = function_views_list(); f->name; f++) {
         routine.name = f->name;
         routine.returns = returns_of(f);
         add_routine(&routine, out);
@@ -197,7 +197,7 @@ produce_parameters(const struct catalog_scope *scope, struct rowset *out)
     int64_t n = 0;
 
     (void)scope;
-    for (const struct function *f = view_functions(); f->name; f++) {
+    for (const struct function *f = function_views_list(); f->name; f++) {
         struct parameter returned = {NULL, NULL, returns_of(f), UINT32_MAX,
                                      UINT32_MAX};
 
@@ -261,7 +261,7 @@ static void
 produce_functions(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
-    for (const struct function *f = view_functions(); f->name; f++)
+    for (const struct function *f = function_views_list(); f->name; f++)
         add_status(f->name, "FUNCTION", function_comment, out);
 }
 
@@ -304,8 +304,8 @@ routine_find(const char *database, struct span name, bool procedure)
     for (size_t i = 0; procedure && i < PROCEDURES; i++)
         if (span_is_nocase(name, procedures[i].name))
             return procedures[i].name;
-    for (const struct function *f = view_functions(); !procedure && f->name;
-         f++)
+    for (const struct function *f = function_views_list();
+         !procedure && f->name; f++)
         if (span_is_nocase(name, f->name))
             return f->name;
     return NULL;

@@ -1,4 +1,4 @@
-/* select_casts.c - CAST and CONVERT: hw_cast(x, type, length, decimals). */
+/* function_casts.c - CAST and CONVERT: hw_cast(x, type, length, decimals). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* select_texts.c - functions that make texts of texts, by characters. */
+/* function_texts.c - functions that make texts of texts, by characters. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* select_search.c - functions that look into texts: LIKE, REGEXP, LOCATE. */
+/* function_search.c - functions that look into texts: LIKE, REGEXP, LOCATE. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 

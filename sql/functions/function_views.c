@@ -1,5 +1,5 @@
-/* select_views.c - see select_views.h. */
-#include "select_views.h"
+/* function_views.c - see function_views.h. */
+#include "function_views.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ struct wish {
 /* ---- the views of a statement ---- */
 
 static void
-set_ticket(struct select_views *views, struct view_ticket *ticket)
+set_ticket(struct function_views *views, struct view_ticket *ticket)
 {
     struct view_ticket *old = views->ticket; /* nobody else writes it */
 
@@ -58,7 +58,7 @@ set_ticket(struct select_views *views, struct view_ticket *ticket)
 }
 
 static void
-remove_first(struct select_views *views)
+remove_first(struct function_views *views)
 {
     struct read_view *first = views->first;
 
@@ -72,7 +72,7 @@ remove_first(struct select_views *views)
 }
 
 void
-select_views_end(struct select_views *views)
+function_views_end(struct function_views *views)
 {
     if (views->ticket)
         set_ticket(views, NULL);
@@ -82,14 +82,14 @@ select_views_end(struct select_views *views)
 
 /* Takes the key. */
 static int
-add_first(struct select_views *views, struct buffer *key, struct error *err)
+add_first(struct function_views *views, struct buffer *key, struct error *err)
 {
     struct read_view *read;
 
-    if (views->count >= SELECT_VIEWS_MAX) {
+    if (views->count >= FUNCTION_VIEWS_MAX) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a SELECT reads at most %d views; select fewer rows",
-                  SELECT_VIEWS_MAX);
+                  FUNCTION_VIEWS_MAX);
         return -1;
     }
     read = mem_zalloc(1, sizeof(*read));
@@ -106,20 +106,20 @@ add_first(struct select_views *views, struct buffer *key, struct error *err)
 }
 
 static int
-count_bytes(struct select_views *views, struct error *err)
+count_bytes(struct function_views *views, struct error *err)
 {
     views->bytes += views->first->view->bytes.size;
-    if (views->bytes <= SELECT_VIEWS_BYTES_MAX)
+    if (views->bytes <= FUNCTION_VIEWS_BYTES_MAX)
         return 0;
     error_set(err, ER_OUT_OF_SORT_MEMORY,
               "the views that this SELECT reads are larger than %d MB "
               "together; select fewer at once",
-              SELECT_VIEWS_BYTES_MAX >> 20);
+              FUNCTION_VIEWS_BYTES_MAX >> 20);
     return -1;
 }
 
 enum step
-select_views_step(struct select_views *views, struct error *err)
+function_views_step(struct function_views *views, struct error *err)
 {
     enum ticket_state state;
 
@@ -134,14 +134,14 @@ select_views_step(struct select_views *views, struct error *err)
 }
 
 bool
-select_views_progress(const struct select_views *views,
-                      struct job_progress *out)
+function_views_progress(const struct function_views *views,
+                        struct job_progress *out)
 {
     return views->ticket && view_ticket_progress(views->ticket, out);
 }
 
 static const struct view *
-find(const struct select_views *views, const struct buffer *key)
+find(const struct function_views *views, const struct buffer *key)
 {
     for (const struct read_view *r = views->first; r; r = r->next)
         if (r->key.size == key->size &&
@@ -167,7 +167,7 @@ is_sum(const struct wish *wish)
 static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
 {
-    struct select_views *views = handle->wait->views;
+    struct function_views *views = handle->wait->views;
     struct view_request request = {.owner = handle->scope.session->who.user,
                                    .name = wish->name,
                                    .base = *wish->base ? wish->base : NULL,
@@ -198,7 +198,7 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
     if (!ticket)
         return SQLITE_ERROR;
     set_ticket(views, ticket);
-    switch (select_views_step(views, &handle->failure)) {
+    switch (function_views_step(views, &handle->failure)) {
     case STEP_WAIT:
         return SQLITE_ABORT;
     case STEP_DONE:
@@ -418,7 +418,7 @@ list_functions(void)
 }
 
 const struct function *
-view_functions(void)
+function_views_list(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -1,4 +1,4 @@
-/* select_formats.c - DATE_FORMAT, TIME_FORMAT, STR_TO_DATE. */
+/* function_formats.c - DATE_FORMAT, TIME_FORMAT, STR_TO_DATE. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,4 @@
-/* select_times.c - the clock, times of day, and zones. */
+/* function_times.c - the clock, times of day, and zones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* select_locks.c - GET_LOCK() and its like, by which clients' jobs meet. */
+/* function_locks.c - GET_LOCK() and its like, by which clients' jobs meet. */
 #include <string.h>
 
 #include "clock.h"

@@ -1,4 +1,4 @@
-/* select_aggregates.c - aggregates that SQLite has not, or not as MySQL. */
+/* function_aggregates.c - aggregates that SQLite has not, or not as MySQL. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

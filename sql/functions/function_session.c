@@ -1,4 +1,4 @@
-/* select_session.c - functions of the session and of the server. */
+/* function_session.c - functions of the session and of the server. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

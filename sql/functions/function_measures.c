@@ -1,4 +1,4 @@
-/* select_measures.c - functions that count bytes and characters, or are made
+/* function_measures.c - functions that count bytes and characters, or are made
  * of their codes. */
 #include <string.h>
 

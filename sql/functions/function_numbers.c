@@ -1,4 +1,4 @@
-/* select_numbers.c - functions of numbers. */
+/* function_numbers.c - functions of numbers. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * select_arithmetic.c - + - * / DIV % and the sign.
+ * function_arithmetic.c - + - * / DIV % and the sign.
  *
  * Integers are checked: 64 bits, signed, or not where one of them is past
  * those.  Decimals are doubles that are rounded to their digits, so that 0.1 +

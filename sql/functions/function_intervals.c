@@ -1,4 +1,4 @@
-/* select_intervals.c - INTERVAL n UNIT: adding, between, and taking out. */
+/* function_intervals.c - INTERVAL n UNIT: adding, between, and taking out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

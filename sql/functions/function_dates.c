@@ -1,4 +1,5 @@
-/* select_dates.c - parts of dates, and intervals between and added to them. */
+/* function_dates.c - parts of dates, and intervals between and added to them.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * select_compare.c - MySQL's operators where SQLite's differ: comparisons of
+ * function_compare.c - MySQL's operators where SQLite's differ: comparisons of
  * texts with numbers, bits, XOR, DIV; and the functions that choose a value.
  */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* select_hashes.c - digests, and bytes as texts. */
+/* function_hashes.c - digests, and bytes as texts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
