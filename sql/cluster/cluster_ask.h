@@ -1,9 +1,9 @@
 /*
  * cluster_ask.h - what a SELECT asks the nodes of the cluster, once each.
  *
- * A table or a view that needs it stops the statement (select_wait.h), which
- * begins anew when all nodes have answered or failed.  Who did not answer is
- * a warning; when nobody did, the statement fails.
+ * A table or a view that needs it stops the statement (select_need.h), which
+ * begins anew when all nodes have answered or failed.  Each node that failed is
+ * a warning; if all failed, the statement fails.
  */
 #ifndef HW_CLUSTER_ASK_H
 #define HW_CLUSTER_ASK_H
@@ -37,7 +37,7 @@ struct cluster_failure {
 };
 
 struct cluster_ask_ops {
-    /* The ids are known, nobody is asked yet.  -1 without memory. */
+    /* The ids are known; no node is asked yet.  -1 without memory. */
     int (*start)(struct cluster_ask *ask);
     /* Rows of one node.  It may fail that node.  -1 with *err: nothing of the
      * whole can be had. */
@@ -52,7 +52,7 @@ struct cluster_ask {
     const struct cluster_ask_ops *ops;
     struct cluster_ask *next; /* of the statement */
     struct buffer key;        /* equal: an equal question */
-    struct arena *arena;      /* of ids and failures, and whoever asks */
+    struct arena *arena;      /* of ids and failures, and for the asker */
     const struct sql_peers *peers;
     struct peer_fanout *fanout;
     atomic_size_t *answered;      /* the statement's count of nodes */
@@ -81,9 +81,9 @@ int cluster_begin(struct handle *handle, struct cluster_ask *ask,
                   struct buffer *key, const uint64_t *ids, size_t id_count,
                   struct peer_request *request);
 
-/* ---- for those who answer ---- */
+/* ---- for cluster_ask_ops ---- */
 
-/* That node's answer is not good: the first reason holds. */
+/* That node failed; the first reason stays. */
 void cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
                   const char *text);
 

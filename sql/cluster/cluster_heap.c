@@ -23,7 +23,7 @@
 enum {
     QUESTION_MAX = 256,
     KEY_MAX = 2 * CLUSTER_NAME_MAX + 64,
-    MISSING_MAX = 2048, /* bytes of who is missing; there is room for all */
+    MISSING_MAX = 2048, /* bytes of the text that lists missing nodes */
     MISSING_SHOWN = 8
 };
 

@@ -1,9 +1,9 @@
 /*
  * cluster_heap.h - the snapshots of several nodes as one.
  *
- * Each node sends its own, which is added to the sum and dropped.  Of a
- * difference each node's is made first, so that what is compared is always two
- * snapshots of one process.
+ * Each node sends its snapshot, which is added to the sum and freed.  For a
+ * difference, each node's own difference is made first: two snapshots of one
+ * process are compared, never those of two.
  */
 #ifndef HW_CLUSTER_HEAP_H
 #define HW_CLUSTER_HEAP_H

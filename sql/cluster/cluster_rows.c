@@ -126,7 +126,7 @@ finish(struct cluster_ask *ask, struct error *err)
     struct cluster_rows *rows = (struct cluster_rows *)ask;
 
     (void)err;
-    /* Part of an answer is none. */
+    /* A node that failed has no rows, not some. */
     for (size_t i = 0; i < ask->id_count; i++)
         if (ask->failures[i].text)
             rowset_fini(&rows->sets[i]);
@@ -179,7 +179,7 @@ takes_profile(const struct handle *handle, const struct catalog_table *of,
                                   : !kept || handle->names_now));
 }
 
-/* The key is the question, with who is asked. */
+/* The key is the question, with the nodes that are asked. */
 static void
 make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
          size_t id_count)

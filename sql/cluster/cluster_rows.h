@@ -1,8 +1,8 @@
 /*
- * cluster_rows.h - the rows of a table that each node has, of all of them.
+ * cluster_rows.h - the rows that all nodes have of one table.
  *
- * What nodes answer are texts: they are values of the columns' types here, and
- * nothing where they are none.
+ * Nodes answer with texts.  Here they become values of the columns' types, and
+ * NULL where a text does not fit its type.
  */
 #ifndef HW_CLUSTER_ROWS_H
 #define HW_CLUSTER_ROWS_H

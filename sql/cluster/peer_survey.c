@@ -144,7 +144,7 @@ is_time(struct span text)
     return true;
 }
 
-/* 0: it is none. */
+/* 0: the text is no count. */
 static unsigned
 count_of(struct span text)
 {
@@ -160,7 +160,7 @@ count_of(struct span text)
     return count;
 }
 
-/* One row is what there is; of more, the first holds. */
+/* A node answers with one row; of more, the first counts. */
 static void
 take_block(struct peer_survey *survey, const struct peer_block *block)
 {

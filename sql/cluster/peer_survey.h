@@ -1,8 +1,8 @@
 /*
- * peer_survey.h - asking all other members how they are, at this moment.
+ * peer_survey.h - asks all other members how they are, at this moment.
  *
- * Who does not answer in time is no failure: it has said so much by that.  This
- * node is not asked; it knows.
+ * A node that does not answer in time is reported as such; the survey does not
+ * fail.  This node is not asked.
  */
 #ifndef HW_PEER_SURVEY_H
 #define HW_PEER_SURVEY_H
@@ -18,7 +18,7 @@ struct sql_session;
 
 enum { PEER_SURVEY_MS = 2000 };
 
-/* What one node said; texts are the survey's, clean. */
+/* One node's answer; its texts belong to the survey and are clean. */
 struct peer_say {
     const char *error; /* it did not answer, and why; or NULL, and */
     const char *state, *since, *profiling, *reason, *started;

@@ -104,7 +104,7 @@ return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
         fail_range(c, "DOUBLE", argv, op);
 }
 
-/* A sum, a difference or a product; the third argument tells which of both is
+/* A sum, a difference or a product; the third argument says which of both is
  * a string in the statement. */
 static void
 calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)

@@ -26,7 +26,7 @@ fail(sqlite3_context *c, const struct error *err)
     sqlite3_result_error(c, err->text, -1);
 }
 
-/* False: the name is none, which was said. */
+/* False: the name is invalid, and the statement fails with the reason. */
 static bool
 take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
 {

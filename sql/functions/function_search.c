@@ -21,7 +21,7 @@ enum {
     REGEX_DEPTH_MAX = 1000
 };
 
-/* x LIKE y is like(y, x); the escape is a backslash unless told.  Bytes compare
+/* x LIKE y is like(y, x); the escape is a backslash by default.  Bytes compare
  * as such: BINARY made them. */
 static void
 call_like(sqlite3_context *c, int argc, sqlite3_value **argv)

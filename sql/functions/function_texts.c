@@ -48,7 +48,7 @@ call_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
         concatenate(c, argc - 1, argv + 1, function_argument(argv[0]));
 }
 
-/* What is there is doubled until it is enough. */
+/* Doubles the text until it is long enough. */
 static void
 repeat(sqlite3_context *c, struct span part, int64_t times)
 {

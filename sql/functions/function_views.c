@@ -49,7 +49,7 @@ struct wish {
 static void
 set_ticket(struct function_views *views, struct view_ticket *ticket)
 {
-    struct view_ticket *old = views->ticket; /* nobody else writes it */
+    struct view_ticket *old = views->ticket; /* only this function writes it */
 
     pthread_mutex_lock(views->lock);
     views->ticket = ticket;
@@ -341,7 +341,7 @@ is_binary(const struct view_form *form)
     return !form || (form->binary && !form->xml);
 }
 
-/* The raw profile: whoever reads that wants its last line whole. */
+/* The raw profile: a file, whose last line keeps its end. */
 static bool
 is_file(const struct view_form *form)
 {

@@ -274,7 +274,7 @@ returned(enum function_type type, const struct arguments *a)
     return of(COLUMN_TEXT);
 }
 
-/* CHAR(228): bytes, unless USING says whose. */
+/* CHAR(228): bytes, unless USING names a charset. */
 static bool
 is_bytes(const struct inference *p, struct span name)
 {

@@ -54,7 +54,7 @@ integer(const struct token *token)
     return out;
 }
 
-/* 1.50 has two decimals; 1.5e0 is none. */
+/* 1.50 has two decimals; 1.5e0 is a DOUBLE. */
 static struct result_type
 decimal(const struct token *token)
 {

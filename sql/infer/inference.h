@@ -107,7 +107,7 @@ struct result_type infer_user_variable(struct inference *p);
 /* infer_select.c: SELECT or WITH, up to its ")" or the end. */
 struct shape infer_select(struct inference *p);
 bool infer_at_select(const struct inference *p);
-/* [[database.]table.]column; TEXT when there is none. */
+/* [[database.]table.]column; TEXT if no source has it. */
 struct result_type infer_column(const struct inference *p,
                                 const struct span *table, struct span name);
 

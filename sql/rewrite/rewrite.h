@@ -2,7 +2,7 @@
  * rewrite.h - MySQL's SELECT in SQLite's words, token by token.
  *
  * Names, strings, variables, operators and labels are translated here and
- * tables are looked up in the catalog; what a query means is SQLite's affair.
+ * tables are looked up in the catalog; SQLite decides what a query means.
  */
 #ifndef HW_REWRITE_H
 #define HW_REWRITE_H

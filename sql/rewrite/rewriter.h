@@ -35,7 +35,7 @@ struct operand {
 
 struct operator;
 
-/* An operator whose right side is not over. */
+/* An operator whose right side is still being read. */
 struct pending {
     const struct operator* op;
     struct operand left; /* of a prefix: where it starts */

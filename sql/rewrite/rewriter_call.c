@@ -14,7 +14,7 @@
 
 enum { GROUP_KEYS_MAX = 8 };
 
-/* What GROUP_CONCAT's last argument tells. */
+/* What GROUP_CONCAT's last argument holds. */
 struct group_concat {
     size_t values, keys;
     bool ordered;

@@ -134,7 +134,7 @@ is_text(enum operand_kind kind)
 
 /* A column of a derived table has no type to SQLite: beside a literal it does
  * not know how it compares.  What is selected may be one, for FROM comes later;
- * elsewhere '=' is how the snapshot, the node and the key are told, and a
+ * elsewhere '=' is how the snapshot, the node and the key are named, and a
  * number alone is compared so: see vtab_find_function. */
 static bool
 may_be_derived(struct rewriter *r, enum operand_kind other)

@@ -21,7 +21,7 @@ void handle_release(struct handle *handle);
 
 /*
  * The statement of sql, prepared now or kept since an earlier one read so.
- * Whose it was does not matter: it has nothing of a session in it, and what it
+ * It serves any session: it has nothing of one in it, and what it
  * may read is looked up each time it runs, in handle->readable.  Returns
  * SQLite's code.
  */

@@ -51,7 +51,7 @@ struct select_cursor {
     struct select_wait wait;
     struct select_pins pins;
     struct function_views views;
-    struct sql_session *session; /* whose FOUND_ROWS() it is; or NULL */
+    struct sql_session *session; /* gets FOUND_ROWS(); or NULL */
     uint64_t given;              /* rows */
     uint64_t again; /* of those, to be passed over: it began anew */
     struct column columns[];

@@ -15,7 +15,7 @@ struct cursor *select_into(const struct opening *opening, struct cursor *rows,
                            const struct span *names, size_t count,
                            struct error *err);
 
-/* Likewise, for DO: the row is nobody's. */
+/* Likewise, for DO, which drops the row. */
 struct cursor *select_into_nothing(struct cursor *rows, struct error *err);
 
 #endif

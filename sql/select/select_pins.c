@@ -308,19 +308,19 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
 
 /* ---- for tables ---- */
 
-/* That there are no rows is no answer to why. */
+/* Says why a snapshot has no rows. */
 static void
 tell_empty(struct handle *handle, struct select_pin *pin)
 {
     static const struct view_options plain;
     char why[EMPTINESS_TEXT];
 
-    if (pin->told || pin->difference || pin->profile->samples > 0 ||
+    if (pin->warned || pin->difference || pin->profile->samples > 0 ||
         pin->profile->accumulated || !handle->session)
         return;
     warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s", pin->label,
                  emptiness_text(pin->profile, &plain, true, why));
-    pin->told = true;
+    pin->warned = true;
 }
 
 static struct functions *
@@ -428,10 +428,10 @@ begin_list(struct handle *handle, const char *base)
 static void
 pass_over(struct handle *handle, struct select_pin *pin)
 {
-    if (!pin->told)
+    if (!pin->warned)
         warnings_add(handle->session, handle->failure.code, "%s",
                      handle->failure.text);
-    pin->told = true;
+    pin->warned = true;
     handle->failed = false;
 }
 

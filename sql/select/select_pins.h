@@ -2,10 +2,10 @@
  * select_pins.h - the snapshots that a SELECT reads, each one the same for all
  * of its tables.
  *
- * A pin is of a name, and lasts as long as the statement.  What it names is
- * read when it is wanted, and may be let go of for others: so a statement may
- * read all that are kept, in the memory of a few.  One that is not what it was
- * by then is not read as another.
+ * A pin stands for a name, and lasts as long as the statement.  Its snapshot is
+ * read when a table wants it, and may be dropped to make room: so a statement
+ * can read all kept snapshots in the memory of a few.  A snapshot that was
+ * replaced under the same name meanwhile is an error.
  */
 #ifndef HW_SELECT_PINS_H
 #define HW_SELECT_PINS_H
@@ -33,8 +33,8 @@ struct select_pin {
     const char *label;             /* as it was asked for */
     const char *base;              /* likewise; NULL: no difference */
     size_t number;                 /* in the statement; 0: the fresh one */
-    unsigned readers;              /* who must not lose it */
-    bool told;                     /* that it cannot be read, or is empty */
+    unsigned readers;              /* of them; it stays while any reads it */
+    bool warned;                   /* that it cannot be read, or is empty */
     uint64_t used;                 /* when it was asked for; a count */
     struct select_pin *of, *since; /* of a difference; or */
     uint64_t serial;               /* of a kept one; 0: it is not */
@@ -48,7 +48,7 @@ struct select_pins {
     size_t count, held;
     uint64_t uses;
     bool listed;  /* all that are kept are among them */
-    bool no_base; /* it was said that a base must be */
+    bool no_base; /* the warning that a base must be named was given */
 };
 
 /* The fresh one came; takes it. */

@@ -197,8 +197,8 @@ key_of(sqlite3_value *from)
     return key;
 }
 
-/* What a table of differences compares with is never guessed: without it there
- * are no rows, which stop nobody who reads all tables there are. */
+/* The base of a table of differences is never guessed: without one the table is
+ * empty, so that reading every table still works. */
 static int
 no_base(struct handle *handle)
 {
@@ -376,8 +376,8 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 
     (void)text;
     (void)argc;
-    /* However SQLite came by its name: what nobody looked up, with its
-     * privilege, is not read. */
+    /* A table is read only if this statement looked it up, and so checked its
+     * privilege. */
     if (!table_set_has(&handle->readable, vtab->index))
         return SQLITE_AUTH;
     if (table->walk)

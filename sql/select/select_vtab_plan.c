@@ -36,7 +36,7 @@ use_of(int column, const sqlite3_index_info *info)
 
 /*
  * The names and the key are looked up; SQLite checks them again.  Without a
- * name the fresh snapshot is read, or all: so where any term tells the name, be
+ * name the fresh snapshot is read, or all: so where any term gives the name, be
  * it from another table or in each half of an OR, that plan must win.
  */
 static void
@@ -87,7 +87,7 @@ names_nodes(sqlite3_index_info *info, int i)
     return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
 }
 
-/* Who is asked, and for which snapshot. */
+/* Which nodes are asked, and for which snapshot. */
 static void
 plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
 {

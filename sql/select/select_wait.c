@@ -37,7 +37,7 @@ select_wait_init(struct select_wait *wait, struct select_pins *pins,
 static void
 set_ticket(struct select_wait *wait, struct ticket **place, struct ticket *new)
 {
-    struct ticket *old = *place; /* nobody else writes it */
+    struct ticket *old = *place; /* only this function writes it */
 
     if (old == new)
         return;

@@ -1,11 +1,11 @@
 /*
  * select_wait.h - what a SELECT fetches from the node while it runs.
  *
- * SQLite cannot pause inside of a table.  So one whose data are not there yet
- * says what it needs and stops the statement; the cursor waits for the node,
- * holding no thread, and the statement begins anew, passing over the rows that
- * were given out.  What was fetched stays until the statement ends: all tables
- * of one statement see one moment.
+ * A table or a function that lacks something stops the statement
+ * (select_need.h).  The cursor waits for it, holding no thread; then the
+ * statement begins anew and passes over the rows that it has given out.  What
+ * was fetched stays until the statement ends: all tables of one statement see
+ * one moment.
  */
 #ifndef HW_SELECT_WAIT_H
 #define HW_SELECT_WAIT_H

@@ -30,7 +30,7 @@ enum function_type {
     RETURNS_FIRST,     /* as its first argument: NULLIF */
     RETURNS_MOVED,     /* a date or time as its first: DATE_ADD; else text */
     RETURNS_SECONDS,   /* DATETIME, or what a format gives: FROM_UNIXTIME */
-    RETURNS_READ,      /* what a format tells: STR_TO_DATE */
+    RETURNS_READ,      /* by the letters of a format: STR_TO_DATE */
     RETURNS_NUMBER,    /* of integers alone, and of decimals, the same: SUM */
     RETURNS_ROUNDED,   /* likewise, with the decimals of the second: ROUND */
     RETURNS_WHOLE,     /* BIGINT of exact numbers, else DOUBLE: CEIL */
@@ -55,7 +55,7 @@ struct function_use {
     const struct function *function;
 };
 
-/* Whose statement it is. */
+/* The statement that calls the function. */
 struct handle *function_handle(sqlite3_context *c);
 const char *function_name(sqlite3_context *c);
 /* For work past that on its arguments.  True: the statement has stopped, and

@@ -25,7 +25,7 @@ struct select_wait;
 
 enum {
     HANDLES_MAX = 96,      /* SELECTs open at once */
-    HANDLES_USER_MAX = 64, /* of one user: one alone takes them from nobody */
+    HANDLES_USER_MAX = 64, /* of one user: the others find one free */
     HANDLES_SPARE = 8,     /* and more, for trusted users: see struct
                               sql_identity */
     HANDLES_IDLE = 4,

@@ -1,8 +1,8 @@
 /*
  * kind.h - what a value is in MySQL where SQLite's type does not say it.
  *
- * SQLite's subtype of a value has it.  It is lost where a value becomes a row's
- * of a derived table, and in SQLite's own functions.
+ * The subtype of SQLite's value holds it.  SQLite drops a subtype where a value
+ * goes into a row of a derived table, and in its own functions.
  */
 #ifndef HW_KIND_H
 #define HW_KIND_H
@@ -36,7 +36,7 @@ enum {
 enum kind kind_of(sqlite3_value *value);
 /* As SQLite writes it; empty for NULL. */
 struct span kind_bytes(sqlite3_value *value);
-bool kind_is_moment(enum kind kind); /* KIND_MOMENT_TEXT is none */
+bool kind_is_moment(enum kind kind); /* not KIND_MOMENT_TEXT */
 bool kind_is_integer(sqlite3_value *value);
 /* Of a number that is exact; -1: it is a double, or no number. */
 int kind_decimals(sqlite3_value *value);

@@ -1,9 +1,9 @@
 /*
  * select_memory.h - what one SELECT takes of SQLite's memory.
  *
- * SQLite has one limit for all; a sort of one user's must not take the memory
- * of all others.  Its allocator is wrapped, and counts for the statement that
- * steps on the thread.
+ * SQLite has one limit for the whole process, and one user's sort must not use
+ * it up.  So its allocator is wrapped, and counts for the statement that steps
+ * on the thread.
  */
 #ifndef HW_SELECT_MEMORY_H
 #define HW_SELECT_MEMORY_H
@@ -33,10 +33,11 @@ struct select_memory {
 /* Once, before SQLite is used at all. */
 void select_memory_count(void);
 
-/* sqlite3_prepare_v3, counted: views of views take SQLite a time that doubles
- * with each, many windows one that grows with their square, and there is
- * nothing else to stop it by.  Not a time: what a statement answers must not
- * depend on how busy the node is.  SQLITE_INTERRUPT: it was cancelled. */
+/* sqlite3_prepare_v3, counted.  The time that SQLite takes to prepare doubles
+ * with each level of views, and grows with the square of the number of windows;
+ * only its allocations can stop it.  A limit in seconds would make a
+ * statement's answer depend on how busy the node is.  SQLITE_INTERRUPT: it was
+ * cancelled. */
 int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
                           const char *sql, size_t size, unsigned flags,
                           sqlite3_stmt **out);

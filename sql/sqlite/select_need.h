@@ -30,7 +30,7 @@ struct select_wait {
     struct waker waker;
     unsigned fetched; /* enum catalog_need, already answered */
     unsigned wanted;  /* asked for by the table that stopped the statement */
-    bool counted;     /* among those who wait */
+    bool counted;     /* among SELECT_WAITERS_MAX */
     pthread_mutex_t lock; /* of the tickets: progress may look at any time */
     struct ticket *snapshot_ticket, *stats_ticket;
     struct stats *stats; /* a reference, or NULL */

@@ -1,5 +1,6 @@
 /*
- * slots.h - what one call of a statement keeps for the next ones.
+ * slots.h - values that one call of a function keeps for later calls of the
+ * same statement.
  *
  * CASE x WHEN y is CASE hw_case(0, x) WHEN hw_when(0, y): it compares as MySQL
  * does, and reads no more than SQLite does.  x > ALL (SELECT y) is

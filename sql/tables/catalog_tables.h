@@ -147,7 +147,7 @@ extern const struct catalog_table table_check_constraints;
 extern const struct catalog_table table_routines;
 extern const struct catalog_table table_show_create_function;
 extern const struct catalog_table table_show_create_procedure;
-/* Its name; NULL: there is none such. */
+/* Its name; NULL past the last. */
 const char *routine_find(const char *database, struct span name,
                          bool procedure);
 extern const struct catalog_table table_parameters;
@@ -196,7 +196,7 @@ extern const struct catalog_table table_show_profiles;
 extern const struct catalog_table table_show_help;
 extern const struct catalog_table table_show_help_topic;
 
-/* An account of the configuration file; 1141 when there is none. */
+/* An account of the configuration file; 1141 if unknown. */
 int grantee_find(const struct sql_session *session, struct span name,
                  struct sql_identity *out, struct error *err);
 

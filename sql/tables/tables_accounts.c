@@ -1,6 +1,6 @@
 /*
- * tables_accounts.c - who may come in, what is set, and what was executed:
- * heapwire.settings, heapwire.users, heapwire.audit_log.
+ * tables_accounts.c - accounts, settings, and the statements that were
+ * executed: heapwire.settings, heapwire.users, heapwire.audit_log.
  *
  * CREATE TABLE heapwire.settings (
  *     name varchar(64) NOT NULL, value varchar(1024) NOT NULL,

@@ -75,7 +75,7 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
     rowset_time(out, last.allocator_ms);
 }
 
-/* The time of a death that nobody saw is that of the last look at it. */
+/* The time of an unseen death is that of the last look at the process. */
 static bool
 is_of_its_life(const struct store_entry *kept, const struct death *death)
 {
@@ -134,10 +134,11 @@ static const struct catalog_column deaths[] = {
     {"started", &type_time, "UTC"},
     {"program", &type_text, NULL, CATALOG_SET},
     {"how", &type_text, "In words", CATALOG_SET},
-    {"exit_status", &type_int, "NULL: it was killed, or nobody saw it end"},
-    {"killed_by", &type_int, "The signal; NULL: it exited, or nobody saw it"},
+    {"exit_status", &type_int, "NULL: it was killed, or its end was not seen"},
+    {"killed_by", &type_int,
+     "The signal; NULL: it exited, or that was not seen"},
     {"told_by", &type_int,
-     "The signal by which heapwire-run had told it to end; NULL: it had not"},
+     "The signal that heapwire-run had sent to end it; NULL: none"},
     {"oom_kills", &type_bigint,
      "Processes of its cgroup that the kernel killed for want of memory while "
      "it ran; NULL: not known"},

@@ -22,10 +22,10 @@
  *     objects bigint unsigned NOT NULL)
  *
  * Names and weights are the call graph's: the allocator's own frames are left
- * out, and stacks that have no others are nobody's.  Without a condition on
- * the snapshot it is a fresh one, called 'now'; with one, each that is kept and
- * asked for.  The name of none is an error: no rows would look like a heap
- * without anything in it.
+ * out, and stacks of such functions alone belong to no function.  Without a
+ * condition on the snapshot it is a fresh one, called 'now'; with one, each
+ * that is kept and asked for.  The name of none is an error: no rows would look
+ * like a heap without anything in it.
  */
 #include <math.h>
 #include <string.h>

@@ -206,7 +206,7 @@ static const struct catalog_column nodes[] = {
     {"port", &type_bigint, NULL, CATALOG_SET},
     {"role", &type_name, "backend or compute node", CATALOG_SET},
     {"alive", &type_boolean,
-     "Whether it answers, and its database does; NULL: nobody has asked it"},
+     "Whether it answers, and its database does; NULL: it was not asked yet"},
     {"since", &type_time, "In that state; UTC"},
     {"version", &type_name, "Of heapwire there"},
     {"state", &type_name,

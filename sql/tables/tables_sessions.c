@@ -1,5 +1,5 @@
 /*
- * tables_sessions.c - who is connected: sessions, PROCESSLIST and its SHOW.
+ * tables_sessions.c - connected clients: sessions, PROCESSLIST and its SHOW.
  *
  * CREATE TABLE heapwire.sessions (
  *     id bigint NOT NULL, user varchar(64) NOT NULL,
@@ -112,7 +112,7 @@ static const struct catalog_column sessions[] = {
 };
 
 const struct catalog_table table_sessions = {
-    "heapwire", "sessions",   "Who is connected", CATALOG_COLUMNS(sessions),
+    "heapwire", "sessions",   "Connected clients", CATALOG_COLUMNS(sessions),
     0,          produce_whole};
 
 static const struct catalog_column processlist[] = {

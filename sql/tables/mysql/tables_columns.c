@@ -1,5 +1,5 @@
 /*
- * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, told from
+ * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, read from
  * the catalog's definitions.  A table that a session may not read has none.
  *
  * CREATE TABLE information_schema.COLUMNS (

@@ -32,7 +32,7 @@ static void
 produce_engines(const struct catalog_scope *scope, struct rowset *out)
 {
     static const char *const row[] = {
-        CATALOG_ENGINE, "DEFAULT", "What the node's profiler tells",
+        CATALOG_ENGINE, "DEFAULT", "The tables of the node's profiler",
         "NO",           "NO",      "NO"};
 
     (void)scope;

@@ -1,4 +1,4 @@
-/* tables_help.c - what HELP tells: of the one statement that others lack. */
+/* tables_help.c - HELP: it explains ADMIN EXECUTE. */
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"
@@ -23,7 +23,7 @@ produce_topic(const struct catalog_scope *scope, struct rowset *out)
                      "Runs a script on the nodes that are named and returns "
                      "what it prints: a row for each line of one node's, a "
                      "row for each node of a list or ALL. SELECT id, self "
-                     "FROM heapwire.nodes tells which there are, and which "
+                     "FROM heapwire.nodes lists the nodes, and which "
                      "is this one. SET heapwire_timeout bounds it, in "
                      "seconds; SET heapwire_parallel says on how many nodes "
                      "at a time it runs. Scripts drive the heap profiler of "

@@ -1,5 +1,5 @@
 /*
- * tables_keys.c - primary keys, told from the catalog: STATISTICS and SHOW
+ * tables_keys.c - primary keys, read from the catalog: STATISTICS and SHOW
  * INDEX, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.  There are no other keys.
  */
 #include "catalog_tables.h"

@@ -70,14 +70,15 @@ const struct catalog_table table_mysql_db = {
 
 enum { USERS_MAX = 1024, PRIVS = 29 };
 
-/* A column of MySQL's, and the privilege that it is here; 0: nobody has it. */
+/* A column of MySQL's, and the privilege that it is here; 0: no account has it.
+ */
 static const uint32_t privs[PRIVS] = {
     [0] = PRIVILEGE_STATUS | PRIVILEGE_PROFILE, /* Select */
     [8] = PRIVILEGE_ADMIN,                      /* Process */
     [18] = PRIVILEGE_CONTROL,                   /* Execute */
 };
 
-/* No secret: who may prove a password is told, and nothing of it. */
+/* Whether an account has a password, and never anything of it. */
 static void
 add_user(const char *name, const char *host, uint32_t privileges,
          const char *plugin, struct rowset *out)

@@ -1,5 +1,5 @@
 /*
- * tables_privileges.c - what a session may do, as MySQL tells privileges.
+ * tables_privileges.c - what a session may do, as MySQL shows privileges.
  *
  * CREATE TABLE information_schema.USER_PRIVILEGES (
  *     GRANTEE varchar(292) NOT NULL, TABLE_CATALOG varchar(512) NOT NULL,

@@ -311,7 +311,7 @@ routine_find(const char *database, struct span name, bool procedure)
     return NULL;
 }
 
-/* As MySQL answers who may not see how one is made: here nobody can. */
+/* MySQL's answer to an account that may not see a body: here none has one. */
 static void
 produce_create(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -1,5 +1,5 @@
 /*
- * tables_schema.c - databases and tables, told from the catalog: SCHEMATA,
+ * tables_schema.c - databases and tables, read from the catalog: SCHEMATA,
  * TABLES, SHOW DATABASES, TABLES, TABLE STATUS.  A session sees the tables
  * that it may read.
  *

@@ -1,4 +1,4 @@
-/* tables_show_empty.c - what SHOW lists and nobody has here. */
+/* tables_show_empty.c - lists of SHOW that are always empty here. */
 #include "catalog_tables.h"
 #include "schema_types.h"
 

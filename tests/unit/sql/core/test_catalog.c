@@ -155,7 +155,7 @@ static const struct {
      "latin1|cp1252 West European|latin1_swedish_ci|#1"},
     {"SHOW STORAGE ENGINES",
      "Engine|Support|Comment|Transactions|XA|Savepoints\n"
-     "heapwire|DEFAULT|What the node's profiler tells|NO|NO|NO"},
+     "heapwire|DEFAULT|The tables of the node's profiler|NO|NO|NO"},
     {"SHOW ENGINE heapwire STATUS", "Type|Name|Status"},
     {"SHOW ENGINE InnoDB STATUS", "1286/42000 Unknown storage engine 'InnoDB'"},
     {"SHOW PLUGINS", "Name|Status|Type|Library|License\n"
@@ -248,7 +248,7 @@ static const struct {
      "(node_id, ...) | ALL [BACKENDS | COMPUTE NODES]} 'script'\n\nRuns a "
      "script on the nodes that are named and returns what it prints: a row "
      "for each line of one node's, a row for each node of a list or ALL. "
-     "SELECT id, self FROM heapwire.nodes tells which there are, and which is "
+     "SELECT id, self FROM heapwire.nodes lists the nodes, and which is "
      "this one. SET heapwire_timeout bounds it, in seconds; SET "
      "heapwire_parallel says on how many nodes at a time it runs. Scripts "
      "drive the heap profiler of the database.\n|ADMIN "
