@@ -1,7 +1,10 @@
 /*
  * test_watch.c - what the watch asks of the node, and what becomes of the
- * answers.  The node's database is this process; the controller is here.
+ * answers.  The node's database is this process; the controller is here,
+ * and so is the clock: a second passes when a test says so, and pass_second()
+ * returns when the watch has done what it does in it.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +23,7 @@
 #include "suite.h"
 #include "watch.h"
 
-enum { SOON_MS = 6000, STEP_US = 20000, GROWN = 24 << 20 };
+enum { SECONDS_MAX = 60, GROWN = 24 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct node_status status;
@@ -29,6 +32,83 @@ static enum snapshot_cause cause;
 static char reason[SNAPSHOT_REASON_MAX + 1], said[1024];
 static bool refuse; /* every request */
 static struct store *store;
+
+/* ---- the clock ---- */
+
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t rests = PTHREAD_COND_INITIALIZER;
+static uint64_t now_ms = 1700000000000; /* both clocks */
+static bool passes;                     /* a second may */
+static pthread_cond_t *rested_on;       /* by the watch; NULL: it works */
+static pthread_mutex_t *rest_lock;
+
+uint64_t
+clock_ms(void)
+{
+    uint64_t now;
+
+    pthread_mutex_lock(&clock_lock);
+    now = now_ms;
+    pthread_mutex_unlock(&clock_lock);
+    return now;
+}
+
+int64_t
+clock_wall_ms(void)
+{
+    return (int64_t)clock_ms();
+}
+
+int
+pthread_cond_timedwait(pthread_cond_t *wakes, pthread_mutex_t *held,
+                       const struct timespec *until)
+{
+    bool is_over;
+
+    pthread_mutex_lock(&clock_lock);
+    is_over = passes;
+    if (is_over) {
+        passes = false;
+        now_ms =
+            (uint64_t)until->tv_sec * 1000 + (uint64_t)until->tv_nsec / 1000000;
+    } else {
+        rested_on = wakes;
+        rest_lock = held;
+        pthread_cond_signal(&rests);
+    }
+    pthread_mutex_unlock(&clock_lock);
+    return is_over ? ETIMEDOUT : pthread_cond_wait(wakes, held);
+}
+
+static void
+await_rest(void)
+{
+    while (!rested_on)
+        pthread_cond_wait(&rests, &clock_lock);
+}
+
+static void
+pass_second(void)
+{
+    pthread_cond_t *wakes;
+    pthread_mutex_t *held;
+
+    pthread_mutex_lock(&clock_lock);
+    await_rest();
+    passes = true;
+    wakes = rested_on;
+    held = rest_lock;
+    rested_on = NULL;
+    pthread_mutex_unlock(&clock_lock);
+    pthread_mutex_lock(held);
+    pthread_cond_signal(wakes);
+    pthread_mutex_unlock(held);
+    pthread_mutex_lock(&clock_lock);
+    await_rest();
+    pthread_mutex_unlock(&clock_lock);
+}
+
+/* ---- the controller ---- */
 
 struct ticket {
     enum job_kind kind;
@@ -179,16 +259,16 @@ start(const struct marks_rules *rules)
     return watch;
 }
 
-/* Waits until there are count samples, and takes the last. */
+/* Until there are count samples; takes the last. */
 static void
 await_samples(struct watch *watch, size_t count, struct history_sample *last)
 {
     struct history_sample samples[16];
-    uint64_t until = clock_ms() + SOON_MS, next;
+    uint64_t next;
     size_t got = 0;
 
-    while (clock_ms() < until && got < count) {
-        usleep(STEP_US);
+    for (int i = 0; i < SECONDS_MAX && got < count; i++) {
+        pass_second();
         next = 0;
         got = history_read(watch_history(watch), &next, samples, 16);
     }
@@ -210,10 +290,8 @@ asked(const unsigned *counter)
 static void
 await_snapshots(unsigned count)
 {
-    uint64_t until = clock_ms() + SOON_MS;
-
-    while (clock_ms() < until && asked(&snapshots_asked) < count)
-        usleep(STEP_US);
+    for (int i = 0; i < SECONDS_MAX && asked(&snapshots_asked) < count; i++)
+        pass_second();
     ck_assert_uint_eq(asked(&snapshots_asked), count);
 }
 
@@ -267,7 +345,8 @@ START_TEST(who_is_gone_is_not_sampled)
 
     set_status(NODE_GONE, true);
     watch = start(&marks_defaults);
-    usleep(1300000);
+    pass_second();
+    pass_second();
     ck_assert_uint_eq(history_read(watch_history(watch), &next, &sample, 1), 0);
     watch_stop(watch);
 }
@@ -467,7 +546,6 @@ main(void)
     Suite *suite = suite_create("watch");
     TCase *tc = tcase_create("watch");
 
-    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);
     tcase_add_test(tc, who_does_not_answer_is_not_asked);
