@@ -212,7 +212,8 @@ def test_the_end_is_orderly():
         blank = Wire(node.socket).greeting()
         busy.command(3, b"SELECT block")
         hangs.command(3, b"SELECT hang")
-        time.sleep(0.1)
+        wait_for(lambda: sum(b"Query" in row for row in
+                             idle.query("SHOW PROCESSLIST")) == 3)
         began = time.monotonic()
         assert node.stop() == 0
         assert time.monotonic() - began < 1

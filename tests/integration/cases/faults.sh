@@ -68,9 +68,10 @@ python3 -c "import socket, time
 s = socket.socket()
 s.bind(('127.0.0.1', $port))
 s.listen()
+open('$work/listens', 'w').close()
 time.sleep(60)" &
 pids="$! $pids"
-sleep 0.5
+wait_for 10 test -e "$work/listens"
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
 node_options="--config $work/users.ini --listen 127.0.0.1:$port"
 start_redis
@@ -143,8 +144,10 @@ no_jemalloc() {
     contains "no jemalloc: $1" "does not allocate through jemalloc" \
         "$(prof "$1" || true)"
 }
-wait_for 5 sh -c "grep -q . '$work/node/heapwired.log' || true"
-sleep 0.5
+looked() {
+    case $(prof 'has_enable()') in *"does not allocate"*) ;; *) false ;; esac
+}
+wait_for 10 looked
 for method in 'has_enable()' 'enable_prof()' 'disable_prof()' 'snapshot()' \
     'dump_dot_snapshot()'; do
     no_jemalloc "$method"

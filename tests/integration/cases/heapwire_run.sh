@@ -439,9 +439,10 @@ else
     expect "pid of redis in there" "yes" \
         "$([ "$(agent_field pid)" -lt 100 ] && echo yes)"
     nsenter -t "$outer" -p -m sh -c '(sleep 0.1 &) ; exit 0'
-    sleep 0.5
-    expect "zombies" "" \
-        "$(nsenter -t "$outer" -p -m ps -eo stat=,comm= | grep '^Z')"
+    reaped() {
+        ! nsenter -t "$outer" -p -m ps -eo stat=,comm= | grep -qE '^Z|sleep$'
+    }
+    eventually 10 reaped || fail "a zombie"
     kill -TERM "$outer"
     wait $!
     expect "status as PID 1" 0 $?

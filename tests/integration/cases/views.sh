@@ -92,8 +92,11 @@ refused "a view of one that is gone" "no snapshot named 'after' is kept" \
     'Profile.of("after").dot()'
 prof 'disable_prof()' >/dev/null
 prof 'enable_prof(1)' >/dev/null
-sleep 2
-same "enable_prof(seconds) ends" false "$(prof 'has_enable()')"
+ended() {
+    [ "$(prof 'has_enable()')" = false ]
+}
+check
+wait_for 10 ended || fault "enable_prof(seconds) does not end"
 stop_node
 
 # ---- many stacks: sharing, keeping, cancelling ----
