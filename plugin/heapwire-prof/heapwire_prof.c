@@ -37,14 +37,13 @@
 enum {
     EXIT_USAGE = 2,
     PATH_BYTES = 4096,
-    UNUSED_MAX = 8 /* that are told */
+    UNUSED_MAX = 8 /* complaints shown */
 };
 
-static const size_t heap_bytes = (size_t)256 << 20; /* as it grows */
+static const size_t heap_bytes = (size_t)256 << 20; /* grows by so much */
 static const size_t output_bytes_max = (size_t)256 << 20;
 
-/* Beside this program, where a build puts it, or in lib/heapwire, where an
- * installation does. */
+/* Beside this program, as in a build, or in lib/heapwire, as installed. */
 static int
 find_symbolizer(char *path, size_t size, struct error *err)
 {
@@ -74,25 +73,25 @@ find_symbolizer(char *path, size_t size, struct error *err)
     return -1;
 }
 
-/* Of an object, and why. */
+/* An object whose index is unusable, and why. */
 struct unused_index {
     char object[64], why[ERROR_TEXT_MAX];
 };
 
-/* What is shared by all profiles that are read. */
+/* Shared by all profiles of one run. */
 struct reading {
     const char *binary;  /* NULL: not given */
     const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
-    struct symbolizer *symbolizer;          /* once it was needed */
-    bool alone;                             /* one profile is read */
-    bool no_lines;                          /* nothing of them will be shown */
-    bool short_names;                       /* are enough */
-    struct unused_index unused[UNUSED_MAX]; /* of the profile at hand */
+    struct symbolizer *symbolizer;          /* once it is needed */
+    bool alone;                             /* only one profile is read */
+    bool no_lines;                          /* they will not be shown */
+    bool short_names;                       /* short names suffice */
+    struct unused_index unused[UNUSED_MAX]; /* for the current profile */
     size_t unused_count;
 };
 
-/* One of them: a raw one is ours, a snapshot's is the snapshot's. */
+/* A profile: a raw one is owned here, a snapshot's by the snapshot. */
 struct loaded {
     const struct profile *profile;
     struct profile *owned;
@@ -115,7 +114,8 @@ open_index(void *arg, const struct elf_file *elf, struct error *why)
     return index_file_open(elf, reading->symbols, NULL, why);
 }
 
-/* symbolizer_indexes.asked: the profile's note has room for one complaint. */
+/* symbolizer_indexes.asked.  Kept apart, as the profile's note has room for one
+ * complaint. */
 static void
 take_note(void *arg, const struct symbolizer_asked *asked)
 {
@@ -131,7 +131,7 @@ take_note(void *arg, const struct symbolizer_asked *asked)
     reading->unused_count++;
 }
 
-/* Where an index is looked for that cannot be there. */
+/* Warns if no index can be in the given directory. */
 static void
 check_symbols(const char *directory)
 {
@@ -141,7 +141,7 @@ check_symbols(const char *directory)
         errno = ENOTDIR;
     else if (access(directory, X_OK) == 0)
         return;
-    fprintf(stderr, "heapwire-prof: no index is looked for in --symbols=%s: ",
+    fprintf(stderr, "heapwire-prof: cannot look for indexes in --symbols=%s: ",
             directory);
     perror(NULL);
 }
@@ -225,7 +225,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
     if (!reading->binary) {
         error_set(err, ER_UNKNOWN,
                   "%s is jemalloc's own profile, without names: say "
-                  "BINARY, too, the program that wrote it",
+                  "also BINARY, the program that wrote it",
                   path);
         goto out;
     }
@@ -248,7 +248,7 @@ out:
     return profile;
 }
 
-/* Clients that write a value to a file put a newline behind it. */
+/* A client that writes a value to a file appends a newline. */
 static struct snapshot *
 read_snapshot(struct prof_input *input, struct error *err)
 {
@@ -286,7 +286,7 @@ load(struct reading *reading, const char *path, struct loaded *out,
     return out->profile ? 0 : -1;
 }
 
-/* As the node does, with what is said here instead. */
+/* Checks as the node does, but with a message for this program. */
 static int
 check_comparable(const struct prof_command *command, const struct loaded *now,
                  const struct loaded *base, struct error *err)
@@ -327,7 +327,7 @@ load_all(const struct prof_command *command, struct reading *reading,
     return rc;
 }
 
-/* Beside the program itself. */
+/* Whether an index lies beside the program itself. */
 static bool
 has_index(const char *binary)
 {
@@ -344,14 +344,14 @@ run(const struct prof_command *command, struct error *err)
     struct reading reading = {0};
     struct loaded now = {0};
     struct profile *difference = NULL;
-    struct error later; /* is said when names are needed */
+    struct error later; /* is reported when names are needed */
     struct buffer out;
     int rc = -1;
 
     buffer_init(&out, output_bytes_max);
     reading.symbols = command->symbols;
     reading.alone = !command->base;
-    /* A difference tells functions of one name apart by their files. */
+    /* A difference needs files to tell functions of one name apart. */
     reading.no_lines =
         reading.alone && !view_needs_places(command->form, &command->options);
     reading.short_names =
@@ -362,8 +362,8 @@ run(const struct prof_command *command, struct error *err)
                               err) != 0)
             goto out;
         reading.binary = command->arguments[0];
-        /* While the profile is read; if it needs no names, for nothing, and
-         * with indexes it may not be needed for them. */
+        /* Starts it while the profile is read, which may turn out to need no
+         * names.  With indexes it may not be needed. */
         if (start_symbolizer(&reading, &later) == 0 && !reading.symbols &&
             !has_index(reading.binary))
             symbolizer_prepare(reading.symbolizer);

@@ -63,7 +63,7 @@ prof_check_binary(const char *binary, const char *path, struct error *err)
 
 /* ---- --base ---- */
 
-/* Programs lie below their libraries.  NULL: it is not known. */
+/* The program lies below its libraries.  NULL: unknown. */
 static const struct profile_module *
 program_of(const struct profile *profile)
 {

@@ -1,6 +1,5 @@
 /*
- * prof_check.h - whether the files that heapwire-prof was given belong
- * together.
+ * prof_check.h - checks that the files given to heapwire-prof belong together.
  */
 #ifndef HW_PROF_CHECK_H
 #define HW_PROF_CHECK_H
@@ -11,15 +10,15 @@
 struct error;
 struct profile;
 
-/* By their first bytes. */
+/* Decides by the first bytes. */
 bool prof_check_is_snapshot(const char *text, size_t size);
 
-/* A program is where one belongs, and not a directory, a device, or (unless
- * path is NULL) a profile, of which path is a later one.  -1 with *err. */
+/* Checks that binary is a program: not a directory or a device, nor (if path, a
+ * later profile's, is not NULL) itself a profile.  -1 with *err. */
 int prof_check_binary(const char *binary, const char *path, struct error *err);
 
-/* Both are of one program, as far as they tell.  -1 with *err, which has the
- * two paths. */
+/* Checks that both are of one program, as far as known.  -1; *err has both
+ * paths. */
 int prof_check_program(const struct profile *now, const char *now_path,
                        const struct profile *base, const char *base_path,
                        struct error *err);

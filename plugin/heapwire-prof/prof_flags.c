@@ -17,17 +17,17 @@ enum { FLAGS_MAX = 64, FORMS_MAX = 24, FLAG_FIRST = 256 };
 
 struct flag {
     const char *name;
-    const char *value; /* what its value is called; NULL: it has none */
+    const char *value; /* the name of its value; NULL: it has none */
     int (*take)(struct prof_command *command, const char *value,
                 unsigned which);
     const char *help;
     unsigned which; /* of its kind */
 };
 
-/* All of them, of four kinds. */
+/* All flags, of four kinds. */
 struct flags {
     struct flag list[FLAGS_MAX];
-    size_t forms, measures, granularities, count; /* where each kind ends */
+    size_t forms, measures, granularities, count; /* the end of each kind */
 };
 
 static int
@@ -246,8 +246,8 @@ static const struct flag own_flags[] = {
     {"base", "FILE", take_base, "show the difference from that profile"},
     {"force", NULL, take_force,
      "even if it is of another process, rate or reset"},
-    {"focus", "REGEXP", take_focus, "only stacks that it matches in"},
-    {"ignore", "REGEXP", take_ignore, "only stacks that it matches nowhere in"},
+    {"focus", "REGEXP", take_focus, "only stacks with a matching frame"},
+    {"ignore", "REGEXP", take_ignore, "only stacks without a matching frame"},
     {"nodecount", "N", take_nodecount, "at most N nodes, or lines of top [80]"},
     {"nodefraction", "F", take_nodefraction,
      "no nodes of at most F*total [.005]"},
@@ -259,15 +259,15 @@ static const struct flag own_flags[] = {
     {"by-growth", NULL, take_by_growth,
      "mark changes within sampling noise with a ~"},
     {"allocator-frames", NULL, take_allocator_frames,
-     "the allocator's own frames, too, as jeprof has them"},
+     "keep the allocator's frames, as jeprof does"},
     {"allocator-frame", "NAME", take_allocator_frame,
-     "NAME, or NAME*, is the allocator's, too; may be repeated"},
+     "count NAME, or NAME*, as the allocator's; may be repeated"},
     {"index", NULL, take_index,
-     "make the symbol index of BINARY, a library maybe"},
+     "make the symbol index of BINARY or of a library"},
     {"output", "FILE", take_output,
-     "make it there [BINARY" INDEX_FILE_SUFFIX ", where it is looked for]"},
+     "where to make it [BINARY" INDEX_FILE_SUFFIX "]"},
     {"symbols", "DIR", take_symbols,
-     "look for indexes, or make this one, in DIR by build-id, too"},
+     "look in DIR for indexes by build-id, or make one there"},
     {"help", NULL, take_help, "this text"},
     {"version", NULL, take_version, "the version"},
 };
@@ -312,7 +312,7 @@ parse_flags(int argc, char **argv, const struct flags *flags,
     for (;;) {
         const char *word = optind < argc ? argv[optind] : "";
 
-        /* One thread: nobody else parses arguments. */
+        /* The process has only one thread. */
         i = getopt_long(argc, argv, ":", options, NULL); // NOLINT
         if (i < 0)
             return 0;
@@ -390,7 +390,8 @@ prof_flags_usage(void)
     puts("Usage: heapwire-prof --FORM [flags] BINARY PROFILE\n"
          "       heapwire-prof --FORM [flags] SNAPSHOT\n"
          "       heapwire-prof --index [--output=FILE | --symbols=DIR] BINARY\n"
-         "Shows who holds the memory: in a jemalloc heap profile (heap_v2) of "
+         "Shows which functions hold memory, in a jemalloc heap profile "
+         "(heap_v2) of "
          "the program\nBINARY, or in a snapshot that heapwire exported.");
     print_kind("What to write to stdout:", &flags, 0, flags.forms);
     print_kind("What to count [inuse_space]:", &flags, flags.forms,

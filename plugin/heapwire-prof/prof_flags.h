@@ -1,8 +1,8 @@
 /*
- * prof_flags.h - what heapwire-prof was told to do: jeprof's flags.
+ * prof_flags.h - heapwire-prof's command line: jeprof's flags.
  *
- * A flag for each form of view_forms, each measure and each granularity, and
- * those of a table of their own.
+ * There is a flag for each form of view_forms, each measure and each
+ * granularity, and some more.
  */
 #ifndef HW_PROF_FLAGS_H
 #define HW_PROF_FLAGS_H
@@ -19,16 +19,16 @@ struct prof_command {
     struct view_options options; /* its wrappers are these: */
     char wrappers[WRAPPERS_TEXT_BYTES];
     const char *base;    /* a profile to subtract, or NULL */
-    bool force;          /* subtract it, whatever it is of */
+    bool force;          /* subtract it even if it does not fit */
     bool index;          /* make the symbol index of the one argument */
-    const char *output;  /* where to; NULL: beside it */
+    const char *output;  /* NULL: beside the argument */
     const char *symbols; /* a directory of indexes, or NULL */
-    char **arguments;    /* the rest of the words */
+    char **arguments;    /* words that are not flags */
     int argument_count;
-    bool help, version; /* was asked for, and nothing else is to be done */
+    bool help, version; /* given; nothing else is done */
 };
 
-/* Borrows the words.  -1: said what is wrong to stderr. */
+/* Borrows the words.  -1: an error was printed to stderr. */
 int prof_flags_parse(int argc, char **argv, struct prof_command *out);
 
 /* To stdout. */

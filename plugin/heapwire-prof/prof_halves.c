@@ -16,8 +16,9 @@
 #include "thread.h"
 
 enum {
-    HALVES_MIN = 1 << 20,   /* less takes no longer than a thread */
-    HALVES_LOOK = 32 << 10, /* within which a stack begins */
+    HALVES_MIN =
+        1 << 20, /* a smaller file takes no longer than starting a thread */
+    HALVES_LOOK = 32 << 10, /* a stack begins within so many bytes */
     HALVES_STACK = 256 << 10
 };
 
@@ -46,7 +47,7 @@ read_half(void *arg, char *to, size_t room, struct error *err)
     return n;
 }
 
-/* Where a stack begins near the middle; 0: nowhere. */
+/* The start of a stack near the middle; 0: none. */
 static off_t
 find_middle(int fd, off_t size)
 {
@@ -93,7 +94,7 @@ prof_halves_dump(int fd)
         status.st_size > PROF_INPUT_BYTES_MAX)
         return NULL;
     first.end = second.at = find_middle(fd, status.st_size);
-    second.end = PROF_INPUT_BYTES_MAX; /* it may grow */
+    second.end = PROF_INPUT_BYTES_MAX; /* the file may grow */
     if (first.end == 0 || thread_start(&thread, &start, &second.err) != 0)
         return NULL;
     read_first(&first);

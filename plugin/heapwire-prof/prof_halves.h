@@ -1,13 +1,11 @@
-/*
- * prof_halves.h - a large raw profile, read on two cores: each half by itself.
- */
+/* prof_halves.h - reads a large raw profile on two cores, a half on each. */
 #ifndef HW_PROF_HALVES_H
 #define HW_PROF_HALVES_H
 
 struct heap_dump;
 
-/* NULL: it is to be read as one, for it is small, no file that was cut in two,
- * or wrong somewhere. */
+/* NULL: read it as a whole, because it is small, cannot be split, or is wrong
+ * somewhere. */
 struct heap_dump *prof_halves_dump(int fd);
 
 #endif

@@ -23,14 +23,14 @@
 enum {
     PATH_BYTES = 4096,
     DEADLINE_MS = 60 * 60 * 1000,
-    READER_MB = 4096, /* nobody waits for memory where packages are made */
+    READER_MB = 4096, /* builders of packages have memory */
     COMPRESSED_HEAD = 24
 };
 
 static const uint64_t memory_bytes = (uint64_t)64 << 30; /* of addresses */
 
-/* The first of these signals ends the making, with nothing left behind; so does
- * a file that may not grow (ulimit -f), as an error. */
+/* The first of these signals ends the making without leaving files behind; a
+ * file-size limit (ulimit -f) becomes an error. */
 static int
 watch_signals(struct error *err)
 {
@@ -49,7 +49,7 @@ watch_signals(struct error *err)
     return fd;
 }
 
-/* What a section has when it is not compressed. */
+/* A section's size without compression. */
 static uint64_t
 plain_size(const struct elf_file *elf, const struct elf_section *section)
 {
@@ -62,7 +62,7 @@ plain_size(const struct elf_file *elf, const struct elf_section *section)
     buffer_init(&head, COMPRESSED_HEAD);
     if (elf_read(elf, section->offset, COMPRESSED_HEAD, &head) == 0) {
         r = reader_of(head.data, head.size);
-        reader_u64(&r); /* how it is compressed */
+        reader_u64(&r); /* compression type */
         size = reader_u64(&r);
     }
     buffer_fini(&head);
@@ -81,7 +81,8 @@ debug_bytes(const struct elf_file *elf)
     return sum;
 }
 
-/* A split debug file was found by the symboliser: its size is not known. */
+/* A split debug file was found by the symboliser, so its size is unknown here.
+ */
 static int
 tell(const struct elf_file *elf, const char *target, struct error *err)
 {
@@ -122,7 +123,7 @@ make(const char *symbolizer, const struct elf_file *elf, const char *path,
     return rc;
 }
 
-/* Where it is looked for, if nothing else was said. */
+/* Without --output: where it is looked for. */
 static int
 choose_target(const struct prof_command *command, const struct elf_file *elf,
               const char *path, char target[PATH_BYTES], struct error *err)
@@ -169,7 +170,7 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
     else
         rc = tell(&elf, target, err);
-    if (rc == 0 && remark[0]) /* its debug file may have been forgotten */
+    if (rc == 0 && remark[0]) /* its debug file may be missing by mistake */
         fprintf(stderr, "heapwire-prof: the index of %s has symbols only: %s\n",
                 binary, remark);
 out:

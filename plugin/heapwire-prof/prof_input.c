@@ -14,7 +14,7 @@
 #include "heap_lines.h"
 #include "prof_halves.h"
 
-/* At a place of a file, or what comes next of a pipe. */
+/* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t
 read_at(struct prof_input *input, char *to, size_t room, size_t at)
 {

@@ -14,11 +14,11 @@
 #include "program_mapping.h"
 
 enum {
-    REPLACED_MAX = 5, /* that are named */
+    REPLACED_MAX = 5, /* files named at most */
     PATH_BYTES = 4096
 };
 
-/* It is the profile's word, and goes to a terminal. */
+/* Comes from the profile, and goes to a terminal. */
 static void
 say_path(const char *path)
 {
@@ -39,7 +39,7 @@ close_elf(struct elf_file *elf)
     elf->fd = -1;
 }
 
-/* An executable file; false: it cannot be read. */
+/* Opens an executable file; false: it cannot be read. */
 static bool
 open_elf(const char *path, struct elf_file *elf)
 {
@@ -54,9 +54,9 @@ open_elf(const char *path, struct elf_file *elf)
     return false;
 }
 
-/* The device is not compared: of some file systems the kernel tells another
- * one among the mappings.  Without any the profile was written again, and its
- * inodes are none.  profile NULL: its time is not known. */
+/* Devices are not compared: for some file systems, mappings show another one
+ * than stat.  A mapping without a device comes from a rewritten profile, whose
+ * inode means nothing.  profile NULL: its time is unknown. */
 static bool
 is_replaced(const struct mapping *m, const struct stat *profile)
 {
@@ -78,7 +78,7 @@ is_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* Both have a build-id, and not the same one. */
+/* Both have a build-id, and they differ. */
 static bool
 is_other_build(const struct elf_file *a, const char *path)
 {
@@ -109,8 +109,7 @@ tell_files(const struct mappings *maps, const struct mapping *program,
             continue;
         last = m->path;
         if (count == 0)
-            fprintf(stderr,
-                    "heapwire-prof: %s was taken of other files: ", path);
+            fprintf(stderr, "heapwire-prof: files of %s were replaced: ", path);
         if (count < REPLACED_MAX) {
             fputs(count == 0 ? "" : ", ", stderr);
             say_path(m->path);
@@ -120,7 +119,7 @@ tell_files(const struct mappings *maps, const struct mapping *program,
     if (count > REPLACED_MAX)
         fprintf(stderr, " and %zu more", count - REPLACED_MAX);
     if (count > 0)
-        fprintf(stderr, ": names are wrong where the build is another now\n");
+        fprintf(stderr, ": names are wrong if the build changed\n");
 }
 
 void
@@ -142,7 +141,7 @@ prof_replaced_tell(const struct mappings *maps, const char *binary,
         is_other_build(&elf, stands_for->path)) {
         fprintf(stderr, "heapwire-prof: %s is another build than ", binary);
         say_path(stands_for->path);
-        fprintf(stderr, ", which %s was taken of: names are wrong\n", path);
+        fprintf(stderr, ", the file in %s: names are wrong\n", path);
     }
     close_elf(&elf);
 }

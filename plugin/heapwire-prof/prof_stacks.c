@@ -9,7 +9,7 @@
 #include "thread.h"
 
 enum {
-    STACKS_MIN = 4096, /* fewer take no longer than a thread */
+    STACKS_MIN = 4096, /* fewer take no longer than starting a thread */
     STACKS_STACK = 256 << 10
 };
 
@@ -29,7 +29,7 @@ prof_stacks_init(struct prof_stacks *stacks, struct heap_dump *dump)
                                        .stack_bytes = STACKS_STACK,
                                        .body = begin,
                                        .arg = stacks};
-    struct error err; /* it is done without a thread then */
+    struct error err; /* without a thread it is done later */
 
     *stacks = (struct prof_stacks){.dump = dump};
     stacks->started = dump->stack_count >= STACKS_MIN && thread_cores() > 1 &&

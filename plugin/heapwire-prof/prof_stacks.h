@@ -1,5 +1,5 @@
 /*
- * prof_stacks.h - the stacks of a large raw profile, made ready on another core
+ * prof_stacks.h - prepares the stacks of a large raw profile on another core
  * while its addresses are named.
  */
 #ifndef HW_PROF_STACKS_H
@@ -12,18 +12,19 @@ struct heap_dump;
 struct profile;
 
 struct prof_stacks {
-    struct heap_dump *dump; /* its stacks are not to be touched */
+    struct heap_dump *dump; /* the thread uses its stacks */
     bool started;
     pthread_t thread;
-    struct profile *begun; /* by the thread */
+    struct profile *begun; /* the thread's result */
 };
 
-/* Borrows dump.  Few stacks, or on one core, wait until they are taken. */
+/* Borrows dump.  Few stacks, or those on one core, are prepared by
+ * prof_stacks_take. */
 void prof_stacks_init(struct prof_stacks *stacks, struct heap_dump *dump);
 /* Ends the thread. */
 void prof_stacks_fini(struct prof_stacks *stacks);
 
-/* What profile_begin answers, for profile_finish. */
+/* The result of profile_begin, for profile_finish. */
 struct profile *prof_stacks_take(struct prof_stacks *stacks);
 
 #endif

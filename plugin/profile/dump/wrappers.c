@@ -57,8 +57,8 @@ wrappers_add(char *list, const char *value, struct error *err)
 
         if (!is_allowed(name)) {
             error_set(err, ER_WRONG_VALUE,
-                      "must be names of functions, with commas between; a * "
-                      "may stand at the end of a name, and for no whole one");
+                      "must be names of functions, separated by commas; a "
+                      "name may end in *, but not be * alone");
             return -1;
         }
         if (size + name.size + 2 > sizeof(all)) {

@@ -24,11 +24,12 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    LAST_WAIT_MS = 100,     /* for those that were not waited for */
-    LOST_MAX = 3,           /* with so many, no other is started */
-    AHEAD_MAX = 2,          /* questions, sent before they are asked */
-    AHEAD_ADDRESSES = 4096, /* of each: both fit the socket's buffer */
-    EXIT_NOT_LOADED = 127 /* what ld.so ends with where a library is missing */
+    LAST_WAIT_MS = 100, /* for processes killed without waiting */
+    LOST_MAX = 3,       /* with so many, no other is started */
+    AHEAD_MAX = 2,      /* questions sent ahead */
+    AHEAD_ADDRESSES =
+        4096, /* of each such question: both fit the socket's buffer */
+    EXIT_NOT_LOADED = 127 /* ld.so's exit status if a library is missing */
 };
 
 struct helper {
@@ -39,12 +40,12 @@ struct helper {
     uint32_t reader_mb;
     bool idle;
     pid_t pid;            /* -1: none */
-    pid_t lost[LOST_MAX]; /* killed but not gone yet; 0: free */
+    pid_t lost[LOST_MAX]; /* killed but not ended yet; 0: free */
     int socket;
     uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
     size_t next_failure;
     char last_failure[WIRE_COMPLAINT_MAX];
-    bool late; /* the question at hand has failed by its deadline */
+    bool late; /* the current question missed its deadline */
     struct helper_sent ahead[AHEAD_MAX];
     size_t ahead_count;
     struct buffer in, out;
@@ -76,7 +77,7 @@ fail:
     return NULL;
 }
 
-/* Reaps our own child only; true once it is gone (or was never ours). */
+/* Reaps our own child only; true once it has ended (or was never ours). */
 static bool
 reap(pid_t pid)
 {
@@ -88,8 +89,8 @@ reap(pid_t pid)
     return got != 0;
 }
 
-/* Until it is gone, if that can be waited for, or else a moment: what is
- * traced has ended before it can be reaped. */
+/* Waits for the end of pid by its descriptor, or without one for a moment: a
+ * traced process can end before it can be reaped. */
 static void
 await_exit(pid_t pid, int milliseconds)
 {
@@ -100,8 +101,8 @@ await_exit(pid_t pid, int milliseconds)
     fd_close(gone.fd);
 }
 
-/* SIGKILL takes a moment, and for ever where a disk hangs: that one is looked
- * after later. */
+/* SIGKILL takes a moment, or for ever if a disk hangs: then the process is
+ * reaped later. */
 static void
 await_death(struct helper *h, pid_t pid, uint64_t patience_ms)
 {
@@ -121,7 +122,7 @@ await_death(struct helper *h, pid_t pid, uint64_t patience_ms)
     }
 }
 
-/* How many there are still. */
+/* Returns how many are left. */
 static size_t
 reap_lost(struct helper *h)
 {
@@ -135,7 +136,7 @@ reap_lost(struct helper *h)
     return count;
 }
 
-/* Not reaped yet, so the number is still its own. */
+/* It is not reaped yet, so the pid is still its own. */
 static void
 end_process(struct helper *h, bool wait)
 {
@@ -164,7 +165,7 @@ helper_let_go(struct helper *h)
     end_process(h, false);
 }
 
-/* Those that were let go, or left. */
+/* Reaps the processes that were let go. */
 static void
 await_lost(struct helper *h)
 {
@@ -245,7 +246,7 @@ start(struct helper *h, struct error *err)
         return -1;
     }
     fd_close(pair[1]);
-    /* From here: a thread of ours could not become normal again. */
+    /* Set here: a thread of ours could not become normal again. */
     if (h->idle)
         (void)sched_setscheduler(h->pid, SCHED_IDLE, &none);
     h->socket = pair[0];
@@ -306,7 +307,7 @@ send_some(struct helper *h, const struct helper_exchange *x, size_t done)
     return sendmsg(h->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Why a helper that closed its socket did so. */
+/* Explains why the helper closed its socket. */
 static void
 explain_death(struct helper *h, struct error *err)
 {
@@ -334,7 +335,7 @@ explain_death(struct helper *h, struct error *err)
                   h->program);
     else if (got > 0 && WEXITSTATUS(status) == EXIT_NOT_LOADED)
         error_set(err, ER_UNKNOWN,
-                  "the symboliser cannot start: ldd %s tells which library of "
+                  "the symboliser cannot start: ldd %s shows which library of "
                   "it is missing",
                   h->program);
     else if (got > 0)
@@ -344,7 +345,7 @@ explain_death(struct helper *h, struct error *err)
         error_set(err, ER_UNKNOWN, "the symboliser hung up");
 }
 
-/* As await: 1 when all is sent. */
+/* As await; 1 when everything is sent. */
 static int
 send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
               struct error *err)
@@ -367,7 +368,7 @@ send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
     return 1;
 }
 
-/* As await: 1 when more bytes came. */
+/* As await; 1 when more bytes came. */
 static int
 receive_some(struct helper *h, uint64_t until, struct error *err)
 {
@@ -394,8 +395,8 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
     return 1;
 }
 
-/* Every whole message that is there; nothing may follow the last, unless there
- * is another question. */
+/* Takes all whole messages; nothing may follow the last unless another question
+ * is under way. */
 static enum helper_take
 take_replies(struct helper *h, struct helper_exchange *x, struct error *err)
 {
@@ -437,12 +438,12 @@ ready_to_start(struct helper *h, struct error *err)
     if (!exhausted(h))
         return 0;
     error_set(err, ER_UNKNOWN,
-              "the symboliser failed %d times in 10 minutes, lately: %s",
+              "the symboliser failed %d times in 10 minutes, most recently: %s",
               HELPER_FAILURES_MAX, h->last_failure);
     return -1;
 }
 
-/* Sends what is in h->out, if it is not there yet, and takes the replies. */
+/* Sends h->out unless the question was sent ahead, and takes the replies. */
 static enum helper_result
 converse(struct helper *h, struct helper_exchange *x, uint64_t until,
          struct error *err)
@@ -455,7 +456,7 @@ converse(struct helper *h, struct helper_exchange *x, uint64_t until,
         return fail(h, err);
     }
     ready = x->sent ? 1 : send_question(h, x, until, err);
-    if (x->sent) /* some came with those before them */
+    if (x->sent) /* some came with the last question's */
         taken = take_replies(h, x, err);
     while (ready > 0 && taken == HELPER_TAKE_MORE) {
         ready = receive_some(h, until, err);
@@ -510,7 +511,7 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
     n = h->out.failed ? -1 : send_some(h, &x, 0);
     if (n <= 0)
         return false;
-    if ((size_t)n < h->out.size) { /* it waits for the rest */
+    if ((size_t)n < h->out.size) { /* the rest is sent later */
         helper_end(h);
         return false;
     }
@@ -518,8 +519,8 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
     return true;
 }
 
-/* Whether this one's answers are the next to come; what others were sent is
- * forgotten, with who would answer it. */
+/* Whether the next answers are for this question; else forgets the questions
+ * sent ahead, and the process that would answer them. */
 static bool
 take_sent(struct helper *h, const struct helper_question *question)
 {

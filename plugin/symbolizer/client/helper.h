@@ -1,8 +1,8 @@
 /*
- * helper.h - the helper process as its client sees it: started when needed,
+ * helper.h - the helper process, from the client's side: started when needed,
  * asked about one object at a time, killed when it fails or takes too long.
  *
- * One thread at a time.  The calling thread is the helper's parent: it has to
+ * One thread at a time.  The calling thread is the helper's parent, so it must
  * outlive the request.
  */
 #ifndef HW_HELPER_H
@@ -19,18 +19,19 @@ struct helper;
 struct wire_reply;
 
 enum {
-    HELPER_FAILURES_MAX = 3, /* within HELPER_WINDOW_MS: given up till later */
+    HELPER_FAILURES_MAX =
+        3, /* within HELPER_WINDOW_MS; then no start until it has passed */
     HELPER_WINDOW_MS = 10 * 60 * 1000,
-    HELPER_KILL_MS = 2000 /* how long a killed one is waited for */
+    HELPER_KILL_MS = 2000 /* the wait for a killed one */
 };
 
 struct helper_options {
     const char *program;
     uint64_t memory_bytes;
-    uint32_t cpu_ms;    /* of one process, all its questions */
+    uint32_t cpu_ms;    /* of one process, for all its questions */
     int cancel_fd;      /* readable: stop */
-    uint32_t reader_mb; /* what it may keep of DWARF; 0: 256 */
-    bool idle;          /* runs where no processor has anything else to do */
+    uint32_t reader_mb; /* may be kept of DWARF; 0: 256 */
+    bool idle;          /* runs only on otherwise idle processors */
 };
 
 struct helper *helper_new(const struct helper_options *options,
@@ -39,69 +40,69 @@ void helper_free(struct helper *helper); /* kills; NULL is fine */
 
 struct helper_question {
     int object_fd;
-    int index_fd; /* the object's symbol index, as yet unchecked; -1: none */
+    int index_fd; /* the object's symbol index, not checked yet; -1: none */
     const char *path;
     const uint64_t *offsets; /* ascending */
     uint32_t count;
     uint32_t deadline_ms; /* of this question */
     bool symbols_only;
-    bool no_lines; /* of answers by DWARF; nobody looks at them */
-    /* Called per text, raw and borrowed, in the order of their numbers, and per
-     * answer, whose numbers are as yet unchecked; false: it is garbage. */
+    bool no_lines; /* the caller needs no lines of answers by DWARF */
+    /* Called per text, raw and borrowed, in the order of their numbers; and per
+     * answer, whose numbers are not checked yet.  False: it is garbage. */
     bool (*text)(void *arg, struct span text);
     bool (*answer)(void *arg, const struct wire_reply *reply);
-    /* The index is of no use; why is raw, too.  NULL: nobody cares. */
+    /* The index is unusable; why is raw too.  May be NULL. */
     void (*refused)(void *arg, struct span why);
     void *arg;
 };
 
 enum helper_result {
-    HELPER_DONE,      /* err says what the helper complained about, or "" */
-    HELPER_FAILED,    /* and was killed; or who takes its index gave up */
-    HELPER_LATE,      /* killed at its deadline: no object or index is bad for
-                         that */
-    HELPER_EXHAUSTED, /* too many failures, or killed ones that do not end: not
-                         even started */
+    HELPER_DONE,      /* err has the helper's complaint, or "" */
+    HELPER_FAILED,    /* and killed; or the index's receiver failed */
+    HELPER_LATE,      /* killed at its deadline, for which no object or index is
+                         blamed */
+    HELPER_EXHAUSTED, /* not started: too many failures, or too many killed ones
+                         that do not end */
     HELPER_CANCELLED
 };
 
-/* Whatever the result, the answers given so far stand. */
+/* Whatever the result, the answers given so far are valid. */
 enum helper_result helper_ask(struct helper *helper,
                               const struct helper_question *question,
                               struct error *err);
 
-/* Sends a question that helper_ask will be called with later, so that nobody
- * waits in between; at most two, in their order.  Its descriptors stay open
- * until then.  False: not sent, as helper_ask will. */
+/* Sends a question in advance of its helper_ask, to save waiting; at most two,
+ * in their order.  Its descriptors must stay open until then.  False: not sent,
+ * but helper_ask will. */
 bool helper_ask_ahead(struct helper *helper,
                       const struct helper_question *question);
 
-/* An object whose symbol index is wanted. */
+/* An object to make a symbol index of. */
 struct helper_index {
     int object_fd;
     const char *path;
     uint32_t deadline_ms;
     /* Takes the index file's bytes in their order; -1 with *err: give up. */
     int (*write)(void *arg, const void *data, size_t size, struct error *err);
-    /* Told, before any bytes, that it is of symbols only, for want of debug
-     * information; why is raw.  NULL: without some there is to be no index. */
+    /* Called before any bytes if the index has symbols only, for lack of debug
+     * information; why is raw.  NULL: without debug information, make no index.
+     */
     void (*symbols_only)(void *arg, struct span why);
     void *arg;
 };
 
-/* Only after HELPER_DONE with err "" is the index whole.  What comes from the
- * helper is hostile: the bytes are checked when the index is read. */
+/* The index is whole only after HELPER_DONE with err "".  The helper is not
+ * trusted: the index's reader checks its bytes. */
 enum helper_result helper_make_index(struct helper *helper,
                                      const struct helper_index *index,
                                      struct error *err);
 
-/* Starts the process, so that it is ready for a question that will come; what
- * is wrong with that the question says. */
+/* Starts the process in advance; helper_ask reports any trouble with that. */
 void helper_prepare(struct helper *helper);
 
 /* Ends the process, if there is one; the next question starts another. */
 void helper_end(struct helper *helper);
-/* Likewise, but goes on while it dies; helper_free sees to its end. */
+/* Likewise, without waiting for its death; helper_free sees to that. */
 void helper_let_go(struct helper *helper);
 
 #endif

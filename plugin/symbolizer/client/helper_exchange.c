@@ -32,7 +32,7 @@ helper_exchange_of(const struct helper_question *question)
         .fd_count = question->index_fd >= 0 ? 2 : 1};
 }
 
-/* Of an index: once, and before its bytes. */
+/* Of an index: comes once, before its bytes. */
 static enum helper_take
 take_remark(struct helper_exchange *x, struct span why)
 {

@@ -1,6 +1,4 @@
-/*
- * helper_exchange.h - one question to the helper, and what comes back for it.
- */
+/* helper_exchange.h - one question to the helper, and the replies to it. */
 #ifndef HW_HELPER_EXCHANGE_H
 #define HW_HELPER_EXCHANGE_H
 
@@ -12,7 +10,7 @@
 
 struct error;
 
-/* Which question it is; its descriptors are open for as long. */
+/* Identifies a question, while its descriptors are open. */
 struct helper_sent {
     int object_fd, index_fd;
     uint32_t count;
@@ -22,7 +20,7 @@ struct helper_sent {
 struct helper_sent helper_sent_of(const struct helper_question *question);
 bool helper_sent_is(const struct helper_sent *a, const struct helper_sent *b);
 
-/* What is asked: addresses, or else an index. */
+/* A question: about addresses, or for an index. */
 struct helper_exchange {
     const struct helper_question *question; /* NULL: an index is asked for */
     const struct helper_index *index;
@@ -31,7 +29,7 @@ struct helper_exchange {
     bool sent; /* ahead */
     uint32_t answered, texts;
     bool refused; /* the index */
-    bool parts;   /* of the one that is made came */
+    bool parts;   /* of the index being made came */
 };
 
 enum helper_take {
@@ -43,8 +41,8 @@ enum helper_take {
 
 struct helper_exchange
 helper_exchange_of(const struct helper_question *question);
-/* One reply; *err with HELPER_TAKE_REFUSED, and what the helper says of the end
- * with HELPER_TAKE_DONE. */
+/* Takes one reply.  *err is set with HELPER_TAKE_REFUSED, and is the helper's
+ * complaint with HELPER_TAKE_DONE. */
 enum helper_take helper_exchange_take(struct helper_exchange *x,
                                       struct span payload, struct error *err);
 

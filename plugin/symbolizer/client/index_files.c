@@ -21,7 +21,7 @@ enum { PATH_BYTES = 4096, MODE = 0644 };
 
 static const uint64_t index_bytes_max = (uint64_t)2 << 30;
 
-/* The first is told. */
+/* Keeps the first reason. */
 static void
 pass_over(const char *path, const char *reason, struct error *why)
 {
@@ -31,7 +31,7 @@ pass_over(const char *path, const char *reason, struct error *why)
               mapping_basename(path), reason);
 }
 
-/* Neither a device, nor the writer's end of a pipe, nor what a link says. */
+/* Refuses devices and symbolic links; does not wait for a pipe's writer. */
 static int
 open_regular(const char *path, struct error *why)
 {
@@ -56,17 +56,17 @@ open_regular(const char *path, struct error *why)
     return -1;
 }
 
-/* Anybody may write where programs lie that are being tried (/tmp), and give
- * their functions whatever names.  NULL: it is to be trusted. */
+/* Programs under test lie in directories that anybody may write to (/tmp): such
+ * an index could give functions any names.  NULL: it may be trusted. */
 static const char *
 distrust(const struct elf_file *elf, int fd)
 {
     struct stat object, index;
 
     if (fstat(elf->fd, &object) != 0 || fstat(fd, &index) != 0)
-        return "it cannot be looked at";
+        return "it cannot be examined";
     if (index.st_mode & S_IWOTH)
-        return "anybody may write to it (chmod o-w)";
+        return "it is world-writable (chmod o-w)";
     if (index.st_uid == 0 || index.st_uid == geteuid() ||
         index.st_uid == object.st_uid)
         return NULL;
@@ -85,7 +85,7 @@ index_file_path(const struct elf_file *elf, const char *directory, char *path,
     return id[0] && n >= 0 && (size_t)n < size ? 0 : -1;
 }
 
-/* False: it is too long. */
+/* False: the path is too long. */
 static bool
 path_beside(const char *path, char place[PATH_BYTES])
 {
@@ -104,7 +104,7 @@ index_file_open(const struct elf_file *elf, const char *directory,
 
     if (why)
         why->text[0] = '\0';
-    if (elf->build_id_size == 0) /* it could be anybody's */
+    if (elf->build_id_size == 0) /* it could be any object's */
         return -1;
     if (directory && index_file_path(elf, directory, place, sizeof(place)) == 0)
         fd = open_regular(place, why);
@@ -193,7 +193,7 @@ fill(struct helper *helper, const struct elf_file *elf, const char *path,
     }
 }
 
-/* Whether target is free, or an older index: a device is not to be replaced. */
+/* Whether target is free or an older index: devices are not replaced. */
 static int
 check_target(const char *target, struct error *err)
 {
@@ -219,14 +219,14 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
         remark[0] = '\0';
     if (elf->build_id_size == 0) {
         error_set(err, ER_UNKNOWN,
-                  "%s has no build-id, by which its index is known again: "
+                  "%s has no build-id, which identifies its index: "
                   "link it with -Wl,--build-id",
                   path);
         return -1;
     }
     if (check_target(target, err) != 0)
         return -1;
-    /* Nobody else's name: two may make the same index. */
+    /* A unique name: two processes may make the same index. */
     out.fd = tmp_file_make(AT_FDCWD, target, MODE, name, sizeof(name));
     if (out.fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);

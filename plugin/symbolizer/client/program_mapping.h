@@ -1,4 +1,4 @@
-/* program_mapping.h - where in a process a given executable file lies. */
+/* program_mapping.h - finds the mapping of an executable file. */
 #ifndef HW_PROGRAM_MAPPING_H
 #define HW_PROGRAM_MAPPING_H
 
@@ -7,8 +7,8 @@ struct mapping;
 struct mappings;
 
 /*
- * The code mapping that has the place and size one of elf's segments asks for,
- * or NULL.  Where several fit, that with the path, else the file name, else the
+ * The code mapping that fits one of elf's segments by place and size, or NULL.
+ * Of several, prefers the one with the path, then the file name, then the
  * lowest address.
  */
 const struct mapping *program_mapping(const struct mappings *maps,

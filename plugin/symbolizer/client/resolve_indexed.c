@@ -1,11 +1,10 @@
 /*
- * resolve_indexed.c - what an object's symbol index says of its addresses, read
- * by this process: for one that nobody relies on.
+ * resolve_indexed.c - answers addresses by an object's symbol index in this
+ * process, for processes that can afford to crash.  See resolve_job.h.
  *
- * Several threads look up a part of the addresses each.  Answers are made of
- * them by this thread: those of its own part, which is smaller, while others
- * still look theirs up.  See
- * resolve_job.h.
+ * Several threads look up a part of the addresses each.  This thread makes
+ * names of the results: first of its own part, which is smaller, while the
+ * others still look up theirs.
  */
 #include <pthread.h>
 #include <string.h>
@@ -26,25 +25,27 @@
 #include "thread.h"
 
 enum {
-    PART_BITS = 3, /* of a text's number: whose it is */
+    PART_BITS = 3, /* of a text's number: its part */
     PARTS_MAX = 1 << PART_BITS,
-    PART_WORTH = 256, /* addresses */
-    AHEAD = 8,        /* addresses whose places among names are fetched */
+    PART_WORTH = 256, /* addresses: fewer are not worth a thread */
+    AHEAD = 8,        /* addresses whose slots among names are prefetched */
     FIRST_SHARE = 6,  /* of the first part, which is this thread's */
-    SHARE = 7,        /* of each other: an answer takes a sixth of a look-up */
+    SHARE =
+        7, /* of each other part: making a name takes a sixth of a look-up */
     SCRATCH_MAX = 1 << 20,
     STACK = 1 << 20
 };
 
 _Static_assert((uint64_t)TEXTS_MAX << PART_BITS < UINT32_MAX,
-               "a text's number and whose it is are one");
+               "a text's number and its part share 32 bits");
 
 /* Addresses that one thread looks up. */
 struct part {
     struct indexed *all;
     struct symbol_index *index;
-    struct names *names;  /* the job's, of the first part */
-    const char **lasting; /* by number, where names are its own: the job's */
+    struct names *names; /* the job's for the first part */
+    const char *
+        *lasting; /* by number: the job's copy; unless names are the job's */
     const uint64_t *addresses;
     uint32_t count;
     struct buffer scratch; /* a short name */
@@ -55,15 +56,15 @@ struct part {
 
 struct indexed {
     struct resolve_object *object;
-    uint64_t *addresses; /* of what is asked, as the file has them */
+    uint64_t *addresses; /* asked addresses, as the file has them */
     struct part parts[PARTS_MAX];
     uint32_t part_count;
 };
 
 /* ---- texts ---- */
 
-/* In scratch, or as it was: what is within "<...>" at its end may have to tell
- * it from another, and what begins with '+' is an offset. */
+/* The short name, in scratch.  Names that end in "<...>" stay, because that may
+ * tell them apart; so do those whose short name begins with '+', an offset. */
 static struct span
 shorten(struct part *part, struct span name)
 {
@@ -93,7 +94,7 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
         clean_text(text, clean);
         text.data = clean;
     }
-    if (text.size == 0) /* of a name this is none: frames are never "" */
+    if (text.size == 0) /* not a name: frames are never "" */
         return 0;
     if (use == INDEX_USE_FUNCTION && s->short_names)
         text = shorten(part, text);
@@ -102,11 +103,11 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     if (texts_add(names_texts(part->names), text.data, text.size, number) != 0)
         return -1;
     *number = *number << PART_BITS | (uint32_t)(part - part->all->parts);
-    ++*number; /* 0 is none */
+    ++*number; /* 0 means none */
     return 0;
 }
 
-/* The job's names' own. */
+/* Belongs to the job's names. */
 static const char *
 text_of(const struct indexed *all, uint32_t number)
 {
@@ -117,7 +118,7 @@ text_of(const struct indexed *all, uint32_t number)
                          : texts_get(names_texts(part->names), number);
 }
 
-/* Those without a number are few. */
+/* Few texts have no number. */
 static const char *
 keep(const struct indexed *all, const char *text, uint32_t number)
 {
@@ -130,7 +131,7 @@ keep(const struct indexed *all, const char *text, uint32_t number)
 
 /* ---- look-ups ---- */
 
-/* NULL: it is of no use, about which the helper has its say. */
+/* NULL: it is unusable, which the helper will report. */
 static struct symbol_index *
 open_index(const struct resolve_object *object)
 {
@@ -140,7 +141,7 @@ open_index(const struct resolve_object *object)
                              object->elf.build_id_size, &unsaid);
 }
 
-/* symbol_index_question.stop: a file may have been made to take for ever. */
+/* symbol_index_question.stop: a hostile file may take for ever. */
 static bool
 is_late(void *arg)
 {
@@ -210,7 +211,7 @@ start_all(struct indexed *all)
     }
 }
 
-/* The part's texts become the job's, too; false: no memory. */
+/* Copies the part's texts to the job's; false: no memory. */
 static bool
 hand_over(struct part *part)
 {
@@ -230,7 +231,7 @@ hand_over(struct part *part)
     return true;
 }
 
-/* What has no thread is looked up by this one. */
+/* Looks up a part that got no thread. */
 static void
 finish(struct part *part)
 {
@@ -244,7 +245,7 @@ finish(struct part *part)
 
 /* ---- answers ---- */
 
-/* 1: the i-th of part is known; 0: it is not, or not to the end; -1: no
+/* 1: the part's i-th address is known; 0: not, or not completely; -1: no
  * memory. */
 static int
 take(struct indexed *all, struct part *part, uint32_t i,
@@ -265,7 +266,7 @@ take(struct indexed *all, struct part *part, uint32_t i,
                                &answer.frame_count) != 0)
         return -1;
     if (frames[0].function[0] == '\0' && symbol.start == 0)
-        return 0; /* all that is told is where it starts */
+        return 0; /* only the start is known */
     for (uint32_t k = 0; k < answer.frame_count; k++) {
         frames[k].function = keep(all, frames[k].function, numbers[k].function);
         frames[k].file = keep(all, frames[k].file, numbers[k].file);
@@ -281,7 +282,7 @@ take(struct indexed *all, struct part *part, uint32_t i,
     return resolve_answers_add(all->object, &answer) ? 1 : -1;
 }
 
-/* What is not known stays asked. */
+/* Unknown addresses stay asked. */
 static void
 answer_all(struct indexed *all, struct addr2line_names *names)
 {

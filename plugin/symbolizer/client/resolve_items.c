@@ -21,7 +21,7 @@ struct run {
 };
 
 struct runs {
-    struct run *list; /* room of them */
+    struct run *list; /* with room for `room` */
     size_t count, room;
 };
 

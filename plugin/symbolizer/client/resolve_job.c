@@ -49,7 +49,7 @@ resolve_open(struct resolve_object *object)
     }
     if (job->request->open_object)
         return job->request->open_object(job->request->arg, mapping);
-    /* What lies at a deleted file's path now is another one. */
+    /* A deleted file's path leads to another file now. */
     return mapping->deleted || mapping->path[0] != '/'
                ? -1
                : file_open_regular(mapping->path);

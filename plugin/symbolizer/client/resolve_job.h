@@ -90,7 +90,7 @@ struct resolve_object {
     bool in_allocator;
     char trouble[NOTE_BYTES];    /* found before anything was asked; "" */
     int index_fd;                /* -1: none */
-    char refused[CACHE_WHY_MAX]; /* why the index is useless; "": it is not */
+    char refused[CACHE_WHY_MAX]; /* why the index is unusable; "": it is not */
     char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
     uint64_t *asked;                 /* offsets still without an answer */
     size_t *asked_first;

@@ -1,5 +1,7 @@
-/* symbol_cache.c - see symbol_cache.h.  The table is a struct names whose
- * addresses are an object's number above an offset in its file. */
+/* symbol_cache.c - see symbol_cache.h.
+ *
+ * The table is a struct names whose addresses are an object's number above an
+ * offset in its file. */
 #include "symbol_cache.h"
 
 #include <stdbool.h>
@@ -15,16 +17,16 @@
 enum { OFFSET_BITS = 48 };
 
 struct object {
-    struct cache_key key; /* size 0: forgotten, its names are dead weight */
+    struct cache_key key; /* size 0: forgotten, and its names are unused */
     uint64_t degraded_ms; /* when; 0: never */
     char why[CACHE_WHY_MAX];
     char remark[CACHE_WHY_MAX];
-    bool indexed; /* names are as good as they get */
+    bool indexed; /* its names cannot get better */
     bool placed;  /* some have a source file: there was DWARF */
 };
 
 struct symbol_cache {
-    struct names *names; /* NULL: without memory for the time being */
+    struct names *names; /* NULL: no memory at the moment */
     struct object objects[CACHE_OBJECTS];
     size_t object_count;
     uint64_t changes;

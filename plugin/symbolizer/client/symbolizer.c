@@ -1,10 +1,9 @@
 /*
  * symbolizer.c - see symbolizer.h.
  *
- * Addresses are grouped by the file they lie in; what the cache knows of it is
- * taken from there, the rest is one question to the helper, and whatever stays
- * without an answer is shown as an offset.  Who asks again what was asked last
- * gets the same names.
+ * Addresses are grouped by file.  The cache answers those it knows; the others
+ * of a file are one question to the helper; an address without an answer is
+ * shown as an offset.  A repeated request gets the same names.
  */
 #include "symbolizer.h"
 
@@ -99,11 +98,12 @@ symbolizer_prepare(struct symbolizer *s)
 void
 symbolizer_cancel(struct symbolizer *s)
 {
-    /* Cannot fail but when already set. */
+    /* Fails only if it is set already. */
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-/* jemalloc as a library; an executable with jemalloc in it is the program. */
+/* jemalloc as a library; an executable that contains jemalloc is the program.
+ */
 static bool
 is_allocator(const struct resolve_object *object)
 {
@@ -119,8 +119,8 @@ is_allocator(const struct resolve_object *object)
            resolve_same_file(m, object->mapping);
 }
 
-/* The items from `from` on, as many as are of one file, and what there is to be
- * asked of them; without any, the object is of none. */
+/* Takes the items of one file, from `from` on, and finds which to ask about.
+ * count 0: no item is left. */
 static void
 prepare_object(struct resolve_object *object, struct resolve_job *job,
                size_t from, size_t count)
@@ -184,7 +184,7 @@ finish_object(struct resolve_object *object)
     fd_close(fd);
 }
 
-/* Offline: the BINARY's place in the profile. */
+/* Offline: finds the mapping of the BINARY argument. */
 static void
 find_program(struct resolve_job *job)
 {
@@ -201,7 +201,7 @@ find_program(struct resolve_job *job)
         error_sys(&err, ER_UNKNOWN, "cannot open it");
     else if (job->request->maps->count == 0)
         error_set(&err, ER_UNKNOWN,
-                  "where it lay is not known: the profile has no mappings, "
+                  "its place is unknown: the profile has no mappings, "
                   "which come last in it");
     else if (elf_init(&elf, job->program_fd, path, &err) == 0 &&
              !(job->program = program_mapping(job->request->maps, &elf, path)))
@@ -213,7 +213,7 @@ find_program(struct resolve_job *job)
     elf_fini(&elf);
 }
 
-/* While the helper answers for one object, the next one's question is made. */
+/* While the helper answers for one object, prepares the next one's question. */
 static void
 resolve_all(struct resolve_job *job)
 {
@@ -276,7 +276,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
     names_expect(job.names, request->count);
     find_program(&job);
     resolve_all(&job);
-    /* A helper keeps what it read of its objects in memory. */
+    /* A helper keeps in memory what it read of its objects. */
     if (s->once)
         helper_let_go(s->helper);
     else

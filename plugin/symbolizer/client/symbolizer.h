@@ -2,8 +2,8 @@
  * symbolizer.h - the client side of heapwire-symbolizer.
  *
  * Starts the helper on first need, restarts it within a budget, kills it at a
- * deadline, and treats whatever it says as hostile.  One thread at a time;
- * symbolizer_cancel alone may come from another.
+ * deadline, and trusts none of its output.  One thread at a time; only
+ * symbolizer_cancel may come from another.
  */
 #ifndef HW_SYMBOLIZER_H
 #define HW_SYMBOLIZER_H
@@ -19,20 +19,20 @@ struct mappings;
 struct mapping;
 struct symbolizer;
 
-/* An object of which the helper has just been asked. */
+/* A report: the helper was asked about this object. */
 struct symbolizer_asked {
     const struct elf_file *elf;
     const char *path;
-    bool indexed;        /* by an index that was of use */
-    const char *refused; /* why none was, though there is one; NULL */
+    bool indexed;        /* an index was used */
+    const char *refused; /* why an existing index was not used; NULL */
     uint32_t elapsed_ms;
 };
 
-/* Whose indexes are looked at before the one beside an object, and who wants to
- * know what was asked.  Called by symbolizer_resolve's thread. */
+/* The caller's indexes, which precede the one beside an object, and its
+ * interest in what was asked.  Called by symbolizer_resolve's thread. */
 struct symbolizer_indexes {
-    /* A descriptor that is the caller's, or -1; *why is "", or gets the reason
-     * why one that is there was passed over. */
+    /* A descriptor, which then belongs to the caller, or -1; *why is "", or the
+     * reason why an existing index was passed over. */
     int (*open)(void *arg, const struct elf_file *elf, struct error *why);
     void (*asked)(void *arg, const struct symbolizer_asked *asked);
     void *arg;
@@ -42,47 +42,46 @@ struct symbolizer_options {
     const char *program;   /* path of heapwire-symbolizer */
     uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
     uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
-    uint32_t reader_mb;    /* what it may keep of DWARF; 0: 256 */
+    uint32_t reader_mb;    /* may be kept of DWARF; 0: 256 */
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
-    bool no_lines; /* functions are enough: files and lines may be missing */
-    /* Functions may come as function_name_shorten shortens them, too, but for
-     * those that end in '>', which may be a tag's. */
+    bool no_lines; /* functions suffice: files and lines may be missing */
+    /* Function names may also be short ones (function_name_shorten), except
+     * those that end in '>', which may be a tag. */
     bool short_names;
-    bool once; /* one resolve only: no names are kept for the next */
-    /* Indexes are read by this process, too: one that nobody relies on. */
+    bool once; /* one resolve only: keeps no names for the next */
+    /* This process may read indexes itself: it can afford to crash. */
     bool here;
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options,
                                   struct error *err);
 void symbolizer_free(struct symbolizer *s); /* ends the helper */
-/* Starts the helper, so that it is ready when symbolizer_resolve needs it. */
+/* Starts the helper in advance. */
 void symbolizer_prepare(struct symbolizer *s);
-/* For good: the symbolizer_resolve that runs, and every later one, returns soon
- * with what it has. */
+/* Final: the current symbolizer_resolve, and every later one, returns soon with
+ * the names it has. */
 void symbolizer_cancel(struct symbolizer *s);
 
-/* What is to be named. */
+/* What to name. */
 struct resolve_request {
     const struct mappings *maps;
     const uint64_t *addresses; /* ascending, distinct */
     size_t count;
-    uint64_t allocator_address; /* any address in jemalloc's object; 0 unknown:
-                                   objects called libjemalloc* are it */
-    const char *program;        /* offline: the BINARY that was given, matched
-                                   to its mapping by program headers; NULL */
-    unsigned *named;            /* NULL or atomic: raised as they are named */
-    /* An open descriptor of the mapped file, which resolve closes; -1: none.
-     * NULL: files are opened by path, device and inode not compared. */
+    uint64_t allocator_address; /* any address in jemalloc's object; 0: unknown,
+                                   objects named libjemalloc* count as it */
+    const char *program; /* offline: the BINARY argument, matched to its mapping
+                            by program headers; NULL */
+    unsigned *named;     /* NULL, or counts the named addresses, atomically */
+    /* Opens the mapped file; resolve closes it; -1: cannot.  NULL: files are
+     * opened by path, without comparing device and inode. */
     int (*open_object)(void *arg, const struct mapping *mapping);
     void *arg;
 };
 
 /*
- * Names every address: what cannot be symbolised gets module+0x<offset> or
- * 0x<address>, and names_note says why.  Names that were given once may be
- * given again, for the same addresses: they are not added to.  -1 only without
- * memory.
+ * Names every address: by module+0x<offset> or 0x<address> if it cannot be
+ * symbolised; names_note says why.  May return the same names again for the
+ * same addresses, so they must not be added to.  -1 only without memory.
  */
 int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,

@@ -1,6 +1,4 @@
-/*
- * abbrev_skip.h - the steps over one entry: the innermost loop of all.
- */
+/* abbrev_skip.h - skips one entry by its steps: the innermost loop of all. */
 #ifndef HW_ABBREV_SKIP_H
 #define HW_ABBREV_SKIP_H
 
@@ -9,7 +7,7 @@
 #include "dwarf_forms.h"
 #include "dwarf_reader.h"
 
-/* Passes over all attributes of one entry; fails r for unknown forms. */
+/* Skips all attributes of one entry; fails r for unknown forms. */
 __attribute__((always_inline)) static inline void
 abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
             const uint32_t *step)
@@ -49,7 +47,7 @@ abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
             dwarf_skip(r, size);
             break;
         case STEP_INDIRECT: {
-            /* A copy: r itself may then stay in registers. */
+            /* A copy, so that r itself may stay in registers. */
             struct reader copy = *r;
 
             form_skip(&copy, unit, DW_FORM_indirect);

@@ -55,7 +55,7 @@ put_step(struct abbrev_table *t, enum abbrev_step kind, uint32_t count)
     return 0;
 }
 
-/* Adds to the abbreviation's last step when that is of the same kind. */
+/* Extends the abbreviation's last step if it is of the same kind. */
 static int
 add_step(struct abbrev_table *t, uint32_t plan, enum abbrev_step kind,
          uint32_t count)
@@ -104,7 +104,7 @@ abbrev_next_attr(struct reader *r, struct abbrev_attr *attr)
     return !r->failed && (name != 0 || form != 0);
 }
 
-/* 1: one was read; 0: the table ends; -1: no memory. */
+/* 1: read one; 0: the table ends; -1: no memory. */
 static int
 read_abbrev(struct abbrev_table *t, struct reader *r,
             const struct dwarf_unit *unit)
@@ -113,7 +113,7 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     struct abbrev_attr attr;
     uint64_t tag;
     bool addresses = false;
-    unsigned size, before = 0; /* bytes, as long as that is known */
+    unsigned size, before = 0; /* bytes, while the number is known */
 
     if (r->failed || a.code == 0)
         return 0;
@@ -154,8 +154,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     return 1;
 }
 
-/* What gcc says a sibling of, so as to be passed over, and cannot have code
- * inside: all others may, in local classes and lambdas. */
+/* gcc writes a DW_AT_sibling for these, and they cannot contain code; all
+ * others may, in local classes and lambdas. */
 static bool
 is_shut(uint16_t tag)
 {
@@ -218,13 +218,13 @@ by_code(const void *a, const void *b)
 {
     const struct abbrev *x = a, *y = b;
 
-    /* Of a code that is there twice the first counts. */
+    /* Of a repeated code the first counts. */
     if (x->code == y->code)
         return (x->first > y->first) - (x->first < y->first);
     return x->code < y->code ? -1 : 1;
 }
 
-/* Its end is only known when it was read: in larger and larger windows. */
+/* Only reading finds the table's end: in larger and larger windows. */
 static int
 make_table(struct abbrev_table *t, struct dwarf_sections *sections,
            const struct dwarf_unit *unit, struct error *err)
@@ -281,8 +281,8 @@ find_table(struct abbrev_cache *cache, const struct dwarf_unit *unit)
     return NULL;
 }
 
-/* Most units have one of their own that nobody asks for again: the memory of
- * the last such is at hand, and near. */
+/* Most units have a table of their own that is never asked for again: reuses
+ * the last such table's memory, which is in the cache. */
 static struct abbrev_table *
 table_to_make(struct abbrev_cache *cache)
 {

@@ -1,6 +1,6 @@
 /*
- * abbrev_table.h - the abbreviations of a unit, made ready for passing over
- * entries quickly: neighbouring attributes of fixed size are one step.
+ * abbrev_table.h - a unit's abbreviations, prepared for skipping entries fast:
+ * adjacent attributes of fixed size are one step.
  */
 #ifndef HW_ABBREV_TABLE_H
 #define HW_ABBREV_TABLE_H
@@ -23,23 +23,24 @@ enum {
 };
 
 struct abbrev_attr {
-    uint16_t name, form; /* 0: larger than any that is known */
+    uint16_t name, form; /* 0: larger than any known one */
     uint64_t implicit;   /* of DW_FORM_implicit_const */
 };
 
-/* The next of an abbreviation's attributes; false after the last, or failed. */
+/* The next attribute of an abbreviation; false after the last, or on failure.
+ */
 bool abbrev_next_attr(struct reader *r, struct abbrev_attr *attr);
 
 struct abbrev {
     uint64_t code;
     uint32_t first, count; /* its attributes */
     uint32_t plan;         /* its first step */
-    uint16_t tag;          /* 0: larger than any that is known */
+    uint16_t tag;          /* 0: larger than any known one */
     bool children;
     bool inlined;     /* DW_TAG_inlined_subroutine */
-    bool function;    /* one that is not inlined, with addresses */
+    bool function;    /* not inlined, and with addresses */
     uint16_t sibling; /* bytes before a DW_AT_sibling of DW_FORM_ref4;
-                         ABBREV_NOWHERE: there is none, or it is not known */
+                         ABBREV_NOWHERE: none, or not known */
 };
 
 enum pass_flag {
@@ -47,46 +48,46 @@ enum pass_flag {
     PASS_CODE = 2, /* function of struct abbrev */
     PASS_INLINED = 4,
     PASS_SHUT = 8,  /* its children never have code */
-    PASS_STEPS = 16 /* it takes more than what is said here */
+    PASS_STEPS = 16 /* this struct is not enough to skip it */
 };
 
-/* What most entries need to be passed over, in few bytes. */
+/* How to skip most entries, in few bytes. */
 struct abbrev_pass {
     uint8_t flags;    /* of enum pass_flag */
     uint8_t blocks;   /* of DW_FORM_exprloc, _block or _block1 */
-    uint8_t bytes[3]; /* before, between and behind them */
-    uint16_t sibling; /* as of struct abbrev; ABBREV_NOWHERE without children */
+    uint8_t bytes[3]; /* before, between and behind the blocks */
+    uint16_t sibling; /* as in struct abbrev; ABBREV_NOWHERE without children */
 };
 
 struct abbrev_table {
     struct abbrev *list;        /* ascending codes */
-    struct abbrev_pass *passes; /* of list's */
+    struct abbrev_pass *passes; /* one per entry of list */
     struct abbrev_attr *attrs;
     uint32_t *steps;
     size_t count, attr_count, step_count;
     size_t capacity, attr_capacity, step_capacity, pass_capacity;
-    struct dwarf_sections *sections; /* of whose room it takes */
+    struct dwarf_sections *sections; /* whose room it takes */
     bool dense;                      /* codes are 1 to count */
-    bool alternative;                /* some form is of another file */
-    /* what it was made for */
+    bool alternative;                /* some form refers to another file */
+    /* What it was made for. */
     uint64_t offset, used;
     uint8_t version, address_size, offset_size;
     bool made;
-    bool shared; /* asked for by more than the unit that is walked */
+    bool shared; /* asked for by more units than the current one */
 };
 
-/* One that a single unit asked for makes room, else the least recently used. */
+/* Replaces a table that a single unit asked for, else the least recently used.
+ */
 struct abbrev_cache {
     struct abbrev_table tables[ABBREV_CACHE];
     struct abbrev_table *last;
-    const struct abbrev_table *pinned; /* stays, whatever is asked for */
+    const struct abbrev_table *pinned; /* is never replaced */
     uint64_t clock;
 };
 
 /*
- * The unit's table, NULL with *err.  Lasts, if it is not pinned, until the
- * cache is asked for another.  What is damaged ends the table, with what came
- * before kept.
+ * The unit's table; NULL with *err.  Unless pinned, it lasts until the next
+ * call.  Damage ends the table; the abbreviations before it are kept.
  */
 const struct abbrev_table *abbrev_cache_get(struct abbrev_cache *cache,
                                             struct dwarf_sections *sections,
@@ -94,7 +95,7 @@ const struct abbrev_table *abbrev_cache_get(struct abbrev_cache *cache,
                                             struct error *err);
 void abbrev_cache_fini(struct abbrev_cache *cache); /* zeroed is fine */
 
-/* NULL: there is no such code. */
+/* NULL: unknown code. */
 const struct abbrev *abbrev_find_sparse(const struct abbrev_table *table,
                                         uint64_t code);
 
@@ -106,8 +107,7 @@ abbrev_find(const struct abbrev_table *table, uint64_t code)
     return abbrev_find_sparse(table, code);
 }
 
-/* A step is a number and, in its low bits, what it counts: see abbrev_skip.h.
- */
+/* A step is a kind in its low bits, and a count above: see abbrev_skip.h. */
 enum { STEP_BITS = 4 };
 
 enum abbrev_step {

@@ -1,8 +1,8 @@
 /*
  * address_map.c - see address_map.h.
  *
- * A sweep over the starts with a heap of the ranges that began, the winner on
- * top; those that ended are thrown out when they come to the top.
+ * Sweeps over the starts with a heap of the ranges that have begun, the winner
+ * on top; a range that has ended is removed when it comes to the top.
  */
 #include "address_map.h"
 
@@ -16,7 +16,7 @@
 enum {
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    MANY = 1000 /* ranges: fewer are sorted by comparing */
+    MANY = 1000 /* ranges: fewer are sorted by comparison */
 };
 
 static int
@@ -31,7 +31,7 @@ by_start(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Stable, from the lowest digit of start; to spare, which has their room. */
+/* Stable, from the lowest digit of start; spare has the same room. */
 static void
 sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
            struct address_range *spare)
@@ -49,7 +49,7 @@ sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
         spare[places[ranges[i].start >> shift & (DIGITS - 1)]++] = ranges[i];
 }
 
-/* In which order those of one start come does not matter. */
+/* The order of ranges with one start does not matter. */
 static void
 sort_ranges(struct address_range *ranges, size_t count,
             struct address_range *spare)

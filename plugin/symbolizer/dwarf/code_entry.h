@@ -1,6 +1,6 @@
 /*
- * code_entry.h - what matters of the entry of a function, or of a place where
- * one was inlined.
+ * code_entry.h - the attributes of a function's entry, or of a place where one
+ * was inlined.
  */
 #ifndef HW_CODE_ENTRY_H
 #define HW_CODE_ENTRY_H
@@ -16,10 +16,10 @@ struct reader;
 
 struct code_entry {
     struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
-    struct entry_names names; /* whose place the caller sets */
+    struct entry_names names; /* the caller sets their place */
 };
 
-/* The values of count attributes; r fails where they end too early. */
+/* Reads count attributes; r fails if they end too early. */
 void code_entry_read(struct reader *r, const struct dwarf_unit *unit,
                      const struct abbrev_attr *attrs, uint32_t count,
                      struct code_entry *e);

@@ -22,9 +22,9 @@ enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
-    ROOM_STEP = 64 << 10,   /* of answers, before their room is taken */
+    ROOM_STEP = 64 << 10,   /* bytes of answers between two charges */
     THREAD_WORTH = 1 << 20, /* bytes of .debug_info */
-    PART = 4 /* at most one in so many bytes of it are worth streaming */
+    PART = 4 /* streaming pays off up to one PARTth of the section */
 };
 
 struct answer {
@@ -33,25 +33,25 @@ struct answer {
     uint8_t why; /* enum dwarf_why */
 };
 
-/* Texts and frames of one thread of one dwarf_resolve. */
+/* Texts and frames that one thread of one dwarf_resolve keeps. */
 struct kept {
     struct kept *next;
     struct arena *arena;
-    size_t charged; /* bytes of room taken for it */
+    size_t charged; /* bytes of room taken */
 };
 
 struct dwarf {
     struct dwarf_options options;
     struct dwarf_sections *sections;
     struct dwarf_units *units; /* NULL: dwarf_resolve opens them */
-    bool part;                 /* they are not all */
+    bool part;                 /* units lacks some */
     struct answer *answers;    /* of the last dwarf_resolve */
     uint32_t answer_count;
     struct kept *kept;
     struct dwarf_figures figures;
 };
 
-/* The addresses that fall into one unit. */
+/* The addresses in one unit. */
 struct job {
     size_t unit;
     uint64_t weight;           /* bytes to read */
@@ -74,8 +74,8 @@ struct worker {
     struct work *work;
     struct kept *kept;
     struct unit_code code;
-    struct line_table *lines; /* of the unit at hand */
-    struct span *paths;       /* by number of file; data NULL: not yet asked */
+    struct line_table *lines; /* of the current unit */
+    struct span *paths;       /* by number of file; data NULL: not asked yet */
     size_t path_count;
     uint64_t info_bytes;
     pthread_t thread;
@@ -116,7 +116,8 @@ depth_of(const struct unit_code *code, uint32_t node)
     return depth;
 }
 
-/* Room for the answers so far, from time to time; false: there is none. */
+/* Charges the room of the answers so far, now and then; false: it is used up.
+ */
 static bool
 charge_answers(struct worker *w, size_t step)
 {
@@ -130,7 +131,7 @@ charge_answers(struct worker *w, size_t step)
     return true;
 }
 
-/* What the unit says of one address; node: its innermost, or CODE_NONE. */
+/* Answers one address; node: its innermost one, or CODE_NONE. */
 static void
 answer_address(struct worker *w, uint64_t address, uint32_t node,
                struct answer *answer)
@@ -223,7 +224,7 @@ do_job(struct worker *w, const struct job *job)
     struct unit_code *code = &w->code;
     size_t at = 0;
 
-    /* Those before it had no room: nor has this one. */
+    /* The answers before this one had no room: neither has it. */
     if (!charge_answers(w, ROOM_STEP)) {
         answer_none(w, job, DWARF_NO_ROOM);
         return;
@@ -251,8 +252,8 @@ do_job(struct worker *w, const struct job *job)
     }
     close_lines(w);
     (void)charge_answers(w, 0);
-    /* Names, lines or ranges may be missing: by another thread's lack of room,
-     * too, but then all of it is about to end. */
+    /* Names, lines or ranges may be missing; perhaps another thread caused
+     * that, but then the room is used up anyway. */
     if (dwarf_room_refused(dwarf_sections_room(dwarf->sections)) != refused)
         answer_none(w, job, DWARF_NO_ROOM);
 }
@@ -283,7 +284,7 @@ by_weight(const void *a, const void *b)
     return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* Sorts the addresses into jobs, one for each unit that is touched. */
+/* Sorts the addresses into jobs, one per unit. */
 static int
 make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
           struct error *err)
@@ -308,7 +309,7 @@ make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
     work->jobs = mem_zalloc(touched, sizeof(*work->jobs));
     if (!work->jobs)
         goto out;
-    /* Counts become where each unit's addresses start. */
+    /* Turns the counts into each unit's start among addresses. */
     for (uint32_t i = 0, at = 0, n; i < unit_count; i++) {
         n = starts[i];
         starts[i] = at;
@@ -368,7 +369,7 @@ keep(struct dwarf *dwarf)
     return kept;
 }
 
-/* This thread is the first worker: others help as far as there are any. */
+/* This thread is the first worker; others join if they can be started. */
 static int
 run(struct work *jobs, struct error *err)
 {
@@ -427,7 +428,7 @@ open_units(struct dwarf *dwarf, struct error *err)
     return 0;
 }
 
-/* Those that the addresses need, if they are among the first. */
+/* Reads only the units for these addresses, if they are among the first. */
 static void
 open_part(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
 {
@@ -481,7 +482,7 @@ dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
          (!dwarf->part || units_have(dwarf, addresses, count))) ||
         open_units(dwarf, &why) == 0)
         rc = resolve_once(dwarf, addresses, count, err);
-    /* An entry refers to one that was left out. */
+    /* An entry refers to a unit that was left out. */
     if (rc == 0 && dwarf->part && dwarf_units_fell_short(dwarf->units) &&
         open_units(dwarf, &why) == 0)
         rc = resolve_once(dwarf, addresses, count, err);

@@ -1,10 +1,9 @@
 /*
- * dwarf.h - from addresses to the functions, inlined ones included, and lines
- * that DWARF has for them: only the units that they touch are read, each once,
- * several at a time.
+ * dwarf.h - finds the functions (inlined ones too) and lines of addresses in
+ * DWARF.  It reads only the units concerned, each once, several at a time.
  *
- * What it does not know it says, address by address, so that libbfd may be
- * asked instead.  Names are as the file has them: mangled.
+ * For an unknown address it gives the reason, so that libbfd may be asked
+ * instead.  Names are as in the file: mangled.
  */
 #ifndef HW_DWARF_H
 #define HW_DWARF_H
@@ -22,28 +21,28 @@ struct error;
 
 struct dwarf_options {
     size_t memory_bytes; /* ceiling; 0: the default, 256 MiB */
-    unsigned threads;    /* 0: as many as there are cores, at most 16 */
-    bool lines;          /* read the line tables, too */
-    /* Nothing but dwarf_resolve will be called: of packed sections only what
-     * it needs is inflated, and it says what dwarf_new would say of them. */
+    unsigned threads;    /* 0: one per core, at most 16 */
+    bool lines;          /* read the line tables too */
+    /* Only dwarf_resolve will be called: it inflates no more of packed sections
+     * than it needs, and reports the errors that dwarf_new would. */
     bool addresses_only;
 };
 
-/* Of a file with loaded sections and .debug_info in it. */
+/* elf has loaded sections, among them .debug_info. */
 struct dwarf *dwarf_new(const struct elf_file *elf,
                         const struct dwarf_options *options, struct error *err);
-void dwarf_free(struct dwarf *dwarf); /* NULL is fine; takes all texts along */
+void dwarf_free(struct dwarf *dwarf); /* NULL is fine; frees all texts */
 
-/* Resolves ascending, distinct addresses; 0 even if some are not known. */
+/* Resolves ascending, distinct addresses; 0 even if some stay unknown. */
 int dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses,
                   uint32_t count, struct error *err);
 
-/* Of the last dwarf_resolve's i-th address: DWARF_KNOWN, or why nothing is
- * said of it.  Texts last as dwarf does. */
+/* The last dwarf_resolve's i-th address: DWARF_KNOWN, or why it is unknown.
+ * Texts last as long as dwarf. */
 enum dwarf_why dwarf_chain_at(const struct dwarf *dwarf, uint32_t i,
                               struct code_chain *chain);
 
-/* For the index, which wants everything; not with addresses_only. */
+/* For the index, which needs everything; not with addresses_only. */
 struct dwarf_sections *dwarf_get_sections(struct dwarf *dwarf);
 struct dwarf_units *dwarf_get_units(struct dwarf *dwarf);
 

@@ -6,7 +6,7 @@
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 
-/* Sizes that a unit decides, as below. */
+/* Sizes that depend on the unit, as below. */
 enum { BY_ADDRESS = 64, BY_OFFSET, BY_VERSION, NONE };
 
 static const uint8_t sizes[] = {
@@ -97,7 +97,7 @@ form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form)
 {
     unsigned size = form_size(unit, form);
 
-    /* The form that is said in .debug_info may say so again, of itself. */
+    /* An indirect form may be followed by another one. */
     while (size == FORM_INDIRECT && !r->failed) {
         form = reader_uleb(r);
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN

@@ -1,6 +1,6 @@
 /*
- * dwarf_forms.h - the values of attributes: how long they are in .debug_info,
- * and what they stand for.
+ * dwarf_forms.h - attribute values: their size in .debug_info, and their
+ * meaning.
  */
 #ifndef HW_DWARF_FORMS_H
 #define HW_DWARF_FORMS_H
@@ -13,11 +13,11 @@
 struct dwarf_sections;
 struct dwarf_unit;
 
-/* How a form is passed over: so many bytes, or one of these. */
+/* How to skip a form: a number of bytes, or one of these. */
 enum form_size {
     FORM_LEB = 32,
     FORM_TEXT,
-    FORM_BLOCK1, /* that many bytes, and that many more as they say */
+    FORM_BLOCK1, /* one byte with a size, then so many bytes */
     FORM_BLOCK2,
     FORM_BLOCK4,
     FORM_BLOCK,
@@ -27,14 +27,14 @@ enum form_size {
 
 /* 0 to 16, or an enum form_size. */
 unsigned form_size(const struct dwarf_unit *unit, uint64_t form);
-/* A reference into another file: .debug_sup or what dwz makes. */
+/* Whether it refers to another file: .debug_sup, or dwz's. */
 bool form_is_alternative(uint64_t form);
 
-/* Passes over one value; fails r for unknown forms. */
+/* Skips one value; fails r for unknown forms. */
 void form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form);
 
 struct form_value {
-    uint16_t form; /* 0: the attribute is not there */
+    uint16_t form; /* 0: no such attribute */
     uint64_t number;
     const uint8_t *text; /* of DW_FORM_string */
 };
@@ -42,18 +42,18 @@ struct form_value {
 void form_read(struct reader *r, const struct dwarf_unit *unit, uint64_t form,
                uint64_t implicit, struct form_value *out);
 
-/* What a value stands for; false: it is none, or cannot be read. */
+/* A value's meaning; false: it has none, or cannot be read. */
 bool form_address(struct dwarf_sections *sections,
                   const struct dwarf_unit *unit, const struct form_value *value,
                   uint64_t *address);
-/* bytes are .debug_info's from offset on, where value was read. */
+/* bytes are those of .debug_info, from offset on, that value was read from. */
 bool form_text(struct dwarf_sections *sections, const struct dwarf_unit *unit,
                const struct form_value *value, const uint8_t *bytes,
                uint64_t offset, struct span *text);
 /* As an offset in .debug_info. */
 bool form_reference(const struct dwarf_unit *unit,
                     const struct form_value *value, uint64_t *offset);
-/* The length that DW_AT_high_pc has unless it is an address. */
+/* Whether DW_AT_high_pc is an address; else it is a length. */
 bool form_is_address(const struct form_value *value);
 
 /* The i-th address of the unit's part of .debug_addr. */

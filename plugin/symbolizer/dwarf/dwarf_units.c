@@ -18,7 +18,7 @@
 #include "unit_root.h"
 
 enum {
-    HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* a type unit's, DWARF64 */
+    HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* a type unit's of DWARF64 */
     FIRST = 256,                             /* of a growing array */
     RANGES_MAX = 1 << 24
 };
@@ -27,10 +27,10 @@ struct dwarf_units {
     struct dwarf_sections *sections;
     struct dwarf_unit *list; /* a unit is filled once, under lock */
     size_t count, capacity;
-    uint64_t *ends; /* of the units in .debug_info, which they fill */
+    uint64_t *ends; /* of the units, which fill .debug_info */
     atomic_uchar *filled;
     pthread_mutex_t lock;
-    struct address_range *ranges; /* while the map is made */
+    struct address_range *ranges; /* while the map is being made */
     size_t range_count, range_capacity;
     struct address_range *map;
     size_t map_count;
@@ -79,7 +79,7 @@ grow(struct dwarf_units *units, void *array, size_t *capacity, size_t size)
 
 /* ---- headers ---- */
 
-/* u->offset is set; false when not even its size is known. */
+/* u->offset is set; false if even its size is unknown. */
 static bool
 read_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
 {
@@ -167,8 +167,7 @@ read_headers(struct dwarf_units *units, struct info_window *w,
     for (size_t i = 0; i < units->count; i++)
         units->ends[i] = units->list[i].offset + units->list[i].size;
     if (units->count == 0) {
-        error_set(err, ER_UNKNOWN,
-                  "there is no unit that can be read in .debug_info");
+        error_set(err, ER_UNKNOWN, "no unit of .debug_info can be read");
         return -1;
     }
     return 0;
@@ -255,7 +254,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
         rc =
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
-    /* Whose code is whose has to be known of all. */
+    /* The map needs the addresses of all units. */
     if (dwarf_room_refused(dwarf_sections_room(units->sections)) != refused)
         rc = -1;
 out:
@@ -283,7 +282,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     mem_free(units->ranges);
     units->ranges = NULL;
     discharge(units, units->range_capacity * sizeof(*units->ranges));
-    /* Functions beside each other became one run. */
+    /* Adjacent functions have become one range. */
     map = mem_realloc(units->map, kept * sizeof(*map));
     if (map) {
         units->map = map;
@@ -375,7 +374,7 @@ dwarf_units_get(struct dwarf_units *units, size_t i)
     unit_root_read(&unit, units->sections, &w, true, &root);
     info_window_fini(&w);
     pthread_mutex_lock(&units->lock);
-    /* Not twice: others may look at it by now. */
+    /* Not twice: others may read it already. */
     if (!atomic_load_explicit(&units->filled[i], memory_order_relaxed)) {
         units->list[i] = unit;
         atomic_store_explicit(&units->filled[i], 1, memory_order_release);
@@ -412,7 +411,7 @@ dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
 void
 dwarf_units_missed(struct dwarf_units *units, uint64_t offset)
 {
-    /* Relaxed: asked for after the threads ended. */
+    /* Relaxed: read after the threads have ended. */
     if (units->upto != UINT64_MAX && offset >= units->ends[units->count - 1])
         atomic_store_explicit(&units->fell_short, true, memory_order_relaxed);
 }

@@ -1,8 +1,8 @@
 /*
- * dwarf_units.h - the units of .debug_info and which addresses each has.
+ * dwarf_units.h - the units of .debug_info, and the addresses of each.
  *
- * From .debug_aranges where that is complete, else from the units' own first
- * entries.  A unit of a kind that this reader does not know (split, dwz's
+ * The addresses come from .debug_aranges if that is complete, else from the
+ * units' first entries.  A unit of a kind unknown to this reader (split, dwz's
  * alternative file, an unknown version) is listed with the reason.
  */
 #ifndef HW_DWARF_UNITS_H
@@ -45,34 +45,37 @@ struct dwarf_unit {
     uint8_t why;                                /* enum dwarf_why */
 };
 
-/* Reads the headers (and first entries, where they are needed). */
+/* Reads the headers, and first entries where they are needed. */
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
                                     struct error *err);
-/* Only those up to the one that holds offset upto: an address that one of them
- * has is theirs, for the first unit has it; others may have any other. */
+/* Reads only the units up to the one that holds offset upto.  Addresses that
+ * one of them has are certain, because the first unit with an address wins;
+ * others may have any other address. */
 struct dwarf_units *dwarf_units_new_upto(struct dwarf_sections *sections,
                                          uint64_t upto, struct error *err);
 void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
 struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
 size_t dwarf_units_count(const struct dwarf_units *units);
-/* Without reading anything: bytes in .debug_info. */
+/* Its bytes in .debug_info; reads nothing. */
 uint64_t dwarf_units_size(const struct dwarf_units *units, size_t i);
-/* Reads the unit's first entry when that was not yet done; any thread. */
+/* Reads the unit's first entry unless that is done; callable from any thread.
+ */
 const struct dwarf_unit *dwarf_units_get(struct dwarf_units *units, size_t i);
 
-/* The first unit, in the order of the file, with code at address; SIZE_MAX. */
+/* The first unit in the file with code at address; SIZE_MAX: none. */
 size_t dwarf_units_at(struct dwarf_units *units, uint64_t address);
 
-/* All of that: ascending, without overlaps; value is the unit. */
+/* The map of all addresses: ascending, without overlaps; value is the unit. */
 const struct address_range *dwarf_units_map(const struct dwarf_units *units,
                                             size_t *count);
 
-/* The unit whose entries hold an offset of .debug_info; SIZE_MAX. */
+/* The unit whose entries include an offset of .debug_info; SIZE_MAX: none. */
 size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);
 
-/* An entry refers to offset, which no unit holds: was it in one that was left
- * out?  Any thread says so, and the others ask when these are done. */
+/* missed: an entry refers to offset, which no unit holds; callable from any
+ * thread.  fell_short: such an offset was in a unit left out; to be asked after
+ * those threads have ended. */
 void dwarf_units_missed(struct dwarf_units *units, uint64_t offset);
 bool dwarf_units_fell_short(const struct dwarf_units *units);
 

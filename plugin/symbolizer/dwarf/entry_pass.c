@@ -7,7 +7,8 @@
 #include "dwarf_units.h"
 #include "unit_code.h"
 
-/* To the entry beside the one whose values are at values; NULL: not here. */
+/* Moves to the sibling of the entry whose values are at values; NULL: cannot.
+ */
 static inline const uint8_t *
 sibling_of(const struct entry_pass *p, const struct abbrev_pass *a,
            const uint8_t *values, const uint8_t *end)
@@ -19,15 +20,15 @@ sibling_of(const struct entry_pass *p, const struct abbrev_pass *a,
         return NULL;
     dwarf_skip(&at, a->sibling);
     sibling = dwarf_number(&at, 4) + p->unit->offset - p->offset;
-    /* Forward only, or entries that loop would never end. */
+    /* Only forward, or looping entries would never end. */
     if (at.failed || sibling > (uint64_t)(end - p->bytes) ||
         sibling < (uint64_t)(at.pos - p->bytes))
         return NULL;
     return p->bytes + sibling;
 }
 
-/* Behind the values of an entry that has only a few blocks among those of fixed
- * size; NULL: they do not end here, or a block is long. */
+/* Moves behind the values of an entry with only a few blocks among values of
+ * fixed size; NULL: they do not end here, or a block is long. */
 static inline const uint8_t *
 pass_blocks(const struct abbrev_pass *a, const uint8_t *at, const uint8_t *end)
 {
@@ -55,7 +56,7 @@ pass_steps(const struct entry_pass *p, uint64_t code, const uint8_t *values,
 uint64_t
 entry_pass(const struct entry_pass *p, struct reader *r, uint64_t depth)
 {
-    /* Sparse codes are so rare that each may be looked at. */
+    /* Sparse codes are rare: each goes the slow way. */
     const uint64_t count = p->table->dense ? p->table->count : 0;
     const struct abbrev_pass *passes = p->table->passes, *a;
     const uint8_t *pos = r->pos, *end = r->end, *next, *values;

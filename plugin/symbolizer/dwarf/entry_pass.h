@@ -1,7 +1,4 @@
-/*
- * entry_pass.h - passes over entries that have no code: the innermost loop of
- * all.
- */
+/* entry_pass.h - skips entries without code: the innermost loop of all. */
 #ifndef HW_ENTRY_PASS_H
 #define HW_ENTRY_PASS_H
 
@@ -13,25 +10,25 @@
 struct abbrev_table;
 struct dwarf_unit;
 
-enum { PASS_MARGIN = 1 << 12 }; /* of a window, before it is moved on */
+enum { PASS_MARGIN = 1 << 12 }; /* left in a window when it is moved */
 
-/* Beside a node and CODE_NONE: what an entry is inside of. */
-static const uint32_t SCOPE_IDLE = UINT32_MAX - 1; /* code nobody asks for */
+/* Besides a node or CODE_NONE: what an entry is inside. */
+static const uint32_t SCOPE_IDLE =
+    UINT32_MAX - 1; /* code without asked addresses */
 
 struct entry_pass {
     const struct abbrev_table *table;
     const struct dwarf_unit *unit;
     const uint8_t *bytes; /* the window's */
     uint64_t offset;      /* of the window in .debug_info */
-    bool last;            /* nothing of the unit comes behind it */
+    bool last;            /* the window reaches the unit's end */
     uint32_t *scopes;     /* of entries, by depth */
 };
 
 /*
- * Passes over r's entries up to one that has to be looked at: code, and
- * whatever is not quite as it should be; r is left in front of it, or within
- * PASS_MARGIN of the end, and never fails.  At depth of the first, which is
- * at least 1; returns that of the next.
+ * Skips r's entries up to one that needs a closer look: one with code, or an
+ * unusual one.  Leaves r before it, or within PASS_MARGIN of the end; r never
+ * fails.  depth is the first entry's, at least 1; returns the next one's.
  */
 uint64_t entry_pass(const struct entry_pass *pass, struct reader *r,
                     uint64_t depth);

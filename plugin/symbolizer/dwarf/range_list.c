@@ -15,7 +15,7 @@ section_of(const struct dwarf_unit *unit)
     return unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES;
 }
 
-/* The window gets what is from offset on. */
+/* Fills the window from offset on. */
 static bool
 fill_window(struct range_list *list, uint64_t offset, uint64_t left)
 {
@@ -33,7 +33,7 @@ fill_window(struct range_list *list, uint64_t offset, uint64_t left)
     return true;
 }
 
-/* Looks at the bytes from offset on. */
+/* Makes the bytes from offset on readable. */
 static bool
 move_window(struct range_list *list, uint64_t offset)
 {
@@ -54,7 +54,7 @@ move_window(struct range_list *list, uint64_t offset)
     return true;
 }
 
-/* A rnglistx counts in the table of offsets behind the header. */
+/* A rnglistx is an index into the table of offsets behind the header. */
 static bool
 offset_of_index(struct dwarf_sections *sections, const struct dwarf_unit *unit,
                 uint64_t i, uint64_t *offset)

@@ -13,7 +13,8 @@ enum {
     REACH_MAX = 1 << 22 /* addresses found in ranges, some many times */
 };
 
-/* One set: set is what follows its length, at offset start of the section. */
+/* Reads one set: the bytes behind its length, at offset start of the section.
+ */
 static int
 read_set(struct reader *set, unsigned offset_size, unsigned head,
          int (*put)(void *arg, uint64_t unit_offset, uint64_t start,
@@ -34,7 +35,8 @@ read_set(struct reader *set, unsigned offset_size, unsigned head,
     /* Tuples are aligned to their size, from the start of the set. */
     if (used % (2 * address_size) != 0)
         dwarf_skip(set, 2 * address_size - used % (2 * address_size));
-    /* Discarded functions leave zeros in the middle: the set's length ends. */
+    /* Discarded functions leave zeros in the middle, so the set's length ends
+     * it. */
     while (rc == 0 && reader_left(set) > 0) {
         start = dwarf_number(set, address_size);
         size = dwarf_number(set, address_size);
@@ -82,7 +84,7 @@ unit_aranges_read(struct dwarf_sections *sections,
 struct reaching {
     const uint64_t *addresses;
     size_t count;
-    uint64_t *units; /* of each, the first as yet; UINT64_MAX: none */
+    uint64_t *units; /* by address: its first unit so far; UINT64_MAX: none */
     size_t found;
 };
 

@@ -1,10 +1,11 @@
 /*
  * unit_code.c - see unit_code.h.
  *
- * The entries are read through a window on .debug_info: an entry that does not
- * fit into what is left of it is read again when there is more.  The window
- * holds a whole unit if it can, for entries refer back to others, but it is
- * filled step by step: what was just copied is walked from a near cache.
+ * Entries are read through a window on .debug_info: an entry that does not fit
+ * into the rest of the window is read again when there is more.  The window
+ * holds a whole unit if it can, because entries refer back to others, but it is
+ * filled step by step: just-copied bytes are walked while they are in the
+ * cache.
  */
 #include "unit_code.h"
 
@@ -25,7 +26,7 @@
 
 enum {
     WINDOW = 1 << 17,     /* bytes read at once */
-    WINDOW_MAX = 2 << 20, /* that are held of a unit */
+    WINDOW_MAX = 2 << 20, /* held of one unit at most */
     GROWTH_FIRST = 64
 };
 
@@ -52,7 +53,7 @@ struct walk {
     const uint8_t *bytes; /* the window's; r reads on to its end */
     uint64_t offset, end; /* of the window; of the unit */
     uint64_t ranges_read; /* items of lists, ranges or not */
-    bool names_last;      /* all of the unit is held then */
+    bool names_last;      /* names are read last: the whole unit is held then */
     struct error *err;
 };
 
@@ -72,7 +73,7 @@ give_up(struct walk *w, enum dwarf_why why, const char *what)
 
 /* ---- the window ---- */
 
-/* must: or else what is there will do. */
+/* must: a window that is too small will not do. */
 static int
 hold_window(struct walk *w, size_t size, bool must)
 {
@@ -97,7 +98,7 @@ hold_window(struct walk *w, size_t size, bool must)
     return 0;
 }
 
-/* The next size bytes behind the held ones are read, too. */
+/* Reads the next size bytes behind the held ones. */
 static int
 fill_window(struct walk *w, uint64_t held, uint64_t size)
 {
@@ -117,7 +118,7 @@ fill_window(struct walk *w, uint64_t held, uint64_t size)
     return 0;
 }
 
-/* On to offset, at least size bytes of it or all there is. */
+/* Moves on to offset, with at least size bytes of it, or all there are. */
 static int
 move_window(struct walk *w, uint64_t offset, uint64_t size)
 {
@@ -129,7 +130,7 @@ move_window(struct walk *w, uint64_t offset, uint64_t size)
         held = (uint64_t)(w->r.end - w->bytes);
         end = offset - w->offset + size;
         if (offset <= w->offset + held && end < held + WINDOW)
-            end = held + WINDOW; /* or there would be little more */
+            end = held + WINDOW; /* or it would grow by little */
         if (end > w->end - w->offset)
             end = w->end - w->offset;
         if (offset <= w->offset + held + WINDOW &&
@@ -158,7 +159,8 @@ here(const struct walk *w, const uint8_t *pos)
     return w->offset + (uint64_t)(pos - w->bytes);
 }
 
-/* The entry at pos runs past the window: once more, with more of it. */
+/* The entry at pos passes the window's end: reads it again with a larger one.
+ */
 static int
 read_again(struct walk *w, const uint8_t *pos)
 {
@@ -192,7 +194,7 @@ more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
     return 0;
 }
 
-/* A range of the node to come, if it has any of the addresses. */
+/* Keeps a range of the node to come if it has any of the addresses. */
 static int
 keep_range(struct walk *w, uint64_t start, uint64_t end)
 {
@@ -218,7 +220,7 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     return 0;
 }
 
-/* *any: it has ranges at all. */
+/* *any: the entry has ranges at all. */
 static int
 keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
 {
@@ -233,7 +235,7 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
         while (range_list_next(&list, &start, &end))
             if (keep_range(w, start, end) != 0)
                 return -1;
-        /* Many entries may point at the same long list. */
+        /* Many entries may refer to the same long list. */
         w->ranges_read += list.items;
         if (w->ranges_read > CODE_RANGES_MAX)
             return give_up(w, DWARF_DAMAGED, "its ranges do not end");
@@ -282,13 +284,13 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
 
 /* ---- the walk ---- */
 
-/* Nothing asked for is inside: on to the next entry beside this one. */
+/* No asked address is inside: moves on to the entry's sibling. */
 static int
 skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
 {
     uint64_t at = here(w, w->r.pos);
 
-    /* Forward only, or entries that loop would never end. */
+    /* Only forward, or looping entries would never end. */
     sibling += w->unit->offset;
     if (sibling < at || sibling >= w->end)
         return 0;
@@ -301,8 +303,8 @@ skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
 }
 
 /*
- * The entry behind its code, inside of scope; *scope becomes what its children
- * are inside of.  r fails when it does not fit into the window.
+ * Reads an entry with code, inside scope; *scope becomes its children's.  Fails
+ * r if the entry does not fit into the window.
  */
 static int
 read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
@@ -320,8 +322,8 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
-    /* One without ranges may have others inside that do; not one that was left
-     * out by the linker. */
+    /* One without ranges may contain others with ranges, unless the linker has
+     * discarded it. */
     if (any && w->out->range_count == ranges) {
         *scope = SCOPE_IDLE;
         return 0;
@@ -332,7 +334,7 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     return 0;
 }
 
-/* In code that nobody asks for, inlined code matters by its size alone. */
+/* In code without asked addresses, inlined code matters by its size only. */
 static void
 skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
 {
@@ -345,7 +347,7 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
     abbrev_skip(&w->r, w->unit, &w->table->steps[a->plan]);
 }
 
-/* The many entries that only need to be passed over. */
+/* Skips the many entries that need no look. */
 static uint64_t
 pass_over(struct walk *w, uint64_t depth)
 {
@@ -359,7 +361,7 @@ pass_over(struct walk *w, uint64_t depth)
     return entry_pass(&pass, &w->r, depth);
 }
 
-/* 1: one entry was read, and *depth is that of the next; 0: they end. */
+/* 1: read one entry, and *depth is the next one's; 0: the entries end. */
 static int
 walk_entry(struct walk *w, uint64_t *depth)
 {
@@ -412,7 +414,7 @@ walk_entries(struct walk *w)
     return rc;
 }
 
-/* Those that entries refer to may come behind them. */
+/* Comes last: entries may refer to later ones. */
 static void
 name_nodes(struct walk *w)
 {

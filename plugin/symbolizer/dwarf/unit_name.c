@@ -105,7 +105,7 @@ read_entry(struct name_reader *n, const struct dwarf_unit *unit,
     return !r.failed;
 }
 
-/* Where the entry ends only its reader sees: in larger and larger pieces. */
+/* Only reading finds an entry's end: in larger and larger pieces. */
 static bool
 find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
            struct entry_names *out)
@@ -135,7 +135,8 @@ find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
     }
 }
 
-/* *entry is where to go on; the unit that holds it, NULL: nowhere. */
+/* Sets *entry to the next entry of the chain, and returns its unit; NULL: none.
+ */
 static const struct dwarf_unit *
 next_entry(struct name_reader *n, const struct dwarf_unit *unit,
            const struct entry_names *here, uint64_t *entry)
@@ -160,7 +161,7 @@ memo_of(struct name_reader *n, uint64_t entry)
     return &n->memo[(entry * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* What one entry adds; true: that is the name. */
+/* Takes what one entry adds; true: the name is found. */
 static bool
 take_name(struct name_reader *n, const struct dwarf_unit *unit,
           const struct entry_names *here, struct span *text, bool *linkage)

@@ -16,7 +16,7 @@ enum {
     ROOT_FIRST = 512,
     ROOT_MAX = 1 << 20, /* bytes of a first entry, texts included */
     ABBREV_FIRST = 1 << 10,
-    /* bytes before a first entry's abbreviation: each unit looks anew */
+    /* bytes before a first entry's abbreviation: searched for each unit */
     ABBREV_MAX = 1 << 18
 };
 
@@ -104,7 +104,7 @@ find_abbrev(struct reader *abbrevs, uint64_t code)
     return false;
 }
 
-/* 0; 1: more bytes of .debug_info are needed; 2: more abbreviations. */
+/* 0: done; 1: needs more bytes of .debug_info; 2: needs more abbreviations. */
 static int
 read_values(const struct dwarf_unit *unit, struct reader *r,
             struct reader *abbrevs, struct values *out)
@@ -127,7 +127,7 @@ read_values(const struct dwarf_unit *unit, struct reader *r,
     return r->failed ? 1 : abbrevs->failed ? 2 : 0;
 }
 
-/* In larger and larger windows: where an entry ends, only its reader sees. */
+/* Only reading finds the entry's end: in larger and larger windows. */
 static const uint8_t *
 root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
             struct info_window *w, struct values *out)
@@ -165,7 +165,7 @@ root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
     }
 }
 
-/* Bases that are not given count from behind the first header. */
+/* A base that is not given counts from behind the first header. */
 static uint64_t
 base_of(const struct dwarf_unit *unit, const struct form_value *value,
         unsigned header)

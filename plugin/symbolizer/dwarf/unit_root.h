@@ -1,6 +1,4 @@
-/*
- * unit_root.h - the first entry of a unit: what the unit says of itself.
- */
+/* unit_root.h - the first entry of a unit, which describes the unit. */
 #ifndef HW_UNIT_ROOT_H
 #define HW_UNIT_ROOT_H
 
@@ -15,7 +13,7 @@ struct error;
 struct dwarf_unit;
 struct range_list;
 
-/* A piece of .debug_info that moves along with its reader. */
+/* A piece of .debug_info that moves with its reader. */
 struct info_window {
     struct buffer bytes;
     uint64_t offset;
@@ -24,8 +22,8 @@ struct info_window {
 void info_window_init(struct info_window *w);
 void info_window_fini(struct info_window *w);
 
-/* size bytes from offset on, or what the section has; NULL with *err when they
- * cannot be read. */
+/* size bytes from offset on, or fewer at the section's end; NULL with *err:
+ * they cannot be read. */
 const uint8_t *info_window_at(struct info_window *w,
                               struct dwarf_sections *sections, uint64_t offset,
                               uint64_t *size, struct error *err);
@@ -35,13 +33,13 @@ struct unit_root {
 };
 
 /*
- * Fills what unit has from its first entry, texts only if wanted, and why when
- * that is not to be read or says that the code is elsewhere.
+ * Sets unit's fields from its first entry (texts only if wanted), and unit->why
+ * if the entry cannot be read or says that the code is elsewhere.
  */
 void unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                     struct info_window *w, bool texts, struct unit_root *root);
 
-/* Calls put with each range that the root claims; put's -1 ends it. */
+/* Calls put with each of the root's ranges; put's -1 ends it. */
 int unit_root_ranges(const struct dwarf_unit *unit,
                      struct dwarf_sections *sections,
                      const struct unit_root *root,

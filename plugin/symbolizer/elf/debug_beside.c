@@ -12,7 +12,7 @@
 
 #define DEBUG_FILES "/usr/lib/debug"
 
-/* Perhaps, with out "", where the path is too long to be looked at. */
+/* True, with out "", if the path is too long to be checked. */
 static bool
 is_there(const char *directory, const char *below, const char *name,
          char out[PATH_MAX])
@@ -37,7 +37,7 @@ find_by_id(const struct elf_file *elf, char out[PATH_MAX])
     return is_there(DEBUG_FILES, "/.build-id/", name, out);
 }
 
-/* In the places where libbfd looks for one of that name. */
+/* Tries the places where libbfd looks for a file of that name. */
 static bool
 find_beside(const char *path, const char *name, char out[PATH_MAX])
 {

@@ -7,14 +7,14 @@
 
 struct elf_file;
 
-/* By build-id or debuglink, where libbfd looks for it: what is there is not
- * looked into.  The sections are loaded.  out is "" where there may be one, but
- * its name cannot be looked at. */
+/* Finds it by build-id or debuglink, where libbfd looks; does not read the
+ * file.  The sections must be loaded.  out is "" if there may be one, but its
+ * path cannot be checked. */
 bool debug_beside_find(const struct elf_file *elf, const char *path,
                        char out[PATH_MAX]);
 
-/* Whether there may be debug information, in the file or beside it, that an
- * index of its symbols only must not hide.  Loads the sections. */
+/* Whether debug information may exist, in the file or beside it, that an index
+ * with symbols only must not hide.  Loads the sections. */
 bool debug_beside(struct elf_file *elf, const char *path);
 
 #endif

@@ -60,7 +60,7 @@ parse_segment(struct reader *r, struct elf_segment *s)
     s->file_size = reader_u64(r);
     s->memory_size = reader_u64(r);
     s->align = reader_u64(r);
-    /* No sum of these may wrap anywhere. */
+    /* No sum of these may overflow. */
     if (s->offset > INT64_MAX || s->file_size > INT64_MAX ||
         s->address > INT64_MAX || s->memory_size > INT64_MAX)
         s->type = PT_NULL;
@@ -269,7 +269,7 @@ parse_section(struct reader *r, struct elf_section *s)
     return name;
 }
 
-/* The names' section is itself one of the sections: two passes. */
+/* The names' section is one of the sections: two passes. */
 static void
 name_sections(struct elf_file *elf, const uint32_t *at)
 {
@@ -360,7 +360,7 @@ elf_section_at(const struct elf_file *elf, uint64_t address)
     return NULL;
 }
 
-/* Code first: a page of the file may be loaded twice, once as data. */
+/* Code first: a page may be loaded twice, once as data. */
 bool
 elf_address_of(const struct elf_file *elf, uint64_t offset, uint64_t *address)
 {

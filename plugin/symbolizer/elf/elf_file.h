@@ -1,9 +1,9 @@
 /*
- * elf_file.h - the few facts of an ELF file that both sides need.
+ * elf_file.h - the facts of an ELF file that client and helper need.
  *
- * 64-bit little-endian files, read with pread through the bounded reader:
- * nothing is mapped, for the file may be cut while we look at it.  Wrong
- * numbers give fewer facts, never a wrong access.
+ * For 64-bit little-endian files, read with pread through the bounded reader.
+ * Nothing is mapped, because the file may be cut meanwhile.  Wrong numbers give
+ * fewer facts, never a wrong access.
  */
 #ifndef HW_ELF_FILE_H
 #define HW_ELF_FILE_H
@@ -19,7 +19,7 @@ struct reader;
 enum {
     ELF_SEGMENTS_MAX = 256,
     ELF_SECTIONS_MAX = 65535,
-    ELF_NOTES_MAX = 1 << 16,   /* bytes of one PT_NOTE that we read */
+    ELF_NOTES_MAX = 1 << 16,   /* read of one PT_NOTE at most */
     ELF_DYNAMIC_MAX = 1 << 16, /* and of PT_DYNAMIC */
     ELF_BUILD_ID_MAX = 64,
     ELF_BUILD_ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1
@@ -31,7 +31,7 @@ struct elf_segment {
 };
 
 struct elf_section {
-    char name[24]; /* cut; enough for the names we look for */
+    char name[24]; /* truncated; enough for the names we look for */
     uint32_t type, link;
     uint64_t flags, address, offset, size;
 };
@@ -50,19 +50,19 @@ struct elf_file {
     bool has_soname;
 };
 
-/* Reads headers, build-id and whether there is a DT_SONAME. */
+/* Reads headers and build-id, and whether there is a DT_SONAME. */
 int elf_init(struct elf_file *elf, int fd, const char *path, struct error *err);
 void elf_fini(struct elf_file *elf); /* a zeroed struct is fine */
 
-/* The build-id in small hexadecimal digits; "" without one. */
+/* The build-id in lower-case hexadecimal digits; "" without one. */
 void elf_build_id_text(const struct elf_file *elf, char out[ELF_BUILD_ID_TEXT]);
 
 /* Appends PT_DYNAMIC to out, whose ceiling is ELF_DYNAMIC_MAX; -1: there is
- * none.  next gives what it has, up to DT_NULL. */
+ * none.  elf_dynamic_next reads its entries up to DT_NULL. */
 int elf_dynamic(const struct elf_file *elf, struct buffer *out);
 bool elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value);
 
-/* Section headers are needed by few only; none is no error. */
+/* Loads the section headers, which few callers need; none is no error. */
 int elf_load_sections(struct elf_file *elf, struct error *err);
 const struct elf_section *elf_section(const struct elf_file *elf,
                                       const char *name); /* or NULL */
@@ -71,20 +71,21 @@ bool elf_has_dwarf(const struct elf_file *elf);          /* likewise */
 const struct elf_section *elf_section_at(const struct elf_file *elf,
                                          uint64_t address);
 
-/* The virtual address of a byte of the file; false if no segment loads it. */
+/* The virtual address of a byte of the file; false: no segment loads it. */
 bool elf_address_of(const struct elf_file *elf, uint64_t offset,
                     uint64_t *address);
-/* And back; *left is what the segment's file part holds from there on. */
+/* The reverse; *left is what the segment's part of the file holds from there
+ * on. */
 bool elf_offset_of(const struct elf_file *elf, uint64_t address,
                    uint64_t *offset, uint64_t *left);
 
-/* Whether what is in the file at address is loaded as code. */
+/* Whether the file's bytes for address are loaded as code. */
 bool elf_is_code(const struct elf_file *elf, uint64_t address);
 
 /* Appends size bytes at offset of the file to out, or fails. */
 int elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
              struct buffer *out);
-/* The same into size bytes of the caller's.  Any thread. */
+/* Reads to place, which has size bytes.  Callable from any thread. */
 int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
                 void *place);
 

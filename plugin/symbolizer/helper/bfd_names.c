@@ -1,7 +1,7 @@
 /* bfd_names.c - see bfd_names.h. */
 #include "bfd_names.h"
 
-#define PACKAGE "heapwire" /* bfd.h asks for it */
+#define PACKAGE "heapwire" /* bfd.h requires it */
 
 #include <bfd.h>
 #include <libiberty/demangle.h>
@@ -27,8 +27,8 @@ struct section_search {
     asection *found;
 };
 
-/* A description of its own, so that our reading moves nobody's file offset;
- * where the file may not be opened again, the one that was passed. */
+/* A file description of our own, so that reading moves no other file offset; if
+ * the file cannot be opened again, the one passed. */
 static int
 reopen(int fd)
 {
@@ -40,7 +40,7 @@ reopen(int fd)
     return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* As addr2line does: .symtab, or .dynsym where that is empty. */
+/* As addr2line: .symtab, or .dynsym if that is empty. */
 static asymbol **
 read_symbols(bfd *object)
 {
@@ -77,7 +77,7 @@ open_object(int fd, const char *path)
     own = reopen(fd);
     if (own < 0)
         return NULL;
-    object = bfd_fdopenr(path, NULL, own); /* takes own, even when it fails */
+    object = bfd_fdopenr(path, NULL, own); /* takes own, even on failure */
     if (!object)
         return NULL;
     object->flags |= BFD_DECOMPRESS;

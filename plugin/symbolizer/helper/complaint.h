@@ -1,5 +1,5 @@
-/* complaint.h - what was not as it should be with an object, in one line.
- * That its index is refused says who sent it. */
+/* complaint.h - what was wrong with an object, in one line.  The caller reports
+ * a refused index. */
 #ifndef HW_COMPLAINT_H
 #define HW_COMPLAINT_H
 
@@ -8,11 +8,11 @@
 
 struct complaint {
     const char *trouble; /* libbfd's with the file; "" */
-    const size_t *why;   /* by enum dwarf_why: how many addresses */
-    bool by_bfd;         /* libbfd named those that it may */
+    const size_t *why;   /* by enum dwarf_why: number of addresses */
+    bool by_bfd;         /* libbfd has named those that it may */
 };
 
-/* "" when all is well. */
+/* "" if nothing was wrong. */
 void complaint_write(const struct complaint *complaint, char *out, size_t size);
 
 #endif

@@ -25,7 +25,7 @@ debug_file_fini(struct debug_file *file)
     free(file->path);
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const struct elf_file *
 find(struct debug_file *file)
 {

@@ -1,4 +1,5 @@
-/* limits.c - see limits.h.  Whatever a sandbox refuses is done without. */
+/* limits.c - see limits.h.  Goes on without any limit that a sandbox refuses.
+ */
 #include "limits.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ volunteer_for_the_oom_killer(void)
     static const char most[] = "1000";
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-    /* Refused: the limits below have to do. */
+    /* If refused, the limits below must suffice. */
     if (fd >= 0 && write(fd, most, sizeof(most) - 1) < 0)
         errno = 0;
     fd_close(fd);
@@ -49,7 +50,7 @@ int
 limits_apply(uint64_t memory_bytes, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    /* The signal is only sent for deaths to come. */
+    /* The signal is only sent for later deaths. */
     if (getppid() != parent)
         return -1;
     volunteer_for_the_oom_killer();
@@ -64,7 +65,7 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     return 0;
 }
 
-/* All threads' time counts. */
+/* The limit counts all threads' time. */
 static rlim_t
 processors(void)
 {

@@ -1,16 +1,17 @@
-/* limits.h - what keeps the helper from hurting the machine it runs on. */
+/* limits.h - protects the machine from the helper. */
 #ifndef HW_LIMITS_H
 #define HW_LIMITS_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* First to be killed, low priority, no core, no files, at most memory_bytes of
- * address space, and dead when parent is.  -1 when the parent died already. */
+/* Makes this process the first to be killed: with low priority, without core
+ * dumps or files, with at most memory_bytes of address space, and ending with
+ * parent.  -1 if parent has died already. */
 int limits_apply(uint64_t memory_bytes, pid_t parent);
 
-/* From now on at most so many seconds of processor time, of each of the
- * processors that it may use. */
+/* From now on, at most so many seconds of processor time for each available
+ * processor. */
 void limits_cpu(uint32_t seconds);
 
 #endif

@@ -27,10 +27,10 @@ enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
-    /* What one answer may bring along: its texts, all of them new. */
+    /* The texts of one answer at most, all of them new. */
     ANSWER_BYTES = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 64) +
                    2 * WIRE_NAME_MAX,
-    /* An object's, and its index's: of a request, and of the next one. */
+    /* The object's and its index's, for this request and the next. */
     DESCRIPTORS_MAX = 4,
     EXIT_USAGE = 2,
     HEAP_BYTES = 64 << 20
@@ -38,11 +38,11 @@ enum {
 
 struct helper {
     struct buffer in, out;
-    struct sent_texts texts;  /* for the request at hand */
-    int fds[DESCRIPTORS_MAX]; /* of the requests that came */
+    struct sent_texts texts;  /* of the current request */
+    int fds[DESCRIPTORS_MAX]; /* of the requests received */
     size_t fd_count;
     uint32_t cpu_seconds;
-    uint64_t reader_bytes; /* what may be kept of DWARF; 0: the default */
+    uint64_t reader_bytes; /* may be kept of DWARF; 0: the default */
 };
 
 static bool
@@ -55,7 +55,7 @@ take_number(const char *text, uint64_t *out)
     return end != text && *end == '\0' && errno == 0;
 }
 
-/* The first ones. */
+/* Closes the first count ones. */
 static void
 drop_descriptors(struct helper *h, size_t count)
 {
@@ -65,7 +65,7 @@ drop_descriptors(struct helper *h, size_t count)
     memmove(h->fds, h->fds + count, h->fd_count * sizeof(h->fds[0]));
 }
 
-/* Keeps the first descriptors that come with a request. */
+/* Keeps the first descriptors of a request. */
 static void
 take_descriptors(struct helper *h, struct msghdr *message)
 {
@@ -87,7 +87,7 @@ take_descriptors(struct helper *h, struct msghdr *message)
     }
 }
 
-/* 1: more bytes came; 0: the end; -1: failure. */
+/* 1: received more bytes; 0: the end; -1: failure. */
 static int
 receive(struct helper *h)
 {
@@ -159,7 +159,7 @@ open_object(const struct helper *h, const struct wire_request *request,
     return names;
 }
 
-/* object_taker.text: sent while others are still sought. */
+/* object_taker.text: sends it while other texts are still looked up. */
 static int
 put_text(void *arg, struct span text, enum symbol_index_use use,
          uint32_t *number)
@@ -167,7 +167,7 @@ put_text(void *arg, struct span text, enum symbol_index_use use,
     struct helper *h = arg;
 
     *number = 0;
-    if (text.size == 0 || text.data[0] == '\0') /* no text on the wire */
+    if (text.size == 0 || text.data[0] == '\0') /* the wire cannot carry it */
         return 0;
     if (sent_texts_number(&h->texts, &h->out, text.data,
                           use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX,
@@ -176,7 +176,7 @@ put_text(void *arg, struct span text, enum symbol_index_use use,
     return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
 }
 
-/* The number of a text that may have one; -1 without memory. */
+/* The number of a text; -1 without memory. */
 static int
 number_of(struct helper *h, const char *text, size_t max, uint32_t known,
           uint32_t *number)
@@ -212,7 +212,7 @@ put_answer(void *arg, const struct object_answer *answer)
     return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
 }
 
-/* 0, or the status to end with. */
+/* 0, or the exit status. */
 static int
 name_object(struct helper *h, struct wire_request *request)
 {
@@ -260,7 +260,7 @@ put_parts(void *arg, const void *data, size_t size, struct error *err)
 
         wire_put_part(&h->out, next, part);
         if (h->out.size >= FLUSH_BYTES && flush(h) != 0) {
-            error_set(err, ER_UNKNOWN, "nobody takes the index");
+            error_set(err, ER_UNKNOWN, "the client did not take the index");
             return -1;
         }
         next += part;
@@ -278,7 +278,7 @@ put_remark(void *arg, const char *why)
     wire_put_text(&h->out, why, WIRE_COMPLAINT_MAX);
 }
 
-/* 0, or the status to end with. */
+/* 0, or the exit status. */
 static int
 make_index(struct helper *h, const struct wire_request *request)
 {
@@ -352,11 +352,10 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    /* A helper lives for moments, and what one object leaves the next one
-     * takes: memory that it gives back and takes again costs it more than what
-     * it asks. */
+    /* A helper lives for moments, and the next object takes the memory of the
+     * last: returning it to the kernel would cost more than it saves. */
     large_heap(HEAP_BYTES);
-    /* libbfd looks for split debug files in the working directory, too. */
+    /* libbfd searches the working directory for split debug files too. */
     if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;

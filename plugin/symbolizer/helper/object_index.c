@@ -13,7 +13,8 @@
 struct making {
     const struct object_symbols *symbols;
     const struct index_sink *sink;
-    char *readable, *readable_symbol; /* libiberty's, of the last answers */
+    char *readable,
+        *readable_symbol; /* allocated by libiberty, of the last answers */
 };
 
 /* symbol_index_source.readable */
@@ -29,8 +30,8 @@ make_readable(void *arg, struct span name)
     return making->readable;
 }
 
-/* A function without a linkage name is printed under its symbol's best alias:
- * only those with one tell which alias is meant. */
+/* A function without a linkage name is printed by its symbol's best alias: only
+ * linkage names tell which alias is meant. */
 static bool
 is_mangled(struct span name)
 {

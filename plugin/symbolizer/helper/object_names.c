@@ -25,11 +25,11 @@ struct object_names {
     struct addr2line_names *names;
     struct bfd_chain bfd_chain;
 
-    uint64_t *addresses; /* that DWARF is asked for: ascending, distinct */
+    uint64_t *addresses; /* to ask DWARF about: ascending, distinct */
     uint32_t address_count;
-    size_t why[DWARF_WHY_COUNT]; /* of them, how many */
+    size_t why[DWARF_WHY_COUNT]; /* number of them, by reason */
     size_t damaged;              /* addresses in damaged blocks of the index */
-    char useless[OBJECT_TROUBLE_MAX]; /* why the whole index is; "" */
+    char useless[OBJECT_TROUBLE_MAX]; /* why the whole index is unusable; "" */
 
     struct frame frames[NAMES_INLINE_MAX];
     struct addr2line_numbers numbers[NAMES_INLINE_MAX];
@@ -44,8 +44,8 @@ span_of(const char *text)
     return text ? (struct span){text, strlen(text)} : no_text;
 }
 
-/* Where debug information, or more symbols, came later than an index of symbols
- * only, it is not to hide them; whether they did is not known. */
+/* Debug information, or more symbols, may have been added after an index with
+ * symbols only was made: then the index must not hide them. */
 static void
 open_index(struct object_names *object, int fd)
 {
@@ -123,7 +123,7 @@ object_names_free(struct object_names *object)
 
 /* ---- an answer ---- */
 
-/* Of a symbol of the file's, or of the index's. */
+/* symbol is the file's, or the index's. */
 static int
 finish(struct object_names *object, const struct addr2line_name *symbol,
        uint64_t start)
@@ -138,7 +138,7 @@ finish(struct object_names *object, const struct addr2line_name *symbol,
     return answer->symbol ? 0 : -1;
 }
 
-/* The outermost function as it is printed tells the symbol's aliases apart. */
+/* The printed outermost function tells the symbol's aliases apart. */
 static int
 finish_at(struct object_names *object, uint64_t address, struct span outermost)
 {
@@ -181,8 +181,9 @@ answer_by_chain(struct object_names *object, uint64_t address,
     return finish_at(object, address, printed);
 }
 
-/* libbfd guesses: a first guess, or the name of the symbol around inlined code,
- * may hide a function's own name: the second answer is DWARF's alone. */
+/* libbfd guesses: its first answer may be a guess, or the symbol around inlined
+ * code, in place of a function's own name; the second answer is DWARF's alone.
+ */
 static int
 answer_by_bfd(struct object_names *object, uint64_t address)
 {
@@ -191,7 +192,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
     struct code_frame frames[NAMES_INLINE_MAX];
     struct bfd_chain *found = &object->bfd_chain;
     struct code_chain chain = {frames, 0};
-    const char *first = NULL; /* a symbol's or DWARF's: it lasts */
+    const char *first = NULL; /* a symbol's or DWARF's, which last */
     bool guessed = false;
 
     if (!symbols)
@@ -214,7 +215,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
 
         frames[i] = (struct code_frame){
             .name = guessed ? no_text : span_of(frame->function),
-            .linkage = true, /* nothing is left to be done to it */
+            .linkage = true, /* needs no further demangling */
             .inlined = i + 1 < found->count,
             .file = span_of(frame->file),
             .line = frame->line};
@@ -225,7 +226,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
 
 /* ---- the index ---- */
 
-/* Asks it for all of them.  -1 without memory, or what text said. */
+/* Asks the index about all addresses.  -1 without memory, or text's result. */
 static int
 look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
         const struct object_taker *taker)
@@ -247,7 +248,7 @@ look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
     return rc;
 }
 
-/* 1: it answered; 0: it does not know; -1: without memory. */
+/* 1: answered; 0: unknown; -1: no memory. */
 static int
 answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
 {
@@ -268,7 +269,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
                                object->numbers,
                                &object->answer.frame_count) != 0)
         return -1;
-    /* Nor was there one to be told. */
+    /* The index had nothing to say either. */
     if (symbol.name.size == 0 && symbol.start == 0 &&
         object_sources_start(&object->from, address, &symbol.start) != 0)
         return -1;
@@ -295,7 +296,7 @@ compare(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Segments may lie in the file in another order than in memory. */
+/* Segments may have another order in the file than in memory. */
 static uint32_t
 sort_distinct(uint64_t *list, uint32_t count)
 {
@@ -322,8 +323,8 @@ prepare_names(struct object_names *object)
     return 0;
 }
 
-/* Asks DWARF for all that the index leaves out from first on.  -1 without
- * memory. */
+/* Asks DWARF about all addresses from first on that the index leaves out.  -1
+ * without memory. */
 static int
 resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
         uint32_t count)
@@ -349,7 +350,7 @@ resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
     return prepare_names(object);
 }
 
-/* What the reader said of address; damaged where it could not be asked. */
+/* The reader's answer for address; DWARF_DAMAGED if it could not be asked. */
 static enum dwarf_why
 read_chain(struct object_names *object, uint64_t address,
            struct code_chain *chain)
@@ -365,7 +366,7 @@ read_chain(struct object_names *object, uint64_t address,
                           (uint32_t)(found - object->addresses), chain);
 }
 
-/* Without DWARF, the symbols are left. */
+/* Without DWARF, symbols answer. */
 static int
 answer_by_dwarf(struct object_names *object, uint64_t address)
 {
@@ -419,7 +420,7 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
                    struct error *err)
 {
     static const char bare[] = "it has no debug information, and no split "
-                               "debug file that has it is found";
+                               "debug file with it is found";
     const struct object_symbols *symbols;
     const char *path;
     bool debug;
@@ -443,7 +444,7 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
         if (!object->from.dwarf)
             return -1;
     } else if (!object_symbols_any(symbols)) {
-        error_set(err, ER_UNKNOWN, "%s, nor has it a symbol of its code", bare);
+        error_set(err, ER_UNKNOWN, "%s, and no symbols of its code", bare);
         return -1;
     } else {
         sink->symbols_only(sink->arg, bare);

@@ -57,13 +57,13 @@ read_symbols(void *arg)
     struct object_sources *from = arg;
     struct error err;
 
-    /* Sought before: this only takes it. */
+    /* Uses the debug file found before. */
     from->symbols =
         object_symbols_new(&from->elf, debug_file_symbols(&from->debug), &err);
     return NULL;
 }
 
-/* Reads them while DWARF is read, if that can be. */
+/* Reads the symbols while DWARF is being read, if a thread can be started. */
 static void
 start_symbols(struct object_sources *from)
 {

@@ -1,6 +1,6 @@
 /*
- * object_sources.h - what the names of one object come from but for its index:
- * symbols, unwind table, DWARF, libbfd.  What is not needed is not opened.
+ * object_sources.h - the sources of one object's names besides its index:
+ * symbols, unwind table, DWARF, libbfd.  Each is opened when it is needed.
  */
 #ifndef HW_OBJECT_SOURCES_H
 #define HW_OBJECT_SOURCES_H
@@ -22,7 +22,7 @@ struct unwind_table;
 
 enum { OBJECT_TROUBLE_MAX = 200 };
 
-/* What was opened is there once its function was asked for it. */
+/* A source is set once its function was called. */
 struct object_sources {
     char *path;
     struct elf_file elf; /* with sections */
@@ -32,15 +32,15 @@ struct object_sources {
     struct bfd_names *bfd;
     struct unwind_table *unwind;
     size_t reader_bytes;
-    pthread_t thread; /* symbols is its alone, while they are coming */
+    pthread_t thread; /* owns symbols while it reads them */
     bool symbols_coming;
-    bool symbols_only, no_lines; /* wanted */
+    bool symbols_only, no_lines; /* options */
     bool dwarf_sought, bfd_sought;
     bool no_room;                     /* for any of its DWARF */
     char trouble[OBJECT_TROUBLE_MAX]; /* libbfd's with the file; "" */
 };
 
-/* -1 with *err; fini it nevertheless. */
+/* -1 with *err; object_sources_fini is still needed. */
 int object_sources_init(struct object_sources *from,
                         const struct object_request *request,
                         struct error *err);
@@ -50,16 +50,16 @@ void object_sources_fini(struct object_sources *from);
 const struct object_symbols *
 object_sources_symbols(struct object_sources *from);
 
-/* Opens from->dwarf, for an index all of it, and has the symbols read
- * meanwhile.  Without any, *err says why if there should be some. */
+/* Opens from->dwarf (for an index, all of it) and reads the symbols meanwhile.
+ * If there is none although there should be, *err says why. */
 void object_sources_dwarf(struct object_sources *from, bool all,
                           struct error *err);
 
-/* NULL: there is no DWARF, or libbfd has trouble with the file. */
+/* NULL: no DWARF, or libbfd cannot read the file. */
 struct bfd_names *object_sources_bfd(struct object_sources *from);
 
-/* Where a function without a symbol starts, without reading any; address
- * itself when nobody knows.  -1 without memory. */
+/* The start of a function without a symbol, found without reading symbols;
+ * address itself if unknown.  -1 without memory. */
 int object_sources_start(struct object_sources *from, uint64_t address,
                          uint64_t *start);
 

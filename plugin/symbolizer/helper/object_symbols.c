@@ -15,7 +15,7 @@ struct object_symbols {
     struct unwind_table *unwind;
 };
 
-/* Takes symbols, if we have none yet. */
+/* Takes symbols unless there are some already. */
 static int
 add_symbols(struct object_symbols *symbols, const struct elf_file *elf,
             bool dynamic, struct error *err)
@@ -75,8 +75,8 @@ object_symbols_any(const struct object_symbols *symbols)
     return symbol_table_count(symbols->table) > 0;
 }
 
-/* Whether a symbol's name may stand for address.  One without a size reaches
- * to the next symbol in its section, unless a function starts in between. */
+/* Whether a symbol's name may stand for address.  One without a size extends to
+ * the next symbol in its section, unless a function starts in between. */
 static bool
 reaches(const struct object_symbols *symbols, const struct symbol *symbol,
         uint64_t address)

@@ -17,19 +17,18 @@ enum {
     ROOM_FIRST = 1024, /* powers of two */
     MAKERS_MAX = 16,
     MAKER_WORTH = 256, /* names */
-    STEP = 32,         /* names that one takes at once */
-    /* As a first thread has it: what libiberty takes of it is bounded, but not
-     * by little. */
+    STEP = 32,         /* names that a thread takes at once */
+    /* As a main thread's: libiberty's need is bounded, but not small. */
     STACK = 8 << 20
 };
 
 struct readable_names {
     size_t bytes_max;
-    struct arena *arenas[MAKERS_MAX]; /* each one thread's; NULL: none yet */
-    struct texts *texts;              /* as they came; the first arena's */
-    const char **readables;           /* of each; NULL: not made as yet */
+    struct arena *arenas[MAKERS_MAX]; /* one per thread; NULL: none yet */
+    struct texts *texts;    /* the names as given; in the first arena */
+    const char **readables; /* by text; NULL: not made yet */
     size_t room;
-    uint32_t made; /* so many were expected, and are made */
+    uint32_t made; /* how many of the expected names are made */
 };
 
 struct readable_names *
@@ -63,7 +62,7 @@ readable_names_free(struct readable_names *names)
     mem_free(names);
 }
 
-/* The number of a name, which has a place in readables. */
+/* The number of a name, with a place in readables. */
 static int
 number_of(struct readable_names *names, struct span name, uint32_t *number)
 {
@@ -129,7 +128,7 @@ readable_names_expect(struct readable_names *names,
 /* ---- several at a time ---- */
 
 struct making {
-    struct readable_names *names; /* only places of readables change */
+    struct readable_names *names; /* only entries of readables change */
     uint32_t end;
     atomic_uint next;
 };
@@ -148,7 +147,7 @@ make_some(void *arg)
     const char **readables = making->names->readables;
     uint32_t first, end;
 
-    /* Relaxed: names were there before the threads. */
+    /* Relaxed: the names were complete before the threads. */
     while ((first = atomic_fetch_add_explicit(
                 &making->next, STEP, memory_order_relaxed)) < making->end) {
         end = making->end - first < STEP ? making->end : first + STEP;
@@ -167,7 +166,7 @@ arena_of(struct readable_names *names, size_t i)
     return names->arenas[i];
 }
 
-/* This thread is the first maker: others help as far as there are any. */
+/* This thread is the first maker; others join if they can be started. */
 void
 readable_names_make(struct readable_names *names)
 {

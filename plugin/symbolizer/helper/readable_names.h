@@ -1,9 +1,9 @@
 /*
- * readable_names.h - names as they are read: demangled, without their version,
- * each once.
+ * readable_names.h - readable forms of names: demangled, without version, each
+ * made once.
  *
- * Of many names most of the time goes into that, so those that are known
- * beforehand are made readable several at a time.  Calls are one thread's.
+ * Demangling takes most of the time of many names, so expected names are
+ * demangled by several threads.  All calls come from one thread.
  */
 #ifndef HW_READABLE_NAMES_H
 #define HW_READABLE_NAMES_H
@@ -15,20 +15,20 @@
 struct code_chain;
 struct readable_names;
 
-/* Texts that it makes take at most bytes_max.  NULL: out of memory. */
+/* The texts made take at most bytes_max.  NULL: out of memory. */
 struct readable_names *readable_names_new(size_t bytes_max);
 void readable_names_free(struct readable_names *names); /* NULL is fine */
 
-/* addr2line_reader.readable of readable_names: what name, which is not "",
- * reads as. */
+/* addr2line_reader.readable with a struct readable_names: the readable form of
+ * name, which is not "". */
 const char *readable_names_get(void *arg, struct span name);
 
-/* Those of chain that are linkage names will be asked for, after
- * readable_names_make.  -1 without memory. */
+/* Expects the linkage names of chain, for readable_names_make.  -1 without
+ * memory. */
 int readable_names_expect(struct readable_names *names,
                           const struct code_chain *chain);
 
-/* Makes what is expected.  Whatever fails is tried again when it is asked
+/* Makes the expected names.  A name that failed is tried again when it is asked
  * for. */
 void readable_names_make(struct readable_names *names);
 

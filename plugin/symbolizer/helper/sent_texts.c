@@ -9,7 +9,7 @@ enum { ROOM_FIRST = 1024 /* powers of two */ };
 
 struct sent_text {
     const char *text; /* NULL: free */
-    size_t max;       /* as a path a text may be cut elsewhere */
+    size_t max;       /* a text may be cut elsewhere if it is a path */
     uint32_t number;
 };
 

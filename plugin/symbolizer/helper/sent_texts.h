@@ -1,8 +1,8 @@
 /*
- * sent_texts.h - the numbers of the texts that the client has already.
+ * sent_texts.h - the numbers of the texts sent to the client.
  *
- * Texts are told apart by where they are: they stay there, and equal ones are
- * one, until sent_texts_fini.
+ * A text is identified by its address: it must stay there, and equal texts must
+ * be one, until sent_texts_fini.
  */
 #ifndef HW_SENT_TEXTS_H
 #define HW_SENT_TEXTS_H
@@ -13,21 +13,22 @@
 struct buffer;
 struct sent_text;
 
-/* Zeroed at first. */
+/* Initially zeroed. */
 struct sent_texts {
     struct sent_text *places; /* open addressing, at most half in use */
     uint32_t room, used;
-    uint32_t count; /* of texts, those in no place as well */
+    uint32_t count; /* of texts, including those without a place */
 };
 
 void sent_texts_fini(struct sent_texts *texts); /* zeroed is fine */
 
-/* The number of text, 0 for "", which is put into out the first time.  -1
- * without memory, or when there are too many. */
+/* The number of text, 0 for ""; appends it to out the first time.  -1 without
+ * memory, or with too many texts. */
 int sent_texts_put(struct sent_texts *texts, struct buffer *out,
                    const char *text, size_t max, uint32_t *number);
 
-/* Likewise a text, not "", that nobody looks for again: it is put. */
+/* Likewise for a text, not "", that will not be looked up again: always appends
+ * it. */
 int sent_texts_number(struct sent_texts *texts, struct buffer *out,
                       const char *text, size_t max, uint32_t *number);
 

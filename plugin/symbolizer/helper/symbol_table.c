@@ -16,7 +16,7 @@ enum {
     SYMBOL_SIZE = 24,
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    NESTING_MAX = 64 /* starts looked back for a symbol around others */
+    NESTING_MAX = 64 /* starts looked back for an enclosing symbol */
 };
 
 static const size_t table_bytes_max = (size_t)2 << 30;
@@ -33,7 +33,7 @@ span_of(const char *text)
     return (struct span){text, strlen(text)};
 }
 
-/* What libc's callers allocate by: C's, and C++'s operator new. */
+/* The functions by which programs allocate: C's, and C++'s operator new. */
 static bool
 is_allocators(const char *name)
 {
@@ -52,7 +52,7 @@ is_allocators(const char *name)
     return false;
 }
 
-/* A malloc of the program's own, which has a name besides: that it is one comes
+/* A program's own malloc may have a second name: the allocator's name comes
  * first. */
 static void
 put_allocators_first(struct symbol *aliases, size_t count)
@@ -69,7 +69,7 @@ put_allocators_first(struct symbol *aliases, size_t count)
     }
 }
 
-/* Binutils takes the widest while none reaches the address, so of aliases that
+/* Binutils takes the widest while none reaches the address; so of aliases that
  * do: functions, then typed ones, then the narrowest, then the first. */
 static int
 compare(const void *a, const void *b)
@@ -108,8 +108,8 @@ sort_by_digit(struct symbol *from, struct symbol *to, size_t count,
     return to;
 }
 
-/* By the digits of where they start, and then the few that start at one place:
- * in a fifth of qsort's time.  -1 without memory. */
+/* Radix sort by start, then sorts the few with equal starts: a fifth of qsort's
+ * time.  -1 without memory. */
 static int
 sort(struct symbol_table *table)
 {
@@ -163,7 +163,7 @@ take_symbol(struct reader *r, const struct elf_file *elf,
         (section >= SHN_LORESERVE && section != SHN_XINDEX))
         return false;
     s->name = table->names.data + name;
-    /* $x and $d are ARM's marks between code and data. */
+    /* $x and $d are ARM's marks between code and data */
     if (!s->name[0] || (!s->typed && s->name[0] == '$') ||
         s->size > UINT64_MAX - s->start)
         return false;
@@ -189,7 +189,7 @@ load(struct symbol_table *table, const struct elf_file *elf,
         return 0;
     names = &elf->sections[symbols->link];
     buffer_init(&bytes, table_bytes_max);
-    /* The buffer ends every name that the file leaves open. */
+    /* The buffer terminates names that the file does not. */
     if (elf_read(elf, names->offset, names->size, &table->names) != 0 ||
         elf_read(elf, symbols->offset, count * SYMBOL_SIZE, &bytes) != 0) {
         rc = bytes.failed || table->names.failed ? -1 : 0;

@@ -1,9 +1,8 @@
 /*
  * symbol_table.h - code symbols with their sizes.
  *
- * libbfd names an address outside every symbol after the nearest one before
- * it; this table knows how far each symbol reaches, and so tells a name from a
- * guess.
+ * libbfd names an address outside every symbol after the nearest one before it;
+ * this table knows each symbol's extent, and so tells a name from a guess.
  */
 #ifndef HW_SYMBOL_TABLE_H
 #define HW_SYMBOL_TABLE_H
@@ -19,10 +18,10 @@ struct error;
 struct symbol_table;
 
 struct symbol {
-    uint64_t start, size; /* size 0: assembly that did not say */
+    uint64_t start, size; /* size 0: assembly without a size */
     const char *name;     /* as in the file: mangled, maybe with a version */
     bool function, typed;
-    bool allocates; /* malloc or such */
+    bool allocates; /* malloc or the like */
     uint32_t order; /* in the file's table */
 };
 
@@ -33,8 +32,8 @@ struct symbol_table *symbol_table_new(const struct elf_file *elf, bool dynamic,
 void symbol_table_free(struct symbol_table *table); /* NULL is fine */
 size_t symbol_table_count(const struct symbol_table *table);
 
-/* The sized symbol that holds address: of aliases the one that everybody
- * allocates by (malloc, operator new), else binutils' choice. */
+/* The sized symbol that contains address.  Of aliases prefers an allocation
+ * function (malloc, operator new), else binutils' choice. */
 const struct symbol *symbol_table_holding(const struct symbol_table *table,
                                           uint64_t address);
 
@@ -42,15 +41,15 @@ const struct symbol *symbol_table_holding(const struct symbol_table *table,
 const struct symbol *symbol_table_before(const struct symbol_table *table,
                                          uint64_t address);
 
-/* Among the aliases of symbol, the widest of that name, or NULL. */
+/* Among the aliases of symbol, the widest with that name, or NULL. */
 const struct symbol *symbol_table_alias(const struct symbol_table *table,
                                         const struct symbol *symbol,
                                         struct span name);
 
-/* Where the first symbol behind address starts; UINT64_MAX. */
+/* The start of the first symbol behind address; UINT64_MAX: none. */
 uint64_t symbol_table_next(const struct symbol_table *table, uint64_t address);
 
-/* Equal but for the version that follows '@'. */
+/* Equal except for the version that follows '@'. */
 bool symbol_name_equal(struct span a, struct span b);
 
 #endif

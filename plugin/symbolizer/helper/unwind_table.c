@@ -12,8 +12,8 @@
 #include "reader.h"
 #include "search.h"
 
-/* How a pointer is written: size in the low half, what it is relative to in
- * the high one (LSB core, table 8-1 and 8-2). */
+/* Pointer encodings: the size in the low half, the base in the high one (LSB
+ * core, tables 8-1 and 8-2). */
 enum {
     PE_ABSOLUTE = 0x00,
     PE_UDATA2 = 0x02,
@@ -43,11 +43,11 @@ struct image {
 };
 
 struct unwind_table {
-    struct image frame;  /* .eh_frame, or what follows it in its segment */
-    struct image header; /* .eh_frame_hdr, when it has a search table */
+    struct image frame;  /* .eh_frame, or the bytes behind it in its segment */
+    struct image header; /* .eh_frame_hdr, if it has a search table */
     uint64_t first;      /* where in header the table starts */
     uint64_t count;      /* its entries */
-    struct range *list;  /* without it: all functions, ascending */
+    struct range *list;  /* without a search table: all functions, ascending */
     size_t list_count;
 };
 
@@ -56,7 +56,7 @@ reader_at(const struct image *image, uint64_t address)
 {
     struct reader r = reader_of(image->bytes.data, image->bytes.size);
 
-    /* Below the image it wraps, and is past its end as well. */
+    /* An address below the image wraps around, and so is past its end too. */
     reader_bytes(&r, address - image->address);
     return r;
 }
@@ -114,7 +114,7 @@ skip_leb128(struct reader *r)
         continue;
 }
 
-/* The augmentation "zR...": its letters say what its bytes are. */
+/* The augmentation "zR...": its letters describe its bytes. */
 static bool
 take_augmentation(struct reader *r, const struct image *image,
                   struct span letters, uint8_t *encoding)
@@ -149,7 +149,7 @@ take_augmentation(struct reader *r, const struct image *image,
     return true;
 }
 
-/* The pointer encoding that the CIE at address gives to its functions. */
+/* The pointer encoding of the functions that use the CIE at address. */
 static bool
 cie_encoding(const struct image *image, uint64_t address, uint8_t *encoding)
 {
@@ -175,7 +175,7 @@ cie_encoding(const struct image *image, uint64_t address, uint8_t *encoding)
 
 enum entry { ENTRY_NONE, ENTRY_OTHER, ENTRY_FUNCTION };
 
-/* One CIE or FDE at address; *next is where the one after it starts. */
+/* Reads the CIE or FDE at address; *next is the next one's start. */
 static enum entry
 read_entry(const struct image *image, uint64_t address, struct range *out,
            uint64_t *next)
@@ -194,12 +194,12 @@ read_entry(const struct image *image, uint64_t address, struct range *out,
     if (pointer == 0 || !cie_encoding(image, here - pointer, &encoding))
         return ENTRY_OTHER;
     out->start = take_pointer(&r, image, encoding);
-    /* The length has the pointer's form but is relative to nothing. */
+    /* The length has the pointer's form, but no base. */
     out->end = out->start + take_pointer(&r, image, encoding & PE_FORM);
     return r.failed || out->end <= out->start ? ENTRY_OTHER : ENTRY_FUNCTION;
 }
 
-/* At most max bytes from address on; none is no error. */
+/* Loads at most max bytes from address on; none is no error. */
 static int
 load_image(struct image *image, const struct elf_file *elf, uint64_t address,
            uint64_t max)

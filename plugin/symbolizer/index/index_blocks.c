@@ -39,7 +39,8 @@ index_blocks_expect(struct index_blocks *blocks, enum index_section section,
                            : INDEX_RUN_BLOCKS;
 }
 
-/* The blocks from number on that are read at once, and their bytes. */
+/* Sets the number of blocks, from number on, to read at once; returns their
+ * bytes. */
 static uint32_t
 run_length(const struct index_table *table, uint32_t number, size_t *size)
 {
@@ -52,7 +53,7 @@ run_length(const struct index_table *table, uint32_t number, size_t *size)
     return count;
 }
 
-/* In place of another run; NULL: it cannot be read. */
+/* Replaces another run; NULL: it cannot be read. */
 static struct index_run *
 read_run(const struct index_blocks *blocks, struct index_table *table,
          uint32_t number)
@@ -76,7 +77,7 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     run->whole = 0;
     run->count = count;
     if (!index_blocks_read(blocks, run->data, size, block->offset)) {
-        run->count = 1; /* what is behind it may be cut off */
+        run->count = 1; /* the blocks behind it may be cut off */
         size = block->size;
         if (!index_blocks_read(blocks, run->data, size, block->offset)) {
             run->count = 0;
@@ -88,7 +89,7 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     return run;
 }
 
-/* The whole block's bytes; NULL: they cannot be read, or are damaged. */
+/* All bytes of the block; NULL: they cannot be read, or are damaged. */
 static const uint8_t *
 load(const struct index_blocks *blocks, struct index_table *table,
      uint32_t number)
@@ -113,14 +114,15 @@ load(const struct index_blocks *blocks, struct index_table *table,
     return data;
 }
 
-/* Keeps what was unpacked of block number in place of something else. */
+/* Keeps the unpacked block number in place of another. */
 static void
 keep(struct index_table *table, uint32_t number, const struct buffer *plain)
 {
     struct index_kept *kept = &table->kept[table->next_kept];
 
     table->next_kept = (table->next_kept + 1) % INDEX_KEPT;
-    table->group_block = table->count; /* it may be in what goes */
+    table->group_block =
+        table->count; /* the group may be in the replaced block */
     buffer_fini(&kept->plain);
     kept->plain = *plain;
     kept->number = number;
@@ -174,7 +176,7 @@ block_has(const struct index_table *table, uint32_t number, uint64_t key)
             key < table->blocks[number + 1].first);
 }
 
-/* The caller has seen that key is not before the first. */
+/* key is not before the first block's. */
 static uint32_t
 block_of(struct index_table *table, uint64_t key)
 {
@@ -228,7 +230,7 @@ parse_items(enum index_section section, struct reader *r,
     return !r->failed;
 }
 
-/* Of a whole block: finds and takes apart the group with key. */
+/* Finds and parses the group with key in a whole block. */
 static bool
 parse_group(struct index_blocks *blocks, enum index_section section,
             uint32_t number, const uint8_t *data, size_t size, uint64_t key,

@@ -1,10 +1,10 @@
 /*
- * index_blocks.h - finds the group of an index file that has an address or a
- * number, reading the file's blocks as they are needed.
+ * index_blocks.h - finds the group of an index file with an address or a
+ * number; reads the file's blocks when they are needed.
  *
- * Made for keys that ascend, more or less: of a section only the blocks that
- * were read last are kept, a few, and where many keys are coming those behind
- * them are read along.  One thread.  See symbol_index_format.h.
+ * Made for roughly ascending keys: of each section it keeps the few blocks read
+ * last, and reads ahead if many keys are coming.  One thread.  See
+ * symbol_index_format.h.
  */
 #ifndef HW_INDEX_BLOCKS_H
 #define HW_INDEX_BLOCKS_H
@@ -23,10 +23,10 @@ struct index_unpacker;
 enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4, INDEX_KEPT = 16 };
 
 struct index_group {
-    uint64_t first, next; /* the keys that it has: next is another's */
+    uint64_t first, next; /* its keys: next is the next group's first */
     uint32_t items, places;
     struct index_column column[INDEX_COLUMNS_MAX];
-    struct reader texts; /* of a group of texts, behind its items */
+    struct reader texts; /* in a group of texts, behind its items */
 };
 
 struct index_block {
@@ -34,15 +34,15 @@ struct index_block {
     uint32_t size, sum;
 };
 
-/* Blocks that were read at once: their bytes, at most INDEX_BLOCK_MAX. */
+/* Blocks read at once: at most INDEX_BLOCK_MAX bytes. */
 struct index_run {
     uint8_t *data;
     size_t room;
     uint32_t first, count;
-    uint32_t whole; /* a bit of each that was looked at */
+    uint32_t whole; /* a bit for each block already checked */
 };
 
-/* A block that was unpacked. */
+/* An unpacked block. */
 struct index_kept {
     struct buffer plain; /* data NULL: none */
     uint32_t number;
@@ -53,15 +53,15 @@ struct index_table {
     uint32_t count;
     uint64_t items;
     struct index_group group; /* the last one found */
-    uint32_t group_block;     /* whose; count: none */
-    uint32_t near;            /* the block that was last looked for */
+    uint32_t group_block;     /* its block; count: none */
+    uint32_t near;            /* the block found last */
     uint32_t ahead;           /* how many blocks to read at once */
     struct index_run runs[INDEX_RUNS];
-    uint32_t next_run; /* the one to be used for others */
-    /* In a packed file these instead. */
+    uint32_t next_run; /* the one to be replaced next */
+    /* Of a packed file, in place of runs. */
     struct index_kept kept[INDEX_KEPT];
     uint32_t next_kept;
-    uint32_t damaged; /* a block's number + 1: it is not tried again */
+    uint32_t damaged; /* a damaged block's number + 1: it is not read again */
 };
 
 struct index_blocks {
@@ -69,13 +69,13 @@ struct index_blocks {
     const uint8_t *file; /* or all its bytes, borrowed */
     size_t file_size;
     bool failed;
-    bool packed; /* then blocks of code, which are one, are asked together */
+    bool packed; /* then a block holds all three sections of code */
     struct index_unpacker *unpacker;
     uint8_t *raw; /* a packed block */
     struct index_table tables[INDEX_SECTIONS];
 };
 
-/* Reads and checks header and tables; blocks is zeroed by the caller. */
+/* Reads and checks header and tables; blocks must be zeroed. */
 int index_blocks_open(struct index_blocks *blocks, int fd,
                       const uint8_t *build_id, size_t build_id_size,
                       struct error *err);
@@ -87,17 +87,17 @@ void index_blocks_close(struct index_blocks *blocks); /* zeroed is fine */
 bool index_blocks_read(const struct index_blocks *blocks, void *data,
                        size_t size, uint64_t offset);
 
-/* Soon about so many keys of the section will be asked for. */
+/* Announces that about so many keys of the section will be looked up. */
 void index_blocks_expect(struct index_blocks *blocks,
                          enum index_section section, uint64_t keys);
 
-/* The group with key, until the same section is asked again or another block
- * is read; NULL where there is none, or, with failed set, damage. */
+/* The group with key, valid until the same section is searched again or another
+ * block is read; NULL: none, or, with failed set, damage. */
 const struct index_group *index_blocks_find(struct index_blocks *blocks,
                                             enum index_section section,
                                             uint64_t key);
 
-/* The last item at or before key of a group by address, that has it. */
+/* In a group by address: its last item at or before key, which it contains. */
 static inline uint32_t
 index_group_item(const struct index_group *group, uint64_t key)
 {

@@ -1,4 +1,5 @@
-/* index_blocks_open.c - the head of an index file; see index_blocks.h. */
+/* index_blocks_open.c - opens an index file: checks header and tables.  See
+ * index_blocks.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,7 +55,7 @@ damaged(struct error *err, const char *what)
     return -1;
 }
 
-/* What both forms begin with. */
+/* The fields that both forms begin with. */
 static int
 parse_start(const uint8_t *bytes, struct header *out, struct error *err)
 {
@@ -77,7 +78,7 @@ parse_start(const uint8_t *bytes, struct header *out, struct error *err)
     return 0;
 }
 
-/* The sum of a whole header, and the build-id, behind which r is left. */
+/* Checks the whole header's sum and the build-id; leaves r behind it. */
 static int
 check_header(const uint8_t *bytes, const struct header *header,
              const uint8_t *build_id, size_t build_id_size, struct reader *r,
@@ -96,7 +97,7 @@ check_header(const uint8_t *bytes, const struct header *header,
         return damaged(err, "its header makes no sense");
     if (header->id_size != build_id_size || build_id_size == 0 ||
         memcmp(id.data, build_id, build_id_size) != 0)
-        return damaged(err, "it was made of another build");
+        return damaged(err, "it was made for another build");
     return 0;
 }
 
@@ -126,7 +127,7 @@ parse_sections(struct index_blocks *blocks, struct reader *r,
     return 0;
 }
 
-/* Blocks follow each other without gaps from *offset on. */
+/* Blocks must follow each other without gaps from *offset on. */
 static bool
 parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
 {
@@ -145,7 +146,7 @@ parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
             return false;
         *offset += block->size;
     }
-    /* A group of so many items has a byte, at least. */
+    /* Each group of so many items has at least a byte. */
     return table->items <= (*offset - from) * INDEX_GROUP_ITEMS;
 }
 
@@ -303,7 +304,7 @@ open_blocks(struct index_blocks *blocks, uint64_t size, const uint8_t *build_id,
     if (check_header(bytes, &header, build_id, build_id_size, &r, err) != 0)
         goto out;
     if (header.file_size != size)
-        damaged(err, "it is not as long as it was");
+        damaged(err, "its length has changed");
     else if (header.version & INDEX_PACKED)
         rc = parse_packed(blocks, &r, &header, err);
     else if (parse_sections(blocks, &r, &header, err) == 0)

@@ -6,7 +6,7 @@
 
 #define ODDS_INIT(odds) index_odds_init(odds, sizeof(*(odds)))
 
-/* from + step, as far as it is a number of ours. */
+/* from + step, if it is a valid number. */
 static uint32_t
 go(struct index_coder *coder, uint64_t from, int64_t step)
 {
@@ -39,7 +39,8 @@ recent_front(struct index_recent *recent, uint32_t i)
     recent->line[0] = line;
 }
 
-/* A new one is mostly the next; *was: how long ago it was, 0 never. */
+/* A new number is usually the highest plus one; *was: how long ago it was used,
+ * 0 never. */
 static uint32_t
 code_recent(struct index_coder *coder, struct index_recent *recent,
             uint32_t number, uint64_t *was)
@@ -73,7 +74,7 @@ code_recent(struct index_coder *coder, struct index_recent *recent,
     return number;
 }
 
-/* A line of the file that was just said. */
+/* A line of the file just coded. */
 static uint32_t
 code_line(struct index_coder *coder, struct index_recent *files,
           struct index_number_odds *odds, uint32_t line)
@@ -227,8 +228,8 @@ index_chunk_texts(struct index_chunk *chunk)
     memset(odds->seen, 0, sizeof(odds->seen));
 }
 
-/* Remembers place, and says where the same bytes were before it, or 0; *like:
- * how many. */
+/* Adds place; returns where the same bytes were before, or 0; *like: how many.
+ */
 static size_t
 seen_before(struct index_text_odds *odds, const char *texts, size_t place,
             size_t *like)
@@ -251,7 +252,7 @@ seen_before(struct index_text_odds *odds, const char *texts, size_t place,
     return *like >= sizeof(four) ? found : 0;
 }
 
-/* The byte at place, 0 behind the last. */
+/* The byte at place, 0 past the end. */
 static uint8_t
 code_byte(struct index_text_odds *odds, struct index_coder *coder,
           const char *texts, size_t place, uint8_t byte)

@@ -1,9 +1,9 @@
 /*
- * index_chunk.h - what a packed block has: events of code, nodes, or texts, as
- * index_coder has numbers, each told by those before it.
+ * index_chunk.h - the content of a packed block: events of code, nodes, or
+ * texts, as numbers of index_coder, each coded by those before it.
  *
- * One function for each goes both ways.  Where it reads, all that comes out is
- * in the ranges that are named here, and there is never more than asked for.
+ * One function for each works in both directions.  When reading, all results
+ * are in the ranges given here, and never more than asked for.
  */
 #ifndef HW_INDEX_CHUNK_H
 #define HW_INDEX_CHUNK_H
@@ -17,17 +17,17 @@
 
 enum { INDEX_EVENT_RANGE = 1, INDEX_EVENT_ROW = 2, INDEX_EVENT_SYMBOL = 4 };
 
-/* Something of what is known of the code changes at address. */
+/* What changes in the code at address. */
 struct index_event {
     uint64_t address, back;
-    uint32_t kinds;      /* which of these change: the others are not set */
-    uint32_t range;      /* as in RANGES */
-    uint32_t file, line; /* as in ROWS */
-    uint32_t name;       /* as in SYMBOLS */
+    uint32_t kinds;      /* the kinds that change; other fields are not set */
+    uint32_t range;      /* as in section RANGES */
+    uint32_t file, line; /* as in section ROWS */
+    uint32_t name;       /* as in section SYMBOLS */
 };
 
 struct index_chunk_node {
-    uint32_t up, function, file, line; /* as in NODES */
+    uint32_t up, function, file, line; /* as in section NODES */
 };
 
 enum {
@@ -37,7 +37,7 @@ enum {
     INDEX_TEXT_HASH_BITS = 12
 };
 
-/* Numbers that were said lately, and the last line in each. */
+/* Recent numbers, and the last line in each. */
 struct index_recent {
     uint32_t number[INDEX_RECENT], line[INDEX_RECENT];
     uint32_t count, newest;
@@ -56,7 +56,7 @@ struct index_node_odds {
     struct index_recent names, files;
 };
 
-/* Bytes that were seen behind the same four are likely to come again. */
+/* Bytes that followed the same four bytes before are likely to come again. */
 struct index_text_odds {
     struct index_odds byte[INDEX_TEXT_CONTEXTS][1 << INDEX_TREE_BITS];
     struct index_odds again[INDEX_TEXT_AGAIN];
@@ -64,7 +64,7 @@ struct index_text_odds {
     uint16_t seen[1 << INDEX_TEXT_HASH_BITS]; /* place + 1; 0: nowhere */
 };
 
-/* Room for any of them, for it is big; each call begins anew. */
+/* Room for any kind, because it is large; each call starts afresh. */
 struct index_chunk {
     union {
         struct index_code_odds code;
@@ -73,17 +73,17 @@ struct index_chunk {
     };
 };
 
-/* All count of them; the first has all kinds, and its address is set in both
- * directions.  false: no such can be. */
+/* All count events; the first has all kinds, and its address is set in both
+ * directions.  False: invalid. */
 bool index_chunk_events(struct index_chunk *chunk, struct index_coder *coder,
                         struct index_event *events, uint32_t count);
 bool index_chunk_nodes(struct index_chunk *chunk, struct index_coder *coder,
                        struct index_chunk_node *nodes, uint32_t count);
 
-void index_chunk_texts(struct index_chunk *chunk); /* those that follow */
-/* The text at texts + at, behind all that were before it, each with a NUL; the
- * last has before bytes.  So has this one when it was read, for which there is
- * room up to INDEX_CHUNK_TEXTS.  false: too long, or a NUL in it. */
+void index_chunk_texts(struct index_chunk *chunk); /* for the following ones */
+/* The text at texts + at, behind all earlier ones, each with a NUL; the last
+ * has `before` bytes.  A text that is read gets a NUL too; there is room up to
+ * INDEX_CHUNK_TEXTS.  False: too long, or it contains a NUL. */
 bool index_chunk_text(struct index_chunk *chunk, struct index_coder *coder,
                       char *texts, size_t at, size_t before, size_t *size);
 

@@ -8,11 +8,11 @@
 enum {
     HALF = 1 << 15,
     ODDS_MIN = 64,
-    SEEN_MAX = 23, /* then each bit counts as much */
+    SEEN_MAX = 23, /* from then on each bit counts the same */
     RANGE_BITS = 24
 };
 
-/* What a bit counts when so many were seen: 65536 / (seen + 1.5). */
+/* A bit's weight after so many: 65536 / (seen + 1.5). */
 static const uint16_t weights[SEEN_MAX + 1] = {
     43690, 26214, 18724, 14563, 11915, 10082, 8738, 7710,
     6898,  6241,  5698,  5242,  4854,  4519,  4228, 3971,
@@ -53,7 +53,7 @@ index_coder_read(struct index_coder *coder, const uint8_t *data, size_t size)
         coder->code = coder->code << 8 | next_byte(coder);
 }
 
-/* The top byte is known, but for a carry that what follows may bring. */
+/* The top byte is final, except for a later carry. */
 static void
 shift(struct index_coder *coder)
 {

@@ -1,6 +1,6 @@
 /*
- * index_column.h - numbers of one kind, each of the same few bits: any of them
- * is found without those before it.  See symbol_index_format.h.
+ * index_column.h - numbers of one kind with the same few bits each, so that any
+ * of them can be read alone.  See symbol_index_format.h.
  */
 #ifndef HW_INDEX_COLUMN_H
 #define HW_INDEX_COLUMN_H
@@ -14,12 +14,12 @@
 struct buffer;
 
 struct index_column {
-    const uint8_t *bits; /* 8 bytes more than they need may be read */
+    const uint8_t *bits; /* 8 bytes behind them must be readable */
     uint64_t base;
     uint32_t width;
 };
 
-/* reader_u8, inlined: a look-up reads hundreds of them. */
+/* reader_u8, inlined: a look-up reads hundreds of bytes. */
 static inline uint8_t
 index_u8(struct reader *r)
 {
@@ -32,7 +32,7 @@ index_u8(struct reader *r)
 
 uint64_t index_long_leb(struct reader *r);
 
-/* More than 64 bits fail. */
+/* Fails on more than 64 bits. */
 static inline uint64_t
 index_leb(struct reader *r)
 {
@@ -57,7 +57,7 @@ index_column_head(struct reader *r, struct index_column *column)
         r->failed = true;
 }
 
-/* And takes the bits of count items. */
+/* Takes the bits of count items. */
 static inline void
 index_column_bits(struct reader *r, uint32_t count, struct index_column *column)
 {
@@ -71,7 +71,7 @@ index_column_bits(struct reader *r, uint32_t count, struct index_column *column)
     r->pos += bytes;
 }
 
-/* The i-th without the base; i is below count. */
+/* The i-th value without the base; i is below count. */
 static inline uint64_t
 index_column_raw(const struct index_column *column, uint32_t i)
 {
@@ -87,8 +87,8 @@ index_column_get(const struct index_column *column, uint32_t i)
     return column->base + index_column_raw(column, i);
 }
 
-/* Appends a column's head to head, and the bits of values, which are less base
- * already, to bits; false if one of them needs too many. */
+/* Appends a column's head to head, and the bits of values (already less base)
+ * to bits; false if a value needs too many. */
 bool index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
                       struct buffer *head, struct buffer *bits);
 

@@ -95,7 +95,7 @@ least(const uint64_t *values, uint32_t count, uint64_t from)
     return found == UINT64_MAX ? from : found;
 }
 
-/* Of fewer bytes than the least value, if none gets wider by it. */
+/* A base of fewer bytes than the least value, if no value gets wider by it. */
 static uint64_t
 short_base(const uint64_t *values, uint32_t count)
 {
@@ -125,7 +125,7 @@ put_column(struct index_encoder *encoder, const uint64_t *values,
         encoder->failed = true;
 }
 
-/* Nodes count from the group's least one; what is no node stays. */
+/* Nodes count from the group's least one; other values stay. */
 static void
 put_range_nodes(struct index_encoder *encoder, const struct index_items *items,
                 struct buffer *head, struct buffer *bits)
@@ -239,7 +239,7 @@ index_encoder_size(const struct index_encoder *encoders)
     return size;
 }
 
-/* Tables count from the file's start, now that this is known. */
+/* Makes tables count from the file's start, which is known now. */
 static uint64_t
 place_blocks(struct index_encoder *encoders)
 {

@@ -1,7 +1,7 @@
 /*
  * index_pack.c - see index_pack.h.
  *
- * Until all bytes are there:
+ * Repeated until all bytes are there:
  *     u1   low 3 bits: literals, 7 and leb more; high 5 bits: bytes repeated,
  *          less REPEAT_MIN, 31 and leb more
  *     ...  the literals
@@ -20,11 +20,11 @@ enum {
     REPEAT_FULL = 31,
     REPEAT_MIN = 4,
     HASH_BITS = 12,
-    TRIES = 16 /* places looked at for a longer repetition */
+    TRIES = 16 /* places tried for a longer repetition */
 };
 
-/* Up to INDEX_PACK_SPARE - 1 bytes more are copied; from is as far before to,
- * or somewhere else. */
+/* May copy up to INDEX_PACK_SPARE - 1 bytes more; from is that far before to,
+ * or elsewhere. */
 static inline void
 copy(char *to, const char *from, size_t size)
 {
@@ -32,7 +32,7 @@ copy(char *to, const char *from, size_t size)
         memcpy(to + i, from + i, INDEX_PACK_SPARE);
 }
 
-/* What goes beyond the token's own bits. */
+/* The part of a number beyond the token's bits. */
 static inline uint64_t
 take_more(struct reader *r, uint64_t value, uint64_t full)
 {
@@ -42,7 +42,7 @@ take_more(struct reader *r, uint64_t value, uint64_t full)
 bool
 index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
 {
-    struct reader r = *from; /* so that it may stay in registers */
+    struct reader r = *from; /* lets it stay in registers */
     size_t at = 0;
 
     while (at < wanted) {
@@ -68,7 +68,7 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
         repeat += REPEAT_MIN;
         if (back >= INDEX_PACK_SPARE)
             copy(out + at, out + at - back, (size_t)repeat);
-        else /* it repeats itself */
+        else /* the repetition overlaps itself */
             for (size_t i = 0; i < repeat; i++)
                 out[at + i] = out[at + i - back];
         at += (size_t)repeat;
@@ -77,7 +77,7 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
     return true;
 }
 
-/* Where each four bytes were last seen, and before. */
+/* Where each four bytes occurred last, and before that. */
 struct seen {
     uint16_t last[1 << HASH_BITS]; /* place + 1; 0: nowhere */
     uint16_t before[INDEX_PACK_MAX];
@@ -104,7 +104,7 @@ see(struct seen *seen, const char *data, size_t size, size_t at)
     *last = (uint16_t)(at + 1);
 }
 
-/* The longest repetition at at, and how far back it is; 0: none. */
+/* The longest repetition at `at`, and how far back it is; 0: none. */
 static size_t
 find_repeat(struct seen *seen, const char *data, size_t size, size_t at,
             size_t *back)

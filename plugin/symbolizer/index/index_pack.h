@@ -1,13 +1,12 @@
 /*
- * index_pack.h - texts packed: what was said before in the same run is told by
- * where it was.
+ * index_pack.h - packs texts: bytes that occurred before in the same run are
+ * replaced by a reference.
  *
- * Names of C++ repeat each other over and over, and a look-up unpacks a few
- * kilobytes at a time: without a code for each letter that costs a fifth of
- * what zstd needs to get going, and takes hardly more room.  Of 32,587 names
- * in groups of 4 KB, 11.1 MB, this makes 1.01 MB, unpacked at 4.1 GB/s; LZ4
- * at its highest level 1.03 MB, at 7.1 GB/s: 1 ms of 88 would not pay for
- * another library.
+ * C++ names repeat each other, and a look-up unpacks a few kilobytes at a time.
+ * Without a code per letter, that costs a fifth of zstd's start-up, and takes
+ * hardly more room.  32,587 names in groups of 4 KB, 11.1 MB, become 1.01 MB,
+ * unpacked at 4.1 GB/s; with LZ4 at its highest level 1.03 MB, at 7.1 GB/s: 1
+ * ms of 88 would not pay for another library.
  */
 #ifndef HW_INDEX_PACK_H
 #define HW_INDEX_PACK_H
@@ -21,17 +20,17 @@ struct buffer;
 
 enum {
     INDEX_PACK_MAX = 16 << 10, /* bytes of a run, unpacked */
-    INDEX_PACK_SPARE = 16      /* written behind them */
+    INDEX_PACK_SPARE = 16      /* may be written behind them */
 };
 
 /* Appends at most INDEX_PACK_MAX bytes, packed; false if there are more. */
 bool index_pack(const char *data, size_t size, struct buffer *out);
 
-/* The same without looking for what repeats itself: to be unpacked at once. */
+/* The same without a search for repetitions: for data to be unpacked soon. */
 void index_pack_as_it_is(const char *data, size_t size, struct buffer *out);
 
-/* Unpacks the first wanted bytes, or some more, of size; false when r does not
- * say as many, or makes no sense.  out has room for INDEX_PACK_SPARE more. */
+/* Unpacks the first wanted bytes of size, or some more; false if r is invalid
+ * or too short.  out has room for INDEX_PACK_SPARE more. */
 bool index_unpack(struct reader *r, char *out, size_t size, size_t wanted);
 
 #endif

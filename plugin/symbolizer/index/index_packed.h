@@ -1,7 +1,7 @@
 /*
- * index_packed.h - index files whose blocks are packed: half of the bytes of
- * plain ones, but each block has to be unpacked, into plain ones, before
- * anything is found in it.  See symbol_index_format.h.
+ * index_packed.h - index files with packed blocks: half as large as plain ones,
+ * but each block must be unpacked into plain ones before a search.  See
+ * symbol_index_format.h.
  */
 #ifndef HW_INDEX_PACKED_H
 #define HW_INDEX_PACKED_H
@@ -23,10 +23,10 @@ struct index_unpacker;
 struct index_unpacker *index_unpacker_new(void); /* NULL without memory */
 void index_unpacker_free(struct index_unpacker *unpacker); /* NULL is fine */
 
-/* Plain blocks of one packed one: of INDEX_RANGES to INDEX_SYMBOLS when section
- * is INDEX_RANGES, else of that section alone.  Each has at most
- * INDEX_BLOCK_MAX bytes and is the caller's.  false: it makes no sense, or
- * there is no memory. */
+/* Unpacks a block into plain ones: for INDEX_RANGES into those of INDEX_RANGES
+ * to INDEX_SYMBOLS, else into one of that section.  Each has at most
+ * INDEX_BLOCK_MAX bytes and belongs to the caller.  False: invalid, or no
+ * memory. */
 bool index_unpack_block(struct index_unpacker *unpacker,
                         enum index_section section, uint64_t first,
                         const uint8_t *data, size_t size,
@@ -34,8 +34,8 @@ bool index_unpack_block(struct index_unpacker *unpacker,
 
 /* ---- writing ---- */
 
-/* Appends the same index, packed, to out; its texts are the dictionaries'.
- * -1 with *err without memory, and for what packed files cannot hold. */
+/* Appends the same index, packed, to out; its texts are the dictionaries'. -1
+ * with *err: no memory, or packed files cannot hold it. */
 int index_pack_file(const struct buffer *plain, const uint8_t *build_id,
                     size_t build_id_size, const struct index_dictionary *names,
                     const struct index_dictionary *files, struct buffer *out,

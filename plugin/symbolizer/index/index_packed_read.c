@@ -8,7 +8,7 @@
 #include "index_packed.h"
 #include "memory.h"
 
-enum { TEXTS_BYTES = 4 << 10 /* a plain group ends above it */ };
+enum { TEXTS_BYTES = 4 << 10 /* a plain group ends above this */ };
 
 struct index_unpacker {
     struct index_chunk chunk;
@@ -34,7 +34,7 @@ index_unpacker_free(struct index_unpacker *unpacker)
 
 /* ---- items ---- */
 
-/* Room for an item that has that address or number. */
+/* Room for an item with that address or number. */
 static uint32_t
 next_item(struct index_encoder *encoder, enum index_section section,
           struct index_items *items, uint64_t key)
@@ -64,7 +64,7 @@ put_event(enum index_section section, const struct index_event *event,
     }
 }
 
-/* The section's part of the events, which are there. */
+/* Adds the section's part of the events. */
 static void
 put_events(struct index_unpacker *unpacker, enum index_section section,
            uint32_t count)

@@ -21,7 +21,7 @@ index_room_give(const struct index_room *room, size_t size)
         room->give(room->arg, size);
 }
 
-/* By half, not twice: what is copied is little against what is held. */
+/* By half, not twice: copying is cheap against the memory held. */
 bool
 index_room_grow(const struct index_room *room, void *array, size_t *capacity,
                 size_t wanted, size_t size)

@@ -8,7 +8,7 @@
 #include "index_pack.h"
 #include "memory.h"
 
-/* Of one group, as it is unpacked. */
+/* The unpacked texts of one group. */
 struct unpacked {
     char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE];
     uint32_t starts[INDEX_GROUP_ITEMS + 1];
@@ -43,7 +43,7 @@ index_texts_end(struct index_texts *texts)
     memset(texts, 0, sizeof(*texts));
 }
 
-/* Says how many are before which. */
+/* Sets how many wanted texts precede each entry. */
 static bool
 seal(struct index_texts *texts)
 {
@@ -52,7 +52,7 @@ seal(struct index_texts *texts)
     for (unsigned i = 0; i < texts->uses; i++) {
         struct index_wanted *wanted = texts->wanted[i];
 
-        wanted[0].bits &= ~(uint64_t)1; /* "" is known */
+        wanted[0].bits &= ~(uint64_t)1; /* "" needs no look-up */
         for (size_t k = 0; k < words(texts); k++) {
             wanted[k].before = count;
             count += (uint32_t)__builtin_popcountll(wanted[k].bits);
@@ -69,7 +69,7 @@ is_wanted(const struct index_texts *texts, unsigned use, uint64_t number)
     return texts->wanted[use][number / 64].bits >> number % 64 & 1;
 }
 
-/* Where in the list number is; it is wanted, and not "". */
+/* The index in the list of number, which is wanted and not "". */
 static uint32_t
 rank_of(const struct index_texts *texts, unsigned use, uint64_t number)
 {
@@ -80,7 +80,7 @@ rank_of(const struct index_texts *texts, unsigned use, uint64_t number)
            (uint32_t)__builtin_popcountll(wanted->bits & below);
 }
 
-/* Of 64 numbers those that are wanted for any use. */
+/* The numbers, of 64, that are wanted for any use. */
 static uint64_t
 wanted_bits(const struct index_texts *texts, uint64_t word)
 {
@@ -89,8 +89,8 @@ wanted_bits(const struct index_texts *texts, uint64_t word)
     return texts->uses > 1 ? bits | texts->wanted[1][word].bits : bits;
 }
 
-/* The first that is wanted of number and those behind it, up to end; end:
- * none.  What is behind end is not looked at: it may be far. */
+/* The first wanted number from number on, below end; end: none.  Does not look
+ * further than end. */
 static uint64_t
 next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 {
@@ -107,7 +107,7 @@ next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return found < end ? found : end;
 }
 
-/* Unpacks up to the last text: sizes come first. */
+/* Unpacks up to the last wanted text: the sizes come first. */
 static bool
 unpack(const struct index_group *group, uint32_t last, struct unpacked *out)
 {
@@ -136,7 +136,7 @@ last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return number;
 }
 
-/* The item-th text, for one use of it.  As index_texts_take. */
+/* The item-th text, for one use of it.  Returns as index_texts_take. */
 static int
 take(struct unpacked *group, uint32_t item, enum symbol_index_use use,
      struct index_text *out, struct arena *arena,
@@ -148,7 +148,7 @@ take(struct unpacked *group, uint32_t item, enum symbol_index_use use,
     int rc = 0;
 
     if (question->text) {
-        *end = '\0'; /* in place of the next one's first */
+        *end = '\0'; /* overwrites the next text's first byte */
         rc = question->text(question->arg, text, use, &out->number);
         *end = next;
     }

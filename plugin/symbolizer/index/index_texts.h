@@ -1,8 +1,8 @@
 /*
- * index_texts.h - the texts of one section of an index file that are wanted.
+ * index_texts.h - the wanted texts of one section of an index file.
  *
- * First all numbers are told, then all texts are taken, in their order: each
- * group is unpacked once, however many of its texts are wanted.
+ * First all wanted numbers are collected, then all texts are taken, in their
+ * order: each group is unpacked once, however many of its texts are wanted.
  */
 #ifndef HW_INDEX_TEXTS_H
 #define HW_INDEX_TEXTS_H
@@ -17,33 +17,33 @@
 struct arena;
 struct index_blocks;
 
-enum { INDEX_USES_MAX = 2 }; /* names are functions' and symbols' */
+enum { INDEX_USES_MAX = 2 }; /* names are of functions and of symbols */
 
-/* A bit for each number of 64. */
+/* A bit for each of 64 numbers. */
 struct index_wanted {
     uint64_t bits;
-    uint32_t before; /* how many texts are wanted before these, once sealed */
+    uint32_t before; /* the wanted texts before these, once sealed */
 };
 
 struct index_text {
     struct span text; /* data NULL: damaged; "#": numbered */
-    uint32_t number;  /* by who took it; 0: nobody did */
+    uint32_t number;  /* number given by the text callback; 0: none */
 };
 
 struct index_texts {
     struct index_wanted *wanted[INDEX_USES_MAX];
-    unsigned uses;  /* one text may be taken for each of them */
+    unsigned uses;  /* a text may be taken once for each */
     uint64_t items; /* of the section */
-    uint32_t count; /* that are wanted */
+    uint32_t count; /* wanted texts */
     struct index_text *list;
 };
 
-/* texts is zeroed, or was ended; false: no memory. */
+/* texts must be zeroed, or ended; false: no memory. */
 bool index_texts_begin(struct index_texts *texts, unsigned uses,
                        uint64_t items);
 void index_texts_end(struct index_texts *texts); /* zeroed is fine */
 
-/* false: there is no text of that number. */
+/* False: there is no text with that number. */
 static inline bool
 index_texts_want(struct index_texts *texts, unsigned use, uint64_t number)
 {
@@ -53,14 +53,14 @@ index_texts_want(struct index_texts *texts, unsigned use, uint64_t number)
     return true;
 }
 
-/* Calls question->text for each that is wanted, with a NUL behind it, and takes
- * those that it did not number into arena.  -1 without memory, or what text
- * said. What is damaged stays away. */
+/* Calls question->text for each wanted text, terminated by a NUL, and keeps in
+ * arena those that it did not number.  -1 without memory, or text's result.
+ * Skips damaged texts. */
 int index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
                      enum index_section section, struct arena *arena,
                      const struct symbol_index_question *question);
 
-/* One that was wanted, once they were taken; false: it is damaged. */
+/* A wanted text, after index_texts_take; false: it is damaged. */
 bool index_texts_get(const struct index_texts *texts, unsigned use,
                      uint64_t number, struct index_text *text);
 

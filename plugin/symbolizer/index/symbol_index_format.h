@@ -2,20 +2,20 @@
  * symbol_index_format.h - the symbol index's file, byte by byte.
  *
  * Numbers are little-endian; "leb" is an unsigned LEB128 of at most 64 bits.
- * The file is read with pread where the plan said mapped: a file that is cut
- * while we look at it then gives an error, not SIGBUS.
+ * The file is read with pread, not mapped: a file that is cut meanwhile gives
+ * an error, not SIGBUS.
  *
- * A file is plain, so that nothing stands between a look-up and its bits, or,
- * where that would be much beside the debug information that it was made of,
- * packed: about half as big, but blocks have to be unpacked first.  One that
- * was made without debug information is plain: it is not beside any, and who
- * unpacks one is slower than who has none.
+ * A file is plain, so that a look-up reads its bits directly; or packed, if
+ * the plain form would be large beside the debug information that it was made
+ * from: about half as large, but blocks must be unpacked first.  A file made
+ * without debug information is plain: there is nothing to compare its size
+ * with, and unpacking would be slower than using no index.
  *
  * ---- plain ----
  *
  * Header, INDEX_HEADER_SIZE bytes:
  *     8    "HWINDEX\n"
- *     u4   version: 3; another one is not read
+ *     u4   version: 3; other versions are refused
  *     u4   bytes of the header
  *     u8   bytes of the file
  *     u1   bytes of the build-id, 64 for it, the rest zero, 7 zero
@@ -28,8 +28,8 @@
  *     u8   offset in the file
  *     u4   bytes, at most INDEX_BLOCK_MAX
  *     u4   sum of the block
- * A sum is index_sum's; a block's is looked at when the block is first read,
- * so that a look-up pays for what it touches.
+ * A sum is index_sum's; a block's is checked when the block is first read, so
+ * that a look-up pays only for the blocks it touches.
  *
  * A block is
  *     u2   groups
@@ -41,8 +41,8 @@
  *     RANGES   address, node.  A run of code up to the next item's address: 0
  *              no function, 1 left out (DWARF is to be asked), else node + 2;
  *              the column's base is added to values of 2 and more only
- *     ROWS     address, place.  Where the code from there on comes from
- *     SYMBOLS  address, back, name.  The symbol that code belongs to begins
+ *     ROWS     address, place.  The source of the code from there on
+ *     SYMBOLS  address, back, name.  The symbol of the code begins
  *              back bytes before the item's address; name 0: none, but if back
  *              is not 0 a function, which begins back - 1 bytes before
  *     NODES    up, function, place.  A function, or a place where it was
@@ -102,19 +102,19 @@
 #define INDEX_MAGIC "HWINDEX\n"
 
 enum {
-    INDEX_VERSION = 3,      /* before: of aliases, malloc was not preferred */
-    INDEX_PACKED = 1 << 16, /* of the version's bits: the packed form */
+    INDEX_VERSION = 3, /* earlier ones did not prefer malloc among aliases */
+    INDEX_PACKED = 1 << 16, /* a bit of the version: the packed form */
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
     INDEX_ENTRY_SIZE = 24,       /* of a table */
     INDEX_GROUP_ENTRY_SIZE = 6,  /* of a block's table */
-    INDEX_BLOCK_BYTES = 8 << 10, /* what the writer aims at */
+    INDEX_BLOCK_BYTES = 8 << 10, /* the writer's target */
     INDEX_BLOCK_MAX = 64 << 10,
     INDEX_BLOCKS_MAX = 1 << 17, /* of a section, each 64 bytes of a reader */
     INDEX_GROUP_ITEMS = 64,
     INDEX_ITEMS_MAX = 1 << 28, /* nodes, and texts of a kind */
-    INDEX_TEXT_MAX = 8 << 10,  /* longer ones are cut */
-    INDEX_WIDTH_MAX = 56,      /* and a byte's start fit in 8 bytes */
+    INDEX_TEXT_MAX = 8 << 10,  /* longer ones are truncated */
+    INDEX_WIDTH_MAX = 56, /* they and the first byte's offset fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
 };
 
@@ -145,7 +145,7 @@ enum index_section {
 
 enum { INDEX_NO_FUNCTION, INDEX_LEFT_OUT, INDEX_FIRST_NODE };
 
-/* The columns of an item of the first four sections, then a place's. */
+/* The columns of an item of the first four sections, then those of a place. */
 enum {
     RANGE_ADDRESS = 0,
     RANGE_NODE = 1,
@@ -161,7 +161,7 @@ enum {
 enum { PLACE_FILES, PLACE_LINES, PLACE_WHICH, PLACE_LINE, PLACE_COLUMNS };
 
 struct index_shape {
-    unsigned columns; /* without the place's */
+    unsigned columns; /* without those of a place */
     unsigned places;  /* 0 or 1 */
 };
 
@@ -182,15 +182,16 @@ index_load(const uint8_t *bytes)
 }
 
 /*
- * Tells damage from health, not friend from foe: four lanes, so that it runs
- * at memory's speed, where zlib's CRC-32 takes longer than all the rest.  Each
- * word changes its lane for certain.
+ * Detects damage, not forgery.  Four lanes make it run at memory's speed, where
+ * zlib's CRC-32 would take longer than all the rest.  Each word certainly
+ * changes its lane.
  */
 static inline uint32_t
 index_sum(const uint8_t *data, size_t size)
 {
     const uint64_t k = 0x9e3779b97f4a7c15ULL;
-    uint64_t a = size, b = 1, c = 2, d = 3; /* an array is in no registers */
+    uint64_t a = size, b = 1, c = 2,
+             d = 3; /* an array would not be in registers */
     uint64_t lane[4], h = 0;
     uint8_t last[32] = {0};
 

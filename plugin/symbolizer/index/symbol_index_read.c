@@ -1,10 +1,9 @@
 /*
- * symbol_index_read.c - answers from an index file.  See
- * symbol_index_format.h; nothing in the file is believed: numbers that lead
- * out of it, or round in it, end the question.
+ * symbol_index_read.c - answers from an index file.  See symbol_index_format.h.
  *
- * Section by section for all addresses, so that each block is read, checked
- * and taken apart once, and each text unpacked once.
+ * Nothing in the file is trusted: numbers that lead out of it, or in a circle,
+ * end the question.  It goes section by section for all addresses, so that each
+ * block is read, checked and parsed once, and each text unpacked once.
  */
 #include <string.h>
 
@@ -15,27 +14,27 @@
 #include "memory.h"
 #include "symbol_index.h"
 
-/* Above all offsets of a .debug_info, whose chains are mixed with ours. */
+/* Above all offsets in .debug_info: both kinds of numbers occur together. */
 
 enum { STOP_STEP = 256 /* addresses */ };
 
 static const size_t text_bytes_max = (size_t)512 << 20;
 
-/* A function, or a place where it was inlined, and where the code is. */
+/* A function, or a place where it was inlined; and the code's place. */
 struct frame_found {
     uint32_t name, file, line;
-    uint32_t name_number; /* by who took it; 0: nobody did */
+    uint32_t name_number; /* number given by the text callback; 0: none */
     bool linkage, inlined;
 };
 
-/* Of one address. */
+/* The findings for one address. */
 struct found {
     uint64_t symbol_start, symbol_end;
     uint32_t symbol;              /* its name */
-    uint32_t range;               /* INDEX_NO_FUNCTION and so on */
+    uint32_t range;               /* INDEX_NO_FUNCTION and the like */
     uint32_t file, line;          /* of the code itself */
     uint32_t frame, frame_count;  /* in frames */
-    enum symbol_index_answer how; /* as yet */
+    enum symbol_index_answer how; /* so far */
 };
 
 struct symbol_index {
@@ -70,7 +69,7 @@ fail:
     return NULL;
 }
 
-/* What is kept of the last question. */
+/* Frees what is kept of the last question. */
 static void
 forget(struct symbol_index *index)
 {
@@ -102,7 +101,7 @@ symbol_index_symbols_only(const struct symbol_index *index)
 
 /* ---- look-up ---- */
 
-/* The place in the columns from column on; false: there is none such. */
+/* The place in the columns from column on; false: invalid. */
 static bool
 place_of(struct symbol_index *index, const struct index_group *group,
          unsigned column, uint32_t item, uint32_t *file, uint32_t *line)
@@ -120,7 +119,7 @@ place_of(struct symbol_index *index, const struct index_group *group,
     return index_texts_want(&index->files, 0, number);
 }
 
-/* What the ranges have for address. */
+/* Looks up address in the ranges. */
 static bool
 find_range(struct symbol_index *index, uint64_t address, struct found *found)
 {
@@ -173,7 +172,7 @@ find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
                               index_column_get(&c[SYMBOL_ADDRESS], item) -
                               back + (name == 0);
     found->symbol = (uint32_t)name;
-    /* Sums that wrap are no symbol's places. */
+    /* Rejects numbers that overflow. */
     if (found->symbol_start > address ||
         (item + 1 < group->items && found->symbol_end <= address))
         return false;
@@ -209,7 +208,7 @@ new_frame(struct symbol_index *index)
     return &index->frames[index->frame_count++];
 }
 
-/* Frames from the range's node up.  -1 without memory. */
+/* Adds frames from the range's node up.  -1 without memory. */
 static int
 climb(struct symbol_index *index, struct found *found, bool lines)
 {
@@ -247,7 +246,7 @@ climb(struct symbol_index *index, struct found *found, bool lines)
     return 0;
 }
 
-/* Asked now and then: each address may be made to take long. */
+/* Checked now and then, as a hostile file makes each address slow. */
 static bool
 is_stopped(const struct symbol_index_question *question, uint32_t i)
 {
@@ -287,7 +286,7 @@ find_plain(struct symbol_index *index,
                               : find_all(index, question, INDEX_ROWS, find_row);
 }
 
-/* Ranges, symbols and rows of a packed file are in the same blocks. */
+/* Ranges, symbols and rows of a packed file share blocks. */
 static int
 find_packed(struct symbol_index *index,
             const struct symbol_index_question *question)
@@ -327,7 +326,7 @@ climb_all(struct symbol_index *index,
     return 0;
 }
 
-/* While they are at hand: answers may be made by another thread. */
+/* Done at once, as another thread may make the answers. */
 static void
 number_names(struct symbol_index *index, uint32_t count)
 {

@@ -1,4 +1,4 @@
-/* index_builder.c - see index_builder.h; what it is made into: index_emit.c. */
+/* index_builder.c - see index_builder.h; index_emit.c writes the result. */
 #include "index_builder.h"
 
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "search.h"
 
 enum {
-    PLAIN_PERCENT = 6,        /* of the debug information; more is packed */
-    PLAIN_BYTES_MAX = 1 << 30 /* of what is packed */
+    PLAIN_PERCENT =
+        6, /* of the debug information's size; larger files are packed */
+    PLAIN_BYTES_MAX = 1 << 30 /* to be packed */
 };
 
 struct index_builder {
@@ -136,7 +137,7 @@ index_builder_row(struct index_builder *builder, uint64_t start, uint64_t end,
     add(builder, &builder->all.rows, &item);
 }
 
-/* A symbol that begins 4 GiB before its code is none. */
+/* A symbol cannot begin 4 GiB before its code. */
 void
 index_builder_symbol(struct index_builder *builder, uint64_t start,
                      uint64_t end, uint64_t symbol_start, uint32_t name)
@@ -201,7 +202,7 @@ struct run {
     void *arg;
 };
 
-/* Makes the run longer, or tells it and begins another. */
+/* Extends the run, or reports it and begins another. */
 static void
 run_on(struct run *run, uint64_t end, uint32_t root)
 {
@@ -276,7 +277,7 @@ write_packed(const struct index_collected *all,
     return rc;
 }
 
-/* No byte fewer, and without a product that is too large. */
+/* Rounded up, without overflow. */
 static uint64_t
 plain_bytes_max(uint64_t debug_bytes)
 {

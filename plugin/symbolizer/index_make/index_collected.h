@@ -1,4 +1,4 @@
-/* index_collected.h - what an index file is made of, as it was added. */
+/* index_collected.h - what was added to an index file. */
 #ifndef HW_INDEX_COLLECTED_H
 #define HW_INDEX_COLLECTED_H
 

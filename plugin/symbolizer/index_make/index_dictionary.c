@@ -57,7 +57,7 @@ is_word(const struct index_word *word, struct span text)
            (text.size == 0 || memcmp(word->data, text.data, text.size) == 0);
 }
 
-/* Twice as many places, when half of them are taken. */
+/* Doubles the places when half of them are taken. */
 static bool
 more_places(struct index_dictionary *dictionary)
 {

@@ -1,8 +1,8 @@
 /*
- * index_dictionary.h - texts, each once, that an index file is to hold.
+ * index_dictionary.h - the texts of an index file, each once.
  *
- * Numbers are given in the order of arrival, and new ones, in the order of the
- * texts, when all that are used are known.
+ * They are numbered in the order of arrival; the used ones are renumbered in
+ * the order of the texts at the end.
  */
 #ifndef HW_INDEX_DICTIONARY_H
 #define HW_INDEX_DICTIONARY_H
@@ -39,13 +39,12 @@ bool index_dictionary_init(struct index_dictionary *dictionary,
                            const struct index_room *room);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
-/* UINT32_MAX: no room.  Longer texts than INDEX_TEXT_MAX are cut, and
- * at a NUL. */
+/* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */
 uint32_t index_dictionary_add(struct index_dictionary *dictionary,
                               struct span text);
 
 void index_dictionary_use(struct index_dictionary *dictionary, uint32_t number);
-/* Gives all used ones, and "", their rank; false: no room. */
+/* Gives each used text, and "", its rank; false: no room. */
 bool index_dictionary_rank(struct index_dictionary *dictionary);
 /* The word of that rank. */
 struct span index_dictionary_word(const struct index_dictionary *dictionary,

@@ -7,10 +7,10 @@
 #include "index_numbering.h"
 #include "index_pack.h"
 
-/* A group of texts ends above it: what a look-up has to unpack. */
+/* A group of texts ends above this: a look-up unpacks it. */
 enum { TEXTS_BYTES = 4 << 10 };
 
-/* Items on their way into groups. */
+/* Items to be put into groups. */
 struct stream {
     struct index_encoder *encoder;
     enum index_section section;
@@ -25,7 +25,7 @@ stream_flush(struct stream *stream)
     stream->items.count = 0;
 }
 
-/* The place of the next item, whose key is given. */
+/* Room for the next item, with its key. */
 static uint32_t
 stream_next(struct stream *stream, uint64_t key)
 {
@@ -130,7 +130,7 @@ emit_symbols(const struct index_collected *all, struct stream *stream,
 {
     uint64_t end = 0, symbol = 0;
     uint32_t name = 0;
-    bool said = false; /* anything of the code up to end */
+    bool said = false; /* of the code up to end */
 
     for (size_t i = 0; i < all->symbols.count; i++) {
         const struct index_interval *item = &all->symbols.items[i];
@@ -223,7 +223,7 @@ emit_texts(const struct index_dictionary *dictionary,
         put_texts(dictionary, first, dictionary->sorted_count, encoder);
 }
 
-/* Says which texts the numbers of all that is kept refer to. */
+/* Ranks the texts that the kept numbers refer to. */
 static bool
 rank_texts(struct index_collected *all, const struct index_numbering *numbering)
 {

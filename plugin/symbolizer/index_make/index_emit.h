@@ -1,5 +1,5 @@
 /*
- * index_emit.h - turns what was collected into the sections of an index file.
+ * index_emit.h - turns the collected facts into the sections of an index file.
  */
 #ifndef HW_INDEX_EMIT_H
 #define HW_INDEX_EMIT_H

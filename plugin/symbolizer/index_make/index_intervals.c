@@ -50,8 +50,8 @@ merge(const struct index_interval *from, size_t left, size_t right, size_t end,
 }
 
 /*
- * Merges neighbouring runs until one is left: units come sorted, and mostly
- * each behind the other.
+ * Merges adjacent runs until one is left: units come sorted, and mostly one
+ * behind the other.
  */
 static bool
 sort(struct index_intervals *intervals, const struct index_room *room)

@@ -1,6 +1,6 @@
 /*
- * index_intervals.h - runs of addresses with something said of each, collected
- * in any order and put in order.
+ * index_intervals.h - facts about ranges of addresses, added in any order and
+ * sorted.
  */
 #ifndef HW_INDEX_INTERVALS_H
 #define HW_INDEX_INTERVALS_H
@@ -13,7 +13,7 @@ struct index_room;
 
 struct index_interval {
     uint64_t start, end;
-    uint32_t a, b; /* what is said */
+    uint32_t a, b; /* the fact */
 };
 
 struct index_intervals {
@@ -21,15 +21,15 @@ struct index_intervals {
     size_t count, capacity;
 };
 
-/* Empty ones are left away.  false: no room. */
+/* Ignores empty ones.  False: no room. */
 bool index_intervals_add(struct index_intervals *intervals,
                          const struct index_room *room,
                          const struct index_interval *item);
 void index_intervals_fini(struct index_intervals *intervals,
                           const struct index_room *room);
 
-/* Sorted by start; where they overlap, the first in that order, and of equals
- * the first that was added, keeps what it has.  false: no room. */
+/* Sorts by start; where they overlap, the first in that order wins, and of
+ * equal ones the one added first.  False: no room. */
 bool index_intervals_sort(struct index_intervals *intervals,
                           const struct index_room *room);
 

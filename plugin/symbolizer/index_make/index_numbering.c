@@ -8,10 +8,10 @@
 #include "index_builder.h"
 #include "index_collected.h"
 
-/* Where a node comes in the order. */
+/* A node's position in the order. */
 struct turn {
-    uint64_t key;     /* of its root: where its longest range starts */
-    uint64_t longest; /* of roots: how long that is */
+    uint64_t key;     /* its root's longest range's start */
+    uint64_t longest; /* the length of that range; roots only */
     uint32_t node, root;
 };
 
@@ -27,7 +27,7 @@ compare(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Marks what ranges need, with all that it is in. */
+/* Marks the nodes that ranges need, and their parents. */
 static void
 mark(const struct index_collected *all, uint32_t *used)
 {
@@ -90,7 +90,7 @@ same(const struct index_node *a, const struct index_node *b)
            a->inlined && b->inlined && a->linkage && b->linkage;
 }
 
-/* Appends node, or finds one that is the same; its number. */
+/* Appends node unless there is an equal one; returns its number. */
 static uint32_t
 number_of(struct index_numbering *numbering, const struct index_node *node,
           uint32_t *places, size_t place_count)

@@ -17,17 +17,17 @@ struct cursor {
     enum index_section section;
     const struct index_group *group; /* NULL: no more */
     uint32_t item;
-    uint64_t left; /* with this one */
+    uint64_t left; /* including this one */
 };
 
-/* Packed blocks of a kind, as they grow. */
+/* Growing packed blocks of a kind. */
 struct stream {
     struct buffer table, blocks;
     uint64_t before; /* the last block's first */
     uint64_t count, items;
 };
 
-/* New numbers of texts, by the first use of each. */
+/* New numbers of texts, in the order of their first use. */
 struct order {
     uint32_t *new_of, *old_of;
     uint32_t count;
@@ -118,7 +118,7 @@ order_init(struct order *order, size_t count)
 {
     order->new_of = mem_zalloc(count, sizeof(*order->new_of));
     order->old_of = mem_zalloc(count, sizeof(*order->old_of));
-    order->count = count ? 1 : 0; /* "" stays 0 */
+    order->count = count ? 1 : 0; /* "" keeps 0 */
     return order->new_of && order->old_of;
 }
 
@@ -138,7 +138,8 @@ use(struct order *order, uint64_t old)
     order->new_of[old] = order->count++;
 }
 
-/* Symbols first: functions have the same names, in nearly the same order. */
+/* Symbols come first: functions have the same names, in nearly the same order.
+ */
 static void
 find_orders(struct packing *p)
 {
@@ -170,7 +171,7 @@ begin_block(struct packing *p, enum index_stream stream, uint32_t count,
     index_coder_write(coder, &p->streams[stream].blocks);
 }
 
-/* The block from start on is whole. */
+/* Ends the block that begins at start. */
 static void
 end_block(struct packing *p, enum index_stream stream, uint64_t first,
           size_t start, uint32_t items)
@@ -208,7 +209,7 @@ put_events(struct packing *p, uint32_t count)
     end_block(p, INDEX_CODE, p->events[0].address, start, count);
 }
 
-/* What of the three sections begins at address becomes part of now. */
+/* Adds to now what the three sections begin at address. */
 static void
 take_event(struct packing *p, struct cursor cursors[3], struct index_event *now,
            uint64_t *symbol)
@@ -239,7 +240,7 @@ take_event(struct packing *p, struct cursor cursors[3], struct index_event *now,
     now->back = now->name ? now->address - *symbol : 0;
 }
 
-/* Each block begins with all that holds there. */
+/* Each block begins with all facts that hold at its start. */
 static void
 pack_code(struct packing *p)
 {

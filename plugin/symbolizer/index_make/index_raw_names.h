@@ -1,8 +1,8 @@
 /*
- * index_raw_names.h - the names as the debug information has them, each made
- * readable once.
+ * index_raw_names.h - names as in the debug information, each made readable
+ * once.
  *
- * Known by where they lie, for they lie there once: no thread may change that.
+ * A name is identified by its address, so it must stay there for all threads.
  */
 #ifndef HW_INDEX_RAW_NAMES_H
 #define HW_INDEX_RAW_NAMES_H
@@ -17,7 +17,7 @@ struct index_room;
 
 struct index_raw_name {
     struct span text;
-    uint32_t name; /* the builder's, of the readable one */
+    uint32_t name; /* the builder's number of the readable one */
     bool linkage;
 };
 
@@ -33,7 +33,7 @@ void index_raw_names_init(struct index_raw_names *names,
                           const struct index_room *room);
 void index_raw_names_fini(struct index_raw_names *names); /* zeroed is fine */
 
-/* The number of text in the list; *added when its name is yet to be set.
+/* The number of text in the list; *added: its name must still be set.
  * UINT32_MAX: no room. */
 uint32_t index_raw_names_add(struct index_raw_names *names, struct span text,
                              bool linkage, bool *added);

@@ -22,8 +22,9 @@ enum { THREADS_MAX = 16, STACK = 256 << 10 };
 struct worker {
     struct index_units *all;
     struct unit_code code;
-    struct line_table *lines; /* of the unit at hand */
-    uint32_t *files; /* by number in it: the builder's + 1; 0: not yet asked */
+    struct line_table *lines; /* of the current unit */
+    uint32_t
+        *files; /* by number in the unit: the builder's + 1; 0: not asked yet */
     size_t file_count;
     const struct index_area *areas; /* the unit's */
     size_t area_count;
@@ -31,9 +32,9 @@ struct worker {
     pthread_t thread;
 };
 
-/* ---- what is whose ---- */
+/* ---- the units' areas ---- */
 
-/* The map of all units, sorted by unit: counted, then filled. */
+/* Sorts the map of all units by unit: counts, then fills. */
 static int
 sort_areas(struct index_units *units, struct error *err)
 {
@@ -54,7 +55,7 @@ sort_areas(struct index_units *units, struct error *err)
     memset(units->area_starts, 0, (count + 1) * sizeof(*units->area_starts));
     for (size_t i = 0; i < map_count; i++)
         units->area_starts[map[i].value]++;
-    for (size_t i = 0; i <= count; i++) { /* where each begins */
+    for (size_t i = 0; i <= count; i++) { /* turns counts into starts */
         uint32_t own = units->area_starts[i];
 
         units->area_starts[i] = sum;
@@ -63,7 +64,7 @@ sort_areas(struct index_units *units, struct error *err)
     for (size_t i = 0; i < map_count; i++)
         units->areas[units->area_starts[map[i].value]++] =
             (struct index_area){map[i].start, map[i].end};
-    /* Each is now where the next one begins: one place on. */
+    /* Each entry has moved to the next one's start: shifts them by one. */
     memmove(units->area_starts + 1, units->area_starts,
             count * sizeof(*units->area_starts));
     units->area_starts[0] = 0;
@@ -124,7 +125,7 @@ file_of(struct worker *w, uint32_t file)
     return w->files[file] - 1;
 }
 
-/* The number of a node's name, readable in the builder. */
+/* The number of a node's name; the builder gets the readable form. */
 static uint32_t
 name_of(struct index_units *all, const struct code_node *node)
 {
@@ -172,7 +173,7 @@ add_node(struct worker *w, uint32_t i)
     return true;
 }
 
-/* Calls found for what each of the unit's ranges has of the unit's areas. */
+/* Calls found for the parts of the unit's ranges within the unit's areas. */
 static bool
 clip_ranges(struct worker *w, bool (*found)(struct worker *w, uint64_t start,
                                             uint64_t end, uint32_t node))
@@ -196,7 +197,7 @@ clip_ranges(struct worker *w, bool (*found)(struct worker *w, uint64_t start,
     return true;
 }
 
-/* 1: needed. */
+/* 1: the node is needed. */
 static bool
 mark_node(struct worker *w, uint64_t start, uint64_t end, uint32_t node)
 {
@@ -292,7 +293,7 @@ read_unit(struct worker *w, size_t i)
             unit_code_flatten(&w->code, NULL) == 0;
     if (known) {
         read_lines(w, unit);
-        /* What has no room for all of its names and lines is left out. */
+        /* A unit without room for all of its names and lines is left out. */
         known =
             dwarf_room_refused(dwarf_sections_room(all->sections)) == refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
@@ -333,7 +334,7 @@ work(void *arg)
     struct worker *w = arg;
     size_t i, count = dwarf_units_count(w->all->units);
 
-    /* Relaxed: units were there before the threads. */
+    /* Relaxed: the units were complete before the threads. */
     while ((i = atomic_fetch_add_explicit(&w->all->next, 1,
                                           memory_order_relaxed)) < count &&
            !has_failed(w->all))
@@ -356,7 +357,7 @@ threads_for(const struct index_units *units)
     return wanted > count ? (unsigned)count : wanted;
 }
 
-/* This thread is the first worker: others help as far as there are any. */
+/* This thread is the first worker; others join if they can be started. */
 int
 index_units_read(struct index_units *units, struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * index_units.h - gives an index builder all that DWARF has: every unit's
- * functions, inlined places and lines, as far as the unit is the first that
- * claims the addresses.  Units are read by several threads.
+ * index_units.h - adds all of DWARF to an index builder: every unit's
+ * functions, inlined places and lines, where the unit is the first with the
+ * addresses.  Several threads read units.
  */
 #ifndef HW_INDEX_UNITS_H
 #define HW_INDEX_UNITS_H
@@ -22,7 +22,7 @@ struct error;
 struct index_builder;
 struct symbol_index_source;
 
-/* Addresses that are a unit's own. */
+/* Addresses of one unit. */
 struct index_area {
     uint64_t start, end;
 };
@@ -34,28 +34,29 @@ struct index_units {
     const struct index_room *room;
     struct index_area *areas; /* unit by unit, ascending */
     size_t area_count, areas_capacity;
-    uint32_t *area_starts; /* of a unit: its first; one more than units */
+    uint32_t
+        *area_starts; /* by unit: its first area; one entry more than units */
     size_t area_starts_capacity;
-    atomic_size_t next; /* unit to be read */
+    atomic_size_t next; /* the next unit to read */
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all below */
     struct index_builder *builder;
     struct index_raw_names names;
     uint32_t *raw_of; /* by the builder's node: the number of its name */
     size_t raw_of_capacity;
     uint64_t left_out;
-    bool unplaced; /* a unit that was left out did not say where its code is */
+    bool unplaced; /* a unit without known addresses was left out */
     bool failed;
 };
 
-/* units is zeroed by the caller.  Builder and room stay the caller's. */
+/* units must be zeroed; builder and room are borrowed. */
 int index_units_init(struct index_units *units,
                      const struct symbol_index_source *source,
                      struct index_builder *builder,
                      const struct index_room *room, struct error *err);
 void index_units_fini(struct index_units *units);
 
-/* Reads them all; 0 even if some had to be left out. */
+/* Reads all units; 0 even if some were left out. */
 int index_units_read(struct index_units *units, struct error *err);
 
 /* The name of one of the builder's nodes, as in the file. */

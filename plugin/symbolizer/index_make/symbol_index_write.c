@@ -1,7 +1,4 @@
-/*
- * symbol_index_write.c - makes an index of all that DWARF and the symbols say
- * of one object's code.
- */
+/* symbol_index_write.c - makes an index from an object's DWARF and symbols. */
 #include <elf.h>
 #include <endian.h>
 #include <string.h>
@@ -58,7 +55,7 @@ add_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
     }
 }
 
-/* Between start and end: what no unit has may be some other unit's. */
+/* Code between start and end that no unit has may belong to one left out. */
 static void
 leave_gaps_out(struct writing *w, uint64_t start, uint64_t end)
 {
@@ -108,8 +105,8 @@ name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
     return index_builder_roots(w->builder, start, end, add_symbols, w, err);
 }
 
-/* An index that lacks what there was no memory for would lack it for ever,
- * where there is no DWARF to be asked instead. */
+/* An index with parts missing for lack of memory would lack them for ever, on
+ * hosts without DWARF. */
 static int
 check_memory(size_t refusals, struct error *err)
 {
@@ -120,7 +117,7 @@ check_memory(size_t refusals, struct error *err)
     return -1;
 }
 
-/* As they are when they are not compressed. */
+/* Their uncompressed size. */
 static uint64_t
 debug_bytes(const struct elf_file *elf)
 {
@@ -140,7 +137,7 @@ debug_bytes(const struct elf_file *elf)
     return sum;
 }
 
-/* Of all that is loaded: a symbol may reach out of its section. */
+/* For all loaded segments: a symbol may extend beyond its section. */
 static int
 name_segments(struct writing *w, struct error *err)
 {

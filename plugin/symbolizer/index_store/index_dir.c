@@ -17,13 +17,13 @@
 
 enum {
     FILE_NAME_MAX = BUILD_ID_TEXT + sizeof(INDEX_ENDING),
-    LOOK_BYTES = 1 << 20, /* between looks at the disk's room */
-    ROOM_SHARE = 10       /* one of so many parts of a disk stays free */
+    LOOK_BYTES = 1 << 20, /* between checks of the disk's room */
+    ROOM_SHARE = 10       /* at least this part of the disk stays free */
 };
 
 /* ---- names ---- */
 
-/* "HEX.hwindex": fills id. */
+/* Parses "HEX.hwindex" into id. */
 static bool
 is_index(const char *file, struct build_id *id)
 {
@@ -34,7 +34,7 @@ is_index(const char *file, struct build_id *id)
            build_id_parse(file, size - tail, id);
 }
 
-/* "HEX....tmp": one on its way, whoever it is that writes it. */
+/* "HEX....tmp": one being written, by any process. */
 static bool
 is_tmp(const char *file)
 {
@@ -63,7 +63,7 @@ wall_ms(struct timespec at)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-/* NULL: an index's file, as far as its name and owner go. */
+/* NULL: an index file, by its kind and owner. */
 static const char *
 what_is_odd(const struct stat *st)
 {
@@ -72,7 +72,7 @@ what_is_odd(const struct stat *st)
     if (!S_ISREG(st->st_mode))
         return "it is not a regular file";
     if (st->st_uid != geteuid() && geteuid() != 0)
-        return "it belongs to somebody else";
+        return "it belongs to another user";
     return NULL;
 }
 
@@ -94,7 +94,7 @@ scan_file(struct store_dir *dir, const struct index_dir_scan *scan,
         return;
     }
     if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        odd = "it cannot be looked at";
+        odd = "it cannot be examined";
     else
         odd = what_is_odd(&st);
     if (odd) {
@@ -148,7 +148,8 @@ index_dir_open_file(const struct store_dir *dir, const struct build_id *id,
     else if (fd < 0 || fstat(fd, &st) != 0)
         error_sys(err, ER_UNKNOWN, "cannot open %s/%s", dir->path, file);
     else if (!(odd = what_is_odd(&st))) {
-        (void)futimens(fd, now); /* else it goes the sooner */
+        (void)futimens(fd, now); /* marks it as used; failure only brings its
+                                    removal forward */
         return fd;
     }
     if (odd)
@@ -189,7 +190,7 @@ struct gift {
     int rc;
 };
 
-/* Only a file of its own, not a second name of somebody else's. */
+/* Only a file with a single link, so that no other file is given away. */
 static void
 give_file(void *arg, const struct index_file *found)
 {
@@ -319,7 +320,7 @@ index_writer_commit(struct index_writer *w, struct error *err)
     if (fsync(w->dir->fd) == 0)
         return 0;
     (void)failed(w, err);
-    (void)file_remove_at(w->dir->fd, file); /* it may not be whole */
+    (void)file_remove_at(w->dir->fd, file); /* it may be incomplete */
     return -1;
 }
 
@@ -328,7 +329,7 @@ index_writer_close(struct index_writer *w)
 {
     if (w->fd < 0)
         return;
-    /* Else the next start does it. */
+    /* On failure the next start removes it. */
     (void)file_remove_at(w->dir->fd, w->tmp);
     fd_close(w->fd);
     w->fd = -1;

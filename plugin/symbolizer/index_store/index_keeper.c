@@ -1,9 +1,10 @@
 /*
  * index_keeper.c - see index_keeper.h.
  *
- * The keeper's thread takes one wish at a time, has the index made into a file
- * of another name, and lets older ones go before it puts it in its place.  The
- * lock is held across no I/O but give's, when the thread rests.
+ * The keeper's thread takes one wish at a time, has the index made under a
+ * temporary name, and removes older ones before it moves the new one to its
+ * place.  The lock is held across no I/O except index_keeper_give's, while the
+ * thread rests.
  */
 #include "index_keeper.h"
 
@@ -28,10 +29,11 @@
 enum {
     STACK_BYTES = 1 << 20,
     CPU_MS = 20 * 60 * 1000, /* of one helper */
-    /* Of one index: it runs when others do not. */
+    /* Of one index: its helper runs on idle processors only. */
     DEADLINE_MS = 2 * 3600 * 1000,
-    /* An index is made of all units at once, names of a few: it may take more
-     * than the reader, but not more than an object of its size needs. */
+    /* An index is made from all units at once, names from a few: so it may take
+     * more memory than the reader, but no more than an object of its size
+     * needs. */
     READER_MB = 256,
     READER_FACTOR = 4,
     READER_MAX_MB = 3072, /* of the 4 GiB of its process */
@@ -53,8 +55,9 @@ struct index_keeper {
     uint64_t bytes_max;
     uint32_t reader_mb, quiet_ms;
     void (*log)(const char *line);
-    struct store_dir dir; /* the thread writes; others open files in it */
-    int cancel_fd;        /* eventfd */
+    struct store_dir
+        dir;       /* the thread writes to it; other threads open files */
+    int cancel_fd; /* eventfd */
     pthread_t thread;
     bool runs;
 
@@ -62,7 +65,7 @@ struct index_keeper {
     pthread_cond_t work;  /* on the monotonic clock */
     pthread_cond_t rests;
     struct index_list list;
-    uint64_t asked_ms; /* when the symboliser was at work last */
+    uint64_t asked_ms; /* the symboliser's last question */
     bool stop, pause, making;
 };
 
@@ -119,12 +122,11 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
     ready = index_list_fail(&keeper->list, &id, why->text);
     pthread_mutex_unlock(&keeper->lock);
     if (ready)
-        say(keeper, "a symbol index goes unused: %s", why->text);
+        say(keeper, "a symbol index is not used: %s", why->text);
     return -1;
 }
 
-/* Of the object itself; a debug file of its own is only noticed by the time
- * that it takes. */
+/* The object's own; a separate debug file only shows in the time it takes. */
 static uint64_t
 debug_bytes_of(const struct symbolizer_asked *asked)
 {
@@ -168,8 +170,7 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
 
 /* ---- the keeper's thread ---- */
 
-/* Those that were not used for longest go until there is room for so many
- * more. */
+/* Removes the least recently used ones until there is room for so many more. */
 static void
 make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
 {
@@ -186,7 +187,8 @@ make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
     } while (found);
 }
 
-/* What making it may take; half of what nobody uses stays so.  0 with *err. */
+/* The memory for making it; half of the free memory stays free.  0 with *err.
+ */
 static uint32_t
 reader_mb(const struct index_keeper *keeper, const struct index_wish *wish,
           struct error *err)
@@ -234,7 +236,7 @@ fill(struct index_keeper *keeper, const struct index_wish *wish,
     if (result == HELPER_CANCELLED)
         error_set(err, ER_UNKNOWN, "cancelled");
     else if (result == HELPER_DONE && writer->bytes == 0 && !err->text[0])
-        error_set(err, ER_UNKNOWN, "the symboliser gave nothing");
+        error_set(err, ER_UNKNOWN, "the symboliser returned nothing");
     return result == HELPER_DONE && !err->text[0] ? 0 : -1;
 }
 
@@ -297,7 +299,7 @@ is_made(struct index_keeper *keeper, const struct index_wish *wish)
     return true;
 }
 
-/* What was interrupted is a wish again. */
+/* An interrupted job becomes a wish again. */
 static void
 grant(struct index_keeper *keeper, struct index_wish *wish)
 {
@@ -326,7 +328,7 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
             err.text);
 }
 
-/* Call with the lock. */
+/* The caller holds the lock. */
 static void
 wait_for_quiet(struct index_keeper *keeper)
 {
@@ -477,7 +479,7 @@ copy_list(struct index_keeper *keeper, struct index_entry *out, size_t max)
     return count;
 }
 
-/* Files may be removed by hand, or by another node. */
+/* A user, or another node, may have removed files. */
 size_t
 index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
                   size_t max)
@@ -494,7 +496,7 @@ index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
     return gone ? copy_list(keeper, out, max) : count;
 }
 
-/* Files that are made meanwhile would stay the old user's. */
+/* Files made meanwhile would stay the old user's. */
 int
 index_keeper_give(struct index_keeper *keeper, uid_t uid, gid_t gid,
                   struct error *err)

@@ -19,7 +19,8 @@ struct kept {
     struct index_entry entry;
     unsigned failures;
     bool damaged;            /* once already */
-    char unused[REASON_MAX]; /* why somebody else's is; "": there is none */
+    char unused[REASON_MAX]; /* why another's index is not used; "": there is
+                                none */
     uint64_t tried_ms;       /* the last failure */
     /* While INDEX_WANTED: */
     int object_fd;
@@ -86,8 +87,8 @@ last_used(const struct kept *kept)
     return e->used_ms > e->made_ms ? e->used_ms : e->made_ms;
 }
 
-/* Of those that are files of ours, or else are not, the one unused for longest;
- * NULL: there is none. */
+/* The least recently used of those that have a file of ours, or that have none;
+ * NULL: none. */
 static struct kept *
 oldest(struct index_list *list, bool ready)
 {
@@ -105,7 +106,7 @@ oldest(struct index_list *list, bool ready)
     return found;
 }
 
-/* NULL: nothing can go for it. */
+/* NULL: nothing can make room for it. */
 static struct kept *
 add(struct index_list *list, const struct build_id *id)
 {
@@ -183,7 +184,7 @@ index_list_gone(struct index_list *list, const struct build_id *id)
         return;
     if (kept->entry.object[0])
         set_state(kept, INDEX_NONE, "");
-    else /* nobody has asked for it yet */
+    else /* not asked for yet */
         forget(list, kept);
 }
 
@@ -215,7 +216,7 @@ want(struct index_list *list, struct kept *kept,
      const struct symbolizer_asked *asked)
 {
     if (index_list_wishes(list) == INDEX_WISHES_MAX)
-        return false; /* it will be asked for again */
+        return false; /* a later answer will ask again */
     kept->object_fd = fcntl(asked->elf->fd, F_DUPFD_CLOEXEC, 0);
     kept->path = mem_strdup(asked->path);
     if (kept->object_fd < 0 || !kept->path) {
@@ -242,7 +243,7 @@ is_due(const struct index_list *list, const struct kept *kept)
     }
 }
 
-/* Ours is made again at once, but only once: its file is of no more use. */
+/* Our own index is made again at once, but only once. */
 static void
 take_refusal(struct kept *kept, const char *why)
 {
@@ -324,7 +325,7 @@ index_list_begin(struct index_list *list, struct index_wish *wish)
     return false;
 }
 
-/* One that is being made is not let go for others. */
+/* The one being made is not evicted. */
 void
 index_list_made(struct index_list *list, const struct build_id *id,
                 uint64_t bytes, int64_t made_ms, uint32_t took_ms)
@@ -380,7 +381,7 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     return true;
 }
 
-/* Beside a failure, what else there might be used. */
+/* Adds to a failure why another's index is not used. */
 static void
 add_unused(const struct kept *kept, char why[ERROR_TEXT_MAX])
 {

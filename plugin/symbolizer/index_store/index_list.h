@@ -1,8 +1,8 @@
 /*
- * index_list.h - the symbol indexes that are there, or wished for, and what is
- * to be done about them.
+ * index_list.h - the existing and the wished-for symbol indexes, and what to do
+ * about them.
  *
- * Nothing but the list: no files, no threads.  Who owns it locks it.
+ * It is a list only: without files or threads.  The owner locks it.
  */
 #ifndef HW_INDEX_LIST_H
 #define HW_INDEX_LIST_H
@@ -17,40 +17,41 @@
 struct symbolizer_asked;
 
 enum {
-    INDEX_ENTRIES_MAX = 256, /* of the list; and of them: */
+    INDEX_ENTRIES_MAX = 256, /* of the list, including: */
     INDEX_FILES_MAX = 192,
     INDEX_WISHES_MAX = 16, /* each has a descriptor */
     INDEX_OBJECT_MAX = 256,
-    INDEX_FAILURES_MAX = 3 /* of a build-id, until heapwired starts again */
+    INDEX_FAILURES_MAX = 3 /* of a build-id, until heapwired restarts */
 };
 
 enum index_state {
-    INDEX_NONE,    /* as yet: there were too many wishes, or it was damaged, or
-                      removed by somebody else */
-    INDEX_SHIPPED, /* somebody else's, beside the object */
+    INDEX_NONE, /* none yet: too many wishes, or it was damaged, or removed from
+                   outside */
+    INDEX_SHIPPED, /* another's, beside the object */
     INDEX_WANTED,
     INDEX_MAKING,
     INDEX_READY,
     INDEX_FAILED
 };
 
-/* What is told of one. */
+/* What is shown of an index. */
 struct index_entry {
     struct build_id id;
     char object[INDEX_OBJECT_MAX]; /* a file name; "": not seen yet */
     enum index_state state;
     uint64_t bytes, debug_bytes; /* 0: not known */
     int64_t made_ms, used_ms;    /* wall clock; 0: never */
-    uint32_t took_ms;            /* to make; 0: by an earlier heapwired */
-    char why[ERROR_TEXT_MAX];    /* it failed, or another one goes unused; "" */
+    uint32_t took_ms; /* time to make it; 0: made by an earlier heapwired */
+    char why[ERROR_TEXT_MAX]; /* why it failed, or why another's is not used; ""
+                               */
 };
 
 struct index_rules {
     uint64_t bytes;       /* of all files, at most */
     uint64_t debug_bytes; /* an object with so many is worth an index */
-    uint32_t slow_ms;     /* and one that took so long; longer where none is
-                             seen: it may be the machine that is slow */
-    uint32_t retry_ms;    /* after a failure */
+    uint32_t slow_ms;  /* so is one that took so long; longer if it has no debug
+                          information, as the machine may be slow */
+    uint32_t retry_ms; /* after a failure */
 };
 
 struct kept;
@@ -60,14 +61,14 @@ struct index_list {
     size_t count;
 };
 
-/* A wish that is granted: the taker's. */
+/* A granted wish: belongs to the taker. */
 struct index_wish {
     struct build_id id;
     char object[INDEX_OBJECT_MAX];
     int fd; /* of the object */
     char *path;
     uint64_t debug_bytes;
-    bool damaged; /* the file that lies there is of no use */
+    bool damaged; /* its present file is unusable */
 };
 void index_wish_fini(struct index_wish *wish);
 
@@ -75,31 +76,31 @@ void index_wish_fini(struct index_wish *wish);
 int index_list_init(struct index_list *list, const struct index_rules *rules);
 void index_list_fini(struct index_list *list); /* a zeroed one is fine */
 
-/* A file that is there.  False: there is no place for it. */
+/* Adds an existing file.  False: no place for it. */
 bool index_list_add(struct index_list *list, const struct index_entry *entry);
 bool index_list_is_ready(struct index_list *list, const struct build_id *id);
-/* A ready one is of no use.  False: it was not ready. */
+/* Marks a ready one as unusable.  False: it was not ready. */
 bool index_list_fail(struct index_list *list, const struct build_id *id,
                      const char *why);
 
-/* The file of a ready one is not there any more: it may be made again. */
+/* The file of a ready one has gone: it may be made again. */
 void index_list_gone(struct index_list *list, const struct build_id *id);
 
-/* Whether an answer is a reason for an index.  debug_bytes: of the object. */
+/* Whether an answer justifies an index.  debug_bytes: of the object. */
 bool index_list_is_worth(const struct index_list *list,
                          const struct symbolizer_asked *asked,
                          uint64_t debug_bytes);
-/* Whether it was not known why an index was refused. */
+/* Whether the reason of a refusal is new. */
 bool index_list_is_news(const struct index_list *list,
                         const struct build_id *id,
                         const struct symbolizer_asked *asked);
-/* Takes note of it.  True: there is a wish now that was not there. */
+/* Takes note of an answer.  True: there is a new wish. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
                       uint64_t debug_bytes);
 
 size_t index_list_wishes(const struct index_list *list);
-/* Takes the next wish; false: there is none.  Ends with one of: */
+/* Takes the next wish; false: none.  Must be followed by one of: */
 bool index_list_begin(struct index_list *list, struct index_wish *wish);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);
@@ -107,8 +108,8 @@ void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
 void index_list_put_back(struct index_list *list, struct index_wish *wish);
 
-/* Whether a file has to go before there is room for so many more; which, and it
- * is off the list then. */
+/* Whether a file must go to make room for so many more bytes; takes it off the
+ * list. */
 bool index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
                       struct build_id *victim);
 

@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "memory.h"
 
-enum { GUESS = 4096 }; /* most units are not longer: one read */
+enum { GUESS = 4096 }; /* most units fit: one read */
 
 enum line_where { NOWHERE, IN_UNIT, IN_LINE_STR, IN_STR };
 
@@ -55,7 +55,7 @@ here(const struct line_header *h, const struct reader *r)
     return (uint64_t)((const char *)r->pos - h->unit);
 }
 
-/* A text of .debug_str by its number in .debug_str_offsets. */
+/* A text of .debug_str, by its index in .debug_str_offsets. */
 static struct line_name
 indirect(const struct line_header *h, uint64_t index)
 {
@@ -77,7 +77,7 @@ indirect(const struct line_header *h, uint64_t index)
     return name;
 }
 
-/* Reads any form: as a name, or as the number that it is. */
+/* Reads any form: as a name, or as a number. */
 static bool
 read_form(const struct line_header *h, struct reader *r, uint64_t form,
           struct line_name *name, uint64_t *number)
@@ -156,7 +156,7 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
     return !r->failed;
 }
 
-/* DWARF 5: a description of the columns, then the rows. */
+/* DWARF 5: descriptions of the columns, then the rows. */
 static bool
 read_entries(struct line_header *h, struct reader *r, struct line_names *names)
 {
@@ -168,7 +168,7 @@ read_entries(struct line_header *h, struct reader *r, struct line_names *names)
         formats[i][1] = reader_uleb(r);
     }
     count = reader_uleb(r);
-    /* Every entry takes a byte at least. */
+    /* Every entry takes at least a byte. */
     if (r->failed || count > (columns ? reader_left(r) : 0))
         return false;
     for (uint64_t n = 0; n < count; n++) {
@@ -190,7 +190,7 @@ read_entries(struct line_header *h, struct reader *r, struct line_names *names)
     return true;
 }
 
-/* A text of the tables before DWARF 5; false at their end, an empty one. */
+/* A text of the tables before DWARF 5; false at their end, an empty text. */
 static bool
 read_name(const struct line_header *h, struct reader *r, struct line_name *name)
 {
@@ -227,7 +227,7 @@ line_header_define(struct line_header *h, struct reader *r)
     return !r->failed && add_name(h, &h->files, name);
 }
 
-/* The unit's bytes, with what says how long it is. */
+/* Reads the unit's length and its bytes. */
 static int
 load(struct line_header *h, uint64_t offset, struct error *err)
 {
@@ -291,7 +291,7 @@ parse(struct line_header *h)
     if (h->version < 2 || h->version > 5)
         return false;
     if (h->version == 5) {
-        reader_u8(&r); /* size of an address: the operands say it, too */
+        reader_u8(&r); /* size of an address: the operands have it too */
         if (reader_u8(&r) != 0)
             return false; /* segments */
     }
@@ -367,7 +367,7 @@ line_header_settle(struct line_header *h)
     extend(h, &h->files, &end);
     unit = end ? mem_realloc(h->unit, end) : NULL;
     if (end && !unit)
-        return; /* could not be made smaller */
+        return; /* shrinking failed */
     if (!end)
         mem_free(h->unit);
     dwarf_room_give(dwarf_sections_room(h->sections), h->unit_size - end);
@@ -411,7 +411,7 @@ append(char path[LINE_PATH_MAX], size_t size, struct span part)
     return size + fits;
 }
 
-/* Composed as binutils does, which keeps "." and ".." and doubled slashes. */
+/* Composed as in binutils, which keeps ".", ".." and double slashes. */
 size_t
 line_header_path(const struct line_header *h, uint32_t file,
                  char path[LINE_PATH_MAX])

@@ -1,8 +1,8 @@
 /*
  * line_header.h - the head of a line program (DWARF 2 to 5, "The Line Number
- * Program Header"): how its opcodes are to be read, and which files it names.
+ * Program Header"): how to read its opcodes, and its files.
  *
- * File names are only looked up when a path is wanted.
+ * File names are only read when a path is wanted.
  */
 #ifndef HW_LINE_HEADER_H
 #define HW_LINE_HEADER_H
@@ -13,7 +13,7 @@
 
 #include "line_table.h"
 
-/* A name in the unit itself or in one of the sections with texts. */
+/* A name in the unit itself or in a section of texts. */
 struct line_name {
     uint64_t offset;
     uint32_t directory;
@@ -29,10 +29,10 @@ struct line_header {
     struct dwarf_sections *sections;
     struct span comp_dir;
     uint64_t str_offsets_base;
-    char *unit; /* its bytes; after line_header_settle those with names */
+    char *unit; /* its bytes; after line_header_settle only those with names */
     size_t unit_size, room;
     struct line_names directories, files;
-    size_t program; /* where in unit the opcodes start */
+    size_t program; /* start of the opcodes in unit */
     uint32_t min_length, max_ops;
     int32_t line_base;
     uint32_t line_range, opcode_base;
@@ -40,15 +40,15 @@ struct line_header {
     uint8_t lengths[256]; /* of the standard opcodes */
 };
 
-/* h is zeroed.  A unit that its section cuts off is as long as it can be. */
+/* h must be zeroed.  Reads what the section has of a unit that it cuts off. */
 int line_header_read(struct line_header *h, struct dwarf_sections *sections,
                      const struct line_origin *origin, struct error *err);
 void line_header_fini(struct line_header *h); /* a zeroed struct is fine */
 
-/* DW_LNE_define_file's operand. */
+/* Reads DW_LNE_define_file's operand. */
 bool line_header_define(struct line_header *h, struct reader *r);
 
-/* The opcodes are done with: keeps only what paths need. */
+/* Keeps only what paths need, after the opcodes were read. */
 void line_header_settle(struct line_header *h);
 
 /* As line_table_file. */

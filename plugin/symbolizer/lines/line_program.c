@@ -1,9 +1,9 @@
 /*
  * line_program.c - see line_program.h.
  *
- * The program is run once.  Rows are appended to one array, an end row behind
- * each sequence; a row that says the same as the one before it is not kept.
- * Sequences in order, as nearly all are, are then only moved together.  One
+ * It runs the program once, and appends rows to one array, with an end row
+ * behind each sequence; it drops a row that equals the one before it.
+ * Sequences in order, as nearly all are, only need to be moved together.  One
  * whose addresses go backwards is run again with every row kept, and sorted.
  */
 #include "line_program.h"
@@ -38,7 +38,7 @@ enum { /* DW_LNS_*, DWARF 5 "Standard Opcodes" */
 
 enum { END_SEQUENCE = 1, SET_ADDRESS = 2, DEFINE_FILE = 3 }; /* DW_LNE_* */
 
-/* Numbers that the program cannot mean: not a file of its own. */
+/* A number that is never a file's. */
 static const uint32_t NO_FILE = UINT32_MAX - 1;
 
 struct special {
@@ -49,7 +49,8 @@ struct special {
 struct machine {
     struct line_table *table;
     struct line_header *header;
-    struct special special[256]; /* what an opcode adds, with one op per word */
+    struct special
+        special[256]; /* what each special opcode adds, with one op per word */
     struct line_sequence *sequences;
     size_t sequence_count, sequence_capacity;
     size_t first; /* row of this sequence */
@@ -57,11 +58,11 @@ struct machine {
 
     uint64_t address, operation;
     uint32_t file, line;
-    uint64_t highest;  /* address of this sequence's rows, kept or not */
-    size_t at_highest; /* the row that has it, when all are kept */
-    bool backwards;    /* this sequence's addresses went */
+    uint64_t highest;  /* address of this sequence so far */
+    size_t at_highest; /* its row, when all are kept */
+    bool backwards;    /* this sequence's addresses went backwards */
     bool all;          /* so it is run again, and all rows are kept */
-    bool dead;         /* code that the linker left out */
+    bool dead;         /* code that the linker discarded */
 };
 
 /* ---- rows ---- */
@@ -101,7 +102,8 @@ append(struct machine *m, uint64_t address, uint32_t file, uint32_t line)
     return true;
 }
 
-/* One that goes backwards somewhere: only the highest row is replaced. */
+/* A sequence that goes backwards somewhere: only the highest row is replaced.
+ */
 static bool
 emit_any(struct machine *m)
 {
@@ -121,7 +123,7 @@ emit_any(struct machine *m)
     return append(m, m->address, m->file, m->line);
 }
 
-/* A sequence that goes forwards: the last row of one address wins. */
+/* A sequence that goes forward: the last row of an address wins. */
 static inline bool
 emit(struct machine *m)
 {
@@ -163,8 +165,8 @@ compare_rows(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-/* As binutils has it: a row that comes late goes before all that it equals,
- * so that the first one of an address stays. */
+/* As binutils: a later row goes before equal ones, so that the first row of an
+ * address stays. */
 static bool
 sort_rows(struct machine *m)
 {
@@ -223,7 +225,7 @@ keep_sequence(struct machine *m, uint64_t high)
     *s = (struct line_sequence){table->rows[m->first].address, high, m->first,
                                 table->count - m->first, m->sequence_count};
     if (!append(m, high, LINE_END, 0)) {
-        /* No room: then it ends with its last row. */
+        /* Without room it ends with its last row. */
         if (s->count == 1)
             return false;
         s->count--;
@@ -234,7 +236,7 @@ keep_sequence(struct machine *m, uint64_t high)
     return true;
 }
 
-/* Nothing at or behind high is of this sequence. */
+/* Ends the sequence at high. */
 static bool
 end_sequence(struct machine *m, uint64_t high)
 {
@@ -282,13 +284,13 @@ set_address(struct machine *m, struct reader *r)
     m->operation = 0;
     for (unsigned i = 0; i < size; i++)
         m->address |= (uint64_t)reader_u8(r) << i * 8;
-    /* What linkers write where the code is gone. */
+    /* Linkers write this where the code is discarded. */
     if (m->table->count == m->first &&
         (m->address == 0 || m->address >= all_ones - 1))
         m->dead = true;
 }
 
-/* False: this was the end of the sequence, or of all (*failed). */
+/* False: the end of the sequence, or of everything (*failed). */
 static bool
 extended(struct machine *m, struct reader *r, bool *failed)
 {
@@ -311,13 +313,13 @@ extended(struct machine *m, struct reader *r, bool *failed)
     case DEFINE_FILE:
         *failed = !line_header_define(m->header, &operand);
         return !*failed;
-    default: /* discriminators, and what vendors add */
+    default: /* discriminators, and vendors' opcodes */
         break;
     }
     return true;
 }
 
-/* Any opcode; false as extended(). */
+/* Any opcode; false as in extended(). */
 static bool
 step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
 {
@@ -378,8 +380,8 @@ step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
 }
 
 /*
- * Runs to the end of the sequence: false when there is none.  What nearly all
- * opcodes are is done here, in registers.
+ * Runs to the end of the sequence; false: there is none.  The most frequent
+ * opcodes are handled here, in registers.
  */
 static bool
 run_opcodes(struct machine *m, struct reader *from, bool *failed)
@@ -425,7 +427,7 @@ start_sequence(struct machine *m, bool all)
     m->table->count = m->first;
 }
 
-/* One sequence; false: the program has come to its end, or fails. */
+/* One sequence; false: the program has ended, or fails. */
 static bool
 run_sequence(struct machine *m, struct reader *r)
 {
@@ -442,7 +444,7 @@ run_sequence(struct machine *m, struct reader *r)
         start_sequence(m, true);
         ended = run_opcodes(m, r, &failed);
     }
-    /* Without an end, the last row is where it ends. */
+    /* Without an end, the sequence ends at its last row. */
     return end_sequence(m, ended ? m->address : m->highest) && ended;
 }
 
@@ -464,7 +466,7 @@ prepare(struct machine *m)
     }
 }
 
-/* Puts the sequences in order: in place, if they are. */
+/* Puts the sequences in order; in place if they are already. */
 static int
 assemble(struct machine *m, struct error *err)
 {
@@ -512,7 +514,7 @@ line_program_run(struct line_table *table, struct error *err)
     int rc = -1;
 
     prepare(&m);
-    /* gcc's programs have about three bytes for a row. */
+    /* gcc's programs have about three bytes per row. */
     if (reader_left(&r) >= 64)
         (void)grow(&m, reader_left(&r) / 4 + 1);
     while (r.pos < r.end && run_sequence(&m, &r))

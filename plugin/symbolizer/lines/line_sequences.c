@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those with more in them first, and the later ones: so does binutils. */
+/* The longer ones first, then the later ones, as in binutils. */
 static int
 compare_sequences(const void *left, const void *right)
 {
@@ -26,7 +26,7 @@ line_sequences_in_order(const struct line_sequence *list, size_t count)
     return true;
 }
 
-/* Drops what lies inside another one, and cuts what overlaps with it. */
+/* Drops sequences inside another one, and cuts overlapping ones. */
 static size_t
 trim(struct line_sequence *list, size_t count)
 {
@@ -63,8 +63,8 @@ line_sequences_rows(const struct line_sequence *list, size_t count)
     return rows;
 }
 
-/* Copies a sequence's rows from low on behind the count that out has; the two
- * arrays may be one. */
+/* Appends a sequence's rows from low on to the count rows of out; both arrays
+ * may be one. */
 static size_t
 copy_rows(const struct line_row *rows, const struct line_sequence *s,
           struct line_row *out, size_t count)
@@ -77,7 +77,7 @@ copy_rows(const struct line_row *rows, const struct line_sequence *s,
         left--;
     }
     if (count > 0 && out[count - 1].address == s->low)
-        count--; /* the end row of the one before */
+        count--; /* drops the end row before */
     first = &out[count];
     memmove(first, &rows[from], left * sizeof(*rows));
     first->address = s->low;

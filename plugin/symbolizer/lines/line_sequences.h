@@ -1,7 +1,4 @@
-/*
- * line_sequences.h - the sequences of a line program, put in order: what
- * line_table.c leaves to others.
- */
+/* line_sequences.h - puts the sequences of a line program in order. */
 #ifndef HW_LINE_SEQUENCES_H
 #define HW_LINE_SEQUENCES_H
 
@@ -14,7 +11,7 @@
 struct line_sequence {
     uint64_t low, high;
     size_t first, count; /* rows, without the end row behind them */
-    size_t order;        /* of the program */
+    size_t order;        /* position in the program */
 };
 
 static inline bool
@@ -23,18 +20,18 @@ line_row_same(const struct line_row *a, const struct line_row *b)
     return a->file == b->file && a->line == b->line;
 }
 
-/* Nearly all are, and then they need not be sorted. */
+/* Nearly all are, and need no sorting. */
 bool line_sequences_in_order(const struct line_sequence *list, size_t count);
 
-/* Sorts them, and cuts them so that none overlap, as binutils chooses: how many
- * are left. */
+/* Sorts them, and cuts them so that none overlap, as binutils does; returns how
+ * many are left. */
 size_t line_sequences_sort(struct line_sequence *list, size_t count);
 
-/* At most so many rows they have, with the end rows. */
+/* A bound on the number of their rows, with end rows. */
 size_t line_sequences_rows(const struct line_sequence *list, size_t count);
 
-/* Copies their rows to out, which may be rows when they were in order before;
- * how many they are now. */
+/* Copies their rows to out, which may be rows if they were in order; returns
+ * how many there are. */
 size_t line_sequences_join(const struct line_sequence *list, size_t count,
                            const struct line_row *rows, struct line_row *out);
 

@@ -1,10 +1,9 @@
 /*
- * line_table.h - which source line an address comes from (DWARF 2 to 5, "Line
- * Number Information").
+ * line_table.h - the source lines of addresses (DWARF 2 to 5, "Line Number
+ * Information").
  *
- * The rows of one unit's line program, sorted and compact.  What the program
- * says of is_stmt, columns and discriminators is left out: addr2line does not
- * print it.
+ * Has the rows of one unit's line program, sorted and compact, without is_stmt,
+ * columns and discriminators, which addr2line does not print.
  */
 #ifndef HW_LINE_TABLE_H
 #define HW_LINE_TABLE_H
@@ -39,9 +38,9 @@ struct line_origin {
 };
 
 /*
- * What is wrong or too much ends the table there, with what came before kept;
- * NULL with *err without memory or when not even the header makes sense.
- * Where sequences overlap, binutils' choice wins.
+ * An invalid or too long program ends the table there; rows before it are kept.
+ * NULL with *err: no memory, or the header is invalid.  Of overlapping
+ * sequences the same one wins as in binutils.
  */
 struct line_table *line_table_new(struct dwarf_sections *sections,
                                   const struct line_origin *origin,
@@ -52,13 +51,13 @@ void line_table_free(struct line_table *table); /* NULL is fine */
 const struct line_row *line_table_find(const struct line_table *table,
                                        uint64_t address);
 
-/* All rows, ascending; equal neighbours are one. */
+/* All rows, ascending; equal neighbors are one. */
 const struct line_row *line_table_rows(const struct line_table *table,
                                        size_t *count);
 
 /*
- * Writes the path of a file as addr2line prints it, also for a number as
- * DW_AT_call_file has it, and returns its length; "" when there is none.
+ * Writes the path of a file as addr2line prints it, and returns its length; "":
+ * none.  file may also be a DW_AT_call_file.
  */
 size_t line_table_file(const struct line_table *table, uint32_t file,
                        char path[LINE_PATH_MAX]);

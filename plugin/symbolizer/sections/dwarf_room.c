@@ -7,7 +7,7 @@ dwarf_room_try(struct dwarf_room *room, size_t size)
     size_t used, peak;
 
     used = atomic_load_explicit(&room->used, memory_order_relaxed);
-    do { /* What is refused is not counted even for a moment. */
+    do { /* A refused size must not count even for a moment. */
         if (size > room->max - used)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(

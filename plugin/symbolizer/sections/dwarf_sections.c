@@ -2,7 +2,7 @@
  * dwarf_sections.c - see dwarf_sections.h.
  *
  * A section's lock is held while its blocks are read: threads that need them
- * would wait all the same, and others find theirs by the flags alone.
+ * would wait anyway, and others find theirs by the flags alone.
  */
 #include "dwarf_sections.h"
 
@@ -24,31 +24,31 @@
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
 
-/* Texts and entries are read here and there: of few pages each.  Short texts
- * do not take their page, which costs as much as several, until they are many.
- */
+/* Texts and entries are read in scattered places, a few pages each.  Short
+ * texts are copied, which is cheaper than their page, until they are many. */
 enum {
     SCATTERED_BITS = 12,
     SHORT = 512,
-    MANY = 512 /* texts: one in so many bytes of the section */
+    MANY = 512 /* texts: up to one in so many bytes of the section */
 };
-enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
+enum { STREAM_STEP = 1 << 16 /* inflated at once, at least */ };
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
     uint64_t size;                /* as a reader sees it */
     enum inflate_kind packing;
-    unsigned block_bits;           /* a block's size */
-    pthread_mutex_t lock;          /* guards reading into area */
-    _Atomic(uint8_t *) area;       /* size bytes; inflated: once all is there */
-    _Atomic(uint8_t) *loaded;      /* by block; not of a packed one */
+    unsigned block_bits;  /* a block's size */
+    pthread_mutex_t lock; /* guards reading into area */
+    _Atomic(uint8_t *)
+        area; /* size bytes; of an inflated section set when complete */
+    _Atomic(uint8_t) *loaded;      /* by block; not for packed ones */
     _Atomic(uint64_t) ready;       /* bytes inflated; set after area */
-    bool tried;                    /* to inflate it; under lock */
-    bool streamed;                 /* as far as it is asked for */
+    bool tried;                    /* inflating was tried; under lock */
+    bool streamed;                 /* inflated as far as needed */
     struct inflate_stream *stream; /* under lock */
-    struct kept_texts texts;       /* copies of short ones */
+    struct kept_texts texts;       /* copies of short texts */
     atomic_size_t copied;
-    bool no_room; /* why that failed */
+    bool no_room; /* why inflating failed */
 };
 
 struct dwarf_sections {
@@ -85,7 +85,7 @@ open_packed(struct section *s, const struct elf_file *elf)
     type = reader_u32(&r);
     reader_u32(&r); /* reserved */
     s->size = reader_u64(&r);
-    /* A kind that is not known fails when it is inflated. */
+    /* An unknown kind fails when it is inflated. */
     s->packing = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB
                  : type == COMPRESS_ZSTD  ? INFLATE_ZSTD
                                           : INFLATE_UNKNOWN;
@@ -226,7 +226,7 @@ no_room(struct dwarf_sections *sections, enum dwarf_section which,
     return -1;
 }
 
-/* dense: most of it will be written, so that large pages cost no memory. */
+/* dense: most of it will be written, so large pages waste no memory. */
 static uint8_t *
 reserve(uint64_t size, bool dense)
 {
@@ -246,7 +246,7 @@ is_loaded(const struct section *s, uint64_t block)
     return atomic_load_explicit(&s->loaded[block], memory_order_acquire);
 }
 
-/* Reads what is missing of blocks first to last, in as few calls as can be. */
+/* Reads the missing blocks from first to last, in as few calls as possible. */
 static int
 load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
             uint8_t *area, uint64_t first, uint64_t last, struct error *err)
@@ -309,7 +309,7 @@ cannot_inflate(const struct section *s, enum dwarf_section which,
     return -1;
 }
 
-/* Room for all of it, as if it were inflated whole. */
+/* Takes room for all of it, as for a section inflated whole. */
 static void
 open_stream(struct dwarf_sections *sections, struct section *s)
 {
@@ -333,7 +333,7 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     atomic_store_explicit(&s->area, area, memory_order_release);
 }
 
-/* Under the section's lock, until end is there. */
+/* Under the section's lock; reads up to end. */
 static int
 load_stream(struct dwarf_sections *sections, enum dwarf_section which,
             uint64_t end, struct error *err)
@@ -357,7 +357,7 @@ load_stream(struct dwarf_sections *sections, enum dwarf_section which,
     return 0;
 }
 
-/* Under the section's lock.  One try: a bomb costs its time once. */
+/* Under the section's lock.  Tries once, so a bomb costs its time once. */
 static int
 load_packed(struct dwarf_sections *sections, enum dwarf_section which,
             struct error *err)
@@ -443,7 +443,7 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     }
     if (size == 0)
         return (const uint8_t *)"";
-    /* The flags of blocks are there before area is, and that before ready. */
+    /* The blocks' flags are set before area, and area before ready. */
     ready = atomic_load_explicit(&s->ready, memory_order_acquire);
     area = atomic_load_explicit(&s->area, memory_order_acquire);
     if (!at_hand(s, area, ready, offset, size)) {
@@ -455,7 +455,7 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     return rc == 0 ? area + offset : NULL;
 }
 
-/* Where few texts are asked for, only their own bytes are read. */
+/* While few texts are wanted, reads their own bytes only. */
 static bool
 short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
            struct span *text)
@@ -549,7 +549,7 @@ dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
     const struct section *s = &sections->list[which];
     char *place = NULL;
 
-    /* Before there is a place for it: a size may be a lie. */
+    /* Checked before memory is taken: the size may be false. */
     if (offset <= s->size && size <= s->size - offset) {
         place = buffer_reserve(out, size);
         if (!place)

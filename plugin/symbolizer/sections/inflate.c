@@ -9,7 +9,7 @@
 #include "elf_file.h"
 #include "memory.h"
 
-enum { STATE = 1 << 18 }; /* at most what a library holds itself */
+enum { STATE = 1 << 18 }; /* a bound on what the libraries allocate */
 
 size_t
 inflate_extra(uint64_t packed_size)
@@ -17,7 +17,7 @@ inflate_extra(uint64_t packed_size)
     return packed_size + STATE;
 }
 
-/* Linkers put streams one after another. */
+/* Linkers put several streams one after another. */
 static bool
 zlib_streams(struct libdeflate_decompressor *z, const uint8_t *packed,
              size_t left, uint8_t *place, size_t size)
@@ -47,7 +47,7 @@ inflate_zlib(const uint8_t *packed, size_t packed_size, void *place,
     return done ? 0 : -1;
 }
 
-/* In one go: no window besides the place itself. */
+/* At once: needs no window besides the place itself. */
 int
 inflate_all(enum inflate_kind kind, const struct inflate_from *from,
             void *place, size_t size)

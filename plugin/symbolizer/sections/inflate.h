@@ -1,8 +1,8 @@
 /*
- * inflate.h - unpacks a compressed section into a place of fixed size.
+ * inflate.h - inflates a compressed section into a place of fixed size.
  *
- * What would come out longer, or comes out shorter, is refused: the size that
- * a section claims was checked against the ceiling before.
+ * Fails if the output is longer or shorter than the size that the section
+ * claims, which was checked against the ceiling before.
  */
 #ifndef HW_INFLATE_H
 #define HW_INFLATE_H
@@ -19,7 +19,7 @@ struct inflate_from {
     uint64_t offset, size; /* of the packed bytes in the file */
 };
 
-/* Bytes of memory needed meanwhile, besides the place. */
+/* Additional memory needed meanwhile, in bytes. */
 size_t inflate_extra(uint64_t packed_size);
 
 int inflate_all(enum inflate_kind kind, const struct inflate_from *from,

@@ -12,7 +12,7 @@
 enum { PACKED = 1 << 16 /* bytes read at once */ };
 
 struct inflate_stream {
-    struct inflate_from from; /* what is not yet read */
+    struct inflate_from from; /* the unread part */
     z_stream z;
     bool failed;
     uint8_t packed[PACKED];
@@ -76,7 +76,7 @@ read_packed(struct inflate_stream *stream)
     return 0;
 }
 
-/* Some of what is left of the place. */
+/* Inflates a part of what is left. */
 static int
 step(struct inflate_stream *stream)
 {
@@ -85,7 +85,7 @@ step(struct inflate_stream *stream)
     if (stream->z.avail_in == 0 && read_packed(stream) != 0)
         return -1;
     rc = inflate(&stream->z, Z_NO_FLUSH);
-    /* Linkers put streams one after another. */
+    /* Linkers put several streams one after another. */
     if (rc == Z_STREAM_END)
         rc = inflateReset(&stream->z);
     return rc == Z_OK || rc == Z_BUF_ERROR ? 0 : -1;

@@ -1,9 +1,9 @@
 /*
- * inflate_stream.h - unpacks a zlib section from its start, as far as it is
- * wanted: half as fast as the whole at once (inflate.h), but the units that
- * are asked for are often among the first.
+ * inflate_stream.h - inflates a zlib section from its start, as far as needed:
+ * half as fast as the whole at once (inflate.h), but the wanted units are often
+ * among the first.
  *
- * Whether the rest is what the section claims is not known then.
+ * It does not check that the rest is as the section claims.
  */
 #ifndef HW_INFLATE_STREAM_H
 #define HW_INFLATE_STREAM_H
@@ -12,7 +12,7 @@
 
 #include "inflate.h"
 
-/* Bytes of memory that one takes. */
+/* Bytes of memory per stream. */
 enum { INFLATE_STREAM_BYTES = 1 << 17 };
 
 struct inflate_stream;
@@ -21,7 +21,8 @@ struct inflate_stream;
 struct inflate_stream *inflate_stream_new(const struct inflate_from *from);
 void inflate_stream_free(struct inflate_stream *stream); /* NULL is fine */
 
-/* The next size bytes; -1: they cannot be had, nor can any after that. */
+/* Inflates the next size bytes; -1: they are unavailable, and all later ones.
+ */
 int inflate_stream_next(struct inflate_stream *stream, void *place,
                         size_t size);
 

@@ -8,7 +8,7 @@
 
 static const size_t text_bytes_max = (size_t)512 << 20;
 
-/* What a frame is called. */
+/* A frame's name. */
 struct chosen {
     const char *name; /* NULL: no memory */
     uint32_t number;

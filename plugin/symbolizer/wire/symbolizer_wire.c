@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 
-/* The length is known only at the end: its place is kept by position. */
+/* The length is known only at the end: remembers its place. */
 static size_t
 begin(struct buffer *out, enum wire_type type)
 {
@@ -134,7 +134,7 @@ take_text(struct reader *r, size_t max)
     return text;
 }
 
-/* An index is made of nothing else, and for no addresses. */
+/* A request for an index has no other flags, and no addresses. */
 static bool
 flags_fit(unsigned flags, uint32_t count)
 {

@@ -246,20 +246,20 @@ mkdir "$index"
 unused "mapped.hwindex is passed over: it is not a regular file"
 echo x >"$index"
 chmod 606 "$index"
-unused "mapped.hwindex is passed over: anybody may write to it"
+unused "mapped.hwindex is passed over: it is world-writable"
 cp "$dir/symbols/$id.hwindex" "$index"
 unused "is unusable"
 mapped=$(readelf -n "$dir/mapped" | sed -n 's/.*Build ID: //p')
 mkfifo "$dir/symbols/$mapped.hwindex"
 unused "$mapped.hwindex is passed over: it is not a regular file" \
     --symbols="$dir/symbols"
-expect 0 "no index is looked for in --symbols=$dir/none: No such file" --text \
+expect 0 "cannot look for indexes in --symbols=$dir/none: No such file" --text \
     --symbols="$dir/none" "$dir/mapped" "$dir/mapped.heap"
-expect 0 "no index is looked for in --symbols=$dir/nothing: Not a directory" \
+expect 0 "cannot look for indexes in --symbols=$dir/nothing: Not a directory" \
     --text --symbols="$dir/nothing" "$dir/mapped" "$dir/mapped.heap"
 
 # What was replaced since is told, or written again.
-others="mapped.heap was taken of other files: $dir/mapped: names are wrong"
+others="files of $dir/mapped.heap were replaced: $dir/mapped: names are wrong"
 cp "$dir/mapped" "$dir/copy"
 mv "$dir/copy" "$dir/mapped"
 expect 0 "$others" --text "$dir/mapped" "$dir/mapped.heap"
@@ -280,7 +280,7 @@ expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
 heap_of "$dir/mapped" >"$dir/mapped.heap"
 echo 'int main(void) { return 1; }' >"$dir/something.c"
 gcc -g -no-pie -o "$dir/later" -Wl,--build-id "$dir/something.c"
-expect 0 "later is another build than $dir/mapped, which $dir/mapped.heap was" \
+expect 0 "later is another build than $dir/mapped, the file in $dir/mapped.heap" \
     --text "$dir/later" "$dir/mapped.heap"
 mv "$dir/mapped" "$dir/earlier"
 mv "$dir/later" "$dir/mapped"
@@ -293,7 +293,7 @@ sed 's,00:01 [0-9]* ,00:00 1 ,' "$dir/mapped.heap" >"$dir/again.heap"
 expect 0 " main" --text "$dir/mapped" "$dir/again.heap"
 [ ! -s "$dir/err" ] || { echo "written again: $(cat "$dir/err")"; failed=1; }
 sed '/MAPPED_LIBRARIES/,$d' "$dir/mapped.heap" >"$dir/unmapped.heap"
-expect 0 "mapped: where it lay is not known: the profile has no mappings" \
+expect 0 "mapped: its place is unknown: the profile has no mappings" \
     --text "$dir/mapped" "$dir/unmapped.heap"
 heap_of "$dir/mapped" >"$dir/mapped.heap"
 touch -d '1 minute ago' "$dir/mapped.heap"

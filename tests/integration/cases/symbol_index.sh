@@ -294,7 +294,7 @@ gcc -s -Wl,--build-id -o "$sym/nothing" "$sym/main.c"
 index_of "$sym/nothing"
 same "without a symbol it is refused" 1 "$index_status"
 contains "why" "no index of $sym/nothing: it has no debug information, and no \
-split debug file that has it is found, nor has it a symbol of its code" \
+split debug file with it is found, and no symbols of its code" \
     "$index_said"
 check
 [ ! -e "$sym/nothing.hwindex" ] || fault "there is an index of nothing"

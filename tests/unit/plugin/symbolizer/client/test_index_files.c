@@ -353,7 +353,7 @@ START_TEST(what_others_may_have_written_is_not_used)
     write_file(beside, "beside");
     ck_assert_int_eq(chmod(beside, 0646), 0);
     opens(NULL, path, NULL);
-    ck_assert_ptr_nonnull(strstr(why.text, "anybody may write to it"));
+    ck_assert_ptr_nonnull(strstr(why.text, "it is world-writable"));
     ck_assert_int_eq(chmod(beside, 0664), 0);
     opens(NULL, path, "beside");
     if (geteuid() != 0)

@@ -295,7 +295,7 @@ static const struct {
     const char *behaviour, *why;
 } failures[] = {
     {"half_parts", "status 1"},
-    {"no_parts", "the symboliser gave nothing"},
+    {"no_parts", "the symboliser returned nothing"},
     {"parts_and_complaint", ""},
     {"bare", "has no debug information"}, /* symbols alone gain it nothing */
     {"endless_parts", "it has more than 100000 bytes"},
