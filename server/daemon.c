@@ -45,7 +45,7 @@
 #include "tls_context.h"
 #include "users.h"
 #include "view_cache.h"
-#include "watch.h"
+#include "memory_sampler.h"
 
 enum {
     SIGNALS = 3,
@@ -58,7 +58,7 @@ struct daemon {
     struct state_dir state;
     struct controller *controller;
     struct view_cache *views;
-    struct watch *watch;
+    struct memory_sampler *sampler;
     uv_loop_t loop;
     struct server server;
     struct daemon_cluster cluster;
@@ -159,7 +159,8 @@ give_evidence(const struct daemon *d, const struct account *account)
 {
     return give_file(d->state.fd, DEATHS_FILE, account) != 0 ||
                    give_file(d->state.fd, LINGER_FILE, account) != 0 ||
-                   watch_give(d->watch, account->uid, account->gid) != 0
+                   memory_sampler_give(d->sampler, account->uid,
+                                       account->gid) != 0
                ? -1
                : 0;
 }
@@ -249,7 +250,7 @@ reload(struct daemon *d)
             log_fault("the certificate stays as it was: %s", err.text);
         daemon_cluster_reload(&d->cluster, &config);
         server_set_settings(&d->server, &d->config);
-        watch_set_rules(d->watch, &d->config.marks);
+        memory_sampler_set_rules(d->sampler, &d->config.marks);
         view_cache_set_wrappers(d->views, d->config.allocator_frames);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         steer_tcp(d);
@@ -390,13 +391,14 @@ start_controller(struct daemon *d, struct error *err)
 static int
 start_watch(struct daemon *d, struct error *err)
 {
-    struct watch_options options = {.state_dir = d->config.state_dir,
-                                    .rules = d->config.marks,
-                                    .log = log_text,
-                                    .keeps_ends = d->supervised.line < 0};
+    struct memory_sampler_options options = {.state_dir = d->config.state_dir,
+                                             .rules = d->config.marks,
+                                             .log = log_text,
+                                             .keeps_ends =
+                                                 d->supervised.line < 0};
 
-    d->watch = watch_start(d->controller, &options, err);
-    return d->watch ? 0 : -1;
+    d->sampler = memory_sampler_start(d->controller, &options, err);
+    return d->sampler ? 0 : -1;
 }
 
 static int
@@ -406,7 +408,7 @@ start_server(struct daemon *d, struct error *err)
                             .started_ms = clock_wall_ms(),
                             .controller = d->controller,
                             .views = d->views,
-                            .history = watch_history(d->watch),
+                            .history = memory_sampler_history(d->sampler),
                             .state_dir = d->config.state_dir};
 
     if (uv_loop_init(&d->loop) != 0) {
@@ -508,7 +510,7 @@ finish(struct daemon *d, int status)
     }
     end_watch_start(&end, END_MS, status);
     cluster_free(d->cluster.cluster); /* no session holds an answer of it */
-    watch_stop(d->watch);
+    memory_sampler_stop(d->sampler);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nobody asks it, or can be woken */
     end_watch_stop(&end);

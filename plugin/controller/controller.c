@@ -1,8 +1,8 @@
 /*
  * controller.c - see controller.h.
  *
- * Two threads.  The channel thread talks to the agent (node.c) and runs the
- * jobs (jobs.c); the resolver thread turns a taken dump into a snapshot.
+ * Two threads.  The channel thread talks to the agent (agent_client.c) and runs
+ * the jobs (jobs.c); the resolver thread turns a taken dump into a snapshot.
  *
  * Locks: jobs.lock guards the jobs and tickets, status and dump.  It is held
  * while wakers run (they only post), never across I/O.
@@ -26,12 +26,12 @@
 #include "index_keeper.h"
 #include "jobs.h"
 #include "memory.h"
-#include "node.h"
-#include "node_children.h"
-#include "node_jobs.h"
+#include "agent_client.h"
+#include "agent_client_children.h"
+#include "profiler_control.h"
 #include "node_status.h"
 #include "objects.h"
-#include "oversight.h"
+#include "overhead_limit.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -66,8 +66,8 @@ struct controller {
 
     pthread_cond_t resolver_work; /* on the monotonic clock */
     uint64_t expire_ms;           /* the resolver's: its next look */
-    struct node node;             /* the channel thread's, and: */
-    struct oversight oversight;
+    struct agent_client client;   /* the channel thread's, and: */
+    struct overhead_limit overhead_limit;
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
     struct store *store;
@@ -94,7 +94,7 @@ wake_channel(struct controller *c)
 static void
 copy_status(struct controller *c)
 {
-    c->status = c->node.status;
+    c->status = c->client.status;
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
 }
 
@@ -112,55 +112,55 @@ say_unguarded(const struct controller *c)
 {
     char line[256], at[CLOCK_TEXT];
 
-    clock_text(c->node.status.unguarded_ms, at, sizeof(at));
+    clock_text(c->client.status.unguarded_ms, at, sizeof(at));
     snprintf(line, sizeof(line),
              "profiling was switched off in the database (pid %d) at %s UTC: "
              "heapwired was away for longer than guard_timeout",
-             c->node.status.hello.pid, at);
-    if (c->oversight.log)
-        c->oversight.log(line);
+             c->client.status.hello.pid, at);
+    if (c->overhead_limit.log)
+        c->overhead_limit.log(line);
 }
 
 /* An agent that was loaded before an upgrade. */
 static void
 say_older(const struct controller *c)
 {
-    const struct agent_hello *hello = &c->node.status.hello;
+    const struct agent_hello *hello = &c->client.status.hello;
     char line[AGENT_PATH_MAX + 256];
 
     snprintf(line, sizeof(line), "the agent in %s (pid %d) %s", hello->exe,
              hello->pid, NODE_OLDER);
-    if (c->oversight.log)
-        c->oversight.log(line);
+    if (c->overhead_limit.log)
+        c->overhead_limit.log(line);
 }
 
 static void
 greet(struct controller *c)
 {
-    int64_t unguarded_ms = c->node.status.unguarded_ms;
+    int64_t unguarded_ms = c->client.status.unguarded_ms;
     char note[AGENT_TEXT_MAX];
     bool changed;
 
-    memcpy(note, c->node.status.note, sizeof(note));
-    changed = node_refresh(&c->node);
-    node_children_look(&c->node);
-    if (c->node.status.state == NODE_ABSENT && *c->node.status.note &&
-        strcmp(note, c->node.status.note) != 0 && c->oversight.log)
-        c->oversight.log(c->node.status.note);
-    if (changed && !(c->node.status.knows & AGENT_KNOWS_ALLOCATORS))
+    memcpy(note, c->client.status.note, sizeof(note));
+    changed = agent_client_refresh(&c->client);
+    agent_client_children_look(&c->client);
+    if (c->client.status.state == NODE_ABSENT && *c->client.status.note &&
+        strcmp(note, c->client.status.note) != 0 && c->overhead_limit.log)
+        c->overhead_limit.log(c->client.status.note);
+    if (changed && !(c->client.status.knows & AGENT_KNOWS_ALLOCATORS))
         say_older(c);
 
-    if (c->node.status.unguarded_ms != 0 &&
-        c->node.status.unguarded_ms != unguarded_ms)
+    if (c->client.status.unguarded_ms != 0 &&
+        c->client.status.unguarded_ms != unguarded_ms)
         say_unguarded(c);
     if (changed) {
         objects_clear(&c->objects);
-        oversight_forget(&c->oversight, &c->node);
+        overhead_limit_forget(&c->overhead_limit, &c->client);
     }
     pthread_mutex_lock(&c->jobs.lock);
     if (changed)
         jobs_forget(&c->jobs);
-    if (changed || c->status.hello.resets != c->node.status.hello.resets)
+    if (changed || c->status.hello.resets != c->client.status.hello.resets)
         c->profiled = false;
     copy_status(c);
     jobs_expire(&c->jobs);
@@ -177,7 +177,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.lock);
     frames = c->profiled ? c->frames : 0;
     pthread_mutex_unlock(&c->jobs.lock);
-    ended = oversight_look(&c->oversight, &c->node, frames);
+    ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.lock);
     copy_status(c);
     if (ended)
@@ -194,7 +194,7 @@ run_dump(struct controller *c, struct job *job, struct error *err)
     struct dump dump;
 
     memset(&dump, 0, sizeof(dump));
-    if (dump_take(&dump, &c->node, &c->objects, err) != 0) {
+    if (dump_take(&dump, &c->client, &c->objects, err) != 0) {
         dump_fini(&dump);
         return -1;
     }
@@ -204,7 +204,7 @@ run_dump(struct controller *c, struct job *job, struct error *err)
     jobs_resolve(&c->jobs, job);
     pthread_cond_signal(&c->resolver_work);
     pthread_mutex_unlock(&c->jobs.lock);
-    dump_take_memory(&c->node, &memory);
+    dump_take_memory(&c->client, &memory);
     pthread_mutex_lock(&c->jobs.lock);
     c->memory = memory;
     c->memory_taken = true;
@@ -226,18 +226,19 @@ run_job(struct controller *c, struct job *job)
         if (rc == 0)
             return;
     } else if (job->request.kind == JOB_GET_ACTIVE) {
-        rc = node_jobs_get_active(&c->node, &result.active, &err);
-        if (rc == 0 && result.active != (c->node.status.hello.active != 0))
+        rc = profiler_control_get_active(&c->client, &result.active, &err);
+        if (rc == 0 && result.active != (c->client.status.hello.active != 0))
             greet(c); /* the program itself switched it, or its time was over */
     } else if (job->request.kind == JOB_STATS) {
-        result.stats = stats_take(&c->node, &err);
+        result.stats = stats_take(&c->client, &err);
         rc = result.stats ? 0 : -1;
     } else if (job->request.kind == JOB_RESET) {
-        rc = node_jobs_reset(&c->node, c->store, &job->request, &err);
+        rc = profiler_control_reset(&c->client, c->store, &job->request, &err);
         greet(c); /* the rate, number of resets */
     } else {
-        rc = node_jobs_switch(&c->node, job->request.kind == JOB_ENABLE,
-                              job->request.seconds, &err);
+        rc =
+            profiler_control_switch(&c->client, job->request.kind == JOB_ENABLE,
+                                    job->request.seconds, &err);
         greet(c); /* active since, number of changes */
         oversee(c);
     }
@@ -264,7 +265,7 @@ next_job(struct controller *c)
 static int64_t
 next_greeting(const struct controller *c, uint64_t greeted)
 {
-    const struct agent_hello *hello = &c->node.status.hello;
+    const struct agent_hello *hello = &c->client.status.hello;
     int64_t left = (int64_t)(greeted + GREET_MS - clock_ms()), ends;
 
     if (hello->active && hello->active_until_ms > 0) {
@@ -278,9 +279,11 @@ next_greeting(const struct controller *c, uint64_t greeted)
 static void
 channel_sleep(struct controller *c, uint64_t greeted)
 {
-    bool connected = c->node.fd >= 0 && c->node.status.state == NODE_CONNECTED;
+    bool connected =
+        c->client.fd >= 0 && c->client.status.state == NODE_CONNECTED;
     int64_t left = connected ? next_greeting(c, greeted) : CONNECT_MS;
-    struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0}, {c->node.fd, POLLIN, 0}};
+    struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0},
+                              {c->client.fd, POLLIN, 0}};
     uint64_t drained;
 
     poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
@@ -296,7 +299,7 @@ channel_main(void *arg)
     struct job *job;
 
     while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
-        if (c->node.status.state != NODE_CONNECTED ||
+        if (c->client.status.state != NODE_CONNECTED ||
             next_greeting(c, greeted) <= 0) {
             greet(c);
             oversee(c);
@@ -306,7 +309,7 @@ channel_main(void *arg)
                (job = next_job(c)) != NULL)
             run_job(c, job);
         channel_sleep(c, greeted);
-        if (node_input_pending(&c->node))
+        if (agent_client_input_pending(&c->client))
             greeted = 0; /* the end of the connection, or a late one */
     }
     return NULL;
@@ -514,12 +517,13 @@ controller_start(const struct controller_options *options, struct error *err)
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
-    node_init(&c->node, c->state_dir, c->wake_fd, &c->stop);
-    c->node.guard_s = options->guard_s;
-    c->node.status.unprepared = options->unprepared;
-    c->node.status.attached = options->attached;
-    oversight_init(&c->oversight, options->budget_percent, options->log);
-    oversight_forget(&c->oversight, &c->node);
+    agent_client_init(&c->client, c->state_dir, c->wake_fd, &c->stop);
+    c->client.guard_s = options->guard_s;
+    c->client.status.unprepared = options->unprepared;
+    c->client.status.attached = options->attached;
+    overhead_limit_init(&c->overhead_limit, options->budget_percent,
+                        options->log);
+    overhead_limit_forget(&c->overhead_limit, &c->client);
     copy_status(c);
     if (c->wake_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
@@ -574,7 +578,7 @@ controller_stop(struct controller *c)
     symbolizer_free(c->symbolizer);
     index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
-    node_fini(&c->node);
+    agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     pthread_cond_destroy(&c->resolver_work);
     jobs_fini(&c->jobs);

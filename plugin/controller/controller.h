@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
-#include "guard.h"
+#include "overhead_estimate.h"
 #include "risks.h"
 #include "snapshot.h"
 #include "store.h"
@@ -35,7 +35,7 @@ struct controller_options {
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     uint64_t index_bytes;          /* of all of them */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
-    double budget_percent;         /* of profiling: struct guard_settings */
+    double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
     bool unprepared;               /* databases are started without prof:true */
     bool attached;                 /* the database ran before us */
@@ -63,7 +63,7 @@ struct node_status {
     uint64_t samples;         /* of the last profile; while profiled */
     int64_t profiled_ms;      /* wall clock: that profile */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
-    struct guard_report guard;
+    struct overhead_report overhead;
     /* Wall clock: the agent switched profiling off, for there was no heapwired;
      * 0: it did not, or somebody has switched it on since. */
     int64_t unguarded_ms;

@@ -12,7 +12,7 @@
 #include "mappings.h"
 #include "modules.h"
 #include "names.h"
-#include "node.h"
+#include "agent_client.h"
 #include "objects.h"
 #include "profile.h"
 #include "reconciliation.h"
@@ -36,15 +36,15 @@ dump_fini(struct dump *dump)
 /* ---- taking: the channel thread ---- */
 
 static int
-fetch_object(struct node *node, struct objects *objects,
+fetch_object(struct agent_client *client, struct objects *objects,
              const struct mapping *mapping, struct error *err)
 {
     struct agent_request request = {
         .op = AGENT_OBJECT, .number = mapping->device, .inode = mapping->inode};
-    struct node_answer answer;
+    struct agent_client_answer answer;
 
-    if (node_call(node, &request, &answer, err) != 0) {
-        if (node->status.state != NODE_CONNECTED)
+    if (agent_client_call(client, &request, &answer, err) != 0) {
+        if (client->status.state != NODE_CONNECTED)
             return -1;
         objects_put(objects, mapping->device, mapping->inode, -1);
         return 0; /* it will go without names */
@@ -55,7 +55,7 @@ fetch_object(struct node *node, struct objects *objects,
 }
 
 static int
-fetch_objects(const struct dump *dump, struct node *node,
+fetch_objects(const struct dump *dump, struct agent_client *client,
               struct objects *objects, struct error *err)
 {
     struct arena *arena = arena_new(MAPS_ARENA_BYTES);
@@ -74,7 +74,7 @@ fetch_objects(const struct dump *dump, struct node *node,
 
         if (m->executable && m->inode &&
             !objects_known(objects, m->device, m->inode) &&
-            fetch_object(node, objects, m, err) != 0)
+            fetch_object(client, objects, m, err) != 0)
             goto out;
     }
     rc = 0;
@@ -84,36 +84,36 @@ out:
 }
 
 int
-dump_take(struct dump *dump, struct node *node, struct objects *objects,
-          struct error *err)
+dump_take(struct dump *dump, struct agent_client *client,
+          struct objects *objects, struct error *err)
 {
     struct agent_request request = {.op = AGENT_DUMP};
-    struct node_answer answer;
+    struct agent_client_answer answer;
     int rc = -1;
 
     buffer_init(&dump->text, DUMP_MAX_BYTES);
     buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
-    if (node_call(node, &request, &answer, err) != 0)
+    if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
-    dump->hello = node->status.hello;
-    memcpy(dump->note, node->status.note, sizeof(dump->note));
+    dump->hello = client->status.hello;
+    memcpy(dump->note, client->status.note, sizeof(dump->note));
     dump->taken_ms = clock_wall_ms();
-    if ((node_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
-                         &dump->mapped_size) ||
-         node_read_memory(node, answer.fds[0], &dump->text, "the heap profile",
-                          err) == 0) &&
-        node_read_memory(node, answer.fds[1], &dump->maps,
-                         "the node's mappings", err) == 0)
-        rc = fetch_objects(dump, node, objects, err);
-    node_answer_close(&answer);
+    if ((agent_client_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
+                                 &dump->mapped_size) ||
+         agent_client_read_memory(client, answer.fds[0], &dump->text,
+                                  "the heap profile", err) == 0) &&
+        agent_client_read_memory(client, answer.fds[1], &dump->maps,
+                                 "the node's mappings", err) == 0)
+        rc = fetch_objects(dump, client, objects, err);
+    agent_client_answer_close(&answer);
     return rc;
 }
 
 void
-dump_take_memory(struct node *node, struct snapshot_memory *out)
+dump_take_memory(struct agent_client *client, struct snapshot_memory *out)
 {
     struct error unsaid;
-    struct stats *stats = stats_take(node, &unsaid);
+    struct stats *stats = stats_take(client, &unsaid);
 
     memset(out, 0, sizeof(*out));
     if (stats)

@@ -14,7 +14,7 @@
 #include "snapshot.h"
 
 struct error;
-struct node;
+struct agent_client;
 struct objects;
 struct snapshot;
 struct symbolizer;
@@ -34,11 +34,11 @@ struct dump {
 };
 
 /* Dumps, copies, and makes sure that objects has every mapped file. */
-int dump_take(struct dump *dump, struct node *node, struct objects *objects,
-              struct error *err);
+int dump_take(struct dump *dump, struct agent_client *client,
+              struct objects *objects, struct error *err);
 /* Reads the statistics, what they lack stays unknown: right after the dump, not
  * beside it, for both want the same locks of the allocator's. */
-void dump_take_memory(struct node *node, struct snapshot_memory *out);
+void dump_take_memory(struct agent_client *client, struct snapshot_memory *out);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };

@@ -93,21 +93,22 @@ write_samples(const struct node_status *status, struct buffer *out)
 }
 
 int64_t
-profiler_state_guarded(const struct node_status *status, const char **reason)
+profiler_state_switched_off(const struct node_status *status,
+                            const char **reason)
 {
-    if (status->unguarded_ms > status->guard.switched_off_ms) {
+    if (status->unguarded_ms > status->overhead.switched_off_ms) {
         *reason = "heapwired was away for longer than guard_timeout";
         return status->unguarded_ms;
     }
-    *reason = status->guard.reason;
-    return status->guard.switched_off_ms;
+    *reason = status->overhead.reason;
+    return status->overhead.switched_off_ms;
 }
 
 static void
-write_guarded(const struct node_status *status, struct buffer *out)
+write_switched_off(const struct node_status *status, struct buffer *out)
 {
     const char *reason;
-    int64_t at_ms = profiler_state_guarded(status, &reason);
+    int64_t at_ms = profiler_state_switched_off(status, &reason);
 
     if (at_ms == 0)
         return;
@@ -120,31 +121,31 @@ write_guarded(const struct node_status *status, struct buffer *out)
 }
 
 static void
-write_overhead(const struct guard_report *guard, struct buffer *out)
+write_overhead(const struct overhead_report *overhead, struct buffer *out)
 {
-    char samples[GUARD_SAMPLES_MAX];
+    char samples[OVERHEAD_SAMPLES_MAX];
 
-    guard_samples_text(guard, samples, sizeof(samples));
-    if (guard->estimated)
+    overhead_estimate_samples_text(overhead, samples, sizeof(samples));
+    if (overhead->estimated)
         buffer_format(out,
                       "overhead, estimated: %.3f %% of a CPU (%s); %.1f MB "
                       "more metadata\n",
-                      guard->cpus * 100, samples,
-                      (double)guard->metadata_growth / 1048576.0);
-    if (guard->measured_before || guard->measured_since) {
+                      overhead->cpus * 100, samples,
+                      (double)overhead->metadata_growth / 1048576.0);
+    if (overhead->measured_before || overhead->measured_since) {
         buffer_text(out, "CPU time of the process, measured:");
-        if (guard->measured_before)
+        if (overhead->measured_before)
             buffer_format(out, " %.1f %% of a CPU before",
-                          guard->cpus_before * 100);
-        if (guard->measured_since)
+                          overhead->cpus_before * 100);
+        if (overhead->measured_since)
             buffer_format(out, "%s %.1f %% since it is active",
-                          guard->measured_before ? "," : "",
-                          guard->cpus_since * 100);
+                          overhead->measured_before ? "," : "",
+                          overhead->cpus_since * 100);
         buffer_char(out, '\n');
     }
-    if (guard->budget_cpus > 0)
+    if (overhead->budget_cpus > 0)
         buffer_format(out, "budget: %.2f %% of a CPU\n",
-                      guard->budget_cpus * 100);
+                      overhead->budget_cpus * 100);
     else
         buffer_text(out, "budget: none, profiling goes on whatever it costs\n");
 }
@@ -205,7 +206,7 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
         return;
     write_times(hello, out);
     write_samples(status, out);
-    write_overhead(&status->guard, out);
-    write_guarded(status, out);
+    write_overhead(&status->overhead, out);
+    write_switched_off(status, out);
     write_risks(status, "risk: ", "\n", out);
 }

@@ -31,10 +31,10 @@ const char *profiler_state_word(enum profiler_state state);
  * when, rate, samples, overhead, budget, risks. */
 void profiler_state_write(const struct node_status *status, struct buffer *out);
 
-/* When a guard switched profiling off last, and why: heapwired's, for its cost,
- * or the agent, which had no heapwired; 0 and "": none has. */
-int64_t profiler_state_guarded(const struct node_status *status,
-                               const char **reason);
+/* When profiling was last switched off unasked, and why: by heapwired for its
+ * cost, or by the agent because heapwired was away; 0 and "": never. */
+int64_t profiler_state_switched_off(const struct node_status *status,
+                                    const char **reason);
 
 /* The risks alone, "; " between them. */
 void profiler_state_risks(const struct node_status *status, struct buffer *out);

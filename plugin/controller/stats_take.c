@@ -8,8 +8,8 @@
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
-#include "node.h"
-#include "node_children.h"
+#include "agent_client.h"
+#include "agent_client_children.h"
 #include "node_status.h"
 #include "process_memory.h"
 #include "stats.h"
@@ -18,56 +18,59 @@
 /* An agent of before this request existed calls it a statistic that it does
  * not know. */
 static int
-ask(struct node *node, struct buffer *text, struct error *err)
+ask(struct agent_client *client, struct buffer *text, struct error *err)
 {
     struct agent_request request = {.op = AGENT_STATS};
-    struct node_answer answer;
+    struct agent_client_answer answer;
     int rc;
 
-    if (node_call(node, &request, &answer, err) != 0) {
-        if (node->status.state == NODE_CONNECTED &&
+    if (agent_client_call(client, &request, &answer, err) != 0) {
+        if (client->status.state == NODE_CONNECTED &&
             answer.reply.status == AGENT_NOT_FOUND)
             error_set(err, ER_UNKNOWN,
                       "the agent in %s (pid %d) is older than heapwired and "
                       "has no statistics; restart the database to load the "
                       "new one",
-                      node->status.hello.exe, node->status.hello.pid);
+                      client->status.hello.exe, client->status.hello.pid);
         return -1;
     }
-    rc = node_read_memory(node, answer.fds[0], text, "its statistics", err);
-    node_answer_close(&answer);
+    rc = agent_client_read_memory(client, answer.fds[0], text, "its statistics",
+                                  err);
+    agent_client_answer_close(&answer);
     return rc;
 }
 
 /* An older agent is not asked: it would hang up. */
 static int
-ask_allocators(struct node *node, struct stats *stats, struct error *err)
+ask_allocators(struct agent_client *client, struct stats *stats,
+               struct error *err)
 {
     struct agent_request request = {.op = AGENT_ALLOCATORS};
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct buffer text;
     int rc;
 
-    if (!(node->status.knows & AGENT_KNOWS_ALLOCATORS))
+    if (!(client->status.knows & AGENT_KNOWS_ALLOCATORS))
         return 0;
-    if (node_call(node, &request, &answer, err) != 0)
+    if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
     buffer_init(&text, STATS_ALLOCATORS_TEXT_MAX);
-    rc = node_read_memory(node, answer.fds[0], &text, "its allocators", err);
+    rc = agent_client_read_memory(client, answer.fds[0], &text,
+                                  "its allocators", err);
     if (rc == 0)
         rc = stats_allocators_parse(stats, text.data ? text.data : "",
                                     text.size, err);
-    node_answer_close(&answer);
+    agent_client_answer_close(&answer);
     buffer_fini(&text);
     return rc;
 }
 
 static void
-add_children(struct stats *stats, struct node *node)
+add_children(struct stats *stats, struct agent_client *client)
 {
-    const char *text = node->status.children;
+    const char *text = client->status.children;
 
-    node_children_look(node);
+    agent_client_children_look(client);
     if (*text)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
@@ -75,12 +78,12 @@ add_children(struct stats *stats, struct node *node)
 /* The kernel's figures, of a process that is there but does not answer: NULL
  * where there are none, or no memory. */
 static struct stats *
-without_agent(struct node *node, const struct error *failure)
+without_agent(struct agent_client *client, const struct error *failure)
 {
     struct stats *stats;
     struct error unsaid;
 
-    if (node->status.state != NODE_UNRESPONSIVE || node->peer == 0)
+    if (client->status.state != NODE_UNRESPONSIVE || client->peer == 0)
         return NULL;
     stats = stats_parse("", 0, &unsaid);
     if (!stats)
@@ -88,8 +91,8 @@ without_agent(struct node *node, const struct error *failure)
     stats->failure =
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
     stats->taken_ms = clock_wall_ms();
-    process_memory_read(node->peer, stats);
-    add_children(stats, node);
+    process_memory_read(client->peer, stats);
+    add_children(stats, client);
     if (stats->failure && stats->rss.known)
         return stats;
     stats_unref(stats);
@@ -112,16 +115,16 @@ age_of(const struct stats *stats)
 
 /* The kernel's, beside the allocator's of the agent. */
 static void
-add_kernel(struct stats *stats, struct node *node)
+add_kernel(struct stats *stats, struct agent_client *client)
 {
     struct stats_figure rss = stats->rss, rss_file = stats->rss_file;
 
     stats->taken_ms = clock_wall_ms();
     if (stats->named_count > 0)
         stats->allocator_ms = stats->taken_ms - age_of(stats);
-    if (node->peer != 0) {
-        process_memory_read(node->peer, stats);
-        add_children(stats, node);
+    if (client->peer != 0) {
+        process_memory_read(client->peer, stats);
+        add_children(stats, client);
     }
     if (!rss.known)
         return;
@@ -132,22 +135,23 @@ add_kernel(struct stats *stats, struct node *node)
 
 /* Whether there is one to ask. */
 static bool
-has_allocator(const struct node *node)
+has_allocator(const struct agent_client *client)
 {
-    return node->status.hello.allocator != AGENT_NO_JEMALLOC &&
-           node->status.hello.allocator != AGENT_UNUSABLE;
+    return client->status.hello.allocator != AGENT_NO_JEMALLOC &&
+           client->status.hello.allocator != AGENT_UNUSABLE;
 }
 
 /* Beside the figures: which allocators there are, or why there are none. */
 static int
-add_allocators(struct stats *stats, struct node *node, struct error *err)
+add_allocators(struct stats *stats, struct agent_client *client,
+               struct error *err)
 {
     struct error why;
 
-    if (ask_allocators(node, stats, err) != 0)
+    if (ask_allocators(client, stats, err) != 0)
         return -1;
-    if (node->status.hello.allocator != AGENT_UNUSABLE ||
-        node_status_check_job(&node->status, JOB_ENABLE, &why) == 0)
+    if (client->status.hello.allocator != AGENT_UNUSABLE ||
+        node_status_check_job(&client->status, JOB_ENABLE, &why) == 0)
         return 0;
     stats->unusable = arena_strndup(stats->arena, why.text, strlen(why.text));
     if (stats->unusable)
@@ -157,22 +161,22 @@ add_allocators(struct stats *stats, struct node *node, struct error *err)
 }
 
 struct stats *
-stats_take(struct node *node, struct error *err)
+stats_take(struct agent_client *client, struct error *err)
 {
     struct stats *stats = NULL;
     struct buffer text;
 
     buffer_init(&text, STATS_TEXT_MAX);
-    if (has_allocator(node) && ask(node, &text, err) != 0) {
-        stats = without_agent(node, err);
+    if (has_allocator(client) && ask(client, &text, err) != 0) {
+        stats = without_agent(client, err);
         goto out;
     }
     stats = stats_parse(text.data ? text.data : "", text.size, err);
-    if (stats && add_allocators(stats, node, err) != 0) {
+    if (stats && add_allocators(stats, client, err) != 0) {
         stats_unref(stats);
-        stats = without_agent(node, err);
+        stats = without_agent(client, err);
     } else if (stats) {
-        add_kernel(stats, node);
+        add_kernel(stats, client);
     }
 out:
     buffer_fini(&text);

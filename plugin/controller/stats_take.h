@@ -7,11 +7,11 @@
 #define HW_STATS_TAKE_H
 
 struct error;
-struct node;
+struct agent_client;
 struct stats;
 
 /* Where no jemalloc serves the process, the kernel's figures alone.  NULL with
  * *err. */
-struct stats *stats_take(struct node *node, struct error *err);
+struct stats *stats_take(struct agent_client *client, struct error *err);
 
 #endif

@@ -2,9 +2,9 @@
  * deaths.h - how databases ended: the file "deaths" in the state directory.
  *
  * heapwire-run, their parent, appends a line when one has ended.  heapwired
- * reads, and appends one (watch.c) where another took the place of a database
- * whose parent is a wrapper: how it ended is unknown then.  Bounded: the oldest
- * go.
+ * reads, and appends one (memory_sampler.c) where another took the place of a
+ * database whose parent is a wrapper: how it ended is unknown then.  Bounded:
+ * the oldest go.
  */
 #ifndef HW_DEATHS_H
 #define HW_DEATHS_H

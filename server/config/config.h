@@ -107,7 +107,7 @@ struct config {
     uint32_t linger_s;     /* heapwire-run's */
     uint32_t heartbeat_s;  /* likewise: supervised.h; 0: none */
     uint32_t guard_s;      /* the agent's: agent_protocol.h; 0: never */
-    double budget_percent; /* of profiling: plugin/guard.h; 0: none */
+    double budget_percent; /* of profiling: overhead_estimate.h; 0: none */
     bool symbols_index;    /* are they made */
     uint64_t symbols_bytes, symbols_memory;
     struct config_cluster cluster;

@@ -66,15 +66,15 @@ add_percent(struct rowset *out, bool known, double cpus)
 static void
 add_cost(const struct node_status *status, struct rowset *out)
 {
-    const struct guard_report *guard = &status->guard;
+    const struct overhead_report *overhead = &status->overhead;
     const char *reason;
     struct buffer risks;
 
-    add_percent(out, guard->estimated, guard->cpus);
-    add_percent(out, guard->measured_before, guard->cpus_before);
-    add_percent(out, guard->measured_since, guard->cpus_since);
-    add_percent(out, guard->budget_cpus > 0, guard->budget_cpus);
-    rowset_time(out, profiler_state_guarded(status, &reason));
+    add_percent(out, overhead->estimated, overhead->cpus);
+    add_percent(out, overhead->measured_before, overhead->cpus_before);
+    add_percent(out, overhead->measured_since, overhead->cpus_since);
+    add_percent(out, overhead->budget_cpus > 0, overhead->budget_cpus);
+    rowset_time(out, profiler_state_switched_off(status, &reason));
     rowset_text(out, reason);
     buffer_init(&risks, RISKS_TEXT_MAX);
     profiler_state_risks(status, &risks);

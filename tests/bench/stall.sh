@@ -22,7 +22,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-agent() { "$bin/agent_client" "$work/state" "$@"; }
+agent() { "$bin/agent_probe" "$work/state" "$@"; }
 order() { echo "$*" >&9; }
 # told: the figures since the last mark
 told() {

@@ -35,7 +35,7 @@ HEAPWIRE_EXE=$dir/big HEAPWIRE_STATE_DIR=$work/state \
 node=$!
 until grep -q ready "$work/ready"; do sleep 0.1; done
 for _ in $(seq "$times"); do
-    "$bin/agent_client" "$work/state" dump "$work/heap" "$work/maps"
+    "$bin/agent_probe" "$work/state" dump "$work/heap" "$work/maps"
 done | sed -n 's/^microseconds=//p' | sort -n >"$work/costs"
 kill "$node"
 wait "$node" 2>/dev/null || true

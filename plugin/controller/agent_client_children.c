@@ -1,10 +1,10 @@
-/* node_children.c - see node_children.h. */
-#include "node_children.h"
+/* agent_client_children.c - see agent_client_children.h. */
+#include "agent_client_children.h"
 
 #include <stdio.h>
 
 #include "clock.h"
-#include "node.h"
+#include "agent_client.h"
 #include "process_children.h"
 
 enum { LOOK_MS = 5000, LOOK_SHARE = 100 };
@@ -25,18 +25,19 @@ describe(const struct process_children *children, char *out, size_t size)
 }
 
 void
-node_children_look(struct node *node)
+agent_client_children_look(struct agent_client *client)
 {
     struct process_children children = {0};
     uint64_t now = clock_ms(), took;
 
-    if (node->children_of == node->peer && now < node->children_due_ms)
+    if (client->children_of == client->peer && now < client->children_due_ms)
         return;
-    if (node->peer != 0)
-        process_children_read(node->peer, &children);
-    describe(&children, node->status.children, sizeof(node->status.children));
+    if (client->peer != 0)
+        process_children_read(client->peer, &children);
+    describe(&children, client->status.children,
+             sizeof(client->status.children));
     took = clock_ms() - now;
-    node->children_of = node->peer;
-    node->children_due_ms =
+    client->children_of = client->peer;
+    client->children_due_ms =
         now + (took * LOOK_SHARE > LOOK_MS ? took * LOOK_SHARE : LOOK_MS);
 }

@@ -1,7 +1,7 @@
 /*
- * agent_client.c - talk to an agent by hand, for the integration tests.
+ * agent_probe.c - talk to an agent by hand, for the integration tests.
  *
- * agent_client DIR COMMAND, which is one of
+ * agent_probe DIR COMMAND, which is one of
  *     hello, guard SECONDS, active, enable, enable_for SECONDS, disable,
  *     stats FILE, allocators FILE, reset LG, reset_forced LG,
  *     dump FILE MAPS, object MAJOR:MINOR INODE FILE,
@@ -310,6 +310,6 @@ main(int argc, char **argv)
         x.request.number = command->number;
         return command->run(&x, argv + 3);
     }
-    fprintf(stderr, "usage: agent_client DIR COMMAND [ARGUMENT...]\n");
+    fprintf(stderr, "usage: agent_probe DIR COMMAND [ARGUMENT...]\n");
     return USAGE;
 }

@@ -1,21 +1,22 @@
 /*
- * guard.h - what profiling costs the database, and when that is too much.
+ * overhead_estimate.h - what profiling costs the database, and when that is too
+ * much.
  *
  * Pure: readings come in at any pace, figures and a verdict come out.
  *
  * The overhead is estimated: so many samples are taken in a second, and each
- * costs the thread that makes it guard_sample_us().  That was measured with
- * tests/bench/sample_cost.c.  The CPU time that the process used before and
- * since is measured, and told beside it; its load changes for other reasons,
- * too, so nothing is decided by it.
+ * costs the thread that makes it overhead_estimate_sample_us().  That was
+ * measured with tests/bench/sample_cost.c.  The CPU time that the process used
+ * before and since is measured, and told beside it; its load changes for other
+ * reasons, too, so nothing is decided by it.
  *
  * jemalloc counts its samples where opt.prof_stats is on.  Else each
  * 2^lg_sample bytes that are allocated are one, a lower bound: what a thread's
  * cache serves is added to jemalloc's figures only when the cache is filled or
  * flushed, and a loop that frees what it has just allocated does neither.
  */
-#ifndef HW_GUARD_H
-#define HW_GUARD_H
+#ifndef HW_OVERHEAD_ESTIMATE_H
+#define HW_OVERHEAD_ESTIMATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,20 +25,20 @@
 #include "stats.h"
 
 enum {
-    GUARD_READINGS = 3, /* in a row above the budget, and profiling ends */
-    GUARD_REASON_MAX = 256,
-    GUARD_SAMPLES_MAX = 128,
-    GUARD_CPUS = 8 /* that budget_percent is of one for */
+    OVERHEAD_READINGS = 3, /* in a row above the budget, and profiling ends */
+    OVERHEAD_REASON_MAX = 256,
+    OVERHEAD_SAMPLES_MAX = 128,
+    OVERHEAD_CPUS = 8 /* that budget_percent is of one for */
 };
 
-struct guard_settings {
+struct overhead_settings {
     /* Percent of one CPU, for every eight that the machine has or begins to
      * have; 0: whatever it costs. */
     double budget_percent;
     unsigned cpus;
 };
 
-struct guard_reading {
+struct overhead_reading {
     int64_t at_ms; /* monotonic */
     bool active;   /* while not, all but the CPU time may be unknown */
     uint32_t lg_sample;
@@ -48,39 +49,40 @@ struct guard_reading {
 };
 
 /* What there is to tell.  CPUs: 1 is all the time of one. */
-struct guard_report {
+struct overhead_report {
     bool estimated; /* the next five are known, as of the last two readings */
     bool counted;   /* the samples were; else there may have been more */
     double bytes_per_second, samples_per_second, sample_us, cpus;
     bool measured_before, measured_since;
-    double cpus_before, cpus_since; /* of the process: off, on */
-    double budget_cpus;             /* 0: none */
-    uint64_t metadata_growth;       /* bytes, since it is on */
-    int64_t switched_off_ms;        /* wall clock; 0: not by the guard */
-    char reason[GUARD_REASON_MAX];  /* of that; "" */
+    double cpus_before, cpus_since;   /* of the process: off, on */
+    double budget_cpus;               /* 0: none */
+    uint64_t metadata_growth;         /* bytes, since it is on */
+    int64_t switched_off_ms;          /* wall clock; 0: not for its cost */
+    char reason[OVERHEAD_REASON_MAX]; /* of that; "" */
 };
 
 /* A zeroed struct has seen nothing yet. */
-struct guard {
-    struct guard_reading idle;        /* where cpus_before begins */
-    struct guard_reading first, last; /* since it is on */
+struct overhead_estimate {
+    struct overhead_reading idle;        /* where cpus_before begins */
+    struct overhead_reading first, last; /* since it is on */
     bool on;
     unsigned above; /* readings in a row */
-    struct guard_report report;
+    struct overhead_report report;
 };
 
 /* True when profiling is to be switched off: report.reason says why.  Once, or
  * again if it stays on. */
-bool guard_read(struct guard *guard, const struct guard_settings *settings,
-                const struct guard_reading *reading);
+bool overhead_estimate_read(struct overhead_estimate *overhead,
+                            const struct overhead_settings *settings,
+                            const struct overhead_reading *reading);
 
 /* Microseconds that a sample costs, at stacks of so many frames; 0: a guess. */
-double guard_sample_us(double frames);
+double overhead_estimate_sample_us(double frames);
 
 /* "200 samples a second, counted by jemalloc, 5.0 us each" */
-void guard_samples_text(const struct guard_report *report, char *text,
-                        size_t size);
+void overhead_estimate_samples_text(const struct overhead_report *report,
+                                    char *text, size_t size);
 
-double guard_budget_cpus(const struct guard_settings *settings);
+double overhead_estimate_budget_cpus(const struct overhead_settings *settings);
 
 #endif

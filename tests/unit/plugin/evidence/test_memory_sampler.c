@@ -1,8 +1,8 @@
 /*
- * test_watch.c - what the watch asks of the node, and what becomes of the
- * answers.  The node's database is this process; the controller is here,
+ * test_memory_sampler.c - what the sampler asks of the node, and what becomes
+ * of the answers.  The node's database is this process; the controller is here,
  * and so is the clock: a second passes when a test says so, and pass_second()
- * returns when the watch has done what it does in it.
+ * returns when the sampler has done what it does in it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include "stats.h"
 #include "store.h"
 #include "suite.h"
-#include "watch.h"
+#include "memory_sampler.h"
 
 enum { SECONDS_MAX = 60, GROWN = 24 << 20 };
 
@@ -248,20 +248,21 @@ tear_down(void)
     store_close(store);
 }
 
-static struct watch *
+static struct memory_sampler *
 start(const struct marks_rules *rules)
 {
-    struct watch_options options = {.rules = *rules, .log = hear};
+    struct memory_sampler_options options = {.rules = *rules, .log = hear};
     struct error err;
-    struct watch *watch = watch_start(NULL, &options, &err);
+    struct memory_sampler *sampler = memory_sampler_start(NULL, &options, &err);
 
-    ck_assert_ptr_nonnull(watch);
-    return watch;
+    ck_assert_ptr_nonnull(sampler);
+    return sampler;
 }
 
 /* Until there are count samples; takes the last. */
 static void
-await_samples(struct watch *watch, size_t count, struct history_sample *last)
+await_samples(struct memory_sampler *sampler, size_t count,
+              struct history_sample *last)
 {
     struct history_sample samples[16];
     uint64_t next;
@@ -270,7 +271,7 @@ await_samples(struct watch *watch, size_t count, struct history_sample *last)
     for (int i = 0; i < SECONDS_MAX && got < count; i++) {
         pass_second();
         next = 0;
-        got = history_read(watch_history(watch), &next, samples, 16);
+        got = history_read(memory_sampler_history(sampler), &next, samples, 16);
     }
     ck_assert_uint_ge(got, count);
     *last = samples[got - 1];
@@ -306,34 +307,35 @@ set_status(enum node_state state, bool active)
 
 START_TEST(each_second_is_sampled_and_the_allocator_seldom)
 {
-    struct watch *watch = start(&marks_defaults);
+    struct memory_sampler *sampler = start(&marks_defaults);
     struct history_sample sample;
 
-    await_samples(watch, 3, &sample);
+    await_samples(sampler, 3, &sample);
     ck_assert(sample.rss.known);
     ck_assert_uint_gt(sample.rss.value, 100000);
     ck_assert_int_eq(sample.pid, 4711);
     ck_assert(!sample.profiling && !sample.unresponsive);
     ck_assert(!sample.allocated.known);
-    ck_assert(history_last(watch_history(watch), 0, INT64_MAX, &sample));
+    ck_assert(
+        history_last(memory_sampler_history(sampler), 0, INT64_MAX, &sample));
     ck_assert_uint_eq(sample.allocated.value, 77);
     ck_assert_uint_eq(asked(&stats_asked), 1);
     ck_assert_uint_eq(asked(&snapshots_asked), 0);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
 }
 END_TEST
 
 START_TEST(who_does_not_answer_is_not_asked)
 {
     struct history_sample sample;
-    struct watch *watch;
+    struct memory_sampler *sampler;
 
     set_status(NODE_UNRESPONSIVE, true);
-    watch = start(&marks_defaults);
-    await_samples(watch, 2, &sample);
+    sampler = start(&marks_defaults);
+    await_samples(sampler, 2, &sample);
     ck_assert(sample.unresponsive && sample.rss.known);
     ck_assert_uint_eq(asked(&stats_asked), 0);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
 }
 END_TEST
 
@@ -341,14 +343,15 @@ START_TEST(who_is_gone_is_not_sampled)
 {
     struct history_sample sample;
     uint64_t next = 0;
-    struct watch *watch;
+    struct memory_sampler *sampler;
 
     set_status(NODE_GONE, true);
-    watch = start(&marks_defaults);
+    sampler = start(&marks_defaults);
     pass_second();
     pass_second();
-    ck_assert_uint_eq(history_read(watch_history(watch), &next, &sample, 1), 0);
-    watch_stop(watch);
+    ck_assert_uint_eq(
+        history_read(memory_sampler_history(sampler), &next, &sample, 1), 0);
+    memory_sampler_stop(sampler);
 }
 END_TEST
 
@@ -369,11 +372,12 @@ static const struct {
 
 START_TEST(one_that_went_unseen_is_told_when_another_comes)
 {
-    char dir[] = "/tmp/hw-watch-XXXXXX", command[64], how[512];
-    struct watch_options options = {.rules = marks_defaults, .log = hear};
+    char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
+    struct memory_sampler_options options = {.rules = marks_defaults,
+                                             .log = hear};
     struct history_sample sample;
     struct death deaths[4], told = {.pid = 4711, .signalled = true, .code = 9};
-    struct watch *watch;
+    struct memory_sampler *sampler;
     struct error err;
 
     options.state_dir = mkdtemp(dir);
@@ -382,8 +386,8 @@ START_TEST(one_that_went_unseen_is_told_when_another_comes)
     snprintf(status.hello.exe, sizeof(status.hello.exe), "/usr/bin/db");
     status.hello.started_ms = clock_wall_ms() - successors[_i].lived_ms;
     pthread_mutex_unlock(&lock);
-    watch = watch_start(NULL, &options, &err);
-    await_samples(watch, 1, &sample);
+    sampler = memory_sampler_start(NULL, &options, &err);
+    await_samples(sampler, 1, &sample);
     told.at_ms = clock_wall_ms();
     if (successors[_i].told)
         ck_assert_int_eq(deaths_append(dir, &told, &err), 0);
@@ -391,8 +395,8 @@ START_TEST(one_that_went_unseen_is_told_when_another_comes)
     status.hello.start_ticks += successors[_i].other;
     status.hello.started_ms = clock_wall_ms() + successors[_i].later_ms;
     pthread_mutex_unlock(&lock);
-    await_samples(watch, 3, &sample);
-    watch_stop(watch);
+    await_samples(sampler, 3, &sample);
+    memory_sampler_stop(sampler);
     ck_assert_uint_eq(deaths_read(dir, deaths, 4), successors[_i].deaths);
     ck_assert(!successors[_i].told || !deaths[0].unknown);
     if (successors[_i].deaths && !successors[_i].told) {
@@ -423,20 +427,20 @@ START_TEST(what_grows_is_taken_and_what_failed_once_more)
     static struct store_entry kept[4];
     struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
     struct history_sample sample;
-    struct watch *watch;
+    struct memory_sampler *sampler;
     char *grown;
 
     set_status(NODE_CONNECTED, true);
     snapshots_to_fail = 1;
-    watch = start(&rules);
-    await_samples(watch, 1, &sample);
+    sampler = start(&rules);
+    await_samples(sampler, 1, &sample);
     grown = grow();
     await_snapshots(2);
     ck_assert_int_eq(cause, SNAPSHOT_MARK);
     ck_assert_int_eq(strncmp(reason, "memory grew by ", 15), 0);
-    await_samples(watch, 5, &sample);
+    await_samples(sampler, 5, &sample);
     ck_assert_uint_eq(asked(&snapshots_asked), 2);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
     ck_assert_uint_eq(store_list(store, kept, 4), 1);
     ck_assert(kept[0].pinned);
     ck_assert_ptr_nonnull(strstr(said, "the dump failed"));
@@ -449,20 +453,20 @@ START_TEST(what_grows_while_it_does_not_answer_is_taken_then)
 {
     struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
     struct history_sample sample;
-    struct watch *watch;
+    struct memory_sampler *sampler;
     char *grown;
 
     set_status(NODE_CONNECTED, true);
-    watch = start(&rules);
-    await_samples(watch, 1, &sample);
+    sampler = start(&rules);
+    await_samples(sampler, 1, &sample);
     set_status(NODE_UNRESPONSIVE, true);
     grown = grow();
-    await_samples(watch, 3, &sample);
+    await_samples(sampler, 3, &sample);
     ck_assert(sample.unresponsive);
     ck_assert_uint_eq(asked(&snapshots_asked), 0);
     set_status(NODE_CONNECTED, true);
     await_snapshots(1);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
     free(grown);
 }
 END_TEST
@@ -471,14 +475,14 @@ START_TEST(nothing_is_taken_while_profiling_is_off)
 {
     struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
     struct history_sample sample;
-    struct watch *watch = start(&rules);
+    struct memory_sampler *sampler = start(&rules);
     char *grown;
 
-    await_samples(watch, 1, &sample);
+    await_samples(sampler, 1, &sample);
     grown = grow();
-    await_samples(watch, 3, &sample);
+    await_samples(sampler, 3, &sample);
     ck_assert_uint_eq(asked(&snapshots_asked), 0);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
     free(grown);
 }
 END_TEST
@@ -488,17 +492,17 @@ START_TEST(other_rules_hold_from_now_on)
     struct marks_rules rules = {.growth = GROWN / 2, .min_interval_ms = 1000};
     static const struct marks_rules none;
     struct history_sample sample;
-    struct watch *watch;
+    struct memory_sampler *sampler;
     char *grown;
 
     set_status(NODE_CONNECTED, true);
-    watch = start(&none);
-    await_samples(watch, 1, &sample);
-    watch_set_rules(watch, &rules);
-    await_samples(watch, 3, &sample);
+    sampler = start(&none);
+    await_samples(sampler, 1, &sample);
+    memory_sampler_set_rules(sampler, &rules);
+    await_samples(sampler, 3, &sample);
     grown = grow();
     await_snapshots(1);
-    watch_stop(watch);
+    memory_sampler_stop(sampler);
     free(grown);
 }
 END_TEST
@@ -519,13 +523,13 @@ START_TEST(a_refusal_is_told_once_and_again_when_it_changes)
 {
     struct marks_rules rules = {.every_ms = 1000, .min_interval_ms = 1000};
     struct history_sample sample;
-    struct watch *watch;
+    struct memory_sampler *sampler;
 
     refuse = true;
     set_status(NODE_CONNECTED, true);
-    watch = start(&rules);
+    sampler = start(&rules);
     await_snapshots(1);
-    await_samples(watch, 5, &sample);
+    await_samples(sampler, 5, &sample);
     ck_assert_uint_ge(asked(&snapshots_asked), 2);
     ck_assert_uint_eq(count_said("(every 1 s): the node is not there"), 1);
     pthread_mutex_lock(&lock);
@@ -533,8 +537,8 @@ START_TEST(a_refusal_is_told_once_and_again_when_it_changes)
     refuse = false;
     snapshots_to_fail = 100;
     pthread_mutex_unlock(&lock);
-    await_samples(watch, 9, &sample);
-    watch_stop(watch);
+    await_samples(sampler, 9, &sample);
+    memory_sampler_stop(sampler);
     ck_assert_uint_eq(count_said("(every 1 s): the dump failed"), 1);
     ck_assert_uint_eq(count_said("no snapshot by itself"), 2);
 }
@@ -543,8 +547,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("watch");
-    TCase *tc = tcase_create("watch");
+    Suite *suite = suite_create("memory_sampler");
+    TCase *tc = tcase_create("memory_sampler");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);

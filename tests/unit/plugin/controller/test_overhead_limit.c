@@ -1,19 +1,20 @@
-/* test_oversight.c - readings of a scripted agent, and the end of profiling. */
+/* test_overhead_limit.c - readings of a scripted agent, and the end of
+ * profiling. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "errors.h"
-#include "node.h"
-#include "oversight.h"
+#include "agent_client.h"
+#include "overhead_limit.h"
 #include "scripted_agent.h"
 #include "suite.h"
 
 enum { SPAN_US = 600000 }; /* readings must not be nearer */
 
 static struct agent agent;
-static struct node node;
-static struct oversight oversight;
+static struct agent_client client;
+static struct overhead_limit limit;
 static const bool never = false;
 static char logged[1024];
 
@@ -31,11 +32,11 @@ set_up(void)
     agent.hello.opt_prof = 1;
     agent.hello.lg_sample = 19;
     logged[0] = '\0';
-    node_init(&node, agent.dir, -1, &never);
-    oversight_init(&oversight, 1, note);
-    oversight_forget(&oversight, &node);
-    while (node.status.state != NODE_CONNECTED) {
-        node_refresh(&node);
+    agent_client_init(&client, agent.dir, -1, &never);
+    overhead_limit_init(&limit, 1, note);
+    overhead_limit_forget(&limit, &client);
+    while (client.status.state != NODE_CONNECTED) {
+        agent_client_refresh(&client);
         usleep(1000);
     }
 }
@@ -43,7 +44,7 @@ set_up(void)
 static void
 tear_down(void)
 {
-    node_fini(&node);
+    agent_client_fini(&client);
     agent_stop(&agent);
 }
 
@@ -51,9 +52,9 @@ tear_down(void)
 static bool
 look(void)
 {
-    node_refresh(&node);
-    oversight.next_ms = 0;
-    return oversight_look(&oversight, &node, 10);
+    agent_client_refresh(&client);
+    limit.next_ms = 0;
+    return overhead_limit_look(&limit, &client, 10);
 }
 
 static void
@@ -67,12 +68,12 @@ switch_on(void)
 START_TEST(options_are_read_once_while_it_is_inactive)
 {
     ck_assert(!look());
-    ck_assert(node.status.risks.known);
-    ck_assert_uint_ne(node.status.risks.set, 0);
+    ck_assert(client.status.risks.known);
+    ck_assert_uint_ne(client.status.risks.set, 0);
     for (int i = 0; i < 3; i++)
         ck_assert(!look());
     ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 1);
-    ck_assert_double_ge(node.status.guard.budget_cpus, .01);
+    ck_assert_double_ge(client.status.overhead.budget_cpus, .01);
 }
 END_TEST
 
@@ -91,8 +92,8 @@ START_TEST(readings_have_a_pace_of_their_own)
     switch_on();
     ck_assert(!look());
     for (int i = 0; i < 5; i++) {
-        node_refresh(&node);
-        ck_assert(!oversight_look(&oversight, &node, 0));
+        agent_client_refresh(&client);
+        ck_assert(!overhead_limit_look(&limit, &client, 0));
     }
     ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 1);
 }
@@ -108,19 +109,20 @@ START_TEST(too_dear_a_profile_is_ended_and_told)
         ck_assert_int_lt(++looks, 6);
         usleep(SPAN_US);
     }
-    ck_assert_int_eq(looks, GUARD_READINGS);
+    ck_assert_int_eq(looks, OVERHEAD_READINGS);
     ck_assert_int_eq(agent_count(&agent, AGENT_SET_ACTIVE), 1);
-    ck_assert_uint_eq(node.status.hello.active, 0);
-    ck_assert_int_gt(node.status.guard.switched_off_ms, 0);
+    ck_assert_uint_eq(client.status.hello.active, 0);
+    ck_assert_int_gt(client.status.overhead.switched_off_ms, 0);
     ck_assert_ptr_nonnull(strstr(logged,
                                  "the overhead guard switched profiling off in "
                                  "/usr/bin/test (pid "));
-    ck_assert_ptr_nonnull(strstr(logged, node.status.guard.reason));
+    ck_assert_ptr_nonnull(strstr(logged, client.status.overhead.reason));
     /* Off, and it stays known why. */
     ck_assert(!look());
-    ck_assert_ptr_nonnull(strstr(node.status.guard.reason, "above the budget"));
-    oversight_forget(&oversight, &node);
-    ck_assert_str_eq(node.status.guard.reason, "");
+    ck_assert_ptr_nonnull(
+        strstr(client.status.overhead.reason, "above the budget"));
+    overhead_limit_forget(&limit, &client);
+    ck_assert_str_eq(client.status.overhead.reason, "");
 }
 END_TEST
 
@@ -128,11 +130,11 @@ START_TEST(a_cheap_profile_goes_on)
 {
     agent.growing = 1 << 20;
     switch_on();
-    for (int i = 0; i < GUARD_READINGS + 2; i++) {
+    for (int i = 0; i < OVERHEAD_READINGS + 2; i++) {
         ck_assert(!look());
         usleep(SPAN_US);
     }
-    ck_assert(node.status.guard.estimated);
+    ck_assert(client.status.overhead.estimated);
     ck_assert_int_eq(agent_count(&agent, AGENT_SET_ACTIVE), 0);
     ck_assert_str_eq(logged, "");
 }
@@ -141,8 +143,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("oversight");
-    TCase *tc = tcase_create("oversight");
+    Suite *suite = suite_create("overhead_limit");
+    TCase *tc = tcase_create("overhead_limit");
 
     tcase_set_timeout(tc, 30);
     tcase_add_checked_fixture(tc, set_up, tear_down);

@@ -1,5 +1,6 @@
 /*
- * test_node.c - an agent that is late, ends, or says what no agent says.
+ * test_agent_client.c - an agent that is late, ends, or says what no agent
+ * says.
  *
  * The agent's end of the connection is in the test's hand: what it will answer
  * is sent before it is asked, for the ids are known.
@@ -17,14 +18,14 @@
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
-#include "node.h"
+#include "agent_client.h"
 #include "node_status.h"
 #include "objects.h"
 #include "suite.h"
 
 enum { SOON_MS = 1000 };
 
-static struct node node;
+static struct agent_client client;
 static int agent, wake_pipe[2];
 static bool stop;
 
@@ -37,18 +38,18 @@ set_up(void)
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     ck_assert_int_eq(pipe2(wake_pipe, O_CLOEXEC), 0);
     stop = false;
-    node_init(&node, "/nonexistent", wake_pipe[0], &stop);
-    node.fd = pair[0];
-    node.peer = getpid();
-    node.status.state = NODE_CONNECTED;
-    node.status.hello.pid = 0x3ffffff;
+    agent_client_init(&client, "/nonexistent", wake_pipe[0], &stop);
+    client.fd = pair[0];
+    client.peer = getpid();
+    client.status.state = NODE_CONNECTED;
+    client.status.hello.pid = 0x3ffffff;
     agent = pair[1];
 }
 
 static void
 tear_down(void)
 {
-    node_fini(&node);
+    agent_client_fini(&client);
     close(agent);
     close(wake_pipe[0]);
     close(wake_pipe[1]);
@@ -118,17 +119,17 @@ START_TEST(an_agent_of_another_release_is_named)
     struct agent_reply reply = reply_to(1);
     struct error err = {0};
 
-    node.status.state = NODE_ABSENT;
+    client.status.state = NODE_ABSENT;
     reply.protocol = foreign[_i].protocol;
     if (reply.protocol != 0)
         say(&reply, foreign[_i].size, -1, 0);
     else
         ck_assert_int_eq(shutdown(agent, SHUT_RDWR), 0);
-    ck_assert(!node_refresh(&node));
-    ck_assert_int_eq(node_status_check(&node.status, &err), -1);
+    ck_assert(!agent_client_refresh(&client));
+    ck_assert_int_eq(node_status_check(&client.status, &err), -1);
     ck_assert_msg(strstr(err.text, foreign[_i].says) != NULL, "%s", err.text);
     ck_assert_ptr_nonnull(strstr(err.text, "no database is served: the agent"));
-    ck_assert_ptr_nonnull(strstr(err.text, "test_node (pid "));
+    ck_assert_ptr_nonnull(strstr(err.text, "test_agent_client (pid "));
 }
 END_TEST
 
@@ -150,17 +151,17 @@ START_TEST(nonsense_ends_the_connection_and_leaks_nothing)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
     struct agent_reply reply = reply_to(nonsense[_i].id);
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
     int before = open_descriptors();
     uint64_t start = clock_ms();
 
     reply.protocol = nonsense[_i].protocol;
     say(&reply, nonsense[_i].size, agent, nonsense[_i].fds);
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
     ck_assert_uint_lt(clock_ms() - start, SOON_MS);
-    ck_assert_int_eq(node.fd, -1);
-    ck_assert_int_ne(node.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(client.fd, -1);
+    ck_assert_int_ne(client.status.state, NODE_CONNECTED);
     ck_assert_int_eq(open_descriptors(), before - 1);
     ck_assert_msg(err.text[0] != '\0', "%s", nonsense[_i].what);
 }
@@ -170,18 +171,18 @@ START_TEST(texts_without_an_end_get_one)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
     struct agent_reply reply = reply_to(1);
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
 
     reply.status = AGENT_FAILED;
     memset(reply.text, 'x', sizeof(reply.text));
     memset(reply.hello.exe, 'y', sizeof(reply.hello.exe));
     say(&reply, sizeof(reply), -1, 0);
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
     ck_assert_uint_eq(strlen(answer.reply.text), sizeof(reply.text) - 1);
     ck_assert_uint_eq(strlen(answer.reply.hello.exe),
                       sizeof(reply.hello.exe) - 1);
-    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(client.status.state, NODE_CONNECTED);
 }
 END_TEST
 
@@ -189,14 +190,14 @@ START_TEST(more_descriptors_than_asked_for_are_closed)
 {
     struct agent_request request = {.op = AGENT_OBJECT};
     struct agent_reply reply = reply_to(1);
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
     int before = open_descriptors();
 
     say(&reply, sizeof(reply), agent, 4);
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), 0);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), 0);
     ck_assert_int_eq(open_descriptors(), before + AGENT_FDS_MAX);
-    node_answer_close(&answer);
+    agent_client_answer_close(&answer);
     ck_assert_int_eq(open_descriptors(), before);
 }
 END_TEST
@@ -204,12 +205,12 @@ END_TEST
 START_TEST(an_agent_that_ends_while_it_is_asked_is_told)
 {
     struct agent_request request = {.op = AGENT_DUMP};
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
 
     ck_assert_int_eq(shutdown(agent, SHUT_WR), 0);
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
-    ck_assert_int_eq(node.status.state, NODE_GONE); /* not its start */
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
+    ck_assert_int_eq(client.status.state, NODE_GONE); /* not its start */
     ck_assert_ptr_nonnull(strstr(err.text, "ended at 20"));
     ck_assert_int_eq(answer.fds[0], -1);
 }
@@ -219,23 +220,23 @@ START_TEST(a_late_answer_is_taken_and_its_descriptors_closed)
 {
     struct agent_request request = {.op = AGENT_DUMP};
     struct agent_reply reply = reply_to(1), hello = reply_to(2);
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
     int before = open_descriptors();
 
     stop = true; /* as short a deadline as there is */
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
-    ck_assert_int_eq(node.status.state, NODE_UNRESPONSIVE);
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
-    ck_assert_uint_eq(node.last_id, 1); /* it was not sent more */
-    ck_assert(!node_refresh(&node));
-    ck_assert_int_eq(node.status.state, NODE_UNRESPONSIVE);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
+    ck_assert_int_eq(client.status.state, NODE_UNRESPONSIVE);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
+    ck_assert_uint_eq(client.last_id, 1); /* it was not sent more */
+    ck_assert(!agent_client_refresh(&client));
+    ck_assert_int_eq(client.status.state, NODE_UNRESPONSIVE);
     say(&reply, sizeof(reply), agent, 2);
     hello.hello.pid = 7;
     say(&hello, sizeof(hello), -1, 0);
-    ck_assert(node_refresh(&node)); /* another incarnation */
-    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
-    ck_assert_int_eq(node.status.hello.pid, 7);
+    ck_assert(agent_client_refresh(&client)); /* another incarnation */
+    ck_assert_int_eq(client.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(client.status.hello.pid, 7);
     ck_assert_int_eq(open_descriptors(), before);
 }
 END_TEST
@@ -243,7 +244,7 @@ END_TEST
 START_TEST(a_stopped_process_is_told_and_an_ended_one)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
-    struct node_answer answer;
+    struct agent_client_answer answer;
     struct error err = {0};
     pid_t child = fork();
     char path[64], text[1024] = "";
@@ -252,7 +253,7 @@ START_TEST(a_stopped_process_is_told_and_an_ended_one)
     if (child == 0)
         for (;;)
             pause();
-    node.peer = child;
+    client.peer = child;
     snprintf(path, sizeof(path), "/proc/%d/stat", child);
     file = fopen(path, "re");
     ck_assert_ptr_nonnull(fgets(text, sizeof(text), file));
@@ -260,26 +261,26 @@ START_TEST(a_stopped_process_is_told_and_an_ended_one)
     ck_assert_int_eq(sscanf(strrchr(text, ')') + 1,
                             " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
                             "%*s %*s %*s %*s %*s %*s %*s %lu",
-                            &node.status.hello.start_ticks),
+                            &client.status.hello.start_ticks),
                      1);
     ck_assert_int_eq(kill(child, SIGSTOP), 0);
     ck_assert_int_eq(waitpid(child, NULL, WUNTRACED), child);
     stop = true;
-    ck_assert_int_eq(node_call(&node, &request, &answer, &err), -1);
-    ck_assert(node.status.stopped);
+    ck_assert_int_eq(agent_client_call(&client, &request, &answer, &err), -1);
+    ck_assert(client.status.stopped);
     ck_assert_ptr_nonnull(strstr(err.text, "stopped by a signal"));
     ck_assert_int_eq(kill(child, SIGCONT), 0);
     ck_assert_int_eq(waitpid(child, NULL, WCONTINUED), child);
-    node_refresh(&node);
-    ck_assert(!node.status.stopped);
+    agent_client_refresh(&client);
+    ck_assert(!client.status.stopped);
     /* Its connection ends, and the process does not. */
     ck_assert_int_eq(shutdown(agent, SHUT_WR), 0);
-    node_refresh(&node);
-    ck_assert_int_eq(node.status.state, NODE_ABSENT);
+    agent_client_refresh(&client);
+    ck_assert_int_eq(client.status.state, NODE_ABSENT);
     ck_assert_int_eq(kill(child, SIGKILL), 0); /* a zombie has ended */
     ck_assert_int_eq(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
-    node_refresh(&node);
-    ck_assert_int_eq(node.status.state, NODE_GONE);
+    agent_client_refresh(&client);
+    ck_assert_int_eq(client.status.state, NODE_GONE);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 END_TEST
@@ -294,14 +295,14 @@ START_TEST(a_dump_is_read_from_memory_only)
 
     objects_init(&objects);
     say(&reply, sizeof(reply), wake_pipe[0], 2); /* would never end */
-    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err), -1);
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &err), -1);
     ck_assert_uint_lt(clock_ms() - start, SOON_MS);
     ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
-    ck_assert_int_eq(node.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(client.status.state, NODE_CONNECTED);
     dump_fini(&dump);
     reply.id = 2;
     say(&reply, sizeof(reply), -1, 0);
-    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err), -1);
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
     dump_fini(&dump);
     objects_fini(&objects);
@@ -333,7 +334,7 @@ START_TEST(what_can_still_change_is_not_mapped)
     ck_assert_int_eq(write(fd, text, sizeof(text)), (int)sizeof(text));
     ck_assert_int_eq(ftruncate(fd, sealed[_i].size), 0);
     ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, sealed[_i].seals), 0);
-    ck_assert(node_map_memory(fd, sealed[_i].max, &map, &size) ==
+    ck_assert(agent_client_map_memory(fd, sealed[_i].max, &map, &size) ==
               sealed[_i].mapped);
     if (map) {
         ck_assert_uint_eq(size, sizeof(text));
@@ -341,8 +342,8 @@ START_TEST(what_can_still_change_is_not_mapped)
         munmap(map, size);
     }
     close(fd);
-    ck_assert(!node_map_memory(wake_pipe[0], 1 << 20, &map, &size));
-    ck_assert(!node_map_memory(-1, 1 << 20, &map, &size));
+    ck_assert(!agent_client_map_memory(wake_pipe[0], 1 << 20, &map, &size));
+    ck_assert(!agent_client_map_memory(-1, 1 << 20, &map, &size));
 }
 END_TEST
 
@@ -372,7 +373,7 @@ START_TEST(any_mappings_are_survived)
     say(&reply, sizeof(reply), fd, 2);
     close(fd);
     stop = true; /* what is asked next is not waited for */
-    ck_assert_int_eq(dump_take(&dump, &node, &objects, &err),
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &err),
                      maps[_i].says ? -1 : 0);
     if (maps[_i].says)
         ck_assert_msg(strstr(err.text, maps[_i].says) != NULL, "%s", err.text);
@@ -384,8 +385,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("node");
-    TCase *tc = tcase_create("node");
+    Suite *suite = suite_create("agent_client");
+    TCase *tc = tcase_create("agent_client");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, an_agent_of_another_release_is_named, 0,

@@ -1,8 +1,8 @@
 /*
- * node.c - see node.h.  States: ABSENT -> CONNECTED <-> UNRESPONSIVE, and GONE
- * once the process that answered has ended.
+ * agent_client.c - see agent_client.h.  States: ABSENT -> CONNECTED <->
+ * UNRESPONSIVE, and GONE once the process that answered has ended.
  */
-#include "node.h"
+#include "agent_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,26 +37,26 @@ enum {
 };
 
 void
-node_init(struct node *node, const char *state_dir, int wake_fd,
-          const bool *stop)
+agent_client_init(struct agent_client *client, const char *state_dir,
+                  int wake_fd, const bool *stop)
 {
-    memset(node, 0, sizeof(*node));
-    node->state_dir = state_dir;
-    node->wake_fd = wake_fd;
-    node->stop = stop;
-    node->fd = -1;
-    node->status.since_ms = clock_wall_ms();
+    memset(client, 0, sizeof(*client));
+    client->state_dir = state_dir;
+    client->wake_fd = wake_fd;
+    client->stop = stop;
+    client->fd = -1;
+    client->status.since_ms = clock_wall_ms();
 }
 
 void
-node_fini(struct node *node)
+agent_client_fini(struct agent_client *client)
 {
-    fd_close(node->fd);
-    node->fd = -1;
+    fd_close(client->fd);
+    client->fd = -1;
 }
 
 void
-node_answer_close(struct node_answer *answer)
+agent_client_answer_close(struct agent_client_answer *answer)
 {
     for (int i = 0; i < AGENT_FDS_MAX; i++) {
         fd_close(answer->fds[i]);
@@ -65,14 +65,14 @@ node_answer_close(struct node_answer *answer)
 }
 
 static void
-enter(struct node *node, enum node_state state)
+enter(struct agent_client *client, enum node_state state)
 {
-    if (node->status.state != state) {
-        node->status.state = state;
-        node->status.since_ms = clock_wall_ms();
+    if (client->status.state != state) {
+        client->status.state = state;
+        client->status.since_ms = clock_wall_ms();
     }
-    node->status.stopped = false;
-    node->status.ending[0] = '\0';
+    client->status.stopped = false;
+    client->status.ending[0] = '\0';
 }
 
 /*
@@ -81,78 +81,79 @@ enter(struct node *node, enum node_state state)
  * cannot be seen from here.
  */
 static char
-process_state(const struct node *node)
+process_state(const struct agent_client *client)
 {
     struct process_stat stat;
 
-    if (node->peer == 0 || !process_stat_read(node->peer, &stat) ||
+    if (client->peer == 0 || !process_stat_read(client->peer, &stat) ||
         stat.state == 'Z' || stat.state == 'X' ||
-        stat.start_ticks != node->status.hello.start_ticks)
+        stat.start_ticks != client->status.hello.start_ticks)
         return 0;
     return stat.state;
 }
 
 static bool
-process_stopped(const struct node *node)
+process_stopped(const struct agent_client *client)
 {
-    char state = process_state(node);
+    char state = process_state(client);
 
     return state == 'T' || state == 't';
 }
 
 /* Looked up here, for those who are told read the status alone. */
 static void
-enter_unresponsive(struct node *node)
+enter_unresponsive(struct agent_client *client)
 {
-    enter(node, NODE_UNRESPONSIVE);
-    node->status.stopped = process_stopped(node);
+    enter(client, NODE_UNRESPONSIVE);
+    client->status.stopped = process_stopped(client);
 }
 
 /* Whoever never greeted has not ended either. */
 static bool
-process_ended(const struct node *node)
+process_ended(const struct agent_client *client)
 {
-    return node->status.hello.pid != 0 && process_state(node) == 0;
+    return client->status.hello.pid != 0 && process_state(client) == 0;
 }
 
 /* Its parent may write the record a little later, or never. */
 static void
-look_for_ending(struct node *node)
+look_for_ending(struct agent_client *client)
 {
-    const struct node_status *status = &node->status;
+    const struct node_status *status = &client->status;
     struct death last[DEATHS_LOOKED_AT];
     size_t count;
 
     if (status->state != NODE_GONE || *status->ending ||
         clock_wall_ms() - status->since_ms > ENDING_MS)
         return;
-    count = deaths_read(node->state_dir, last, DEATHS_LOOKED_AT);
+    count = deaths_read(client->state_dir, last, DEATHS_LOOKED_AT);
     for (size_t i = 0; i < count; i++)
         if (last[i].pid == status->hello.pid && !last[i].unknown &&
             last[i].at_ms >= status->hello.started_ms)
-            death_describe(&last[i], node->status.ending,
-                           sizeof(node->status.ending));
+            death_describe(&last[i], client->status.ending,
+                           sizeof(client->status.ending));
 }
 
 /* Whether the database that has come is one that was started without prof, for
  * the one before did not reach its main. */
 static bool
-was_restarted(const struct node *node)
+was_restarted(const struct agent_client *client)
 {
     struct death last;
 
-    return deaths_read(node->state_dir, &last, 1) == 1 && last.restarted &&
-           last.at_ms <= node->status.hello.started_ms;
+    return deaths_read(client->state_dir, &last, 1) == 1 && last.restarted &&
+           last.at_ms <= client->status.hello.started_ms;
 }
 
 static void
-disconnect(struct node *node)
+disconnect(struct agent_client *client)
 {
-    fd_close(node->fd);
-    node->fd = -1;
-    node->late_id = 0;
-    if (node->status.state != NODE_ABSENT && node->status.state != NODE_GONE)
-        enter(node, process_ended(node) ? NODE_GONE : NODE_ABSENT);
+    fd_close(client->fd);
+    client->fd = -1;
+    client->late_id = 0;
+    if (client->status.state != NODE_ABSENT &&
+        client->status.state != NODE_GONE)
+        enter(client, process_ended(client) ? NODE_GONE : NODE_ABSENT);
 }
 
 static int
@@ -200,7 +201,7 @@ peer_of(int fd)
 
 /* Descriptors beside a message go to the answer; more than fit are closed. */
 static void
-take_descriptors(struct msghdr *message, struct node_answer *answer)
+take_descriptors(struct msghdr *message, struct agent_client_answer *answer)
 {
     int taken = 0;
 
@@ -239,7 +240,7 @@ terminate_texts(struct agent_reply *reply)
 /* 1: a reply; 0: none yet; -1: the connection is over or senseless; then
  * answer->reply.protocol is what the other end speaks, where it said so. */
 static int
-receive(int fd, struct node_answer *answer)
+receive(int fd, struct agent_client_answer *answer)
 {
     union {
         struct cmsghdr align;
@@ -262,7 +263,7 @@ receive(int fd, struct node_answer *answer)
         take_descriptors(&message, answer);
     if (size != (ssize_t)sizeof(answer->reply) ||
         answer->reply.protocol != AGENT_PROTOCOL) {
-        node_answer_close(answer);
+        agent_client_answer_close(answer);
         return -1;
     }
     terminate_texts(&answer->reply);
@@ -270,34 +271,34 @@ receive(int fd, struct node_answer *answer)
 }
 
 static bool
-stopping(const struct node *node)
+stopping(const struct agent_client *client)
 {
-    return __atomic_load_n(node->stop, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(client->stop, __ATOMIC_ACQUIRE);
 }
 
 /* 1: the reply to id; 0: not before the deadline; -1: the connection ended, or
  * the agent answers what nobody asked. */
 static int
-await(struct node *node, uint64_t id, uint64_t deadline,
-      struct node_answer *answer)
+await(struct agent_client *client, uint64_t id, uint64_t deadline,
+      struct agent_client_answer *answer)
 {
-    struct pollfd polls[2] = {{node->fd, POLLIN, 0},
-                              {node->wake_fd, POLLIN, 0}};
+    struct pollfd polls[2] = {{client->fd, POLLIN, 0},
+                              {client->wake_fd, POLLIN, 0}};
     uint64_t now;
     int got, wait;
 
     for (;;) {
-        got = receive(node->fd, answer);
+        got = receive(client->fd, answer);
         if (got < 0)
             return -1;
         if (got > 0 && answer->reply.id == id)
             return 1;
         if (got > 0) {
-            node_answer_close(answer);
+            agent_client_answer_close(answer);
             return -1;
         }
         now = clock_ms();
-        if (now >= deadline || stopping(node))
+        if (now >= deadline || stopping(client))
             return 0;
         wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
         poll(polls, 2, wait);
@@ -307,65 +308,66 @@ await(struct node *node, uint64_t id, uint64_t deadline,
 }
 
 static int
-ended(struct node *node, struct error *err)
+ended(struct agent_client *client, struct error *err)
 {
-    disconnect(node);
-    if (node->status.state == NODE_GONE)
-        node_status_check(&node->status, err);
+    disconnect(client);
+    if (client->status.state == NODE_GONE)
+        node_status_check(&client->status, err);
     else
         error_set(err, ER_UNKNOWN,
                   "the agent in %s (pid %d) closed the connection or answered "
                   "nonsense; it is connected to again",
-                  node->status.hello.exe, node->status.hello.pid);
+                  client->status.hello.exe, client->status.hello.pid);
     return -1;
 }
 
 /* A dump may take long, but not because the whole process is stopped. */
 static int
-await_reply(struct node *node, const struct agent_request *request,
-            struct node_answer *answer)
+await_reply(struct agent_client *client, const struct agent_request *request,
+            struct agent_client_answer *answer)
 {
     uint64_t start = clock_ms();
     int got;
 
     if (request->op != AGENT_DUMP)
-        return await(node, request->id, start + REPLY_MS, answer);
-    got = await(node, request->id, start + STOPPED_MS, answer);
-    while (got == 0 && clock_ms() < start + DUMP_MS && !process_stopped(node) &&
-           !stopping(node))
-        got = await(node, request->id, clock_ms() + SLICE_MS, answer);
+        return await(client, request->id, start + REPLY_MS, answer);
+    got = await(client, request->id, start + STOPPED_MS, answer);
+    while (got == 0 && clock_ms() < start + DUMP_MS &&
+           !process_stopped(client) && !stopping(client))
+        got = await(client, request->id, clock_ms() + SLICE_MS, answer);
     return got;
 }
 
 static int
-exchange(struct node *node, const struct agent_request *wanted,
-         struct node_answer *answer, struct error *err)
+exchange(struct agent_client *client, const struct agent_request *wanted,
+         struct agent_client_answer *answer, struct error *err)
 {
     struct agent_request request = *wanted;
     ssize_t sent;
 
     request.protocol = AGENT_PROTOCOL;
-    request.id = ++node->last_id;
-    sent =
-        send(node->fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT);
+    request.id = ++client->last_id;
+    sent = send(client->fd, &request, sizeof(request),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent != (ssize_t)sizeof(request))
-        return ended(node, err);
-    switch (await_reply(node, &request, answer)) {
+        return ended(client, err);
+    switch (await_reply(client, &request, answer)) {
     case 1:
-        enter(node, NODE_CONNECTED);
+        enter(client, NODE_CONNECTED);
         return 0;
     case 0:
-        node->late_id = request.id;
-        enter_unresponsive(node);
-        node_status_check(&node->status, err);
+        client->late_id = request.id;
+        enter_unresponsive(client);
+        node_status_check(&client->status, err);
         return -1;
     default:
-        return ended(node, err);
+        return ended(client, err);
     }
 }
 
 bool
-node_same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
+agent_client_same_incarnation(const struct agent_hello *a,
+                              const struct agent_hello *b)
 {
     return a->pid == b->pid && a->start_ticks == b->start_ticks &&
            strcmp(a->boot_id, b->boot_id) == 0;
@@ -374,121 +376,123 @@ node_same_incarnation(const struct agent_hello *a, const struct agent_hello *b)
 /* One that answers in another protocol, or hangs up, as the first ones do:
  * their requests had another size. */
 static void
-say_foreign(struct node *node, uint32_t protocol)
+say_foreign(struct agent_client *client, uint32_t protocol)
 {
     char link[64], exe[PATH_SHOWN] = "the database";
-    char *out = node->status.note;
-    size_t size = sizeof(node->status.note);
+    char *out = client->status.note;
+    size_t size = sizeof(client->status.note);
     ssize_t n = -1;
 
-    snprintf(link, sizeof(link), "/proc/%d/exe", (int)node->peer);
-    if (node->peer != 0)
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)client->peer);
+    if (client->peer != 0)
         n = readlink(link, exe, sizeof(exe) - 1);
     if (n > 0)
         exe[n] = '\0';
-    if (node->status.state == NODE_GONE)
-        enter(node, NODE_ABSENT);
+    if (client->status.state == NODE_GONE)
+        enter(client, NODE_ABSENT);
     if (protocol > AGENT_PROTOCOL)
         snprintf(out, size,
                  "the agent in %s (pid %d) speaks protocol %u, of a newer "
                  "heapwire, and this heapwired %d: restart heapwired",
-                 exe, (int)node->peer, protocol, AGENT_PROTOCOL);
+                 exe, (int)client->peer, protocol, AGENT_PROTOCOL);
     else if (protocol != 0 && protocol != AGENT_PROTOCOL)
         snprintf(out, size,
                  "the agent in %s (pid %d) speaks protocol %u, of an older "
                  "heapwire, and this heapwired %d: restart the database",
-                 exe, (int)node->peer, protocol, AGENT_PROTOCOL);
+                 exe, (int)client->peer, protocol, AGENT_PROTOCOL);
     else
         snprintf(out, size,
                  "the agent in %s (pid %d) hangs up when it is greeted: it is "
                  "of an older heapwire, or refuses this user; restart the "
                  "database to load the new one",
-                 exe, (int)node->peer);
+                 exe, (int)client->peer);
 }
 
 /* Greets; true when another incarnation answered. */
 static bool
-greet(struct node *node)
+greet(struct agent_client *client)
 {
     struct agent_request request = {
-        .op = AGENT_HELLO, .number = 1, .seconds = node->guard_s};
-    bool served = node->status.state == NODE_CONNECTED;
-    struct node_answer answer = {.reply = {.protocol = 0}};
+        .op = AGENT_HELLO, .number = 1, .seconds = client->guard_s};
+    bool served = client->status.state == NODE_CONNECTED;
+    struct agent_client_answer answer = {.reply = {.protocol = 0}};
     bool changed;
 
-    if (exchange(node, &request, &answer, NULL) != 0) {
-        if (node->fd < 0 && !served && !stopping(node))
-            say_foreign(node, answer.reply.protocol);
+    if (exchange(client, &request, &answer, NULL) != 0) {
+        if (client->fd < 0 && !served && !stopping(client))
+            say_foreign(client, answer.reply.protocol);
         return false;
     }
-    node_answer_close(&answer);
+    agent_client_answer_close(&answer);
     if (answer.reply.status != AGENT_OK) {
-        disconnect(node);
+        disconnect(client);
         return false;
     }
-    changed = !node_same_incarnation(&node->status.hello, &answer.reply.hello);
-    node->status.hello = answer.reply.hello;
+    changed = !agent_client_same_incarnation(&client->status.hello,
+                                             &answer.reply.hello);
+    client->status.hello = answer.reply.hello;
     if (changed)
-        node->status.restarted = was_restarted(node);
-    node->status.unguarded_ms = (int64_t)answer.reply.value;
-    node->status.knows = (uint32_t)answer.reply.error;
-    memcpy(node->status.note, answer.reply.text, sizeof(node->status.note));
+        client->status.restarted = was_restarted(client);
+    client->status.unguarded_ms = (int64_t)answer.reply.value;
+    client->status.knows = (uint32_t)answer.reply.error;
+    memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
     return changed;
 }
 
 bool
-node_refresh(struct node *node)
+agent_client_refresh(struct agent_client *client)
 {
-    struct node_answer answer;
+    struct agent_client_answer answer;
     int got;
 
-    if (node->fd < 0) {
-        node->fd = open_socket(node->state_dir);
-        if (node->fd < 0) {
-            node->status.note[0] = '\0';
-            if (node->status.state == NODE_ABSENT && process_ended(node))
-                enter(node, NODE_GONE);
-            look_for_ending(node);
+    if (client->fd < 0) {
+        client->fd = open_socket(client->state_dir);
+        if (client->fd < 0) {
+            client->status.note[0] = '\0';
+            if (client->status.state == NODE_ABSENT && process_ended(client))
+                enter(client, NODE_GONE);
+            look_for_ending(client);
             return false;
         }
-        node->peer = node->status.peer = peer_of(node->fd);
+        client->peer = client->status.peer = peer_of(client->fd);
     }
-    if (node->late_id) {
-        got = receive(node->fd, &answer);
+    if (client->late_id) {
+        got = receive(client->fd, &answer);
         if (got == 0) {
-            enter_unresponsive(node);
+            enter_unresponsive(client);
             return false;
         }
         if (got > 0)
-            node_answer_close(&answer);
-        if (got < 0 || answer.reply.id != node->late_id) {
-            disconnect(node);
+            agent_client_answer_close(&answer);
+        if (got < 0 || answer.reply.id != client->late_id) {
+            disconnect(client);
             return false;
         }
-        node->late_id = 0;
+        client->late_id = 0;
     }
-    return greet(node);
+    return greet(client);
 }
 
 int
-node_call(struct node *node, const struct agent_request *request,
-          struct node_answer *answer, struct error *err)
+agent_client_call(struct agent_client *client,
+                  const struct agent_request *request,
+                  struct agent_client_answer *answer, struct error *err)
 {
     struct agent_reply *reply = &answer->reply;
 
     for (int i = 0; i < AGENT_FDS_MAX; i++)
         answer->fds[i] = -1;
-    if (node_status_check(&node->status, err) != 0)
+    if (node_status_check(&client->status, err) != 0)
         return -1;
-    if (node->fd < 0)
-        return ended(node, err);
-    if (exchange(node, request, answer, err) != 0)
+    if (client->fd < 0)
+        return ended(client, err);
+    if (exchange(client, request, answer, err) != 0)
         return -1;
     if (reply->status == AGENT_OK)
         return 0;
-    node_answer_close(answer);
+    agent_client_answer_close(answer);
     error_set(err, ER_UNKNOWN, "the agent in %s (pid %d) reports: %s",
-              node->status.hello.exe, node->status.hello.pid,
+              client->status.hello.exe, client->status.hello.pid,
               reply->text[0] ? reply->text : "failure without a reason");
     return -1;
 }
@@ -506,11 +510,12 @@ is_beside(const char *directory, int fd)
 }
 
 int
-node_read_memory(const struct node *node, int fd, struct buffer *out,
-                 const char *what, struct error *err)
+agent_client_read_memory(const struct agent_client *client, int fd,
+                         struct buffer *out, const char *what,
+                         struct error *err)
 {
     if (fd < 0 ||
-        (fcntl(fd, F_GET_SEALS) < 0 && !is_beside(node->state_dir, fd))) {
+        (fcntl(fd, F_GET_SEALS) < 0 && !is_beside(client->state_dir, fd))) {
         error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
                   what);
         return -1;
@@ -521,7 +526,7 @@ node_read_memory(const struct node *node, int fd, struct buffer *out,
 /* A hole would have to be filled, and huge pages may be short: either could end
  * us. */
 bool
-node_map_memory(int fd, size_t max, void **out, size_t *size)
+agent_client_map_memory(int fd, size_t max, void **out, size_t *size)
 {
     const int wanted = F_SEAL_SHRINK | F_SEAL_WRITE;
     int seals = fd >= 0 ? fcntl(fd, F_GET_SEALS) : -1;
@@ -544,9 +549,9 @@ node_map_memory(int fd, size_t max, void **out, size_t *size)
 }
 
 bool
-node_input_pending(const struct node *node)
+agent_client_input_pending(const struct agent_client *client)
 {
-    struct pollfd input = {node->fd, POLLIN, 0};
+    struct pollfd input = {client->fd, POLLIN, 0};
 
-    return node->fd >= 0 && poll(&input, 1, 0) > 0;
+    return client->fd >= 0 && poll(&input, 1, 0) > 0;
 }

@@ -1,10 +1,10 @@
 /*
- * watch.c - see watch.h.
+ * memory_sampler.c - see memory_sampler.h.
  *
- * watch.lock guards the rules, stop and woken; it is held for nothing else, and
- * the wakers take it last.
+ * sampler.lock guards the rules, stop and woken; it is held for nothing else,
+ * and the wakers take it last.
  */
-#include "watch.h"
+#include "memory_sampler.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ enum {
     STACK_BYTES = 256 * 1024
 };
 
-struct watch {
+struct memory_sampler {
     struct controller *controller;
     struct history *history;
     const char *state_dir; /* or NULL */
@@ -72,94 +72,98 @@ struct watch {
     char exe[DEATH_PROGRAM_MAX];
 };
 
-static void say(const struct watch *w, const char *format, ...)
+static void say(const struct memory_sampler *sampler, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-say(const struct watch *w, const char *format, ...)
+say(const struct memory_sampler *sampler, const char *format, ...)
 {
     char line[1024];
     va_list args;
 
-    if (!w->log)
+    if (!sampler->log)
         return;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    w->log(line);
+    sampler->log(line);
 }
 
 static void
 wake(void *arg)
 {
-    struct watch *w = arg;
+    struct memory_sampler *sampler = arg;
 
-    pthread_mutex_lock(&w->lock);
-    w->woken = true;
-    pthread_cond_signal(&w->wakes);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&sampler->lock);
+    sampler->woken = true;
+    pthread_cond_signal(&sampler->wakes);
+    pthread_mutex_unlock(&sampler->lock);
 }
 
 /* ---- the allocator's figures ---- */
 
 static void
-take_stats(struct watch *w)
+take_stats(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
     struct error err;
     enum ticket_state state;
 
-    if (!w->stats)
+    if (!sampler->stats)
         return;
-    state = ticket_poll(w->stats, &result, &err);
+    state = ticket_poll(sampler->stats, &result, &err);
     if (state == TICKET_WAITING)
         return;
-    ticket_free(w->stats);
-    w->stats = NULL;
+    ticket_free(sampler->stats);
+    sampler->stats = NULL;
     if (state == TICKET_DONE) {
-        stats_unref(w->latest);
-        w->latest = result.stats;
+        stats_unref(sampler->latest);
+        sampler->latest = result.stats;
     }
 }
 
 /* Behind a dump the request waits its turn: the channel does one thing at a
  * time. */
 static void
-ask_stats(struct watch *w, const struct node_status *status, uint64_t now_ms)
+ask_stats(struct memory_sampler *sampler, const struct node_status *status,
+          uint64_t now_ms)
 {
     struct job_request request = {.kind = JOB_STATS};
-    struct waker waker = {wake, w};
+    struct waker waker = {wake, sampler};
     struct error err;
 
-    if (w->stats || w->snapshot || status->state != NODE_CONNECTED ||
+    if (sampler->stats || sampler->snapshot ||
+        status->state != NODE_CONNECTED ||
         status->hello.allocator == AGENT_NO_JEMALLOC ||
-        (w->stats_ms != 0 && now_ms - w->stats_ms < STATS_EVERY_MS))
+        (sampler->stats_ms != 0 && now_ms - sampler->stats_ms < STATS_EVERY_MS))
         return;
-    w->stats_ms = now_ms;
-    w->stats = controller_submit(w->controller, &request, waker, &err);
+    sampler->stats_ms = now_ms;
+    sampler->stats =
+        controller_submit(sampler->controller, &request, waker, &err);
 }
 
 /* ---- samples ---- */
 
 static const struct cgroup_place *
-place_of(struct watch *w, int32_t pid, uint64_t now_ms)
+place_of(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
 {
-    if (pid != w->placed_pid || now_ms - w->placed_ms >= PLACE_EVERY_MS) {
-        w->placed = process_memory_place(pid, &w->place);
-        w->placed_pid = pid;
-        w->placed_ms = now_ms;
+    if (pid != sampler->placed_pid ||
+        now_ms - sampler->placed_ms >= PLACE_EVERY_MS) {
+        sampler->placed = process_memory_place(pid, &sampler->place);
+        sampler->placed_pid = pid;
+        sampler->placed_ms = now_ms;
     }
-    return w->placed ? &w->place : NULL;
+    return sampler->placed ? &sampler->place : NULL;
 }
 
 /* With the rss of their moment, if the agent took it; what is too old is asked
  * for again. */
 static void
-add_allocators(struct watch *w, struct history_sample *sample,
+add_allocators(struct memory_sampler *sampler, struct history_sample *sample,
                const struct stats *stats)
 {
     if (sample->at_ms - stats->allocator_ms > STATS_AGE_MS) {
-        w->stats_ms = 0;
+        sampler->stats_ms = 0;
         return;
     }
     if (stats->rss.known)
@@ -174,7 +178,7 @@ add_allocators(struct watch *w, struct history_sample *sample,
 
 /* False: there is no database to look at. */
 static bool
-sample(struct watch *w, const struct node_status *status,
+sample(struct memory_sampler *sampler, const struct node_status *status,
        struct history_sample *out)
 {
     const struct agent_hello *hello = &status->hello;
@@ -184,8 +188,8 @@ sample(struct watch *w, const struct node_status *status,
     if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
         return false;
     if (status->peer != 0)
-        process_memory_read_at(status->peer,
-                               place_of(w, status->peer, clock_ms()), &kernel);
+        process_memory_read_at(
+            status->peer, place_of(sampler, status->peer, clock_ms()), &kernel);
     if (status->peer != 0 && !kernel.rss.known)
         return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
@@ -198,10 +202,10 @@ sample(struct watch *w, const struct node_status *status,
     out->cgroup_current = kernel.cgroup_current;
     out->cgroup_cache = kernel.cgroup_cache;
     out->cgroup_limit = kernel.cgroup_limit;
-    if (w->latest) {
-        add_allocators(w, out, w->latest);
-        stats_unref(w->latest);
-        w->latest = NULL;
+    if (sampler->latest) {
+        add_allocators(sampler, out, sampler->latest);
+        stats_unref(sampler->latest);
+        sampler->latest = NULL;
     }
     return true;
 }
@@ -239,94 +243,99 @@ measure(const struct history_sample *sample, struct marks_now *now)
 /* Tries follow each other as fast as the rules say: the same refusal is not
  * told of each. */
 static bool
-is_news(struct watch *w, const char *why)
+is_news(struct memory_sampler *sampler, const char *why)
 {
     uint64_t now_ms = clock_ms();
 
-    if (strncmp(w->refused, why, sizeof(w->refused) - 1) == 0 &&
-        now_ms - w->refused_ms < REFUSAL_EVERY_MS)
+    if (strncmp(sampler->refused, why, sizeof(sampler->refused) - 1) == 0 &&
+        now_ms - sampler->refused_ms < REFUSAL_EVERY_MS)
         return false;
-    snprintf(w->refused, sizeof(w->refused), "%s", why);
-    w->refused_ms = now_ms;
+    snprintf(sampler->refused, sizeof(sampler->refused), "%s", why);
+    sampler->refused_ms = now_ms;
     return true;
 }
 
 static void
-say_refused(struct watch *w, const char *reason, const char *why)
+say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
-    if (is_news(w, why))
-        say(w, "no snapshot by itself (%s): %s", reason, why);
+    if (is_news(sampler, why))
+        say(sampler, "no snapshot by itself (%s): %s", reason, why);
 }
 
 static void
-ask_snapshot(struct watch *w, const struct marks_due *due)
+ask_snapshot(struct memory_sampler *sampler, const struct marks_due *due)
 {
     struct job_request request = {
         .kind = JOB_SNAPSHOT, .cause = due->cause, .reason = due->reason};
-    struct waker waker = {wake, w};
+    struct waker waker = {wake, sampler};
     struct error err;
 
-    w->snapshot = controller_submit(w->controller, &request, waker, &err);
-    if (!w->snapshot)
-        say_refused(w, due->reason, err.text);
-    memcpy(w->snapshot_reason, due->reason, sizeof(w->snapshot_reason));
+    sampler->snapshot =
+        controller_submit(sampler->controller, &request, waker, &err);
+    if (!sampler->snapshot)
+        say_refused(sampler, due->reason, err.text);
+    memcpy(sampler->snapshot_reason, due->reason,
+           sizeof(sampler->snapshot_reason));
 }
 
 static void
-take_snapshot(struct watch *w)
+take_snapshot(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
     struct error err;
     enum ticket_state state;
 
-    if (!w->snapshot)
+    if (!sampler->snapshot)
         return;
-    state = ticket_poll(w->snapshot, &result, &err);
+    state = ticket_poll(sampler->snapshot, &result, &err);
     if (state == TICKET_WAITING)
         return;
-    ticket_free(w->snapshot);
-    w->snapshot = NULL;
+    ticket_free(sampler->snapshot);
+    sampler->snapshot = NULL;
     if (state == TICKET_FAILED) {
-        say_refused(w, w->snapshot_reason, err.text);
+        say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
-    w->refused[0] = '\0';
-    marks_taken(&w->marks, &w->snapshot_rules, &w->snapshot_now);
-    highest_note(&w->highest, controller_store(w->controller), result.snapshot);
-    say(w, "took the snapshot %s by itself: %s", result.snapshot->name,
-        w->snapshot_reason);
+    sampler->refused[0] = '\0';
+    marks_taken(&sampler->marks, &sampler->snapshot_rules,
+                &sampler->snapshot_now);
+    highest_note(&sampler->highest, controller_store(sampler->controller),
+                 result.snapshot);
+    say(sampler, "took the snapshot %s by itself: %s", result.snapshot->name,
+        sampler->snapshot_reason);
     snapshot_unref(result.snapshot);
 }
 
 static void
-look_at_marks(struct watch *w, const struct history_sample *sample, bool there)
+look_at_marks(struct memory_sampler *sampler,
+              const struct history_sample *sample, bool there)
 {
     struct marks_now now = {.now_ms = clock_ms()};
     struct marks_due due;
 
     /* Who does not answer for a while has not passed its marks untold. */
-    if (w->snapshot || (there && sample->unresponsive))
+    if (sampler->snapshot || (there && sample->unresponsive))
         return;
     now.ready = there && sample->profiling && sample->rss.known;
     if (now.ready)
         measure(sample, &now);
-    pthread_mutex_lock(&w->lock);
-    if (sample->pid != w->pid || sample->start_ticks != w->start_ticks ||
-        w->new_rules)
-        w->marks.begun = false;
-    w->new_rules = false;
-    w->snapshot_rules = w->rules;
-    pthread_mutex_unlock(&w->lock);
-    w->pid = sample->pid;
-    w->start_ticks = sample->start_ticks;
-    w->snapshot_now = now;
-    switch (marks_look(&w->marks, &w->snapshot_rules, &now, &due)) {
+    pthread_mutex_lock(&sampler->lock);
+    if (sample->pid != sampler->pid ||
+        sample->start_ticks != sampler->start_ticks || sampler->new_rules)
+        sampler->marks.begun = false;
+    sampler->new_rules = false;
+    sampler->snapshot_rules = sampler->rules;
+    pthread_mutex_unlock(&sampler->lock);
+    sampler->pid = sample->pid;
+    sampler->start_ticks = sample->start_ticks;
+    sampler->snapshot_now = now;
+    switch (marks_look(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
     case MARKS_TAKE:
-        ask_snapshot(w, &due);
+        ask_snapshot(sampler, &due);
         break;
     case MARKS_TOO_FULL:
-        if (is_news(w, "too full")) /* its percent goes up and down */
-            say(w, "no snapshot by itself: %s", due.reason);
+        if (is_news(sampler, "too full")) /* its percent goes up and down */
+            say(sampler, "no snapshot by itself: %s", due.reason);
         break;
     case MARKS_NOTHING:
         break;
@@ -355,80 +364,83 @@ took_its_place(const struct history_sample *before,
 /* A heapwired that lingers meets the successor that heapwire-run has started
  * beside it, and how its own database ended is told already. */
 static bool
-is_told(const struct watch *w)
+is_told(const struct memory_sampler *sampler)
 {
     struct death last[DEATHS_LOOKED_AT];
-    size_t count = deaths_read(w->state_dir, last, DEATHS_LOOKED_AT);
+    size_t count = deaths_read(sampler->state_dir, last, DEATHS_LOOKED_AT);
 
     for (size_t i = 0; i < count; i++)
-        if (last[i].pid == w->seen.pid && last[i].at_ms >= w->seen.started_ms)
+        if (last[i].pid == sampler->seen.pid &&
+            last[i].at_ms >= sampler->seen.started_ms)
             return true;
     return false;
 }
 
 /* The database seen last, at that time. */
 static void
-keep_end(struct watch *w, int64_t at_ms)
+keep_end(struct memory_sampler *sampler, int64_t at_ms)
 {
     struct death death = {.at_ms = at_ms,
-                          .started_ms = w->seen.started_ms,
-                          .pid = w->seen.pid,
+                          .started_ms = sampler->seen.started_ms,
+                          .pid = sampler->seen.pid,
                           .unknown = true};
     struct error err;
 
-    if (!w->state_dir || is_told(w))
+    if (!sampler->state_dir || is_told(sampler))
         return;
-    memcpy(death.program, w->exe, sizeof(death.program));
-    if (deaths_append(w->state_dir, &death, &err) != 0)
-        say(w, "that %s (pid %d) ended is not kept: %s", w->exe, w->seen.pid,
-            err.text);
+    memcpy(death.program, sampler->exe, sizeof(death.program));
+    if (deaths_append(sampler->state_dir, &death, &err) != 0)
+        say(sampler, "that %s (pid %d) ended is not kept: %s", sampler->exe,
+            sampler->seen.pid, err.text);
 }
 
 /* Where there is no heapwire-run, nobody else tells that it ended. */
 static void
-look_at_end(struct watch *w, const struct node_status *status)
+look_at_end(struct memory_sampler *sampler, const struct node_status *status)
 {
-    if (!w->keeps_ends || w->seen.pid == 0 || status->state != NODE_GONE ||
+    if (!sampler->keeps_ends || sampler->seen.pid == 0 ||
+        status->state != NODE_GONE ||
         clock_wall_ms() - status->since_ms < ENDED_MS)
         return;
-    keep_end(w, status->since_ms);
-    w->seen.pid = 0;
+    keep_end(sampler, status->since_ms);
+    sampler->seen.pid = 0;
 }
 
 static void
-look_at_successor(struct watch *w, const struct history_sample *now,
+look_at_successor(struct memory_sampler *sampler,
+                  const struct history_sample *now,
                   const struct node_status *status)
 {
-    if (took_its_place(&w->seen, now))
-        keep_end(w, w->seen.at_ms);
-    w->seen = *now;
-    snprintf(w->exe, sizeof(w->exe), "%s", status->hello.exe);
+    if (took_its_place(&sampler->seen, now))
+        keep_end(sampler, sampler->seen.at_ms);
+    sampler->seen = *now;
+    snprintf(sampler->exe, sizeof(sampler->exe), "%s", status->hello.exe);
 }
 
 /* ---- the thread ---- */
 
 static void
-look(struct watch *w)
+look(struct memory_sampler *sampler)
 {
     struct history_sample now;
     struct node_status status;
     bool there;
 
-    controller_status(w->controller, &status);
-    ask_stats(w, &status, clock_ms());
-    there = sample(w, &status, &now);
+    controller_status(sampler->controller, &status);
+    ask_stats(sampler, &status, clock_ms());
+    there = sample(sampler, &status, &now);
     if (there) {
-        look_at_successor(w, &now, &status);
-        history_add(w->history, &now);
+        look_at_successor(sampler, &now, &status);
+        history_add(sampler->history, &now);
     }
-    look_at_end(w, &status);
-    look_at_marks(w, &now, there);
+    look_at_end(sampler, &status);
+    look_at_marks(sampler, &now, there);
 }
 
 /* Until the next second of the wall clock begins, so that each has its sample;
  * answers are taken meanwhile.  False: it is to stop. */
 static bool
-rest(struct watch *w)
+rest(struct memory_sampler *sampler)
 {
     uint64_t until = clock_ms() + SECOND_MS + INTO_SECOND_MS -
                      (uint64_t)clock_wall_ms() % SECOND_MS;
@@ -437,103 +449,106 @@ rest(struct watch *w)
     int rc = 0;
     bool stop;
 
-    pthread_mutex_lock(&w->lock);
-    while (!w->stop && rc != ETIMEDOUT) {
-        w->woken = false;
-        pthread_mutex_unlock(&w->lock);
-        take_stats(w);
-        take_snapshot(w);
-        pthread_mutex_lock(&w->lock);
-        if (!w->woken && !w->stop)
-            rc = pthread_cond_timedwait(&w->wakes, &w->lock, &at);
+    pthread_mutex_lock(&sampler->lock);
+    while (!sampler->stop && rc != ETIMEDOUT) {
+        sampler->woken = false;
+        pthread_mutex_unlock(&sampler->lock);
+        take_stats(sampler);
+        take_snapshot(sampler);
+        pthread_mutex_lock(&sampler->lock);
+        if (!sampler->woken && !sampler->stop)
+            rc = pthread_cond_timedwait(&sampler->wakes, &sampler->lock, &at);
     }
-    stop = w->stop;
-    pthread_mutex_unlock(&w->lock);
+    stop = sampler->stop;
+    pthread_mutex_unlock(&sampler->lock);
     return !stop;
 }
 
 static void *
-watch_main(void *arg)
+sampler_main(void *arg)
 {
-    struct watch *w = arg;
+    struct memory_sampler *sampler = arg;
 
-    highest_adopt(&w->highest, controller_store(w->controller));
-    while (rest(w))
-        look(w);
+    highest_adopt(&sampler->highest, controller_store(sampler->controller));
+    while (rest(sampler))
+        look(sampler);
     return NULL;
 }
 
-struct watch *
-watch_start(struct controller *controller, const struct watch_options *options,
-            struct error *err)
+struct memory_sampler *
+memory_sampler_start(struct controller *controller,
+                     const struct memory_sampler_options *options,
+                     struct error *err)
 {
-    struct watch *w = mem_zalloc(1, sizeof(*w));
-    struct thread_start thread = {"hw-watch", STACK_BYTES, watch_main, w};
+    struct memory_sampler *sampler = mem_zalloc(1, sizeof(*sampler));
+    struct thread_start thread = {"hw-sampler", STACK_BYTES, sampler_main,
+                                  sampler};
     pthread_condattr_t monotonic;
 
-    if (!w) {
-        error_memory(err, "the watch of memory");
+    if (!sampler) {
+        error_memory(err, "the memory sampler");
         return NULL;
     }
-    pthread_mutex_init(&w->lock, NULL);
+    pthread_mutex_init(&sampler->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->wakes, &monotonic);
+    pthread_cond_init(&sampler->wakes, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    w->controller = controller;
-    w->rules = options->rules;
-    w->log = options->log;
-    w->state_dir = options->state_dir;
-    w->keeps_ends = options->keeps_ends;
-    w->history = history_open(options->state_dir, options->log);
-    if (!w->history)
+    sampler->controller = controller;
+    sampler->rules = options->rules;
+    sampler->log = options->log;
+    sampler->state_dir = options->state_dir;
+    sampler->keeps_ends = options->keeps_ends;
+    sampler->history = history_open(options->state_dir, options->log);
+    if (!sampler->history)
         error_memory(err, "the history of memory");
     else
-        w->runs = thread_start(&w->thread, &thread, err) == 0;
-    if (!w->runs) {
-        watch_stop(w);
+        sampler->runs = thread_start(&sampler->thread, &thread, err) == 0;
+    if (!sampler->runs) {
+        memory_sampler_stop(sampler);
         return NULL;
     }
-    return w;
+    return sampler;
 }
 
 void
-watch_stop(struct watch *w)
+memory_sampler_stop(struct memory_sampler *sampler)
 {
-    if (!w)
+    if (!sampler)
         return;
-    pthread_mutex_lock(&w->lock);
-    w->stop = true;
-    pthread_cond_signal(&w->wakes);
-    pthread_mutex_unlock(&w->lock);
-    if (w->runs)
-        pthread_join(w->thread, NULL);
-    ticket_free(w->stats);
-    ticket_free(w->snapshot);
-    stats_unref(w->latest);
-    history_close(w->history);
-    pthread_cond_destroy(&w->wakes);
-    pthread_mutex_destroy(&w->lock);
-    mem_free(w);
+    pthread_mutex_lock(&sampler->lock);
+    sampler->stop = true;
+    pthread_cond_signal(&sampler->wakes);
+    pthread_mutex_unlock(&sampler->lock);
+    if (sampler->runs)
+        pthread_join(sampler->thread, NULL);
+    ticket_free(sampler->stats);
+    ticket_free(sampler->snapshot);
+    stats_unref(sampler->latest);
+    history_close(sampler->history);
+    pthread_cond_destroy(&sampler->wakes);
+    pthread_mutex_destroy(&sampler->lock);
+    mem_free(sampler);
 }
 
 struct history *
-watch_history(struct watch *w)
+memory_sampler_history(struct memory_sampler *sampler)
 {
-    return w->history;
+    return sampler->history;
 }
 
 void
-watch_set_rules(struct watch *w, const struct marks_rules *rules)
+memory_sampler_set_rules(struct memory_sampler *sampler,
+                         const struct marks_rules *rules)
 {
-    pthread_mutex_lock(&w->lock);
-    w->rules = *rules;
-    w->new_rules = true;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&sampler->lock);
+    sampler->rules = *rules;
+    sampler->new_rules = true;
+    pthread_mutex_unlock(&sampler->lock);
 }
 
 int
-watch_give(struct watch *w, uid_t uid, gid_t gid)
+memory_sampler_give(struct memory_sampler *sampler, uid_t uid, gid_t gid)
 {
-    return history_give(w->history, uid, gid);
+    return history_give(sampler->history, uid, gid);
 }

@@ -1,13 +1,14 @@
 /*
- * node.h - the connection to one node's agent, and what it says of the node.
+ * agent_client.h - the connection to one node's agent, and what it says of the
+ * node.
  *
  * Used by the controller's channel thread alone.  Calls wait for the answer
  * until a deadline, no longer; an agent that missed it is UNRESPONSIVE and is
  * sent nothing more until the late answer arrives, so a stopped database meets
  * no storm when it goes on.
  */
-#ifndef HW_NODE_H
-#define HW_NODE_H
+#ifndef HW_AGENT_CLIENT_H
+#define HW_AGENT_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 struct buffer;
 struct error;
 
-struct node {
+struct agent_client {
     const char *state_dir; /* borrowed */
     int wake_fd;           /* readable: look at stop; borrowed */
     int fd;                /* the connection, or -1 */
@@ -28,7 +29,8 @@ struct node {
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     uint32_t guard_s; /* of AGENT_HELLO */
-    /* node_children.h: whose were looked for, and when they are again. */
+    /* agent_client_children.h: whose were looked for, and when they are again.
+     */
     pid_t children_of;
     uint64_t children_due_ms;
     struct node_status status;
@@ -36,39 +38,41 @@ struct node {
 };
 
 /* A descriptor in a reply is the caller's; absent ones are -1. */
-struct node_answer {
+struct agent_client_answer {
     struct agent_reply reply;
     int fds[AGENT_FDS_MAX];
 };
 
-void node_init(struct node *node, const char *state_dir, int wake_fd,
-               const bool *stop);
-void node_fini(struct node *node);
+void agent_client_init(struct agent_client *client, const char *state_dir,
+                       int wake_fd, const bool *stop);
+void agent_client_fini(struct agent_client *client);
 /* Whether two greetings are of one process. */
-bool node_same_incarnation(const struct agent_hello *a,
-                           const struct agent_hello *b);
-void node_answer_close(struct node_answer *answer);
+bool agent_client_same_incarnation(const struct agent_hello *a,
+                                   const struct agent_hello *b);
+void agent_client_answer_close(struct agent_client_answer *answer);
 
 /* Connects where it must, takes late answers and notices the end; never waits
  * longer than one greeting.  True when the agent changed (new incarnation). */
-bool node_refresh(struct node *node);
+bool agent_client_refresh(struct agent_client *client);
 
 /* Asks and waits.  -1 with *err: not connected, late, ended, or the agent's
  * own words; the answer then holds no descriptors. */
-int node_call(struct node *node, const struct agent_request *request,
-              struct node_answer *answer, struct error *err);
+int agent_client_call(struct agent_client *client,
+                      const struct agent_request *request,
+                      struct agent_client_answer *answer, struct error *err);
 
 /* Appends what a descriptor of an answer holds; what names it in the error. */
-int node_read_memory(const struct node *node, int fd, struct buffer *out,
-                     const char *what, struct error *err);
+int agent_client_read_memory(const struct agent_client *client, int fd,
+                             struct buffer *out, const char *what,
+                             struct error *err);
 
 /*
  * Maps it instead, when nobody can change it any more, and nothing of it is
  * missing; munmap is the caller's.  false: read it.
  */
-bool node_map_memory(int fd, size_t max, void **out, size_t *size);
+bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
 
 /* Whether the agent said something unasked: it ended, or answers late. */
-bool node_input_pending(const struct node *node);
+bool agent_client_input_pending(const struct agent_client *client);
 
 #endif

@@ -1,30 +1,31 @@
-/* node_jobs.c - see node_jobs.h. */
-#include "node_jobs.h"
+/* profiler_control.c - see profiler_control.h. */
+#include "profiler_control.h"
 
 #include "controller.h"
 #include "errors.h"
 #include "memory.h"
-#include "node.h"
+#include "agent_client.h"
 #include "node_status.h"
 #include "store.h"
 
 int
-node_jobs_switch(struct node *node, bool on, uint32_t seconds,
-                 struct error *err)
+profiler_control_switch(struct agent_client *client, bool on, uint32_t seconds,
+                        struct error *err)
 {
     struct agent_request request = {
         .op = AGENT_SET_ACTIVE, .number = on, .seconds = seconds};
-    struct node_answer answer;
+    struct agent_client_answer answer;
 
-    return node_call(node, &request, &answer, err);
+    return agent_client_call(client, &request, &answer, err);
 }
 
 /* Whether no kept snapshot would become one that nothing can be compared
  * with. */
 static int
-check_baselines(const struct node *node, struct store *store, struct error *err)
+check_baselines(const struct agent_client *client, struct store *store,
+                struct error *err)
 {
-    const struct agent_hello *now = &node->status.hello;
+    const struct agent_hello *now = &client->status.hello;
     struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
     size_t count;
     int rc = 0;
@@ -35,7 +36,7 @@ check_baselines(const struct node *node, struct store *store, struct error *err)
     }
     count = store_list(store, kept, STORE_COUNT_MAX);
     for (size_t i = 0; i < count && rc == 0; i++)
-        if (node_same_incarnation(&kept[i].hello, now) &&
+        if (agent_client_same_incarnation(&kept[i].hello, now) &&
             kept[i].hello.resets == now->resets) {
             error_set(err, ER_UNKNOWN,
                       "a reset forgets all samples: snapshot %s and others of "
@@ -49,30 +50,31 @@ check_baselines(const struct node *node, struct store *store, struct error *err)
 }
 
 int
-node_jobs_reset(struct node *node, struct store *store,
-                const struct job_request *wanted, struct error *err)
+profiler_control_reset(struct agent_client *client, struct store *store,
+                       const struct job_request *wanted, struct error *err)
 {
     struct agent_request request = {
         .op = AGENT_RESET,
         .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
         .force = wanted->force};
-    struct node_answer answer;
+    struct agent_client_answer answer;
 
-    if (!wanted->force && check_baselines(node, store, err) != 0)
+    if (!wanted->force && check_baselines(client, store, err) != 0)
         return -1;
-    return node_call(node, &request, &answer, err);
+    return agent_client_call(client, &request, &answer, err);
 }
 
 int
-node_jobs_get_active(struct node *node, bool *active, struct error *err)
+profiler_control_get_active(struct agent_client *client, bool *active,
+                            struct error *err)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
-    struct node_answer answer;
+    struct agent_client_answer answer;
 
     *active = false;
-    if (node->status.hello.allocator == AGENT_PROF_OFF)
-        return node_status_check(&node->status, err);
-    if (node_call(node, &request, &answer, err) != 0)
+    if (client->status.hello.allocator == AGENT_PROF_OFF)
+        return node_status_check(&client->status, err);
+    if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
     *active = answer.reply.value != 0;
     return 0;

@@ -1,5 +1,5 @@
-/* guard.c - see guard.h. */
-#include "guard.h"
+/* overhead_estimate.c - see overhead_estimate.h. */
+#include "overhead_estimate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,22 +22,23 @@ enum {
 };
 
 double
-guard_sample_us(double frames)
+overhead_estimate_sample_us(double frames)
 {
     return SAMPLE_BASE_US +
            SAMPLE_FRAME_US * (frames > 0 ? frames : FRAMES_GUESSED);
 }
 
 double
-guard_budget_cpus(const struct guard_settings *settings)
+overhead_estimate_budget_cpus(const struct overhead_settings *settings)
 {
-    unsigned begun = (settings->cpus + GUARD_CPUS - 1) / GUARD_CPUS;
+    unsigned begun = (settings->cpus + OVERHEAD_CPUS - 1) / OVERHEAD_CPUS;
 
     return settings->budget_percent / 100.0 * (begun ? begun : 1);
 }
 
 void
-guard_samples_text(const struct guard_report *report, char *text, size_t size)
+overhead_estimate_samples_text(const struct overhead_report *report, char *text,
+                               size_t size)
 {
     if (report->counted)
         snprintf(text, size,
@@ -64,75 +65,76 @@ rate(struct stats_figure from, struct stats_figure to, int64_t span_ms,
 }
 
 static void
-read_idle(struct guard *guard, const struct guard_reading *now)
+read_idle(struct overhead_estimate *overhead,
+          const struct overhead_reading *now)
 {
-    struct guard_report *report = &guard->report;
-    int64_t span_ms = now->at_ms - guard->idle.at_ms;
+    struct overhead_report *report = &overhead->report;
+    int64_t span_ms = now->at_ms - overhead->idle.at_ms;
     double used;
 
-    guard->on = false;
-    guard->above = 0;
+    overhead->on = false;
+    overhead->above = 0;
     report->estimated = report->measured_since = false;
     report->metadata_growth = 0;
-    if (guard->idle.at_ms != 0 && span_ms >= IDLE_MIN_MS &&
-        rate(guard->idle.cpu_ms, now->cpu_ms, span_ms, &used)) {
+    if (overhead->idle.at_ms != 0 && span_ms >= IDLE_MIN_MS &&
+        rate(overhead->idle.cpu_ms, now->cpu_ms, span_ms, &used)) {
         report->measured_before = true;
         report->cpus_before = used / 1000.0;
     }
-    if (guard->idle.at_ms == 0 || span_ms >= IDLE_MAX_MS)
-        guard->idle = *now;
+    if (overhead->idle.at_ms == 0 || span_ms >= IDLE_MAX_MS)
+        overhead->idle = *now;
 }
 
 static void
-estimate(struct guard *guard, const struct guard_reading *now)
+estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
 {
-    struct guard_report *report = &guard->report;
+    struct overhead_report *report = &overhead->report;
     double used;
 
     double sample_bytes = (double)(1ULL << (now->lg_sample & 63));
-    int64_t span_ms = now->at_ms - guard->last.at_ms;
+    int64_t span_ms = now->at_ms - overhead->last.at_ms;
 
-    report->estimated = rate(guard->last.allocated_ever, now->allocated_ever,
+    report->estimated = rate(overhead->last.allocated_ever, now->allocated_ever,
                              span_ms, &report->bytes_per_second);
-    report->sample_us = guard_sample_us(now->frames);
+    report->sample_us = overhead_estimate_sample_us(now->frames);
     report->samples_per_second = report->bytes_per_second / sample_bytes;
-    report->counted = rate(guard->last.sampled_ever, now->sampled_ever, span_ms,
-                           &report->samples_per_second);
+    report->counted = rate(overhead->last.sampled_ever, now->sampled_ever,
+                           span_ms, &report->samples_per_second);
     report->estimated = report->estimated || report->counted;
     report->cpus = report->samples_per_second * report->sample_us / 1e6;
-    report->measured_since = rate(guard->first.cpu_ms, now->cpu_ms,
-                                  now->at_ms - guard->first.at_ms, &used);
+    report->measured_since = rate(overhead->first.cpu_ms, now->cpu_ms,
+                                  now->at_ms - overhead->first.at_ms, &used);
     if (report->measured_since)
         report->cpus_since = used / 1000.0;
     report->metadata_growth = 0;
-    if (guard->first.metadata.known && now->metadata.known &&
-        now->metadata.value > guard->first.metadata.value)
+    if (overhead->first.metadata.known && now->metadata.known &&
+        now->metadata.value > overhead->first.metadata.value)
         report->metadata_growth =
-            now->metadata.value - guard->first.metadata.value;
+            now->metadata.value - overhead->first.metadata.value;
 }
 
 /* Whether this reading is above a limit, and which. */
 static bool
-is_above(const struct guard_report *report, const struct guard_reading *now,
-         char reason[GUARD_REASON_MAX])
+is_above(const struct overhead_report *report,
+         const struct overhead_reading *now, char reason[OVERHEAD_REASON_MAX])
 {
     uint64_t metadata_max = METADATA_MIN;
-    char samples[GUARD_SAMPLES_MAX];
+    char samples[OVERHEAD_SAMPLES_MAX];
 
-    guard_samples_text(report, samples, sizeof(samples));
+    overhead_estimate_samples_text(report, samples, sizeof(samples));
     if (now->allocated.known &&
         now->allocated.value / METADATA_SHARE > metadata_max)
         metadata_max = now->allocated.value / METADATA_SHARE;
     if (report->estimated && report->cpus > report->budget_cpus) {
-        snprintf(reason, GUARD_REASON_MAX,
+        snprintf(reason, OVERHEAD_REASON_MAX,
                  "its estimated overhead, %.2f %% of a CPU (%s), was above the "
                  "budget of %.2f %% in %d readings",
                  report->cpus * 100, samples, report->budget_cpus * 100,
-                 GUARD_READINGS);
+                 OVERHEAD_READINGS);
         return true;
     }
     if (report->metadata_growth > metadata_max) {
-        snprintf(reason, GUARD_REASON_MAX,
+        snprintf(reason, OVERHEAD_REASON_MAX,
                  "the allocator's metadata has grown by %.1f MB since it is "
                  "on, more than the %.1f MB that are allowed",
                  (double)report->metadata_growth / 1048576.0,
@@ -143,32 +145,33 @@ is_above(const struct guard_report *report, const struct guard_reading *now,
 }
 
 bool
-guard_read(struct guard *guard, const struct guard_settings *settings,
-           const struct guard_reading *now)
+overhead_estimate_read(struct overhead_estimate *overhead,
+                       const struct overhead_settings *settings,
+                       const struct overhead_reading *now)
 {
-    struct guard_report *report = &guard->report;
-    char reason[GUARD_REASON_MAX];
+    struct overhead_report *report = &overhead->report;
+    char reason[OVERHEAD_REASON_MAX];
 
-    report->budget_cpus = guard_budget_cpus(settings);
+    report->budget_cpus = overhead_estimate_budget_cpus(settings);
     if (!now->active) {
-        read_idle(guard, now);
+        read_idle(overhead, now);
         return false;
     }
-    if (!guard->on) {
-        guard->on = true;
-        guard->first = guard->last = *now;
-        guard->idle.at_ms = 0; /* begins anew once it is off */
+    if (!overhead->on) {
+        overhead->on = true;
+        overhead->first = overhead->last = *now;
+        overhead->idle.at_ms = 0; /* begins anew once it is off */
         return false;
     }
-    if (now->at_ms - guard->last.at_ms < SPAN_MIN_MS)
+    if (now->at_ms - overhead->last.at_ms < SPAN_MIN_MS)
         return false;
-    estimate(guard, now);
-    guard->last = *now;
+    estimate(overhead, now);
+    overhead->last = *now;
     if (report->budget_cpus <= 0 || !is_above(report, now, reason)) {
-        guard->above = 0;
+        overhead->above = 0;
         return false;
     }
-    if (++guard->above < GUARD_READINGS)
+    if (++overhead->above < OVERHEAD_READINGS)
         return false;
     memcpy(report->reason, reason, sizeof(report->reason));
     return true;

@@ -1,0 +1,38 @@
+/*
+ * overhead_limit.h - keeps an eye on what profiling costs, and ends it.
+ *
+ * Takes the readings for overhead_estimate.h and puts what comes of them into
+ * the node's status.  Belongs to the channel thread.
+ */
+#ifndef HW_OVERHEAD_LIMIT_H
+#define HW_OVERHEAD_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "overhead_estimate.h"
+
+struct agent_client;
+
+struct overhead_limit {
+    struct overhead_settings settings;
+    void (*log)(const char *line); /* or NULL */
+    struct overhead_estimate estimate;
+    uint64_t next_ms; /* monotonic: the next reading of statistics */
+};
+
+/* percent: see struct overhead_settings. */
+void overhead_limit_init(struct overhead_limit *limit, double percent,
+                         void (*log)(const char *line));
+
+/* Another process answers now. */
+void overhead_limit_forget(struct overhead_limit *limit,
+                           struct agent_client *client);
+
+/* To be called now and then, with a node that has just greeted; asks it for
+ * statistics, while profiling is on, at most every few seconds.  frames: of the
+ * mean stack; 0 unknown.  True when it has switched profiling off. */
+bool overhead_limit_look(struct overhead_limit *limit,
+                         struct agent_client *client, double frames);
+
+#endif

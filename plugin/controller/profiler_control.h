@@ -1,0 +1,27 @@
+/*
+ * profiler_control.h - the jobs that are one question to the agent.
+ *
+ * The channel thread's; no lock is held.  -1 with *err.
+ */
+#ifndef HW_PROFILER_CONTROL_H
+#define HW_PROFILER_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct job_request;
+struct agent_client;
+struct store;
+
+/* Profiling on (for so many seconds; 0: for good) or off. */
+int profiler_control_switch(struct agent_client *client, bool on,
+                            uint32_t seconds, struct error *err);
+/* Refused, unless forced, while the store has snapshots that nothing could be
+ * compared with any more. */
+int profiler_control_reset(struct agent_client *client, struct store *store,
+                           const struct job_request *wanted, struct error *err);
+int profiler_control_get_active(struct agent_client *client, bool *active,
+                                struct error *err);
+
+#endif
