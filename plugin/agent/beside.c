@@ -11,7 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent_protocol.h"
+#include "agent_settings.h"
+#include "agent_tools.h"
 #include "confined.h"
+#include "shared_fds.h"
 
 #define LOCK_NAME "heapwired.lock"
 #define LOG_NAME  "start.log"
@@ -19,7 +23,7 @@
 enum { STACK_BYTES = 32 * 1024 };
 
 /* heapwired's arguments; what they point at are the settings. */
-struct job {
+struct command {
     const char *argv[BESIDE_OPTIONS_MAX + 4];
     int log; /* its stderr; -1: none */
 };
@@ -28,40 +32,40 @@ struct job {
 
 /* E2BIG, or 0. */
 static int
-collect(struct job *job, const struct agent_start *start)
+collect(struct command *command, const char *settings)
 {
     int count = 0;
 
-    job->argv[count++] = agent_setting(start, AGENT_ENV_HEAPWIRED);
-    job->argv[count++] = "--state-dir";
-    job->argv[count++] = agent_setting(start, AGENT_ENV_STATE);
-    for (const char *option = agent_setting(start, AGENT_ENV_OPTION); option;
-         option = agent_next_setting(option, AGENT_ENV_OPTION)) {
+    command->argv[count++] = agent_settings_get(settings, AGENT_ENV_HEAPWIRED);
+    command->argv[count++] = "--state-dir";
+    command->argv[count++] = agent_settings_get(settings, AGENT_ENV_STATE);
+    for (const char *option = agent_settings_get(settings, AGENT_ENV_OPTION);
+         option; option = agent_settings_next(option, AGENT_ENV_OPTION)) {
         if (count == BESIDE_OPTIONS_MAX + 3)
             return E2BIG;
-        job->argv[count++] = option;
+        command->argv[count++] = option;
     }
-    job->argv[count] = NULL;
+    command->argv[count] = NULL;
     return 0;
 }
 
 int
-beside_check(const struct agent_start *start)
+beside_check(const char *settings)
 {
-    const char *path = agent_setting(start, AGENT_ENV_HEAPWIRED);
-    struct job job;
+    const char *path = agent_settings_get(settings, AGENT_ENV_HEAPWIRED);
+    struct command command;
 
     if (!path)
         return 0;
     if (path[0] != '/')
         return EINVAL;
-    return access(path, X_OK) != 0 ? errno : collect(&job, start);
+    return access(path, X_OK) != 0 ? errno : collect(&command, settings);
 }
 
 /* ---- starting ---- */
 
 static int
-spawn(const struct job *job)
+spawn(const struct command *command)
 {
     static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                          "/usr/bin:/sbin:/bin",
@@ -80,8 +84,8 @@ spawn(const struct job *job)
         return error;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    if (job->log >= 0)
-        posix_spawn_file_actions_adddup2(&actions, job->log, STDERR_FILENO);
+    if (command->log >= 0)
+        posix_spawn_file_actions_adddup2(&actions, command->log, STDERR_FILENO);
     confined_add_closefrom(&actions, STDERR_FILENO + 1);
     error = posix_spawnattr_init(&attr);
     if (error == 0) {
@@ -90,8 +94,8 @@ spawn(const struct job *job)
                                             POSIX_SPAWN_SETSIGDEF);
         posix_spawnattr_setsigmask(&attr, &none);
         posix_spawnattr_setsigdefault(&attr, &all);
-        error = posix_spawn(&pid, job->argv[0], &actions, &attr,
-                            (char *const *)job->argv, envp);
+        error = posix_spawn(&pid, command->argv[0], &actions, &attr,
+                            (char *const *)command->argv, envp);
         posix_spawnattr_destroy(&attr);
     }
     posix_spawn_file_actions_destroy(&actions);
@@ -108,11 +112,11 @@ between(void *arg)
  * heapwired is init's.  It sends no signal when it ends, and only __WCLONE sees
  * it. */
 static void
-spawn_detached(struct job *job)
+spawn_detached(struct command *command)
 {
     _Alignas(16) char stack[STACK_BYTES];
     pid_t pid =
-        clone(between, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, job);
+        clone(between, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, command);
 
     while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
         ;
@@ -121,20 +125,20 @@ spawn_detached(struct job *job)
 static void
 start_one(struct beside *beside)
 {
-    struct job job;
+    struct command command;
 
-    if (collect(&job, beside->start) != 0)
+    if (collect(&command, beside->settings) != 0)
         return;
-    job.log = openat(beside->directory, LOG_NAME,
-                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
-                         O_NONBLOCK | O_CLOEXEC,
-                     0600);
-    if (job.log >= 0)
-        agent_shared_add(job.log);
-    spawn_detached(&job);
-    if (job.log >= 0) {
-        agent_shared_drop(job.log);
-        close(job.log);
+    command.log = openat(beside->directory, LOG_NAME,
+                         O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
+                             O_NONBLOCK | O_CLOEXEC,
+                         0600);
+    if (command.log >= 0)
+        shared_fds_add(command.log);
+    spawn_detached(&command);
+    if (command.log >= 0) {
+        shared_fds_drop(command.log);
+        close(command.log);
     }
 }
 
@@ -157,11 +161,10 @@ is_served(const struct beside *beside)
 /* ---- when ---- */
 
 void
-beside_begin(struct beside *beside, const struct agent_start *start,
-             int directory)
+beside_begin(struct beside *beside, const char *settings, int directory)
 {
     memset(beside, 0, sizeof(*beside));
-    beside->start = start;
+    beside->settings = settings;
     beside->directory = directory;
     beside->due_ms = agent_monotonic_ms();
 }
@@ -184,7 +187,7 @@ beside_tick(struct beside *beside, bool connected)
 {
     int64_t now = agent_monotonic_ms();
 
-    if (!agent_setting(beside->start, AGENT_ENV_HEAPWIRED))
+    if (!agent_settings_get(beside->settings, AGENT_ENV_HEAPWIRED))
         return -1;
     if (connected) {
         beside->pause_ms = beside->due_ms = 0;
@@ -205,7 +208,7 @@ beside_end(const struct beside *beside)
 {
     int fd;
 
-    if (!agent_setting(beside->start, AGENT_ENV_HEAPWIRED))
+    if (!agent_settings_get(beside->settings, AGENT_ENV_HEAPWIRED))
         return;
     fd = openat(beside->directory, AGENT_LINGER,
                 O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

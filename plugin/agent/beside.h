@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent.h"
-
 enum {
     BESIDE_OPTIONS_MAX = 32,
     BESIDE_PAUSE_MIN_MS = 1000,
@@ -21,17 +19,16 @@ enum {
 };
 
 struct beside {
-    const struct agent_start *start;
-    int directory;    /* the channel's */
-    int64_t due_ms;   /* monotonic: look then; 0: not now */
-    int64_t pause_ms; /* the latest */
+    const char *settings; /* borrowed: agent_settings.h */
+    int directory;        /* the channel's */
+    int64_t due_ms;       /* monotonic: look then; 0: not now */
+    int64_t pause_ms;     /* the latest */
 };
 
 /* 0, or why what the settings say cannot be done. */
-int beside_check(const struct agent_start *start);
+int beside_check(const char *settings);
 
-void beside_begin(struct beside *beside, const struct agent_start *start,
-                  int directory);
+void beside_begin(struct beside *beside, const char *settings, int directory);
 /* Starts one when that is due.  Milliseconds until there is something to do, or
  * -1. */
 int beside_tick(struct beside *beside, bool connected);

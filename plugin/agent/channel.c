@@ -16,13 +16,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent_protocol.h"
+#include "agent_tools.h"
+
 enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
 
 static void
 forget(int *fd)
 {
     if (*fd >= 0) {
-        agent_shared_drop(*fd);
+        shared_fds_drop(*fd);
         close(*fd);
     }
     *fd = -1;
@@ -97,7 +100,7 @@ take_lock(struct channel *channel)
                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (channel->lock < 0)
         return CHANNEL_FAILED;
-    agent_shared_add(channel->lock);
+    shared_fds_add(channel->lock);
     if (fstat(channel->lock, &st) != 0)
         return CHANNEL_FAILED;
     if (!S_ISREG(st.st_mode)) {
@@ -161,8 +164,8 @@ start_listening(struct channel *channel)
         socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (channel->listener < 0)
         return -1;
-    agent_shared_add(channel->listener);
-    channel->listener_file = agent_file_of(channel->listener);
+    shared_fds_add(channel->listener);
+    channel->listener_file = shared_fds_file_of(channel->listener);
     snprintf(address.sun_path, sizeof(address.sun_path),
              "/proc/thread-self/fd/%d/" AGENT_SOCKET, dir);
     if (unlinkat(dir, AGENT_SOCKET, 0) != 0 && errno != ENOENT)
@@ -185,7 +188,7 @@ channel_open(struct channel *channel, const char *state_dir)
     channel->directory = open_directory(state_dir);
     if (channel->directory < 0)
         return CHANNEL_FAILED;
-    agent_shared_add(channel->directory);
+    shared_fds_add(channel->directory);
     result = take_lock(channel);
     if (result == CHANNEL_OPEN && start_listening(channel) != 0)
         result = CHANNEL_FAILED;
@@ -217,11 +220,11 @@ channel_close(struct channel *channel)
 
 /* A number that is not ours any more is dropped, not closed. */
 static bool
-still_ours(int *fd, struct agent_file file)
+still_ours(int *fd, struct shared_fds_file file)
 {
-    if (*fd < 0 || agent_file_is(*fd, file))
+    if (*fd < 0 || shared_fds_file_is(*fd, file))
         return true;
-    agent_shared_drop(*fd);
+    shared_fds_drop(*fd);
     *fd = -1;
     return false;
 }
@@ -269,8 +272,8 @@ channel_accept(struct channel *channel)
     }
     channel_disconnect(channel);
     channel->connection = fd;
-    channel->connection_file = agent_file_of(fd);
-    agent_shared_add(fd);
+    channel->connection_file = shared_fds_file_of(fd);
+    shared_fds_add(fd);
 }
 
 int

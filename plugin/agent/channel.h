@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "agent.h"
+#include "shared_fds.h"
 
 struct channel {
     int directory, lock, listener, connection; /* -1: none */
-    struct agent_file listener_file, connection_file;
+    struct shared_fds_file listener_file, connection_file;
     pid_t holder; /* the process that serves, where CHANNEL_BUSY */
 };
 

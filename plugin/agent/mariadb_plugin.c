@@ -23,6 +23,7 @@
 #include "heapwire.h"
 
 #define EXPORT       __attribute__((visibility("default")))
+#define SOCKET       "/mysql.sock"
 #define STATE_SUBDIR ".heapwire" /* not a database: it begins with a dot */
 
 /* The server puts a struct mariadb_errors here. */
@@ -35,9 +36,11 @@ static unsigned node_id;
 static char *listen_at, *state_dir, *config, *heapwired;
 static char enabled;
 
-static const char *agent = "off";
+/* Status variables. */
+static const char *agent = "off", *socket_shown = "";
 static bool started; /* by us */
 static char dir[AGENT_PATH_MAX], beside[PATH_MAX];
+static char socket_path[AGENT_PATH_MAX + sizeof(SOCKET)];
 
 __attribute__((format(printf, 1, 2))) static void
 refuse(const char *format, ...)
@@ -136,6 +139,7 @@ switch_off(void)
     }
     started = false;
     agent = "off";
+    socket_shown = "";
     return 0;
 }
 
@@ -155,6 +159,8 @@ switch_on(void)
     if (error == 0) {
         started = true;
         agent = "serving";
+        snprintf(socket_path, sizeof(socket_path), "%s" SOCKET, dir);
+        socket_shown = socket_path;
         return 0;
     }
     errno = error;
@@ -268,36 +274,9 @@ static struct mariadb_variable *variables[] = {&enabled_variable.head,
                                                &heapwired_variable.head,
                                                NULL};
 
-static int
-show_agent(void *thd, struct mariadb_status *out, void *buffer, void *status,
-           int scope)
-{
-    (void)thd;
-    (void)status;
-    (void)scope;
-    out->type = MARIADB_SHOW_CHAR;
-    out->value = buffer;
-    snprintf(buffer, MARIADB_SHOW_BUFFER, "%s", agent);
-    return 0;
-}
-
-static int
-show_socket(void *thd, struct mariadb_status *out, void *buffer, void *status,
-            int scope)
-{
-    (void)thd;
-    (void)status;
-    (void)scope;
-    out->type = MARIADB_SHOW_CHAR;
-    out->value = buffer;
-    snprintf(buffer, MARIADB_SHOW_BUFFER, "%s%s", started ? dir : "",
-             started ? "/mysql.sock" : "");
-    return 0;
-}
-
 static struct mariadb_status status_variables[] = {
-    {"heapwire_agent", (void *)show_agent, MARIADB_SHOW_FUNC},
-    {"heapwire_socket", (void *)show_socket, MARIADB_SHOW_FUNC},
+    {"heapwire_agent", (void *)&agent, MARIADB_SHOW_CHAR_PTR},
+    {"heapwire_socket", (void *)&socket_shown, MARIADB_SHOW_CHAR_PTR},
     {NULL, NULL, 0}};
 
 /* ---- the plugin ---- */

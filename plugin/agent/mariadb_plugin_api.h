@@ -24,9 +24,7 @@ enum {
     MARIADB_VAR_OPCMDARG = 0x2000,
     MARIADB_VAR_MEMALLOC = 0x8000,
     /* What a status variable is. */
-    MARIADB_SHOW_CHAR = 5,
-    MARIADB_SHOW_FUNC = 8,
-    MARIADB_SHOW_BUFFER = 256 * sizeof(void *),
+    MARIADB_SHOW_CHAR_PTR = 6,
     MARIADB_ER_UNKNOWN = 1105
 };
 
@@ -67,9 +65,6 @@ struct mariadb_status {
     void *value;
     int type;
 };
-
-typedef int mariadb_show(void *thd, struct mariadb_status *out, void *buffer,
-                         void *status, int scope);
 
 struct mariadb_daemon {
     int interface; /* the server's version, as 101119, times 256 */

@@ -7,60 +7,41 @@
 #include "start.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
+#include "agent_settings.h"
 #include "beside.h"
-#include "fork.h"
 #include "heapwire.h"
+#include "phase.h"
+#include "serve.h"
+#include "shared_fds.h"
 
-enum { WAIT_MS = 2000 };
-
-enum phase { STARTING, SERVING, ENDED };
+enum {
+    /* jemalloc dumps, and libgcc unwinds, on this stack. */
+    STACK_BYTES = 512 * 1024,
+    WAIT_MS = 2000
+};
 
 static struct {
     _Atomic pid_t busy; /* a thread of this process is in a function */
     pid_t pid;          /* of the process that has thread, to be joined */
     pthread_t thread;
-    _Atomic uint32_t phase; /* enum phase, and a futex */
-    int error;              /* why it ended while it was starting */
-    atomic_bool stop;
+    int error; /* why it ended while it was starting */
     bool fork_handled;
     struct agent_start start;
 } own;
 
-/* ---- what the thread says ---- */
-
-static void
-enter(enum phase phase)
-{
-    own.phase = phase;
-    syscall(SYS_futex, &own.phase, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-void
-agent_started(void)
-{
-    enter(SERVING);
-}
-
-bool
-agent_stopping(void)
-{
-    return own.stop;
-}
-
 static void *
 run(void *arg)
 {
-    own.error = agent_serve(arg);
-    enter(ENDED);
+    own.error = serve_run(arg);
+    phase_enter(PHASE_ENDED);
     return NULL;
 }
 
@@ -73,13 +54,12 @@ start_thread(void)
     sigset_t all, old;
     int error;
 
-    own.phase = STARTING;
-    own.stop = false;
+    phase_reset();
     own.error = 0;
     error = pthread_attr_init(&attr);
     if (error != 0)
         return error;
-    pthread_attr_setstacksize(&attr, AGENT_STACK_BYTES);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&own.thread, &attr, run, &own.start);
@@ -115,122 +95,27 @@ join(void)
 static bool
 running(void)
 {
-    return own.pid == getpid() && (own.phase != ENDED || join() != 0);
+    return own.pid == getpid() && (phase_now() != PHASE_ENDED || join() != 0);
 }
 
 /* 0, or why it ended before it served. */
 static int
 wait_until_serving(void)
 {
-    const struct timespec step = {.tv_sec = WAIT_MS / 1000};
-    int64_t until_ms = agent_monotonic_ms() + WAIT_MS;
+    int error = phase_await_start(WAIT_MS);
 
-    while (own.phase == STARTING) {
-        if (agent_monotonic_ms() >= until_ms)
-            return ETIMEDOUT;
-        syscall(SYS_futex, &own.phase, FUTEX_WAIT_PRIVATE, STARTING, &step,
-                NULL, 0);
-    }
-    return own.phase == ENDED ? own.error : 0;
-}
-
-/* ---- settings ---- */
-
-static bool
-is_ours(const char *text)
-{
-    return strncmp(text, AGENT_ENV_PREFIX, sizeof(AGENT_ENV_PREFIX) - 1) == 0;
-}
-
-/* The value of the first of that name, from here on. */
-static const char *
-find_setting(const char *at, const char *name)
-{
-    size_t size = strlen(name);
-
-    for (; *at; at += strlen(at) + 1) {
-        if (strncmp(at, name, size) == 0 && at[size] == '=')
-            return at + size + 1;
-    }
-    return NULL;
-}
-
-const char *
-agent_setting(const struct agent_start *start, const char *name)
-{
-    return find_setting(start->settings, name);
-}
-
-const char *
-agent_next_setting(const char *value, const char *name)
-{
-    return find_setting(value + strlen(value) + 1, name);
-}
-
-/* One more setting of that length; room is left for the NUL that ends all. */
-static int
-append(size_t *used, const char *text, size_t size)
-{
-    char *settings = own.start.settings;
-
-    if (size + 2 > sizeof(own.start.settings) - *used)
-        return E2BIG;
-    memcpy(settings + *used, text, size);
-    settings[*used + size] = '\0';
-    *used += size + 1;
-    settings[*used] = '\0';
-    return 0;
-}
-
-static int
-check_directory(void)
-{
-    const char *dir = agent_setting(&own.start, AGENT_ENV_STATE);
-
-    return dir && dir[0] == '/' && strlen(dir) < AGENT_PATH_MAX ? 0 : EINVAL;
-}
-
-static int
-take_lines(const char *line)
-{
-    size_t used = 0;
-    int error = 0;
-
-    own.start.settings[0] = '\0';
-    while (*line && error == 0) {
-        size_t size = strcspn(line, "\n");
-
-        if (size > 0) {
-            if (!is_ours(line) || !memchr(line, '=', size))
-                return EINVAL;
-            error = append(&used, line, size);
-        }
-        line += size + (line[size] == '\n');
-    }
-    return error != 0 ? error : check_directory();
-}
-
-int
-agent_take_environment(char *const *envp)
-{
-    size_t used = 0;
-    int error = 0;
-
-    own.start.settings[0] = '\0';
-    for (; envp && *envp && error == 0; envp++) {
-        if (is_ours(*envp))
-            error = append(&used, *envp, strlen(*envp));
-    }
-    return error != 0 ? error : check_directory();
+    if (error != 0)
+        return error;
+    return phase_now() == PHASE_ENDED ? own.error : 0;
 }
 
 /* ---- the interface ---- */
 
 /* A child has no thread but the one that forked. */
 void
-agent_forked(void)
+start_forked(void)
 {
-    agent_shared_close_all();
+    shared_fds_close_all();
     own.pid = 0;
 }
 
@@ -243,46 +128,45 @@ handle_forks(void (*on_fork)(void))
     return error;
 }
 
-struct agent_start *
-agent_look_early(void)
+int
+start_take_environment(char *const *envp)
 {
-    agent_find_jemalloc(&own.start, &own.start.jemalloc);
+    return agent_settings_take_environment(own.start.settings, envp);
+}
+
+struct agent_start *
+start_look_early(void)
+{
+    const char *settings = own.start.settings;
+
+    jemalloc_find(&own.start.jemalloc, &own.start.given,
+                  agent_settings_get(settings, AGENT_ENV_JEMALLOC),
+                  agent_settings_get(settings, AGENT_ENV_ALLOCATOR));
     return &own.start;
 }
 
 int
-agent_start_early(void (*on_fork)(void))
+start_early(void (*on_fork)(void))
 {
     int error = handle_forks(on_fork);
 
-    return error != 0 || agent_wants_child() ? error : start_thread();
+    return error != 0 || start_wants_child() ? error : start_thread();
 }
 
 bool
-agent_wants_child(void)
+start_wants_child(void)
 {
-    const char *process = agent_setting(&own.start, AGENT_ENV_PROCESS);
+    const char *process =
+        agent_settings_get(own.start.settings, AGENT_ENV_PROCESS);
 
     return process && strcmp(process, AGENT_PROCESS_PARENT) != 0;
 }
 
 int
-agent_start_in_child(void)
+start_in_child(void)
 {
     own.start.silent = own.start.child = true;
     return start_thread();
-}
-
-void
-agent_find_jemalloc(const struct agent_start *start, struct jemalloc *jemalloc)
-{
-    if (start->given.mallctl)
-        jemalloc_use(jemalloc, &start->given);
-    else
-        jemalloc_find(jemalloc, agent_setting(start, AGENT_ENV_JEMALLOC),
-                      agent_setting(start, AGENT_ENV_ALLOCATOR));
-    if (jemalloc_status(jemalloc) == AGENT_OK)
-        fork_watch(jemalloc->mallctl);
 }
 
 static int
@@ -295,8 +179,8 @@ use(heapwire_mallctl *mallctl, const char *prefix)
     if (running())
         return EALREADY;
     if (mallctl && (!prefix || strlen(prefix) >= JEMALLOC_PREFIX_MAX ||
-                    jemalloc_read(mallctl, "version", (void *)&version,
-                                  sizeof(version)) != 0 ||
+                    mallctl_read(mallctl, "version", (void *)&version,
+                                 sizeof(version)) != 0 ||
                     !version))
         return EINVAL;
     given->mallctl = mallctl;
@@ -313,11 +197,13 @@ start(const char *settings)
 
     if (running())
         return EALREADY;
-    error = settings ? take_lines(settings) : agent_take_environment(environ);
+    error = settings
+                ? agent_settings_take_lines(own.start.settings, settings)
+                : agent_settings_take_environment(own.start.settings, environ);
     if (error == 0)
-        error = beside_check(&own.start);
+        error = beside_check(own.start.settings);
     if (error == 0)
-        error = handle_forks(agent_forked);
+        error = handle_forks(start_forked);
     own.start.silent = own.start.late = true;
     own.start.child = false;
     if (error == 0)
@@ -334,10 +220,10 @@ stop(void)
 {
     if (!running())
         return 0;
-    own.stop = true;
+    phase_stop();
     /* Not by its number: that may be another thread's by now, which the signal
      * would end, and the program with it. */
-    pthread_kill(own.thread, AGENT_WAKE);
+    pthread_kill(own.thread, PHASE_WAKE);
     return join();
 }
 

@@ -1,34 +1,34 @@
 /*
- * start.h - what start.c and entry.c share: the agent of this process.
+ * start.h - the agent of this process, started by the preloaded library.
  *
- * For the thread that starts the program and for a fork's child, in both of
- * which there is no other thread; all others go through heapwire.h.
+ * Only for the thread that starts the program and for a fork's child, where no
+ * other thread runs; all others go through heapwire.h.
  */
 #ifndef HW_START_H
 #define HW_START_H
 
 #include <stdbool.h>
 
-#include "agent.h"
+struct agent_start;
 
 /* Takes the settings from an environment; 0, E2BIG, or EINVAL where they lack a
  * usable state directory. */
-int agent_take_environment(char *const *envp);
+int start_take_environment(char *const *envp);
 
 /* Finds the jemalloc of the program that is about to start. */
-struct agent_start *agent_look_early(void);
+struct agent_start *start_look_early(void);
 
 /* Starts the thread with that and the settings there are, unless a child is to
  * be served; on_fork is called in the children of this process. */
-int agent_start_early(void (*on_fork)(void));
+int start_early(void (*on_fork)(void));
 
 /* The first thing in a fork's child. */
-void agent_forked(void);
+void start_forked(void);
 
 /* Whether a child of the database is to be served, not itself. */
-bool agent_wants_child(void);
+bool start_wants_child(void);
 
 /* In a fork's child: one that serves as soon as no other process does. */
-int agent_start_in_child(void);
+int start_in_child(void);
 
 #endif

@@ -92,7 +92,7 @@ expect "what the agent is told" "$ready, MALLOC_CONF exported" \
 ours_of() { sed -n 's/^\(HEAPWIRE_[A-Z_]*\)=.*/\1/p' | sort | tr '\n' ' '; }
 told=$(ours_of <"$WORK/environ")
 names=$(sed -n 's/^#define AGENT_ENV_.*"\(HEAPWIRE_[A-Z_]*\)".*/\1=nonsense/p' \
-    plugin/agent/agent_protocol.h)
+    plugin/agent/ground/agent_protocol.h)
 expect "told where others are told, too" "$told" \
     "$(env $names $start -- env | ours_of)"
 env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&

@@ -17,12 +17,6 @@ static struct {
     bool was_active;
 } forks;
 
-static int
-set_active(mallctl_fn *mallctl, bool active)
-{
-    return mallctl("prof.active", NULL, NULL, &active, sizeof(active));
-}
-
 static void
 in_child(void)
 {
@@ -36,8 +30,8 @@ in_child(void)
     if (++forks.ran != forks.handlers || !mallctl)
         return;
     forks.was_active =
-        jemalloc_read(mallctl, "prof.active", &active, sizeof(active)) == 0 &&
-        active && set_active(mallctl, false) == 0;
+        mallctl_read(mallctl, "prof.active", &active, sizeof(active)) == 0 &&
+        active && mallctl_write_bool(mallctl, "prof.active", false) == 0;
     errno = saved;
 }
 
@@ -54,6 +48,6 @@ void
 fork_keep(void)
 {
     if (forks.was_active)
-        set_active(forks.mallctl, true);
+        mallctl_write_bool(forks.mallctl, "prof.active", true);
     forks.was_active = false;
 }

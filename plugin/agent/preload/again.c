@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "again_conf.h"
+#include "agent.h"
+#include "agent_settings.h"
+#include "agent_tools.h"
 
 enum {
     MARK_MAX = 64,
@@ -72,7 +75,7 @@ alone(const struct allocator *a)
     const struct timespec step = {.tv_nsec = 1000000};
     int left = 0;
 
-    if (jemalloc_read_bool(a->mallctl, "background_thread"))
+    if (mallctl_read_bool(a->mallctl, "background_thread"))
         left = NAMED_MS;
     while (others() > 0) {
         if (left-- <= 0)
@@ -98,7 +101,7 @@ compiled_conf(const struct allocator *a)
 static bool
 already(const struct agent_start *start, const struct plan *plan)
 {
-    const char *mark = agent_setting(start, AGENT_ENV_AGAIN);
+    const char *mark = agent_settings_get(start->settings, AGENT_ENV_AGAIN);
     char text[MARK_MAX];
 
     return (mark && strcmp(mark, plan->mark) == 0) ||
@@ -165,8 +168,9 @@ static bool
 make_plan(struct plan *plan, const struct agent_start *start,
           const struct allocator *a, char **envp)
 {
-    const char *wanted = agent_setting(start, AGENT_ENV_PROFILING);
-    const char *dir = agent_setting(start, AGENT_ENV_STATE);
+    const char *wanted =
+        agent_settings_get(start->settings, AGENT_ENV_PROFILING);
+    const char *dir = agent_settings_get(start->settings, AGENT_ENV_STATE);
     struct agent_hello self;
     int size;
 
@@ -188,8 +192,8 @@ make_plan(struct plan *plan, const struct agent_start *start,
 }
 
 void
-agent_again(const struct agent_start *start, struct jemalloc *jemalloc,
-            char **argv, char **envp)
+again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
+              char **argv, char **envp)
 {
     static struct plan plan;
     struct allocators *all = &jemalloc->all;

@@ -3,18 +3,16 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "agent_tools.h"
 #include "jemalloc_known.h"
 #include "loaded_objects.h"
 
 enum {
     PROBE_BYTES = 64,
-    EPOCH_MIN_MS = 1000,
     OBJECTS_MAX = 1024,
     PRELOAD_MAX = 4096,
     PREFIXES_MAX = 2 * KNOWN_MAX + 8
@@ -23,23 +21,6 @@ enum {
 /* Whoever exports a mallctl of another prefix is found in its file. */
 static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
                                              ""};
-
-int
-jemalloc_read(mallctl_fn *mallctl, const char *name, void *out, size_t size)
-{
-    size_t got = size;
-    int error = mallctl(name, out, &got, NULL, 0);
-
-    return error == 0 && got != size ? EINVAL : error;
-}
-
-bool
-jemalloc_read_bool(mallctl_fn *mallctl, const char *name)
-{
-    bool value = false;
-
-    return jemalloc_read(mallctl, name, &value, sizeof(value)) == 0 && value;
-}
 
 static const char *
 base_name(const char *path)
@@ -59,8 +40,8 @@ tells_version(struct allocator *a, const struct loaded_object *object)
     const char *version = NULL;
     size_t size = 0;
 
-    if (jemalloc_read(a->mallctl, "version", (void *)&version,
-                      sizeof(version)) != 0 ||
+    if (mallctl_read(a->mallctl, "version", (void *)&version,
+                     sizeof(version)) != 0 ||
         !version)
         return false;
     while (size < sizeof(a->version) &&
@@ -89,8 +70,8 @@ serves(const struct allocator *a, const struct loaded_object *object,
 
     if (!allocate)
         return false;
-    if (jemalloc_read(a->mallctl, "thread.allocatedp", (void *)&counter,
-                      sizeof(counter)) != 0 ||
+    if (mallctl_read(a->mallctl, "thread.allocatedp", (void *)&counter,
+                     sizeof(counter)) != 0 ||
         !counter)
         return object_holds(object, (uintptr_t)allocate, 1, PF_X);
     before = *counter;
@@ -103,30 +84,24 @@ allocator_read_bytes(struct allocator *a)
 {
     size_t bytes = 0;
 
-    if (jemalloc_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) ==
-        0)
+    if (mallctl_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) == 0)
         a->bytes = bytes;
 }
 
 void
 allocator_count(struct allocator *a)
 {
-    uint64_t epoch = 1;
-
     if (!a->mallctl)
         return;
-    if ((a->epoch_ms == 0 ||
-         agent_monotonic_ms() - a->epoch_ms >= EPOCH_MIN_MS) &&
-        a->mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) == 0)
-        a->epoch_ms = agent_monotonic_ms();
+    mallctl_refresh(a->mallctl, &a->epoch);
     allocator_read_bytes(a);
 }
 
 static void
 ask_settings(struct allocator *a)
 {
-    a->config_prof = jemalloc_read_bool(a->mallctl, "config.prof");
-    a->opt_prof = jemalloc_read_bool(a->mallctl, "opt.prof");
+    a->config_prof = mallctl_read_bool(a->mallctl, "config.prof");
+    a->opt_prof = mallctl_read_bool(a->mallctl, "opt.prof");
 }
 
 static void

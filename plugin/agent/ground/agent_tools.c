@@ -1,5 +1,5 @@
-/* common.c - the agent's small tools; see agent.h. */
-#include "agent.h"
+/* agent_tools.c - see agent_tools.h. */
+#include "agent_tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,24 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "process_stat.h"
 
-/*
- * Written by the agent's thread alone, read by a fork's child, where that
- * thread is no more.  fork() copies descriptors before memory, so an entry
- * outlives its descriptor for a while; the file tells whether the number still
- * means the same.
- */
-static volatile struct shared {
-    struct agent_file file; /* zeroed: never used */
-    int fd;
-    bool closed;
-} shared[SHARED_FDS_MAX];
-static volatile bool recording, quiet;
+static volatile bool quiet;
 
 void
 agent_say(const char *format, ...)
@@ -75,73 +63,6 @@ int64_t
 agent_wall_ms(void)
 {
     return milliseconds(CLOCK_REALTIME);
-}
-
-struct agent_file
-agent_file_of(int fd)
-{
-    struct agent_file file = {0, 0};
-    struct stat st;
-
-    if (fstat(fd, &st) == 0) {
-        file.device = st.st_dev;
-        file.inode = st.st_ino;
-    }
-    return file;
-}
-
-/* No inode has the number 0. */
-bool
-agent_file_is(int fd, struct agent_file file)
-{
-    struct agent_file now = agent_file_of(fd);
-
-    return now.inode != 0 && now.inode == file.inode &&
-           now.device == file.device;
-}
-
-void
-agent_shared_begin(void)
-{
-    recording = true;
-}
-
-void
-agent_shared_add(int fd)
-{
-    static int next;
-
-    for (int i = 0; recording && i < SHARED_FDS_MAX; i++) {
-        volatile struct shared *s = &shared[next++ % SHARED_FDS_MAX];
-
-        if (s->file.inode != 0 && !s->closed)
-            continue;
-        s->file.inode = 0;
-        s->fd = fd;
-        s->closed = false;
-        s->file = agent_file_of(fd);
-        return;
-    }
-}
-
-void
-agent_shared_drop(int fd)
-{
-    for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (shared[i].fd == fd)
-            shared[i].closed = true;
-    }
-}
-
-void
-agent_shared_close_all(void)
-{
-    for (int i = 0; i < SHARED_FDS_MAX; i++) {
-        if (agent_file_is(shared[i].fd, shared[i].file))
-            close(shared[i].fd);
-        shared[i].file.inode = 0;
-    }
-    recording = false;
 }
 
 const char *

@@ -35,24 +35,21 @@ struct jemalloc {
     uint64_t unsampled_then; /* threads of before are not sampled; 0: all are */
     int64_t note_ms;         /* monotonic: they were counted, into: */
     char note[AGENT_TEXT_MAX];
-    int64_t epoch_ms; /* monotonic: statistics are as of then, and so are: */
-    uint64_t rss, rss_file; /* bytes, the kernel's; 0: not known */
-    uint64_t epoch;         /* its number: the program may refresh them, too */
+    struct mallctl_epoch epoch; /* statistics are as of then, and so are: */
+    uint64_t rss, rss_file;     /* bytes, the kernel's; 0: not known */
 };
 
-/* Called on the main thread before main: a fork's child takes over what was
- * found, for dlsym may hang there on a loader lock that nobody holds any more.
- */
-void jemalloc_find(struct jemalloc *jemalloc, const char *known,
+/* Takes the one that the program has given, or looks at all that is loaded.
+ * Before main on the main thread: a fork's child takes over what was found, for
+ * dlsym may hang there on a loader lock that no thread will release. */
+void jemalloc_find(struct jemalloc *jemalloc,
+                   const struct jemalloc_given *given, const char *known,
                    const char *wanted);
 
-/* In a program that runs: what was loaded since, or, with a zeroed struct, all
- * that is loaded. */
+/* In a program that runs: looks at what was loaded since, or, with a zeroed
+ * struct, at all that is loaded. */
 void jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
                         const char *wanted);
-
-void jemalloc_use(struct jemalloc *jemalloc,
-                  const struct jemalloc_given *given);
 
 /* Takes the calling thread out of the profiles. */
 void jemalloc_hide_thread(struct jemalloc *jemalloc);

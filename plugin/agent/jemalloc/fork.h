@@ -9,7 +9,7 @@
 #ifndef HW_FORK_H
 #define HW_FORK_H
 
-#include "jemalloc.h"
+#include "mallctl.h"
 
 /* From now on, for this jemalloc, which can profile.  To be called after it was
  * used: its own handlers of forks have to be there before ours. */

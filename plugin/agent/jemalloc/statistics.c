@@ -14,11 +14,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "agent_tools.h"
 #include "jemalloc.h"
 
 enum {
-    EPOCH_MIN_MS = 1000,
     BINS_MAX = 256,     /* jemalloc has 36 to 232 */
     ARENAS_MAX = 1024,  /* listed */
     ARENAS_SEEN = 4096, /* MALLCTL_ARENAS_ALL: no arena has this number */
@@ -162,7 +161,7 @@ one(struct writer *w, const char *name, enum figure_type type)
         const char *word;
     } value = {.u64 = 0};
 
-    if (jemalloc_read(w->mallctl, name, &value, sizes[type]) != 0)
+    if (mallctl_read(w->mallctl, name, &value, sizes[type]) != 0)
         return;
     switch (type) {
     case SIZE:
@@ -204,7 +203,7 @@ count_of(struct writer *w, const char *name)
 {
     unsigned count = 0;
 
-    if (jemalloc_read(w->mallctl, name, &count, sizeof(count)) != 0)
+    if (mallctl_read(w->mallctl, name, &count, sizeof(count)) != 0)
         return 0;
     return count;
 }
@@ -214,7 +213,7 @@ value_of(struct writer *w, const char *name, size_t size)
 {
     uint64_t value = 0; /* little-endian or of 8 bytes */
 
-    return jemalloc_read(w->mallctl, name, &value, size) == 0 ? value : 0;
+    return mallctl_read(w->mallctl, name, &value, size) == 0 ? value : 0;
 }
 
 /* "<sizes>.<i>.size" times "<counts>.<i>.nrequests", of all i. */
@@ -265,7 +264,7 @@ samples_of(struct writer *w, const char *number, const char *kind,
 
     for (unsigned i = 0; i < count && i < BINS_MAX; i++) {
         snprintf(name, sizeof(name), "prof.stats.%s.%u.accum", kind, i);
-        if (jemalloc_read(w->mallctl, name, &one_size, sizeof(one_size)) != 0)
+        if (mallctl_read(w->mallctl, name, &one_size, sizeof(one_size)) != 0)
             return false;
         *samples += one_size.count;
     }
@@ -291,7 +290,7 @@ initialised(struct writer *w, unsigned arena)
     bool value = false;
 
     snprintf(name, sizeof(name), "arena.%u.initialized", arena);
-    return jemalloc_read(w->mallctl, name, &value, sizeof(value)) == 0 && value;
+    return mallctl_read(w->mallctl, name, &value, sizeof(value)) == 0 && value;
 }
 
 static void
@@ -337,10 +336,10 @@ moment(struct writer *w, const struct jemalloc *jemalloc)
     uint64_t epoch = 0;
 
     line(w, "heapwire.epoch_age_ms %lld\n",
-         (long long)(agent_monotonic_ms() - jemalloc->epoch_ms));
+         (long long)(agent_monotonic_ms() - jemalloc->epoch.at_ms));
     if (jemalloc->rss == 0 ||
-        jemalloc_read(w->mallctl, "epoch", &epoch, sizeof(epoch)) != 0 ||
-        epoch != jemalloc->epoch)
+        mallctl_read(w->mallctl, "epoch", &epoch, sizeof(epoch)) != 0 ||
+        epoch != jemalloc->epoch.number)
         return;
     line(w, "heapwire.rss %llu\n", (unsigned long long)jemalloc->rss);
     line(w, "heapwire.rss_file %llu\n", (unsigned long long)jemalloc->rss_file);
@@ -349,20 +348,12 @@ moment(struct writer *w, const struct jemalloc *jemalloc)
 int
 statistics_refresh(struct jemalloc *jemalloc)
 {
-    int64_t now = agent_monotonic_ms();
-    size_t size = sizeof(jemalloc->epoch);
-    uint64_t epoch = 1;
-    int error;
+    int64_t before_ms = jemalloc->epoch.at_ms;
+    int error = mallctl_refresh(jemalloc->mallctl, &jemalloc->epoch);
 
-    if (jemalloc->epoch_ms != 0 && now - jemalloc->epoch_ms < EPOCH_MIN_MS)
-        return 0;
-    error = jemalloc->mallctl("epoch", &jemalloc->epoch, &size, &epoch,
-                              sizeof(epoch));
-    if (error != 0)
-        return error;
-    jemalloc->epoch_ms = agent_monotonic_ms();
-    look_at_rss(jemalloc);
-    return 0;
+    if (error == 0 && jemalloc->epoch.at_ms != before_ms)
+        look_at_rss(jemalloc);
+    return error;
 }
 
 int

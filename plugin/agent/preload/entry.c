@@ -18,10 +18,19 @@
 #include <unistd.h>
 
 #include "again.h"
+#include "agent.h"
+#include "agent_tools.h"
 #include "milestone.h"
 #include "start.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+enum {
+    SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
+    /* What has forked more often is no daemon that is starting: each backend of
+     * PostgreSQL leaves the session, too. */
+    SURVIVOR_FORKS = 8
+};
 
 typedef int main_fn(int argc, char **argv, char **envp);
 typedef int start_fn(main_fn *main, int argc, char **argv, void (*init)(void),
@@ -44,10 +53,10 @@ static struct {
 } host;
 
 static void
-start_in_child(void)
+serve_child(void)
 {
     host.pid = getpid();
-    agent_start_in_child();
+    start_in_child();
 }
 
 /* In a child that has just left its parent's session.  One of vfork() lives in
@@ -59,10 +68,10 @@ start_in_survivor(void)
     int saved = errno;
 
     if (host.forked_pid == getpid() && host.pid != getpid() &&
-        host.forks <= SURVIVOR_FORKS && !agent_wants_child()) {
+        host.forks <= SURVIVOR_FORKS && !start_wants_child()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
-        start_in_child();
+        serve_child();
     }
     errno = saved;
 }
@@ -80,13 +89,13 @@ after_fork(void)
 {
     int saved = errno;
 
-    agent_forked();
+    start_forked();
     host.forked_pid = getpid();
-    if (agent_wants_child()
+    if (start_wants_child()
             ? getppid() == host.main_pid
             : host.survivor_pid != 0 && host.survivor_pid == host.pid &&
                   agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
-        start_in_child();
+        serve_child();
     errno = saved;
 }
 
@@ -117,7 +126,7 @@ is_database(char **envp)
                       "cannot work without; the database runs unprofiled");
         return false;
     }
-    errno = agent_take_environment(envp);
+    errno = start_take_environment(envp);
     if (errno != 0)
         agent_say("cannot use the variables " AGENT_ENV_PREFIX "...: %m");
     return errno == 0;
@@ -126,12 +135,12 @@ is_database(char **envp)
 static __attribute__((noinline)) void
 start_here(char **argv, char **envp)
 {
-    struct agent_start *start = agent_look_early();
+    struct agent_start *start = start_look_early();
 
-    agent_again(start, &start->jemalloc, argv, envp);
+    again_execute(start, &start->jemalloc, argv, envp);
     host.pid = host.main_pid = getpid();
     pthread_atfork(before_fork, NULL, NULL);
-    errno = agent_start_early(after_fork);
+    errno = start_early(after_fork);
     if (errno != 0)
         agent_say("cannot start a thread: %m; the database runs unprofiled");
 }

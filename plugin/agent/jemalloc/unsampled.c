@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "agent_tools.h"
 #include "process_stat.h"
 
 enum { LIST_BYTES = 4096, STAT_BYTES = 1024, TICK_NS = 1000000000 };

@@ -6,16 +6,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "agent.h"
+#include "agent_tools.h"
+#include "fork.h"
 #include "unsampled.h"
 
 enum { RETRY_MS = 1000, NOTE_MS = 5000 };
-
-static int
-write_bool(mallctl_fn *mallctl, const char *name, bool value)
-{
-    return mallctl(name, NULL, NULL, &value, sizeof(value));
-}
 
 static void
 use_chosen(struct jemalloc *jemalloc)
@@ -30,12 +25,19 @@ use_chosen(struct jemalloc *jemalloc)
 }
 
 void
-jemalloc_find(struct jemalloc *jemalloc, const char *known, const char *wanted)
+jemalloc_find(struct jemalloc *jemalloc, const struct jemalloc_given *given,
+              const char *known, const char *wanted)
 {
     memset(jemalloc, 0, sizeof(*jemalloc));
-    late_begin(&jemalloc->late);
-    allocators_find(&jemalloc->all, known, wanted);
+    if (given->mallctl) {
+        allocators_give(&jemalloc->all, given->mallctl, given->prefix);
+    } else {
+        late_begin(&jemalloc->late);
+        allocators_find(&jemalloc->all, known, wanted);
+    }
     use_chosen(jemalloc);
+    if (jemalloc_status(jemalloc) == AGENT_OK)
+        fork_watch(jemalloc->mallctl);
 }
 
 void
@@ -44,26 +46,20 @@ jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 {
     if (jemalloc->late.seen_count == 0)
         jemalloc->all.chosen = -1;
-    if (!late_look(&jemalloc->late, &jemalloc->all, known, wanted) ||
-        jemalloc->mallctl)
-        return;
-    use_chosen(jemalloc);
-    jemalloc_hide_thread(jemalloc);
-}
-
-void
-jemalloc_use(struct jemalloc *jemalloc, const struct jemalloc_given *given)
-{
-    memset(jemalloc, 0, sizeof(*jemalloc));
-    allocators_give(&jemalloc->all, given->mallctl, given->prefix);
-    use_chosen(jemalloc);
+    if (late_look(&jemalloc->late, &jemalloc->all, known, wanted) &&
+        !jemalloc->mallctl) {
+        use_chosen(jemalloc);
+        jemalloc_hide_thread(jemalloc);
+    }
+    if (jemalloc->mallctl)
+        fork_watch(jemalloc->mallctl);
 }
 
 void
 jemalloc_hide_thread(struct jemalloc *jemalloc)
 {
     if (jemalloc->mallctl && jemalloc->opt_prof)
-        write_bool(jemalloc->mallctl, "thread.prof.active", false);
+        mallctl_write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 
 enum agent_status
@@ -84,8 +80,8 @@ unsampled_until(const struct jemalloc *jemalloc)
     mallctl_fn *mallctl = jemalloc->mallctl;
 
     if (jemalloc->unsampled_then == 0 && jemalloc->opt_prof &&
-        jemalloc_read_bool(mallctl, "prof.active") &&
-        !jemalloc_read_bool(mallctl, "prof.thread_active_init"))
+        mallctl_read_bool(mallctl, "prof.active") &&
+        !mallctl_read_bool(mallctl, "prof.thread_active_init"))
         return unsampled_now();
     return jemalloc->unsampled_then;
 }
@@ -126,8 +122,8 @@ jemalloc_note(struct jemalloc *jemalloc)
 int
 jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 {
-    int error = jemalloc_read(jemalloc->mallctl, "prof.active", active,
-                              sizeof(*active));
+    int error =
+        mallctl_read(jemalloc->mallctl, "prof.active", active, sizeof(*active));
 
     if (error != 0)
         return error;
@@ -159,16 +155,16 @@ int
 jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
 {
     mallctl_fn *mallctl = jemalloc->mallctl;
-    bool was, init = jemalloc_read_bool(mallctl, "prof.thread_active_init");
+    bool was, init = mallctl_read_bool(mallctl, "prof.thread_active_init");
     int error = jemalloc_get_active(jemalloc, &was);
 
     if (error == 0 && active)
-        error = write_bool(mallctl, "prof.thread_active_init", true);
+        error = mallctl_write_bool(mallctl, "prof.thread_active_init", true);
     if (error != 0)
         return error;
-    error = write_bool(mallctl, "prof.active", active);
+    error = mallctl_write_bool(mallctl, "prof.active", active);
     if (error != 0) {
-        write_bool(mallctl, "prof.thread_active_init", init);
+        mallctl_write_bool(mallctl, "prof.thread_active_init", init);
         return error;
     }
     if (active && !init && jemalloc->unsampled_then == 0) {
@@ -221,7 +217,7 @@ jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
     int error = jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 
-    jemalloc->epoch_ms = 0; /* who asks now compares with the dump */
+    jemalloc->epoch.at_ms = 0; /* who asks now compares with the dump */
     return error;
 }
 
@@ -231,8 +227,8 @@ log_sample(mallctl_fn *mallctl)
     size_t lg = 0;
 
     /* prof.reset may have changed it since the start. */
-    if (jemalloc_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
-        jemalloc_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
+    if (mallctl_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
+        mallctl_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
         return 0;
     return (uint32_t)lg;
 }

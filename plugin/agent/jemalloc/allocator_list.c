@@ -61,10 +61,10 @@ describe(struct line *line, const struct allocator *a, bool chosen)
     add(line, "config_prof", "%d", a->config_prof);
     add(line, "opt_prof", "%d", a->opt_prof);
     add(line, "active", "%d",
-        a->opt_prof && jemalloc_read_bool(a->mallctl, "prof.active"));
+        a->opt_prof && mallctl_read_bool(a->mallctl, "prof.active"));
     add(line, "malloc", "%d", a->serves_malloc);
     add(line, "new", "%d", a->serves_new);
-    if (a->epoch_ms != 0)
+    if (a->epoch.at_ms != 0)
         add(line, "allocated", "%llu", (unsigned long long)a->bytes);
 }
 

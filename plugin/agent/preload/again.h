@@ -7,7 +7,8 @@
 #ifndef HW_AGAIN_H
 #define HW_AGAIN_H
 
-#include "agent.h"
+struct agent_start;
+struct jemalloc;
 
 /*
  * On the main thread before main, with its own argv and environment.  Does not
@@ -15,7 +16,7 @@
  * only where its jemalloc can profile, is switched off, and AGENT_ENV_PROFILING
  * is given.  Else the jemalloc's note says why that did not help.
  */
-void agent_again(const struct agent_start *start, struct jemalloc *jemalloc,
-                 char **argv, char **envp);
+void again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
+                   char **argv, char **envp);
 
 #endif

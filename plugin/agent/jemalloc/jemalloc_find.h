@@ -14,12 +14,10 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "mallctl.h"
 
 struct known;
 struct loaded_object;
-
-typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
-                       size_t new_size);
 
 enum { ALLOCATORS_MAX = 16, ALLOCATORS_SEEN = 512, ALLOCATOR_HOW_MAX = 16 };
 
@@ -37,8 +35,8 @@ struct allocator {
     bool exported;                  /* found by its name */
     bool serves_malloc, serves_new; /* of the process */
     bool config_prof, opt_prof;
-    uint64_t bytes;   /* stats.allocated, as of: */
-    int64_t epoch_ms; /* monotonic; 0: never */
+    uint64_t bytes; /* stats.allocated, as of: */
+    struct mallctl_epoch epoch;
 };
 
 struct allocators {
@@ -70,10 +68,5 @@ void allocators_give(struct allocators *all, mallctl_fn *mallctl,
  * most once a second. */
 void allocator_read_bytes(struct allocator *allocator);
 void allocator_count(struct allocator *allocator);
-
-/* EINVAL when the value has another size; else what mallctl returned. */
-int jemalloc_read(mallctl_fn *mallctl, const char *name, void *out,
-                  size_t size);
-bool jemalloc_read_bool(mallctl_fn *mallctl, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "agent_tools.h"
 
 /* The variable: the socket's abstract name, a blank, and a secret that each
  * word begins with. */

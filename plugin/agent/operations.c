@@ -1,0 +1,336 @@
+/* operations.c - see operations.h. */
+#include "operations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "agent_tools.h"
+#include "allocator_list.h"
+#include "confined.h"
+#include "shared_fds.h"
+#include "statistics.h"
+
+/* Linux 6.3; older headers lack it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+enum { COPY_BYTES = 16384 };
+
+static void
+op_hello(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    (void)passed;
+    if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
+        agent->guard_ms = (int64_t)request->seconds * 1000;
+    reply->value = (uint64_t)agent->unguarded_ms;
+    agent->look_due = true; /* once it is answered */
+    agent_identify(&reply->hello);
+    reply->hello.uid = geteuid();
+    reply->hello.started_ms = agent->started_ms;
+    jemalloc_hello(&agent->jemalloc, &reply->hello);
+    reply->error = AGENT_KNOWS_ALLOCATORS;
+    snprintf(reply->text, sizeof(reply->text), "%s",
+             jemalloc_note(&agent->jemalloc));
+}
+
+static void
+fail(struct agent_reply *reply, int error, const char *what)
+{
+    reply->status = AGENT_FAILED;
+    reply->error = error;
+    errno = error;
+    snprintf(reply->text, sizeof(reply->text), "%s: %m", what);
+}
+
+static void
+op_get_active(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct operation_files *passed)
+{
+    bool active = false;
+    int error = jemalloc_get_active(&agent->jemalloc, &active);
+
+    (void)request;
+    (void)passed;
+    reply->value = active;
+    if (error != 0)
+        fail(reply, error, "mallctl prof.active");
+}
+
+static void
+op_set_active(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct operation_files *passed)
+{
+    int error;
+
+    (void)passed;
+    if (request->number > 1 || request->seconds > AGENT_SECONDS_MAX) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
+                                (uint32_t)request->seconds);
+    reply->value = request->number;
+    if (error != 0)
+        fail(reply, error, "mallctl prof.active");
+    else if (request->number == 1)
+        agent->unguarded_ms = 0;
+}
+
+static void
+op_reset(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    uint64_t lg = request->number;
+    int error;
+
+    (void)passed;
+    if (lg != AGENT_LG_SAMPLE_SAME &&
+        (lg > AGENT_LG_SAMPLE_MAX ||
+         (lg < AGENT_LG_SAMPLE_MIN && !request->force))) {
+        fail(reply, EINVAL, "lg_sample is out of range");
+        return;
+    }
+    error = jemalloc_reset(&agent->jemalloc, (uint32_t)lg);
+    if (error != 0)
+        fail(reply, error, "mallctl prof.reset");
+}
+
+/* A file that has no name any more. */
+static int
+new_nameless(int directory)
+{
+    int fd;
+
+    unlinkat(directory, AGENT_ANSWER, 0);
+    fd = openat(directory, AGENT_ANSWER,
+                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        unlinkat(directory, AGENT_ANSWER, 0);
+    return fd;
+}
+
+/* What an answer is written to.  The database may have made another filter
+ * since, under which memfd_create would end it. */
+static int
+new_file(const struct agent *agent, const char *name)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = -1;
+
+    if ((agent->calls & CONFINED_MEMFD) &&
+        confined_filters() == agent->filters) {
+        fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+        if (fd < 0 && errno == EINVAL)
+            fd = memfd_create(name, flags);
+    }
+    if (fd < 0)
+        fd = new_nameless(agent->channel.directory);
+    if (fd >= 0)
+        shared_fds_add(fd);
+    return fd;
+}
+
+static int
+copy_maps(int to)
+{
+    char bytes[COPY_BYTES];
+    int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1, done;
+
+    if (from < 0)
+        return -1;
+    while ((n = read(from, bytes, sizeof(bytes))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        do {
+            done = write(to, bytes, (size_t)n);
+        } while (done < 0 && errno == EINTR);
+        if (done != n) {
+            n = -1;
+            break;
+        }
+    }
+    close(from);
+    return n < 0 ? -1 : 0;
+}
+
+/* What we hand out does not change any more. */
+static void
+seal(int fd)
+{
+    fcntl(fd, F_ADD_SEALS,
+          F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+}
+
+static int64_t
+microseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void
+op_dump(struct agent *agent, const struct agent_request *request,
+        struct agent_reply *reply, struct operation_files *passed)
+{
+    char path[64];
+    int profile = new_file(agent, "heapwire-profile");
+    int maps = new_file(agent, "heapwire-maps"), error;
+    int64_t began;
+
+    (void)request;
+    passed->owned = true;
+    passed->fds[0] = profile;
+    passed->fds[1] = maps;
+    passed->count = 2;
+    if (profile < 0 || maps < 0) {
+        fail(reply, errno, "cannot create a file");
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", profile);
+    began = microseconds();
+    error = jemalloc_dump(&agent->jemalloc, path);
+    reply->value = (uint64_t)(microseconds() - began);
+    if (error != 0) {
+        fail(reply, error, "mallctl prof.dump");
+        return;
+    }
+    if (copy_maps(maps) != 0) {
+        fail(reply, errno, "cannot copy /proc/self/maps");
+        return;
+    }
+    seal(profile);
+    seal(maps);
+    if (agent->own_table)
+        mapped_files_scan(&agent->files);
+}
+
+static void
+op_object(struct agent *agent, const struct agent_request *request,
+          struct agent_reply *reply, struct operation_files *passed)
+{
+    int fd = mapped_files_find(&agent->files, request->number, request->inode);
+
+    if (fd < 0 && !agent->own_table) { /* where none is kept */
+        fd = mapped_files_open(request->number, request->inode);
+        shared_fds_add(fd);
+        passed->owned = true;
+    }
+    if (fd < 0) {
+        reply->status = AGENT_NOT_FOUND;
+        snprintf(reply->text, sizeof(reply->text), "no such mapped file");
+        return;
+    }
+    passed->fds[0] = fd;
+    passed->count = 1;
+}
+
+/* What write puts into a file, and how long that took. */
+static void
+pass_text(struct agent *agent, struct agent_reply *reply,
+          struct operation_files *passed,
+          int (*write_text)(struct jemalloc *, int), const char *what)
+{
+    int64_t began = microseconds();
+    int fd = new_file(agent, "heapwire-text"), error;
+
+    passed->owned = true;
+    passed->fds[0] = fd;
+    passed->count = 1;
+    if (fd < 0) {
+        fail(reply, errno, "cannot create a file");
+        return;
+    }
+    error = write_text(&agent->jemalloc, fd);
+    reply->value = (uint64_t)(microseconds() - began);
+    if (error != 0)
+        fail(reply, error, what);
+    seal(fd);
+}
+
+static void
+op_stats(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    (void)request;
+    pass_text(agent, reply, passed, statistics_write, "statistics");
+}
+
+static void
+op_allocators(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct operation_files *passed)
+{
+    (void)request;
+    pass_text(agent, reply, passed, allocator_list_write,
+              "the list of allocators");
+}
+
+enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
+
+static const struct operation {
+    void (*run)(struct agent *, const struct agent_request *,
+                struct agent_reply *, struct operation_files *);
+    enum needs needs;
+} operations[] = {
+    [AGENT_HELLO] = {op_hello, NEEDS_NOTHING},
+    [AGENT_GET_ACTIVE] = {op_get_active, NEEDS_PROFILING},
+    [AGENT_SET_ACTIVE] = {op_set_active, NEEDS_PROFILING},
+    [AGENT_DUMP] = {op_dump, NEEDS_PROFILING},
+    [AGENT_OBJECT] = {op_object, NEEDS_NOTHING},
+    [AGENT_STATS] = {op_stats, NEEDS_JEMALLOC},
+    [AGENT_RESET] = {op_reset, NEEDS_PROFILING},
+    [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
+};
+
+/* Why this process cannot do what an operation needs. */
+static enum agent_status
+missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
+{
+    static const char *const texts[] = {
+        [AGENT_OK] = "",
+        [AGENT_NO_JEMALLOC] = "no jemalloc serves this process",
+        [AGENT_NO_PROF] = "this jemalloc was built without --enable-prof",
+        [AGENT_PROF_OFF] = "opt.prof is false: started without prof:true",
+    };
+    enum agent_status status = jemalloc_status(&agent->jemalloc);
+
+    if (needs == NEEDS_NOTHING ||
+        (needs == NEEDS_JEMALLOC && agent->jemalloc.mallctl))
+        return AGENT_OK;
+    snprintf(reply->text, sizeof(reply->text), "%s",
+             status == AGENT_UNUSABLE ? jemalloc_note(&agent->jemalloc)
+                                      : texts[status]);
+    return status;
+}
+
+void
+operation_answer(struct agent *agent, const struct agent_request *request,
+                 struct agent_reply *reply, struct operation_files *passed)
+{
+    const struct operation *operation;
+
+    reply->protocol = AGENT_PROTOCOL;
+    reply->op = request->op;
+    reply->id = request->id;
+    if (request->protocol != AGENT_PROTOCOL || request->op == 0 ||
+        request->op >= sizeof(operations) / sizeof(operations[0])) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    operation = &operations[request->op];
+    reply->status = missing(agent, operation->needs, reply);
+    if (reply->status == AGENT_OK)
+        operation->run(agent, request, reply, passed);
+}

@@ -1,0 +1,10 @@
+/* serve.h - the agent's thread. */
+#ifndef HW_SERVE_H
+#define HW_SERVE_H
+
+struct agent_start;
+
+/* Serves until phase_stopping().  0, or an errno: why it could not serve. */
+int serve_run(const struct agent_start *start);
+
+#endif
