@@ -330,7 +330,7 @@ locate_code(struct locate_work *work)
     if (work->reference_count == 0)
         return;
     if (work->elf->machine == EM_X86_64)
-        locate_pieces(work, PF_X, 0, see_x86);
+        locate_work_pieces(work, PF_X, 0, see_x86);
     else if (work->elf->machine == EM_AARCH64)
-        locate_pieces(work, PF_X, 0, see_arm);
+        locate_work_pieces(work, PF_X, 0, see_arm);
 }

@@ -272,7 +272,7 @@ locate_pick(struct locate *out, struct locate_work *work, const char *path)
         for (size_t k = 0; k < size; k++)
             j->prefix[k] = (char)tolower((unsigned char)name[k]);
     }
-    symbol_sources(work->elf, path, pick_symbols, &picking);
+    locate_symbols(work->elf, path, pick_symbols, &picking);
     if (open_ones(out) == 0)
         return;
     pick_scanned(out, work);

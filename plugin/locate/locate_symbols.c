@@ -253,7 +253,7 @@ use_debug_file(const struct elf_file *elf, const char *path,
 }
 
 void
-symbol_sources(struct elf_file *elf, const char *path,
+locate_symbols(struct elf_file *elf, const char *path,
                bool (*use)(void *arg, const struct symbol_source *source),
                void *arg)
 {

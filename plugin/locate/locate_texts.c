@@ -206,8 +206,8 @@ take_variable(struct locate_work *work, const struct piece *piece, size_t at)
     for (size_t i = 0; i < work->variable_count; i++) {
         v = &work->variables[i];
         if (memcmp(v->name, piece->bytes + start, size) == 0) {
-            locate_refer(work, piece->address + start,
-                         REFERS_TO_VARIABLE + (uint32_t)i);
+            locate_work_refer(work, piece->address + start,
+                              REFERS_TO_VARIABLE + (uint32_t)i);
             return;
         }
     }
@@ -215,8 +215,8 @@ take_variable(struct locate_work *work, const struct piece *piece, size_t at)
         return;
     v = &work->variables[work->variable_count];
     memcpy(v->name, piece->bytes + start, size);
-    locate_refer(work, piece->address + start,
-                 REFERS_TO_VARIABLE + (uint32_t)work->variable_count++);
+    locate_work_refer(work, piece->address + start,
+                      REFERS_TO_VARIABLE + (uint32_t)work->variable_count++);
 }
 
 static void
@@ -224,7 +224,7 @@ take(struct locate_work *work, const struct piece *piece, size_t at, size_t i,
      size_t size)
 {
     if (i < NAMES) {
-        locate_refer(work, piece->address + at, (uint32_t)i);
+        locate_work_refer(work, piece->address + at, (uint32_t)i);
         return;
     }
     i -= NAMES;
@@ -301,16 +301,16 @@ void
 locate_texts(struct locate_work *work)
 {
     learn(work);
-    locate_pieces(work, PF_R | PF_W | PF_X, 0, see_texts);
+    locate_work_pieces(work, PF_R | PF_W | PF_X, 0, see_texts);
     if (!(work->marks & LOCATE_JEMALLOC))
         return;
     if (work->variable_count == 0 && work->unsure) {
         memcpy(work->variables[0].name, VARIABLE, sizeof(VARIABLE));
         work->variable_count = 1;
-        locate_refer(work, work->unsure, REFERS_TO_VARIABLE);
+        locate_work_refer(work, work->unsure, REFERS_TO_VARIABLE);
     }
     if (elf_is_code(work->elf, work->own))
-        locate_pieces(work, PF_X, 0, see_version);
+        locate_work_pieces(work, PF_X, 0, see_version);
     else
-        locate_pieces(work, PF_R, PF_X, see_version);
+        locate_work_pieces(work, PF_R, PF_X, see_version);
 }

@@ -67,11 +67,13 @@ struct piece {
 
 /* Calls see for each piece of the loaded segments that have one of flags and
  * none of those in without. */
-void locate_pieces(struct locate_work *work, uint32_t flags, uint32_t without,
+void
+locate_work_pieces(struct locate_work *work, uint32_t flags, uint32_t without,
                    void (*see)(struct locate_work *, const struct piece *));
 
 /* Notes that a text that is loaded at address matters. */
-void locate_refer(struct locate_work *work, uint64_t address, uint32_t what);
+void locate_work_refer(struct locate_work *work, uint64_t address,
+                       uint32_t what);
 
 /* Fills marks, variables, references; the version where it is a jemalloc. */
 void locate_texts(struct locate_work *work);
@@ -97,7 +99,7 @@ struct symbol_source {
 
 /* Calls use with one after the other: dynamic symbols, .symtab, those of the
  * debug file if it has the same build-id.  false from there: enough. */
-void symbol_sources(struct elf_file *elf, const char *path,
+void locate_symbols(struct elf_file *elf, const char *path,
                     bool (*use)(void *arg, const struct symbol_source *source),
                     void *arg);
 
