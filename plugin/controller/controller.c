@@ -1,17 +1,16 @@
 /*
  * controller.c - see controller.h.
  *
- * Two threads.  The channel thread talks to the agent (agent_client.c) and runs
- * the jobs (jobs.c); the resolver thread turns a taken dump into a snapshot.
+ * Two threads.  The channel thread, here, talks to the agent (agent_client.c)
+ * and runs the jobs (jobs.c); resolver.c turns a taken dump into a snapshot.
  *
- * Locks: jobs.lock guards the jobs and tickets, status and dump.  It is held
- * while wakers run (they only post), never across I/O.
+ * Locks: jobs.lock guards the jobs and tickets, status and the resolver's dump.
+ * It is held while wakers run (they only post), never across I/O.
  * Order: a script's lock (sql/), jobs.lock, then whatever a waker takes;
  * objects.lock, the store's and the indexes' last.
  */
 #include "controller.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@
 #include "agent_client.h"
 #include "agent_client_children.h"
 #include "profiler_control.h"
+#include "resolver.h"
 #include "node_status.h"
 #include "objects.h"
 #include "overhead_limit.h"
@@ -47,46 +47,27 @@ enum {
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
-    EXPIRE_MS = 60000, /* between looks for snapshots that are too old */
     STACK_BYTES = 1 << 20
 };
 
 struct controller {
     struct jobs jobs;
-    struct dump dump;               /* of jobs.resolving; the resolver's */
-    struct snapshot_memory memory;  /* beside it, once memory_taken */
-    struct node_status status;      /* a copy of node.status */
+    struct node_status status;      /* a copy of client.status */
     char absence[NODE_ABSENCE_MAX]; /* which that has, too */
-    bool profiled; /* status has the last profile's samples, too */
-    uint64_t samples;
-    int64_t profiled_ms;
-    double frames; /* of the mean stack in it */
-    bool memory_taken;
-    bool stop; /* atomic: read without the lock too */
+    bool stop;                      /* atomic: read without the lock too */
 
-    pthread_cond_t resolver_work; /* on the monotonic clock */
-    uint64_t expire_ms;           /* the resolver's: its next look */
-    struct agent_client client;   /* the channel thread's, and: */
+    struct agent_client client; /* the channel thread's, and: */
     struct overhead_limit overhead_limit;
+    struct resolver resolver;
     struct objects objects;
     struct symbolizer *symbolizer; /* the resolver's, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
-    uint32_t node_id;
     char *state_dir, *symbolizer_path;
     int wake_fd; /* eventfd: the channel thread has work */
-    pthread_t channel, resolver;
-    bool channel_runs, resolver_runs;
+    pthread_t channel;
+    bool channel_runs;
 };
-
-static void
-wake_channel(struct controller *c)
-{
-    uint64_t one = 1;
-
-    while (write(c->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
-}
 
 /* ---- the channel thread ---- */
 
@@ -161,7 +142,7 @@ greet(struct controller *c)
     if (changed)
         jobs_forget(&c->jobs);
     if (changed || c->status.hello.resets != c->client.status.hello.resets)
-        c->profiled = false;
+        c->resolver.profiled = false;
     copy_status(c);
     jobs_expire(&c->jobs);
     pthread_mutex_unlock(&c->jobs.lock);
@@ -175,7 +156,7 @@ oversee(struct controller *c)
     bool ended;
 
     pthread_mutex_lock(&c->jobs.lock);
-    frames = c->profiled ? c->frames : 0;
+    frames = c->resolver.profiled ? c->resolver.frames : 0;
     pthread_mutex_unlock(&c->jobs.lock);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.lock);
@@ -198,18 +179,9 @@ run_dump(struct controller *c, struct job *job, struct error *err)
         dump_fini(&dump);
         return -1;
     }
-    pthread_mutex_lock(&c->jobs.lock);
-    c->dump = dump;
-    c->memory_taken = false;
-    jobs_resolve(&c->jobs, job);
-    pthread_cond_signal(&c->resolver_work);
-    pthread_mutex_unlock(&c->jobs.lock);
+    resolver_give_dump(&c->resolver, job, &dump);
     dump_take_memory(&c->client, &memory);
-    pthread_mutex_lock(&c->jobs.lock);
-    c->memory = memory;
-    c->memory_taken = true;
-    pthread_cond_signal(&c->resolver_work);
-    pthread_mutex_unlock(&c->jobs.lock);
+    resolver_give_memory(&c->resolver, &memory);
     return 0;
 }
 
@@ -315,123 +287,6 @@ channel_main(void *arg)
     return NULL;
 }
 
-/* ---- the resolver thread ---- */
-
-/* Under the name that was asked for; others that wait for the job do not mind
- * when that fails. */
-static int
-keep(struct controller *c, const struct job *job, struct snapshot *snapshot,
-     struct error *err)
-{
-    snapshot->cause = job->request.cause;
-    memcpy(snapshot->reason, job->reason, sizeof(snapshot->reason));
-    if (*job->name)
-        memcpy(snapshot->name, job->name, sizeof(snapshot->name));
-    return store_add(c->store, snapshot, err);
-}
-
-static double
-mean_depth(const struct profile *profile)
-{
-    double frames = 0;
-
-    for (size_t i = 0; i < profile->stack_count; i++)
-        frames += profile->stacks[i].depth;
-    return profile->stack_count ? frames / (double)profile->stack_count : 0;
-}
-
-/* The channel thread is at it, and gives up when the node does not answer. */
-static void
-await_memory(struct controller *c, struct snapshot_memory *out)
-{
-    pthread_mutex_lock(&c->jobs.lock);
-    while (!c->memory_taken)
-        pthread_cond_wait(&c->resolver_work, &c->jobs.lock);
-    *out = c->memory;
-    pthread_mutex_unlock(&c->jobs.lock);
-}
-
-/* Nobody can ask for it to be kept any more once its dump is here. */
-static void
-resolve(struct controller *c, struct job *job)
-{
-    struct snapshot_memory memory;
-    struct snapshot *snapshot;
-    char note[AGENT_TEXT_MAX];
-    struct error err;
-
-    memset(&err, 0, sizeof(err));
-    snapshot = dump_make_snapshot(&c->dump, &c->objects, c->symbolizer,
-                                  &job->progress, &err);
-    memcpy(note, c->dump.note, sizeof(note));
-    dump_fini(&c->dump);
-    await_memory(c, &memory);
-    if (snapshot && dump_add_memory(snapshot, note, &memory, &err) != 0) {
-        snapshot_unref(snapshot);
-        snapshot = NULL;
-    }
-    if (snapshot) {
-        snapshot->node_id = c->node_id;
-        store_make_name(c->store, snapshot);
-        job->not_kept = job->keep && keep(c, job, snapshot, &err) != 0;
-    }
-    pthread_mutex_lock(&c->jobs.lock);
-    if (snapshot) {
-        if (job->not_kept)
-            job->error = err;
-        job->result.snapshot = snapshot;
-        /* One of before a reset counts what is forgotten. */
-        c->profiled = snapshot->hello.resets == c->status.hello.resets;
-        c->samples = snapshot->profile->samples;
-        c->profiled_ms = snapshot->taken_ms;
-        c->frames = mean_depth(snapshot->profile);
-    }
-    jobs_finish(&c->jobs, job, snapshot ? NULL : &err);
-    pthread_mutex_unlock(&c->jobs.lock);
-    wake_channel(c);
-}
-
-/* Looks for old snapshots when that is due, however much work there is; sleeps
- * until there is work or it is due.  Call with jobs.lock. */
-static void
-resolver_sleep(struct controller *c)
-{
-    struct timespec until = {.tv_sec = (time_t)(c->expire_ms / 1000),
-                             .tv_nsec = (long)(c->expire_ms % 1000) * 1000000};
-
-    if (clock_ms() < c->expire_ms) {
-        pthread_cond_timedwait(&c->resolver_work, &c->jobs.lock, &until);
-        return;
-    }
-    pthread_mutex_unlock(&c->jobs.lock);
-    store_expire(c->store);
-    pthread_mutex_lock(&c->jobs.lock);
-    c->expire_ms = clock_ms() + EXPIRE_MS;
-}
-
-static void *
-resolver_main(void *arg)
-{
-    struct controller *c = arg;
-
-    pthread_mutex_lock(&c->jobs.lock);
-    for (;;) {
-        struct job *job = c->jobs.resolving;
-
-        if (job) {
-            pthread_mutex_unlock(&c->jobs.lock);
-            resolve(c, job);
-            pthread_mutex_lock(&c->jobs.lock);
-        } else if (__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
-            break;
-        } else {
-            resolver_sleep(c);
-        }
-    }
-    pthread_mutex_unlock(&c->jobs.lock);
-    return NULL;
-}
-
 /* ---- start and stop ---- */
 
 /* A store that cannot be opened is no reason to serve nobody: what is kept is
@@ -499,20 +354,13 @@ controller_start(const struct controller_options *options, struct error *err)
 {
     struct controller *c = mem_zalloc(1, sizeof(*c));
     struct thread_start channel = {"hw-channel", STACK_BYTES, channel_main, c};
-    struct thread_start resolver = {"hw-resolver", STACK_BYTES, resolver_main,
-                                    c};
-    pthread_condattr_t monotonic;
 
     if (!c) {
         error_memory(err, "the controller");
         return NULL;
     }
     jobs_init(&c->jobs);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->resolver_work, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    c->expire_ms = clock_ms() + EXPIRE_MS;
+    resolver_init(&c->resolver, &c->jobs, &c->status);
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->state_dir = mem_strdup(options->state_dir);
@@ -533,7 +381,7 @@ controller_start(const struct controller_options *options, struct error *err)
         error_memory(err, "the controller");
         goto fail;
     }
-    c->node_id = options->node_id;
+    c->resolver.node_id = options->node_id;
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;
@@ -543,8 +391,11 @@ controller_start(const struct controller_options *options, struct error *err)
     c->channel_runs = thread_start(&c->channel, &channel, err) == 0;
     if (!c->channel_runs)
         goto fail;
-    c->resolver_runs = thread_start(&c->resolver, &resolver, err) == 0;
-    if (!c->resolver_runs)
+    c->resolver.objects = &c->objects;
+    c->resolver.symbolizer = c->symbolizer;
+    c->resolver.store = c->store;
+    c->resolver.wake_fd = c->wake_fd;
+    if (resolver_start(&c->resolver, err) != 0)
         goto fail;
     return c;
 fail:
@@ -555,17 +406,14 @@ fail:
 static void
 join_threads(struct controller *c)
 {
-    pthread_mutex_lock(&c->jobs.lock);
     __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
-    pthread_cond_signal(&c->resolver_work);
-    pthread_mutex_unlock(&c->jobs.lock);
-    wake_channel(c);
+    resolver_stop(&c->resolver);
+    (void)eventfd_write(c->wake_fd, 1);
     if (c->symbolizer)
         symbolizer_cancel(c->symbolizer);
     if (c->channel_runs)
         pthread_join(c->channel, NULL);
-    if (c->resolver_runs)
-        pthread_join(c->resolver, NULL);
+    resolver_join(&c->resolver);
 }
 
 void
@@ -580,7 +428,7 @@ controller_stop(struct controller *c)
     objects_fini(&c->objects);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
-    pthread_cond_destroy(&c->resolver_work);
+    resolver_fini(&c->resolver);
     jobs_fini(&c->jobs);
     mem_free(c->state_dir);
     mem_free(c->symbolizer_path);
@@ -594,9 +442,9 @@ controller_status(struct controller *c, struct node_status *out)
 {
     pthread_mutex_lock(&c->jobs.lock);
     *out = c->status;
-    out->profiled = c->profiled;
-    out->samples = c->samples;
-    out->profiled_ms = c->profiled_ms;
+    out->profiled = c->resolver.profiled;
+    out->samples = c->resolver.samples;
+    out->profiled_ms = c->resolver.profiled_ms;
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
@@ -634,7 +482,7 @@ controller_submit(struct controller *c, const struct job_request *request,
         ticket = jobs_attach(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.lock);
     if (ticket)
-        wake_channel(c);
+        (void)eventfd_write(c->wake_fd, 1);
     return ticket;
 }
 
