@@ -136,7 +136,7 @@ def targets():
                 r"target_link_libraries\((hw_\w+) INTERFACE([^)]*)\)", script):
             groups[group[0]] = re.findall(r"hw_\w+", group[1])
         for target in re.findall(
-                r"(?:hw_folder|add_library)\(\s*(hw_\w+)", script):
+                r"(?:hw_folder|hw_agent_folder|add_library)\(\s*(hw_\w+)", script):
             of.setdefault(target, folder)
         named[folder].update(re.findall(r"\bhw_\w+", script))
         for source in re.findall(r"\.\./[\w./-]+", script):

@@ -29,7 +29,7 @@ struct agent_client {
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     uint32_t guard_s; /* of AGENT_HELLO */
-    /* agent_client_children.h: whose were looked for, and when they are again.
+    /* process_children.h: whose were looked for, and when they are again.
      */
     pid_t children_of;
     uint64_t children_due_ms;

@@ -26,7 +26,7 @@
 #include "jobs.h"
 #include "memory.h"
 #include "agent_client.h"
-#include "agent_client_children.h"
+#include "process_children.h"
 #include "profiler_control.h"
 #include "resolver.h"
 #include "node_status.h"
@@ -124,7 +124,7 @@ greet(struct controller *c)
 
     memcpy(note, c->client.status.note, sizeof(note));
     changed = agent_client_refresh(&c->client);
-    agent_client_children_look(&c->client);
+    process_children_look(&c->client);
     if (c->client.status.state == NODE_ABSENT && *c->client.status.note &&
         strcmp(note, c->client.status.note) != 0 && c->overhead_limit.log)
         c->overhead_limit.log(c->client.status.note);

@@ -1,8 +1,7 @@
 /*
- * process_children.h - the children of the database that nothing looks into.
+ * process_children.h - the database's children, which no agent serves.
  *
- * Those that it forked, of its own executable: one that executes another
- * program is no business of ours.
+ * Only forked children that still run its own executable count.
  */
 #ifndef HW_PROCESS_CHILDREN_H
 #define HW_PROCESS_CHILDREN_H
@@ -10,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct agent_client;
 
 enum {
     PROCESS_CHILDREN_SEEN = 65536 /* entries of /proc that are looked at */
@@ -22,8 +23,13 @@ struct process_children {
     uint64_t bytes;
 };
 
-/* Reads /proc once; for who was asked, not for every second.  Zeroed where it
- * cannot be read. */
+/* Reads all of /proc: too slow for every second.  Zeroed where it cannot be
+ * read. */
 void process_children_read(pid_t parent, struct process_children *out);
+
+/* Describes the children of the served process in client->status.children, at
+ * most every few seconds, and rarer where /proc is long: a hundredth of the
+ * time.  The channel thread's. */
+void process_children_look(struct agent_client *client);
 
 #endif

@@ -9,7 +9,7 @@
 #include "dump.h"
 #include "errors.h"
 #include "agent_client.h"
-#include "agent_client_children.h"
+#include "process_children.h"
 #include "node_status.h"
 #include "process_memory.h"
 #include "stats.h"
@@ -70,7 +70,7 @@ add_children(struct stats *stats, struct agent_client *client)
 {
     const char *text = client->status.children;
 
-    agent_client_children_look(client);
+    process_children_look(client);
     if (*text)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
