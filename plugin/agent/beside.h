@@ -1,10 +1,10 @@
 /*
  * beside.h - heapwired, started by the agent where nothing else does it.
  *
- * As long as no heapwired is connected, and none has the state directory's
- * lock, one is started: at once, then after a pause that grows.  It is nobody's
- * child in this process: the host gets no SIGCHLD, and none of its wait calls
- * finds one.  What it says while it starts is in start.log.
+ * While no heapwired is connected, and none holds the state directory's lock,
+ * the agent starts one: at once, then after a pause that grows.  The new
+ * process is not the host's child: the host gets no SIGCHLD, and its wait calls
+ * find nothing.  Its messages during the start go to start.log.
  */
 #ifndef HW_BESIDE_H
 #define HW_BESIDE_H

@@ -51,7 +51,7 @@ channel_is_shut(const char *state_dir)
     return shut;
 }
 
-/* A directory that nobody but root, its owner and we can write to. */
+/* Opens a directory that only root, its owner and we can write to. */
 static int
 open_directory(const char *path)
 {
@@ -116,8 +116,7 @@ take_lock(struct channel *channel)
     return CHANNEL_BUSY;
 }
 
-/* A file of ours, not a second name that the directory's owner gave to somebody
- * else's. */
+/* A file of ours, and not a hard link to another user's file. */
 static int
 give(int fd, uid_t owner)
 {
@@ -132,9 +131,9 @@ give(int fd, uid_t owner)
     return fchownat(fd, "", owner, (gid_t)-1, AT_EMPTY_PATH);
 }
 
-/* The directory's owner is who runs heapwired: what is in it becomes theirs.
- * Looked at after bind(), for heapwired may be changing it: whoever comes last
- * gives. */
+/* heapwired runs as the directory's owner, so the socket becomes the owner's.
+ * This runs after bind(), because heapwired may be changing the owner now: the
+ * later of the two gives the socket away. */
 static int
 give_to_owner(const struct channel *channel)
 {

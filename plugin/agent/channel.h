@@ -1,5 +1,5 @@
 /*
- * channel.h - the agent's socket: where it lies, who may connect.
+ * channel.h - the agent's socket: its place, and the peers that may connect.
  *
  * Every descriptor belongs to the agent's thread.
  */
@@ -27,7 +27,8 @@ enum channel_result {
 /* The channel must be all -1. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
-/* Whether the directory is another user's, who may give it to us. */
+/* Whether the directory is another user's; that user may still give it to us.
+ */
 bool channel_is_shut(const char *state_dir);
 void channel_close(struct channel *channel);
 /* Nobody is to find the socket any more.  Before channel_close. */

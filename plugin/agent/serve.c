@@ -103,9 +103,9 @@ guard_left(const struct agent *agent)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* To be called when nothing has come in, not before: whoever was stopped
- * itself finds requests that wait for it.  Where it wakes late, the machine was
- * stopped, and heapwired with it: then the time begins anew. */
+/* Call only when poll() found nothing: a process that was stopped finds its
+ * requests waiting.  A late wake-up means that the machine was stopped, and
+ * heapwired with it: then the time begins anew. */
 static void
 end_unguarded(struct agent *agent)
 {
@@ -148,7 +148,7 @@ next_due(struct agent *agent)
 
 /* ---- requests ---- */
 
-/* -1: this connection is of no use any more. */
+/* -1: the connection is to be closed. */
 static int
 serve_one(struct agent *agent)
 {
@@ -223,8 +223,8 @@ look_late(struct agent *agent)
         agent_settings_get(start->settings, AGENT_ENV_ALLOCATOR));
 }
 
-/* Returns when it is to end, or when the listener is gone: closed by a host
- * whose table we share. */
+/* Returns when it is to end, or when the listener is gone: the host, whose
+ * table we share, has closed it. */
 static void
 serve(struct agent *agent)
 {
@@ -389,7 +389,7 @@ begin(struct agent *agent, const struct agent_start *start)
     return 0;
 }
 
-/* Nobody can be told any more, but what is due is done. */
+/* Without a listener: does only what is due. */
 static void
 serve_nobody(struct agent *agent)
 {

@@ -1,8 +1,8 @@
 /*
  * start.c - the agent's thread: started, ended, forgotten in a fork's child.
  *
- * heapwire_start may run on a thread that somebody borrowed: a small stack, and
- * no lock but one that is only tried.
+ * heapwire_start may run on a thread that heapwire-run has borrowed: it uses
+ * little stack, and only tries its one lock.
  */
 #include "start.h"
 

@@ -33,8 +33,8 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size);
  * is more than the limit leaves. */
 int arena_adopt(struct arena *arena, struct arena *from);
 
-/* What it takes of memory is meter's (or nobody's: NULL) from now on, until it
- * is freed. */
+/* From now on meter counts the memory that the arena takes, until it is freed;
+ * NULL: nothing counts it. */
 void arena_count(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
 /* Likewise bytes beside it, which are its owner's.  false: the meter, if it has

@@ -1,9 +1,8 @@
 /*
- * hash.h - places in hash tables for keys that somebody else chose.
+ * hash.h - places in hash tables for untrusted keys.
  *
- * Addresses, stacks and names come from the database: with a hash that is known
- * beforehand they could be made to meet in one place, and a table to take
- * hours.
+ * Addresses, stacks and names come from the database: an attacker who knows the
+ * hash could make them all collide, and a table would take hours.
  */
 #ifndef HW_HASH_H
 #define HW_HASH_H

@@ -1,8 +1,8 @@
 /*
  * memory.h - the one pair through which heapwire allocates.
  *
- * Blocks are zeroed: what a mistake reads before it was written is nothing of
- * somebody else's, and a pointer that nothing set is NULL.
+ * Blocks are zeroed: a faulty early read finds no old data, and an unset
+ * pointer is NULL.
  *
  * NULL when there is no memory: callers answer their client, nothing aborts.
  * Tests make the n-th call fail by wrapping these at link time.

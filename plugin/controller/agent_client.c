@@ -76,9 +76,9 @@ enter(struct agent_client *client, enum node_state state)
 }
 
 /*
- * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it
- * has ended (a zombie has, and so has one whose pid is now another's) or
- * cannot be seen from here.
+ * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it has
+ * ended (a zombie has, and so has a process whose pid was reused) or cannot be
+ * seen from here.
  */
 static char
 process_state(const struct agent_client *client)
@@ -100,7 +100,7 @@ process_stopped(const struct agent_client *client)
     return state == 'T' || state == 't';
 }
 
-/* Looked up here, for those who are told read the status alone. */
+/* Looks it up here: readers of the status see nothing else. */
 static void
 enter_unresponsive(struct agent_client *client)
 {
@@ -277,7 +277,7 @@ stopping(const struct agent_client *client)
 }
 
 /* 1: the reply to id; 0: not before the deadline; -1: the connection ended, or
- * the agent answers what nobody asked. */
+ * the agent sent an answer without a question. */
 static int
 await(struct agent_client *client, uint64_t id, uint64_t deadline,
       struct agent_client_answer *answer)
@@ -315,8 +315,8 @@ ended(struct agent_client *client, struct error *err)
         node_status_check(&client->status, err);
     else
         error_set(err, ER_UNKNOWN,
-                  "the agent in %s (pid %d) closed the connection or answered "
-                  "nonsense; it is connected to again",
+                  "the agent in %s (pid %d) closed the connection or sent an "
+                  "invalid answer; heapwired connects again",
                   client->status.hello.exe, client->status.hello.pid);
     return -1;
 }

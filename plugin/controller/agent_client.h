@@ -24,13 +24,12 @@ struct agent_client {
     const char *state_dir; /* borrowed */
     int wake_fd;           /* readable: look at stop; borrowed */
     int fd;                /* the connection, or -1 */
-    pid_t peer;            /* who serves it, as this process sees it; 0: it is
-                              in a pid namespace that we do not see */
+    pid_t peer;            /* the agent's process, as we see it; 0: it is in a
+                            * pid namespace that we do not see */
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     uint32_t guard_s; /* of AGENT_HELLO */
-    /* process_children.h: whose were looked for, and when they are again.
-     */
+    /* process_children.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
     struct node_status status;
@@ -67,8 +66,8 @@ int agent_client_read_memory(const struct agent_client *client, int fd,
                              struct error *err);
 
 /*
- * Maps it instead, when nobody can change it any more, and nothing of it is
- * missing; munmap is the caller's.  false: read it.
+ * Maps it instead, when it is sealed and complete; the caller unmaps it.
+ * false: read it.
  */
 bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
 

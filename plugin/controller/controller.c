@@ -53,7 +53,7 @@ enum {
 struct controller {
     struct jobs jobs;
     struct node_status status;      /* a copy of client.status */
-    char absence[NODE_ABSENCE_MAX]; /* which that has, too */
+    char absence[NODE_ABSENCE_MAX]; /* copied into status */
     bool stop;                      /* atomic: read without the lock too */
 
     struct agent_client client; /* the channel thread's, and: */
@@ -87,7 +87,7 @@ publish_status(struct controller *c)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
-/* What the agent did while there was nobody to tell. */
+/* Logs what the agent did while heapwired was away. */
 static void
 say_unguarded(const struct controller *c)
 {
@@ -289,8 +289,8 @@ channel_main(void *arg)
 
 /* ---- start and stop ---- */
 
-/* A store that cannot be opened is no reason to serve nobody: what is kept is
- * then kept in memory, as heapwire.snapshots says of each. */
+/* Without its directory the store keeps snapshots in memory, and
+ * heapwire.snapshots says so for each. */
 static struct store *
 open_store(const struct controller_options *options, struct error *err)
 {
@@ -309,7 +309,7 @@ open_store(const struct controller_options *options, struct error *err)
     return store_open(&in_memory, options->log, err);
 }
 
-/* Names are slower without, and none is missing. */
+/* Without indexes names take longer, but are the same. */
 static struct index_keeper *
 start_indexes(const struct controller_options *options)
 {
@@ -457,7 +457,7 @@ controller_set_absence(struct controller *c, const char *why)
     pthread_mutex_unlock(&c->jobs.lock);
 }
 
-/* Of who does not answer the kernel still knows something. */
+/* The kernel still has figures for an unresponsive process. */
 static bool
 can_serve(const struct node_status *status, enum job_kind kind,
           struct error *err)
@@ -475,7 +475,7 @@ controller_submit(struct controller *c, const struct job_request *request,
     struct ticket *ticket = NULL;
 
     if (request->name && store_check_name(c->store, request->name, err) != 0)
-        return NULL; /* told before the work, not after it */
+        return NULL; /* reported before the work, not after it */
     pthread_mutex_lock(&c->jobs.lock);
     if (node_status_check_request(request, err) == 0 &&
         can_serve(&c->status, request->kind, err))

@@ -39,7 +39,8 @@ struct controller_options {
     uint32_t guard_s;              /* without us, and it ends; 0: never */
     bool unprepared;               /* databases are started without prof:true */
     bool attached;                 /* the database ran before us */
-    void (*log)(const char *line); /* what nobody asked for; NULL: nowhere */
+    void (*log)(const char *line); /* messages outside of statements; NULL: none
+                                    */
 };
 
 enum node_state {
@@ -64,12 +65,12 @@ struct node_status {
     int64_t profiled_ms;      /* wall clock: that profile */
     struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
     struct overhead_report overhead;
-    /* Wall clock: the agent switched profiling off, for there was no heapwired;
-     * 0: it did not, or somebody has switched it on since. */
+    /* Wall clock: when the agent switched profiling off because heapwired was
+     * away; 0: it did not, or profiling is on again. */
     int64_t unguarded_ms;
     struct risk_options risks;
     bool unprepared; /* by the configuration: profiling = off */
-    bool attached;   /* it was started by somebody else */
+    bool attached;   /* it ran before heapwired attached to it */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
     /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or what is
      * to be known of profiles; while NODE_ABSENT, why one that is there cannot
@@ -87,12 +88,12 @@ struct controller *controller_start(const struct controller_options *options,
 void controller_stop(struct controller *controller);
 
 void controller_status(struct controller *controller, struct node_status *out);
-/* Why no database is connected, as long as none is; "": that is not known. */
+/* Sets why no database is connected, for while none is; "": unknown. */
 void controller_set_absence(struct controller *controller, const char *why);
 
 enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
-    JOB_ENABLE,     /* for request.seconds; 0: until told otherwise */
+    JOB_ENABLE,     /* for request.seconds; 0: until it is switched off */
     JOB_DISABLE,
     /* Forgets all samples; request.lg_sample from now on.  Makes what is kept
      * of this process incomparable with what comes: see request.force. */
@@ -124,8 +125,8 @@ struct job_result {
     struct stats *stats;       /* likewise */
 };
 
-/* NULL with *err when the node cannot serve it at all (gone, unresponsive, no
- * jemalloc, ...), told at once.  A ticket that shares a recent answer has it
+/* NULL with *err when the node cannot serve the request at all (gone,
+ * unresponsive, no jemalloc, ...). A ticket that shares a recent answer has it
  * already, and its waker is not called: poll before waiting. */
 struct ticket *controller_submit(struct controller *controller,
                                  const struct job_request *request,

@@ -207,7 +207,7 @@ out:
     return made;
 }
 
-/* In the profile itself: whoever shows it has the line at hand. */
+/* Goes into the profile itself, so that each form can show the line. */
 int
 dump_add_memory(struct snapshot *snapshot, const char *note,
                 const struct snapshot_memory *memory, struct error *err)

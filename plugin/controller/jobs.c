@@ -110,9 +110,9 @@ can_share(const struct job *job, const struct job_request *request)
            strcmp(request->reason ? request->reason : "", job->reason) == 0;
 }
 
-/* A request joins the last waiting job if that answers it too, even one that
- * was given up by all who asked; it never joins one that runs, whose answer may
- * be older than the request. */
+/* A request joins the last waiting job if that answers it too, even one whose
+ * tickets are all gone.  It never joins a running job: its answer may be older
+ * than the request. */
 static struct job *
 joinable(struct jobs *jobs, const struct job_request *request)
 {
@@ -249,7 +249,7 @@ take_any(struct jobs *jobs)
     return NULL;
 }
 
-/* A job that nobody waits for any more is not run. */
+/* Skips jobs without tickets. */
 struct job *
 jobs_take(struct jobs *jobs)
 {

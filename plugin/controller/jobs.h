@@ -1,12 +1,13 @@
 /*
- * jobs.h - what is asked of the node: the queue, who waits, what can be shared.
+ * jobs.h - the node's jobs: their queue, their tickets, and results that can be
+ * shared.
  *
  * A job is shared by the tickets that wait for it, by the queue while it waits
  * or runs, and by the list of recent ones.  The tickets' functions of
  * controller.h are here, too.
  *
- * jobs.lock guards all of this, and whatever else its owner puts under it.
- * Functions want it held unless they say otherwise.
+ * jobs.lock guards all of this, and what else its owner puts under it.  Call
+ * functions with the lock unless they say otherwise.
  */
 #ifndef HW_JOBS_H
 #define HW_JOBS_H

@@ -47,7 +47,7 @@ node_status_check(const struct node_status *status, struct error *err)
     return -1;
 }
 
-/* Whether that is why it cannot profile, which is then told. */
+/* Whether profiling was not prepared; then *err says why. */
 static bool
 is_unprepared(const struct node_status *status, struct error *err)
 {

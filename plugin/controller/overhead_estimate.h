@@ -2,13 +2,13 @@
  * overhead_estimate.h - what profiling costs the database, and when that is too
  * much.
  *
- * Pure: readings come in at any pace, figures and a verdict come out.
+ * Pure: takes readings at any pace, gives figures and a verdict.
  *
  * The overhead is estimated: so many samples are taken in a second, and each
- * costs the thread that makes it overhead_estimate_sample_us().  That was
- * measured with tests/bench/sample_cost.c.  The CPU time that the process used
- * before and since is measured, and told beside it; its load changes for other
- * reasons, too, so nothing is decided by it.
+ * costs the thread that makes it overhead_estimate_sample_us(). That was
+ * measured with tests/bench/sample_cost.c.  The report also has the process's
+ * measured CPU time before and since; the verdict does not use it, because the
+ * load changes for other reasons, too.
  *
  * jemalloc counts its samples where opt.prof_stats is on.  Else each
  * 2^lg_sample bytes that are allocated are one, a lower bound: what a thread's

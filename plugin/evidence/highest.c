@@ -70,7 +70,7 @@ highest_note(struct highest *highest, struct store *store,
 
     if (highest->now.name[0] &&
         store_pin(store, highest->now.name, true, NULL) != 0)
-        highest->now.name[0] = '\0'; /* somebody deleted it */
+        highest->now.name[0] = '\0'; /* a user deleted it */
     before = *highest;
     if (!rise(highest, &pin, &dropped))
         return;

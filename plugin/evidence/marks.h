@@ -43,7 +43,7 @@ struct marks {
     bool tried; /* at tried_ms */
     uint64_t tried_ms, scheduled_ms;
     uint64_t lowest;        /* rss, since the last snapshot */
-    bool passed[MARKS_MAX]; /* of rules.at_percent; and told by a snapshot */
+    bool passed[MARKS_MAX]; /* of rules.at_percent; and a snapshot was taken */
 };
 
 enum marks_answer {

@@ -31,7 +31,7 @@ enum {
     /* Figures of a second ago, which were asked for a second ago. */
     STATS_AGE_MS = 2500,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
-    REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is told again */
+    REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
     DEATHS_LOOKED_AT = 8,
     ENDED_MS = 3 * SECOND_MS,  /* what comes back before was away, not gone */
     LIVED_MS = 10 * SECOND_MS, /* what ends earlier was no database */
@@ -63,8 +63,8 @@ struct memory_sampler {
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
-    char refused[ERROR_TEXT_MAX]; /* why, as it was told; "": not refused */
-    uint64_t refused_ms;          /* monotonic: when it was told */
+    char refused[ERROR_TEXT_MAX]; /* why, as it was logged; "": not refused */
+    uint64_t refused_ms;          /* monotonic: when it was logged */
     struct stats *latest;         /* of the allocator, not in a sample yet */
     int32_t pid;                  /* the database that marks are of */
     uint64_t start_ticks;
@@ -241,7 +241,7 @@ measure(const struct history_sample *sample, struct marks_now *now)
 }
 
 /* Tries follow each other as fast as the rules say: the same refusal is not
- * told of each. */
+ * logged each time. */
 static bool
 is_news(struct memory_sampler *sampler, const char *why)
 {
@@ -362,7 +362,7 @@ took_its_place(const struct history_sample *before,
 }
 
 /* A heapwired that lingers meets the successor that heapwire-run has started
- * beside it, and how its own database ended is told already. */
+ * beside it, and deaths.h's file has the end of its own database already. */
 static bool
 is_told(const struct memory_sampler *sampler)
 {
@@ -394,7 +394,7 @@ keep_end(struct memory_sampler *sampler, int64_t at_ms)
             sampler->seen.pid, err.text);
 }
 
-/* Where there is no heapwire-run, nobody else tells that it ended. */
+/* Without a heapwire-run, only this thread can record the end. */
 static void
 look_at_end(struct memory_sampler *sampler, const struct node_status *status)
 {

@@ -2,9 +2,9 @@
  * memory_sampler.h - the thread that looks at the database's memory each
  * second.
  *
- * Writes the history, takes snapshots by itself where marks.h says so, and
- * keeps the death of a database that nobody but it saw (deaths.h).
- * Asks the controller as everybody does and never waits for an answer.
+ * It writes the history, takes snapshots where marks.h says so, and records the
+ * death of a database that no heapwire-run watches (deaths.h). It asks the
+ * controller like any other client and never waits for an answer.
  */
 #ifndef HW_MEMORY_SAMPLER_H
 #define HW_MEMORY_SAMPLER_H
@@ -23,7 +23,7 @@ struct memory_sampler_options {
     /* NULL: the history is in memory alone.  Outlives the sampler. */
     const char *state_dir;
     struct marks_rules rules;
-    void (*log)(const char *line); /* NULL: nobody */
+    void (*log)(const char *line); /* NULL: no messages */
     bool keeps_ends;               /* that are seen: no heapwire-run does */
 };
 

@@ -1,4 +1,5 @@
-/* locate_pick.c - which function is whose mallctl; see locate_work.h. */
+/* locate_pick.c - which function is which jemalloc's mallctl; see
+ * locate_work.h. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -77,8 +78,8 @@ struct picking {
     struct locate_work *work;
 };
 
-/* The prefix is in the variable's name, in capitals.  Symbols that somebody
- * renamed do for the only jemalloc, if they agree. */
+/* The variable's name has the prefix, in capitals.  A program may have renamed
+ * its symbols: for the only jemalloc they count if they agree. */
 static bool
 pick_symbols(void *arg, const struct symbol_source *source)
 {
@@ -113,7 +114,7 @@ names_of(const struct vote *vote)
                       __builtin_popcountll(vote->names[1]));
 }
 
-/* Who has most votes comes first, then who is next. */
+/* Moves the target with most votes to the front, then the next. */
 static void
 lead(struct vote *votes)
 {
@@ -148,8 +149,8 @@ count_elected(const struct locate_work *work, bool two)
     return 0;
 }
 
-/* How far apart a function is from who reads the variable of a jemalloc that
- * has none yet: in jemalloc they are in one source file. */
+/* The distance from a function to the code that reads the variable of a
+ * jemalloc without a mallctl yet: jemalloc has both in one source file. */
 static uint64_t
 distance(const struct locate *out, const struct locate_work *work, size_t i,
          uint64_t address)

@@ -60,7 +60,7 @@ death_describe(const struct death *death, char *out, size_t size)
         snprintf(out, size, "ended with status %d", death->code);
     used = strlen(out);
     if (death->asked)
-        snprintf(out + used, size - used, ", told to end by signal %d",
+        snprintf(out + used, size - used, ", asked to end by signal %d",
                  death->asked);
     used = strlen(out);
     if (death->restarted)
@@ -230,9 +230,9 @@ death_parse(struct span line, struct death *out)
 
 /* ---- the file ---- */
 
-/* heapwire-run and heapwired may have something to append at one time, and the
- * file may become another one: the directory is what they lock.  -1: who has
- * the lock seems to hang, and an end is not to be lost for that. */
+/* heapwire-run and heapwired may append at the same time, and may replace the
+ * file, so both lock the directory.  -1: the lock's holder seems to hang; the
+ * caller then writes without it, so that no end is lost. */
 static int
 lock(const char *dir)
 {
@@ -286,7 +286,7 @@ append_line(int fd, const struct buffer *old, const struct buffer *line)
     return rc;
 }
 
-/* The newest half of what is there, and the new line, as a new file. */
+/* Writes a new file: the newest half of the lines, and the new one. */
 static int
 rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
 {

@@ -2,9 +2,9 @@
  * deaths.h - how databases ended: the file "deaths" in the state directory.
  *
  * heapwire-run, their parent, appends a line when one has ended.  heapwired
- * reads, and appends one (memory_sampler.c) where another took the place of a
- * database whose parent is a wrapper: how it ended is unknown then.  Bounded:
- * the oldest go.
+ * reads the file, and appends a line (memory_sampler.c) when another database
+ * took the place of one whose parent is a wrapper: how that ended is unknown.
+ * The file is bounded: the oldest lines go.
  */
 #ifndef HW_DEATHS_H
 #define HW_DEATHS_H
@@ -40,7 +40,7 @@ struct death {
      * and what heapwire-run had preloaded for it. */
     bool restarted;
     int32_t code;  /* of exit, or the signal */
-    int32_t asked; /* the signal that it was told to end by; 0: none */
+    int32_t asked; /* the signal that asked it to end; 0: none */
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;

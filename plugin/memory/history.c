@@ -336,7 +336,7 @@ history_close(struct history *history)
     mem_free(history);
 }
 
-/* A fault is told once, until it is over. */
+/* Logs a fault once, until it is over. */
 static void
 keep(struct history *history, const struct history_sample *sample,
      uint64_t number)

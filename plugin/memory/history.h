@@ -25,10 +25,10 @@ enum {
 
 #define HISTORY_FILE "history"
 
-/* Figures that nobody took then are not known. */
+/* Figures that were not taken then are unknown. */
 struct history_sample {
     int64_t at_ms; /* wall clock */
-    /* Which database: its pid and the start of it, as the agent told them. */
+    /* Which database: its pid and start, from the agent's greeting. */
     int32_t pid;
     uint64_t start_ticks;
     int64_t started_ms;
@@ -41,9 +41,9 @@ struct history_sample {
 
 struct history;
 
-/* dir NULL: in memory alone.  What lies there and is no history of ours is
- * renamed to "history.damaged"; that, and whatever keeps the file from being
- * written, is told to log (NULL: nobody).  NULL without memory. */
+/* dir NULL: in memory alone.  A file there that is no history of ours is
+ * renamed to "history.damaged"; log (or NULL) gets a line about that, and about
+ * a file that cannot be written.  NULL without memory. */
 struct history *history_open(const char *dir, void (*log)(const char *line));
 void history_close(struct history *history); /* NULL is fine */
 

@@ -2,9 +2,9 @@
  * process_mappings.h - what a process has mapped, and how much of it is in
  * memory: from /proc/<pid>/smaps.
  *
- * The kernel walks all page tables of the process for it, and holds its map
- * of memory meanwhile: milliseconds per GB, in which the process's own mmap and
- * munmap wait.  For who asks, and not for every second.
+ * The kernel walks all page tables of the process for it and locks the
+ * process's memory map: for milliseconds per GB its own mmap and munmap wait.
+ * So read it for a statement, not every second.
  */
 #ifndef HW_PROCESS_MAPPINGS_H
 #define HW_PROCESS_MAPPINGS_H

@@ -37,8 +37,8 @@ bool cgroup_find(const char *cgroup, const char *mountinfo,
  * the cgroup that has it; without any limit the process's own use. */
 void cgroup_read(const struct cgroup_place *place, struct stats *stats);
 
-/* process_memory_read in two, without rss_shared, for who reads often: where
- * its cgroup is changes seldom.  place NULL: it has none that can be seen. */
+/* Two-step form of process_memory_read for frequent readers, without
+ * rss_shared: the cgroup rarely changes.  place NULL: no cgroup can be seen. */
 bool process_memory_place(pid_t pid, struct cgroup_place *out);
 void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
                             struct stats *stats);

@@ -329,7 +329,7 @@ stats_ref(struct stats *stats)
     return stats;
 }
 
-/* Release pairs with acquire: whoever frees has seen all uses end. */
+/* Release pairs with acquire: the thread that frees has seen all uses end. */
 void
 stats_unref(struct stats *stats)
 {

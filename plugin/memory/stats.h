@@ -67,7 +67,7 @@ struct stats {
     size_t allocator_count;
     /* Forked by the database, and not looked into; NULL: there are none. */
     const char *children;
-    const char *failure; /* why the agent told nothing, or NULL */
+    const char *failure; /* why the agent gave no figures, or NULL */
     /* Why there are no figures of an allocator, where that is more than that
      * the database has no jemalloc; or NULL. */
     const char *unusable;

@@ -73,7 +73,7 @@ names_memory(const struct names *names)
     return bytes;
 }
 
-/* Release pairs with acquire: whoever frees has seen all uses end. */
+/* Release pairs with acquire: the thread that frees has seen all uses end. */
 void
 names_free(struct names *names)
 {

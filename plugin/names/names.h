@@ -1,9 +1,8 @@
 /*
  * names.h - what code addresses are called: the symboliser's answer.
  *
- * Built once, then immutable and shared by those who hold a reference.  Texts
- * live in its own arena; equal texts are stored once, so pointers of one table
- * compare.
+ * Built once, then immutable and shared by reference.  Texts live in its own
+ * arena; equal texts are stored once, so pointers of one table compare.
  */
 #ifndef HW_NAMES_H
 #define HW_NAMES_H
@@ -79,7 +78,7 @@ int names_set_module(struct names *names, uint64_t address, const char *module,
  * or past the limit. */
 const char *names_text(struct names *names, struct span text);
 
-/* All texts of names, for whom a number does. */
+/* The text table, for callers that work with indices. */
 struct texts *names_texts(struct names *names);
 
 /* About so many addresses more are coming: room for them is made at once. */
@@ -96,9 +95,8 @@ const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);
 
 /*
- * Something made of them that stays with them, for whoever would make it again:
- * one of each kind.  The first that is given stays; false: it is not that.  Any
- * thread.
+ * Keeps a value derived from the names with them, one of each kind, so that it
+ * is made once.  The first one stays; false: this is not it.  Any thread.
  */
 enum { NAMES_MADE_KINDS = 2 };
 struct names_made {

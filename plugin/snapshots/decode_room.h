@@ -3,9 +3,9 @@
  * kept, imported or sent by peers.
  *
  * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
- * cgroup with the database.  So there is one ceiling for the whole process,
- * whoever decodes, and it is asked before memory is taken.  What was decoded
- * counts as long as it lives.  Any thread.
+ * cgroup with the database.  So one ceiling holds for the whole process, and a
+ * decoder asks before it takes memory.  Decoded snapshots count as long as they
+ * live.  Any thread.
  */
 #ifndef HW_DECODE_ROOM_H
 #define HW_DECODE_ROOM_H

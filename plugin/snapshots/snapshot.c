@@ -35,7 +35,7 @@ snapshot_ref(struct snapshot *snapshot)
     return snapshot;
 }
 
-/* Release pairs with acquire: whoever frees has seen all uses end. */
+/* Release pairs with acquire: the thread that frees has seen all uses end. */
 void
 snapshot_unref(struct snapshot *snapshot)
 {

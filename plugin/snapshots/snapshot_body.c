@@ -258,7 +258,7 @@ get_texts(struct decoder *d)
     }
 }
 
-/* Never NULL, so that nobody stumbles before the failure is looked at. */
+/* Never NULL, so that code before the check of the failure can use it. */
 static const char *
 get_text(struct decoder *d)
 {

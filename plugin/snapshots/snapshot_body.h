@@ -19,8 +19,8 @@ enum { SNAPSHOT_BODY_MAX = 256 << 20 /* bytes, unpacked */ };
 int snapshot_body_encode(const struct profile *profile, const char *wrappers,
                          bool *wrapped, struct buffer *out, struct error *err);
 /* All but what the head has: rate, samples, bytes, objects, truncated.
- * foreign: somebody else made it, and its texts are cleaned (clean_text.h).
- * NULL with *err. */
+ * foreign: it comes from outside, so its texts are cleaned (clean_text.h). NULL
+ * with *err. */
 struct profile *snapshot_body_decode(const void *bytes, size_t size,
                                      bool foreign, struct error *err);
 

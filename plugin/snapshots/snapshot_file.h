@@ -28,8 +28,8 @@ int snapshot_export(const struct snapshot *snapshot, const char *wrappers,
 /* One reference, or NULL with *err. */
 struct snapshot *snapshot_decode(const void *bytes, size_t size,
                                  struct error *err);
-/* Likewise of one that somebody else may have made: what its texts have that
- * harms terminals and logs is gone. */
+/* Likewise for a file from outside: removes from its texts what harms terminals
+ * and logs. */
 struct snapshot *snapshot_decode_foreign(const void *bytes, size_t size,
                                          struct error *err);
 /* Its head alone: the first SNAPSHOT_FILE_HEAD_MAX bytes do. */

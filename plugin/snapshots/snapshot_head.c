@@ -235,7 +235,7 @@ is_time(int64_t ms)
     return ms >= 0 && ms <= max_ms;
 }
 
-/* What a correct checksum does not vouch for: somebody may have made it. */
+/* Checks what a checksum cannot: a forged file has a correct one. */
 static bool
 makes_sense(const struct snapshot_head *head)
 {

@@ -187,9 +187,8 @@ read_file(struct store *store, struct held *held, struct error *err)
         goto out;
     snapshot = snapshot_decode(bytes.data, bytes.size, &why);
     if (!snapshot) {
-        error_set(err, why.code,
-                  "the file of the snapshot '%s' is of no use: %s", entry->name,
-                  why.text);
+        error_set(err, why.code, "cannot use the file of the snapshot '%s': %s",
+                  entry->name, why.text);
         goto out;
     }
     memcpy(snapshot->name, entry->name, sizeof(snapshot->name));

@@ -36,7 +36,7 @@ struct store_options {
 };
 extern const struct store_options store_defaults;
 
-/* What is told of a snapshot without reading it whole. */
+/* What can be listed of a snapshot without reading it whole. */
 struct store_entry {
     char name[SNAPSHOT_NAME_MAX + 1];
     uint64_t serial; /* the snapshot's */
@@ -56,8 +56,7 @@ struct store_entry {
     char note[256];
 };
 
-/* Damaged files are passed over and told to log (NULL: nobody).  NULL with
- * *err. */
+/* Skips damaged files, with a line to log (or NULL). NULL with *err. */
 struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
 void store_close(struct store *store); /* NULL is fine */
@@ -81,7 +80,7 @@ struct snapshot *store_get(struct store *store, const char *name,
 int store_delete(struct store *store, const char *name, struct error *err);
 int store_pin(struct store *store, const char *name, bool pinned,
               struct error *err);
-/* What is told of one; -1 with *err when none has the name. */
+/* The entry of one; -1 with *err when none has the name. */
 int store_find(struct store *store, const char *name, struct store_entry *out,
                struct error *err);
 /* Oldest first, at most max; how many. */
@@ -89,7 +88,7 @@ size_t store_list(struct store *store, struct store_entry *out, size_t max);
 /* Lets those go that are older than the options allow; now and then. */
 void store_expire(struct store *store);
 
-/* The files become another user's, who goes on with the store. */
+/* Gives the files to another user; the store works on as that user. */
 int store_give(struct store *store, uid_t uid, gid_t gid, struct error *err);
 
 #endif

@@ -117,7 +117,7 @@ look_at(int fd, struct store_file *file, char *head)
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return "it is not a regular file";
     if (st.st_uid != geteuid() && geteuid() != 0)
-        return "it belongs to somebody else";
+        return "it belongs to another user";
     n = pread(fd, head, SNAPSHOT_FILE_HEAD_MAX, 0);
     if (n < 0)
         return "it cannot be read";
@@ -325,7 +325,7 @@ store_dir_give(struct store_dir *dir, uid_t uid, gid_t gid, struct error *err)
     return -1;
 }
 
-/* Only a file of its own, not a second name of somebody else's. */
+/* Only a file of its own, not a hard link to another user's. */
 int
 store_dir_give_file(struct store_dir *dir, const char *name, bool pinned,
                     uid_t uid, gid_t gid, struct error *err)

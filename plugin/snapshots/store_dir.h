@@ -62,10 +62,10 @@ int store_dir_remove(struct store_dir *dir, const char *name, bool pinned,
                      struct error *err);
 int store_dir_pin(struct store_dir *dir, const char *name, bool pinned,
                   struct error *err);
-/* Bytes that could be written there; UINT64_MAX when nobody knows. */
+/* Bytes that could be written there; UINT64_MAX: unknown. */
 uint64_t store_dir_room(const struct store_dir *dir);
 
-/* To another user, who alone may read them then. */
+/* Gives them to another user; only that user may read them then. */
 int store_dir_give(struct store_dir *dir, uid_t uid, gid_t gid,
                    struct error *err);
 int store_dir_give_file(struct store_dir *dir, const char *name, bool pinned,

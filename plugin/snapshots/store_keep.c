@@ -16,7 +16,7 @@
 #include "snapshot_head.h"
 #include "store_state.h"
 
-/* ---- who goes: call with disk ---- */
+/* ---- which snapshots go: call with disk ---- */
 
 /* Who must go for another one; bytes: what they free. */
 struct plan {
@@ -40,7 +40,7 @@ is_expired(const struct store *store, const struct store_entry *entry,
            now_ms - entry->kept_ms > store->options.age_ms;
 }
 
-/* Whether somebody asked for it: it outlives what the node took by itself. */
+/* Whether a user asked for it: it outlives automatic snapshots. */
 static bool
 is_wanted(const struct store_entry *entry)
 {
@@ -51,7 +51,7 @@ is_wanted(const struct store_entry *entry)
  * that the node took by itself, and of the others. */
 enum turn { TURN_EXPIRED, TURN_OWN, TURN_WANTED, TURNS };
 
-/* The clock, which may be set back, is looked at once: nobody goes twice. */
+/* Reads the clock once: it may be set back meanwhile. */
 static int
 make_plan(const struct store *store, uint64_t size, struct plan *plan,
           struct error *err)
@@ -94,7 +94,7 @@ make_plan(const struct store *store, uint64_t size, struct plan *plan,
     return 0;
 }
 
-/* One whose file stays for an error stays, too. */
+/* One whose file cannot be removed stays, too. */
 static void
 carry_out(struct store *store, struct plan *plan)
 {

@@ -1,11 +1,10 @@
 /*
  * store_state.h - what the store's files share: its state, and the small tools.
  *
- * Two locks.  disk is held across I/O and by whoever changes anything, so that
- * what one has looked at stays so until it has done its work; lock guards the
- * list for those who only look, and is never held across I/O.  disk first.
- * Who holds one of them may look, who changes the list or what is held needs
- * both.
+ * Two locks, disk taken first.  disk is held across I/O and by every change, so
+ * what its holder has read stays true until its work is done.  lock guards the
+ * list for readers and is never held across I/O. A reader needs one of them; a
+ * change of the list, or of what is held, needs both.
  */
 #ifndef HW_STORE_STATE_H
 #define HW_STORE_STATE_H

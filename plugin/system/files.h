@@ -15,8 +15,8 @@ int fd_read_all(int fd, struct buffer *out, const char *what,
                 struct error *err);
 /* -1 with errno. */
 int fd_write_all(int fd, const char *data, size_t size);
-/* Opens a path that somebody else said, to be read: not a device, nor a pipe
- * that would wait for its writer.  -1 with errno. */
+/* Opens an untrusted path for reading: refuses a device, and a pipe, which
+ * would wait for its writer.  -1 with errno. */
 int file_open_regular(const char *path);
 int file_read_all(const char *path, struct buffer *out, struct error *err);
 

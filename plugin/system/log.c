@@ -158,7 +158,7 @@ escape(const char *from, char *to, size_t size)
     return used;
 }
 
-/* A reader of stderr that does not read loses lines, and holds up nobody. */
+/* A reader of stderr that does not read loses lines, but delays no thread. */
 static bool
 has_room(int fd)
 {

@@ -2,8 +2,8 @@
  * own_file.h - files in a directory that belongs to us, or to the user that we
  * gave it to.
  *
- * Root must not be made to write elsewhere by who owns the directory: files are
- * opened and made with the owner's rights.
+ * The directory's owner must not trick root into writing elsewhere, so files
+ * are opened and made with the owner's rights.
  */
 #ifndef HW_OWN_FILE_H
 #define HW_OWN_FILE_H

@@ -29,7 +29,7 @@ choose_name(const char *stem, char *name, size_t size)
     return -1;
 }
 
-/* Where a file system knows no locks, nobody will remove it either. */
+/* On a file system without locks no process removes it either. */
 static bool
 lock(int fd)
 {

@@ -79,7 +79,7 @@ reap_lost(void)
     }
 }
 
-/* True once it is gone; status stays what it was unless the child told it. */
+/* True once it has ended and the kernel gave its status; else that stays. */
 static bool
 await_death(struct child *child, uint64_t until)
 {

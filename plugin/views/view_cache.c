@@ -21,7 +21,7 @@ enum { STACK_BYTES = 1 << 20 /* of a thread */ };
 struct view_job {
     struct view_work work;          /* first */
     struct view_job *next;          /* in the list */
-    char owner[VIEW_OWNER_MAX + 1]; /* who asked first */
+    char owner[VIEW_OWNER_MAX + 1]; /* of the first ticket */
     bool running, finished, failed;
     struct view *view;
     struct error error;
@@ -360,7 +360,8 @@ view_ticket_poll(struct view_ticket *ticket, struct view **out,
     return state;
 }
 
-/* With the lock.  The last one to go cancels, and nobody joins then. */
+/* With the lock.  The last ticket to go cancels the job, which no ticket joins
+ * then. */
 static void
 detach(struct view_cache *cache, struct view_ticket *ticket)
 {

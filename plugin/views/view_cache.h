@@ -1,11 +1,10 @@
 /*
- * view_cache.h - views of snapshots, each computed once for all who ask.
+ * view_cache.h - views of snapshots, each computed once and shared.
  *
- * Equal requests share one computation, on threads of the cache's own; those
- * of kept snapshots, which never change, are then answered from memory until
- * newer ones push them out (view_kept.h).  A request gives a ticket; who frees
- * it no longer waits, and a computation for which nobody waits any more is
- * cancelled.
+ * Equal requests share one computation, on threads of the cache's own; those of
+ * kept snapshots, which never change, are then answered from memory until newer
+ * ones push them out (view_kept.h). A request gives a ticket; freeing it ends
+ * the wait, and a computation without tickets is cancelled.
  *
  * All functions are callable from any thread, and none blocks.  Has a lock of
  * its own, under which wakers are called; no other is taken under it but
@@ -37,8 +36,8 @@ enum {
 };
 
 struct view_request {
-    /* Who asks; NULL: nobody.  An owner gets another thread, or place to wait,
-     * only while more are free than it has: nobody keeps all others out. */
+    /* The user; NULL: none.  An owner gets another thread, or place to wait,
+     * only while more are free than it has: no owner keeps all others out. */
     const char *owner;
     const char *name;          /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */

@@ -33,7 +33,7 @@ view_ref(struct view *view)
     return view;
 }
 
-/* Release pairs with acquire: whoever frees has seen all uses end. */
+/* Release pairs with acquire: the thread that frees has seen all uses end. */
 void
 view_unref(struct view *view)
 {

@@ -14,7 +14,7 @@ enum {
     VIEW_KEPT_BYTES_MAX = 64 << 20, /* of all, */
     VIEW_KEPT_VIEW_MAX = 16 << 20,  /* and of one: larger ones are not kept */
     VIEW_KEPT_COUNT_MAX = 512,
-    /* Of all that live, whoever reads them: with more none is begun. */
+    /* Of all living views together: above it no view is begun. */
     VIEW_ALIVE_BYTES_MAX = 256 << 20
 };
 

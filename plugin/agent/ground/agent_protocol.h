@@ -33,8 +33,8 @@
 #define AGENT_ENV_PROCESS    "HEAPWIRE_PROCESS"
 #define AGENT_PROCESS_PARENT "parent"
 #define AGENT_PROCESS_CHILD  "child"
-/* By which such a heapwired knows it, and where it is told to end: a byte in
- * this file of the state directory. */
+/* Set for a heapwired that the agent started; a byte in this file of the state
+ * directory makes it end. */
 #define AGENT_ENV_STARTED "HEAPWIRE_STARTED_BY_AGENT"
 #define AGENT_LINGER      "linger"
 /* What heapwire-run found in files: "<build-id>,<address>,<prefix>,<variable>,
@@ -75,12 +75,13 @@ enum {
 };
 
 enum agent_op {
-    /* Fills reply.hello.  number = 1: where no request comes for so many
-     * seconds (0: never mind), profiling is switched off: who guards its cost
-     * is away.  reply.value: when that was done, wall clock, while nobody has
-     * switched it on since; 0.  reply.error: enum agent_knows.  reply.text: why
-     * hello.allocator is not AGENT_OK, or what is to be known of profiles; may
-     * be empty.  Older ends leave all of them 0, and heed none. */
+    /* Fills reply.hello.  number = 1: when no request comes for so many seconds
+     * (0: no limit), the agent switches profiling off, because heapwired no
+     * longer limits its cost.  reply.value: when the agent did so (wall clock),
+     * or 0, also once profiling is on again.  reply.error: enum agent_knows.
+     * reply.text: why hello.allocator is not AGENT_OK, or a note about
+     * profiles; may be empty.  Older ends leave all of them 0 and ignore them.
+     */
     AGENT_HELLO = 1,
     AGENT_GET_ACTIVE, /* value = prof.active */
     /* number = 0 or 1; also prof.thread_active_init.  seconds: off again

@@ -137,8 +137,8 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
     return 0;
 }
 
-/* When it is to end; 0: not by itself.  Who has it on already, without an end
- * or with a later one, is not to be cut short by somebody else. */
+/* When it is to end; 0: not by itself.  A request never shortens an earlier
+ * one: no end, or the later end, stays. */
 static int64_t
 end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
 {
@@ -217,7 +217,7 @@ jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
     int error = jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 
-    jemalloc->epoch.at_ms = 0; /* who asks now compares with the dump */
+    jemalloc->epoch.at_ms = 0; /* the next figures are compared with the dump */
     return error;
 }
 

@@ -219,7 +219,7 @@ cannot_call(struct allocator *a, const char *why)
     snprintf(a->note, sizeof(a->note), "%s", why);
 }
 
-/* told: by heapwire-run. */
+/* told: heapwire-run found it, not we. */
 static void
 add_what_is_known(struct allocator *a, const struct known *known, bool told)
 {

@@ -53,8 +53,8 @@ struct allocators {
 void allocators_find(struct allocators *all, const char *known,
                      const char *wanted);
 
-/* Adds those of one object, which handle, if there is one, keeps from being
- * unloaded; the first told of what is known are heapwire-run's. */
+/* Adds those of one object.  handle, if any, keeps the object loaded;
+ * heapwire-run found the first told entries of known. */
 void allocators_look(struct allocators *all, const struct loaded_object *object,
                      void *handle, const struct known *known,
                      size_t known_count, size_t told);

@@ -1,10 +1,9 @@
 /*
  * statistics.c - see statistics.h.
  *
- * Only `epoch` is dear: it adds up every arena under a lock that the program's
- * own calls of mallctl want, too.  So it is at most one a second, whoever
- * asks, and one after a dump, which is dearer; never beside a dump, which is
- * this thread's work as well.
+ * Only `epoch` is expensive (mallctl.h), so it runs at most once a second, and
+ * once after a dump, which costs more.  It never runs beside a dump: both are
+ * this thread's work.
  */
 #include "statistics.h"
 

@@ -109,8 +109,8 @@ already(const struct agent_start *start, const struct plan *plan)
             strcmp(text, plan->mark) == 0);
 }
 
-/* Into a new file: what is there may be a fifo, or another name that the
- * directory's owner gave to a file of ours. */
+/* Writes a new file: the old one may be a fifo, or a hard link that the
+ * directory's owner made to a file of ours. */
 static bool
 write_mark(const struct plan *plan)
 {

@@ -2,8 +2,8 @@
  * borrowed.h - what heapwire-run --attach calls on a thread that it has
  * borrowed from the program.
  *
- * A call whose only way to answer is memory: the thread goes back to what it
- * did as from a signal handler.
+ * The call answers through memory alone: the thread then continues its own
+ * work, as after a signal handler.
  */
 #ifndef HW_BORROWED_H
 #define HW_BORROWED_H

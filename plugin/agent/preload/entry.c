@@ -3,10 +3,10 @@
  *
  * Preloaded, this library is in every process that the database's start-up
  * runs.  Only the one whose executable heapwire-run named gets an agent, right
- * before its main; a forked child gets one only when it daemonises, told by
- * setsid() or daemon(), or where one of them is to be served.  Both jumps into
- * the host are tail calls (we are always compiled with -O2), so that no frame
- * of ours is in the host's stacks.
+ * before its main; a forked child gets one only when it daemonises, which
+ * setsid() or daemon() shows, or where the settings name a child to be served.
+ * Both jumps into the host are tail calls (we are always compiled with -O2), so
+ * that no frame of ours is in the host's stacks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -197,7 +197,7 @@ daemon(int nochdir, int noclose)
 {
     int rc;
 
-    find_next(); /* before main, in somebody's constructor */
+    find_next(); /* before main, in a constructor of the host */
     if (!host.daemon) {
         errno = ENOSYS;
         return -1;

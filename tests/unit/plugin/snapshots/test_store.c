@@ -580,7 +580,7 @@ START_TEST(what_is_damaged_is_passed_over)
                                        "off"));
     ck_assert_ptr_nonnull(strstr(told, "snapshots/e is passed over: "));
     ck_assert_ptr_null(store_get(store, "d", &err));
-    ck_assert_str_eq(err.text, "the file of the snapshot 'd' is of no use: its "
+    ck_assert_str_eq(err.text, "cannot use the file of the snapshot 'd': its "
                                "body is damaged");
     read = store_get(store, "a", &err);
     ck_assert_ptr_nonnull(read);
