@@ -31,7 +31,7 @@ enum channel_result channel_open(struct channel *channel,
  */
 bool channel_is_shut(const char *state_dir);
 void channel_close(struct channel *channel);
-/* Nobody is to find the socket any more.  Before channel_close. */
+/* Removes the socket's name.  Call before channel_close. */
 void channel_remove(struct channel *channel);
 
 /* False when the listener is no longer ours; forgets a connection that is not.
@@ -39,8 +39,8 @@ void channel_remove(struct channel *channel);
  * something of its own under their numbers. */
 bool channel_intact(struct channel *channel);
 
-/* Takes a waiting connection in place of the one there is, if its peer is
- * root, the directory's owner or this process's own user, as of now. */
+/* Replaces the connection by a waiting one, if its peer is root, the
+ * directory's owner or this process's own user now. */
 void channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 

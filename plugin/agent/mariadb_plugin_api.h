@@ -2,8 +2,8 @@
  * mariadb_plugin_api.h - what a daemon plugin of MariaDB 10.2 and later is.
  *
  * The layout of <mysql/plugin.h>, as far as we use it: that header is part of a
- * package of 600 MB, and its text is the GPL's.  tests/integration/slow/
- * mariadb_abi.sh compares the two.
+ * package of 600 MB, and its text is the GPL's.
+ * tests/integration/cases/slow/mariadb_abi.sh compares the two.
  */
 #ifndef HW_MARIADB_PLUGIN_API_H
 #define HW_MARIADB_PLUGIN_API_H

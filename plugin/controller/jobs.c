@@ -199,7 +199,7 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
         mem_free(ticket);
         return NULL;
     }
-    /* Who asks for a change sees nothing from before it afterwards. */
+    /* After a change, its requester never gets an older answer. */
     jobs->generation += is_change(request->kind);
     if (request->kind == JOB_SNAPSHOT && !job->keep)
         keep_as(job, request);
@@ -215,7 +215,7 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
 
 /* ---- running ---- */
 
-/* Looks at what is kept, and the resolver makes what will be. */
+/* A reset checks the kept snapshots, so it waits for the one being made. */
 static bool
 is_reset_too_soon(const struct jobs *jobs, const struct job *job)
 {

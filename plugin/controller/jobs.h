@@ -61,7 +61,7 @@ void jobs_resolve(struct jobs *jobs, struct job *job);
 void jobs_finish(struct jobs *jobs, struct job *job,
                  const struct error *failure);
 
-/* Another process answers now: earlier results are not its. */
+/* The process changed: discards earlier results. */
 void jobs_forget(struct jobs *jobs);
 /* Lets go of what is too old to be shared. */
 void jobs_expire(struct jobs *jobs);

@@ -81,10 +81,10 @@ const char *names_text(struct names *names, struct span text);
 /* The text table, for callers that work with indices. */
 struct texts *names_texts(struct names *names);
 
-/* About so many addresses more are coming: room for them is made at once. */
+/* Makes room for about so many more addresses. */
 void names_expect(struct names *names, size_t count);
 
-/* This one of them is coming soon: its place is fetched meanwhile. */
+/* Prefetches the slot of an address about to be added. */
 void names_prefetch(const struct names *names, uint64_t address);
 
 /* As names_add and the others at once, of texts that names_text gave, or "":

@@ -18,12 +18,12 @@ struct error;
 
 enum { DECODE_ROOM_BYTES = 256 << 20 };
 
-/* Another ceiling, before anything is decoded; 0: none, and what is left of
- * memory is not looked at. */
+/* Sets another ceiling, before anything is decoded; 0: none, and free memory is
+ * not checked either. */
 void decode_room_set(size_t bytes);
 
-/* false: so much is not free below the ceiling, or taking it would leave less
- * of the machine's or the cgroup's memory than decoding has. */
+/* false: the ceiling has less left, or less of the machine's or the cgroup's
+ * memory would stay free than decoding has taken. */
 bool decode_room_take(size_t bytes);
 void decode_room_give(size_t bytes);
 /* The two, for an arena. */

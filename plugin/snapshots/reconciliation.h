@@ -18,10 +18,10 @@ void reconciliation_take(const struct stats *stats,
 
 /*
  * Appends "profile 114.7 MB (1204 samples since 2026-11-21 12:01:13 UTC) of
- * 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...".  Parts
+ * 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...". Parts
  * between "; "; MB are 1048576 bytes, as in jeprof's reports.  Unknown figures
- * are left out.  The version is jemalloc's: it decides what samples take;
- * the note is what else is to be known of the profile, or "".
+ * are left out.  version is jemalloc's, and decides how much samples take; note
+ * is a remark about the profile, or "".
  */
 void reconciliation_write(const struct profile *profile,
                           const struct snapshot_memory *memory,

@@ -44,8 +44,8 @@ struct snapshot_memory {
 };
 
 struct snapshot {
-    /* No other of this heapwired's life has it; one that the store reads
-     * again keeps it. */
+    /* Unique while this heapwired lives; a snapshot that the store reads again
+     * keeps it. */
     uint64_t serial;
     char name[SNAPSHOT_NAME_MAX + 1]; /* [a-z0-9_]{1,64} */
     int64_t taken_ms;                 /* wall clock */

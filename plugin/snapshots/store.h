@@ -67,10 +67,10 @@ void store_make_name(struct store *store, struct snapshot *snapshot);
  * no name. */
 int store_check_name(struct store *store, const char *name, struct error *err);
 
-/* Keeps it under its name and lets the oldest that are not pinned go, as far
- * as the ceilings ask for it: first those that the node took by itself.  When
- * -1 with *err nothing has changed: the name is taken, the disk is full, all
- * others are pinned, ... */
+/* Keeps it under its name.  Above a ceiling evicts the oldest first, automatic
+ * snapshots before manual ones, and never pinned ones.  -1 with *err, and
+ * nothing changed: the name is taken, the disk is full, all others are pinned,
+ * ... */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);
 /* A name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS from here on. */
@@ -85,7 +85,7 @@ int store_find(struct store *store, const char *name, struct store_entry *out,
                struct error *err);
 /* Oldest first, at most max; how many. */
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
-/* Lets those go that are older than the options allow; now and then. */
+/* Removes those that are older than the options allow; call now and then. */
 void store_expire(struct store *store);
 
 /* Gives the files to another user; the store works on as that user. */

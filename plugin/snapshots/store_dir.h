@@ -41,9 +41,8 @@ struct store_file {
 int store_dir_open(struct store_dir *dir, const char *path, struct error *err);
 void store_dir_close(struct store_dir *dir);
 
-/* Calls found for each file of a snapshot and odd for each that is something
- * else (file: its name there), and removes what we were writing when we were
- * killed. */
+/* Calls found for each file of a snapshot and odd for each other file (file:
+ * its name there), and removes what a killed heapwired was writing. */
 struct store_dir_scan {
     void (*found)(void *arg, const struct store_file *file);
     void (*odd)(void *arg, const char *file, const char *why);

@@ -41,11 +41,12 @@ struct held *store_held(const struct store *store, const char *name);
 /* Likewise; name may also be what is short for one. */
 struct held *store_meant(const struct store *store, const char *name);
 
-/* Out of the list and of memory, not of the directory.  Call with both. */
+/* Removes it from the list and from memory, not from the directory.  Call with
+ * both. */
 void store_forget(struct store *store, const struct held *held);
 
-/* It was asked for just now: others are let out of memory before it, as far as
- * the ceiling asks for it.  Call with both. */
+/* Marks it as used now: above the ceiling others leave memory before it.  Call
+ * with both. */
 void store_use(struct store *store, struct held *held);
 
 uint64_t store_memory_of(const struct snapshot *snapshot);

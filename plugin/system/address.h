@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One address has many texts; this leaves the one that inet_ntop writes.  size:
- * at least INET6_ADDRSTRLEN.  -1: it is no address. */
+/* Rewrites an address to the one text that inet_ntop writes.  size: at least
+ * INET6_ADDRSTRLEN. -1: it is no address. */
 int address_canonical(char *text, size_t size);
 
-/* One node's own, that others can connect to: no wildcard, no group, and not an
- * IPv4 one in an IPv6 dress, which would be a second text of it. */
+/* An address of one node that others can connect to: no wildcard, no multicast
+ * group, and no IPv4-mapped IPv6 address, which would be a second text of it.
+ */
 bool address_is_reachable(const char *text, uint16_t port);
 bool address_is_loopback(const char *text);
 

@@ -1,10 +1,10 @@
 /*
  * confined.h - system calls that a filter (seccomp) may forbid, even by killing
- * the process: to try one is no way to find out.
+ * the process: so a process cannot simply try one.
  *
- * heapwire-run tries them in children of its own and says what may be called
- * under its filters.  The agent calls no others, and none of them where other
- * filters are in force than heapwire-run's.  Shared by both; libc only.
+ * heapwire-run tries them in children of its own, and gives the agent the list
+ * of what may be called.  The agent calls only those, and only under the same
+ * filters as heapwire-run's.  Shared by both; libc only.
  */
 #ifndef HW_CONFINED_H
 #define HW_CONFINED_H

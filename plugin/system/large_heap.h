@@ -9,9 +9,10 @@
 
 #include <stddef.h>
 
-/* Malloc's memory grows by so many bytes, and is never given back; the first of
- * them are of huge pages if the kernel has some.  Where it cannot be so, it is
- * as ever.  All threads share it.  Before there are other threads. */
+/* Makes malloc's memory grow by so many bytes at a time, and never shrink; the
+ * first of them are huge pages if the kernel has some.  Where that fails,
+ * malloc stays as it is.  All threads share it.  Before there are other
+ * threads. */
 void large_heap(size_t bytes);
 
 #endif

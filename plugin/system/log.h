@@ -21,8 +21,8 @@ int log_fd(void); /* -1 unless a file */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For what strangers can cause at will: at most LOG_STRANGERS lines a second,
- * then how many were left out. */
+/* Logs what strangers can cause at will: at most LOG_STRANGERS lines a second,
+ * then the number of lines left out. */
 enum { LOG_STRANGERS = 10 };
 void log_stranger(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

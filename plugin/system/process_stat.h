@@ -1,7 +1,7 @@
 /*
  * process_stat.h - /proc/<pid>/stat, read in one place.
  *
- * The agent's too: libc only, and no memory of its heap.
+ * The agent uses it, too: libc only, no heap.
  */
 #ifndef HW_PROCESS_STAT_H
 #define HW_PROCESS_STAT_H
@@ -18,7 +18,7 @@ struct process_stat {
     uint64_t start_ticks;              /* since boot: pid and this are one */
 };
 
-/* pid 0: this process.  False: there is none such, or it is out of sight. */
+/* pid 0: this process.  False: no such process can be seen. */
 bool process_stat_read(pid_t pid, struct process_stat *out);
 
 /* The text of one, which ends with NUL. */

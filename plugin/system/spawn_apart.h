@@ -1,4 +1,4 @@
-/* spawn_apart.h - a program of another's making, kept apart from us. */
+/* spawn_apart.h - a foreign program, started apart from us. */
 #ifndef HW_SPAWN_APART_H
 #define HW_SPAWN_APART_H
 
@@ -12,8 +12,8 @@ struct spawn_apart {
     bool session; /* of its own, not a process group alone */
 };
 
-/* In a process group, or a session, of its own; no signal handler, mask,
- * descriptor or variable of ours goes over.  An errno, 0 when it runs; the
+/* Starts it in a process group, or a session, of its own; it inherits no signal
+ * handler, mask, descriptor or variable of ours.  An errno, 0 when it runs; the
  * caller reaps. */
 int spawn_apart(const struct spawn_apart *spawn, pid_t *pid);
 

@@ -1,8 +1,7 @@
 /*
- * view.h - the forms in which a profile can be had, each by its name.
+ * view.h - the forms of a profile, each by its name.
  *
- * What the script language, SQL functions and heapwire-prof offer is this
- * table.
+ * The script language, SQL functions and heapwire-prof all offer this table.
  */
 #ifndef HW_VIEW_H
 #define HW_VIEW_H

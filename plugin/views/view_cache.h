@@ -54,8 +54,8 @@ struct view_cache *view_cache_start(struct store *store, unsigned threads,
 /* Every ticket must have been freed.  NULL is fine. */
 void view_cache_stop(struct view_cache *cache);
 
-/* Which functions the node counts among the allocator's (wrappers.h), "" none:
- * of all views that are asked for from now on.  out has WRAPPERS_TEXT_BYTES. */
+/* Sets which functions the node counts among the allocator's (wrappers.h; "":
+ * none) in all views requested from now on.  out has WRAPPERS_TEXT_BYTES. */
 void view_cache_set_wrappers(struct view_cache *cache, const char *list);
 void view_cache_get_wrappers(struct view_cache *cache, char *out);
 

@@ -43,8 +43,8 @@ struct view_kept {
 
 /* Not a reference, or NULL. */
 struct view *view_kept_find(struct view_kept *kept, const struct buffer *key);
-/* Takes what is in key where it keeps the view, for which others go.  Without
- * memory it does not. */
+/* Keeps the view, takes key's contents, and evicts others for it.  Does nothing
+ * without memory. */
 void view_kept_add(struct view_kept *kept, struct buffer *key,
                    struct view *view);
 void view_kept_fini(struct view_kept *kept);

@@ -2,8 +2,7 @@
  * view_work.h - one view that was asked for: what it depends on, and its
  * computation.
  *
- * Belongs to one thread; cancelled may be set, and the stage be looked at, by
- * any.
+ * Belongs to one thread; any thread may set cancelled and read the stage.
  */
 #ifndef HW_VIEW_WORK_H
 #define HW_VIEW_WORK_H

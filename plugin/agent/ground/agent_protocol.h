@@ -1,5 +1,6 @@
 /*
- * agent_protocol.h - what heapwired and the agent inside the database say.
+ * agent_protocol.h - the protocol of heapwired and the agent inside the
+ * database.
  *
  * A SOCK_SEQPACKET unix socket, <state dir>/agent.sock.  One fixed-size request
  * is one packet, its fixed-size reply another, with at most AGENT_FDS_MAX
@@ -23,8 +24,8 @@
 /* How heapwire-run tells the preloaded agent where it belongs. */
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
-/* Where nothing else starts heapwired, the agent does: its path; and its
- * options but for --state-dir, one each, as often as there are any. */
+/* Where nothing else starts heapwired, the agent does: heapwired's path, and
+ * one setting per option of it, but for --state-dir. */
 #define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
 #define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
 /* Which process is served, where it is not the one that was started:
@@ -45,7 +46,8 @@
 /* Which jemalloc, where there are several: the name of its mallctl, or its
  * object's path or base name. */
 #define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
-/* What its variable is to begin with, where opt.prof turns out to be false. */
+/* The pairs that jemalloc's variable lacks when opt.prof turns out to be false.
+ */
 #define AGENT_ENV_PROFILING "HEAPWIRE_PROFILING"
 /* Where the start's milestones are awaited: an abstract socket's name, a blank,
  * and the secret that precedes each of them in a datagram. */
@@ -66,9 +68,9 @@ enum {
     AGENT_TEXT_MAX = 256,
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
-    /* Of AGENT_RESET.  Below the first every allocation is unwound, nearly:
-     * wants force.  Past the second a thread may have drawn so long a way to
-     * its next sample that it will never see a smaller rate. */
+    /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
+     * unwound: that needs force.  Above the maximum a thread's distance to its
+     * next sample may be so long that it never sees a smaller rate. */
     AGENT_LG_SAMPLE_MIN = 16,
     AGENT_LG_SAMPLE_MAX = 30,
     AGENT_LG_SAMPLE_SAME = 255 /* as it is */

@@ -1,10 +1,10 @@
 /*
  * fork.h - profiling in the children that the database forks.
  *
- * A child without an agent would sample for its whole life, and nothing could
- * read or stop it: there, prof.active is switched off.  One that an agent is to
- * serve gets it back.  Children of vfork() live in their parent's memory, and
- * are left alone.
+ * A child without an agent would sample all its life, and nothing could read or
+ * stop that: so prof.active is switched off in children.  A child that an agent
+ * is to serve gets it back.  Children of vfork() share their parent's memory
+ * and stay as they are.
  */
 #ifndef HW_FORK_H
 #define HW_FORK_H

@@ -2,9 +2,8 @@
  * jemalloc_find.h - every jemalloc in this process, and which one is the
  * database's.
  *
- * What may be called is found by name or by what heapwire-run found in the
- * file, and checked against what is loaded: nothing else is ever called.
- * libc only, no heap.
+ * Finds functions by name, or with heapwire-run's findings in the file, and
+ * checks them against the loaded object before any call.  libc only, no heap.
  */
 #ifndef HW_JEMALLOC_FIND_H
 #define HW_JEMALLOC_FIND_H
@@ -60,12 +59,12 @@ void allocators_look(struct allocators *all, const struct loaded_object *object,
                      size_t known_count, size_t told);
 void allocators_choose(struct allocators *all, const char *wanted);
 
-/* The one that the program itself says it has; no symbol is looked up. */
+/* Takes the one that the program has given; looks up no symbol. */
 void allocators_give(struct allocators *all, mallctl_fn *mallctl,
                      const char *prefix);
 
-/* Reads its bytes in use as they were counted last; and counts them again, at
- * most once a second. */
+/* The first reads its bytes in use as last counted; the second counts them
+ * again, at most once a second. */
 void allocator_read_bytes(struct allocator *allocator);
 void allocator_count(struct allocator *allocator);
 

@@ -1,8 +1,8 @@
 /*
  * jemalloc_late.h - objects that were loaded after the program's start.
  *
- * The agent's thread's.  No lock is held while anything is called; the loader's
- * own is waited for only where a file brings a jemalloc.
+ * Used by the agent's thread alone, which holds no lock meanwhile, and waits
+ * for the loader's only where a file brings a jemalloc.
  */
 #ifndef HW_JEMALLOC_LATE_H
 #define HW_JEMALLOC_LATE_H

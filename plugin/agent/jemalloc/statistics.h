@@ -9,8 +9,8 @@
 
 struct jemalloc;
 
-/* Makes jemalloc's figures those of now, or leaves them as of at most a second
- * ago, and no dump since. */
+/* Refreshes jemalloc's figures, unless they are at most a second old and
+ * younger than the last dump. */
 int statistics_refresh(struct jemalloc *jemalloc);
 
 /* Writes them to fd, as of now or at most a second ago, with how long ago that

@@ -12,8 +12,8 @@ enum { UNSAMPLED_THREADS_MAX = 4096 }; /* looked at */
 /* Now, as the kernel counts births. */
 uint64_t unsampled_now(void);
 
-/* How many of this process's threads were born by then, but the calling one and
- * jemalloc's own; *all of them that are there. */
+/* Counts this process's threads that were born by then, without the calling one
+ * and jemalloc's own; *all: of any age. */
 unsigned unsampled_count(uint64_t then, unsigned *all);
 
 #endif
