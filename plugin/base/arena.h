@@ -37,8 +37,8 @@ int arena_adopt(struct arena *arena, struct arena *from);
  * NULL: nothing counts it. */
 void arena_count(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
-/* Likewise bytes beside it, which are its owner's.  false: the meter, if it has
- * any, says no. */
+/* Counts bytes of the owner's beside the arena, too.  false: the meter, if any,
+ * refuses them. */
 bool arena_hold(struct arena *arena, size_t bytes);
 
 size_t arena_used(const struct arena *arena); /* bytes taken so far */

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-/* Likewise the compiler zeroes what is on the stack, but for this: large, and
- * written before it is read. */
+/* The compiler zeroes locals, too; this exempts a large one that is written
+ * before it is read. */
 #ifdef __has_attribute
 #if __has_attribute(uninitialized)
 #define MEM_UNSET __attribute__((uninitialized))

@@ -1,6 +1,6 @@
 /*
- * agent_client.h - the connection to one node's agent, and what it says of the
- * node.
+ * agent_client.h - the connection to one node's agent, and the status that it
+ * gives.
  *
  * Used by the controller's channel thread alone.  Calls wait for the answer
  * until a deadline, no longer; an agent that missed it is UNRESPONSIVE and is

@@ -95,8 +95,9 @@ enum job_kind {
     JOB_GET_ACTIVE, /* result.active */
     JOB_ENABLE,     /* for request.seconds; 0: until it is switched off */
     JOB_DISABLE,
-    /* Forgets all samples; request.lg_sample from now on.  Makes what is kept
-     * of this process incomparable with what comes: see request.force. */
+    /* Forgets all samples; request.lg_sample from now on.  Kept snapshots of
+     * this process cannot be compared with later ones then: see request.force.
+     */
     JOB_RESET,
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */

@@ -36,8 +36,8 @@ struct dump {
 /* Dumps, copies, and makes sure that objects has every mapped file. */
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct error *err);
-/* Reads the statistics, what they lack stays unknown: right after the dump, not
- * beside it, for both want the same locks of the allocator's. */
+/* Reads the statistics; missing ones stay unknown.  Call it right after the
+ * dump, not beside it: both take the same locks of the allocator. */
 void dump_take_memory(struct agent_client *client, struct snapshot_memory *out);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 

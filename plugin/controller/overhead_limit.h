@@ -1,8 +1,8 @@
 /*
- * overhead_limit.h - keeps an eye on what profiling costs, and ends it.
+ * overhead_limit.h - ends profiling when its overhead is above the budget.
  *
- * Takes the readings for overhead_estimate.h and puts what comes of them into
- * the node's status.  Belongs to the channel thread.
+ * Takes the readings for overhead_estimate.h and puts its report into the
+ * node's status.  Belongs to the channel thread.
  */
 #ifndef HW_OVERHEAD_LIMIT_H
 #define HW_OVERHEAD_LIMIT_H

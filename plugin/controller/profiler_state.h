@@ -1,5 +1,5 @@
 /*
- * profiler_state.h - how it stands with the profiler, in words for people.
+ * profiler_state.h - the profiler's state, in words for people.
  *
  * Pure: reads the status alone.
  */
@@ -27,8 +27,8 @@ enum profiler_state profiler_state_of(const struct node_status *status);
 /* "active", "opt.prof is off", ... */
 const char *profiler_state_word(enum profiler_state state);
 
-/* Lines, of all there is to tell: why it is so and what to do, since and until
- * when, rate, samples, overhead, budget, risks. */
+/* Writes lines: the state, its reason and a remedy, times, rate, samples,
+ * overhead, budget, risks. */
 void profiler_state_write(const struct node_status *status, struct buffer *out);
 
 /* When profiling was last switched off unasked, and why: by heapwired for its

@@ -1,10 +1,10 @@
 /*
  * locate.h - the jemalloc that an ELF file brings, read from the file alone.
  *
- * Texts survive stripping: they say that there is one, what it can do, and the
- * name of its variable, thus the prefix of its functions.  Where its mallctl is
- * say symbols, or the code: what is called, mostly, after the address of one of
- * mallctl's names was loaded.
+ * Texts survive stripping: they show a jemalloc, its abilities, and the name of
+ * its variable, thus the prefix of its functions.  Symbols give the address of
+ * its mallctl; without them the code does: mallctl is what most code calls
+ * after it has loaded the address of one of mallctl's names.
  *
  * Read with pread, in pieces; wrong numbers give fewer facts.  No threads, no
  * state; beside the headers one block of LOCATE_MEMORY bytes at most, given
@@ -90,8 +90,8 @@ struct locate {
     uint32_t votes, votes_first, names_first;
 };
 
-/* path: to look for its debug file; NULL: none.  -1 with *err when it cannot be
- * read at all or there is no memory; what is no ELF file is LOCATE_OTHER. */
+/* path: to find its debug file; NULL: do not look.  -1 with *err when the file
+ * cannot be read at all or memory lacks; another file is LOCATE_OTHER. */
 int locate_read(struct locate *out, int fd, const char *path,
                 struct error *err);
 

@@ -81,8 +81,8 @@ void locate_texts(struct locate_work *work);
 /* Fills votes and where variables are used. */
 void locate_code(struct locate_work *work);
 
-/* The functions whose names end with ending: found gets what comes before it.
- * false from there: enough. */
+/* Looks for functions whose names end with ending: found gets the part before
+ * it, and returns false when it has enough. */
 struct symbol_wish {
     const char *ending;
     bool (*found)(void *arg, const char *before, uint64_t address);

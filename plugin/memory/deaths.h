@@ -62,8 +62,8 @@ void deaths_reserve(const char *dir);
 /* On disk when it returns 0; -1 with *err, and the file as it was. */
 int deaths_append(const char *dir, const struct death *death,
                   struct error *err);
-/* The newest, oldest of them first, at most max; what is damaged is passed
- * over.  How many. */
+/* Reads the newest, at most max, the oldest of them first; skips damaged lines.
+ * Returns their number. */
 size_t deaths_read(const char *dir, struct death *out, size_t max);
 
 #endif

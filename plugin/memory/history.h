@@ -3,7 +3,7 @@
  *
  * A ring of fixed size, in memory and, where there is a directory, in the file
  * "history" there: each sample is one write of its own, so it outlives
- * heapwired, the database and the machine, and a torn one is passed over.
+ * heapwired, the database and the machine, and a reader skips a torn one.
  *
  * One thread adds; any thread reads.
  */
@@ -56,9 +56,9 @@ void history_add(struct history *history, const struct history_sample *sample);
 size_t history_read(struct history *history, uint64_t *next,
                     struct history_sample *out, size_t max);
 
-/* The latest sample between the two times; what the allocator did not tell just
- * then is of the latest that has it and is of the same database.  false:
- * none. */
+/* The latest sample between the two times; allocator's figures that it lacks
+ * come from the latest sample of the same database that has them.  false: none.
+ */
 bool history_last(struct history *history, int64_t from_ms, int64_t until_ms,
                   struct history_sample *out);
 

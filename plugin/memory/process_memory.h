@@ -13,8 +13,8 @@
 
 #include "stats.h"
 
-/* Fills rss, rss_file, rss_shared and cgroup_*; what cannot be read stays
- * unknown. */
+/* Fills rss, rss_file, rss_shared and cgroup_*; unreadable ones stay unknown.
+ */
 void process_memory_read(pid_t pid, struct stats *stats);
 
 /* Milliseconds of CPU time that all its threads, ended ones, too, have used. */

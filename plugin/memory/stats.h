@@ -85,11 +85,12 @@ enum {
     STATS_ARENAS_MAX = 1024
 };
 
-/* Of the agent's text (agent/statistics.h); what is in no table is passed over.
- * NULL with *err: not such a text, or no memory.  Kernel's figures unknown. */
+/* Parses the agent's text (statistics.h), and skips names that no table has.
+ * NULL with *err: no such text, or no memory.  The kernel's figures stay
+ * unknown. */
 struct stats *stats_parse(const char *text, size_t size, struct error *err);
 
-/* Whether what was taken then and then may be compared; 0: not known when. */
+/* Whether figures of these two times may be compared; 0: time unknown. */
 bool stats_together(int64_t a_ms, int64_t b_ms);
 
 struct stats *stats_ref(struct stats *stats);

@@ -27,8 +27,8 @@ struct stats_allocator {
     uint64_t allocated;
 };
 
-/* Into stats, which keeps the texts.  -1 with *err: not such a list, or no
- * memory. */
+/* Parses the list into stats, which keeps the texts.  -1 with *err: no such
+ * list, or no memory. */
 int stats_allocators_parse(struct stats *stats, const char *text, size_t size,
                            struct error *err);
 

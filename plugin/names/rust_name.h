@@ -17,8 +17,8 @@
 
 /*
  * Shortens name to out, which has room for it; *size is that of the result.
- * What a global allocator implements (below), and what makes no sense, stays
- * whole.  False: it may be another language's, and out is spoiled.
+ * Functions of a global allocator (below), and malformed names, stay whole.
+ * False: it may be another language's, and out is undefined.
  */
 bool rust_name_shorten(struct span name, char *out, size_t *size);
 

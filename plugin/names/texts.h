@@ -25,8 +25,8 @@ void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 int texts_add(struct texts *texts, const char *text, size_t size,
               uint32_t *number);
 
-/* Likewise of a text that stays as it is where it is for as long as the set
- * lives: it is read only the first time that it is asked for. */
+/* Likewise for a text that stays unchanged while the set lives: only its first
+ * use reads it. */
 int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 
 /* Those places may hold other texts by now. */
