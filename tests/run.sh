@@ -156,10 +156,11 @@ all_files() {
     find "$cases" -name '*.sh' -o -name '*.py'
 }
 
-# files_of NAME: those it stands for.
+# files_of NAME: those it stands for; unit_NAME, as ctest calls it, is the suite.
 files_of() {
     all_files | grep -xF "$1" && return
-    all_files | grep -E "/((test|fuzz)_)?$1\.(c|sh|py)\$"
+    all_files |
+        grep -E "/((test|fuzz)_)?$(echo "$1" | sed 's/^unit_/test_/')\.(c|sh|py)\$"
 }
 
 # near NAME: what it may have been meant to be.
