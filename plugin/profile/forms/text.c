@@ -64,12 +64,13 @@ compare_growth(const void *a, const void *b)
 static double
 errors_of(const struct weights *weights)
 {
-    struct change *changes = mem_zalloc(weights->count, sizeof(*changes));
+    struct significance_change *changes =
+        mem_zalloc(weights->count, sizeof(*changes));
     double errors;
 
     for (uint32_t i = 0; changes && i < weights->count; i++)
-        changes[i] = (struct change){weights->list[i].cumulative,
-                                     weights->list[i].cumulative_variance};
+        changes[i] = (struct significance_change){
+            weights->list[i].cumulative, weights->list[i].cumulative_variance};
     errors = changes ? significance_errors(changes, weights->count) : INFINITY;
     mem_free(changes);
     return errors;

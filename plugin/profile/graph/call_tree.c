@@ -178,12 +178,13 @@ add_up(struct call_tree *tree)
 static double
 errors_of(const struct call_tree *tree)
 {
-    struct change *changes = mem_zalloc(tree->count, sizeof(*changes));
+    struct significance_change *changes =
+        mem_zalloc(tree->count, sizeof(*changes));
     double errors;
 
     for (uint32_t i = 0; changes && i < tree->count; i++)
-        changes[i] =
-            (struct change){tree->nodes[i].total, tree->nodes[i].variance};
+        changes[i] = (struct significance_change){tree->nodes[i].total,
+                                                  tree->nodes[i].variance};
     errors = changes ? significance_errors(changes, tree->count) : INFINITY;
     mem_free(changes);
     return errors;

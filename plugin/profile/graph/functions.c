@@ -106,12 +106,12 @@ compare_names(const void *a, const void *b, void *arg)
 static double
 errors_of(const struct function *list, uint32_t count)
 {
-    struct change *changes = mem_zalloc(count, sizeof(*changes));
+    struct significance_change *changes = mem_zalloc(count, sizeof(*changes));
     double errors;
 
     for (uint32_t i = 0; changes && i < count; i++)
-        changes[i] = (struct change){list[i].cumulative_bytes,
-                                     list[i].cumulative_variance};
+        changes[i] = (struct significance_change){list[i].cumulative_bytes,
+                                                  list[i].cumulative_variance};
     errors = changes ? significance_errors(changes, count) : INFINITY;
     mem_free(changes);
     return errors;

@@ -10,7 +10,7 @@
 static int
 compare(const void *a, const void *b)
 {
-    const struct change *x = a, *y = b;
+    const struct significance_change *x = a, *y = b;
 
     if (x->value != y->value)
         return x->value < y->value ? -1 : 1;
@@ -18,7 +18,7 @@ compare(const void *a, const void *b)
 }
 
 static size_t
-distinct(struct change *list, size_t count)
+distinct(struct significance_change *list, size_t count)
 {
     size_t found = 0;
 
@@ -32,7 +32,7 @@ distinct(struct change *list, size_t count)
 
 /* Sidak's share of the risk for each, then the normal law's quantile. */
 double
-significance_errors(struct change *list, size_t count)
+significance_errors(struct significance_change *list, size_t count)
 {
     size_t tests = distinct(list, count);
     double risk = -expm1(log1p(-RISK) / (double)(tests ? tests : 1));

@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct change {
+struct significance_change {
     double value, variance;
 };
 
 /* How many standard errors make a change of the list significant.  Equal
  * changes (a function with one caller) count once, unchanged ones not at all.
  * Sorts the list. */
-double significance_errors(struct change *list, size_t count);
+double significance_errors(struct significance_change *list, size_t count);
 
 bool significance_is(double value, double variance, double errors);
 

@@ -272,11 +272,11 @@ END_TEST
 
 START_TEST(more_to_look_at_asks_for_more)
 {
-    struct change list[100];
+    struct significance_change list[100];
 
     ck_assert_double_eq_tol(significance_errors(NULL, 0), 2.575829, 1e-5);
     for (int i = 0; i < 100; i++)
-        list[i] = (struct change){i % 50, 1};
+        list[i] = (struct significance_change){i % 50, 1};
     /* the same twice is looked at once */
     ck_assert_double_eq_tol(significance_errors(list, 100), 3.7178, 1e-3);
     for (int i = 0; i < 100; i++)

@@ -1,4 +1,4 @@
-/* zlib_memory.h - makes zlib allocate as we do (memory.h). */
+/* zlib_memory.h - makes zlib allocate as memory.h does; link zlib for it. */
 #ifndef HW_ZLIB_MEMORY_H
 #define HW_ZLIB_MEMORY_H
 
