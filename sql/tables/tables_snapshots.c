@@ -12,11 +12,11 @@
  *     truncated tinyint(1) NOT NULL, note varchar(1024) NOT NULL,
  *     cause varchar(64) NOT NULL, reason varchar(1024) NOT NULL,
  *     pinned tinyint(1) NOT NULL, on_disk tinyint(1) NOT NULL,
- *     size bigint unsigned NOT NULL, allocated_bytes bigint unsigned,
- *     active_bytes bigint unsigned, metadata_bytes bigint unsigned,
- *     resident_bytes bigint unsigned, mapped_bytes bigint unsigned,
- *     retained_bytes bigint unsigned, rss_bytes bigint unsigned,
- *     rss_file_bytes bigint unsigned, cgroup_bytes bigint unsigned,
+ *     size bigint unsigned NOT NULL, allocated bigint unsigned,
+ *     active bigint unsigned, metadata bigint unsigned,
+ *     resident bigint unsigned, mapped bigint unsigned,
+ *     retained bigint unsigned, rss bigint unsigned,
+ *     rss_file bigint unsigned, cgroup_current bigint unsigned,
  *     cgroup_limit bigint unsigned, allocator_taken datetime,
  *     rss_taken datetime)
  *
@@ -144,18 +144,18 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"pinned", &type_boolean, "Whether it stays when room is needed", CATALOG_SET}, \
     {"on_disk", &type_boolean, "Whether it survives this heapwired", CATALOG_SET}, \
     {"size", &type_ubigint, "Bytes on disk, or in memory", CATALOG_SET}, \
-    {"allocated_bytes", &type_ubigint, "Of the allocator, as in memory"}, \
-    {"active_bytes", &type_ubigint, NULL}, \
-    {"metadata_bytes", &type_ubigint, NULL}, \
-    {"resident_bytes", &type_ubigint, NULL}, \
-    {"mapped_bytes", &type_ubigint, NULL}, \
-    {"retained_bytes", &type_ubigint, NULL}, \
-    {"rss_bytes", &type_ubigint, "Of the kernel, as in memory"}, \
-    {"rss_file_bytes", &type_ubigint, NULL}, \
-    {"cgroup_bytes", &type_ubigint, NULL}, \
+    {"allocated", &type_ubigint, "Of the allocator, as in memory"}, \
+    {"active", &type_ubigint, NULL}, \
+    {"metadata", &type_ubigint, NULL}, \
+    {"resident", &type_ubigint, NULL}, \
+    {"mapped", &type_ubigint, NULL}, \
+    {"retained", &type_ubigint, NULL}, \
+    {"rss", &type_ubigint, "Of the kernel, as in memory"}, \
+    {"rss_file", &type_ubigint, NULL}, \
+    {"cgroup_current", &type_ubigint, NULL}, \
     {"cgroup_limit", &type_ubigint, "NULL: none"}, \
     {"allocator_taken", &type_time, "When jemalloc's figures were, UTC"}, \
-    {"rss_taken", &type_time, "When rss_bytes and rss_file_bytes were, UTC"}
+    {"rss_taken", &type_time, "When rss and rss_file were, UTC"}
 /* clang-format on */
 
 static const struct catalog_column snapshots[] = {

@@ -96,7 +96,7 @@ alike() {
     }
 }
 
-alike "name, taken, pid, program, samples, bytes, note, rss_bytes" snapshots
+alike "name, taken, pid, program, samples, bytes, note, rss" snapshots
 alike "name, value, text" malloc_stats "WHERE name LIKE 'opt.%' ORDER BY 1, 2"
 alike "state, active, sample_rate, jemalloc_version, changes" profiler
 alike "snapshot, function, module, flat_bytes, flat_percent, cum_objects" \

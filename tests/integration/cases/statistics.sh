@@ -149,7 +149,7 @@ outside=$(one 'rss - resident')
 echo 60 >&3
 wait_for 10 has_grown
 kept=$(prof 'snapshot()')
-now=$(sql "select rss_bytes - resident_bytes from heapwire.snapshots
+now=$(sql "select rss - resident from heapwire.snapshots
     where name = '$kept'")
 echo "outside jemalloc: $outside, and $now after 60 MB"
 check

@@ -41,7 +41,7 @@ redis-cli -p "$port" debug populate 200000 k 500 >/dev/null
 prof 'snapshot("a")' >/dev/null
 used=$(redis-cli -p "$port" info memory | tr -d '\r' |
     sed -n 's/^used_memory://p')
-same "as old as the profile" 1 "$(sql "SELECT allocated_bytes > 0.9 * $used
+same "as old as the profile" 1 "$(sql "SELECT allocated > 0.9 * $used
     FROM heapwire.snapshots WHERE name = 'a'")"
 matches "the head of a view" "MB allocated.*; $threads" \
     "$(sql "SELECT text('a')" | tr -d '\n')"

@@ -162,10 +162,10 @@ START_TEST(the_table_of_snapshots_tells_it)
     snapshot_unref(snapshot);
     ck_assert_str_eq(
         harness_run(&h, "select name, cause, reason, pinned, on_disk, size > 0 "
-                        "sized, rss_bytes, cgroup_limit, resident_bytes from "
+                        "sized, rss, cgroup_limit, resident from "
                         "heapwire.snapshots"),
-        "name|cause|reason|pinned|on_disk|sized|rss_bytes|cgroup_limit|"
-        "resident_bytes\n"
+        "name|cause|reason|pinned|on_disk|sized|rss|cgroup_limit|"
+        "resident\n"
         "raw1|imported||#0|#0|#1|\\N|\\N|\\N\n"
         "mark|mark|80% of the limit|#1|#0|#1|#123456|#1073741824|\\N");
 }
