@@ -1,5 +1,5 @@
 // The script of a flame graph (flamegraph.c): zoom, search, details, fitting
-// to the window.  Everything is drawn without it; it only moves what is there.
+// to the window.  Everything is drawn without it; it only moves elements.
 // Texts are set as text, never as markup or code.
 'use strict';
 (function () {
@@ -34,7 +34,7 @@
             (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
             (code >= 0x1f300 && code <= 0x1faff) || code >= 0x20000);
 
-    // What of a name fits into so many columns, cut with an ellipsis.
+    // The part of a name that fits into so many columns, with an ellipsis.
     function fit(name, columns) {
         let used = 0, cut = 0, at = 0;
         if (columns < 3)
@@ -66,8 +66,8 @@
         }
     }
 
-    // The font may be wider than ours: what is too long is cut once more.  All
-    // are measured before any is changed.
+    // The font may be wider than expected: cuts long texts once more, and
+    // measures all of them before it changes any.
     function clip() {
         const long = [];
         for (const frame of frames) {
@@ -82,7 +82,7 @@
             text.textContent = fit(text.textContent, columns - 1);
     }
 
-    // The most of a text that is no wider than room, in pixels.
+    // The longest part of a text that fits into room pixels.
     function shorten(text, whole, room) {
         text.textContent = whole;
         const length = text.getComputedTextLength();
@@ -90,7 +90,7 @@
             text.textContent = fit(whole, Math.floor(room / length * whole.length) - 1);
     }
 
-    // Beside what was found there is less room for the title.
+    // The search result leaves less room for the title.
     function layHead() {
         const found = matched.textContent ? matched.getComputedTextLength() + MARGIN : 0;
         const room = width - 2 * MARGIN;
@@ -108,7 +108,7 @@
         input.style.width = boxWidth() + 'px';
     }
 
-    // Between the way back and the search.
+    // Between the reset link and the search.
     function tell(frame) {
         const right = box && box.style.display === ''
             ? boxWidth() : search.getComputedTextLength();
@@ -121,7 +121,7 @@
             ': ' + figures : '', room);
     }
 
-    // Those within the zoomed frame, and those it stands upon, faded.
+    // The frames inside the zoomed one, and those below it, faded.
     function draw() {
         const view = zoomed || root;
         const scale = (width - 2 * MARGIN) / view.w, close = root.w * 1e-9;
@@ -148,7 +148,7 @@
         draw();
     }
 
-    // Of what is below others that match, nothing counts twice.
+    // A match inside another match does not count twice.
     function matchedPart(hits) {
         let covered = 0, end = -Infinity;
         hits.sort((a, b) => a.x - b.x || b.w - a.w);
@@ -227,7 +227,7 @@
         find('');
     }
 
-    // A line that is wider than a narrow window is set closer.
+    // A line wider than a narrow window is set closer.
     function setCloser(text) {
         text.removeAttribute('textLength');
         if (text.getComputedTextLength() > width - 2 * MARGIN) {
@@ -236,7 +236,7 @@
         }
     }
 
-    // As wide as the window, when the window is ours.
+    // As wide as the window, unless the graph is part of a page.
     function resize() {
         const height = svg.viewBox.baseVal.height;
         const bar = height > window.innerHeight ? SCROLLBAR : 0;
@@ -285,7 +285,7 @@
         }
     });
     window.addEventListener('resize', resize);
-    // The head stays in sight, above what scrolls below it.
+    // The head stays in sight while the frames scroll.
     window.addEventListener('scroll', () => {
         head.setAttribute('transform', `translate(0 ${alone ? Math.max(window.scrollY, 0) : 0})`);
     });
