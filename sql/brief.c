@@ -13,8 +13,8 @@ is_lock_word(const struct token *token)
            token_is(token, "release_all_locks");
 }
 
-/* Behind the name of a function: nothing that comes after its call can make
- * the statement begin anew, on a worker. */
+/* From behind a function's name on: whether the statement ends with its call.
+ * What comes after a call could make the statement begin anew, on a worker. */
 static bool
 ends_with_call(struct lexer lexer)
 {
@@ -36,9 +36,10 @@ ends_with_call(struct lexer lexer)
     return token.kind == TOKEN_END || token_is_operator(&token, ";");
 }
 
-/* One row of a few expressions, with so many SELECTs: whatever loops, or is
- * compiled to more than it says, needs one of these words, or another.  A lock
- * is taken or released once; but it can be while all workers wait for it. */
+/* Whether it is one row of a few expressions, with that many SELECTs.  A loop,
+ * or a text that SQLite compiles to much more than its size, needs one of these
+ * words, or one SELECT more.  A lock must be taken or released once only, and
+ * on the loop: all workers may be waiting for it. */
 static bool
 is_one_row(const struct fragment *fragment, size_t selects)
 {
@@ -88,7 +89,7 @@ has_expression(const struct assignment *a)
 }
 
 bool
-brief_statement(const struct statement *statement)
+brief_statement(const struct sql_statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_SELECT:
@@ -116,8 +117,8 @@ bool
 sql_is_brief(struct span text)
 {
     struct parsing how = {.use = PARAMETERS_ABSENT};
-    struct statement statement;
-    struct error refused; /* as it will be again, soon */
+    struct sql_statement statement;
+    struct error refused; /* opening the statement reports it again */
     bool brief = false;
 
     if (text.size > SQL_BRIEF_MAX)

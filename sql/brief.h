@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-struct statement;
+struct sql_statement;
 
-bool brief_statement(const struct statement *statement);
+bool brief_statement(const struct sql_statement *statement);
 
 #endif

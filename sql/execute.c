@@ -115,7 +115,7 @@ end_open(struct opening *o, struct error *err)
     return sql_cursor_ok(err);
 }
 
-/* It must be a statement that can be described, and stand for itself. */
+/* PREPARE takes any statement that can be described. */
 static int
 check_text(struct sql_session *session, struct span text, struct error *err)
 {
@@ -169,8 +169,8 @@ deallocate_open(struct opening *o, struct error *err)
     return NULL;
 }
 
-/* Every kind of statement and the privilege without which it is not opened;
- * tables and methods have theirs in their own definitions. */
+/* Every kind of statement, with the privilege that opening it takes.  Tables
+ * and methods define theirs themselves. */
 static const struct {
     uint32_t privilege;
     struct cursor *(*open)(struct opening *opening, struct error *err);
@@ -180,21 +180,21 @@ static const struct {
     [STATEMENT_SHOW] = {0, show_open},
     [STATEMENT_SET] = {0, set_open},
     [STATEMENT_USE] = {0, use_open},
-    [STATEMENT_KILL] = {0, kill_open}, /* the host knows whose it is */
+    [STATEMENT_KILL] = {0, kill_open}, /* the host checks the owner */
     [STATEMENT_DO] = {0, do_open},
     [STATEMENT_BEGIN] = {0, begin_open},
     [STATEMENT_END] = {0, end_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
     [STATEMENT_MAINTAIN] = {0, maintain_open},
-    [STATEMENT_FORWARD] = {0, forward_open}, /* the channel knows who asks */
+    [STATEMENT_FORWARD] = {0, forward_open}, /* the channel checks the sender */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
     [STATEMENT_PREPARE] = {0, prepare_open},
     [STATEMENT_DEALLOCATE] = {0, deallocate_open},
     [STATEMENT_NOTHING] = {0, nothing_open},
 };
 
-/* Another node's session runs what is forwarded, and that alone: whoever broke
- * into a node has no more there than its callers have. */
+/* Another node's session runs ADMIN FORWARD alone: an intruder on one node gets
+ * no more rights on the others than that node's callers have. */
 static int
 check_channel(const struct sql_session *session, bool forward,
               struct error *err)
@@ -206,11 +206,11 @@ check_channel(const struct sql_session *session, bool forward,
     return -1;
 }
 
-/* heapwire_timeout, where it was set; and a SELECT's own MAX_EXECUTION_TIME,
- * which counts instead of the session's, but is no way to more time. */
+/* heapwire_timeout, where it was set.  A SELECT's MAX_EXECUTION_TIME replaces
+ * the session's, but never gives more time. */
 static void
 limit_time(struct cursor *cursor, const struct sql_session *session,
-           const struct statement *statement)
+           const struct sql_statement *statement)
 {
     uint32_t timeout_s = statement ? statement->timeout_s : 0;
     uint32_t max_ms = statement && cursor->timed ? statement->max_ms : 0;
@@ -225,13 +225,13 @@ limit_time(struct cursor *cursor, const struct sql_session *session,
     }
 }
 
-/* Whether it asks about the warnings, or may: a SELECT without tables. */
+/* Whether it reads the warnings, or may: a SELECT without tables. */
 static bool
 keeps_warnings(const struct opening *o)
 {
     static const char *const subjects[] = {"errors", "error_count", "warnings",
                                            "warning_count"};
-    const struct statement *statement = o->statement;
+    const struct sql_statement *statement = o->statement;
     const char *what = statement->show.what;
 
     if (o->constant)
@@ -249,7 +249,7 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
 {
     struct parsing how = {arena_new(STATEMENT_BYTES_MAX), use, o->parameters,
                           o->session};
-    struct statement statement;
+    struct sql_statement statement;
     struct cursor *cursor = NULL;
 
     o->arena = how.arena;
@@ -308,9 +308,9 @@ int
 sql_describe(struct sql_session *session, struct span text,
              struct sql_description *out, struct error *err)
 {
-    static const struct waker nobody = {NULL, NULL}; /* it is not stepped */
+    static const struct waker no_waker = {NULL, NULL}; /* it is not stepped */
     struct opening opening = {
-        .session = session, .waker = nobody, .describing = true};
+        .session = session, .waker = no_waker, .describing = true};
     struct cursor *cursor;
 
     memset(out, 0, sizeof(*out));

@@ -1,6 +1,5 @@
 /*
- * sql_prepared.c - EXECUTE: finds the text, with its values, that it stands
- * for.
+ * sql_prepared.c - EXECUTE: finds the prepared text and the values for it.
  *
  * PREPARE and DEALLOCATE PREPARE are in execute.c.
  */

@@ -1,9 +1,9 @@
 /*
  * admin_fanout.c - ADMIN EXECUTE on many nodes: a row for each, by id.
  *
- * A row goes out as soon as all nodes with smaller ids have had theirs, and its
- * text is dropped then: who answers out of turn is kept, up to ADMIN_CELL_MAX,
- * and ADMIN_LIST_MAX of all.  Whatever happens to a node, it has its row.
+ * A row goes out, and its text is dropped, once all nodes with smaller ids have
+ * had theirs.  Answers out of turn are kept: ADMIN_CELL_MAX bytes of each node,
+ * ADMIN_LIST_MAX of all.  Whatever happens to a node, it has its row.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -43,9 +43,9 @@ struct fanout_cursor {
     atomic_size_t ended;        /* answers; progress looks at it */
 };
 
-/* ---- what one node says ---- */
+/* ---- one node's answer ---- */
 
-/* What does not fit any more is left out; what is there stays whole. */
+/* Leaves out the rest where it does not fit. */
 static void
 add_bytes(struct answer *a, struct span bytes)
 {
@@ -88,7 +88,7 @@ keep_failure(struct answer *a, uint16_t code, const char *text)
     buffer_fini(&a->output);
 }
 
-/* Of a text the beginning is worth having, of bytes it is not. */
+/* Half a text is useful; half of a binary value is not. */
 static void
 note_truncation(const struct fanout_cursor *c, struct answer *a)
 {
@@ -134,7 +134,7 @@ end_answer(struct fanout_cursor *c, const struct peer_end *end)
 
 /* ---- all of them ---- */
 
-/* Nobody may be without a row. */
+/* Every node has its row. */
 static void
 end_all(struct fanout_cursor *c)
 {
@@ -177,8 +177,8 @@ has_row(const struct fanout_cursor *c)
     return c->next < c->task.id_count && c->answers[c->next].ended;
 }
 
-/* Not more than a share at a time, nor more than is to be kept: the nodes wait
- * while rows are being sent. */
+/* Takes a bounded number of events, and none while rows can be sent: the nodes
+ * wait meanwhile. */
 static bool
 take_some(struct fanout_cursor *c)
 {
@@ -294,7 +294,7 @@ admin_open_fanout(const struct admin_task *task, struct error *err)
     atomic_init(&c->ended, 0);
     for (size_t i = 0; i < task->id_count; i++)
         buffer_init(&answers[i].output, ADMIN_CELL_MAX + ADMIN_CELL_NOTE);
-    script_free(task->script); /* it was needed to be checked */
+    script_free(task->script); /* it was parsed for its errors only */
     c->task.script = NULL;
     return &c->cursor.base;
 }

@@ -62,7 +62,7 @@ send_lines(struct local_cursor *c, struct rows *out)
     return STEP_MORE;
 }
 
-/* What a profile from now on will lack. */
+/* Warns where new profiles will be incomplete. */
 static void
 warn_of_profile(const struct local_cursor *c)
 {
@@ -74,7 +74,7 @@ warn_of_profile(const struct local_cursor *c)
         warnings_add(c->session, ER_UNKNOWN, "%s", status.note);
 }
 
-/* DONE when there is something to send. */
+/* DONE: the output is ready. */
 static enum step
 run(struct local_cursor *c, struct error *err)
 {

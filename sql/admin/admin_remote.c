@@ -1,7 +1,7 @@
 /*
  * admin_remote.c - ADMIN EXECUTE on one other node: its lines, as they come.
  *
- * A block is taken when the client has had the one before it: who reads slowly
+ * A block is taken when the client has had the one before it: a slow client
  * holds the other node back, not a thread.
  */
 #include <inttypes.h>
@@ -54,8 +54,8 @@ drop_block(struct remote_cursor *c)
     c->next = 0;
 }
 
-/* The answer's end is the statement's.  In part it is none: whoever wants all
- * of it must not take it for that. */
+/* The answer's end is the statement's.  A part of an answer is an error, or a
+ * client would take it for the whole. */
 static enum step
 finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
 {
@@ -142,7 +142,7 @@ admin_open_remote(const struct admin_task *task, struct error *err)
     admin_cursor_init(&c->cursor, &remote_ops, task);
     c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
     c->task = *task;
-    script_free(task->script); /* it was needed to be checked */
+    script_free(task->script); /* it was parsed for its errors only */
     c->task.script = NULL;
     return &c->cursor.base;
 }

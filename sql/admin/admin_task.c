@@ -64,7 +64,8 @@ admin_put_row(const struct admin_row *row, struct value out[3])
     out[2].type = row->bytes ? VALUE_BLOB : VALUE_TEXT;
 }
 
-/* A list is bounded by node and in all, and rolls; one node is neither. */
+/* A list has a limit for each node and for all, and a number of nodes at a
+ * time; one node has its script's limit alone. */
 struct peer_fanout *
 admin_ask(const struct admin_task *task, struct error *err)
 {

@@ -25,10 +25,10 @@ struct sql_session;
 enum {
     ADMIN_CELL_MAX = 8 * 1024 * 1024,  /* bytes of one node's in a list, */
     ADMIN_LIST_MAX = 64 * 1024 * 1024, /* and of all nodes' */
-    ADMIN_CELL_NOTE = 100,             /* and what says that it was cut */
+    ADMIN_CELL_NOTE = 100,             /* for the note that it was cut */
     ADMIN_ID_TEXT = 21,                /* digits of an id, and a NUL */
     ADMIN_GRACE_MS = 2000,   /* for rows that say that the time is up */
-    ADMIN_SLOW_PARALLEL = 2, /* nodes at a time, unless told */
+    ADMIN_SLOW_PARALLEL = 2, /* nodes at a time, by default */
     ADMIN_TAKES = 64         /* blocks and ends in one step */
 };
 
@@ -51,8 +51,7 @@ struct admin_task {
 void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                        const struct admin_task *task);
 
-/* Each takes script and arena.  NULL with *err, and they are still the
- * caller's. */
+/* Each takes script and arena, but not where it fails: NULL with *err. */
 struct cursor *admin_open_local(const struct admin_task *task,
                                 struct error *err);
 struct cursor *admin_open_remote(const struct admin_task *task,
@@ -71,7 +70,7 @@ struct admin_row {
 void admin_put_row(const struct admin_row *row, struct value out[3]);
 void admin_put_text(struct value *out, const char *text, size_t size);
 
-/* Puts the script to the nodes.  NULL with *err. */
+/* Sends the script to the nodes.  NULL with *err. */
 struct peer_fanout *admin_ask(const struct admin_task *task, struct error *err);
 
 #endif

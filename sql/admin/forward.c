@@ -1,9 +1,8 @@
 /*
  * forward.c - ADMIN FORWARD: a statement that another node sends for a caller.
  *
- * What the envelope holds runs as that caller, in a session of its own, and its
- * rows and errors are the answer.  It is forwarded once: it may ask no further
- * node.
+ * The envelope's statement runs as that caller, in a session of its own, and
+ * its rows and errors are the answer.  It may ask no other node in turn.
  */
 #include "forward.h"
 
@@ -73,8 +72,8 @@ static struct cursor *
 open_script(struct opening *o, struct span text, struct error *err)
 {
     const struct sql_node *node = o->session->node;
-    struct statement statement = {.kind = STATEMENT_ADMIN_EXECUTE,
-                                  .source = text};
+    struct sql_statement statement = {.kind = STATEMENT_ADMIN_EXECUTE,
+                                      .source = text};
     uint64_t *id = arena_alloc(o->arena, sizeof(*id));
 
     if (!id) {
@@ -94,7 +93,7 @@ static struct cursor *
 open_select(struct opening *o, struct span text, struct error *err)
 {
     const struct parsing how = {.arena = o->arena, .use = PARAMETERS_NONE};
-    struct statement statement;
+    struct sql_statement statement;
 
     if (statement_parse(text, &how, &statement, err) != 0)
         return NULL;
@@ -113,7 +112,7 @@ open_select(struct opening *o, struct span text, struct error *err)
     return select_open(o, err);
 }
 
-/* The arena is the outer statement's: who is opened may keep it. */
+/* The inner statement's cursor may take the outer one's arena. */
 static int
 open_inner(struct forward_cursor *c, struct opening *outer,
            const struct peer_forwarded *f, struct error *err)
@@ -129,7 +128,7 @@ open_inner(struct forward_cursor *c, struct opening *outer,
     return c->inner ? 0 : -1;
 }
 
-/* A node asks itself for whoever may ask it anyway. */
+/* A node may forward to itself for any of its own callers. */
 static int
 check_caller(const struct sql_node *node, const struct peer_forwarded *f,
              struct error *err)
@@ -160,8 +159,8 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
         return -1;
     c->base = *c->inner;
     c->base.ops = &forward_ops;
-    c->base.timed = false; /* what is left to the caller holds, be it more
-                              than this node gives */
+    c->base.timed = false; /* the caller's remaining time counts, even where
+                              this node would give less */
     c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
     return 0;
 }

@@ -91,7 +91,7 @@ check_reach(const struct cluster_ask *ask, struct handle *handle)
 static unsigned
 timeout_of(const struct catalog_scope *scope)
 {
-    const struct statement said = {.timeout_s = scope->timeout_s};
+    const struct sql_statement said = {.timeout_s = scope->timeout_s};
     uint32_t s = session_timeout_s(scope->session, &said);
 
     return s * 900;
@@ -100,7 +100,7 @@ timeout_of(const struct catalog_scope *scope)
 static unsigned
 rolling(const struct catalog_scope *scope)
 {
-    const struct statement said = {.parallel = scope->parallel};
+    const struct sql_statement said = {.parallel = scope->parallel};
     uint32_t parallel = session_parallel(scope->session, &said);
 
     return parallel ? parallel : CLUSTER_ROLLING;

@@ -1,6 +1,6 @@
 /*
- * explain.c - EXPLAIN SELECT: the tables in the order in which they are read,
- * as SQLite tells it, in MySQL's columns, or as one text of JSON or of lines.
+ * explain.c - EXPLAIN SELECT: the tables in the order in which SQLite reads
+ * them, in MySQL's columns, or as one text of JSON or of lines.
  */
 #include "commands.h"
 

@@ -1,8 +1,8 @@
 /*
  * import.c - CALL import_snapshot('name', bytes): a snapshot from elsewhere.
  *
- * The bytes are what export() gave, or a heap profile that jemalloc wrote.
- * Decoding them and writing the file is a worker's.
+ * The bytes are an export() or a heap profile that jemalloc wrote.  A worker
+ * decodes them and writes the file.
  */
 #include "commands.h"
 

@@ -1,7 +1,7 @@
 /*
- * maintain.c - CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE: MySQL's note that an
- * engine has nothing to do, per table.  mysqlcheck asks for a database's tables
- * in one statement.
+ * maintain.c - CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE: for each table
+ * MySQL's note that its engine has nothing to do.  mysqlcheck names all tables
+ * of a database in one statement.
  */
 #include "commands.h"
 

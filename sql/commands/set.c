@@ -1,5 +1,5 @@
 /*
- * set.c - SET: all values are worked out and checked before any is stored.
+ * set.c - SET: evaluates and checks all values before it stores any.
  */
 #include "commands.h"
 
@@ -66,7 +66,7 @@ add_variable(struct pending *p, const char *name, const struct value *given)
 
 /* ---- SET NAMES ---- */
 
-/* What clients may speak; their text is read, and answered, as UTF-8. */
+/* Character sets that clients may name; text is UTF-8 in both directions. */
 static const struct {
     const char *name, *collation;
 } charsets[] = {
@@ -152,7 +152,7 @@ evaluate(struct pending *p, const struct assignment *a, struct value *out)
                : 0;
 }
 
-/* Described, not run: its value has parameters that are not there. */
+/* Described, not run: its value has parameters without values. */
 static bool
 is_absent(const struct pending *p, const struct assignment *a)
 {
@@ -168,7 +168,7 @@ check_absent(const struct pending *p, const struct assignment *a)
     return select_check(&rewrite, p->err);
 }
 
-/* The node's settings are its configuration's: SET changes sessions only. */
+/* Refuses SET GLOBAL: the configuration file has the node's settings. */
 static int
 set_variable(struct pending *p, const struct assignment *a)
 {

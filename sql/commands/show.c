@@ -66,7 +66,7 @@ find_table(const struct show *show, struct catalog_scope *scope,
     return -1;
 }
 
-/* One's own grants; ADMIN's to see are others', who come from anywhere. */
+/* A user sees its own grants; those of others take ADMIN. */
 static int
 find_user(const struct show *show, struct catalog_scope *scope,
           struct sql_identity *other, struct error *err)
@@ -193,14 +193,14 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
-/* As SHOW ... WHERE 1: a SELECT can wait. */
+/* As SHOW ... WHERE 1: a SELECT can wait for other nodes, SHOW cannot. */
 static struct cursor *
 open_waiting(struct opening *o, const struct catalog_table *table,
              const struct catalog_scope *scope, struct error *err)
 {
     static const struct span all = {"1", 1};
-    const struct statement *given = o->statement;
-    struct statement statement = *given;
+    const struct sql_statement *given = o->statement;
+    struct sql_statement statement = *given;
     struct cursor *cursor;
 
     statement.source = all;

@@ -38,18 +38,18 @@ struct catalog_scope {
     const struct peer_survey *survey;
     uint32_t timeout_s, parallel;  /* what a SELECT says; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL gave none */
-    const atomic_bool *cancelled;  /* or NULL: nobody can */
+    const atomic_bool *cancelled;  /* or NULL: it cannot be cancelled */
 };
 
-/* What must be fetched from the node before a table can be produced. */
+/* What a table takes from the node before it can be produced. */
 enum catalog_need {
     NEED_SNAPSHOT = 1, /* scope.snapshot: the one named, or a fresh one */
     NEED_STATS = 2,    /* scope.stats */
     /* scope.snapshot, a fresh one, if the session may take it and the profiler
      * is on; else NULL. */
     NEED_TOTAL = 4,
-    /* scope.survey, if there is anybody whom the session may ask, and it is
-     * read by what can wait; else NULL. */
+    /* scope.survey, if the session may ask another node, and the reader can
+     * wait; else NULL. */
     NEED_PEERS = 8
 };
 
@@ -78,7 +78,7 @@ struct catalog_column {
     uint16_t flags;      /* besides its type's */
 };
 
-/* Never NULL; and part of what no two rows have alike. */
+/* NOT NULL; and a part of the primary key besides. */
 #define CATALOG_SET COLUMN_NOT_NULL
 #define CATALOG_KEY (COLUMN_NOT_NULL | COLUMN_PRI_KEY | COLUMN_PART_KEY)
 
@@ -90,10 +90,10 @@ struct catalog_table {
     uint32_t privilege; /* to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
     unsigned needs; /* enum catalog_need */
-    /* In place of produce: rows too many to be made.  See heap_walk.h. */
+    /* In place of produce: the rows are too many to keep.  See heap_walk.h. */
     const struct heap_walk *walk;
-    /* Likewise: its rows of every node.  The columns are its, but for node_id
-     * before them.  See cluster_rows.h. */
+    /* Likewise: the rows of that table on every node, with node_id before its
+     * columns.  See cluster_rows.h. */
     const struct catalog_table *of;
 };
 
@@ -114,13 +114,14 @@ struct catalog_table {
         "node_id", &type_ubigint, "The node whose row it is", CATALOG_SET      \
     }
 
-/* Once, before any thread: all tables, which stay.  See sql_start.c. */
+/* Registers all tables: once, before any thread; borrowed for ever.  See
+ * sql_start.c. */
 void catalog_start(const struct catalog_table *const *tables, size_t count);
 size_t catalog_count(void);
 const struct catalog_table *catalog_at(size_t i);
 
-/* enum column_flag, of its i-th column.  What other nodes say may be anything:
- * of all nodes' rows only the node is sure. */
+/* enum column_flag of its i-th column.  Other nodes may send anything: in a
+ * table of all nodes only node_id has its flags. */
 uint16_t catalog_flags(const struct catalog_table *table, size_t i);
 /* Whether it has a primary key. */
 bool catalog_has_key(const struct catalog_table *table);
@@ -153,7 +154,7 @@ int catalog_unknown_database(struct span name, struct error *err); /* 1049 */
 
 /* Whether database is one of those that are named, but never listed. */
 bool catalog_unlisted(const char *database);
-/* A table that the session may know of: not hidden, and its privilege there. */
+/* Whether the session may see that the table exists. */
 bool catalog_visible(const struct sql_session *session,
                      const struct catalog_table *table);
 

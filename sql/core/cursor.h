@@ -1,5 +1,5 @@
 /*
- * cursor.h - a statement's result, pulled row by row by whoever sends it.
+ * cursor.h - a statement's result, which its sender pulls row by row.
  *
  * The same cursor feeds a text result set, a peer's reply and a test.  A
  * cursor belongs to one thread at a time; only cancel may come from another.
@@ -74,8 +74,8 @@ enum {
     CURSOR_VALUES_MAX = 16384 /* values, but for one row */
 };
 
-/* Where a step puts its rows; values are borrowed until the next step.  With
- * room for one alone they may be lent by what made them, and not copied. */
+/* Where a step puts its rows.  Values are borrowed until the next step; where
+ * there is room for one row only, its producer may lend them uncopied. */
 struct rows {
     struct value *values;   /* count rows of the cursor's column_count */
     size_t count, capacity; /* rows */
@@ -84,7 +84,7 @@ struct rows {
 enum step {
     STEP_MORE, /* rows may have been added; go on */
     STEP_DONE, /* rows may have been added; that was all */
-    STEP_WAIT, /* something slow is under way: it will wake */
+    STEP_WAIT, /* the waker is called when it can go on */
     STEP_FAIL  /* *err says why; nothing more will come */
 };
 
@@ -93,7 +93,7 @@ struct cursor_ops {
                       struct error *err);
     void (*cancel)(struct cursor *cursor); /* any thread, any time, twice */
     void (*free)(struct cursor *cursor);
-    /* NULL, or: false when there is nothing to tell.  Any thread, as cancel. */
+    /* Or NULL.  False: no figure yet.  Any thread, as cancel. */
     bool (*progress)(struct cursor *cursor, struct progress *out);
 };
 

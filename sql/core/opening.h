@@ -1,4 +1,4 @@
-/* opening.h - what opens a statement's cursor is given. */
+/* opening.h - what a statement's cursor is opened with. */
 #ifndef HW_OPENING_H
 #define HW_OPENING_H
 
@@ -9,15 +9,15 @@
 #include "waker.h"
 
 struct arena;
-struct statement;
+struct sql_statement;
 
 struct opening {
     struct sql_session *session;
-    const struct statement *statement;
+    const struct sql_statement *statement;
     const struct sql_parameters *parameters; /* NULL: none were given */
     struct waker waker;
     struct arena *arena; /* of the statement; a taker sets it to NULL */
-    bool describing;     /* only the columns are wanted: nothing is done */
+    bool describing;     /* gives the columns only, and does nothing */
     bool brief;          /* see sql_is_brief: it may begin on the loop */
     bool constant;       /* it was a SELECT without tables or assignments */
 };

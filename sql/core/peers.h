@@ -1,9 +1,9 @@
 /*
  * peers.h - the nodes of the cluster, as statements see them.
  *
- * server/ implements it (struct sql_peers of struct sql_node), for a node that
- * is alone too.  All functions are callable from any thread and none blocks.
- * This node is one of them, and is asked like all others.
+ * server/ implements struct sql_peers, also for a node without a cluster.  Any
+ * thread may call the functions, and none blocks.  This node is among the nodes
+ * and is asked like all others.
  */
 #ifndef HW_PEERS_H
 #define HW_PEERS_H
@@ -32,7 +32,7 @@ enum {
     PEER_CELL_MAX = 16 << 20     /* of one value: libmysqlclient's packet */
 };
 
-/* What is known of one: from the last time that it was asked anything. */
+/* A node, as its last answer showed it. */
 struct peer_row {
     uint64_t id;
     char address[SQL_HOST_MAX + 1]; /* numeric */
@@ -60,12 +60,12 @@ struct peer_request {
     const uint64_t *ids;
     size_t id_count;
     enum peer_verb verb;
-    struct span text;      /* copied */
-    size_t column_count;   /* that the answers must have */
-    unsigned timeout_ms;   /* of the whole: what has not answered has failed */
-    unsigned parallel;     /* nodes at a time, each begun with jitter; 0: all */
-    size_t node_bytes_max; /* of one answer: what is more is cut */
-    size_t bytes_max;      /* of all answers together, likewise */
+    struct span text;    /* copied */
+    size_t column_count; /* that the answers must have */
+    unsigned timeout_ms; /* of the whole: a node without an answer has failed */
+    unsigned parallel;   /* nodes at a time, each begun with jitter; 0: all */
+    size_t node_bytes_max;             /* of one answer: what is more is cut */
+    size_t bytes_max;                  /* of all answers together, likewise */
     const struct sql_identity *caller; /* copied */
     uint32_t connection_id;            /* the caller's */
     struct waker waker; /* there is something to take, or the end */
@@ -102,20 +102,20 @@ struct sql_peers {
     /* Ascending by id, this node among them; returns how many there are, of
      * which at most max are copied.  The same membership throughout. */
     size_t (*list)(void *arg, struct peer_row *out, size_t max);
-    /* NULL with *err: nothing was sent.  A node that cannot be asked is no
-     * failure: it has its end. */
+    /* NULL with *err: nothing was sent.  A node that cannot be reached is no
+     * such failure: its end reports it. */
     struct peer_fanout *(*ask)(void *arg, const struct peer_request *request,
                                struct error *err);
-    /* One thing that has come, blocks in order before their node's end;
-     * *block is the caller's then. */
+    /* The next event: a node's blocks in order, then its end.  The caller
+     * frees *block. */
     enum peer_event (*take)(struct peer_fanout *fanout,
                             struct peer_block **block, struct peer_end *end);
-    /* Who has not ended is given up: its connection closes, which cancels its
-     * statement.  Once this returns the waker is not called any more.  NULL is
+    /* Closes the connections of nodes without an end, which cancels their
+     * statements.  The waker is not called after this returns.  NULL is
      * fine. */
     void (*release)(struct peer_fanout *fanout);
-    /* Those that were members in the last hours and are none now, not alive
-     * since they left, at most PEERS_LEFT_MAX; NULL: not known. */
+    /* Nodes that left in the last hours and have not answered since, at most
+     * PEERS_LEFT_MAX; NULL: not known. */
     size_t (*left)(void *arg, struct peer_row *out);
 };
 
@@ -137,11 +137,11 @@ struct peer_forwarded {
     unsigned timeout_ms;    /* what is left of it */
 };
 
-/* A session that is another node's, and runs nothing but ADMIN FORWARD. */
+/* Another node's session, which runs ADMIN FORWARD alone. */
 struct peer_channel {
     void *arg;
-    /* envelope: as ADMIN FORWARD '<text>' has it.  Each is opened once: they
-     * are numbered.  -1 with *err, and then the session ends. */
+    /* envelope: the text of ADMIN FORWARD.  Envelopes are numbered, and each is
+     * opened once.  -1 with *err, and the session ends. */
     int (*open)(void *arg, struct span envelope, struct arena *arena,
                 struct peer_forwarded *out, struct error *err);
 };

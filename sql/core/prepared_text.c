@@ -57,7 +57,7 @@ prepared_texts_free(struct prepared_text *list)
     }
 }
 
-/* Where the statement called name is linked in; *it NULL: there is none. */
+/* The link to the text of that name; NULL in it: none has the name. */
 static struct prepared_text **
 find(struct sql_session *session, struct span name)
 {

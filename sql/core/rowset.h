@@ -26,7 +26,7 @@ struct rowset {
     size_t filled, capacity; /* cells */
     bool failed;
     struct error *why; /* owned; NULL: it did not fit */
-    /* In place of values: see rowset_take. */
+    /* Instead of values: see rowset_take. */
     void *taken; /* owned */
     size_t taken_rows;
     void (*cell)(const void *taken, size_t row, size_t column,
@@ -45,12 +45,12 @@ void rowset_double(struct rowset *set, double value);
 void rowset_text(struct rowset *set, const char *text); /* copied */
 void rowset_bytes(struct rowset *set, const char *text, size_t size);
 void rowset_value(struct rowset *set, const struct value *value);
-/* The table cannot be made: what rowset_done will say. */
+/* Fails the set: rowset_done reports this error. */
 void rowset_fail(struct rowset *set, const struct error *why);
 
-/* Many rows that are made cell by cell when they are read, of taken, which is
- * the set's from now on (mem_free).  out is NULL as it comes; its text may lie
- * in text. */
+/* For many rows: each cell is made when it is read, from taken, which the set
+ * now owns and frees with mem_free.  The callback gets *out as NULL; its text
+ * may lie in text. */
 void rowset_take(struct rowset *set, void *taken, size_t rows,
                  void (*cell)(const void *taken, size_t row, size_t column,
                               struct value *out, char text[ROWSET_TEXT]));

@@ -54,7 +54,7 @@ struct sql_identity {
     uint32_t privileges;
     const char *tls_version, *tls_cipher; /* static; NULL without TLS */
     /* By the operating system's word, without a password: an account of that
-     * name is somebody else. */
+     * name is another identity. */
     bool trusted;
 };
 
@@ -128,7 +128,7 @@ struct sql_host {
 struct sql_node {
     uint32_t id;
     char address[SQL_HOST_MAX + 1]; /* where it listens; "" socket only */
-    atomic_ushort port;             /* told once bound, which may be later */
+    atomic_ushort port;             /* 0 until it is bound */
     atomic_bool requires_tls;       /* of TCP; a reload may change it */
     int64_t started_ms;             /* wall clock */
     uint32_t max_connections;
@@ -152,7 +152,8 @@ void sql_start(void);
 struct sql_session *sql_session_new(const struct sql_node *node,
                                     const struct sql_identity *who,
                                     uint32_t connection_id);
-/* Another node's: it may run ADMIN FORWARD alone.  channel outlives it. */
+/* Makes it another node's session, which runs ADMIN FORWARD alone.  channel
+ * outlives it. */
 void sql_session_set_channel(struct sql_session *session,
                              const struct peer_channel *channel);
 void sql_session_free(struct sql_session *session); /* NULL is fine */
@@ -169,11 +170,11 @@ uint32_t sql_session_idle_s(const struct sql_session *session);
 uint32_t sql_session_statement_s(const struct sql_session *session);
 /* Milliseconds that a timed cursor may take: max_execution_time; 0: any. */
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
-/* That the last statement has left, for its OK or EOF. */
+/* Warnings of the last statement, for its OK or EOF. */
 uint16_t sql_session_warnings(const struct sql_session *session);
-/* Before a row is sent, by whoever has the statement: where a column is no
- * BLOB, bytes that are no UTF-8 become NULL, with a warning.  Clients decode
- * what they are told is text, and lose their place where they cannot. */
+/* Before a row is sent, on the statement's thread: in a column that is no BLOB,
+ * bytes that are not UTF-8 become NULL, with a warning.  Clients decode every
+ * text, and some lose their place in the stream where they cannot. */
 void sql_session_check_row(struct sql_session *session,
                            const struct column *columns, struct value *values,
                            size_t count);
@@ -183,7 +184,7 @@ bool sql_session_in_transaction(const struct sql_session *session);
  * soon.  Any thread; a cursor that is open has its own cancel. */
 void sql_session_interrupt(struct sql_session *session, bool on);
 
-/* What the ? of a prepared statement stand for, in order. */
+/* The values of a prepared statement's ?, in order. */
 struct sql_parameters {
     const struct value *values;
     size_t count;
@@ -220,12 +221,12 @@ const struct value *sql_session_variable(const struct sql_session *session,
 
 enum { SQL_BRIEF_MAX = 512 };
 
-/* Whether to open or describe text takes so little, whatever its parameters
- * are, that the event loop may do it: at most SQL_BRIEF_MAX bytes, and nothing
- * that is worked out or compiled in more than proportion. */
+/* Whether the event loop may open or describe text, whatever its parameters
+ * are: it has at most SQL_BRIEF_MAX bytes, and takes time in proportion to
+ * them. */
 bool sql_is_brief(struct span text);
 
-/* What COM_STMT_PREPARE tells of a statement without running it. */
+/* What COM_STMT_PREPARE answers about a statement without running it. */
 struct sql_description {
     size_t parameter_count;
     const struct column *columns; /* borrow arena; the cursor's, as far as

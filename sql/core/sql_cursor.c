@@ -126,7 +126,7 @@ static const struct cursor_ops rows_ops = {rows_step, sql_cursor_cancel,
 static struct rows_cursor *
 rows_new(size_t columns, struct error *err)
 {
-    static const struct waker nobody = {NULL, NULL}; /* it never waits */
+    static const struct waker no_waker = {NULL, NULL}; /* it never waits */
     struct rows_cursor *c =
         mem_zalloc(1, sizeof(*c) + columns * sizeof(c->columns[0]));
 
@@ -134,7 +134,7 @@ rows_new(size_t columns, struct error *err)
         error_memory(err, "a result");
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &rows_ops, nobody);
+    sql_cursor_init(&c->cursor, &rows_ops, no_waker);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant = true;

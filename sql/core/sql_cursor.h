@@ -1,8 +1,7 @@
 /*
  * sql_cursor.h - what every cursor of sql/ has: cancelling and waiting.
  *
- * cancel may come from any thread while another one steps; it must not come
- * once free was called.
+ * Any thread may cancel while another one steps, but not after free.
  */
 #ifndef HW_SQL_CURSOR_H
 #define HW_SQL_CURSOR_H
@@ -26,7 +25,7 @@ struct sql_cursor {
 
 void sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                      struct waker waker);
-void sql_cursor_cancel(struct cursor *base); /* everyone's ops->cancel */
+void sql_cursor_cancel(struct cursor *base); /* every cursor's ops->cancel */
 
 /* At the start of a step: -1 with 1317 when cancelled. */
 int sql_cursor_check(struct sql_cursor *cursor, struct error *err);

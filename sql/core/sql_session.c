@@ -122,7 +122,7 @@ sql_session_interrupt(struct sql_session *session, bool on)
 
 uint32_t
 session_timeout_s(const struct sql_session *session,
-                  const struct statement *statement)
+                  const struct sql_statement *statement)
 {
     uint32_t node_s = session->node->statement_timeout_s;
 
@@ -135,7 +135,7 @@ session_timeout_s(const struct sql_session *session,
 
 uint32_t
 session_parallel(const struct sql_session *session,
-                 const struct statement *statement)
+                 const struct sql_statement *statement)
 {
     return statement->parallel ? statement->parallel : session->parallel;
 }
@@ -236,7 +236,7 @@ count(const struct session_value *s)
     return n;
 }
 
-/* Of list, those that the session has not yet. */
+/* How many of list the session does not have yet. */
 static size_t
 count_new(const struct sql_session *session, const struct session_value *s)
 {
@@ -276,7 +276,7 @@ bounded(const struct session_value *s, uint32_t least, uint32_t most)
     return number < (int64_t)most ? (uint32_t)number : most;
 }
 
-/* The variables that the server looks at; NULL: the default again. */
+/* Applies the variables that the server itself uses; NULL: the default. */
 static void
 follow(struct sql_session *session, const struct session_value *s)
 {
@@ -294,7 +294,7 @@ follow(struct sql_session *session, const struct session_value *s)
         session->parallel = unset ? 0 : bounded(s, 0, PARALLEL_MAX);
 }
 
-/* DEFAULT of a computed variable: it is the session's own no more. */
+/* DEFAULT of a computed variable: the session has no value of its own. */
 static bool
 is_default(const struct session_value *s)
 {

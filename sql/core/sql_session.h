@@ -1,7 +1,7 @@
 /*
  * sql_session.h - what a session is inside sql/.
  *
- * One statement at a time touches it; server/ sees to that.
+ * server/ lets one statement at a time touch it.
  */
 #ifndef HW_SQL_SESSION_H
 #define HW_SQL_SESSION_H
@@ -22,7 +22,7 @@ enum {
 };
 
 struct prepared_text;
-struct statement;
+struct sql_statement;
 struct variable;
 
 /* One changed system variable, or a user variable. */
@@ -38,10 +38,10 @@ struct sql_session {
     const struct sql_node *node;
     struct sql_identity who;
     uint32_t connection_id;
-    const struct peer_channel *channel; /* it is another node's; or NULL */
-    bool forwarded; /* for another node's session: it may ask no further */
+    const struct peer_channel *channel; /* another node's session; or NULL */
+    bool forwarded; /* for another node's session: may ask no other node */
     char database[SQL_NAME_MAX + 1]; /* "": none */
-    atomic_bool interrupted;         /* what it opens now is to fail */
+    atomic_bool interrupted;         /* statements that it opens now fail */
     bool autocommit, in_transaction;
     uint32_t idle_s;      /* wait_timeout, where SET changed it; or 0 */
     uint32_t timeout_ms;  /* max_execution_time; 0: none */
@@ -72,8 +72,8 @@ void session_value_free(struct session_value *list);
 /* heapwire_timeout and heapwire_parallel: the statement's, else the session's.
  */
 uint32_t session_timeout_s(const struct sql_session *session,
-                           const struct statement *statement);
+                           const struct sql_statement *statement);
 uint32_t session_parallel(const struct sql_session *session,
-                          const struct statement *statement);
+                          const struct sql_statement *statement);
 
 #endif

@@ -122,7 +122,7 @@ struct named_table {
     struct span database, table;
 };
 
-struct statement {
+struct sql_statement {
     enum statement_kind kind;
     struct span source;
     size_t parameters;  /* ? in it */

@@ -1,8 +1,8 @@
 /*
  * user_locks.h - the names that sessions of this node lock by GET_LOCK().
  *
- * Owned by connections, by their ids; a lock taken twice is given back twice.
- * From any thread.
+ * A connection's id owns a lock, which counts how often it was taken.  Callable
+ * from any thread.
  */
 #ifndef HW_USER_LOCKS_H
 #define HW_USER_LOCKS_H

@@ -89,8 +89,8 @@ compute_server_id(const struct sql_session *session, char *out, size_t size)
     snprintf(out, size, "%" PRIu32, session->node->id);
 }
 
-/* A node of a cluster is known by its id alone: a UUID of version 8 (RFC 9562,
- * whatever its maker likes) has it at its end. */
+/* The id alone identifies a node of a cluster, so the UUID ends with it.
+ * Version 8 of RFC 9562 leaves the digits to the maker. */
 static void
 compute_server_uuid(const struct sql_session *session, char *out, size_t size)
 {
@@ -463,7 +463,7 @@ has_word(struct span list, const char *word)
     return false;
 }
 
-/* Modes that would change how the rest of the session is to be read. */
+/* Modes that would change how later statements are read. */
 static bool
 changes_reading(const struct variable *variable, struct span value)
 {

@@ -1,7 +1,8 @@
 /*
  * variables.h - the system variables: one table for SELECT @@x, SET and SHOW.
  *
- * A session's own values are settings; the table has everybody's.
+ * The table has the values that all sessions share; SET gives a session its
+ * own.
  */
 #ifndef HW_VARIABLES_H
 #define HW_VARIABLES_H

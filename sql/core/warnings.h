@@ -2,8 +2,8 @@
  * warnings.h - what statements leave for SHOW WARNINGS.
  *
  * The session's, of the last statement that was not a question about them: SHOW
- * WARNINGS, and a SELECT without tables, as in MySQL.  Touched by whoever has
- * the session's statement.
+ * WARNINGS, and a SELECT without tables, as in MySQL.  The thread that
+ * runs the session's statement touches them.
  */
 #ifndef HW_WARNINGS_H
 #define HW_WARNINGS_H
@@ -36,9 +36,9 @@ void warnings_add(struct sql_session *session, uint16_t code,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A statement begins: what it adds is alone, once it adds anything. */
+/* A statement begins: its first warning drops the older ones. */
 void warnings_begin(struct sql_session *session);
-/* It is open: unless it is about the old ones, they are gone. */
+/* The statement does not read the older ones: drops them. */
 void warnings_drop_old(struct sql_session *session);
 void warnings_clear(struct sql_session *session);
 

@@ -2,8 +2,8 @@
  * lexer.h - MySQL's tokens, one at a time, out of borrowed text.
  *
  * Comments are skipped; the body of a versioned comment (one that starts with
- * an exclamation mark) is read when its number is at most the version that we
- * greet with.  Every call is linear in what it consumes; there is no recursion.
+ * an exclamation mark) is read when its number is at most the version in our
+ * greeting.  Every call is linear in what it consumes; there is no recursion.
  */
 #ifndef HW_LEXER_H
 #define HW_LEXER_H

@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "errors.h"
 
-/* What stands behind a backslash, as MySQL has it; \% and \_ keep theirs. */
+/* The byte that an escape means in MySQL; \% and \_ keep the backslash. */
 static char
 escape(char c)
 {

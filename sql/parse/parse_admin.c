@@ -1,8 +1,8 @@
 /*
  * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
  * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
- * statements whose first word they do not know.  And CALL import_snapshot(),
- * and what nodes say to each other: ADMIN FORWARD '<envelope>'.
+ * statements whose first word they do not know.  Also CALL import_snapshot(),
+ * and ADMIN FORWARD '<envelope>', which nodes send each other.
  */
 #include "parser.h"
 
@@ -79,7 +79,7 @@ parse_target(struct parser *p, struct admin_execute *out)
 }
 
 int
-parse_admin(struct parser *p, struct statement *out)
+parse_admin(struct parser *p, struct sql_statement *out)
 {
     parser_advance(p);
     if (parser_accept(p, "FORWARD")) {
@@ -93,8 +93,7 @@ parse_admin(struct parser *p, struct statement *out)
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }
 
-/* The target as one argument: an id, or a text that says what stands between
- * ON and the script. */
+/* The target as one argument: an id, or the text between ON and the script. */
 static int
 parse_target_argument(struct parser *p, struct admin_execute *out)
 {
@@ -108,7 +107,7 @@ parse_target_argument(struct parser *p, struct admin_execute *out)
     } else if (parser_string(p, &text, &unknown) != 0) {
         return -1;
     }
-    if (unknown) { /* describing: an id, as far as its columns tell */
+    if (unknown) { /* only described: an id has the same columns */
         text.data = "0";
         text.size = 1;
         out->ids_unknown = true;
@@ -122,7 +121,7 @@ parse_target_argument(struct parser *p, struct admin_execute *out)
 }
 
 int
-parse_admin_call(struct parser *p, struct statement *out)
+parse_admin_call(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_ADMIN_EXECUTE;
     if (!parser_accept_operator(p, "("))
@@ -138,7 +137,7 @@ parse_admin_call(struct parser *p, struct statement *out)
 
 /* import_snapshot('name', bytes) */
 int
-parse_import(struct parser *p, struct statement *out)
+parse_import(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_IMPORT;
     if (!parser_accept_operator(p, "("))

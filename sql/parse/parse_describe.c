@@ -15,7 +15,7 @@ refuse(struct parser *p, const char *what)
 
 /* table [column | 'pattern'] */
 static int
-parse_table(struct parser *p, struct statement *out)
+parse_table(struct parser *p, struct sql_statement *out)
 {
     struct show *show = &out->show;
 
@@ -65,7 +65,7 @@ at_format(const struct parser *p)
 }
 
 int
-parse_describe(struct parser *p, struct statement *out)
+parse_describe(struct parser *p, struct sql_statement *out)
 {
     static const char *const changes[] = {"INSERT", "UPDATE", "DELETE",
                                           "REPLACE"};

@@ -17,11 +17,11 @@ enum { SHOWN = 64 }; /* bytes of what was typed in an error */
 static const struct {
     const char *name;
     uint64_t least, most;
-    size_t offset; /* of its uint32_t in struct statement */
+    size_t offset; /* of its uint32_t in struct sql_statement */
 } limits[] = {{"heapwire_parallel", 1, PARALLEL_MAX,
-               offsetof(struct statement, parallel)},
+               offsetof(struct sql_statement, parallel)},
               {"heapwire_timeout", 1, TIMEOUT_MAX_S,
-               offsetof(struct statement, timeout_s)}};
+               offsetof(struct sql_statement, timeout_s)}};
 
 static int
 shown(struct span text)
@@ -41,7 +41,7 @@ refuse_name(struct parser *p, struct span name)
 
 /* The number of the limit called name. */
 static int
-parse_value(struct parser *p, struct span name, struct statement *out)
+parse_value(struct parser *p, struct span name, struct sql_statement *out)
 {
     struct span digits = p->token.text;
     size_t i = 0, count = sizeof(limits) / sizeof(limits[0]);
@@ -65,7 +65,7 @@ parse_value(struct parser *p, struct span name, struct statement *out)
 }
 
 int
-parse_set_statement(struct parser *p, struct statement *out)
+parse_set_statement(struct parser *p, struct sql_statement *out)
 {
     struct span name;
 
@@ -84,7 +84,7 @@ parse_set_statement(struct parser *p, struct statement *out)
 
 /* name(number) name(number) ... */
 static int
-parse_hints(struct parser *p, struct statement *out)
+parse_hints(struct parser *p, struct sql_statement *out)
 {
     while (p->token.kind != TOKEN_END) {
         struct span name;
@@ -101,8 +101,8 @@ parse_hints(struct parser *p, struct statement *out)
     return 0;
 }
 
-/* What stands in a hint between what was consumed and the token: a parser that
- * stands on its first token.  False: there is none. */
+/* Looks for a hint before the token; inner then reads the hint.  False: there
+ * is none. */
 static bool
 find_hint(const struct parser *p, struct parser *inner)
 {
@@ -125,16 +125,16 @@ find_hint(const struct parser *p, struct parser *inner)
 }
 
 int
-parse_hint(struct parser *p, struct statement *out)
+parse_hint(struct parser *p, struct sql_statement *out)
 {
     struct parser inner;
 
     return find_hint(p, &inner) ? parse_hints(&inner, out) : 0;
 }
 
-/* The other hints of MySQL's are its optimizer's. */
+/* Skips MySQL's other hints, which are for its optimizer. */
 void
-parse_select_hint(const struct parser *p, struct statement *out)
+parse_select_hint(const struct parser *p, struct sql_statement *out)
 {
     struct parser ahead = *p, inner;
     uint64_t ms;

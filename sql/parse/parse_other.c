@@ -1,7 +1,7 @@
 /*
- * parse_other.c - statements of MySQL that mean nothing here: some are
- * answered with an OK, for there is nothing to flush or lock, some with a note;
- * the others are refused, with the reason.
+ * parse_other.c - statements of MySQL that do nothing here.  Some get an OK
+ * (there is nothing to flush or lock), some a note; the others are refused,
+ * with the reason.
  */
 #include "parser.h"
 
@@ -13,7 +13,7 @@
 enum { SHOWN = 64 }; /* bytes of a name in an error */
 
 int
-parse_change(struct parser *p, struct statement *out)
+parse_change(struct parser *p, struct sql_statement *out)
 {
     (void)out;
     error_set(p->err, ER_READ_ONLY,
@@ -39,7 +39,7 @@ skip_names(struct parser *p)
 
 /* LOCK TABLES name [AS name] READ [LOCAL] | WRITE, ... */
 static int
-parse_lock(struct parser *p, struct statement *out)
+parse_lock(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
@@ -49,7 +49,7 @@ parse_lock(struct parser *p, struct statement *out)
 }
 
 static int
-parse_unlock(struct parser *p, struct statement *out)
+parse_unlock(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
@@ -57,7 +57,7 @@ parse_unlock(struct parser *p, struct statement *out)
 }
 
 static int
-parse_flush(struct parser *p, struct statement *out)
+parse_flush(struct parser *p, struct sql_statement *out)
 {
     static const char *const kinds[] = {
         "BINARY", "ENGINE", "ERROR",      "GENERAL",        "RELAY",
@@ -103,7 +103,7 @@ parse_tables(struct parser *p, struct named_table **tail)
 
 /* CHECK TABLE name, ... [how] */
 static int
-parse_maintain(struct parser *p, struct statement *out)
+parse_maintain(struct parser *p, struct sql_statement *out)
 {
     static const char *const operations[] = {"analyze", "check", "optimize",
                                              "repair"};
@@ -126,7 +126,7 @@ parse_maintain(struct parser *p, struct statement *out)
 
 /* PREPARE name FROM 'text' | @name */
 static int
-parse_prepare(struct parser *p, struct statement *out)
+parse_prepare(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_PREPARE;
     parser_advance(p);
@@ -138,7 +138,7 @@ parse_prepare(struct parser *p, struct statement *out)
 
 /* DEALLOCATE | DROP PREPARE name */
 static int
-parse_deallocate(struct parser *p, struct statement *out)
+parse_deallocate(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_DEALLOCATE;
     parser_advance(p);
@@ -149,7 +149,7 @@ parse_deallocate(struct parser *p, struct statement *out)
 
 /* DROP anything else would change something. */
 static int
-parse_drop(struct parser *p, struct statement *out)
+parse_drop(struct parser *p, struct sql_statement *out)
 {
     struct lexer ahead = p->lexer;
     struct token next = lexer_next(&ahead);
@@ -161,7 +161,7 @@ parse_drop(struct parser *p, struct statement *out)
 /* ---- refused ---- */
 
 static int
-parse_call(struct parser *p, struct statement *out)
+parse_call(struct parser *p, struct sql_statement *out)
 {
     struct show name = {0};
     int size, database_size;
@@ -185,9 +185,9 @@ parse_call(struct parser *p, struct statement *out)
     return -1;
 }
 
-/* One topic is of our own; the others are in the manual: an empty set. */
+/* heapwire has one topic of its own; any other gives an empty set. */
 static int
-parse_help(struct parser *p, struct statement *out)
+parse_help(struct parser *p, struct sql_statement *out)
 {
     struct span topic;
 
@@ -218,10 +218,10 @@ static const struct {
      "This version of heapwire doesn't yet support 'HANDLER'; use SELECT"},
     {"RESTART", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
-     "this operation; nobody has it here: end heapwired where it was started"},
+     "this operation; no account has it: end heapwired where it was started"},
     {"SHUTDOWN", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
-     "this operation; nobody has it here: end heapwired where it was started"},
+     "this operation; no account has it: end heapwired where it was started"},
     {"TABLE", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'TABLE'; use SELECT * FROM"},
     {"VALUES", ER_NOT_SUPPORTED,
@@ -232,7 +232,7 @@ static const struct {
 
 static const struct {
     const char *word;
-    int (*parse)(struct parser *p, struct statement *out);
+    int (*parse)(struct parser *p, struct sql_statement *out);
 } statements[] = {
     {"CALL", parse_call},
     {"CHECK", parse_maintain},
@@ -257,7 +257,7 @@ static const struct {
 };
 
 int
-parse_other(struct parser *p, struct statement *out)
+parse_other(struct parser *p, struct sql_statement *out)
 {
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))

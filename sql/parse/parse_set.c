@@ -69,7 +69,7 @@ parse_characteristic(struct parser *p, struct assignment *a)
 
 /* A whole statement: no other assignment may follow. */
 static int
-parse_set_transaction(struct parser *p, struct statement *out,
+parse_set_transaction(struct parser *p, struct sql_statement *out,
                       enum variable_scope scope)
 {
     struct assignment **tail = &out->set, *a;
@@ -100,8 +100,8 @@ parse_names(struct parser *p, struct assignment *a, bool collate)
     return 0;
 }
 
-/* A word alone is text (utf8mb4, ON); DEFAULT is itself; all else is worked
- * out as a SELECT would. */
+/* A word alone is text (utf8mb4, ON), DEFAULT is itself, and everything else is
+ * an expression as in a SELECT. */
 static int
 parse_value(struct parser *p, struct assignment *a)
 {
@@ -169,7 +169,7 @@ parse_assignment(struct parser *p, struct assignment *a,
     return parse_variable(p, a);
 }
 
-/* SESSION, LOCAL or GLOBAL before a name holds for that one alone. */
+/* SESSION, LOCAL or GLOBAL belongs to the name behind it alone. */
 static enum variable_scope
 parse_scope(struct parser *p)
 {
@@ -194,7 +194,7 @@ refuse_password(struct parser *p)
 }
 
 int
-parse_set(struct parser *p, struct statement *out)
+parse_set(struct parser *p, struct sql_statement *out)
 {
     struct assignment **tail = &out->set, *a;
     enum variable_scope scope;

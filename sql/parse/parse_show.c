@@ -71,8 +71,8 @@ static const struct {
     {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
 };
 
-/* All the words are next and consumed, or p stays; *furthest is where reading
- * got to. */
+/* Consumes all the words, or none; *furthest is the last token that was read.
+ */
 static bool
 accept_words(struct parser *p, const char *words, struct parser *furthest)
 {
@@ -211,7 +211,7 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
     return 0;
 }
 
-/* The words before what is shown; returns which of them there were. */
+/* Consumes FULL, GLOBAL and the like; returns which of them it found. */
 static unsigned
 parse_modifiers(struct parser *p, struct show *out)
 {
@@ -227,7 +227,7 @@ parse_modifiers(struct parser *p, struct show *out)
 }
 
 int
-parse_show(struct parser *p, struct statement *out)
+parse_show(struct parser *p, struct sql_statement *out)
 {
     struct show *show = &out->show;
     struct parser furthest;

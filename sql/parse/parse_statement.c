@@ -7,7 +7,7 @@
 #include "parser.h"
 
 static int
-parse_select(struct parser *p, struct statement *out)
+parse_select(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_SELECT;
     parse_select_hint(p, out);
@@ -15,7 +15,7 @@ parse_select(struct parser *p, struct statement *out)
 }
 
 static int
-parse_do(struct parser *p, struct statement *out)
+parse_do(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_DO;
     parser_advance(p);
@@ -23,14 +23,14 @@ parse_do(struct parser *p, struct statement *out)
 }
 
 static int
-parse_use(struct parser *p, struct statement *out)
+parse_use(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_USE;
     parser_advance(p);
     return parser_name(p, &out->use);
 }
 
-/* A number, or a ? for one, alone needs no working out. */
+/* Whether a number, or a ? for one, stands alone: it is no expression. */
 static bool
 at_id(const struct parser *p)
 {
@@ -49,7 +49,7 @@ parse_id(struct parser *p, uint32_t *out)
 
     if (p->token.kind == TOKEN_INTEGER) {
         if (!parser_digits(p->token.text, &id))
-            id = UINT64_MAX; /* nobody's */
+            id = UINT64_MAX; /* no session has it */
         parser_advance(p);
     } else if (parser_number(p, &id, NULL) != 0) {
         return -1;
@@ -59,7 +59,7 @@ parse_id(struct parser *p, uint32_t *out)
 }
 
 static int
-parse_kill(struct parser *p, struct statement *out)
+parse_kill(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_KILL;
     parser_advance(p);
@@ -74,7 +74,7 @@ parse_kill(struct parser *p, struct statement *out)
 
 static const struct {
     const char *word;
-    int (*parse)(struct parser *p, struct statement *out);
+    int (*parse)(struct parser *p, struct sql_statement *out);
 } statements[] = {
     {"ADMIN", parse_admin},
     {"SELECT", parse_select},
@@ -111,7 +111,7 @@ static const struct {
 };
 
 static int
-parse_any(struct parser *p, struct statement *out)
+parse_any(struct parser *p, struct sql_statement *out)
 {
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         if (token_is(&p->token, statements[i].word))
@@ -123,7 +123,7 @@ parse_any(struct parser *p, struct statement *out)
 
 int
 statement_parse(struct span text, const struct parsing *how,
-                struct statement *out, struct error *err)
+                struct sql_statement *out, struct error *err)
 {
     struct parser p = {.lexer = lexer_of(text),
                        .source = text,

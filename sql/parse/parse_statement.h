@@ -32,6 +32,6 @@ struct parsing {
  * SQL_PARAMETERS_MAX.
  */
 int statement_parse(struct span text, const struct parsing *how,
-                    struct statement *out, struct error *err);
+                    struct sql_statement *out, struct error *err);
 
 #endif

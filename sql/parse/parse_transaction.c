@@ -1,6 +1,6 @@
 /*
- * parse_transaction.c - BEGIN, COMMIT, ROLLBACK and savepoints.  Nothing is
- * ever changed, so all that they do is to be in a transaction or not.
+ * parse_transaction.c - BEGIN, COMMIT, ROLLBACK and savepoints.  Nothing
+ * is ever changed, so they only switch the session's transaction on and off.
  */
 #include "parser.h"
 
@@ -8,7 +8,7 @@
 
 /* [AND [NO] CHAIN] [[NO] RELEASE] */
 static int
-parse_end(struct parser *p, struct statement *out)
+parse_end(struct parser *p, struct sql_statement *out)
 {
     bool no;
 
@@ -33,7 +33,7 @@ parse_end(struct parser *p, struct statement *out)
 
 /* WITH CONSISTENT SNAPSHOT | READ ONLY | READ WRITE [, ...] */
 static int
-parse_start(struct parser *p, struct statement *out)
+parse_start(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_BEGIN;
     if (parser_expect(p, "TRANSACTION") != 0)
@@ -55,7 +55,7 @@ parse_start(struct parser *p, struct statement *out)
 }
 
 int
-parse_transaction(struct parser *p, struct statement *out)
+parse_transaction(struct parser *p, struct sql_statement *out)
 {
     bool rollback = token_is(&p->token, "ROLLBACK");
     struct span name;
@@ -77,7 +77,7 @@ parse_transaction(struct parser *p, struct statement *out)
 }
 
 int
-parse_savepoint(struct parser *p, struct statement *out)
+parse_savepoint(struct parser *p, struct sql_statement *out)
 {
     struct span name;
 

@@ -21,7 +21,7 @@ struct parser {
     size_t parameters; /* ? consumed so far */
     struct error *err;
     /* Any statement, from its first word on: SET STATEMENT holds one. */
-    int (*any)(struct parser *p, struct statement *out);
+    int (*any)(struct parser *p, struct sql_statement *out);
 };
 
 void parser_advance(struct parser *p);
@@ -59,22 +59,22 @@ int parser_count_parameters(struct parser *p);
 int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
 
 /* SET STATEMENT name = number [, ...] FOR statement, behind STATEMENT. */
-int parse_set_statement(struct parser *p, struct statement *out);
+int parse_set_statement(struct parser *p, struct sql_statement *out);
 /* A hint between what was consumed and the token; none is fine. */
-int parse_hint(struct parser *p, struct statement *out);
+int parse_hint(struct parser *p, struct sql_statement *out);
 /* MAX_EXECUTION_TIME behind the SELECT that is the token. */
-void parse_select_hint(const struct parser *p, struct statement *out);
+void parse_select_hint(const struct parser *p, struct sql_statement *out);
 
 /* The statements, each from its first word on. */
-int parse_admin(struct parser *p, struct statement *out);
-int parse_admin_call(struct parser *p, struct statement *out);
-int parse_import(struct parser *p, struct statement *out);
-int parse_show(struct parser *p, struct statement *out);
-int parse_set(struct parser *p, struct statement *out);
-int parse_describe(struct parser *p, struct statement *out);
-int parse_transaction(struct parser *p, struct statement *out);
-int parse_savepoint(struct parser *p, struct statement *out);
-int parse_change(struct parser *p, struct statement *out); /* 1290 */
-int parse_other(struct parser *p, struct statement *out);
+int parse_admin(struct parser *p, struct sql_statement *out);
+int parse_admin_call(struct parser *p, struct sql_statement *out);
+int parse_import(struct parser *p, struct sql_statement *out);
+int parse_show(struct parser *p, struct sql_statement *out);
+int parse_set(struct parser *p, struct sql_statement *out);
+int parse_describe(struct parser *p, struct sql_statement *out);
+int parse_transaction(struct parser *p, struct sql_statement *out);
+int parse_savepoint(struct parser *p, struct sql_statement *out);
+int parse_change(struct parser *p, struct sql_statement *out); /* 1290 */
+int parse_other(struct parser *p, struct sql_statement *out);
 
 #endif

@@ -80,7 +80,7 @@ take_parameter(struct parser *p, const struct value **out)
     return 0;
 }
 
-/* As it would be typed. */
+/* The value as a literal's text. */
 static int
 value_text(struct parser *p, const struct value *value, struct span *out)
 {

@@ -3,8 +3,8 @@
  *
  * Straight-line code, so that every type is known once it is parsed, every
  * method is resolved and its privilege checked before anything runs, and each
- * call runs at most once: values stay in the nodes, and running again goes on
- * where a native had to wait.
+ * call runs at most once: values stay in the tree, and running again resumes
+ * where a method had to wait.
  */
 #ifndef HW_SCRIPT_H
 #define HW_SCRIPT_H
@@ -61,9 +61,9 @@ struct script_value {
 };
 
 /*
- * How far the call that runs is, for other threads to look at.  lock guards the
- * rest and lies before the controller's and the cache's; a ticket is taken out
- * of here before it is freed.
+ * The progress of the running call, for other threads.  lock guards the rest
+ * and is taken before the controller's and the cache's locks; a ticket leaves
+ * this struct before it is freed.
  */
 struct script_watch {
     pthread_mutex_t lock;
@@ -73,7 +73,7 @@ struct script_watch {
     unsigned before; /* the view's, as many stages */
 };
 
-/* What a call in the script keeps while it waits and for what it returned. */
+/* What a call keeps while it waits, and what its result borrows. */
 struct script_work {
     struct ticket *ticket;
     struct view_ticket *view_ticket;
@@ -82,7 +82,7 @@ struct script_work {
     struct buffer text;
 };
 
-/* Where a script runs, and for whom. */
+/* The node that a script runs on, and its user. */
 struct script_host {
     struct controller *controller;
     struct view_cache *views;
@@ -127,7 +127,8 @@ struct script_method {
     const struct view_form *form; /* that it gives; or NULL */
 };
 
-/* All there are, a class's together: the table and, of Profile, the forms. */
+/* All methods, class by class: the table's, then one for each form of Profile.
+ */
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
@@ -137,18 +138,18 @@ struct script *script_parse(struct span text, struct arena *arena,
                             struct error *err);
 void script_free(struct script *script); /* NULL is fine */
 
-/* 1227 when a call in it needs a privilege that is not among these. */
+/* -1 with 1227 where a call needs a privilege that is not among these. */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
 bool script_is_slow(const struct script *script);
 bool script_switches_on(const struct script *script); /* by enable_prof() */
-/* Whether its output is no text but one value. */
+/* Whether its output is one binary value, not text. */
 bool script_prints_bytes(const struct script *script);
 
 /* DONE, WAIT (run again once woken) or FAIL. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);
-/* Any thread, until it is freed: false while there is nothing to tell. */
+/* From any thread, until script is freed.  False: no figure yet. */
 bool script_progress(struct script *script, struct progress *out);
 const struct buffer *script_output(const struct script *script);
 

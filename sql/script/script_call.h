@@ -1,4 +1,4 @@
-/* script_call.h - what methods read their arguments and answer with. */
+/* script_call.h - reads a method's arguments, and sets its result. */
 #ifndef HW_SCRIPT_CALL_H
 #define HW_SCRIPT_CALL_H
 
@@ -6,13 +6,13 @@
 #include "snapshot.h"
 
 int script_check_name(struct span name, struct error *err);
-/* Argument i, a snapshot's name, copied to out; -1: it cannot be one. */
+/* Copies argument i, a snapshot's name, to out; -1: it cannot be one. */
 int script_snapshot_name(struct script_call *call, size_t i,
                          char out[SNAPSHOT_NAME_MAX + 1], struct error *err);
-/* Argument i, a whole number; -1: it is none, or out of these bounds. */
+/* Argument i, a whole number; -1: it is not one, or out of bounds. */
 int script_count(struct script_call *call, size_t i, double least, double most,
                  uint32_t *out, struct error *err);
-/* FAIL for the error that is set, about argument i. */
+/* STEP_FAIL, and marks argument i as the cause of the error. */
 enum step script_blame(struct script_call *call, size_t i);
 /* What is printed or joined: a String. */
 void script_return_text(struct script_call *call, const char *data,

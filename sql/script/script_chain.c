@@ -10,7 +10,7 @@
 #include "arena.h"
 #include "errors.h"
 
-/* A copy of the receiver's, or of the defaults; it is the call's result. */
+/* Sets the call's result: a copy of the receiver, or the defaults. */
 static struct chain *
 new_chain(struct script_call *call, struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * script_heapprof.c - StarRocks' seven methods of HeapProf.
+ * script_heapprof.c - StarRocks' seven methods of HeapProf, and state().
  *
- * What they do, Profile does too, and the rest of HeapProf.
+ * Profile and the other methods of HeapProf can do all that these do.
  */
 #include "script_methods.h"
 
@@ -81,7 +81,7 @@ heapprof_has_enable(struct script_call *call, struct error *err)
     return step;
 }
 
-/* snapshot(name): a name that is taken is told before anything is dumped. */
+/* snapshot(name): refuses a name in use before anything is dumped. */
 enum step
 heapprof_snapshot(struct script_call *call, struct error *err)
 {
@@ -141,7 +141,7 @@ heapprof_to_dot(struct script_call *call, struct error *err)
     return script_view(call, &request, err);
 }
 
-/* state(): all there is to tell of the profiler, in lines. */
+/* state(): everything about the profiler, in lines. */
 enum step
 heapprof_state(struct script_call *call, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* script_methods.h - the natives behind the table in script_methods.c. */
+/* script_methods.h - the functions behind the table in script_methods.c. */
 #ifndef HW_SCRIPT_METHODS_H
 #define HW_SCRIPT_METHODS_H
 
@@ -47,12 +47,12 @@ enum step chain_export(struct script_call *call, struct error *err);
 enum step script_view(struct script_call *call,
                       const struct view_request *request, struct error *err);
 
-/* script_watch.c: asks for the job at the first call, looks at its ticket at
- * each.  renders: a view of it comes next. */
+/* script_watch.c: the first call queues the job, and every call looks at its
+ * ticket.  renders: a view of it comes next. */
 enum step script_await(struct script_call *call,
                        const struct job_request *request, bool renders,
                        struct job_result *result, struct error *err);
-/* Likewise, of a view: kept in the call's work once it is there. */
+/* Likewise for a view, which the call's work keeps. */
 enum step script_await_view(struct script_call *call,
                             const struct view_request *request,
                             struct error *err);

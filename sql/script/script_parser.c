@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "errors.h"
 
-static struct node *parse_expression(struct script_parser *p);
+static struct script_node *parse_expression(struct script_parser *p);
 
 static int
 advance(struct script_parser *p)
@@ -56,10 +56,10 @@ skip_newlines_before_dot(struct script_parser *p)
     return 0;
 }
 
-static struct node *
-new_node(struct script_parser *p, enum node_kind kind, size_t offset)
+static struct script_node *
+new_node(struct script_parser *p, enum script_node_kind kind, size_t offset)
 {
-    struct node *node = arena_alloc(p->script->arena, sizeof(*node));
+    struct script_node *node = arena_alloc(p->script->arena, sizeof(*node));
 
     if (!node) {
         error_memory(p->err, "the script");
@@ -73,7 +73,8 @@ new_node(struct script_parser *p, enum node_kind kind, size_t offset)
 
 /* The runner's recursion is as deep as the tree. */
 static int
-put_above(struct script_parser *p, struct node *node, const struct node *part)
+put_above(struct script_parser *p, struct script_node *node,
+          const struct script_node *part)
 {
     if (part->depth + 1 > node->depth)
         node->depth = part->depth + 1;
@@ -83,10 +84,11 @@ put_above(struct script_parser *p, struct node *node, const struct node *part)
                    SCRIPT_DEPTH_MAX);
 }
 
-static struct node *
+static struct script_node *
 literal(struct script_parser *p, enum script_type type)
 {
-    struct node *node = new_node(p, NODE_LITERAL, p->token.offset);
+    struct script_node *node =
+        new_node(p, SCRIPT_NODE_LITERAL, p->token.offset);
 
     if (!node)
         return NULL;
@@ -97,11 +99,11 @@ literal(struct script_parser *p, enum script_type type)
     return advance(p) == 0 ? node : NULL;
 }
 
-static struct node *
+static struct script_node *
 parse_name(struct script_parser *p)
 {
     const char *class_name = script_class(p->token.text);
-    struct node *node;
+    struct script_node *node;
 
     if (span_is(p->token.text, "null"))
         return literal(p, SCRIPT_NULL);
@@ -117,7 +119,7 @@ parse_name(struct script_parser *p)
         if (v->name.size != p->token.text.size ||
             memcmp(v->name.data, p->token.text.data, v->name.size) != 0)
             continue;
-        node = new_node(p, NODE_VARIABLE, p->token.offset);
+        node = new_node(p, SCRIPT_NODE_VARIABLE, p->token.offset);
         if (!node)
             return NULL;
         node->left = v->value;
@@ -137,11 +139,11 @@ parse_name(struct script_parser *p)
     return node;
 }
 
-static struct node *
+static struct script_node *
 parse_primary(struct script_parser *p)
 {
     size_t offset = p->token.offset;
-    struct node *node;
+    struct script_node *node;
 
     switch (p->token.kind) {
     case SCRIPT_TOKEN_TEXT:
@@ -181,10 +183,10 @@ parse_primary(struct script_parser *p)
 
 /* Behind the opening parenthesis, up to behind the closing one. */
 static int
-parse_arguments(struct script_parser *p, struct node *call)
+parse_arguments(struct script_parser *p, struct script_node *call)
 {
     while (!at(p, ')')) {
-        struct node *argument = NULL;
+        struct script_node *argument = NULL;
 
         if (call->argument_count == SCRIPT_ARGUMENTS_MAX)
             return fail_at(p, p->token.offset, "more than %d arguments",
@@ -207,9 +209,9 @@ parse_arguments(struct script_parser *p, struct node *call)
     return advance(p);
 }
 
-/* Bytes are the whole result: nothing is printed beside them. */
+/* Bytes are the whole result: a script prints them alone. */
 static int
-check_print(struct script_parser *p, const struct node *call)
+check_print(struct script_parser *p, const struct script_node *call)
 {
     struct script *script = p->script;
 
@@ -223,9 +225,9 @@ check_print(struct script_parser *p, const struct node *call)
                    "a script that prints bytes can print nothing else");
 }
 
-/* Whether the call can be made already, and changes nothing. */
+/* Whether the call is pure and has all its values already. */
 static bool
-is_known(const struct node *call)
+is_known(const struct script_node *call)
 {
     bool known = call->method.kind == SCRIPT_PURE && call->left->done;
 
@@ -234,12 +236,12 @@ is_known(const struct node *call)
     return known;
 }
 
-/* So that what is wrong is told before anything has run. */
+/* Reports wrong arguments before anything runs. */
 static int
-run_known(struct script_parser *p, struct node *call)
+run_known(struct script_parser *p, struct script_node *call)
 {
-    static const struct script_host nobody;
-    if (script_call_node(p->script, &nobody, call, p->err) == STEP_DONE) {
+    static const struct script_host no_host;
+    if (script_call_node(p->script, &no_host, call, p->err) == STEP_DONE) {
         call->done = true;
         return 0;
     }
@@ -249,11 +251,11 @@ run_known(struct script_parser *p, struct node *call)
 }
 
 /* .name(arguments) of receiver; the token is the dot. */
-static struct node *
-parse_call(struct script_parser *p, struct node *receiver)
+static struct script_node *
+parse_call(struct script_parser *p, struct script_node *receiver)
 {
     struct script_token name;
-    struct node *call;
+    struct script_node *call;
 
     if (advance_over(p, '.') != 0)
         return NULL;
@@ -270,12 +272,12 @@ parse_call(struct script_parser *p, struct node *receiver)
             (int)(name.text.size < 64 ? name.text.size : 64), name.text.data);
         return NULL;
     }
-    call = new_node(p, NODE_CALL, name.offset);
+    call = new_node(p, SCRIPT_NODE_CALL, name.offset);
     if (!call || put_above(p, call, receiver) != 0)
         return NULL;
     call->left = receiver;
-    call->arguments = arena_alloc(p->script->arena,
-                                  SCRIPT_ARGUMENTS_MAX * sizeof(struct node *));
+    call->arguments = arena_alloc(
+        p->script->arena, SCRIPT_ARGUMENTS_MAX * sizeof(struct script_node *));
     if (!call->arguments) {
         error_memory(p->err, "the script");
         return NULL;
@@ -289,10 +291,10 @@ parse_call(struct script_parser *p, struct node *receiver)
     return call;
 }
 
-static struct node *
+static struct script_node *
 parse_chain(struct script_parser *p)
 {
-    struct node *node = parse_primary(p);
+    struct script_node *node = parse_primary(p);
 
     while (node) {
         if (skip_newlines_before_dot(p) != 0)
@@ -304,13 +306,14 @@ parse_chain(struct script_parser *p)
     return node;
 }
 
-static struct node *
+static struct script_node *
 parse_joins(struct script_parser *p)
 {
-    struct node *left = parse_chain(p);
+    struct script_node *left = parse_chain(p);
 
     while (left && at(p, '+')) {
-        struct node *join = new_node(p, NODE_JOIN, p->token.offset);
+        struct script_node *join =
+            new_node(p, SCRIPT_NODE_JOIN, p->token.offset);
 
         if (!join || advance_over(p, '+') != 0)
             return NULL;
@@ -330,10 +333,10 @@ parse_joins(struct script_parser *p)
     return left;
 }
 
-static struct node *
+static struct script_node *
 parse_expression(struct script_parser *p)
 {
-    struct node *node = NULL;
+    struct script_node *node = NULL;
 
     if (p->depth == SCRIPT_DEPTH_MAX) {
         fail_at(p, p->token.offset, "nested deeper than %d", SCRIPT_DEPTH_MAX);
@@ -346,7 +349,7 @@ parse_expression(struct script_parser *p)
 }
 
 /* var name = expression; the token is the name. */
-static struct node *
+static struct script_node *
 parse_variable(struct script_parser *p)
 {
     struct script_variable *v = arena_alloc(p->script->arena, sizeof(*v));
@@ -385,7 +388,7 @@ static int
 parse_statement(struct script_parser *p)
 {
     struct script *script = p->script;
-    struct node *node;
+    struct script_node *node;
 
     if (script->statement_count == SCRIPT_STATEMENTS_MAX)
         return fail_at(p, p->token.offset, "more than %d statements",

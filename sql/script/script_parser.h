@@ -8,7 +8,7 @@
 struct script_variable {
     struct script_variable *next;
     struct span name;
-    struct node *value;
+    struct script_node *value;
 };
 
 struct script_parser {
@@ -26,15 +26,15 @@ struct script_parser {
 /* The table's own spelling, or NULL. */
 const char *script_class(struct span name);
 
-/* The token is a name that nothing has: says what exists. */
+/* An error for an unknown name, with the names that exist. */
 void script_unknown_name(struct script_parser *p);
 
 /* How an error calls a value: its class, or its type. */
-const char *script_describe(const struct node *node);
+const char *script_describe(const struct script_node *node);
 
-/* Finds the method of a call whose receiver and arguments are there, and so
- * its type.  -1 with what the receiver has. */
-int script_resolve(struct script_parser *p, struct node *call,
+/* Finds the method of a call, and so its type; receiver and arguments are
+ * resolved.  -1 with the receiver's methods. */
+int script_resolve(struct script_parser *p, struct script_node *call,
                    const struct script_token *name);
 
 #endif

@@ -134,7 +134,7 @@ script_unknown_name(struct script_parser *p)
 }
 
 const char *
-script_describe(const struct node *node)
+script_describe(const struct script_node *node)
 {
     static const char *const names[] = {
         [SCRIPT_NULL] = "Null",           [SCRIPT_BOOL] = "Bool",
@@ -146,7 +146,7 @@ script_describe(const struct node *node)
 }
 
 static int
-fail_unknown_method(struct script_parser *p, const struct node *receiver,
+fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
                     const struct script_token *name, size_t arguments)
 {
     struct buffer known;
@@ -165,10 +165,10 @@ fail_unknown_method(struct script_parser *p, const struct node *receiver,
 }
 
 static bool
-find_method(const struct node *call, struct span name,
+find_method(const struct script_node *call, struct span name,
             struct script_method *out)
 {
-    const struct node *receiver = call->left;
+    const struct script_node *receiver = call->left;
 
     for (size_t i = 0; i < script_method_count() && receiver->class_name; i++) {
         *out = script_method(i);
@@ -182,10 +182,10 @@ find_method(const struct node *call, struct span name,
 }
 
 static int
-check_arguments(struct script_parser *p, const struct node *call)
+check_arguments(struct script_parser *p, const struct script_node *call)
 {
     for (size_t i = 0; i < call->argument_count; i++) {
-        const struct node *argument = call->arguments[i];
+        const struct script_node *argument = call->arguments[i];
         int kind = kind_of(&call->method, i);
 
         if (kinds[kind].type != SCRIPT_ANY &&
@@ -203,7 +203,7 @@ check_arguments(struct script_parser *p, const struct node *call)
 }
 
 int
-script_resolve(struct script_parser *p, struct node *call,
+script_resolve(struct script_parser *p, struct script_node *call,
                const struct script_token *name)
 {
     struct script_method *m = &call->method;

@@ -21,10 +21,10 @@ struct runner {
 
 static atomic_size_t outputs; /* bytes, of all scripts: a count, no more */
 
-static enum step run_node(struct runner *r, struct node *node);
+static enum step run_node(struct runner *r, struct script_node *node);
 
 static enum step
-run_join(struct runner *r, struct node *node)
+run_join(struct runner *r, struct script_node *node)
 {
     struct span left, right;
     char *text;
@@ -47,7 +47,7 @@ run_join(struct runner *r, struct node *node)
 
 enum step
 script_call_node(struct script *script, const struct script_host *host,
-                 struct node *node, struct error *err)
+                 struct script_node *node, struct error *err)
 {
     struct script_value arguments[SCRIPT_ARGUMENTS_MAX];
     struct script_call call = {.host = host,
@@ -80,14 +80,14 @@ script_call_node(struct script *script, const struct script_host *host,
 }
 
 static enum step
-run_call(struct runner *r, struct node *node)
+run_call(struct runner *r, struct script_node *node)
 {
     return script_call_node(r->script, r->host, node, r->err);
 }
 
 /* Left to right, as Wren does: the receiver, the arguments, the call. */
 static enum step
-run_parts(struct runner *r, struct node *node)
+run_parts(struct runner *r, struct script_node *node)
 {
     enum step step = STEP_DONE;
 
@@ -101,7 +101,7 @@ run_parts(struct runner *r, struct node *node)
 }
 
 static enum step
-run_node(struct runner *r, struct node *node)
+run_node(struct runner *r, struct script_node *node)
 {
     enum step step;
 
@@ -111,16 +111,16 @@ run_node(struct runner *r, struct node *node)
     if (step != STEP_DONE)
         return step;
     switch (node->kind) {
-    case NODE_VARIABLE:
+    case SCRIPT_NODE_VARIABLE:
         node->value = node->left->value;
         break;
-    case NODE_JOIN:
+    case SCRIPT_NODE_JOIN:
         step = run_join(r, node);
         break;
-    case NODE_CALL:
+    case SCRIPT_NODE_CALL:
         step = run_call(r, node);
         break;
-    case NODE_LITERAL:
+    case SCRIPT_NODE_LITERAL:
         break;
     }
     node->done = step == STEP_DONE;
@@ -129,7 +129,7 @@ run_node(struct runner *r, struct node *node)
 
 /* "line 2: <what the method said>"; a code of its own stays. */
 static void
-add_line(const struct script *script, const struct node *statement,
+add_line(const struct script *script, const struct script_node *statement,
          struct error *err)
 {
     struct error cause = *err;
@@ -138,7 +138,7 @@ add_line(const struct script *script, const struct node *statement,
               script_line(script->text, statement->offset), cause.text);
 }
 
-/* Clients take their time to read it: it stays until they have. */
+/* The output stays until the client has read it. */
 static int
 check_output(struct script *script, struct error *err)
 {
@@ -167,7 +167,7 @@ script_run(struct script *script, const struct script_host *host,
     struct runner r = {script, host, err};
 
     while (script->current < script->statement_count) {
-        struct node *statement = script->statements[script->current];
+        struct script_node *statement = script->statements[script->current];
         enum step step = run_node(&r, statement);
 
         if (step == STEP_DONE && check_output(script, err) != 0)
@@ -185,7 +185,7 @@ int
 script_check(const struct script *script, uint32_t privileges,
              struct error *err)
 {
-    for (const struct node *c = script->calls; c; c = c->next_call)
+    for (const struct script_node *c = script->calls; c; c = c->next_call)
         if (privilege_check(privileges, c->method.privilege, err) != 0)
             return -1;
     return 0;
@@ -194,7 +194,7 @@ script_check(const struct script *script, uint32_t privileges,
 bool
 script_switches_on(const struct script *script)
 {
-    for (const struct node *c = script->calls; c; c = c->next_call)
+    for (const struct script_node *c = script->calls; c; c = c->next_call)
         if (c->method.call == heapprof_enable)
             return true;
     return false;
@@ -203,7 +203,7 @@ script_switches_on(const struct script *script)
 bool
 script_is_slow(const struct script *script)
 {
-    for (const struct node *c = script->calls; c; c = c->next_call)
+    for (const struct script_node *c = script->calls; c; c = c->next_call)
         if (c->method.kind == SCRIPT_SLOW)
             return true;
     return false;
@@ -226,7 +226,7 @@ script_free(struct script *script)
 {
     if (!script)
         return;
-    for (struct node *c = script->calls; c; c = c->next_call) {
+    for (struct script_node *c = script->calls; c; c = c->next_call) {
         ticket_free(c->work.ticket);
         view_ticket_free(c->work.view_ticket);
         view_unref(c->work.view);

@@ -1,4 +1,4 @@
-/* script_snapshots.c - HeapProf's methods of the snapshots that are kept. */
+/* script_snapshots.c - HeapProf's methods for kept snapshots. */
 #include "script_methods.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ store_of(const struct script_call *call)
     return controller_store(call->host->controller);
 }
 
-/* The call's text, which outlives it, as its result. */
+/* Returns the text in the call's work, which outlives the call. */
 static enum step
 return_written(struct script_call *call, struct error *err)
 {
@@ -239,7 +239,7 @@ delete_each(struct script_call *call, struct store_entry *list, size_t count,
     return 0;
 }
 
-/* Says how many, and which stay for being pinned. */
+/* Reports how many went, and which stayed because they are pinned. */
 enum step
 heapprof_delete_like(struct script_call *call, struct error *err)
 {

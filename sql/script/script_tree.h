@@ -1,53 +1,53 @@
-/* script_tree.h - a parsed script, as its parser leaves it to its runner. */
+/* script_tree.h - a parsed script: the parser makes it, the runner runs it. */
 #ifndef HW_SCRIPT_TREE_H
 #define HW_SCRIPT_TREE_H
 
 #include "script.h"
 
-enum node_kind {
-    NODE_LITERAL,  /* value is known */
-    NODE_VARIABLE, /* left: what it was initialised with */
-    NODE_JOIN,     /* left + right, both strings */
-    NODE_CALL      /* left: the receiver */
+enum script_node_kind {
+    SCRIPT_NODE_LITERAL,  /* value is known */
+    SCRIPT_NODE_VARIABLE, /* left: what it was initialised with */
+    SCRIPT_NODE_JOIN,     /* left + right, both strings */
+    SCRIPT_NODE_CALL      /* left: the receiver */
 };
 
-struct node {
-    enum node_kind kind;
+struct script_node {
+    enum script_node_kind kind;
     size_t offset; /* in the script */
     unsigned depth;
-    struct node *left, *right;
+    struct script_node *left, *right;
     struct script_method method;
-    struct node **arguments;
+    struct script_node **arguments;
     size_t argument_count;
     enum script_type type;  /* known once parsed */
     const char *class_name; /* of CLASS and INSTANCE */
     bool done;              /* value is there */
     struct script_value value;
     struct script_work work;
-    struct node *next_call; /* all calls: privileges, clean-up */
+    struct script_node *next_call; /* all calls: privileges, clean-up */
 };
 
 struct script {
     struct span text;
     struct arena *arena;
-    struct node *statements[SCRIPT_STATEMENTS_MAX];
+    struct script_node *statements[SCRIPT_STATEMENTS_MAX];
     size_t statement_count;
     size_t current; /* statement */
-    struct node *calls;
+    struct script_node *calls;
     struct script_watch watch;
     struct snapshot *now; /* see struct script_call */
     size_t views_bytes;   /* likewise */
     unsigned prints;      /* calls of System.print, */
     bool prints_bytes;    /* one of which prints bytes */
-    bool placed;          /* an error says where already */
+    bool placed;          /* the error has its line already */
     struct buffer output;
     size_t counted; /* bytes of it, among those of all scripts */
 };
 
-/* script_run.c: calls it, of which the receiver and all arguments are there.
- * DONE, WAIT or FAIL: an error about an argument says where it stands. */
+/* script_run.c: makes a call whose receiver and arguments have their values.
+ * DONE, WAIT or FAIL: an error about an argument has its line. */
 enum step script_call_node(struct script *script,
-                           const struct script_host *host, struct node *node,
-                           struct error *err);
+                           const struct script_host *host,
+                           struct script_node *node, struct error *err);
 
 #endif

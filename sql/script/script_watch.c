@@ -1,4 +1,5 @@
-/* script_watch.c - a call waits, and others can look how far it is. */
+/* script_watch.c - how a call waits, and how other threads read its progress.
+ */
 #include "script_methods.h"
 
 #include "errors.h"
@@ -14,7 +15,7 @@ watch_job(struct script_watch *watch, struct ticket *ticket, bool renders)
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* From here on the ticket may be freed. */
+/* After this the ticket may be freed. */
 static void
 unwatch_job(struct script_watch *watch)
 {

@@ -24,15 +24,15 @@ struct view_choice {
     struct view_options options;
 };
 
-/* What stands behind a word; which of them is used depends on it. */
+/* The value behind a word; the word decides which member is used. */
 struct choice_value {
     bool flag;
     double number;
     struct span text;
 };
 
-/* The value of the word name, with an error that has it.  Patterns are copied
- * to the arena.  -1 with *err, also when there is no such word. */
+/* Sets the value of the word name.  Patterns are copied to the arena.  -1 with
+ * *err, which has the word, also where there is no such word. */
 int choice_set(struct view_choice *choice, struct span name,
                const struct choice_value *value, struct arena *arena,
                struct error *err);

@@ -1,4 +1,4 @@
-/* utf8.h - characters of UTF-8 texts; bytes that are none count as such. */
+/* utf8.h - characters of UTF-8 texts; each invalid byte counts as one. */
 #ifndef HW_UTF8_H
 #define HW_UTF8_H
 

@@ -314,7 +314,7 @@ static const struct {
      "SELECT"},
     {"SHUTDOWN",
      "1227/42000 Access denied; you need (at least one of) the SHUTDOWN "
-     "privilege(s) for this operation; nobody has it here: end heapwired "
+     "privilege(s) for this operation; no account has it: end heapwired "
      "where it was started"},
 };
 

@@ -10,7 +10,7 @@
 
 static struct arena *arena;
 static struct error err;
-static struct statement st;
+static struct sql_statement st;
 
 static void
 set_up(void)
