@@ -116,7 +116,7 @@ struct catalog_table {
 
 /* Registers all tables: once, before any thread; borrowed for ever.  See
  * sql_start.c. */
-void catalog_start(const struct catalog_table *const *tables, size_t count);
+void catalog_start(const struct catalog_table *const *all, size_t count);
 size_t catalog_count(void);
 const struct catalog_table *catalog_at(size_t i);
 
