@@ -6,7 +6,7 @@
 
 struct arguments;
 
-/* Looks at everything, starts nothing; prints the effective values.  The exit
+/* Checks everything, starts nothing; prints the effective values.  The exit
  * status: 0, or EX_CONFIG with one line per fault on stderr. */
 int daemon_check(const struct arguments *arguments);
 

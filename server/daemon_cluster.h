@@ -19,10 +19,10 @@ struct daemon_cluster {
     struct membership *membership;
 };
 
-/* Who this node is to others: the same incarnation throughout.  Before anybody
- * can log in. */
+/* Sets this node's identity, with one incarnation throughout.  Before the first
+ * login. */
 int daemon_cluster_identify(struct daemon_cluster *c, struct error *err);
-/* Once the socket listens, over which it asks itself. */
+/* After the unix socket listens, through which the node asks itself. */
 int daemon_cluster_start(struct daemon_cluster *c, struct error *err);
 /* Takes the secret and the peers of a reload. */
 void daemon_cluster_reload(struct daemon_cluster *c, struct config *from);

@@ -1,7 +1,7 @@
 /*
- * listener.h - the node's two doors: the unix socket and TCP.
+ * listener.h - accepts connections on the unix socket and on TCP.
  *
- * On the loop.  A TCP port in use is asked for again until it is free.
+ * On the loop.  If a TCP port is in use, tries again until it is free.
  */
 #ifndef HW_LISTENER_H
 #define HW_LISTENER_H
@@ -40,11 +40,11 @@ struct listener {
     struct config_address address; /* TCP */
 };
 
-/* Binds the unix socket, 0600: the directory above it is ours alone, and were
- * it elsewhere, root and our own user are still the only ones who get in. */
+/* Binds the unix socket, 0600. Usually its directory is ours alone; in any
+ * directory, only root and our own user get in. */
 int listener_open_local(struct listener *l, struct server *server,
                         const char *path, struct error *err);
-/* Binds now or later; a line in the log tells which. */
+/* Binds now or later; logs which. */
 void listener_open_tcp(struct listener *l, struct server *server,
                        const struct config_address *address);
 /* Gives the unix socket's file to a user that heapwired will become. */

@@ -28,7 +28,7 @@ enum {
 };
 
 struct verifier {
-    bool has_native; /* sha1 may prove the password, too */
+    bool has_native; /* true: sha1 may prove the password, too */
     uint8_t sha1[AUTH_SHA1];
     uint8_t sha256[AUTH_SHA256];
 };
@@ -38,7 +38,7 @@ int auth_nonce(uint8_t out[AUTH_NONCE], struct error *err);
 
 int verifier_make(struct verifier *out, struct span password,
                   struct error *err);
-/* The verifiers of nobody: told from secret and name, matching nothing. */
+/* A verifier that no password matches, derived from secret and name. */
 int verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
                   struct span name, struct error *err);
 /* "native+sha2 <hex> <hex>" or "sha2 <hex>"; -1 says what is wrong. */
@@ -51,8 +51,9 @@ bool auth_check_native(const struct verifier *v,
 bool auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
                      struct span answer);
 
-/* What MariaDB's clients take as proof that who knows the password is also who
- * showed the certificate with this SHA-256: hexadecimal, in capitals. */
+/* A fingerprint of the server's certificate (this SHA-256), in hexadecimal
+ * capitals: MariaDB's clients take it as proof that the server which showed the
+ * certificate also knows the password. */
 enum { AUTH_FINGERPRINT = 2 * AUTH_SHA256 + 1 };
 int auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
                      const uint8_t certificate[AUTH_SHA256],

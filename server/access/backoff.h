@@ -1,12 +1,12 @@
 /*
- * backoff.h - addresses whose logins failed, and how long they are refused.
+ * backoff.h - addresses with failed logins, and how long each is refused.
  *
  * After a few failures in a row an address is refused for a second, after the
- * next for two, and so on up to a minute.  Ten quiet minutes clear it, or a
- * login of the user whose failures they all were: another's would let whoever
- * has an account guess without end.  IPv6 counts by /64, and all of loopback is
- * one address. The table has a fixed size: the entry that failed longest ago
- * makes room. No clock in here; on the loop.
+ * next for two, and so on up to a minute.  Ten quiet minutes clear it.  So does
+ * a login of one user, if all failures were that user's: otherwise an attacker
+ * with an account of its own could guess without end.  IPv6 counts by /64, and
+ * all of loopback is one address.  The table has a fixed size: the entry that
+ * failed longest ago makes room.  No clock in here; on the loop.
  */
 #ifndef HW_BACKOFF_H
 #define HW_BACKOFF_H
@@ -24,7 +24,7 @@ enum {
 
 struct backoff_entry {
     uint64_t key;  /* 0: free */
-    uint64_t user; /* hash of whose failures they were; 0: several users' */
+    uint64_t user; /* hash of the user that failed; 0: several users */
     uint64_t failed_ms, until_ms;
     uint32_t failures; /* in a row */
 };
@@ -33,10 +33,10 @@ struct backoff { /* zeroed is empty */
     struct backoff_entry entries[BACKOFF_SETS][BACKOFF_WAYS];
 };
 
-/* What an address counts as; 0 for one that never counts. */
+/* The key that an address counts under; 0 for an address that never counts. */
 uint64_t backoff_key(const struct sockaddr *address);
 
-/* Milliseconds that it is still refused for; 0: it is welcome. */
+/* Milliseconds for which it is still refused; 0: it is not. */
 uint64_t backoff_left_ms(const struct backoff *b, uint64_t key,
                          uint64_t now_ms);
 /* free: failures without consequence; 0: all of them. */

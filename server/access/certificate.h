@@ -15,7 +15,7 @@ struct buffer;
 struct error;
 
 enum {
-    CERTIFICATE_DAYS = 3650,   /* how long those we make are good */
+    CERTIFICATE_DAYS = 3650,   /* validity of the certificates that we make */
     CERTIFICATE_EXPIRING = 30, /* days left of "about to expire" */
     CERTIFICATE_CHAIN_MAX = 10,
     CERTIFICATE_RSA_MAX = 8192 /* bits */
@@ -34,8 +34,8 @@ void certificate_fini(struct certificate *c); /* zeroed is fine */
 int certificate_parse(struct certificate *out, struct span certs,
                       struct span key, struct error *err);
 
-/* Self-signed, ECDSA on P-256: which every client knows, old ones included.
- * Good for localhost, for host and for address, a numeric one ("" for none). */
+/* Self-signed, ECDSA on P-256, which old clients know, too.  Good for
+ * localhost, for host and for address, a numeric one ("" for none). */
 int certificate_make(struct certificate *out, const char *host,
                      const char *address, struct error *err);
 int certificate_print(const struct certificate *c, struct buffer *certs,

@@ -1,6 +1,6 @@
 /*
- * certificate_files.h - where a node's certificate comes from: the files that
- * the configuration names, or the node's own in its state directory.
+ * certificate_files.h - reads a node's certificate: from the files that the
+ * configuration names, or the node's own from its state directory.
  */
 #ifndef HW_CERTIFICATE_FILES_H
 #define HW_CERTIFICATE_FILES_H
@@ -17,19 +17,19 @@ struct error;
 
 enum { CERTIFICATE_FILE_MAX = 256 * 1024, CERTIFICATE_NOTE = 1280 };
 
-/* What the log is to tell; "" nothing. */
+/* A line for the log; "": nothing to say. */
 struct certificate_note {
     bool is_fault;
     char text[CERTIFICATE_NOTE];
 };
 
-/* Symbolic links are followed (how certbot hands its files out); a key that
- * strangers can read is refused. */
+/* Follows symbolic links (certbot hands its files out so); refuses a key that
+ * others can read. */
 int certificate_read(struct certificate *out, const char *cert_path,
                      const char *key_path, struct certificate_note *said,
                      struct error *err);
 
-/* Those of an earlier start, or new ones where they are missing, broken or
+/* The certificate of an earlier start, or a new one if it is missing, broken or
  * about to expire.  dir: the state directory's descriptor; address: where the
  * node listens, numeric, or "". */
 int certificate_own(struct certificate *out, int dir, const char *address,

@@ -1,9 +1,9 @@
 /*
  * peer_envelope.h - a statement on its way to another node, sealed.
  *
- * Pure.  Who asks what, with which privileges and for how long, and an
- * HMAC-SHA256 of all that with the key of the one connection it is for: nobody
- * else can make one, and a node that is asked takes each number once.
+ * Pure.  Holds the caller, the statement, the privileges and the time limit,
+ * and an HMAC-SHA256 of all that with the key of one connection: only its two
+ * ends can make one, and the receiver accepts each number once.
  */
 #ifndef HW_PEER_ENVELOPE_H
 #define HW_PEER_ENVELOPE_H
@@ -33,8 +33,8 @@ struct peer_envelope {
 int peer_envelope_seal(const struct peer_envelope *envelope,
                        const uint8_t key[PEER_KEY], struct buffer *out,
                        struct error *err);
-/* The seal is looked at before anything else is.  -1: 1045, or 1835 where one
- * of the right seal says what this node does not know. */
+/* Checks the seal first.  -1: 1045 for a wrong seal, or 1835 if the seal is
+ * right but this node does not know the contents. */
 int peer_envelope_open(struct span bytes, const uint8_t key[PEER_KEY],
                        struct peer_envelope *out, struct error *err);
 

@@ -13,15 +13,15 @@ struct error;
 enum { PEER_INCARNATION = 16 };
 
 struct peer_identity {
-    struct peer_prover prover; /* has the cluster's key, whichever number... */
-    uint32_t key_number;       /* ...it has: another key, another number */
+    struct peer_prover prover; /* has the cluster's key */
+    uint32_t key_number;       /* another key has another number */
     uint64_t node_id;
-    /* Random, of this heapwired's life: one that restarted, or is somebody
-     * else at the same address, has another. */
+    /* Random, made when heapwired starts: another process at the same address
+     * has another. */
     uint8_t incarnation[PEER_INCARNATION];
 };
 
-/* The incarnation is new: a reload keeps the one of before. */
+/* Makes a new incarnation; a reload keeps the one before. */
 int peer_identity_make(struct peer_identity *out,
                        const struct peer_prover *prover, uint32_t key_number,
                        uint64_t node_id, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * peer_key.h - the key that all nodes of a cluster share, and what proves with
- * it.
+ * peer_key.h - the key that all nodes of a cluster share, and the proofs made
+ * with it.
  *
  * heapwired itself never has the key: its prover asks the keeper.
  */
@@ -21,10 +21,10 @@ enum {
     PEER_SECRET_MAX = 256,
     PEER_KEY = 32,
     PEER_PROOF = 32,
-    PEER_SAID_MAX = 512 /* bytes that one proof is of */
+    PEER_SAID_MAX = 512 /* bytes that one proof covers */
 };
 
-/* All that the key is for. */
+/* The purposes of the key. */
 enum peer_label { PEER_CLIENT, PEER_SERVER, PEER_SESSION, PEER_LABELS };
 
 struct peer_key {
@@ -32,7 +32,7 @@ struct peer_key {
 };
 
 struct peer_prover {
-    /* -1 with *err: it cannot. */
+    /* -1 with *err: there is no proof. */
     int (*prove)(void *arg, enum peer_label label, struct span said,
                  uint8_t out[PEER_PROOF], struct error *err);
     /* Is it the proof?  Likewise. */
@@ -42,7 +42,7 @@ struct peer_prover {
     void *arg;
 };
 
-/* secret "": a random one, by which the node can ask itself alone. */
+/* secret "": a random key, with which the node can ask only itself. */
 int peer_key_make(struct peer_key *out, const char *cluster, const char *secret,
                   struct error *err);
 int peer_key_prove(const struct peer_key *key, enum peer_label label,

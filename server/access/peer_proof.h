@@ -51,7 +51,7 @@ struct peer_welcome {
     char version[PEER_VERSION_MAX + 1];
 };
 
-/* All that was said; zeroed to begin with. */
+/* All that both ends have said; zeroed at the start. */
 struct peer_transcript {
     uint8_t bytes[PEER_CHALLENGE + PEER_HELLO + PEER_WELCOME_MAX];
     size_t size;
@@ -61,8 +61,8 @@ struct peer_transcript {
 int peer_challenge_make(struct peer_transcript *t,
                         const struct peer_identity *self, struct span *out,
                         struct error *err);
-/* -1: 1045 where the proof is wrong, or else "id mismatch: ...": the proof was
- * right, but who is asked for is another. */
+/* -1: 1045 for a wrong proof; "id mismatch: ..." for a right proof that asks
+ * for another node. */
 int peer_hello_check(struct peer_transcript *t,
                      const struct peer_identity *self, struct span hello,
                      struct peer_party *client, struct error *err);
@@ -82,7 +82,7 @@ int peer_welcome_check(struct peer_transcript *t,
                        const struct peer_identity *self, struct span welcome,
                        struct peer_welcome *out, struct error *err);
 
-/* Of the whole transcript: both ends'. */
+/* From the whole transcript; the same at both ends. */
 int peer_session_key(const struct peer_transcript *t,
                      const struct peer_identity *self, uint8_t out[PEER_KEY],
                      struct error *err);

@@ -1,9 +1,8 @@
 /*
  * tls_stream.h - the TLS of one connection: bytes in, bytes out, no socket.
  *
- * Ciphertext that came in is used up at once; what is to be sent waits in
- * clear text until the socket takes more, so that an idle connection holds no
- * buffers.  On the loop.
+ * Decrypts at once whatever comes in; keeps output in clear text until the
+ * socket takes more, so that an idle connection holds no buffers.  On the loop.
  */
 #ifndef HW_TLS_STREAM_H
 #define HW_TLS_STREAM_H
@@ -24,7 +23,7 @@ enum {
     TLS_CHUNK = 128 * 1024,   /* clear text that becomes one write */
     TLS_OUT_MAX = 256 * 1024, /* ciphertext, what TLS says itself included */
     TLS_MESSAGES_MAX = 16,    /* after the handshake, between two bytes of data:
-                                 KeyUpdate makes work for little */
+                                 KeyUpdate costs us more than the sender */
     TLS_DIGEST = 32,
     TLS_FINGERPRINT = 20
 };
@@ -37,7 +36,7 @@ typedef int tls_sink(void *arg, const void *data, size_t size);
 
 enum tls_state {
     TLS_OPEN,  /* goes on */
-    TLS_ENDED, /* the other side closed, or sink wanted no more */
+    TLS_ENDED, /* the other side closed, or sink returned -1 */
     TLS_FAILED /* *err; an alert may have to be sent */
 };
 
@@ -50,15 +49,14 @@ void tls_stream_give(struct tls_stream *tls, struct buffer *clear);
 size_t tls_stream_unsent(const struct tls_stream *tls);
 
 /* The next ciphertext to write, at most TLS_OUT_MAX, into the empty out; last:
- * says goodbye once nothing is left.  -1: the connection is no longer of
- * use. */
+ * says goodbye once nothing is left.  -1: close the connection. */
 int tls_stream_seal(struct tls_stream *tls, bool last, struct buffer *out);
 
 bool tls_stream_is_up(const struct tls_stream *tls); /* handshake done */
 /* Static names, once it is up. */
 const char *tls_stream_version(const struct tls_stream *tls);
 const char *tls_stream_cipher(const struct tls_stream *tls);
-/* SHA-256 of the certificate that the client was shown. */
+/* SHA-256 of the certificate that the server showed. */
 bool tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST]);
 /* SHA-1 of it: what libmysqlclient pins. */
 bool tls_stream_fingerprint(const struct tls_stream *tls,

@@ -20,12 +20,13 @@ enum {
     USERS_NAME_MAX = 32 /* MySQL's limit, too */
 };
 
-#define USERS_RESERVED "root" /* the socket's own: login.c */
+#define USERS_RESERVED "root" /* only the unix socket's: login.c */
 
 struct user {
     char name[USERS_NAME_MAX + 1];
-    struct verifier verifier; /* in the keeper; or nothing but has_native */
-    uint32_t privileges;      /* 0 for nobody */
+    struct verifier
+        verifier;        /* only in the keeper; elsewhere has_native alone */
+    uint32_t privileges; /* 0: the user does not exist */
     uint32_t max_connections; /* at once; 0: as many as there is room for */
 };
 
@@ -43,9 +44,9 @@ const struct user *users_named(const struct users *users, const char *name);
 /* Does any user refuse the native plugin? */
 bool users_any_sha2_only(const struct users *users);
 
-/* The keeper's, who alone has verifiers: a copy of the user, or of somebody
- * made up whose password nobody knows: both take the same path and time.  -1
- * only without OpenSSL or memory. */
+/* For the keeper, which alone has verifiers: a copy of the user, or of a
+ * made-up user whose password does not exist.  Both take the same path and
+ * time.  -1 only without OpenSSL or memory. */
 int users_find(const struct users *users, struct span name, struct user *out,
                struct error *err);
 

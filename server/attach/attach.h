@@ -22,14 +22,14 @@ struct attach {
     bool took; /* the agent was there already, for this state directory */
 };
 
-/* Everything is looked at, nothing touched; says what would be done. */
+/* Checks everything, touches nothing; prints what would be done. */
 int attach_try(struct attach *attach, struct error *err);
 
 /* The agent is in the target then. */
 int attach_start(struct attach *attach, struct error *err);
 
-/* heapwired beside it until it ends, or we are told to: then the agent is taken
- * out of it.  The exit status. */
+/* Runs heapwired until the target ends or a signal comes, which also stops the
+ * agent.  Returns the exit status. */
 int attach_stay(struct attach *attach);
 
 #endif

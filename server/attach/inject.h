@@ -16,12 +16,12 @@ struct injection {
     const struct target *target;
     const char *library;  /* libheapwire.so, as the target sees it */
     const char *settings; /* heapwire_start's; NULL: heapwire_stop is called */
-    bool dry;             /* everything but to touch it */
-    char thread[128];     /* which was, or would be, borrowed */
-    unsigned stopped_us;  /* for how long */
+    bool dry;             /* checks everything, touches nothing */
+    char thread[128];     /* the thread that was, or would be, borrowed */
+    unsigned stopped_us;  /* how long that thread stood still */
 };
 
-/* 0; else *err says why, and that the target is as it was, or what it is. */
+/* 0; else *err says why, and in what state the target is. */
 int inject(struct injection *injection, struct error *err);
 
 #endif

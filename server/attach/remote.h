@@ -46,12 +46,13 @@ const struct mapping *remote_find(const struct remote *r, uint64_t address);
 /* The base name of a mapped file; "" of anything else. */
 const char *mapping_name(const struct mapping *m);
 
-/* The first mapping of the first file whose base name begins so; NULL. */
+/* The first mapping of the first file whose base name begins with prefix; NULL.
+ */
 const struct mapping *remote_object(const struct remote *r, const char *name);
 
-/* The address of a function that the object exports, which begins with this
- * mapping; 0: there is none.  Some have several, of different versions:
- * within (0: any) is an address in the one that is meant. */
+/* The address of an exported function, of the object that begins with this
+ * mapping; 0: there is none.  For a function with several versions, within (0:
+ * any) is an address inside the wanted one. */
 uint64_t remote_symbol(const struct remote *r, const struct mapping *object,
                        const char *name, uint64_t within);
 

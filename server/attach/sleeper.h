@@ -30,13 +30,14 @@ struct sleeper {
     const char *call; /* the system call's name */
     long number;
     uint64_t arguments[6], stack, code;
-    int rank;             /* the lower, the better */
-    int timeout_ms;       /* epoll's, > 0: the kernel does not go on with it */
-    uint64_t slept_at_ms; /* of such a one: when it began, at the latest */
+    int rank;       /* the lower, the better */
+    int timeout_ms; /* epoll's, > 0: the kernel does not go on with it */
+    uint64_t
+        slept_at_ms; /* of such a wait: the latest time at which it began */
 };
 
-/* The best that there is now and whose rank is at most that; -1 with *err,
- * which says what the threads do instead. */
+/* The best thread now with at most that rank; -1 with *err, which says what the
+ * threads do instead. */
 int sleeper_choose(const struct remote *r, const struct landmarks *places,
                    int rank_max, struct sleeper *out, struct error *err);
 
@@ -45,7 +46,7 @@ enum {
     SLEEPER_RANK_MAX = 5
 };
 
-/* Whether the stack still says so: for one that has been stopped. */
+/* For a stopped thread: whether its stack still allows the call. */
 bool sleeper_is_fit(const struct remote *r, const struct landmarks *places,
                     const struct sleeper *s, const char **why);
 

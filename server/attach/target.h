@@ -1,7 +1,7 @@
 /*
  * target.h - may heapwire be attached to this process?
  *
- * All by /proc: nothing is touched.
+ * Reads /proc alone and touches nothing.
  */
 #ifndef HW_TARGET_H
 #define HW_TARGET_H
@@ -18,11 +18,10 @@ struct target {
     uid_t uid; /* effective */
     char exe[PATH_MAX];
     uint64_t started_ticks; /* with pid: this process and no later one */
-    bool has_agent;         /* it runs in it */
+    bool has_agent;         /* the agent runs in it */
 };
 
-/* -1 with *err: why not, and what to do.  force: a seccomp filter is no reason.
- */
+/* -1 with *err: why not, and what to do.  force: accepts a seccomp filter. */
 int target_check(struct target *t, pid_t pid, bool force, struct error *err);
 
 /* Whether the process sees the same file or directory under that path. */

@@ -1,9 +1,9 @@
 /*
- * cluster.h - this node among its peers: who they are, and asking them.
+ * cluster.h - this node's peers, and questions to them.
  *
  * Belongs to the loop; what statements call (struct sql_peers) is for any
- * thread.  Asks over libmysqlclient, without blocking; this node itself is
- * asked over its own unix socket, so that no answer is made in two ways.
+ * thread.  Asks over libmysqlclient, without blocking.  This node asks itself
+ * over its own unix socket, so that every answer is made in one way.
  */
 #ifndef HW_CLUSTER_H
 #define HW_CLUSTER_H
@@ -32,20 +32,20 @@ int cluster_prepare(struct error *err);
 struct cluster *cluster_start(uv_loop_t *loop, struct wakes *wakes,
                               const struct cluster_options *options,
                               struct error *err);
-/* What it lends to sql_node; lasts as long as the cluster. */
+/* For sql_node; lasts as long as the cluster. */
 const struct sql_peers *cluster_peers(struct cluster *cluster);
 
-/* Takes members.  Links to those who left, or moved, close when idle. */
+/* Takes members.  Links to nodes that left or moved close when idle. */
 void cluster_set_members(struct cluster *cluster, struct members *members);
-/* What is wrong with this node's membership, which its row then shows as its
- * error; code 0: nothing. */
+/* The fault of this node's membership, which its row shows as its error; code
+ * 0: none. */
 void cluster_set_trouble(struct cluster *cluster, const struct error *trouble);
 /* A new secret: links made from now on use it. */
 void cluster_set_identity(struct cluster *cluster,
                           const struct peer_identity *identity);
 
-/* Closes all links; what is asked ends with ER_SHUTDOWN.  The loop must run on
- * until its handles are closed. */
+/* Closes all links; running questions end with ER_SHUTDOWN. The loop must run
+ * on until its handles are closed. */
 void cluster_stop(struct cluster *cluster);
 void cluster_free(struct cluster *cluster); /* after that; NULL is fine */
 

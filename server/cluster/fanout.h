@@ -1,9 +1,9 @@
 /*
- * fanout.h - one question to many nodes, and what comes back: see peers.h.
+ * fanout.h - one question to many nodes, and its answers: see peers.h.
  *
- * Two hold it: who asks, on any thread, and the loop.  The cluster's lock
- * guards what both touch; all calls of the waker are made under it, so that
- * none comes after the release.
+ * Two hold a fan-out: the statement that asks, on any thread, and the loop.
+ * The cluster's lock guards what both touch; all calls of the waker are made
+ * under it, so that none comes after the release.
  */
 #ifndef HW_FANOUT_H
 #define HW_FANOUT_H
@@ -19,14 +19,14 @@
 #include "peers.h"
 
 enum {
-    FANOUT_JITTER_MS = 100, /* at most, before each where they are begun a few
-                               at a time */
+    FANOUT_JITTER_MS = 100, /* longest delay before each node, if nodes are
+                               asked a few at a time */
     FANOUT_TEXT_MAX = 8 << 20,
-    FANOUT_SENT_MAX = 32 << 20 /* bytes of texts on their way: of long ones,
-                                  fewer at a time */
+    FANOUT_SENT_MAX = 32 << 20 /* bytes of statement texts in flight: long texts
+                                  go to fewer nodes at a time */
 };
 
-/* What waits to be taken. */
+/* An item of the queue. */
 struct fanout_item {
     struct fanout_item *next;
     struct peer_block *block; /* owned; NULL: an end */
@@ -63,9 +63,9 @@ struct peer_fanout {
     uint64_t asked_ns, deadline_ms;
     /* under the lock */
     struct fanout_item *first, *last;
-    size_t unread, to_take;       /* bytes; ends that were not taken yet */
-    unsigned todo, holders;       /* what the loop is to do; who is left */
-    struct peer_fanout *next_due; /* of those with something to do */
+    size_t unread, to_take; /* bytes; ends that were not taken yet */
+    unsigned todo, holders; /* todo: for the loop; holders: how many remain */
+    struct peer_fanout *next_due; /* of the fan-outs with something to do */
     bool is_due, settled;         /* settled: the loop is done with it */
     bool released;
     bool full; /* links pause; the loop reads it without the lock */
@@ -81,7 +81,7 @@ struct peer_fanout {
     struct fanout_task tasks[];
 };
 
-/* What fanouts have of their cluster. */
+/* The cluster's part. */
 struct fanout_home {
     uv_loop_t *loop;
     pthread_mutex_t *lock;
@@ -89,7 +89,7 @@ struct fanout_home {
     struct peer_fanout *running; /* the loop's */
     struct peer_fanout *due;     /* under the lock */
     uint64_t seed;
-    bool stopped; /* under the lock: nobody wakes the loop any more */
+    bool stopped; /* under the lock: the loop is not woken any more */
     void (*wake)(struct fanout_home *home); /* any thread */
     struct peer *(*find)(struct fanout_home *home, uint64_t id); /* loop */
 };
@@ -101,7 +101,7 @@ enum peer_event fanout_take(struct peer_fanout *fanout,
                             struct peer_block **block, struct peer_end *end);
 void fanout_release(struct peer_fanout *fanout);
 
-/* On the loop, once it was woken: what the others want. */
+/* On the loop, once it was woken: does what todo says. */
 void fanout_work(struct fanout_home *home);
 /* Ends all of them. */
 void fanout_stop(struct fanout_home *home, const struct error *why);

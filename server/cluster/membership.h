@@ -1,6 +1,6 @@
 /*
- * membership.h - who belongs to the cluster, made of what is known: the
- * configuration's [peer] sections, etcd, and this node itself.
+ * membership.h - makes the list of members: from the configuration's [peer]
+ * sections, etcd, and this node itself.
  *
  * Belongs to the loop.
  */
@@ -17,9 +17,10 @@ struct membership;
 struct peer_identity;
 struct wakes;
 
-/* This node is among them, with a [peer] section or without.  What etcd says
- * never displaces what the configuration says, or who came first; *trouble:
- * who was left out (code 0: nobody).  etcd may be NULL.  NULL with *err. */
+/* This node is always a member, with or without a [peer] section.  The
+ * configuration wins over etcd; for one address the earlier entry wins.
+ * *trouble: which node was left out (code 0: none). etcd may be NULL. NULL with
+ * *err. */
 struct members *membership_make(const struct config *config,
                                 const struct etcd_nodes *etcd,
                                 struct error *trouble, struct error *err);
@@ -31,7 +32,7 @@ struct membership *membership_start(const struct config *config,
                                     struct keeper *keeper,
                                     struct cluster *cluster,
                                     struct wakes *wakes, struct error *err);
-/* config's peers are others now. */
+/* Takes config's new peers. */
 void membership_refresh(struct membership *membership);
 /* Before the loop ends; takes at most ETCD_STOP_MS.  NULL is fine. */
 void membership_stop(struct membership *membership);

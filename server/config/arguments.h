@@ -13,7 +13,7 @@ struct arguments {
     bool wait;
 };
 
-/* -1: wrong, and said so on stderr.  The strings borrow argv. */
+/* -1: wrong, and the reason is on stderr.  The strings borrow argv. */
 int arguments_parse(struct arguments *out, int argc, char **argv);
 void arguments_help(void);
 

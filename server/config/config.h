@@ -1,8 +1,8 @@
 /*
  * config.h - the configuration file and the command line, as one value.
  *
- * Built once, then only read.  Every fault is found and told on a line of its
- * own: "file:line: what is wrong (what is allowed)".
+ * Built once, then only read.  Every fault is found and reported on a line of
+ * its own: "file:line: what is wrong (what is allowed)".
  */
 #ifndef HW_CONFIG_H
 #define HW_CONFIG_H
@@ -27,7 +27,7 @@ enum {
     CONFIG_ADDRESS_TEXT = INET6_ADDRSTRLEN + 8,
     CONFIG_SOCKET_MAX = 107,           /* sun_path less its NUL */
     CONFIG_STATE_MAX = 90,             /* leaves room for the sockets' names */
-    CONFIG_FILE_MAX = 4 * 1024 * 1024, /* PEERS_MAX sections, and more */
+    CONFIG_FILE_MAX = 4 * 1024 * 1024, /* PEERS_MAX sections fit */
     CONFIG_DEFAULT_ID = 10001,
     CONFIG_DEFAULT_PORT = 9036,
     CONFIG_DEFAULT_TIMEOUT_S = 60,
@@ -40,8 +40,8 @@ enum {
     CONFIG_LOGIN_FAILURES_MAX = 1000,
     CONFIG_DEFAULT_LINGER_S = 900,
     CONFIG_LINGER_MAX_S = 7 * 24 * 3600,
-    /* Started anew, heapwired is back before the agent, which then has no
-     * guard, switches profiling off. */
+    /* After a restart heapwired is back before an agent without guard switches
+     * profiling off. */
     CONFIG_DEFAULT_HEARTBEAT_S = 30,
     CONFIG_HEARTBEAT_MIN_S = 3,
     CONFIG_HEARTBEAT_MAX_S = 24 * 3600,
@@ -50,7 +50,7 @@ enum {
     CONFIG_FRAMES_BYTES = 1024, /* wrappers.h's */
     CONFIG_NAME_MAX = 255,      /* of an allocator or process that is named */
     CONFIG_DEFAULT_GUARD_S = 60,
-    CONFIG_GUARD_MIN_S = 5, /* it is heard of each two seconds */
+    CONFIG_GUARD_MIN_S = 5, /* the agent hears from us every two seconds */
     CONFIG_DEFAULT_BUDGET = 1,
     CONFIG_BUDGET_MAX = 800, /* all CPUs, all the time */
     CONFIG_READER_MB = 256,
@@ -78,59 +78,61 @@ enum config_profiling {
 struct config {
     uint32_t node_id;
     struct config_address listen;
-    bool listen_told; /* or it is the default, or this node's [peer] */
+    bool listen_told; /* set in the file or by an option */
     char state_dir[CONFIG_PATH_MAX];
-    char state_note[ERROR_TEXT_MAX]; /* why it is an unusual one, or "" */
+    char state_note[ERROR_TEXT_MAX]; /* why state_dir is unusual, or "" */
     char socket[CONFIG_PATH_MAX];
-    char user[64]; /* "" stays who it is */
+    char user[64]; /* "": the user stays */
     char exe[CONFIG_PATH_MAX];
     char jemalloc[CONFIG_PATH_MAX];
-    /* Of the database's start, like the two above: heapwire-run's. */
+    /* For the database's start, like the two above: heapwire-run uses them. */
     enum config_profiling profiling;
-    char allocator[CONFIG_PATH_MAX];   /* "auto", or which */
-    char mallctl[CONFIG_PATH_MAX];     /* where it is; "": to be found */
+    char allocator[CONFIG_PATH_MAX]; /* "auto", or one's name or path */
+    char mallctl[CONFIG_PATH_MAX];   /* its place; "": heapwire-run finds it */
     char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */
-    uint32_t start_timeout_s; /* for the database to reach its main; 0: any */
+    uint32_t start_timeout_s; /* time for the database to reach its main; 0:
+                                 unlimited */
     char allocator_frames[CONFIG_FRAMES_BYTES]; /* wrappers.h */
     char log[CONFIG_PATH_MAX];
-    char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own */
+    char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own
+                                       certificate */
     char tls_key[CONFIG_PATH_MAX];
-    bool require_tls; /* of TCP; see config_requires_tls */
+    bool require_tls; /* require TLS over TCP; see config_requires_tls */
     uint32_t statement_timeout_s;
     uint32_t max_connections;
     uint32_t idle_timeout_s;
-    uint32_t login_failures; /* in a row, of an address; 0: any number */
+    uint32_t login_failures; /* in a row, from one address; 0: unlimited */
     uint32_t keep;           /* snapshots */
     uint64_t keep_bytes;
-    uint32_t keep_age_s; /* 0: whatever their age */
+    uint32_t keep_age_s; /* 0: unlimited */
     struct marks_rules marks;
     uint32_t linger_s;     /* heapwire-run's */
     uint32_t heartbeat_s;  /* likewise: supervised.h; 0: none */
     uint32_t guard_s;      /* the agent's: agent_protocol.h; 0: never */
     double budget_percent; /* of profiling: overhead_estimate.h; 0: none */
-    bool symbols_index;    /* are they made */
+    bool symbols_index;    /* are indexes made? */
     uint64_t symbols_bytes, symbols_memory;
     struct config_cluster cluster;
     struct users *users; /* owned; see config_fini */
 };
 
-/* What the command line gave; NULL where it was silent. */
+/* What the command line gave; NULL: not given. */
 struct config_arguments {
     const char *file;
     const char *values[CONFIG_KEYS];
 };
 
-/* file (may be NULL), then the arguments on top, then defaults.  -1 when there
- * were faults; config_fini either way. */
+/* Reads file (may be NULL), then the arguments on top, then defaults.  -1 if
+ * there were faults; config_fini either way. */
 int config_load(struct config *config, const struct config_arguments *args,
                 struct config_faults *faults);
-/* The same from memory, for heapwire-passwd and tests; name is for faults. */
+/* The same from memory, for heapwire-passwd and tests; faults say name. */
 int config_parse(struct config *config, const char *name, const char *text,
                  size_t size, struct config_faults *faults);
 void config_fini(struct config *config); /* zeroed is fine */
 
-/* What leaves the machine does so encrypted, whether it was asked for or
- * not. */
+/* Whether TCP needs TLS: as set, or because the node listens beyond loopback.
+ */
 bool config_requires_tls(const struct config *config);
 
 /* "127.0.0.1:9036", "[::1]:9036" or "none" */

@@ -64,7 +64,7 @@ void config_cluster_defaults(struct config_cluster *cluster);
 void config_cluster_fini(struct config_cluster *cluster); /* zeroed is fine */
 
 /* A section [peer NAME] as it is read: its head, a key, its end.  -1 with *err,
- * which does not tell the line. */
+ * which does not contain the line number. */
 int config_peer_begin(struct config_peer *peer, const char *name, unsigned line,
                       struct error *err);
 int config_peer_key(struct config_peer *peer, const char *key,
@@ -72,13 +72,12 @@ int config_peer_key(struct config_peer *peer, const char *key,
 int config_peer_end(struct config_cluster *cluster,
                     const struct config_peer *peer, struct error *err);
 
-/* Once the file, called name, was read: sorts the peers and tells those that
- * are there twice. */
+/* After the whole file, called name, was read: sorts the peers and reports
+ * duplicates. */
 void config_peers_check(struct config_cluster *cluster, const char *name,
                         struct config_faults *faults);
-/* Once this node's id and what it listens on are known: reads the secret's
- * file, and finds this node among the peers, whose address and role it then
- * has. */
+/* After this node's id and address are known: reads the secret's file, and
+ * finds this node among the peers, which gives its address and role. */
 void config_cluster_complete(struct config *config, const char *name,
                              struct config_faults *faults);
 
@@ -88,7 +87,7 @@ const struct config_peer *config_find_peer(const struct config_cluster *cluster,
 /* This node's, likewise. */
 const struct config_peer *config_own_peer(const struct config *config);
 
-/* Takes from's peers and secret, for a reload; from is left without. */
+/* Takes from's peers and secret, for a reload; from loses them. */
 void config_cluster_take(struct config *config, struct config *from);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * config_file.h - a configuration file: may it be read, and its faults.
+ * config_file.h - opens and vets a configuration file, and collects its faults.
  */
 #ifndef HW_CONFIG_FILE_H
 #define HW_CONFIG_FILE_H
@@ -22,7 +22,7 @@ struct config_faults {
 
 void config_faults_init(struct config_faults *faults);
 void config_faults_fini(struct config_faults *faults);
-/* line 0: of the file called name as a whole. */
+/* line 0: the file called name as a whole. */
 void config_fault(struct config_faults *faults, const char *name, unsigned line,
                   const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -65,12 +65,12 @@ enum config_key {
 
 /* In [node]; or "SECTION.KEY". */
 const char *setting_key(enum config_key key);
-/* Behind "--"; NULL: it is a key of the file alone. */
+/* Behind "--"; NULL: the file alone has it. */
 const char *setting_option(enum config_key key);
-/* Its value is in no fault, list or log. */
+/* Its value appears in no fault, list or log. */
 bool setting_is_secret(enum config_key key);
 
-/* -1 with *err: what is allowed. */
+/* -1 with *err, which says what is allowed. */
 int setting_apply(struct config *config, enum config_key key, const char *value,
                   struct error *err);
 
@@ -85,7 +85,7 @@ int setting_connections(const char *value, uint32_t *out, struct error *err);
 bool setting_is_reloadable(struct span key);
 /* Takes the reloadable ones of from, but for TLS's files and the cluster's. */
 void setting_reload(struct config *config, const struct config *from);
-/* The same for those that are in force once they have been read. */
+/* The same for TLS's files, once they have been read. */
 void setting_reload_tls(struct config *config, const struct config *from);
 
 /* key=value lines, in the order that --check prints. */

@@ -17,7 +17,7 @@ struct config;
 struct config_address;
 struct error;
 
-/* What is allowed instead: always -1. */
+/* Says what is allowed; always -1. */
 int setting_wrong(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Digits alone; -1: something else, or not within. */

@@ -1,9 +1,9 @@
 /*
  * chunk.h - rows of a reply, encoded ahead of the session that will send them.
  *
- * Whoever steps the statement has it.  A worker that fills it gives it whole
- * to the loop, with nothing copied; or, in a long result, writes it itself, as
- * long as the client takes it, so that its bytes stay with one processor.
+ * Belongs to the thread that steps the statement.  A worker gives a full chunk
+ * to the loop without a copy; in a long result it writes the chunk itself, as
+ * long as the client takes it, so that the bytes stay with one processor.
  */
 #ifndef HW_CHUNK_H
 #define HW_CHUNK_H
@@ -15,9 +15,10 @@
 #include "reply.h"
 
 enum {
-    CHUNK_BYTES = 32 * 1024, /* enough for one; the last row may be longer */
-    CHUNK_ROWS = 4096,       /* likewise: first rows are not kept back */
-    CHUNK_WRITTEN_MAX = 8 * 1024 * 1024 /* then a worker is for others */
+    CHUNK_BYTES = 32 * 1024, /* enough; the last row may exceed it */
+    CHUNK_ROWS = 4096,       /* likewise: small rows are not held back */
+    CHUNK_WRITTEN_MAX =
+        8 * 1024 * 1024 /* then the worker does something else */
 };
 
 struct chunk {
@@ -33,13 +34,13 @@ void chunk_fini(struct chunk *chunk);
 /* An empty one, before rows are put into chunk->reply. */
 void chunk_begin(struct chunk *chunk, const struct reply *session);
 bool chunk_full(const struct chunk *chunk);
-/* To a socket that nobody else writes to now.  True: all of it is written, and
- * there may be more.  Faults are left to who writes the rest. */
+/* Writes to a socket that has no other writer now.  True: all is written, and
+ * there may be more.  Leaves faults to the next writer. */
 bool chunk_write(struct chunk *chunk, int fd);
 /* Whether there is something to give: bytes, or that memory ran out. */
 bool chunk_made(const struct chunk *chunk);
-/* On the loop: appends it to what the session sends, which may have had other
- * packets since the begin.  Then it is empty. */
+/* On the loop: appends the chunk to the session's output, which may have got
+ * other packets since the begin.  Then it is empty. */
 void chunk_give(struct chunk *chunk, struct reply *session);
 
 #endif

@@ -1,10 +1,10 @@
-/* command.h - what a packet means in the state a session is in. */
+/* command.h - what a packet means in the session's state. */
 #ifndef HW_COMMAND_H
 #define HW_COMMAND_H
 
 struct conversation;
 
-/* What server_init is given: logins, commands and statements. */
+/* For server_init: logins, commands and statements. */
 extern const struct conversation conversation;
 
 #endif

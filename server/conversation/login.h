@@ -1,4 +1,4 @@
-/* login.h - who a client is, and how it proves that. */
+/* login.h - proves a client's identity. */
 #ifndef HW_LOGIN_H
 #define HW_LOGIN_H
 
@@ -15,14 +15,14 @@ void login_begin(struct session *session); /* greets */
 /* The packets of SESSION_LOGIN and SESSION_SWITCH. */
 void login_response(struct session *session, struct span packet);
 void login_answer(struct session *session, struct span packet);
-/* COM_CHANGE_USER: all over again, with a fresh nonce. */
+/* COM_CHANGE_USER: logs in again, with a fresh nonce. */
 void login_change(struct session *session, struct span packet);
 
-/* The session ends, and may owe the answer to a wrong password. */
+/* The session ends; an unanswered wrong password counts now. */
 void login_given_up(struct session *session);
 
-/* True with *err (1129): this address, shown as host, has failed too often to
- * be let in now. */
+/* True with *err (1129): this address, shown as host, has failed too often and
+ * is refused now. */
 bool login_blocked(const struct server *server, uint64_t key, const char *host,
                    struct error *err);
 

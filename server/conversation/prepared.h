@@ -1,10 +1,9 @@
 /*
  * prepared.h - the prepared statements of one session.
  *
- * Made with the first of them: a session without any has none of this.  On
- * the loop.  What a statement needs of memory is counted where it is taken;
- * the faults of COM_STMT_SEND_LONG_DATA, which has no reply, are told by the
- * next COM_STMT_EXECUTE.
+ * Made with the first of them.  On the loop.  A statement's memory is counted
+ * where it is taken.  COM_STMT_SEND_LONG_DATA has no reply, so the next
+ * COM_STMT_EXECUTE reports its faults.
  */
 #ifndef HW_PREPARED_H
 #define HW_PREPARED_H
@@ -30,7 +29,7 @@ enum {
 
 struct long_data {
     struct buffer bytes;
-    bool given; /* as nothing, perhaps */
+    bool given; /* sent, perhaps empty */
 };
 
 struct prepared {
@@ -39,19 +38,19 @@ struct prepared {
     char *text;
     size_t text_size;
     size_t parameter_count;
-    uint16_t *types; /* of each parameter, as EXECUTE told them last */
-    bool typed;      /* it did */
-    struct long_data *long_data; /* of each; NULL: none was sent */
+    uint16_t *types; /* of each parameter, from the last EXECUTE with types */
+    bool typed;      /* there was one */
+    struct long_data *long_data; /* of each parameter; NULL: none was sent */
     enum error_code fault;       /* of SEND_LONG_DATA; 0: none */
     struct statement *cursor;    /* open, and perhaps running; or NULL */
 };
 
 struct prepared_list {
     struct prepared *slots[PREPARED_MAX];
-    uint32_t made; /* so many, once: the upper part of ids */
+    uint32_t made; /* how many were made so far: the upper part of ids */
     size_t count;
     size_t bytes;
-    size_t *total; /* that of all sessions */
+    size_t *total; /* shared by all sessions */
     size_t cursors;
 };
 
@@ -73,7 +72,7 @@ int prepared_check_long(const struct prepared *prepared, struct error *err);
 /* Forgets long data and its fault. */
 void prepared_drop_long(struct prepared *prepared);
 
-/* Neither closes cursors: that is the caller's.  NULL is fine. */
+/* Neither closes cursors; the caller does.  NULL is fine. */
 void prepared_free(struct prepared *prepared);
 void prepared_list_free(struct prepared_list *list);
 

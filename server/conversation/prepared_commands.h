@@ -1,8 +1,8 @@
 /*
  * prepared_commands.h - the COM_STMT_... commands of a session.
  *
- * body is the packet behind its command byte, borrowed for the call.  What is
- * wrong with a packet is answered; CLOSE and SEND_LONG_DATA have no reply.
+ * body is the packet behind its command byte, borrowed for the call.  Faults of
+ * a packet are answered; CLOSE and SEND_LONG_DATA have no reply.
  */
 #ifndef HW_PREPARED_COMMANDS_H
 #define HW_PREPARED_COMMANDS_H
@@ -18,7 +18,7 @@ void prepared_close(struct session *session, struct span body);
 void prepared_reset(struct session *session, struct span body);
 void prepared_fetch(struct session *session, struct span body);
 
-/* Every prepared statement and cursor; none of them runs. */
+/* Drops all prepared statements and cursors; none of them runs. */
 void prepared_drop_all(struct session *session);
 
 #endif

@@ -35,17 +35,18 @@ struct pump {
     bool opens;              /* a worker opens, or will */
     void (*open)(void *arg); /* on the worker: see pump_open */
     bool one_by_one; /* rows of a worker's step, for take; before the start */
-    void (*ready)(void *arg); /* a step that did not end at once has ended */
+    void (*ready)(
+        void *arg); /* a step that pump_step left unfinished has ended */
     /* NULL, or called on the worker after each of its steps, with the pump as
      * if idle.  True: the worker may go on with another. */
     bool (*take)(void *arg);
     void *arg;
 };
 
-/* owner: whose share of the workers it uses; lasts as long as the pump. */
+/* owner: the user charged for the worker; lasts as long as the pump. */
 void pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
                const char *owner, void (*ready)(void *arg), void *arg);
-/* What sql_open gets, before there is a cursor. */
+/* For sql_open, before there is a cursor. */
 struct waker pump_waker(struct pump *pump);
 /* Takes the cursor.  -1 with *err: out of memory, and the cursor is freed. */
 int pump_start(struct pump *pump, struct cursor *cursor, struct error *err);

@@ -16,29 +16,28 @@ struct prepared;
 struct sql_description;
 struct statement;
 
-/* From SESSION_READY.  Texts and packets are copied: the statement has its own
- * until it ends. */
+/* From SESSION_READY. Texts and packets are copied. */
 /* COM_QUERY. */
 void statement_start(struct session *session, struct span text);
-/* COM_STMT_EXECUTE: rows are binary.  packet: what is behind the iteration
- * count.  Takes long data, also on failure.  cursor: the first rows are made,
- * and wait in prepared->cursor for COM_STMT_FETCH.  It has none open. */
+/* COM_STMT_EXECUTE: rows are binary.  packet: the bytes behind the iteration
+ * count.  Takes long data, also on failure.  cursor: makes the first rows and
+ * keeps them in prepared->cursor, which is NULL before, for COM_STMT_FETCH. */
 void statement_execute(struct session *session, struct prepared *prepared,
                        struct span packet, bool cursor);
 
 /* Replies. */
 typedef void statement_described(struct session *session, struct span text,
                                  const struct sql_description *description);
-/* COM_STMT_PREPARE: told is called with what text is, unless that fails. */
+/* COM_STMT_PREPARE: calls described, unless that fails. */
 void statement_describe(struct session *session, struct span text,
                         statement_described *told);
-/* COM_STMT_FETCH: at most count rows of prepared->cursor, which is NULL once
- * there are no more. */
+/* COM_STMT_FETCH: at most count rows of prepared->cursor, which becomes NULL
+ * after the last. */
 void statement_fetch(struct prepared *prepared, uint32_t count);
 /* Ends prepared->cursor, which does not run; fine if there is none. */
 void statement_drop(struct prepared *prepared);
 
-/* Of the session's statement: fine if there is none. */
+/* For the session's statement: fine if there is none. */
 void statement_resume(struct session *session); /* there is room again */
 void statement_cancel(struct session *session, enum statement_end why);
 void statement_tick(struct session *session, uint64_t now_ms);

@@ -1,5 +1,5 @@
 /*
- * keeper_watch.h - another keeper in place of one that has ended.
+ * keeper_watch.h - replaces a keeper that has ended.
  *
  * On the loop.
  */
@@ -13,7 +13,8 @@
 struct keeper;
 
 enum {
-    KEEPER_AGAIN_MS = 500, /* logins fail meanwhile; then twice as long, */
+    KEEPER_AGAIN_MS =
+        500, /* logins fail meanwhile; doubles with each attempt, */
     KEEPER_AGAIN_MAX_MS = 60 * 1000
 };
 
@@ -22,13 +23,13 @@ struct keeper_watch {
     uv_poll_t socket;
     uv_timer_t timer;
     uint64_t pause_ms;  /* before the next attempt; 0: none is needed */
-    bool watched, open; /* which handles are libuv's */
+    bool watched, open; /* which handles libuv has */
     void (*again)(void *arg);
     void *arg;
 };
 
-/* again: there is a new one, which is to load the configuration; called again
- * and again until keeper_watch_loaded says that one has. */
+/* again: a new keeper must load the configuration; called repeatedly until
+ * keeper_watch_loaded says that one has. */
 void keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
                         struct keeper *keeper, void (*again)(void *arg),
                         void *arg);

@@ -24,9 +24,9 @@ enum {
     KEEPER_FD = 3,
     KEEPER_QUESTION_MAX = 2048,
     KEEPER_ANSWER_MAX = 8 * 1024 * 1024, /* PEERS_MAX peers, USERS_MAX users */
-    KEEPER_ANSWER_MS = 2000,             /* what an answer may take, */
-    /* And one for which files are read: a reload, on the loop, asks for two,
-     * which must stay well below heapwire-run's heartbeat. */
+    KEEPER_ANSWER_MS = 2000,             /* limit for an answer, */
+    /* and for one that needs files: a reload, on the loop, asks for two, which
+     * must stay well below heapwire-run's heartbeat. */
     KEEPER_FILES_MS = 5000,
     KEEPER_SIGNATURE_MAX = 1024 /* RSA of 8192 bits */
 };
@@ -50,14 +50,14 @@ void keeper_message(struct buffer *message, size_t max);
 /* Wipes it and frees it. */
 void keeper_message_fini(struct buffer *message);
 
-/* -1 with errno: ETIMEDOUT, EPIPE where the other end is gone, EMSGSIZE; or
- * ENOMEM, after which the next message can come.  timeout_ms is of all of it;
- * -1: none until its first byte came. */
+/* -1 with errno: ETIMEDOUT, EPIPE if the other end is gone, EMSGSIZE; or
+ * ENOMEM, after which the next message can come.  timeout_ms is for the whole
+ * message; -1: no limit until its first byte. */
 int keeper_send(int fd, const struct buffer *message, int timeout_ms);
 int keeper_receive(int fd, struct buffer *message, int timeout_ms);
 
-/* The configuration without what it has of secrets, which is not shown: the
- * cluster's secret, etcd's password, and the users' verifiers. */
+/* The configuration without its secrets: the cluster's secret, etcd's password,
+ * and the users' verifiers. */
 void keeper_put_config(struct buffer *out, const struct config *config);
 /* Into a zeroed one; -1 with *err, and then config_fini it. */
 int keeper_read_config(struct reader *in, struct config *config,

@@ -1,8 +1,8 @@
 /*
- * trim.h - gives the memory that statements leave back to the kernel.
+ * trim.h - returns memory that statements have freed to the kernel.
  *
- * The C library keeps what is freed in the middle of its heaps, for ever and of
- * every thread's heap.  All on the loop, but for the giving back.
+ * The C library keeps what is freed in the middle of its heaps for ever, for
+ * each thread's heap.  All on the loop, except for the trim itself.
  */
 #ifndef HW_TRIM_H
 #define HW_TRIM_H
@@ -15,8 +15,9 @@
 
 enum {
     TRIM_MS = 2000,        /* from the first that was freed until a trim */
-    TRIM_BYTES = 24 << 20, /* with less in memory it is not worth it */
-    TRIM_ALONE = 1 << 20   /* a block so large is the kernel's once freed */
+    TRIM_BYTES = 24 << 20, /* below this, a trim is not worth it */
+    TRIM_ALONE =
+        1 << 20 /* a larger block goes to the kernel when it is freed */
 };
 
 struct trim {

@@ -1,8 +1,8 @@
 /*
  * wakes.h - how other threads get the loop's attention.
  *
- * One queue and one uv_async_t per node.  A wake is never lost, is told once
- * however often it came, and never touches what was forgotten.
+ * One queue and one uv_async_t per node.  A wake is never lost, calls back once
+ * however often it came, and never after wake_forget.
  */
 #ifndef HW_WAKES_H
 #define HW_WAKES_H
@@ -37,7 +37,7 @@ void wake_init(struct wake *wake, struct wakes *home,
                void (*told)(struct wake *wake));
 /* The other threads' end; its arg is the wake. */
 struct waker wake_waker(struct wake *wake);
-/* On the loop, once nobody wakes it any more. */
+/* On the loop, once no thread wakes it any more. */
 void wake_forget(struct wake *wake);
 
 #endif

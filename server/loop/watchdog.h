@@ -1,9 +1,8 @@
 /*
  * watchdog.h - notices when the event loop stands still.
  *
- * One event of one session may take WATCHDOG_MS of the processor: whatever
- * takes longer is a worker's.  It is processor time, so a busy machine is no
- * fault.  All on the loop.
+ * One event of one session may take WATCHDOG_MS of processor time: longer work
+ * belongs on a worker.  A busy machine is no fault.  All on the loop.
  */
 #ifndef HW_WATCHDOG_H
 #define HW_WATCHDOG_H
@@ -13,7 +12,7 @@
 
 enum {
     WATCHDOG_MS = 20,
-    WATCHDOG_EVERY_MS = 5 /* the processor's clock is read no more often */
+    WATCHDOG_EVERY_MS = 5 /* reads the processor's clock no more often */
 };
 
 struct watchdog {
@@ -24,8 +23,8 @@ struct watchdog {
 void watchdog_init(struct watchdog *dog, uv_loop_t *loop);
 void watchdog_close(struct watchdog *dog);
 
-/* An event has ended, of that connection; 0: of none.  A slow one is logged;
- * with HW_WATCHFUL, where all is slower, it aborts. */
+/* An event has ended, of that connection (0: none). Logs a slow one; with
+ * HW_WATCHFUL, which allows for a slower program, it aborts. */
 void watchdog_mark(struct watchdog *dog, uint32_t connection);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * workers.h - who of the waiting gets one of the few worker threads.
+ * workers.h - shares the worker threads fairly among users.
  *
- * An owner gets another worker only while more are free than it holds: alone
- * it can have half of them, and what is left is for the others, so that one
- * user's endless statements never keep another's from running.  The others
- * wait their turn.  All on the loop but run.
+ * An owner gets another worker only while more are free than it holds: alone it
+ * gets half of them, so one user's endless statements never keep another's from
+ * running.  The rest wait their turn.  All on the loop but run.
  */
 #ifndef HW_WORKERS_H
 #define HW_WORKERS_H

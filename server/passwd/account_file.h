@@ -1,8 +1,8 @@
 /*
- * account_file.h - a configuration file with one account more, or changed.
+ * account_file.h - adds or changes one account in a configuration file.
  *
- * Pure: text in, text out.  What is not the account's own lines stays as it
- * is, comments included.
+ * Pure: text in, text out.  All other lines stay as they are, comments
+ * included.
  */
 #ifndef HW_ACCOUNT_FILE_H
 #define HW_ACCOUNT_FILE_H
@@ -19,7 +19,7 @@ struct account_change {
     const char *name;
     struct verifier verifier;
     const char *privileges; /* NULL: as before, or the default for a new one */
-    bool replace;           /* or it is an error if the account is there */
+    bool replace;           /* false: an error if the account exists */
 };
 
 #define ACCOUNT_PRIVILEGES "status, profile, control" /* of a new one */

@@ -36,8 +36,8 @@ struct follower {
     uv_timer_t timer;
     int32_t pid; /* the incarnation looked at */
     uint64_t start_ticks, seen_ms;
-    bool later, open; /* open: the timer is libuv's */
-    /* Hands over what we own, then becomes; -1 is tried again. */
+    bool later, open; /* open: libuv has the timer */
+    /* Hands over our files, then becomes; -1: try again later. */
     int (*leave)(void *arg, const struct account *account);
     void *arg;
 };
@@ -46,8 +46,8 @@ void follower_start(struct follower *f, uv_loop_t *loop,
                     struct controller *controller,
                     int (*leave)(void *arg, const struct account *account),
                     void *arg);
-/* Where the database cannot be asked for its uid, for its agent may not yet
- * open the directory.  Whether we are that user now. */
+/* A database of that uid comes, before its agent can be asked: perhaps it
+ * cannot open the directory yet.  Whether we are that user now. */
 bool follower_told(struct follower *f, uid_t uid, pid_t pid);
 void follower_stop(struct follower *f); /* zeroed is fine */
 

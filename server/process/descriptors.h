@@ -1,6 +1,4 @@
-/*
- * descriptors.h - what a process inherits, and what heapwired keeps of it.
- */
+/* descriptors.h - which inherited descriptors heapwired keeps. */
 #ifndef HW_DESCRIPTORS_H
 #define HW_DESCRIPTORS_H
 
@@ -8,11 +6,11 @@
 
 /* First of all: closes everything but stderr (stdin and stdout become
  * /dev/null), ignores SIGPIPE, makes files private, and raises the limit of
- * descriptors as far as it goes.  What stdin was, under another number, which
- * is the caller's; -1 where that is not wanted, or was closed. */
+ * descriptors as far as it goes.  Returns a duplicate of the former stdin, the
+ * caller's; -1 if keep_stdin is false, or it was closed. */
 int descriptors_prepare(bool keep_stdin);
 
-/* Once started: nothing of the database's is kept, its stderr included. */
+/* After the start: drops the database's descriptors, its stderr included. */
 void descriptors_leave_stdio(bool keep_stderr);
 
 #endif

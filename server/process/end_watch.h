@@ -1,8 +1,8 @@
 /*
- * end_watch.h - the end comes, even where a thread waits for a file of a disk
- * that hangs.
+ * end_watch.h - bounds the time of a stop, even if a thread waits for a hanging
+ * disk.
  *
- * What is on disk is whole at any time, so that not much is lost.
+ * Files on disk are consistent at any time, so little is lost.
  */
 #ifndef HW_END_WATCH_H
 #define HW_END_WATCH_H
@@ -20,8 +20,8 @@ struct end_watch {
     bool runs, done;
 };
 
-/* Ends the process with status, and says so in the log, unless end_watch_stop
- * is called within so long. */
+/* Ends the process with status, and logs that, unless end_watch_stop is called
+ * within that time. */
 void end_watch_start(struct end_watch *watch, uint32_t within_ms, int status);
 void end_watch_stop(struct end_watch *watch);
 

@@ -2,16 +2,17 @@
  * supervised.h - heapwired's end of the line to heapwire-run.
  *
  * heapwire-run starts heapwired with a socket as stdin and SUPERVISED_ENV in
- * its environment: the milliseconds between two signs of life, a byte each;
- * without any it is killed and started again.  0: none are wanted.  The
- * loop gives them, so that a loop that hangs gives none.
+ * its environment: the milliseconds between two signs of life, a byte each; 0:
+ * none are expected.  Without them heapwire-run kills heapwired and starts
+ * another.  The loop sends them, so that a hanging loop sends none.
  *
- * Where the line ends, heapwire-run was killed.  The database lives on then,
- * and heapwired with it, and for "linger" after it; but it gives way to the
- * next heapwire-run of that state directory at once (linger.h).
+ * If the line ends, heapwire-run was killed.  The database lives on then, and
+ * heapwired with it, and for "linger" after it; but it gives way at once to the
+ * next heapwire-run of that state directory (linger.h).
  *
- * One that the agent started (AGENT_ENV_STARTED) has no line: it lives as if
- * that had ended, and ends, too, when the agent writes into the file "linger".
+ * A heapwired that the agent started (AGENT_ENV_STARTED) has no line: it
+ * behaves as if the line had ended, and ends, too, when the agent writes into
+ * the file "linger".
  *
  * Without either variable there is no supervisor, and none of this applies.
  */
@@ -26,15 +27,16 @@
 
 enum {
     SUPERVISED_ORPHAN_MS = 250, /* between looks for a successor */
-    SUPERVISED_ALONE_MS = 10000 /* to find the agent, whatever "linger" is */
+    SUPERVISED_ALONE_MS =
+        10000 /* time to find the agent, whatever "linger" is */
 };
 
 struct config;
 struct controller;
 
 struct supervised {
-    int line;         /* -1: nobody supervises */
-    uint32_t beat_ms; /* 0: only its end counts */
+    int line;         /* -1: there is no supervisor */
+    uint32_t beat_ms; /* 0: send none */
     int lock;         /* of an orphan; -1 */
     int64_t began_ms; /* wall clock */
     bool alone;       /* the agent started it */

@@ -1,5 +1,5 @@
 /*
- * audit.h - who ran which ADMIN EXECUTE, and what came of it: to the log, and
+ * audit.h - records each ADMIN EXECUTE: user, text and outcome, to the log and
  * to heapwire.audit_log.
  *
  * A process has one audit log; any thread may list it.
@@ -27,9 +27,8 @@ struct audit_outcome {
     uint64_t rows, bytes, elapsed_ms;
 };
 
-/* Keeps what there is to see when this is, as the parser reads it, an ADMIN
- * EXECUTE.  parameters NULL: it has none; session: whose @names it may have, or
- * NULL. */
+/* Keeps the text to show if the parser would read this as an ADMIN EXECUTE.
+ * parameters NULL: it has none; session: holds its @names, or NULL. */
 void audit_begin(struct audit *audit, struct span text,
                  const struct sql_parameters *parameters,
                  const struct sql_session *session);
@@ -38,7 +37,7 @@ void audit_finish(struct audit *audit, const struct sql_identity *who,
                   uint32_t connection_id, const struct audit_outcome *outcome);
 void audit_fini(struct audit *audit);
 
-/* The last SQL_AUDIT_ROWS_MAX that have ended, newest first, at most max. */
+/* The last SQL_AUDIT_ROWS_MAX records, newest first, at most max. */
 size_t audit_list(struct sql_audit_row *out, size_t max);
 void audit_forget(void); /* all of them */
 

@@ -43,10 +43,10 @@ struct registry {
     struct registry_entry *first, *last; /* ascending by id */
     uint32_t last_id;
     size_t count;
-    struct waker killed; /* something was killed: see registry_take_kill */
-    size_t most;         /* that count was */
+    struct waker killed; /* a session was killed: see registry_take_kill */
+    size_t most;         /* the highest count so far */
     uint64_t added;
-    /* counters: relaxed, and the loop alone writes them */
+    /* counters: relaxed, and only the loop writes them */
     atomic_uint_fast64_t questions, failed_logins, lost_clients;
     atomic_uint_fast64_t received, sent;
 };
@@ -68,12 +68,12 @@ void registry_set_database(struct registry *r, struct registry_entry *e,
 void registry_set_command(struct registry *r, struct registry_entry *e,
                           const char *command, const char *state,
                           struct span info, uint64_t now_ms);
-/* How far the command is: copied.  The time in it goes on. */
+/* The state of the command: copied.  Its time goes on. */
 void registry_set_state(struct registry *r, struct registry_entry *e,
                         const char *state);
 
-/* What was asked of this session since the last call; a KILL QUERY that came
- * for an earlier statement counts no more. */
+/* The kill requested since the last call; a KILL QUERY for an earlier statement
+ * is ignored. */
 enum registry_kill registry_take_kill(struct registry *r,
                                       struct registry_entry *e);
 

@@ -33,16 +33,16 @@ enum {
     SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_PEERS_MAX = 256,    /* sessions of other nodes, besides all */
-    SERVER_SPARES = 16,        /* that log in where there is room for no user:
-                                  they may be nodes */
-    SERVER_LOGINS_MAX = 256,   /* not yet logged in, of either transport */
+    SERVER_SPARES = 16, /* sessions that log in when there is no room for users:
+                           they may be nodes */
+    SERVER_LOGINS_MAX = 256, /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
     SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
-    SERVER_OWED_MAX = 256 * 1024 * 1024, /* bytes of replies, as for large ones:
-                                            small ones always fit */
+    SERVER_OWED_MAX = 256 * 1024 * 1024, /* bytes of replies that large ones may
+                                            fill: small ones always fit */
     SERVER_TICK_MS = 250,
-    SERVER_RESTING_MS = 1000, /* where nobody logs in and nothing runs */
-    SERVER_STOP_MS = 3000     /* what sessions get to say farewell */
+    SERVER_RESTING_MS = 1000, /* while there is no login and no statement */
+    SERVER_STOP_MS = 3000     /* for sessions' last bytes */
 };
 
 enum transport { TRANSPORT_LOCAL, TRANSPORT_TCP, TRANSPORTS };
@@ -57,16 +57,17 @@ struct server {
     uv_loop_t *loop;
     const struct conversation *conversation; /* session.h */
     struct wakes wakes;
-    struct wake killed; /* somebody was: look for whom */
+    struct wake killed; /* a session was killed: look for it */
     struct registry registry;
     struct sql_node node;
-    /* Guards users and settings where other threads read them; the loop alone
-     * replaces them, and reads them without it. */
+    /* Guards users and settings for readers on other threads; only the loop
+     * replaces them, and it reads them without the lock. */
     pthread_mutex_t lock;
     struct users *users; /* owned; replaced by a reload */
     char *settings;      /* likewise: key=value lines, as --check prints */
-    char own_name[SQL_NAME_MAX + 1]; /* of heapwired's user; "" unknown */
-    struct keeper *keeper;           /* borrowed: checks passwords */
+    char own_name[SQL_NAME_MAX +
+                  1];      /* the name of heapwired's user; "": unknown */
+    struct keeper *keeper; /* borrowed: checks passwords */
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
     struct workers workers;
@@ -74,18 +75,18 @@ struct server {
     SSL_CTX *tls; /* owned; always there */
     struct peer_identity identity;
     bool has_identity;
-    unsigned generation; /* counts its keys */
+    unsigned generation; /* counts identities with a new key */
     struct session *sessions;
     size_t count, max;
     size_t peers, peers_max; /* of them other nodes' */
-    size_t spares;           /* and that must be other nodes', or go */
+    size_t spares;           /* and that must prove to be nodes, or close */
     size_t running;          /* of them in SESSION_RUNNING */
-    size_t held;             /* bytes that all sessions have sent ahead */
-    size_t owed;             /* bytes that they have not read yet */
-    size_t prepared;         /* and that their prepared statements take */
+    size_t held;             /* bytes of packets that wait, of all sessions */
+    size_t owed;     /* bytes of replies not yet read, of all sessions */
+    size_t prepared; /* bytes of prepared statements, of all sessions */
     struct server_logins logins[TRANSPORTS];
-    struct wake logins_more; /* those by TCP are read on */
-    bool logins_wait;        /* until then they are not */
+    struct wake logins_more; /* continues logins over TCP */
+    bool logins_wait;        /* they wait for that */
     struct watchdog watchdog;
     uv_timer_t tick;  /* runs only while there are sessions */
     uint64_t pace_ms; /* of it; 0: it does not run */
@@ -95,35 +96,33 @@ struct server {
     char input[SERVER_INPUT];
 };
 
-/* node's host is filled in here; the rest is the caller's. */
+/* Fills in node's host; the caller fills in the rest. */
 int server_init(struct server *server, uv_loop_t *loop,
                 const struct sql_node *node,
                 const struct conversation *conversation,
                 uint32_t max_connections, struct error *err);
-/* Whose name heapwired's own user may log in by.  Asks the system, which may
- * take its time: at the start, and when heapwired became somebody else. */
+/* Finds the name of heapwired's own user.  Asks the system, which may take
+ * time: at the start, and after heapwired changed its user. */
 void server_learn_name(struct server *server);
-/* Takes users; those of before are freed. */
+/* Takes users; frees the former ones. */
 void server_set_users(struct server *server, struct users *users);
-/* Ends the sessions of those who are gone or may do something else now, and
- * tells how many. */
+/* Ends sessions of users that are gone or have other privileges now; returns
+ * how many. */
 size_t server_end_strangers(struct server *server);
-/* Who this node is to others; copied.  Another key than before ends the
- * sessions of those who proved the old one. */
+/* This node's identity; copied.  A new key ends the sessions that proved the
+ * old one. */
 void server_set_identity(struct server *server,
                          const struct peer_identity *identity);
-/* Takes context; sessions keep the one they began with. */
+/* Takes context; existing sessions keep theirs. */
 void server_set_tls(struct server *server, SSL_CTX *context);
 
-/* The settings that may change while it runs, and those that are shown. */
+/* The settings that a reload changes, and the list that is shown. */
 void server_set_settings(struct server *server, const struct config *config);
 
-/* May one more come in?  Where there is no room, whoever has been longest
- * about logging in has to go. */
+/* May one more come in?  When full, evicts the oldest unfinished login. */
 bool server_make_room(struct server *server, enum transport transport);
-/* It has proven that it is another node's, and counts as one.  Where there is
- * no room, the one that has rested longest has to go; -1 with *err: none
- * rests. */
+/* The session has proven to be a node's and counts as one.  When full, evicts
+ * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
 /* Says farewell to every session; the loop ends when all are gone. */

@@ -1,6 +1,6 @@
 /*
- * server_room.h - how many sessions a server has, of which kind, and the pace
- * of its tick.
+ * server_room.h - counts a server's sessions by kind, and sets the pace of its
+ * tick.
  *
  * On the loop.  The session calls these; server.h's functions call the session.
  */
@@ -17,11 +17,11 @@ bool server_has_room(const struct server *server, enum transport transport);
 /* The session is spare no more. */
 void server_settle(struct server *server, struct session *session);
 
-/* The session begins or ends to log in. */
+/* The session begins or ends its login. */
 void server_note_login(struct server *server, struct session *session,
                        bool begins);
-/* The session has proven to be a user's; -1 with *err where there is room for
- * other nodes alone. */
+/* The session has proven to be a user's; -1 with *err if only other nodes have
+ * room. */
 int server_note_user(struct server *server, struct session *session,
                      struct error *err);
 void server_add(struct server *server, struct session *session);

@@ -31,9 +31,10 @@ struct tls_stream;
 
 enum {
     SESSION_LOGIN_PACKET = 4096,
-    SESSION_PACKET = 16 * 1024 * 1024 + 1024, /* max_allowed_packet, a little */
-    SESSION_LOGIN_MS = 10 * 1000,             /* the whole of it */
-    SESSION_STALL_MS = 60 * 1000,             /* as net_write_timeout says */
+    SESSION_PACKET =
+        16 * 1024 * 1024 + 1024,  /* max_allowed_packet, and a little more */
+    SESSION_LOGIN_MS = 10 * 1000, /* for the whole login */
+    SESSION_STALL_MS = 60 * 1000, /* as net_write_timeout says */
     SESSION_CLOSING_MS = 2 * 1000
 };
 
@@ -79,14 +80,14 @@ struct session {
     bool reading, counted; /* counted: in server->logins */
     bool shut;             /* no more will be written */
     bool ended;            /* no more will be read */
-    bool quit;             /* it said so itself */
+    bool quit;             /* the client sent COM_QUIT */
     bool handle_closed;    /* libuv has let go */
 
     uint8_t nonce[AUTH_NONCE];
     char wanted_user[SQL_NAME_MAX + 1];
     char wanted_database[SQL_NAME_MAX + 1];
 
-    bool by_password; /* logged in so, not as a trusted local user */
+    bool by_password; /* by a password, not as a trusted local user */
     bool guessed;     /* a wrong password came that does not count yet */
     bool noted_peer;  /* in server->peers */
     bool spare;       /* in server->spares */
@@ -95,10 +96,10 @@ struct session {
     struct sql_session *sql;        /* once logged in */
     struct statement *statement;    /* that runs */
     struct prepared_list *prepared; /* NULL: none so far */
-    struct peer_session *peer;      /* another node's; or NULL */
+    struct peer_session *peer;      /* if it is another node's; else NULL */
 };
 
-/* Why a statement is cut short; the first reason counts. */
+/* Why a statement is cut short; the first reason wins. */
 enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
 /* What a session carries: logins, commands, statements.  The session calls it,
@@ -114,9 +115,9 @@ struct conversation {
     void (*cancel)(struct session *session, enum statement_end why);
     /* Bytes of a reply that wait for room. */
     size_t (*unsent)(const struct session *session);
-    /* Another node's session, by a key that is no longer the server's. */
+    /* Another node's session, with a key that the server has replaced. */
     bool (*is_outdated)(const struct session *session);
-    /* All that it keeps in a session that is closed. */
+    /* Frees its parts of a closed session. */
     void (*free)(struct session *session);
 };
 
@@ -125,7 +126,7 @@ int session_accept(struct server *server, int fd, enum transport transport);
 
 bool session_is_logging_in(enum session_state state);
 void session_enter(struct session *session, enum session_state state);
-/* What follows the packet under way is TLS, and so is all that goes out. */
+/* All bytes after the current packet are TLS, in both directions. */
 void session_start_tls(struct session *session);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
@@ -141,7 +142,7 @@ void session_read_logins(struct wake *wake);
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);
 bool session_output_full(const struct session *session);
-/* Status bits and database as the statements so far left them. */
+/* Takes status bits and database from the SQL session. */
 void session_refresh(struct session *session);
 
 void session_kill(struct session *session, enum registry_kill kill);

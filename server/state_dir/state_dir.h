@@ -1,8 +1,8 @@
 /*
- * state_dir.h - the node's own directory: private, and one heapwired's.
+ * state_dir.h - the node's own directory: private, for one heapwired.
  *
- * Holds the sockets, the log and the lock.  0700, ours, never a symbolic link,
- * and nobody else can put another one in its place.
+ * Holds the sockets, the log and the lock.  Mode 0700, ours, never a symbolic
+ * link; no other user can replace it.
  */
 #ifndef HW_STATE_DIR_H
 #define HW_STATE_DIR_H
@@ -19,12 +19,12 @@ struct state_dir {
 /* Says what state_dir_open would refuse, and creates nothing. */
 int state_dir_check(const char *path, struct error *err);
 
-/* Whether root, once it has given it to another user, may take it back: where
- * root alone can make directories. */
+/* Whether root, having given it to another user, may take it back: where root
+ * alone can make directories. */
 bool state_dir_can_be_given(const char *path);
 
-/* Creates what is missing: for heapwire-run, whose database wants the directory
- * perhaps before heapwired has made it. */
+/* Creates what is missing: for heapwire-run, whose database may want the
+ * directory before heapwired has made it. */
 int state_dir_make(const char *path, struct error *err);
 
 /* Creates what is missing.  *busy when another heapwired has the lock. */

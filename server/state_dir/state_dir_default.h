@@ -1,9 +1,8 @@
 /*
- * state_dir_default.h - the node's directory where nobody has named one.
+ * state_dir_default.h - chooses the node's directory if none is configured.
  *
- * In /tmp everybody may take a name that is known beforehand.  That is no fault
- * of who starts a node: another directory is used then, whose name cannot be
- * guessed, and which the next start finds again.
+ * In /tmp any user may take a predictable name first.  Then another directory
+ * is used: its name cannot be guessed, and the next start finds it again.
  */
 #ifndef HW_STATE_DIR_DEFAULT_H
 #define HW_STATE_DIR_DEFAULT_H
@@ -13,8 +12,8 @@
 
 struct error;
 
-/* Creates nothing.  instead->text says why, and where it is, when it is not the
- * usual place; else it is "". */
+/* Creates nothing.  instead->text says why the place is unusual, and where it
+ * is; "": it is the usual place. */
 void state_dir_default(uint32_t node_id, char *out, size_t size,
                        struct error *instead);
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Whether the agent of a database that runs as uid cannot serve in a state
- * directory of owner's: out then says why, and the cure. */
+/* Whether an agent in a database that runs as uid cannot use a state directory
+ * of owner's: out then says why, and the cure. */
 bool state_dir_excludes(const char *path, uid_t owner, uid_t uid, char *out,
                         size_t size);
 

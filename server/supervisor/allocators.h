@@ -1,6 +1,6 @@
 /*
- * allocators.h - the jemallocs that the database will have: found in its files
- * before it runs, and what they are to be given.
+ * allocators.h - finds the jemallocs of a database in its files before it runs,
+ * and decides their options.
  */
 #ifndef HW_ALLOCATORS_H
 #define HW_ALLOCATORS_H
@@ -18,8 +18,8 @@ enum allocator_place {
     ALLOCATOR_OWN,       /* in the program */
     ALLOCATOR_LINKED,    /* in a shared library of it */
     ALLOCATOR_USERS,     /* in what the user preloads */
-    ALLOCATOR_PRELOADED, /* in what we do */
-    ALLOCATOR_NAMED      /* by allocator or mallctl: loaded later */
+    ALLOCATOR_PRELOADED, /* in what heapwire-run preloads */
+    ALLOCATOR_NAMED /* by the settings allocator or mallctl: loaded later */
 };
 
 struct allocator {
@@ -45,39 +45,40 @@ int allocators_find(struct allocators *a, const char *program,
                     const struct environment *env, struct error *err);
 void allocators_fini(struct allocators *a);
 
-/* Looks at one more file; one that is preloaded without a jemalloc is said. */
+/* Looks at one more file; warns if it is preloaded and has no jemalloc. */
 int allocators_add(struct allocators *a, const char *path,
                    enum allocator_place place, struct error *err);
 
-/* The setting allocator, where that is a path: -1 also where it brings none. */
+/* Applies the setting allocator, if it is a path: -1 also if that has no
+ * jemalloc. */
 int allocators_name(struct allocators *a, const char *path, struct error *err);
 
-/* The setting mallctl, [FILE:]ADDRESS or [FILE:]SYMBOL. */
+/* Applies the setting mallctl, [FILE:]ADDRESS or [FILE:]SYMBOL. */
 int allocators_give(struct allocators *a, const char *program,
                     const char *setting, struct error *err);
 
 /* Nothing can be preloaded into it. */
 bool allocators_static(const struct allocators *a);
 
-/* Some can profile, where that can be prepared. */
+/* Some can profile, and can be prepared for it. */
 bool allocators_profile(const struct allocators *a);
 
-/* What a malloc_conf is to begin with, for a jemalloc with these marks: what
- * is not compiled in, nor said by own (NULL: none), which comes behind it.  "":
- * nothing. */
+/* The beginning of a malloc_conf for a jemalloc with these marks: without
+ * options that are not compiled in or that own sets (NULL: none), which follows
+ * it.  "": nothing. */
 enum { ALLOCATOR_OPTIONS_MAX = 80 };
 void allocators_options(unsigned marks, const char *own, bool active,
                         char out[ALLOCATOR_OPTIONS_MAX]);
 
-/* The profiler ready, and on if it is to be active, by the variables of those
- * that have one, and AGENT_ENV_PROFILING. */
+/* Prepares the profiler, and switches it on if active, through each jemalloc's
+ * own variable and AGENT_ENV_PROFILING. */
 int allocators_prepare(const struct allocators *a, bool active,
                        struct environment *env, struct error *err);
-/* AGENT_ENV_JEMALLOC: where they are. */
+/* AGENT_ENV_JEMALLOC: their places, for the agent. */
 int allocators_tell(const struct allocators *a, struct environment *env,
                     struct error *err);
 
-/* On stderr, a line each: what cannot be called, why, and what to do. */
+/* On stderr, a line each: which cannot be called, why, and what to do. */
 void allocators_warn(const struct allocators *a);
 
 /* On stdout, for --explain. */

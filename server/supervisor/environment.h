@@ -1,4 +1,4 @@
-/* environment.h - what the database and heapwired find in theirs. */
+/* environment.h - the environments of the database and of heapwired. */
 #ifndef HW_ENVIRONMENT_H
 #define HW_ENVIRONMENT_H
 
@@ -22,14 +22,14 @@ int environment_set(struct environment *env, const char *name,
                     const char *value, struct error *err);
 void environment_unset(struct environment *env, const char *name);
 
-/* Takes out what is meant for the database alone: preloads, malloc options,
- * what the agent reads. */
+/* Removes what is meant for the database alone: preloads, malloc options, the
+ * agent's settings. */
 void environment_clean(struct environment *env);
 
-/* Takes out what an agent reads, whoever has set it. */
+/* Removes the agent's settings. */
 void environment_drop_agents(struct environment *env);
 
-/* name becomes "<first>,<what it was>". */
+/* name becomes "<first>,<old value>". */
 int environment_prepend(struct environment *env, const char *name,
                         const char *first, struct error *err);
 

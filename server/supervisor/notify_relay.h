@@ -1,5 +1,5 @@
 /*
- * notify_relay.h - what the database says to systemd, said by heapwire-run.
+ * notify_relay.h - passes the database's messages on to systemd.
  *
  * In a service of Type=notify systemd heeds its main process, which is
  * heapwire-run.  So the database gets another NOTIFY_SOCKET, of ours, and its
@@ -23,18 +23,18 @@ struct notify_relay {
     struct sockaddr_un manager;
     socklen_t manager_size;
     char address[NOTIFY_ADDRESS_MAX]; /* for the database's environment */
-    bool told;                        /* that something was left out */
+    bool told;                        /* a dropped part was logged */
 };
 
-/* manager: what NOTIFY_SOCKET is.  -1: there is none, or of no kind we know. */
+/* manager: the value of NOTIFY_SOCKET. -1: none, or of an unknown kind. */
 int notify_relay_open(struct notify_relay *relay, const char *manager);
 void notify_relay_close(struct notify_relay *relay);
 
-/* Passes on what has come; SIGIO says that something has. */
+/* Passes on what has come; SIGIO announces it. */
 void notify_relay_pass(struct notify_relay *relay);
 
-/* The message without what is not passed on, in place; how long it is then.
- * *stored: there was a descriptor to be kept. */
+/* Removes in place what is not passed on; returns the new length.  *stored: the
+ * message asked to keep a descriptor. */
 size_t notify_relay_filter(char *text, size_t size, bool *stored);
 
 #endif

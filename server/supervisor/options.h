@@ -1,5 +1,5 @@
 /*
- * options.h - heapwire-run's command line, and what heapwired makes of it.
+ * options.h - heapwire-run's command line, and its effective values.
  *
  * The options are heapwired's own: they are handed on as given, and heapwired,
  * which also reads the configuration file, answers with the effective values.
@@ -43,8 +43,8 @@ struct options {
     char *value[SETTINGS];       /* effective; "" when unset; ours to free */
     char **command;              /* borrowed from argv; NULL: attach */
     long attach;                 /* to this process; 0: a command is run */
-    bool dry_run, force;         /* of attach */
-    bool explain;                /* say what would be done, start nothing */
+    bool dry_run, force;         /* with --attach */
+    bool explain;                /* print what would be done, start nothing */
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
@@ -60,7 +60,7 @@ void options_argv(const struct options *options, const char *program,
 
 enum check_result {
     CHECK_GOOD,
-    CHECK_REFUSED, /* heapwired has said why on stderr */
+    CHECK_REFUSED, /* heapwired has given the reason on stderr */
     CHECK_BROKEN   /* heapwired itself does not work; *err */
 };
 

@@ -1,13 +1,13 @@
-/* process_look.h - what /proc tells of a process. */
+/* process_look.h - reads facts about a process from /proc. */
 #ifndef HW_PROCESS_LOOK_H
 #define HW_PROCESS_LOOK_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-pid_t process_parent(pid_t pid); /* -1: there is none such */
+pid_t process_parent(pid_t pid); /* -1: there is no such process */
 bool process_runs(pid_t pid, const char *exe);
-/* Somebody looks at it with a debugger, and will let it go on. */
+/* A debugger holds it, and will let it go on. */
 bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);
 /* Whether an agent serves in that state directory, and of which process; 0: of

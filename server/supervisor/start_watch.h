@@ -1,11 +1,11 @@
 /*
- * start_watch.h - whether the database comes to its main.
+ * start_watch.h - whether the database reaches its main.
  *
- * What we set for jemalloc, or preload, may keep a program from starting.  The
- * agent says when it is loaded, before any constructor, and when main comes
- * (milestone.c).  What dies by a fault between the two, or hangs there, has run
- * nothing of its own: it is started again, once, without.  Whatever is not sure
- * leaves everything as it is.
+ * Our options for jemalloc, or our preloads, may keep a program from starting.
+ * The agent sends a word when it is loaded, before any constructor, and when
+ * main comes (milestone.c). A process that dies by a fault between the two, or
+ * hangs there, has run nothing of its own: it is started again, once, without
+ * them.  In doubt nothing is changed.
  */
 #ifndef HW_START_WATCH_H
 #define HW_START_WATCH_H
@@ -18,9 +18,9 @@ struct plan;
 
 enum {
     START_ADDRESS_MAX = 64,
-    START_EARLY_MS = 10000, /* a fault so early may be ours */
+    START_EARLY_MS = 10000, /* an earlier fault may be ours */
     START_HELD_MS = 1000,   /* a stopped process is looked at again */
-    START_SETTLE_MS = 500   /* what lives so long is no "--version" */
+    START_SETTLE_MS = 500   /* what lives longer is no "--version" */
 };
 
 struct start_watch {
@@ -29,16 +29,16 @@ struct start_watch {
     char secret[40];
     const struct plan *plan;
     pid_t child;                 /* what we started */
-    uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no more */
-    bool loaded, reached;        /* the child */
+    uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no limit any more */
+    bool loaded, reached;        /* words of the child */
     bool reached_any;            /* or another process of that executable */
     bool unsure;                 /* words may have been lost */
-    bool hung;                   /* killed for that */
+    bool hung;                   /* killed because it hung */
     bool again;                  /* it has been started again */
     pid_t database;              /* what reached its main last; 0: none, */
-    uid_t uid;                   /* whose it is, */
-    bool told;                   /* and that has been taken; */
-    uint64_t arrived_ms;         /* when it did */
+    uid_t uid;                   /* its user, */
+    bool told;                   /* and start_watch_arrived has returned it; */
+    uint64_t arrived_ms;         /* when it reached its main */
 };
 
 /* -1: nothing can be watched. */
@@ -50,15 +50,15 @@ void start_watch_begin(struct start_watch *w, const struct plan *plan,
                        pid_t child);
 
 /* Whether another database has reached its main, and stayed: w->database, and
- * its uid.  Once for each. */
+ * its uid.  True once for each. */
 bool start_watch_arrived(struct start_watch *w);
 
-/* Takes what has been said, and says, or kills, what hangs.  Milliseconds until
- * there is something to do, or -1. */
+/* Takes the words that came, reports or kills what hangs.  Milliseconds until
+ * the next step, or -1. */
 int start_watch_tick(struct start_watch *w);
 
-/* The child ended with this wait status, and was not told to: whether it is to
- * be started again, which is then said. */
+/* The child ended with this wait status, not by a signal of ours: whether to
+ * start it again, which is then reported. */
 bool start_watch_ended(struct start_watch *w, int status);
 
 #endif

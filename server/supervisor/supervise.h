@@ -20,10 +20,10 @@ struct plan {
     const char *program; /* what is executed */
     char *const *argv, *const *envp;
     const char *exe; /* its executable's real path; NULL: not known */
-    /* Its start: what is set and preloaded that may keep it from its main, how
-     * long that may take, and the environment without those. */
+    /* Its start: the options and preloads that may keep it from its main, the
+     * time limit for that, and the environment without them. */
     bool prof;
-    const char *jemalloc; /* NULL: none of ours */
+    const char *jemalloc; /* NULL: we preload none */
     uint64_t start_ms;
     struct start_watch *start; /* NULL: not watched */
     char *const *plain_envp;
@@ -31,10 +31,10 @@ struct plan {
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;
-    const char *state_dir; /* where its end is recorded */
-    uid_t user;            /* whom heapwired becomes; -1: not known */
+    const char *state_dir; /* for the record of its end */
+    uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
-    uint64_t beat_ms;      /* between its signs of life; 0: none are awaited */
+    uint64_t beat_ms;      /* between its signs of life; 0: none are expected */
 };
 
 /* The exit status: the database's, 128 + n after signal n, or 126 or 127 when

@@ -8,12 +8,12 @@
 
 enum { WORD_SOCKET_NAME = 16 };
 
-/* -1: there is none; else the descriptor, and its name without the NUL that it
- * begins with. */
+/* -1: there is none; else the descriptor, and its name without the leading NUL.
+ */
 int word_socket_open(char name[WORD_SOCKET_NAME]);
 
-/* From now on SIGIO says that a word has come: to be called where that is
- * blocked, for it ends a process. */
+/* From now on SIGIO announces a word: call it with SIGIO blocked, which would
+ * end the process. */
 void word_socket_wake(int fd);
 
 #endif

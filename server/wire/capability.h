@@ -1,13 +1,13 @@
-/* capability.h - what both ends of the protocol say they can do. */
+/* capability.h - the capabilities of both ends of the protocol. */
 #ifndef HW_CAPABILITY_H
 #define HW_CAPABILITY_H
 
 enum capability {
-    CAPABILITY_LONG_PASSWORD = 1 << 0, /* MariaDB clears it: never we */
+    CAPABILITY_LONG_PASSWORD = 1 << 0, /* MariaDB clears it: we always set it */
     CAPABILITY_FOUND_ROWS = 1 << 1,
     CAPABILITY_LONG_FLAG = 1 << 2,
     CAPABILITY_CONNECT_WITH_DB = 1 << 3,
-    CAPABILITY_COMPRESS = 1 << 5, /* heard, never offered */
+    CAPABILITY_COMPRESS = 1 << 5, /* noticed, never offered */
     CAPABILITY_IGNORE_SPACE = 1 << 8,
     CAPABILITY_PROTOCOL_41 = 1 << 9,
     CAPABILITY_INTERACTIVE = 1 << 10,
@@ -23,8 +23,8 @@ enum capability {
     CAPABILITY_PLUGIN_AUTH_LENENC = 1 << 21,
     CAPABILITY_CAN_HANDLE_EXPIRED = 1 << 22,
     CAPABILITY_DEPRECATE_EOF = 1 << 24,
-    CAPABILITY_ZSTD = 1 << 26,    /* heard, never offered */
-    CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: heard, never offered */
+    CAPABILITY_ZSTD = 1 << 26,    /* noticed, never offered */
+    CAPABILITY_PROGRESS = 1 << 29 /* MariaDB's: noticed, never offered */
 };
 
 /* What the greeting offers; PROTOCOL.md says why. */

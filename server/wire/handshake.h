@@ -18,11 +18,11 @@ struct reply;
 
 /* What a client sent; all spans borrow the packet. */
 struct handshake {
-    uint32_t capabilities; /* the client's AND ours, and those only heard */
+    uint32_t capabilities; /* the client's AND ours, and those only noticed */
     struct span user;
     struct span answer; /* to the nonce; empty: none */
     struct span database;
-    struct span plugin; /* that made the answer */
+    struct span plugin; /* the plugin that made the answer */
 };
 
 void handshake_greet(struct reply *reply, uint32_t connection_id,
@@ -37,7 +37,7 @@ int handshake_decode(struct span packet, struct handshake *out,
 int handshake_decode_change(struct span packet, struct handshake *out,
                             struct error *err);
 
-/* AuthSwitchRequest to caching_sha2_password: the only one that users get. */
+/* AuthSwitchRequest to caching_sha2_password, the only one for users. */
 void handshake_switch(struct reply *reply, const uint8_t nonce[AUTH_NONCE]);
 /* AuthSwitchRequest to a plugin of our own, and AuthMoreData. */
 void handshake_switch_to(struct reply *reply, const char *plugin,

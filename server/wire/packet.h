@@ -35,7 +35,7 @@ enum packet_state {
     PACKET_MORE,  /* feed further bytes */
     PACKET_READY, /* one packet; packet_done before the next */
     PACKET_OUT_OF_ORDER,
-    PACKET_TOO_LARGE /* told by the header, before the bytes arrive */
+    PACKET_TOO_LARGE /* by its header, before the bytes arrive */
 };
 
 void packet_reader_init(struct packet_reader *r, size_t limit);
@@ -48,15 +48,15 @@ int packet_feed(struct packet_reader *r, const void *data, size_t size);
 /* The payload is borrowed until packet_done or packet_feed. */
 enum packet_state packet_next(struct packet_reader *r, struct span *payload);
 
-/* Drops the packet; the next one must begin with this sequence id.  Memory is
- * given back once nothing is left.  With HW_WATCHFUL its bytes are overwritten,
- * so that what still points there is seen. */
+/* Drops the packet; the next one must begin with this sequence id.  Frees
+ * memory once nothing is left.  With HW_WATCHFUL overwrites the bytes, so that
+ * a stale pointer shows. */
 void packet_done(struct packet_reader *r, uint8_t sequence);
 
 size_t packet_waiting(const struct packet_reader *r); /* bytes fed, not used */
 
-/* Append the payload to out between the two; packet_end fills the header in
- * and splits what is too long.  packet_drop takes the packet back. */
+/* Append the payload to out between the two; packet_end fills in the header and
+ * splits a payload that is too long.  packet_drop takes the packet back. */
 size_t packet_begin(struct buffer *out);
 void packet_end(struct buffer *out, size_t mark, uint8_t *sequence);
 void packet_drop(struct buffer *out, size_t mark);

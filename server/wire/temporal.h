@@ -27,8 +27,8 @@ struct temporal {
     uint32_t microsecond;
 };
 
-/* False: it is none.  A date alone is a datetime at midnight; the date of a
- * datetime is told without its time. */
+/* False if invalid.  A date alone is a datetime at midnight; the date of a
+ * datetime drops its time. */
 bool temporal_parse_datetime(struct span text, struct temporal *out);
 bool temporal_parse_time(struct span text, struct temporal *out);
 
@@ -38,12 +38,12 @@ void temporal_put_date(struct buffer *out, const struct temporal *t);
 void temporal_put_datetime(struct buffer *out, const struct temporal *t);
 void temporal_put_time(struct buffer *out, const struct temporal *t);
 
-/* And back.  Lengths that are none make the reader fail; false: the parts are
- * out of their ranges. */
+/* Reads them back.  An invalid length makes the reader fail; false: a part is
+ * out of range. */
 bool temporal_read_datetime(struct reader *r, struct temporal *out);
 bool temporal_read_time(struct reader *r, struct temporal *out);
 
-/* Three digits of fraction where they do, else six, or none for zero.  Returns
+/* Three digits of fraction if they suffice, else six; none for zero.  Returns
  * the length. */
 int temporal_print_date(const struct temporal *t, char out[TEMPORAL_TEXT_MAX]);
 int temporal_print_datetime(const struct temporal *t,

@@ -1,6 +1,4 @@
-/*
- * text_value.h - a value as rows of texts have it: ProtocolText::ResultsetRow.
- */
+/* text_value.h - a value as text rows encode it: ProtocolText::ResultsetRow. */
 #ifndef HW_TEXT_VALUE_H
 #define HW_TEXT_VALUE_H
 

@@ -1,4 +1,5 @@
-/* curl_memory.h - libcurl, whose memory is wiped when it gives it back. */
+/* curl_memory.h - gives libcurl an allocator that wipes memory when it is
+ * freed. */
 #ifndef HW_CURL_MEMORY_H
 #define HW_CURL_MEMORY_H
 

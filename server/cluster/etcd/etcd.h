@@ -2,7 +2,7 @@
  * etcd.h - this node's entry in etcd, and those of the others.
  *
  * A thread of its own keeps the entry under a lease, and follows the others'.
- * Without etcd the node serves itself; what was last known stays.
+ * Without etcd the node keeps serving, with the nodes that it knew last.
  */
 #ifndef HW_ETCD_H
 #define HW_ETCD_H
@@ -23,7 +23,7 @@ struct etcd_options {
     const char *cluster;
     unsigned ttl_s;
     struct etcd_node self; /* member and incarnation */
-    struct waker waker;    /* there is something new to get */
+    struct waker waker;    /* there is news for etcd_get */
 };
 
 /* Copies options.  NULL with *err. */
@@ -31,10 +31,10 @@ struct etcd *etcd_start(const struct etcd_options *options, struct error *err);
 /* Joins the thread, which may take ETCD_STOP_MS.  NULL is fine. */
 void etcd_stop(struct etcd *etcd);
 
-/* This node is elsewhere now, or has another role.  Not its id. */
+/* This node has another address or role now.  The id stays. */
 void etcd_set_self(struct etcd *etcd, const struct member *self);
-/* What is known now, and what is wrong (code 0: nothing): etcd cannot be
- * reached, or this node's id is somebody else's there.  -1 with *err. */
+/* The nodes known now, and the trouble (code 0: none): etcd cannot be reached,
+ * or another node holds this node's id there.  -1 with *err. */
 int etcd_get(struct etcd *etcd, struct etcd_nodes *out, struct error *trouble,
              struct error *err);
 

@@ -1,7 +1,7 @@
 /*
- * etcd_nodes.h - the nodes that etcd tells of, by id.
+ * etcd_nodes.h - the nodes that etcd lists, by id.
  *
- * Plain data of whoever holds it.
+ * Plain data; the holder's thread.
  */
 #ifndef HW_ETCD_NODES_H
 #define HW_ETCD_NODES_H
@@ -13,10 +13,11 @@
 #include "members.h"
 #include "peer_identity.h"
 
-/* As created: not in etcd any more.  Whoever has its place came first. */
+/* As created: no longer in etcd.  For its address any other entry is earlier.
+ */
 #define ETCD_PAST INT64_MAX
 
-/* What one says of itself, and etcd of its key. */
+/* What a node says of itself, and etcd of its key. */
 struct etcd_node {
     struct member member;
     uint8_t incarnation[PEER_INCARNATION];
@@ -27,16 +28,16 @@ struct etcd_node {
 struct etcd_nodes {
     struct etcd_node *items; /* ascending by id, each once; owned */
     size_t count, room;
-    /* Keys that were none of a node, since the table was emptied, and what was
-     * wrong with the first. */
+    /* Keys that are not a node's, since the table was emptied, and the fault of
+     * the first. */
     size_t refused;
     struct error refusal;
 };
 
 void etcd_nodes_fini(struct etcd_nodes *nodes); /* zeroed is fine */
 void etcd_nodes_clear(struct etcd_nodes *nodes);
-/* In place of what there was under that id.  -1 with *err: no memory, or more
- * than PEERS_MAX. */
+/* Replaces the entry of that id.  -1 with *err: no memory, or more than
+ * PEERS_MAX. */
 int etcd_nodes_put(struct etcd_nodes *nodes, const struct etcd_node *node,
                    struct error *err);
 void etcd_nodes_remove(struct etcd_nodes *nodes, uint64_t id);
@@ -46,8 +47,8 @@ const struct etcd_node *etcd_nodes_find(const struct etcd_nodes *nodes,
 void etcd_nodes_refuse(struct etcd_nodes *nodes, const struct error *refusal);
 int etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
                     struct error *err);
-/* A copy with those of before that nodes has not, up to PEERS_MAX of all: they
- * are ETCD_PAST then. */
+/* A copy, with those nodes of before that are missing, up to PEERS_MAX in all:
+ * these become ETCD_PAST. */
 int etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
                     const struct etcd_nodes *before, struct error *err);
 

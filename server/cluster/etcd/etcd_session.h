@@ -1,10 +1,10 @@
 /*
- * etcd_session.h - what is asked of one endpoint, as long as it answers: lease,
- * all entries, our own, then the watch.
+ * etcd_session.h - the dialogue with one endpoint, as long as it answers:
+ * lease, all entries, our own, then the watch.
  *
  * The lease lasts longer than a session: the next one goes on with it.  Our own
- * entry is written when the table has none of ours, and only in place of what
- * the table had: whoever came first keeps it.
+ * entry is written when the table has none of ours, and only over the revision
+ * that the table had: the earlier entry wins.
  *
  * Belongs to etcd.c's thread.
  */
@@ -32,7 +32,7 @@ struct etcd_session {
     struct error conflict; /* about our id; code 0: none */
 
     /* Its own. */
-    uint8_t rival[PEER_INCARNATION]; /* whom the conflict is about */
+    uint8_t rival[PEER_INCARNATION]; /* the other node in the conflict */
     struct buffer request, answer;
     char token[ETCD_TOKEN_MAX + 1];
     int64_t lease; /* 0: none */
@@ -43,14 +43,14 @@ struct etcd_session {
 void etcd_session_init(struct etcd_session *session);
 void etcd_session_fini(struct etcd_session *session);
 
-/* As far as the watch: nodes is whole then.  -1 with *err; to be closed in any
- * case. */
+/* Up to the watch: nodes is complete then.  -1 with *err; close the session in
+ * any case. */
 int etcd_session_open(struct etcd_session *session, const char *endpoint,
                       struct error *err);
-/* Waits for what comes, and keeps the lease.  *changes: how many came. */
+/* Waits for changes, and keeps the lease.  *changes: how many came. */
 int etcd_session_step(struct etcd_session *session, size_t *changes,
                       struct error *err);
-/* Puts our own entry, where it is not as self. */
+/* Writes our own entry if it differs from self. */
 int etcd_session_keep_own(struct etcd_session *session, struct error *err);
 void etcd_session_close(struct etcd_session *session);
 

@@ -1,9 +1,9 @@
 /*
- * etcd_wire.h - what is said to etcd's JSON gateway, and what it answers.
+ * etcd_wire.h - requests to etcd's JSON gateway, and its answers.
  *
  * Bytes alone: no sockets.  Each node has a key of its own,
  * /heapwire/<cluster>/nodes/<id>, whose value is a JSON object.  Answers are
- * anybody's: etcd's, or of whoever may write there.
+ * untrusted: anything that can write to etcd chooses them.
  */
 #ifndef HW_ETCD_WIRE_H
 #define HW_ETCD_WIRE_H
@@ -21,12 +21,12 @@ struct etcd_nodes;
 
 enum {
     ETCD_KEY_MAX = 256,         /* bytes of a key */
-    ETCD_VALUE_MAX = 512,       /* of what a node says of itself */
+    ETCD_VALUE_MAX = 512,       /* of a node's value */
     ETCD_ANSWER_MAX = 2 << 20,  /* of an answer, or of a line of the watch */
-    ETCD_REQUEST_MAX = 4 << 10, /* of what is asked */
+    ETCD_REQUEST_MAX = 4 << 10, /* of a request */
     ETCD_PAGE = 512,            /* nodes at a time */
     ETCD_PASSWORD_MAX = 160,    /* bytes, as of a user's name */
-    ETCD_TOKEN_MAX = 2048       /* bytes of what a log-in gives */
+    ETCD_TOKEN_MAX = 2048       /* bytes of a login's token */
 };
 
 #define ETCD_PATH_LEASE     "/v3/lease/grant"
@@ -45,13 +45,13 @@ void etcd_wire_prepare(void);
 void etcd_ask_login(struct buffer *out, const char *user, const char *password);
 void etcd_ask_lease(struct buffer *out, unsigned ttl_s);
 void etcd_ask_keepalive(struct buffer *out, int64_t lease); /* and to revoke */
-/* Puts node's key under lease if it is still at that revision (0: if there is
- * none), and else tells what is there. */
+/* Puts node's key under lease if it still has that revision (0: if there is
+ * none); otherwise asks for the present one. */
 void etcd_ask_put(struct buffer *out, const char *cluster,
                   const struct etcd_node *node, int64_t lease,
                   int64_t modified);
-/* The keys of all nodes, a page of them; after: the last one of the page before
- * (size 0: none), revision: that one's (0: now). */
+/* A page of all nodes' keys; after: the last key of the page before (size 0:
+ * none), revision: that page's (0: now). */
 void etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
                    int64_t revision);
 void etcd_ask_watch(struct buffer *out, const char *cluster, int64_t revision);
@@ -61,30 +61,30 @@ void etcd_ask_watch(struct buffer *out, const char *cluster, int64_t revision);
 /* token: of ETCD_TOKEN_MAX + 1 bytes. */
 int etcd_read_login(struct span answer, char *token, struct error *err);
 int etcd_read_lease(struct span answer, int64_t *lease, struct error *err);
-/* *alive false: there is no such lease any more. */
+/* *alive false: the lease is gone. */
 int etcd_read_keepalive(struct span answer, bool *alive, struct error *err);
-/* *done false: *holder is who has the key. */
+/* *done false: *holder is the node that has the key. */
 int etcd_read_put(struct span answer, const char *cluster, uint64_t id,
                   bool *done, struct etcd_node *holder, struct error *err);
 
 struct etcd_page {
-    int64_t revision; /* of what was read */
+    int64_t revision; /* of the page */
     bool more;
     char last[ETCD_KEY_MAX]; /* the last key */
     size_t last_size;
 };
 
-/* Puts into nodes; keys that are no node's are refused there. */
+/* Puts into nodes; counts keys that are not a node's as refused. */
 int etcd_read_page(struct span answer, const char *cluster,
                    struct etcd_nodes *nodes, struct etcd_page *page,
                    struct error *err);
-/* A line of the watch, likewise; whose keys come or go is in nodes then.
- * *changes: how many there were; *revision is left where there is none. */
+/* A line of the watch, likewise; puts and removes nodes.  *changes: how many
+ * there were; *revision is left unchanged if the line has none. */
 int etcd_read_watch(struct span line, const char *cluster,
                     struct etcd_nodes *nodes, size_t *changes,
                     int64_t *revision, struct error *err);
 
-/* What an answer that is a failure says, and its HTTP status. */
+/* The text of an answer that is a failure, and its HTTP status. */
 void etcd_read_failure(struct span answer, long status, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * members.h - who belongs to the cluster: one immutable list.
+ * members.h - the members of the cluster: one immutable list.
  *
  * A reload, or etcd, makes another.
  */
@@ -22,7 +22,7 @@ struct member {
     enum peer_role role;
 };
 
-/* In all but the id. */
+/* Equal in all but the id. */
 bool member_is_same(const struct member *a, const struct member *b);
 
 struct members {

@@ -1,7 +1,7 @@
 /*
- * peer_failure.h - the texts of what goes wrong on the way to a node.
+ * peer_failure.h - the texts of failures on the way to a node.
  *
- * As StarRocks has them: people's scripts look for these words.
+ * The words are StarRocks', because scripts look for them.
  */
 #ifndef HW_PEER_FAILURE_H
 #define HW_PEER_FAILURE_H
@@ -13,15 +13,16 @@ struct peer_place;
 
 enum { PEER_NAME_MAX = 64 }; /* "[::1]:9036" and the like */
 
-/* What a failure calls a node by. */
+/* The name of a node in a failure. */
 void peer_failure_name(const struct peer_place *place, char *out);
 
 void peer_failure_unknown(struct error *out);
 void peer_failure_timeout(struct error *out, unsigned timeout_ms);
-/* It could not be asked.  why is passed on where it says who answered. */
+/* The question could not be sent.  why is passed on if it names the node that
+ * answered. */
 void peer_failure_submit(struct error *out, const struct peer_place *place,
                          const struct error *why);
-/* It was asked, and there is no answer, or nothing that is one. */
+/* The question was sent, and no valid answer came. */
 void peer_failure_rpc(struct error *out, const struct peer_place *place,
                       const struct error *why);
 

@@ -1,5 +1,5 @@
 /*
- * peer_gather.h - rows, one by one, to blocks.
+ * peer_gather.h - collects single rows into blocks.
  *
  * One serves all links: rows are gathered only while one of them reads.
  */
@@ -26,8 +26,8 @@ void peer_gather_add(struct peer_gather *gather, const struct span *cells,
                      size_t columns);
 /* As much as a block should have? */
 bool peer_gather_full(const struct peer_gather *gather);
-/* What has come since the last time: -1 without memory for it, and it is lost;
- * 0 with *block, NULL where nothing came. */
+/* The rows since the last call: -1 without memory, and they are lost; 0 with
+ * *block, NULL if there are none. */
 int peer_gather_take(struct peer_gather *gather, struct peer_block **block);
 
 #endif

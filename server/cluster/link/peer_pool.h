@@ -21,9 +21,10 @@ enum {
     PEER_IDLE_MAX = 1024,     /* and those to all nodes */
     PEER_IDLE_MS = 60 * 1000, /* then it is closed */
     PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
-    PEER_CONNECTING_MAX = 64, /* at once: to prove keys takes a processor */
-    PEER_LARGE_MAX = 8 /* that read a packet of more than PEER_LINK_KEPT, up to
-                          PEER_CELL_MAX: the others' wait in their sockets */
+    PEER_CONNECTING_MAX = 64, /* at once: each proof costs processor time */
+    PEER_LARGE_MAX =
+        8 /* links that may read a packet of more than PEER_LINK_KEPT, up to
+             PEER_CELL_MAX: others' packets wait in their sockets */
 };
 
 struct peer_pool;
@@ -35,8 +36,8 @@ struct peer {
     struct peer_link *idle[PEER_IDLE_EACH]; /* newest last */
     size_t idle_count;
     unsigned references;
-    bool gone;             /* no member any more, or somewhere else */
-    bool failing;          /* the last one that tried could not reach it */
+    bool gone;             /* no longer a member, or it has another address */
+    bool failing;          /* the last attempt could not reach it */
     struct peer_row known; /* under the pool's lock */
 };
 
@@ -58,8 +59,8 @@ struct peer_pool {
     struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
     struct peer_links starved; /* wait to be large */
-    /* Who waits for a fresh link; those whose node has failed the last time
-     * come after all others, so that the dead keep nobody waiting. */
+    /* Calls that wait for a fresh link; those to nodes that failed last time
+     * come after all others, so that dead nodes do not delay the living. */
     struct peer_calls waiting, doubtful;
     bool opening; /* links, for them */
 };
@@ -68,7 +69,7 @@ struct peer_call_events {
     bool (*wants)(void *arg); /* as peer_link_events */
     void (*row)(void *arg, const struct span *cells);
     void (*quiet)(void *arg);
-    /* code 0: it has answered.  The call is not the pool's any more. */
+    /* code 0: it has answered.  The pool has let go of the call. */
     void (*ended)(void *arg, const struct error *error);
 };
 
@@ -81,15 +82,15 @@ struct peer_call {
     void *arg;
     struct peer_call *next, *previous;
     bool waits;    /* for a link */
-    bool doubtful; /* and in which line */
-    bool tried;    /* a link that was idle turned out dead */
+    bool doubtful; /* in the queue of the doubtful */
+    bool tried;    /* an idle link turned out dead */
     bool secured;  /* it asked for TLS, in this call */
 };
 
 void peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
                     pthread_mutex_t *lock, const struct peer_identity *identity,
                     unsigned connect_timeout_ms);
-/* Links by which nodes have proven another secret end when they are idle. */
+/* Links proven with another secret end when they are idle. */
 void peer_pool_set_identity(struct peer_pool *pool,
                             const struct peer_identity *identity);
 /* Closes what is idle. */
@@ -109,19 +110,20 @@ void peer_call_start(struct peer_call *call, struct peer *peer,
                      const struct peer_request *request, uint64_t deadline_ms,
                      const struct peer_call_events *events, void *arg);
 void peer_call_resume(struct peer_call *call);
-/* Ends it without ended: its connection closes.  late: it had its time. */
+/* Ends it without calling ended: its connection closes.  late: its time is
+ * over. */
 void peer_call_cancel(struct peer_call *call, const struct error *late);
 
-/* What the two files have of each other. */
+/* Shared by peer_pool.c and peer_call.c. */
 struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */
 void peer_keep_idle(struct peer *peer, struct peer_link *link);
 void peer_drop_idle(struct peer *peer);
 /* As peer_link_events: may it be large? */
 bool peer_pool_grows(struct peer_pool *pool, struct peer_link *link);
 void peer_pool_shrank(struct peer_pool *pool);
-/* It closes, large or waiting to be or neither. */
+/* The link closes: forgets whether it is large, or waits to be. */
 void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
-/* May one more be opened?  An idle one goes where there are too many. */
+/* May one more be opened?  Closes an idle one if there are too many. */
 bool peer_pool_has_room(struct peer_pool *pool);
 void peer_note(struct peer *peer, const struct peer_link *link,
                const struct error *error);
